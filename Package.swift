@@ -1,0 +1,119 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Every target of ours: Swift 6 language mode (the tools version's default), warnings as errors.
+let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+let configuration = Target.Dependency.product(
+  name: "Configuration", package: "swift-configuration")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let serviceLifecycle = Target.Dependency.product(
+  name: "ServiceLifecycle", package: "swift-service-lifecycle")
+
+func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = [])
+  -> Target
+{
+  .target(
+    name: name, dependencies: dependencies, exclude: ["README.md"], resources: resources,
+    swiftSettings: strict)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "magpie",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "MagpieProducer", targets: ["MagpieProducer"]),
+    .library(name: "AlarmText", targets: ["AlarmText"]),
+    .executable(name: "magpie", targets: ["magpie"]),
+    .executable(name: "fanout-worker", targets: ["fanout-worker"]),
+    .executable(name: "notification-worker", targets: ["notification-worker"]),
+    .executable(name: "alarm-worker", targets: ["alarm-worker"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+    .package(url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0")),
+    .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
+    .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
+    .package(url: "https://github.com/apple/swift-protobuf", .upToNextMinor(from: "1.39.0")),
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
+    .package(
+      url: "https://github.com/swift-server/swift-service-lifecycle",
+      .upToNextMinor(from: "2.13.0")),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CRDKafka", pkgConfig: "rdkafka",
+      providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
+    .systemLibrary(
+      name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+
+    room("Events", [protobuf]),
+    room("Kafka", ["CRDKafka"]),
+    room("MagpieProducer", ["Events", "Kafka"]),
+    room("Postgres", ["CLibPQ"]),
+    room("Schema", ["Postgres"]),
+    room(
+      "Pipeline",
+      [
+        "Events", "Kafka", "Postgres", argumentParser, configuration, hummingbird, logging,
+        serviceLifecycle,
+      ]),
+    room("Feeds", ["Events", "Pipeline", "Postgres"]),
+    room("Notifications", ["Events", "Pipeline", "Postgres", crypto]),
+    room("AlarmText", []),
+    room("Alarms", ["AlarmText", "Events", "Pipeline", "Postgres"]),
+    room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
+    room("Workload", ["Events"]),
+
+    executable("fanout-worker", ["Feeds", "Pipeline", argumentParser]),
+    executable("notification-worker", ["Notifications", "Pipeline", argumentParser]),
+    executable("alarm-worker", ["Alarms", "Pipeline", argumentParser]),
+    executable(
+      "magpie",
+      [
+        "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Postgres", "Schema", "Workload",
+        argumentParser,
+      ]),
+
+    .target(
+      name: "TestSupport",
+      dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .target(name: "Model", dependencies: ["Events"], path: "Tests/Model", swiftSettings: strict),
+    tests("EventsTests", ["Events"]),
+    tests("KafkaTests", ["Kafka", "TestSupport"]),
+    tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
+    tests("PostgresTests", ["Postgres", "TestSupport"]),
+    tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),
+    tests("PipelineTests", ["Events", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
+    tests("FeedsTests", ["Events", "Feeds", "Model", "Pipeline", "Postgres", "TestSupport"]),
+    tests(
+      "NotificationsTests",
+      ["Events", "Model", "Notifications", "Pipeline", "Postgres", "TestSupport"]),
+    tests("AlarmTextTests", ["AlarmText"]),
+    tests("AlarmsTests", ["AlarmText", "Alarms", "Events", "Pipeline", "Postgres", "TestSupport"]),
+    tests("WorkloadTests", ["Events", "Workload"]),
+    tests(
+      "EndToEndTests",
+      ["Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport", "Workload"]),
+  ]
+)
