@@ -20,12 +20,13 @@ let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-
 let serviceLifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
-func room(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = [])
-  -> Target
-{
+func room(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
+  resources: [Resource] = []
+) -> Target {
   .target(
-    name: name, dependencies: dependencies, exclude: ["README.md"], resources: resources,
-    swiftSettings: strict)
+    name: name, dependencies: dependencies, exclude: ["README.md"] + exclude,
+    resources: resources, swiftSettings: strict)
 }
 
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -66,7 +67,7 @@ let package = Package(
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
-    room("Events", [protobuf]),
+    room("Events", [protobuf], exclude: ["proto"]),
     room("Kafka", ["CRDKafka"]),
     room("MagpieProducer", ["Events", "Kafka"]),
     room("Postgres", ["CLibPQ"]),

@@ -1,0 +1,154 @@
+/// Events to records and back: CloudEvents 1.0 in Kafka's binary content mode.
+///
+/// Decoding is strict, so that what is applied is never a guess; only JSON and Protobuf fields
+/// that this version does not know are passed over, so that producers may be newer than workers.
+public enum EventCodec {
+  static let specVersion = "1.0"
+
+  /// The record to produce to `event.topic`.
+  ///
+  /// - Throws: ``EventError`` if a consumer would refuse the event; only the time's upper bound is
+  ///   left to the consumer's clock.
+  public static func encode(
+    _ event: Event, as contentType: ContentType = .protobuf
+  ) throws(EventError) -> WireRecord {
+    let event = try validated(event)
+    let value: [UInt8]
+    switch contentType {
+    case .protobuf: value = event.payload.protobufBytes
+    case .json: value = try event.payload.jsonBytes()
+    }
+    try checkValueSize(value.count)
+    return WireRecord(
+      key: Array(event.key.utf8), value: value,
+      headers: [
+        .init("ce_specversion", Array(specVersion.utf8)),
+        .init("ce_id", Array(event.id.utf8)),
+        .init("ce_source", Array(event.source.utf8)),
+        .init("ce_type", Array(event.type.rawValue.utf8)),
+        .init("ce_time", Array(event.time.rfc3339.utf8)),
+        .init("content-type", Array(contentType.rawValue.utf8)),
+      ])
+  }
+
+  /// The event that a record of `topic` holds.
+  ///
+  /// - Parameter now: what the clock says; an event may be at most an hour ahead of it.
+  /// - Throws: ``EventError`` with the first thing found wrong.
+  public static func decode(
+    _ record: WireRecord, topic: Topic, now: EventTime
+  ) throws(EventError) -> Event {
+    guard let key = record.key else {
+      throw EventError(
+        .missingKey, "The record has no key; it must be the id of the person affected.",
+        field: "key")
+    }
+    guard let value = record.value else {
+      throw EventError(
+        .missingValue, "The record has no value (a tombstone); events are removed by events.",
+        field: "value")
+    }
+    try checkValueSize(value.count)
+
+    let headers = try Headers(record.headers)
+    guard try headers.text(\.specVersion, "ce_specversion", Limits.headerBytes) == specVersion
+    else {
+      throw EventError(
+        .unsupportedSpecVersion, "ce_specversion must be \(specVersion).", field: "ce_specversion")
+    }
+    let type = try type(
+      named: headers.text(\.type, "ce_type", Limits.headerBytes), field: "ce_type")
+    guard type.topic == topic else {
+      throw EventError(
+        .wrongTopic,
+        "\(type.rawValue) belongs on the topic \(type.topic.rawValue), not \(topic.rawValue).",
+        field: "ce_type")
+    }
+    let id = try headers.text(\.id, "ce_id", Limits.idBytes)
+    let source = try headers.text(\.source, "ce_source", Limits.sourceBytes)
+    let time: EventTime
+    do throws(EventError) {
+      time = try EventTime(rfc3339: headers.text(\.time, "ce_time", Limits.headerBytes))
+      try checkTime(time, now: now)
+    } catch {
+      var named = error
+      named.field = "ce_time"
+      throw named
+    }
+    let contentType = try headers.parsedContentType()
+    let payload = try payload(type, value, contentType, ignoringUnknownFields: true)
+    let event = try validated(Event(id: id, source: source, time: time, payload: payload))
+    guard key.elementsEqual(event.key.utf8) else {
+      throw EventError(
+        .wrongKey,
+        "The record's key is \(excerpt(String(decoding: key, as: UTF8.self))), but the person "
+          + "affected is \(excerpt(event.key)); they must be the same bytes.",
+        field: "key")
+    }
+    return event
+  }
+}
+
+// What the wire and the structured mode share.
+extension EventCodec {
+  static func validated(_ event: Event) throws(EventError) -> Event {
+    try checkID(event.id, "id")
+    guard !event.source.isEmpty else {
+      throw EventError(
+        .missingField, "source is missing or empty; it names the producer.", field: "source")
+    }
+    try checkLength(event.source, "source", Limits.sourceBytes)
+    guard !containsControlCharacter(event.source) else {
+      throw EventError(.badID, "source contains a control character.", field: "source")
+    }
+    try checkTime(event.time, now: nil)
+    var event = event
+    event.payload = try event.payload.validated()
+    return event
+  }
+
+  static func checkTime(_ time: EventTime, now: EventTime?) throws(EventError) {
+    guard time >= Limits.earliestTime else {
+      throw EventError(
+        .timeTooEarly, "The time \(time) is before 2000; check the producer's clock and units.",
+        field: "time")
+    }
+    guard let now, time.microseconds > now.microseconds + Limits.futureMicroseconds else { return }
+    throw EventError(
+      .timeTooLate,
+      "The time \(time) is more than an hour after \(now); check the producer's clock.",
+      field: "time")
+  }
+
+  static func type(named name: String, field: String) throws(EventError) -> EventType {
+    guard let type = EventType(rawValue: name) else {
+      throw EventError(
+        .unknownType, "There is no event type \(excerpt(name)); docs/events lists them.",
+        field: field)
+    }
+    return type
+  }
+
+  static func payload(
+    _ type: EventType, _ bytes: [UInt8], _ contentType: ContentType, ignoringUnknownFields: Bool
+  ) throws(EventError) -> Payload {
+    do {
+      switch contentType {
+      case .protobuf: return try Payload(type, from: .protobuf(bytes))
+      case .json:
+        return try Payload(
+          type, from: .json(bytes, ignoringUnknownFields: ignoringUnknownFields))
+      }
+    } catch {
+      throw EventError(decoding: error, type: type, contentType: contentType)
+    }
+  }
+
+  static func checkValueSize(_ count: Int) throws(EventError) {
+    guard count <= Limits.valueBytes else {
+      throw EventError(
+        .valueTooLarge, "The value has \(count) bytes; at most \(Limits.valueBytes) are allowed.",
+        field: "value")
+    }
+  }
+}

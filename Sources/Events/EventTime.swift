@@ -1,0 +1,62 @@
+/// A moment in UTC, in whole microseconds, which is what PostgreSQL's `timestamptz` holds.
+public struct EventTime: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// Since 1970-01-01T00:00:00Z, without leap seconds.
+  public var microseconds: Int64
+
+  public init(microseconds: Int64) {
+    self.microseconds = microseconds
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    left.microseconds < right.microseconds
+  }
+
+  public var description: String { rfc3339 }
+
+  /// Such as `2012-09-14T07:30:01Z`, or with six digits of fraction if there is one.
+  public var rfc3339: String {
+    let day: Int64 = 86_400_000_000
+    let (days, inDay) = floorDivision(microseconds, day)
+    let (year, month, dayOfMonth) = civilDate(daysSince1970: days)
+    let seconds = inDay / 1_000_000
+    let fraction = inDay % 1_000_000
+    var text = padded(year, 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2)
+    text += "T" + padded(seconds / 3600, 2) + ":" + padded(seconds / 60 % 60, 2)
+    text += ":" + padded(seconds % 60, 2)
+    if fraction != 0 { text += "." + padded(fraction, 6) }
+    return text + "Z"
+  }
+
+  /// The UTC day, such as `2012-09-14`.
+  public var day: String { String(rfc3339.prefix { $0 != "T" }) }
+}
+
+private func padded(_ number: Int64, _ width: Int) -> String {
+  let digits = String(number)
+  return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+}
+
+private func floorDivision(_ number: Int64, _ divisor: Int64) -> (Int64, Int64) {
+  let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
+  return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+}
+
+// The two conversions follow Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms":
+// years begin in March, so that the leap day is the last one, in eras of 400 years.
+
+func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+  let (era, yearOfEra) = floorDivision(month <= 2 ? year - 1 : year, 400)
+  let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+  let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+  return era * 146_097 + dayOfEra - 719_468
+}
+
+private func civilDate(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  let (era, dayOfEra) = floorDivision(days + 719_468, 146_097)
+  let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let monthFromMarch = (5 * dayOfYear + 2) / 153
+  let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+  let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+  return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+}

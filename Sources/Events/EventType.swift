@@ -1,0 +1,36 @@
+/// What happened: the value of `ce_type`.
+public enum EventType: String, CaseIterable, Sendable {
+  case postPublished = "magpie.post.published.v1"
+  case postDeleted = "magpie.post.deleted.v1"
+  case followCreated = "magpie.follow.created.v1"
+  case followRemoved = "magpie.follow.removed.v1"
+  case likeCreated = "magpie.like.created.v1"
+  case likeRemoved = "magpie.like.removed.v1"
+  case commentCreated = "magpie.comment.created.v1"
+  case commentRemoved = "magpie.comment.removed.v1"
+  case messageSent = "magpie.message.sent.v1"
+  case profileChanged = "magpie.profile.changed.v1"
+  case alarmRead = "magpie.alarm.read.v1"
+  case alarmReadAll = "magpie.alarm.read-all.v1"
+  case alarmDeleted = "magpie.alarm.deleted.v1"
+  case alarmAllDeleted = "magpie.alarm.all-deleted.v1"
+  case alarmMuted = "magpie.alarm.muted.v1"
+  case alarmUnmuted = "magpie.alarm.unmuted.v1"
+  case notificationChanged = "magpie.notification.changed.v1"
+  case notificationRetracted = "magpie.notification.retracted.v1"
+
+  /// The one topic on which events of this type are accepted.
+  public var topic: Topic {
+    switch self {
+    case .postPublished, .postDeleted: .posts
+    case .followCreated, .followRemoved: .follows
+    case .likeCreated, .likeRemoved: .likes
+    case .commentCreated, .commentRemoved: .comments
+    case .messageSent: .messages
+    case .profileChanged: .profiles
+    case .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmMuted, .alarmUnmuted:
+      .alarmActions
+    case .notificationChanged, .notificationRetracted: .notificationChanges
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// One rule each; the names they are given are those of the JSON mapping.
+
+func checkIDs(_ fields: (String, String)...) throws(EventError) {
+  for (name, value) in fields { try checkID(value, name) }
+}
+
+/// 1 to 128 bytes, no control characters. Nothing is normalised: ids are opaque.
+func checkID(_ value: String, _ field: String) throws(EventError) {
+  guard !value.isEmpty else {
+    throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
+  }
+  try checkOptionalID(value, field)
+}
+
+func checkOptionalID(_ value: String, _ field: String) throws(EventError) {
+  try checkLength(value, field, Limits.idBytes)
+  guard !containsControlCharacter(value) else {
+    throw EventError(
+      .badID, "\(field) \(excerpt(value)) contains a control character; ids may not.",
+      field: field)
+  }
+}
+
+/// PostgreSQL's `text` holds every character except NUL.
+func checkText(_ value: String, _ field: String, _ limitBytes: Int) throws(EventError) {
+  try checkLength(value, field, limitBytes)
+  guard !value.utf8.contains(0) else {
+    throw EventError(
+      .badText, "\(field) contains the character NUL, which cannot be stored; remove it.",
+      field: field)
+  }
+}
+
+func checkLength(_ value: String, _ field: String, _ limitBytes: Int) throws(EventError) {
+  let count = value.utf8.count
+  guard count <= limitBytes else {
+    throw EventError(
+      .fieldTooLong, "\(field) has \(count) bytes; at most \(limitBytes) are allowed.",
+      field: field)
+  }
+}
+
+/// At most 100 ids; each is kept once, where it came first.
+func checkedMentions(_ mentions: [String]) throws(EventError) -> [String] {
+  guard mentions.count <= Limits.mentions else {
+    throw EventError(
+      .tooManyMentions,
+      "mentions names \(mentions.count) people; at most \(Limits.mentions) are allowed.",
+      field: "mentions")
+  }
+  guard !mentions.isEmpty else { return [] }
+  var seen = Set<BytewiseString>()
+  for mention in mentions { try checkID(mention, "mentions") }
+  return mentions.filter { seen.insert(BytewiseString($0)).inserted }
+}
+
+/// A UUID in its 36-character form, in either case.
+func checkUUID(_ value: String, _ field: String) throws(EventError) {
+  guard !value.isEmpty else {
+    throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
+  }
+  let bytes = Array(value.utf8)
+  let isUUID =
+    bytes.count == 36
+    && bytes.indices.allSatisfy { index in
+      switch index {
+      case 8, 13, 18, 23: bytes[index] == UInt8(ascii: "-")
+      default: isHexadecimal(bytes[index])
+      }
+    }
+  guard isUUID else {
+    throw EventError(
+      .badID, "\(field) \(excerpt(value)) is not a UUID such as alarm_page returns.",
+      field: field)
+  }
+}
+
+func checkAlarmType(_ value: String) throws(EventError) {
+  guard AlarmType.allCases.contains(where: { $0.rawValue.hasSameBytes(as: value) }) else {
+    let names = AlarmType.allCases.map(\.rawValue).joined(separator: ", ")
+    throw EventError(
+      .badValue, "type \(excerpt(value)) is not an alarm type; there are \(names).",
+      field: "type")
+  }
+}
+
+func checkRange(_ value: Int64, _ field: String, _ range: ClosedRange<Int64>) throws(EventError) {
+  guard range.contains(value) else {
+    throw EventError(
+      .badValue,
+      "\(field) is \(value); it must be \(range.lowerBound) to \(range.upperBound).",
+      field: field)
+  }
+}
+
+/// C0, DEL and C1 (U+0080 to U+009F, in UTF-8 C2 80 to C2 9F).
+func containsControlCharacter(_ value: String) -> Bool {
+  var previous: UInt8 = 0
+  for byte in value.utf8 {
+    if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
+    previous = byte
+  }
+  return false
+}
+
+private func isHexadecimal(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+    UInt8(ascii: "A")...UInt8(ascii: "F"):
+    true
+  default: false
+  }
+}

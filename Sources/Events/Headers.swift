@@ -1,0 +1,77 @@
+/// The headers that matter, each at most once.
+struct Headers {
+  var specVersion: [UInt8]?
+  var id: [UInt8]?
+  var source: [UInt8]?
+  var type: [UInt8]?
+  var time: [UInt8]?
+  var contentType: [UInt8]?
+
+  /// Headers of other names, such as a trace's, are passed over.
+  init(_ headers: [WireRecord.Header]) throws(EventError) {
+    guard headers.count <= Limits.headers else {
+      throw EventError(
+        .tooManyHeaders,
+        "The record has \(headers.count) headers; at most \(Limits.headers) are allowed.")
+    }
+    for header in headers {
+      switch header.name {
+      case "ce_specversion": try set(\.specVersion, header)
+      case "ce_id": try set(\.id, header)
+      case "ce_source": try set(\.source, header)
+      case "ce_type": try set(\.type, header)
+      case "ce_time": try set(\.time, header)
+      case "content-type": try set(\.contentType, header)
+      default: break
+      }
+    }
+  }
+
+  private mutating func set(
+    _ slot: WritableKeyPath<Self, [UInt8]?>, _ header: WireRecord.Header
+  ) throws(EventError) {
+    guard self[keyPath: slot] == nil else {
+      throw EventError(
+        .duplicateHeader, "The header \(header.name) is given more than once.",
+        field: header.name)
+    }
+    self[keyPath: slot] = header.value
+  }
+
+  /// - Throws: unless the header is there, valid UTF-8, of 1 to `limitBytes` bytes and without
+  ///   control characters.
+  func text(
+    _ slot: KeyPath<Self, [UInt8]?>, _ name: String, _ limitBytes: Int
+  ) throws(EventError) -> String {
+    guard let bytes = self[keyPath: slot], !bytes.isEmpty else {
+      throw EventError(
+        .missingHeader, "The header \(name) is missing or empty; it is required.", field: name)
+    }
+    guard bytes.count <= limitBytes else {
+      throw EventError(
+        .badHeader,
+        "The header \(name) has \(bytes.count) bytes; at most \(limitBytes) are allowed.",
+        field: name)
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw EventError(.badHeader, "The header \(name) is not valid UTF-8.", field: name)
+    }
+    guard !containsControlCharacter(text) else {
+      throw EventError(
+        .badHeader, "The header \(name) contains a control character.", field: name)
+    }
+    return text
+  }
+
+  func parsedContentType() throws(EventError) -> ContentType {
+    let header = try text(\.contentType, "content-type", Limits.headerBytes)
+    guard let contentType = ContentType(header: header) else {
+      throw EventError(
+        .unsupportedContentType,
+        "The content type \(excerpt(header)) is not accepted; send application/protobuf or "
+          + "application/json.",
+        field: "content-type")
+    }
+    return contentType
+  }
+}

@@ -1,0 +1,188 @@
+/// Takes a JSON object apart into its members without interpreting the nested ones, whose exact
+/// bytes go on to Protobuf's own decoder (a general JSON parser would turn 64-bit numbers into
+/// doubles on the way).
+struct JSONObjectScanner {
+  enum Value {
+    case string(String)
+    case object([UInt8])
+    /// A number, an array, `true`, `false` or `null`: no attribute of ours.
+    case other
+  }
+
+  private let bytes: [UInt8]
+  private var position = 0
+
+  init(_ text: String) {
+    bytes = Array(text.utf8)
+  }
+
+  /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``.
+  mutating func members() throws(EventError) -> [String: Value] {
+    var members: [String: Value] = [:]
+    skipBlanks()
+    try expect("{")
+    skipBlanks()
+    if next == UInt8(ascii: "}") {
+      position += 1
+    } else {
+      var more = true
+      while more {
+        skipBlanks()
+        let name = try string()
+        skipBlanks()
+        try expect(":")
+        skipBlanks()
+        let value = try value()
+        guard members.updateValue(value, forKey: name) == nil else {
+          throw error("the attribute \(excerpt(name)) is given twice")
+        }
+        skipBlanks()
+        more = next == UInt8(ascii: ",")
+        if more { position += 1 } else { try expect("}") }
+      }
+    }
+    skipBlanks()
+    guard next == nil else { throw error("there is something after the object") }
+    return members
+  }
+
+  private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private func error(_ what: String) -> EventError {
+    EventError(.badJSON, "Not a JSON object: \(what) at byte \(position + 1).")
+  }
+
+  private mutating func skipBlanks() {
+    while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D {
+      position += 1
+    }
+  }
+
+  private mutating func expect(_ scalar: Unicode.Scalar) throws(EventError) {
+    guard next == UInt8(ascii: scalar) else { throw error("\"\(scalar)\" is missing") }
+    position += 1
+  }
+
+  private mutating func value() throws(EventError) -> Value {
+    switch next {
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "{"):
+      let start = position
+      try skipNested()
+      return .object(Array(bytes[start..<position]))
+    case UInt8(ascii: "["):
+      try skipNested()
+      return .other
+    default:
+      let start = position
+      while let byte = next, isLiteral(byte) { position += 1 }
+      guard position > start else { throw error("a value is missing") }
+      return .other
+    }
+  }
+
+  /// To the bracket that closes the one here; what is between is for the next decoder to judge.
+  private mutating func skipNested() throws(EventError) {
+    var depth = 0
+    repeat {
+      switch next {
+      case nil: throw error("a closing bracket is missing")
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        position += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        depth -= 1
+        position += 1
+      case UInt8(ascii: "\""): try skipString()
+      default: position += 1
+      }
+    } while depth > 0
+  }
+
+  private mutating func skipString() throws(EventError) {
+    try expect("\"")
+    while let byte = next {
+      position += 1
+      if byte == UInt8(ascii: "\"") { return }
+      if byte == UInt8(ascii: "\\") { position += 1 }
+    }
+    throw error("a quotation mark is missing")
+  }
+
+  private mutating func string() throws(EventError) -> String {
+    try expect("\"")
+    var result: [UInt8] = []
+    while let byte = next {
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return String(decoding: result, as: UTF8.self)
+      case UInt8(ascii: "\\"): result += try escape()
+      case 0..<0x20: throw error("a control character must be escaped")
+      default: result.append(byte)
+      }
+    }
+    throw error("a quotation mark is missing")
+  }
+
+  private mutating func escape() throws(EventError) -> [UInt8] {
+    guard let byte = next else { throw error("an escape is cut short") }
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "u"):
+      var code = try hexadecimal()
+      if (0xD800..<0xDC00).contains(code) {
+        try expect("\\")
+        try expect("u")
+        let low = try hexadecimal()
+        guard (0xDC00..<0xE000).contains(low) else { throw error("half a surrogate pair") }
+        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw error("half a surrogate pair") }
+      return Array(String(Character(scalar)).utf8)
+    default: throw error("an unknown escape")
+    }
+  }
+
+  private mutating func hexadecimal() throws(EventError) -> UInt32 {
+    var code: UInt32 = 0
+    for _ in 0..<4 {
+      guard let byte = next, byte < 0x80,
+        let digit = Character(Unicode.Scalar(byte)).hexDigitValue
+      else { throw error("four hexadecimal digits are missing") }
+      code = code << 4 + UInt32(digit)
+      position += 1
+    }
+    return code
+  }
+}
+
+private func isLiteral(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+    UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+    true
+  default: false
+  }
+}
+
+/// The string with its quotation marks and escapes.
+func jsonString(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\u{0}"..<"\u{20}", "\u{7F}", "\u{2028}", "\u{2029}":
+      let digits = String(scalar.value, radix: 16)
+      result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "\""
+}

@@ -1,0 +1,37 @@
+/// The bounds that every event keeps. Lengths are in bytes of UTF-8.
+///
+/// `docs/events/asyncapi.yaml` states the same numbers, and a test compares the two.
+public enum Limits {
+  /// A record's value.
+  public static let valueBytes = 1 << 20
+  /// A record's value; the name by which the rest of the program knows it.
+  public static let recordBytes = valueBytes
+  /// An id: a person, a post, an event. At least one byte.
+  public static let idBytes = 128
+  /// The `ce_source` header. At least one byte.
+  public static let sourceBytes = 512
+  /// The `ce_time` header and every other header that is read.
+  public static let headerBytes = 256
+  /// How many headers a record may have.
+  public static let headers = 64
+
+  public static let titleBytes = 512
+  public static let captionBytes = 16 << 10
+  public static let commentBytes = 16 << 10
+  public static let messageBytes = 16 << 10
+  public static let nicknameBytes = 1 << 10
+  public static let localeBytes = 35
+  public static let urlBytes = 2 << 10
+  public static let nameBytes = 512
+  public static let majorBytes = 512
+  public static let bioBytes = 4 << 10
+  /// A notification's subject: "comment:" and an id.
+  public static let subjectBytes = idBytes + 16
+  /// People mentioned by one post or comment.
+  public static let mentions = 100
+
+  /// 2000-01-01T00:00:00Z, before which no event happened.
+  public static let earliestTime = EventTime(microseconds: 946_684_800_000_000)
+  /// How far a producer's clock may be ahead of ours: one hour.
+  public static let futureMicroseconds: Int64 = 3_600_000_000
+}

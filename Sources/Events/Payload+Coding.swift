@@ -1,0 +1,84 @@
+import SwiftProtobuf
+
+// The one table that ties an event type to its message.
+extension Payload {
+  /// Protobuf's own view of the data, for what is the same for every type.
+  var message: any Message {
+    switch self {
+    case .postPublished(let data): data
+    case .postDeleted(let data): data
+    case .followCreated(let data): data
+    case .followRemoved(let data): data
+    case .likeCreated(let data): data
+    case .likeRemoved(let data): data
+    case .commentCreated(let data): data
+    case .commentRemoved(let data): data
+    case .messageSent(let data): data
+    case .profileChanged(let data): data
+    case .alarmRead(let data): data
+    case .alarmReadAll(let data): data
+    case .alarmDeleted(let data): data
+    case .alarmAllDeleted(let data): data
+    case .alarmMuted(let data): data
+    case .alarmUnmuted(let data): data
+    case .notificationChanged(let data): data
+    case .notificationRetracted(let data): data
+    }
+  }
+
+  /// - Throws: SwiftProtobuf's own errors.
+  init(_ type: EventType, from source: DataSource) throws {
+    switch type {
+    case .postPublished: self = .postPublished(try source.decode())
+    case .postDeleted: self = .postDeleted(try source.decode())
+    case .followCreated: self = .followCreated(try source.decode())
+    case .followRemoved: self = .followRemoved(try source.decode())
+    case .likeCreated: self = .likeCreated(try source.decode())
+    case .likeRemoved: self = .likeRemoved(try source.decode())
+    case .commentCreated: self = .commentCreated(try source.decode())
+    case .commentRemoved: self = .commentRemoved(try source.decode())
+    case .messageSent: self = .messageSent(try source.decode())
+    case .profileChanged: self = .profileChanged(try source.decode())
+    case .alarmRead: self = .alarmRead(try source.decode())
+    case .alarmReadAll: self = .alarmReadAll(try source.decode())
+    case .alarmDeleted: self = .alarmDeleted(try source.decode())
+    case .alarmAllDeleted: self = .alarmAllDeleted(try source.decode())
+    case .alarmMuted: self = .alarmMuted(try source.decode())
+    case .alarmUnmuted: self = .alarmUnmuted(try source.decode())
+    case .notificationChanged: self = .notificationChanged(try source.decode())
+    case .notificationRetracted: self = .notificationRetracted(try source.decode())
+    }
+  }
+}
+
+/// Encoded data, and how to read it.
+enum DataSource {
+  case protobuf([UInt8])
+  case json([UInt8], ignoringUnknownFields: Bool)
+
+  func decode<Data: Message>() throws -> Data {
+    switch self {
+    case .protobuf(let bytes):
+      var options = BinaryDecodingOptions()
+      options.discardUnknownFields = true
+      return try Data(serializedBytes: bytes, options: options)
+    case .json(let bytes, let ignoring):
+      var options = JSONDecodingOptions()
+      options.ignoreUnknownFields = ignoring
+      return try Data(jsonUTF8Bytes: bytes, options: options)
+    }
+  }
+}
+
+extension Payload: Equatable {
+  /// Byte by byte, unlike `String`'s equality.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.type == right.type && left.protobufBytes == right.protobufBytes
+  }
+
+  /// The data in Protobuf's binary form.
+  var protobufBytes: [UInt8] {
+    // Fails only without required fields, beyond 2 GiB or for `Any`: none exist in proto3 data.
+    (try? message.serializedBytes()) ?? []
+  }
+}

@@ -1,0 +1,112 @@
+extension Payload {
+  /// The same data with mentions named once each.
+  ///
+  /// - Throws: ``EventError`` for the first field that breaks a bound of ``Limits``.
+  func validated() throws(EventError) -> Payload {
+    switch self {
+    case .postPublished(var data):
+      try checkID(data.post, "post")
+      try checkID(data.author, "author")
+      try checkText(data.title, "title", Limits.titleBytes)
+      try checkText(data.caption, "caption", Limits.captionBytes)
+      try checkText(data.imageURL, "imageUrl", Limits.urlBytes)
+      data.mentions = try checkedMentions(data.mentions)
+      return .postPublished(data)
+    case .commentCreated(var data):
+      try checkID(data.comment, "comment")
+      try checkID(data.actor, "actor")
+      try checkID(data.post, "post")
+      try checkID(data.postOwner, "postOwner")
+      try checkText(data.text, "text", Limits.commentBytes)
+      data.mentions = try checkedMentions(data.mentions)
+      return .commentCreated(data)
+    default:
+      try check()
+      return self
+    }
+  }
+
+  private func check() throws(EventError) {
+    switch self {
+    case .postPublished, .commentCreated: break
+    case .postDeleted(let data): try checkIDs(("post", data.post), ("author", data.author))
+    case .followCreated(let data):
+      try checkIDs(("follower", data.follower), ("followee", data.followee))
+    case .followRemoved(let data):
+      try checkIDs(("follower", data.follower), ("followee", data.followee))
+    case .likeCreated(let data):
+      try checkIDs(("actor", data.actor), ("post", data.post), ("postOwner", data.postOwner))
+    case .likeRemoved(let data):
+      try checkIDs(("actor", data.actor), ("post", data.post), ("postOwner", data.postOwner))
+    case .commentRemoved(let data):
+      try checkIDs(("comment", data.comment), ("actor", data.actor))
+      try checkIDs(("post", data.post), ("postOwner", data.postOwner))
+    case .messageSent(let data):
+      try checkIDs(
+        ("message", data.message), ("sender", data.sender), ("receiver", data.receiver))
+      try checkText(data.text, "text", Limits.messageBytes)
+    case .profileChanged(let data):
+      try checkID(data.user, "user")
+      try checkText(data.nickname, "nickname", Limits.nicknameBytes)
+      try checkText(data.locale, "locale", Limits.localeBytes)
+      try checkText(data.imageURL, "imageUrl", Limits.urlBytes)
+      try checkText(data.name, "name", Limits.nameBytes)
+      try checkText(data.major, "major", Limits.majorBytes)
+      try checkText(data.bio, "bio", Limits.bioBytes)
+    case .alarmRead(let data):
+      try checkID(data.user, "user")
+      try checkUUID(data.notification, "notification")
+    case .alarmReadAll(let data): try checkID(data.user, "user")
+    case .alarmDeleted(let data):
+      try checkID(data.user, "user")
+      try checkUUID(data.notification, "notification")
+    case .alarmAllDeleted(let data): try checkID(data.user, "user")
+    case .alarmMuted(let data):
+      try checkID(data.user, "user")
+      try checkAlarmType(data.type)
+    case .alarmUnmuted(let data):
+      try checkID(data.user, "user")
+      try checkAlarmType(data.type)
+    case .notificationChanged(let data): try data.check()
+    case .notificationRetracted(let data):
+      try checkUUID(data.notification, "notification")
+      try checkID(data.recipient, "recipient")
+      try checkRange(data.generation, "generation", 0...Int64.max)
+      try checkRange(data.counter, "counter", 0...Int64.max)
+    }
+  }
+}
+
+extension NotificationChanged {
+  fileprivate func check() throws(EventError) {
+    try checkUUID(notification, "notification")
+    try checkID(recipient, "recipient")
+    try checkRange(Int64(type), "type", 0...Int64(AlarmType.allCases.count - 1))
+    try checkText(subject, "subject", Limits.subjectBytes)
+    try checkID(actor, "actor")
+    try checkOptionalID(secondActor, "secondActor")
+    try checkRange(actorCount, "actorCount", 1...Int64.max)
+    try checkRange(contributionCount, "contributionCount", 1...Int64.max)
+    try checkOptionalID(post, "post")
+    try checkOptionalID(comment, "comment")
+    try checkText(imageURL, "imageUrl", Limits.urlBytes)
+    try checkText(headText, "headText", Limits.messageBytes)
+    try checkRange(raisedAt, "raisedAt", Limits.earliestTime.microseconds...Int64.max)
+    try checkRange(generation, "generation", 0...Int64.max)
+    try checkRange(counter, "counter", 0...Int64.max)
+  }
+}
+
+/// The kinds of alarm a person can mute, in the order of their codes (`like` is 0).
+public enum AlarmType: String, CaseIterable, Sendable {
+  case like, comment, follow, message, mention, post
+
+  /// The code in `NotificationChanged.type` and in the tables, 0 to 5.
+  public var code: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+  /// The type with this code; nil if there is none.
+  public init?(code: Int) {
+    guard Self.allCases.indices.contains(code) else { return nil }
+    self = Self.allCases[code]
+  }
+}

@@ -1,0 +1,69 @@
+/// What happened, one case per ``EventType``. The messages are generated from
+/// `proto/magpie/v1/events.proto`.
+public enum Payload: Sendable {
+  case postPublished(PostPublished)
+  case postDeleted(PostDeleted)
+  case followCreated(FollowCreated)
+  case followRemoved(FollowRemoved)
+  case likeCreated(LikeCreated)
+  case likeRemoved(LikeRemoved)
+  case commentCreated(CommentCreated)
+  case commentRemoved(CommentRemoved)
+  case messageSent(MessageSent)
+  case profileChanged(ProfileChanged)
+  case alarmRead(AlarmRead)
+  case alarmReadAll(AlarmReadAll)
+  case alarmDeleted(AlarmDeleted)
+  case alarmAllDeleted(AlarmAllDeleted)
+  case alarmMuted(AlarmMuted)
+  case alarmUnmuted(AlarmUnmuted)
+  case notificationChanged(NotificationChanged)
+  case notificationRetracted(NotificationRetracted)
+
+  public var type: EventType {
+    switch self {
+    case .postPublished: .postPublished
+    case .postDeleted: .postDeleted
+    case .followCreated: .followCreated
+    case .followRemoved: .followRemoved
+    case .likeCreated: .likeCreated
+    case .likeRemoved: .likeRemoved
+    case .commentCreated: .commentCreated
+    case .commentRemoved: .commentRemoved
+    case .messageSent: .messageSent
+    case .profileChanged: .profileChanged
+    case .alarmRead: .alarmRead
+    case .alarmReadAll: .alarmReadAll
+    case .alarmDeleted: .alarmDeleted
+    case .alarmAllDeleted: .alarmAllDeleted
+    case .alarmMuted: .alarmMuted
+    case .alarmUnmuted: .alarmUnmuted
+    case .notificationChanged: .notificationChanged
+    case .notificationRetracted: .notificationRetracted
+    }
+  }
+
+  /// The person affected, by whom the event's topic is partitioned.
+  public var key: String {
+    switch self {
+    case .postPublished(let data): data.author
+    case .postDeleted(let data): data.author
+    case .followCreated(let data): data.followee
+    case .followRemoved(let data): data.followee
+    case .likeCreated(let data): data.postOwner
+    case .likeRemoved(let data): data.postOwner
+    case .commentCreated(let data): data.postOwner
+    case .commentRemoved(let data): data.postOwner
+    case .messageSent(let data): data.receiver
+    case .profileChanged(let data): data.user
+    case .alarmRead(let data): data.user
+    case .alarmReadAll(let data): data.user
+    case .alarmDeleted(let data): data.user
+    case .alarmAllDeleted(let data): data.user
+    case .alarmMuted(let data): data.user
+    case .alarmUnmuted(let data): data.user
+    case .notificationChanged(let data): data.recipient
+    case .notificationRetracted(let data): data.recipient
+    }
+  }
+}

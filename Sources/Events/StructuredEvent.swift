@@ -1,0 +1,78 @@
+/// CloudEvents' structured JSON mode: a whole event as one JSON object, such as a line of a file:
+///
+///     {"specversion":"1.0","type":"magpie.like.created.v1","id":"1","source":"app",
+///      "time":"2012-09-14T07:30:01Z","data":{"actor":"a","post":"p","postOwner":"o"}}
+///
+/// People write these by hand, so an attribute or field that does not exist is an error here. May
+/// be left out: `specversion` and `datacontenttype`, which have one possible value each.
+public enum StructuredEvent {
+  private static let attributes = [
+    "specversion", "type", "id", "source", "time", "datacontenttype", "data",
+  ]
+
+  /// The event as one line of JSON, without the newline.
+  ///
+  /// - Throws: ``EventError`` as ``EventCodec/encode(_:as:)`` does.
+  public static func encode(_ event: Event) throws(EventError) -> String {
+    let event = try EventCodec.validated(event)
+    let data = try event.payload.jsonBytes()
+    try EventCodec.checkValueSize(data.count)
+    var line = "{\"specversion\":\"\(EventCodec.specVersion)\",\"type\":\"\(event.type.rawValue)\""
+    line += ",\"id\":" + jsonString(event.id)
+    line += ",\"source\":" + jsonString(event.source)
+    line += ",\"time\":\"\(event.time.rfc3339)\",\"data\":"
+    return line + String(decoding: data, as: UTF8.self) + "}"
+  }
+
+  /// Reads one JSON object.
+  ///
+  /// - Parameter now: as for ``EventCodec/decode(_:topic:now:)``; nil leaves out the upper bound.
+  /// - Throws: ``EventError`` with the first thing found wrong.
+  public static func decode(_ line: String, now: EventTime? = nil) throws(EventError) -> Event {
+    // Room for the attributes beside the data.
+    try EventCodec.checkValueSize(max(0, line.utf8.count - 8192))
+    var scanner = JSONObjectScanner(line)
+    let members = try scanner.members()
+    if let unknown = members.keys.sorted().first(where: { !attributes.contains($0) }) {
+      throw EventError(
+        .unknownField,
+        "There is no attribute \(excerpt(unknown)); there are "
+          + attributes.joined(separator: ", ") + ".",
+        field: unknown)
+    }
+    func text(_ name: String) throws(EventError) -> String {
+      guard let value = members[name] else {
+        throw EventError(
+          .missingField, "The attribute \(name) is missing; it is required.", field: name)
+      }
+      guard case .string(let text) = value else {
+        throw EventError(.badJSON, "The attribute \(name) must be a string.", field: name)
+      }
+      return text
+    }
+    if members["specversion"] != nil, try text("specversion") != EventCodec.specVersion {
+      throw EventError(
+        .unsupportedSpecVersion, "specversion must be \(EventCodec.specVersion).",
+        field: "specversion")
+    }
+    if members["datacontenttype"] != nil, try ContentType(header: text("datacontenttype")) != .json
+    {
+      throw EventError(
+        .unsupportedContentType, "datacontenttype must be application/json.",
+        field: "datacontenttype")
+    }
+    let type = try EventCodec.type(named: text("type"), field: "type")
+    let time = try EventTime(rfc3339: text("time"))
+    try EventCodec.checkTime(time, now: now)
+    guard let data = members["data"] else {
+      throw EventError(.missingField, "The attribute data is missing.", field: "data")
+    }
+    guard case .object(let bytes) = data else {
+      throw EventError(.badJSON, "The attribute data must be a JSON object.", field: "data")
+    }
+    let payload = try EventCodec.payload(type, bytes, .json, ignoringUnknownFields: false)
+    try EventCodec.checkValueSize(payload.protobufBytes.count)
+    return try EventCodec.validated(
+      Event(id: text("id"), source: text("source"), time: time, payload: payload))
+  }
+}

@@ -1,0 +1,30 @@
+/// A stream of events that concern the same kind of thing, all keyed by the person affected.
+public enum Topic: String, CaseIterable, Sendable {
+  case posts
+  case follows
+  case likes
+  case comments
+  case messages
+  case profiles
+  case alarmActions = "alarm-actions"
+  case notificationChanges = "notification-changes"
+
+  /// What topic names begin with unless configured otherwise.
+  public static let defaultPrefix = "magpie."
+
+  /// The name on the broker, such as `magpie.posts`.
+  public func name(prefix: String = Self.defaultPrefix) -> String {
+    prefix + rawValue
+  }
+
+  /// The topic with this name on the broker; nil if it is none of ours.
+  public init?(name: String, prefix: String = Self.defaultPrefix) {
+    guard name.hasPrefix(prefix) else { return nil }
+    self.init(rawValue: String(name.dropFirst(prefix.count)))
+  }
+
+  /// The event types that belong to the topic.
+  public var types: [EventType] {
+    EventType.allCases.filter { $0.topic == self }
+  }
+}
