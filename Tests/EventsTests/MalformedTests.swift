@@ -1,0 +1,205 @@
+import Events
+import Testing
+
+/// A record with one thing wrong, and what must be said about it.
+struct Malformed: Sendable, CustomTestStringConvertible {
+  var testDescription: String
+  var code: EventError.Code
+  var field: String?
+  var topic: Topic = .comments
+  var record: WireRecord
+
+  /// - Parameter change: what is wrong with an otherwise good comment.
+  init(
+    _ name: String, _ code: EventError.Code, field: String? = nil, as type: ContentType = .json,
+    _ change: (inout WireRecord) -> Void
+  ) {
+    (testDescription, self.code, self.field) = (name, code, field)
+    record =
+      (try? EventCodec.encode(comment(), as: type)) ?? WireRecord(key: nil, value: nil, headers: [])
+    change(&record)
+  }
+}
+
+func comment() -> Event {
+  Event(
+    id: "e1", source: "app", time: now,
+    payload: .commentCreated(
+      .with {
+        ($0.comment, $0.actor, $0.post, $0.postOwner) = ("c1", "a1", "p1", "o1")
+        ($0.text, $0.mentions) = ("hello", ["m1"])
+      }))
+}
+
+extension WireRecord {
+  mutating func set(_ name: String, _ text: String) { set(name, bytes: Array(text.utf8)) }
+
+  mutating func set(_ name: String, bytes: [UInt8]?) {
+    for index in headers.indices where headers[index].name == name { headers[index].value = bytes }
+  }
+
+  mutating func remove(_ name: String) { headers.removeAll { $0.name == name } }
+
+  mutating func json(_ text: String) { value = Array(text.utf8) }
+
+  /// The good comment's JSON with one member replaced.
+  mutating func json(_ name: String, _ replacement: String) {
+    let members = [
+      "comment": "\"c1\"", "actor": "\"a1\"", "post": "\"p1\"", "postOwner": "\"o1\"",
+      "text": "\"hello\"", "mentions": "[]",
+    ].merging([name: replacement]) { $1 }
+    json("{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")
+  }
+}
+
+private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", count: count) + "\"" }
+
+@Suite struct MalformedTests {
+  @Test("the record that the others are made of is good")
+  func good() throws {
+    for type in ContentType.allCases {
+      let record = try EventCodec.encode(comment(), as: type)
+      #expect(try EventCodec.decode(record, topic: .comments, now: now) == comment())
+    }
+  }
+
+  @Test("a record with one thing wrong is refused with its own code", arguments: cases)
+  func refused(malformed: Malformed) {
+    #expect {
+      try EventCodec.decode(malformed.record, topic: malformed.topic, now: now)
+    } throws: { error in
+      guard let error = error as? EventError else { return false }
+      #expect(error.code == malformed.code, "\(error)")
+      if let field = malformed.field { #expect(error.field == field, "\(error)") }
+      #expect(error.message.count > 20 && error.message.utf8.count < 1000)
+      return error.code == malformed.code
+    }
+  }
+
+  static let cases: [Malformed] = [
+    Malformed("no key", .missingKey, field: "key") { $0.key = nil },
+    Malformed("empty key", .wrongKey, field: "key") { $0.key = [] },
+    Malformed("another's key", .wrongKey) { $0.key = Array("a1".utf8) },
+    Malformed("key of bad UTF-8", .wrongKey) { $0.key = [0xFF] },
+    Malformed("tombstone", .missingValue) { $0.value = nil },
+    Malformed("huge value", .valueTooLarge) { $0.json("text", quoted(1 << 20)) },
+    Malformed("many headers", .tooManyHeaders) {
+      $0.headers += (0..<100).map { .init("x\($0)", nil) }
+    },
+    Malformed("no ce_id", .missingHeader, field: "ce_id") { $0.remove("ce_id") },
+    Malformed("null ce_id", .missingHeader, field: "ce_id") { $0.set("ce_id", bytes: nil) },
+    Malformed("empty ce_id", .missingHeader, field: "ce_id") { $0.set("ce_id", "") },
+    Malformed("long ce_id", .badHeader, field: "ce_id") {
+      $0.set("ce_id", String(repeating: "x", count: 129))
+    },
+    Malformed("ce_id of bad UTF-8", .badHeader, field: "ce_id") {
+      $0.set("ce_id", bytes: [0x61, 0xC0, 0x80])
+    },
+    Malformed("ce_id with a surrogate", .badHeader) { $0.set("ce_id", bytes: [0xED, 0xA0, 0x80]) },
+    Malformed("ce_id with a NUL", .badHeader) { $0.set("ce_id", "a\0b") },
+    Malformed("two ce_ids", .duplicateHeader) { $0.headers.append(.init("ce_id", [0x61])) },
+    Malformed("no ce_source", .missingHeader) { $0.remove("ce_source") },
+    Malformed("long ce_source", .badHeader) {
+      $0.set("ce_source", String(repeating: "x", count: 513))
+    },
+    Malformed("no ce_specversion", .missingHeader) { $0.remove("ce_specversion") },
+    Malformed("ce_specversion 0.3", .unsupportedSpecVersion) { $0.set("ce_specversion", "0.3") },
+    Malformed("no ce_type", .missingHeader) { $0.remove("ce_type") },
+    Malformed("unknown ce_type", .unknownType) { $0.set("ce_type", "magpie.comment.created.v2") },
+    Malformed("another topic's type", .wrongTopic) {
+      $0.set("ce_type", "magpie.like.created.v1")
+    },
+    Malformed("no ce_time", .missingHeader) { $0.remove("ce_time") },
+    Malformed("ce_time without offset", .badTime, field: "ce_time") {
+      $0.set("ce_time", "2012-01-01T00:00:00")
+    },
+    Malformed("ce_time in 1970", .timeTooEarly, field: "ce_time") {
+      $0.set("ce_time", "1970-01-01T00:00:00Z")
+    },
+    Malformed("ce_time just before 2000", .timeTooEarly) {
+      $0.set("ce_time", "1999-12-31T23:59:59.999999Z")
+    },
+    Malformed("ce_time an hour and a microsecond ahead", .timeTooLate, field: "ce_time") {
+      $0.set("ce_time", EventTime(microseconds: now.microseconds + 3_600_000_001).rfc3339)
+    },
+    Malformed("no content-type", .missingHeader) { $0.remove("content-type") },
+    Malformed("content-type text", .unsupportedContentType) {
+      $0.set("content-type", "text/plain")
+    },
+    Malformed("structured mode", .unsupportedContentType) {
+      $0.set("content-type", "application/cloudevents+json")
+    },
+    Malformed("JSON cut short", .badJSON) { $0.value?.removeLast() },
+    Malformed("an array", .badJSON) { $0.json("[]") },
+    Malformed("null", .badJSON) { $0.json("null") },
+    Malformed("empty JSON value", .badJSON) { $0.json("") },
+    Malformed("two objects", .badJSON) { $0.value? += Array("{}".utf8) },
+    Malformed("JSON of bad UTF-8", .badJSON) { $0.value?.insert(0xFF, at: 12) },
+    Malformed("half a surrogate pair", .badJSON) { $0.json("text", #""\uD83D""#) },
+    Malformed("a number for a text", .badJSON) { $0.json("text", "5") },
+    Malformed("deeply nested unknown field", .badJSON) {
+      $0.json("later", String(repeating: "[", count: 500_000))
+    },
+    Malformed("deeply nested objects", .badJSON) {
+      $0.json("later", String(repeating: #"{"a":"#, count: 150_000))
+    },
+    Malformed("Protobuf cut short", .badProtobuf, as: .protobuf) { $0.value?.removeLast() },
+    Malformed("Protobuf of bad UTF-8", .badProtobuf, as: .protobuf) {
+      $0.value = [0x0A, 0x02, 0xC3, 0x28]
+    },
+    Malformed("JSON said to be Protobuf", .badProtobuf) {
+      $0.set("content-type", "application/protobuf")
+    },
+    Malformed("empty Protobuf", .missingField, field: "comment", as: .protobuf) { $0.value = [] },
+    Malformed("no comment id", .missingField, field: "comment") { $0.json("comment", "\"\"") },
+    Malformed("no actor", .missingField, field: "actor") { $0.json("actor", "null") },
+    Malformed("an id too long", .fieldTooLong, field: "post") { $0.json("post", quoted(129)) },
+    Malformed("an id with a NUL", .badID, field: "actor") { $0.json("actor", #""a\u0000b""#) },
+    Malformed("an id with a newline", .badID, field: "actor") { $0.json("actor", #""a\nb""#) },
+    Malformed("an id with a C1 control", .badID) { $0.json("actor", #""a\u0085b""#) },
+    Malformed("a text with a NUL", .badText, field: "text") { $0.json("text", #""a\u0000b""#) },
+    Malformed("a text too long", .fieldTooLong, field: "text") {
+      $0.json("text", quoted(Limits.commentBytes + 1))
+    },
+    Malformed("too many mentions", .tooManyMentions, field: "mentions") {
+      $0.json("mentions", "[" + (0...100).map { "\"u\($0)\"" }.joined(separator: ",") + "]")
+    },
+    Malformed("an empty mention", .missingField, field: "mentions") {
+      $0.json("mentions", #"[""]"#)
+    },
+  ]
+
+  @Test("an alarm action names a UUID and a type that exists")
+  func alarmActions() throws {
+    func refuse(_ payload: Payload, _ code: EventError.Code) {
+      #expect {
+        try EventCodec.encode(Event(id: "1", source: "s", time: now, payload: payload))
+      } throws: {
+        ($0 as? EventError)?.code == code
+      }
+    }
+    for id in ["x", "12345678-1234-1234-1234-12345678901g", "12345678123412341234123456789012"] {
+      refuse(.alarmRead(.with { ($0.user, $0.notification) = ("u", id) }), .badID)
+    }
+    refuse(.alarmDeleted(.with { $0.user = "u" }), .missingField)
+    refuse(.alarmMuted(.with { ($0.user, $0.type) = ("u", "likes") }), .badValue)
+    refuse(.alarmUnmuted(.with { ($0.user, $0.type) = ("u", "") }), .badValue)
+  }
+
+  @Test("the encoder refuses what the decoder would", arguments: EventType.allCases)
+  func encoder(type: EventType) {
+    var samples = Samples(seed: 5)
+    var event = samples.event(type)
+    for change: (inout Event) -> Void in [
+      { $0.id = "" }, { $0.id = String(repeating: "x", count: 129) }, { $0.source = "" },
+      { $0.time = EventTime(microseconds: 0) }, { $0.source = "a\u{1}" },
+    ] {
+      var broken = event
+      change(&broken)
+      #expect(throws: EventError.self) { try EventCodec.encode(broken) }
+      #expect(throws: EventError.self) { try StructuredEvent.encode(broken) }
+    }
+    event.id = "fine"
+    #expect(throws: Never.self) { try EventCodec.encode(event) }
+  }
+}

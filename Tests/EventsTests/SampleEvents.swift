@@ -1,0 +1,145 @@
+import Events
+
+/// SplitMix64: the same numbers for the same seed on every machine.
+struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+let now = EventTime(microseconds: 1_790_000_000_000_000)
+
+/// Arbitrary valid events, hostile texts included.
+struct Samples {
+  var random: Seeded
+
+  init(seed: UInt64) { random = Seeded(seed) }
+
+  private static let pieces = [
+    "a", "Z", "0", " ", "-", "é", "e\u{301}", "까치", "\u{1112}\u{1161}\u{11AB}", "สวัสดี", "مرحبا",
+    "👩‍👩‍👧‍👦", "🇰🇷", "\u{202E}", "\u{FEFF}", "\\", "\"", "<b>", "%s", "\u{FFFD}", "\u{10FFFF}", "\u{2028}",
+    "z\u{300}\u{301}\u{302}", "'", ";--", "{", "}", "\u{A0}", "ß", "İ",
+  ]
+
+  mutating func text(_ limit: Int, controls: Bool = true) -> String {
+    let target = [0, 1, 7, 40, limit].randomElement(using: &random) ?? 0
+    let bytes = Int.random(in: 0...min(target, limit), using: &random)
+    var result = ""
+    let pieces = Self.pieces + (controls ? ["\n", "\t", "\u{1}", "\u{7F}", "\u{85}"] : [])
+    while true {
+      let piece = pieces.randomElement(using: &random) ?? ""
+      if result.utf8.count + piece.utf8.count > bytes { return result }
+      result += piece
+    }
+  }
+
+  mutating func id() -> String {
+    let id = text(Limits.idBytes, controls: false)
+    return id.isEmpty ? "u\(Int.random(in: 0...9, using: &random))" : id
+  }
+
+  mutating func ids(_ limit: Int) -> [String] {
+    var seen = Set<BytewiseString>()
+    return (0..<Int.random(in: 0...limit, using: &random)).map { _ in id() }
+      .filter { seen.insert(BytewiseString($0)).inserted }
+  }
+
+  mutating func uuid() -> String {
+    let hex = (0..<32).map { _ in "0123456789abcdefABCDEF".randomElement(using: &random) ?? "0" }
+    return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(hex[$0]) }
+      .joined(separator: "-")
+  }
+
+  mutating func number() -> Int64 {
+    [0, 1, 2, 9_007_199_254_740_993, Int64.max].randomElement(using: &random) ?? 0
+  }
+
+  mutating func event(_ type: EventType) -> Event {
+    let time = Int64.random(
+      in: Limits.earliestTime.microseconds...now.microseconds, using: &random)
+    return Event(
+      id: id(), source: id(), time: EventTime(microseconds: time), payload: payload(type))
+  }
+
+  mutating func payload(_ type: EventType) -> Payload {
+    switch type {
+    case .postPublished:
+      .postPublished(
+        .with {
+          ($0.post, $0.author) = (id(), id())
+          ($0.title, $0.caption) = (text(Limits.titleBytes), text(Limits.captionBytes))
+          ($0.imageURL, $0.mentions) = (text(Limits.urlBytes), ids(Limits.mentions))
+        })
+    case .postDeleted: .postDeleted(.with { ($0.post, $0.author) = (id(), id()) })
+    case .followCreated: .followCreated(.with { ($0.follower, $0.followee) = (id(), id()) })
+    case .followRemoved: .followRemoved(.with { ($0.follower, $0.followee) = (id(), id()) })
+    case .likeCreated:
+      .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (id(), id(), id()) })
+    case .likeRemoved:
+      .likeRemoved(.with { ($0.actor, $0.post, $0.postOwner) = (id(), id(), id()) })
+    case .commentCreated:
+      .commentCreated(
+        .with {
+          ($0.comment, $0.actor, $0.post, $0.postOwner) = (id(), id(), id(), id())
+          ($0.text, $0.mentions) = (text(Limits.commentBytes), ids(5))
+        })
+    case .commentRemoved:
+      .commentRemoved(
+        .with { ($0.comment, $0.actor, $0.post, $0.postOwner) = (id(), id(), id(), id()) })
+    case .messageSent:
+      .messageSent(
+        .with {
+          ($0.message, $0.sender, $0.receiver) = (id(), id(), id())
+          $0.text = text(Limits.messageBytes)
+        })
+    case .profileChanged:
+      .profileChanged(
+        .with {
+          ($0.user, $0.nickname) = (id(), text(Limits.nicknameBytes))
+          ($0.locale, $0.imageURL) = (text(Limits.localeBytes), text(Limits.urlBytes))
+          ($0.name, $0.major) = (text(Limits.nameBytes), text(Limits.majorBytes))
+          $0.bio = text(Limits.bioBytes)
+        })
+    case .alarmRead: .alarmRead(.with { ($0.user, $0.notification) = (id(), uuid()) })
+    case .alarmReadAll: .alarmReadAll(.with { $0.user = id() })
+    case .alarmDeleted: .alarmDeleted(.with { ($0.user, $0.notification) = (id(), uuid()) })
+    case .alarmAllDeleted: .alarmAllDeleted(.with { $0.user = id() })
+    case .alarmMuted: .alarmMuted(.with { ($0.user, $0.type) = (id(), alarmType()) })
+    case .alarmUnmuted: .alarmUnmuted(.with { ($0.user, $0.type) = (id(), alarmType()) })
+    case .notificationChanged: .notificationChanged(snapshot())
+    case .notificationRetracted:
+      .notificationRetracted(
+        .with {
+          ($0.notification, $0.recipient) = (uuid(), id())
+          ($0.generation, $0.counter) = (number(), number())
+        })
+    }
+  }
+
+  private mutating func alarmType() -> String {
+    AlarmType.allCases.randomElement(using: &random)?.rawValue ?? ""
+  }
+
+  private mutating func snapshot() -> NotificationChanged {
+    .with {
+      ($0.notification, $0.recipient) = (uuid(), id())
+      $0.type = Int32.random(in: 0...5, using: &random)
+      ($0.subject, $0.actor) = (text(Limits.subjectBytes), id())
+      $0.secondActor = Bool.random(using: &random) ? id() : ""
+      ($0.actorCount, $0.contributionCount) = (max(1, number()), max(1, number()))
+      $0.post = Bool.random(using: &random) ? id() : ""
+      $0.comment = Bool.random(using: &random) ? id() : ""
+      ($0.imageURL, $0.headText) = (text(Limits.urlBytes), text(Limits.messageBytes))
+      $0.raisedAt = now.microseconds
+      ($0.generation, $0.counter) = (number(), number())
+    }
+  }
+}
