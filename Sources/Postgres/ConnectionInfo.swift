@@ -1,0 +1,77 @@
+import CLibPQ
+
+/// A parsed connection string: `postgresql://user:password@host:port/database?param=value` or
+/// libpq's `host=… dbname=…` form.
+///
+/// Never prints the password.
+public struct ConnectionInfo: Sendable, CustomStringConvertible {
+  /// libpq's keywords and values, in libpq's order; only those that were given.
+  private(set) var settings: [(keyword: String, value: String)]
+
+  /// Parses `string`.
+  ///
+  /// - Throws: `usage`, without quoting the string, which may hold a password.
+  public init(_ string: String) throws {
+    guard !string.utf8.contains(0) else {
+      throw PostgresError.usage("the database URL contains a NUL byte")
+    }
+    var message: UnsafeMutablePointer<CChar>?
+    guard let options = PQconninfoParse(string, &message) else {
+      PQfreemem(message)
+      throw PostgresError.usage(
+        "the database URL could not be parsed; expected "
+          + "postgresql://user:password@host:port/database or libpq's key=value form. Characters "
+          + "such as @ / : % # in a password must be percent-encoded, in the key=value form "
+          + "values with spaces must be quoted")
+    }
+    defer { PQconninfoFree(options) }
+    settings = []
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.val {
+        settings.append((String(cString: keyword), String(cString: value)))
+      }
+      option += 1
+    }
+    // A password with an unencoded @ or / ends up in these, and libpq's messages quote them.
+    let port = self["port"] ?? ""
+    if self["host"]?.contains("@") == true || self["dbname"]?.contains("@") == true
+      || !port.allSatisfy({ $0.isNumber || $0 == "," })
+    {
+      throw PostgresError.usage(
+        "the host, port or database name in the database URL is not valid; characters such as "
+          + "@ / : % # in the user or password must be percent-encoded (@ is %40, / is %2F)")
+    }
+  }
+
+  /// The value given for one of libpq's keywords (`host`, `port`, `user`, `dbname`, ...), if any.
+  public subscript(keyword: String) -> String? {
+    settings.last { $0.keyword == keyword }?.value
+  }
+
+  /// The same connection, to another database.
+  public func replacing(database: String) -> ConnectionInfo {
+    var copy = self
+    copy.settings.removeAll { $0.keyword == "dbname" }
+    copy.settings.append(("dbname", database))
+    return copy
+  }
+
+  /// libpq's key=value form, password included: for opening connections, not for showing.
+  public var connectionString: String {
+    settings.map { setting in
+      let value = setting.value
+        .replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+      return "\(setting.keyword)='\(value)'"
+    }.joined(separator: " ")
+  }
+
+  /// Where it leads, for people: no password.
+  public var description: String {
+    let host = self["host"] ?? self["hostaddr"] ?? "the default socket"
+    let port = self["port"].map { ":\($0)" } ?? ""
+    let database = self["dbname"].map { ", database \"\($0)\"" } ?? ""
+    let user = self["user"].map { ", user \"\($0)\"" } ?? ""
+    return host + port + database + user
+  }
+}

@@ -1,0 +1,42 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A value for `$n`, sent in binary with its type, so that PostgreSQL never has to guess.
+///
+/// Every scalar may be NULL (`nil`), and so may every element of an array. Text must not contain
+/// NUL bytes, which PostgreSQL cannot store: sending one is a `usage` error. One parameter holds at
+/// most `Parameter.maximumBytes`.
+public enum Parameter: Sendable, Equatable {
+  case text(String?)
+  case int2(Int16?)
+  case int4(Int32?)
+  case int8(Int64?)
+  case bool(Bool?)
+  case bytea([UInt8]?)
+  case uuid(UUID?)
+  case double(Double?)
+  /// Microseconds since 1970-01-01 UTC; `Int64.max` and `Int64.min` are PostgreSQL's `infinity` and
+  /// `-infinity`.
+  case timestamptz(Int64?)
+  /// A JSON document as text.
+  case jsonb(String?)
+
+  case textArray([String?])
+  case int2Array([Int16?])
+  case int4Array([Int32?])
+  case int8Array([Int64?])
+  case boolArray([Bool?])
+  case byteaArray([[UInt8]?])
+  case uuidArray([UUID?])
+  case doubleArray([Double?])
+  /// Microseconds since 1970-01-01 UTC, as in `timestamptz`.
+  case timestamptzArray([Int64?])
+  case jsonbArray([String?])
+
+  /// The most bytes one encoded parameter may take: 256 MiB. PostgreSQL's own limit is 1 GiB, which
+  /// a server can rarely afford.
+  public static let maximumBytes = 256 << 20
+}

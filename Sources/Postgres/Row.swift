@@ -1,0 +1,145 @@
+import CLibPQ
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// How a column is named: by its position from 0 (`Int`) or by its name (`String`; the first column
+/// of that name).
+public protocol ColumnIdentifier: Sendable {
+  /// The position among `names`, or nil.
+  func position(in names: [String]) -> Int?
+}
+
+extension Int: ColumnIdentifier {
+  public func position(in names: [String]) -> Int? { names.indices.contains(self) ? self : nil }
+}
+
+extension String: ColumnIdentifier {
+  public func position(in names: [String]) -> Int? { names.firstIndex(of: self) }
+}
+
+/// One row of a result.
+///
+/// Every accessor throws a `decoding` error when there is no such column, when its type is another
+/// one, or when it is NULL; the accessors ending in `OrNil` answer nil for NULL.
+public struct Row: Sendable {
+  let result: ResultStorage
+  let index: Int
+
+  /// Whether the column is NULL.
+  public func isNull(_ column: some ColumnIdentifier) throws -> Bool {
+    try cell(column).bytes == nil
+  }
+
+  /// text, varchar, name, enums; json and jsonb as their text.
+  public func text(_ column: some ColumnIdentifier) throws -> String {
+    try required(column, textOrNil(column))
+  }
+
+  public func textOrNil(_ column: some ColumnIdentifier) throws -> String? {
+    try optional(column) { try $0.text() }
+  }
+
+  /// smallint, integer, bigint, oid, and numeric if it is a whole number (as `sum(bigint)` is).
+  public func int(_ column: some ColumnIdentifier) throws -> Int {
+    try required(column, intOrNil(column))
+  }
+
+  public func intOrNil(_ column: some ColumnIdentifier) throws -> Int? {
+    try optional(column) { Int(try $0.integer()) }
+  }
+
+  /// As `int`, when the caller's own type is `Int64`.
+  public func int8(_ column: some ColumnIdentifier) throws -> Int64 {
+    try required(column, int8OrNil(column))
+  }
+
+  public func int8OrNil(_ column: some ColumnIdentifier) throws -> Int64? {
+    try optional(column) { try $0.integer() }
+  }
+
+  /// boolean.
+  public func bool(_ column: some ColumnIdentifier) throws -> Bool {
+    try required(column, boolOrNil(column))
+  }
+
+  public func boolOrNil(_ column: some ColumnIdentifier) throws -> Bool? {
+    try optional(column) { try $0.bool() }
+  }
+
+  /// double precision and real.
+  public func double(_ column: some ColumnIdentifier) throws -> Double {
+    try required(column, doubleOrNil(column))
+  }
+
+  public func doubleOrNil(_ column: some ColumnIdentifier) throws -> Double? {
+    try optional(column) { try $0.double() }
+  }
+
+  /// bytea.
+  public func bytea(_ column: some ColumnIdentifier) throws -> [UInt8] {
+    try required(column, byteaOrNil(column))
+  }
+
+  public func byteaOrNil(_ column: some ColumnIdentifier) throws -> [UInt8]? {
+    try optional(column) { try $0.bytea() }
+  }
+
+  /// uuid.
+  public func uuid(_ column: some ColumnIdentifier) throws -> UUID {
+    try required(column, uuidOrNil(column))
+  }
+
+  public func uuidOrNil(_ column: some ColumnIdentifier) throws -> UUID? {
+    try optional(column) { try $0.uuid() }
+  }
+
+  /// timestamptz, in microseconds since 1970-01-01 UTC; `infinity` is `Int64.max`, `-infinity`
+  /// `Int64.min`.
+  public func timestamptz(_ column: some ColumnIdentifier) throws -> Int64 {
+    try required(column, timestamptzOrNil(column))
+  }
+
+  public func timestamptzOrNil(_ column: some ColumnIdentifier) throws -> Int64? {
+    try optional(column) { try $0.timestamptz() }
+  }
+
+  private func cell(_ column: some ColumnIdentifier) throws -> Cell {
+    guard let position = column.position(in: result.columnNames) else {
+      throw PostgresError.decoding(
+        "there is no column \(column); the columns are "
+          + result.columnNames.joined(separator: ", "))
+    }
+    let (row, field) = (Int32(index), Int32(position))
+    let type = result.columnTypes[position]
+    guard PQgetisnull(result.pointer, row, field) == 0,
+      let start = PQgetvalue(result.pointer, row, field)
+    else { return Cell(type: type, bytes: nil) }
+    return Cell(
+      type: type,
+      bytes: UnsafeRawBufferPointer(
+        start: start, count: Int(PQgetlength(result.pointer, row, field))))
+  }
+
+  func optional<T>(_ column: some ColumnIdentifier, _ decode: (Cell) throws -> T) throws -> T? {
+    let cell = try cell(column)
+    guard cell.bytes != nil else { return nil }
+    do {
+      // The bytes belong to the result, which must outlive the reading of them.
+      return try withExtendedLifetime(result) { try decode(cell) }
+    } catch var error as PostgresError {
+      error.message = "column \(column): \(error.message)"
+      throw error
+    }
+  }
+
+  func required<T>(_ column: some ColumnIdentifier, _ value: T?) throws -> T {
+    guard let value else {
+      throw PostgresError.decoding("column \(column) is NULL in row \(index)")
+    }
+    return value
+  }
+}

@@ -1,0 +1,49 @@
+import CLibPQ
+
+extension PostgresError {
+  /// An error result of the server, with everything it said.
+  init(result: OpaquePointer) {
+    // The codes are those of libpq's PG_DIAG_ macros.
+    func field(_ code: Character) -> String? {
+      code.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
+    }
+    let severity = field("V") ?? field("S") ?? "ERROR"
+    let fatal = severity == "FATAL" || severity == "PANIC"
+    let message =
+      field("M") ?? PQresultErrorMessage(result).map { String(cString: $0) } ?? "unknown"
+    self.init(
+      code: fatal ? .connection : .server, sqlstate: field("C"),
+      message: message.split(separator: "\n").joined(separator: " "), detail: field("D"),
+      hint: field("H"), constraint: field("n"), table: field("t"), isConnectionLost: fatal)
+  }
+
+  /// No connection could be made. `reason` is libpq's message at verbosity VERBOSE, for instance
+  /// `connection to server at … failed: FATAL:  28P01: password authentication failed for user "x"`.
+  static func refused(_ reason: String, _ info: ConnectionInfo) -> PostgresError {
+    let sqlstate = reason.firstMatch(of: #/[A-Z]+:  ?([0-9A-Z]{5}): /#).map { String($0.1) }
+    let hint =
+      switch sqlstate {
+      case "28P01": "check the user and password in the database URL"
+      case "28000": "check the user in the database URL and the server's pg_hba.conf"
+      case "3D000": "check the database name in the database URL, or create it: createdb NAME"
+      case "53300": "the server has no connections left: raise max_connections or run fewer lanes"
+      case "57P03": "the server is starting up or shutting down: try again"
+      case nil: "check the host and port in the database URL, and that PostgreSQL runs there"
+      default: "see the server's log"
+      }
+    return PostgresError(
+      code: .connection, sqlstate: sqlstate ?? "08001",
+      message: "cannot connect to PostgreSQL at \(info): \(reason)", hint: hint,
+      isConnectionLost: true)
+  }
+}
+
+/// A COMMIT in a transaction that has failed is answered with success and the tag ROLLBACK.
+func unwantedRollback(tag: String, sql: String) -> PostgresError? {
+  guard tag == "ROLLBACK" else { return nil }
+  let text = sql.lowercased()
+  guard !text.contains("rollback"), !text.contains("abort") else { return nil }
+  return PostgresError(
+    code: .server, sqlstate: "25P02",
+    message: "the transaction was rolled back, not committed: a statement in it had failed before")
+}

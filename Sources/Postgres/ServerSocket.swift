@@ -1,0 +1,168 @@
+import CLibPQ
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Owns a PGconn and does the waiting on its socket, which libpq would do without a bound.
+final class ServerSocket {
+  private(set) var connection: OpaquePointer?
+  /// The server's own bound on a statement; 0 when it has none.
+  var statementTimeoutMilliseconds = 0
+  /// What is granted to network and server beyond the statement's own time.
+  static let graceMilliseconds = 30_000
+
+  init(connectingTo info: ConnectionInfo, applicationName: String, timeoutMilliseconds: Int) throws
+  {
+    // The first ones are defaults, which the URL overrides by coming later.
+    var settings: [(keyword: String, value: String)] = [
+      ("fallback_application_name", applicationName),
+      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+      ("tcp_user_timeout", "30000"),
+    ]
+    settings += info.settings
+    settings.append(("client_encoding", "UTF8"))
+    let connection = Self.start(settings)
+    self.connection = connection
+    guard let connection else {
+      throw PostgresError(code: .connection, sqlstate: "08001", message: "libpq has no memory left")
+    }
+    PQsetNoticeProcessor(connection, { _, _ in }, nil)
+    // So that a refusal names its SQLSTATE, whatever language the server speaks.
+    PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    do {
+      try finishConnecting(connection, info, Deadline(milliseconds: timeoutMilliseconds))
+    } catch {
+      close()
+      throw error
+    }
+    PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
+    PQsetnonblocking(connection, 1)
+  }
+
+  deinit { close() }
+
+  func close() {
+    guard let connection else { return }
+    self.connection = nil
+    PQfinish(connection)
+  }
+
+  var status: Connection.Status {
+    guard let connection, PQstatus(connection) == CONNECTION_OK else { return .closed }
+    switch PQtransactionStatus(connection) {
+    case PQTRANS_IDLE: return .idle
+    case PQTRANS_INERROR: return .inFailedTransaction
+    case PQTRANS_UNKNOWN: return .closed
+    default: return .inTransaction
+    }
+  }
+
+  var backendProcessID: Int32 { connection.map { PQbackendPID($0) } ?? 0 }
+
+  /// The PGconn, if it is usable.
+  func open() throws -> OpaquePointer {
+    guard let connection, PQstatus(connection) == CONNECTION_OK else {
+      close()
+      throw PostgresError(
+        code: .connection, sqlstate: "08003",
+        message: "the connection to PostgreSQL is closed; open another one", isConnectionLost: true)
+    }
+    return connection
+  }
+
+  /// libpq's last message, in one line.
+  func lastMessage() -> String {
+    guard let connection, let text = PQerrorMessage(connection) else { return "closed" }
+    let lines = String(cString: text).split(separator: "\n")
+      .map { $0.drop { $0 == " " || $0 == "\t" } }
+      .filter { !$0.hasPrefix("LOCATION:") && !$0.isEmpty }
+    return lines.isEmpty ? "closed by the server" : lines.joined(separator: " ")
+  }
+
+  /// Waits until the server has sent something (and reads it), or until it can take more of what
+  /// libpq holds back when `unsent` is true.
+  ///
+  /// - Throws: `connection` when it broke or `deadline` passed; what arrived before can still be
+  ///   taken from libpq.
+  func exchange(_ connection: OpaquePointer, unsent: Bool, deadline: Deadline) throws {
+    let events = Int16(POLLIN) | (unsent ? Int16(POLLOUT) : 0)
+    let ready = try wait(connection, events, deadline)
+    guard ready != 0 else {
+      throw PostgresError.lost(
+        "the server has been silent for longer than its statement_timeout allows")
+    }
+    if ready & ~Int16(POLLOUT) != 0, PQconsumeInput(connection) == 0 {
+      throw PostgresError.lost(lastMessage())
+    }
+  }
+
+  /// The bound on the silence of a server that has `statements` still to answer: it holds answers
+  /// back until it has some kilobytes of them.
+  func silenceDeadline(statements: Int) -> Deadline {
+    guard statementTimeoutMilliseconds > 0 else { return .never }
+    return Deadline(
+      milliseconds: statementTimeoutMilliseconds * (statements + 1) + Self.graceMilliseconds)
+  }
+
+  private func wait(
+    _ connection: OpaquePointer, _ events: Int16, _ deadline: Deadline
+  ) throws -> Int16 {
+    let descriptor = PQsocket(connection)
+    guard descriptor >= 0 else { throw PostgresError.lost(lastMessage()) }
+    var entry = pollfd(fd: descriptor, events: events, revents: 0)
+    while true {
+      let answer = poll(&entry, 1, deadline.remainingMilliseconds)
+      if answer > 0 { return entry.revents }
+      if answer == 0 { return 0 }
+      if errno != EINTR { throw PostgresError.lost("poll failed with errno \(errno)") }
+    }
+  }
+
+  private func finishConnecting(
+    _ connection: OpaquePointer, _ info: ConnectionInfo, _ deadline: Deadline
+  ) throws {
+    var state = PGRES_POLLING_WRITING
+    while PQstatus(connection) != CONNECTION_BAD {
+      if state == PGRES_POLLING_OK { return }
+      if state == PGRES_POLLING_FAILED { break }
+      let events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
+      guard try wait(connection, Int16(events), deadline) != 0 else {
+        throw PostgresError.refused("no answer in time", info)
+      }
+      state = PQconnectPoll(connection)
+    }
+    throw PostgresError.refused(lastMessage(), info)
+  }
+
+  private static func start(_ settings: [(keyword: String, value: String)]) -> OpaquePointer? {
+    let keywords = settings.map { strdup($0.keyword) }
+    let values = settings.map { strdup($0.value) }
+    defer { for copy in keywords + values { free(copy) } }
+    let keywordPointers = keywords.map { UnsafePointer($0) } + [nil]
+    let valuePointers = values.map { UnsafePointer($0) } + [nil]
+    return PQconnectStartParams(keywordPointers, valuePointers, 0)
+  }
+}
+
+/// A point in time by which an answer must have come.
+struct Deadline {
+  private let instant: ContinuousClock.Instant?
+
+  static let never = Deadline(instant: nil)
+
+  private init(instant: ContinuousClock.Instant?) { self.instant = instant }
+
+  init(milliseconds: Int) { instant = .now + .milliseconds(milliseconds) }
+
+  /// For poll(2): -1 is for ever.
+  var remainingMilliseconds: Int32 {
+    guard let instant else { return -1 }
+    let left = ContinuousClock.now.duration(to: instant) / .milliseconds(1)
+    return Int32(max(0, min(left.rounded(.up), 1_000_000_000)))
+  }
+}
