@@ -1,0 +1,178 @@
+import CRDKafka
+
+/// A topic to be created.
+public struct NewTopic: Sendable, Equatable {
+  public var name: String
+  public var partitions: Int
+  public var replicationFactor: Int
+  /// Topic configuration, for example `cleanup.policy=compact`.
+  public var configuration: [String: String]
+
+  public init(
+    name: String, partitions: Int, replicationFactor: Int = 1,
+    configuration: [String: String] = [:]
+  ) {
+    self.name = name
+    self.partitions = partitions
+    self.replicationFactor = replicationFactor
+    self.configuration = configuration
+  }
+}
+
+/// Questions about topics and offsets. Thread-safe; every call blocks up to its timeout.
+public final class Admin: Sendable {
+  let client: Client
+  let configuration: ClientConfiguration
+  private let context: AdminContext
+
+  public init(configuration: ClientConfiguration) throws(KafkaError) {
+    self.configuration = configuration
+    context = AdminContext(log: configuration.log)
+    // A consumer that never joins: unlike a producer's, its questions create no topics.
+    client = try Client(configuration, .consumer(group: "magpie.admin"), context: context)
+  }
+
+  deinit { client.destroy(context: context, withinMilliseconds: 2_000) }
+
+  /// Partition counts by topic. Topics that do not exist are missing from the answer; nil asks for
+  /// every topic there is.
+  public func topics(_ names: [String]? = nil, timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> [String: Int]
+  {
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    // All topics, never one by name: asking by name may create it.
+    let code = rd_kafka_metadata(
+      client.pointer, 1, nil, &metadata, Int32(clamping: timeoutMilliseconds))
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
+      throw client.error(code, "asking for topics: \(String(cString: rd_kafka_err2str(code)))")
+    }
+    defer { rd_kafka_metadata_destroy(metadata) }
+    let wanted = names.map(Set.init)
+    var counts: [String: Int] = [:]
+    for topic in UnsafeBufferPointer(
+      start: metadata.pointee.topics, count: Int(metadata.pointee.topic_cnt))
+    where topic.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+      let name = String(cString: topic.topic)
+      if wanted?.contains(name) ?? true { counts[name] = Int(topic.partition_cnt) }
+    }
+    return counts
+  }
+
+  /// Creates topics and returns the names of those that did not exist before.
+  ///
+  /// For real brokers. The embedded broker has no such request and gets a clear error
+  /// (`code == .unsupported`): there, topics are made by the process that hosts it.
+  @discardableResult
+  public func createTopics(_ topics: [NewTopic], timeoutMilliseconds: Int = 30_000)
+    throws(KafkaError) -> Set<String>
+  {
+    if topics.isEmpty { return [] }
+    let queue = rd_kafka_queue_new(client.pointer)
+    defer { rd_kafka_queue_destroy(queue) }
+    let options = rd_kafka_AdminOptions_new(client.pointer, RD_KAFKA_ADMIN_OP_CREATETOPICS)
+    defer { rd_kafka_AdminOptions_destroy(options) }
+    _ = rd_kafka_AdminOptions_set_request_timeout(
+      options, Int32(clamping: timeoutMilliseconds), nil, 0)
+    var requests: [OpaquePointer?] = []
+    defer { requests.forEach { rd_kafka_NewTopic_destroy($0) } }
+    for topic in topics {
+      var reason = [CChar](repeating: 0, count: 512)
+      guard
+        let request = rd_kafka_NewTopic_new(
+          topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replicationFactor),
+          &reason, reason.count)
+      else { throw .usage("topic \(topic.name): \(text(of: reason))") }
+      requests.append(request)
+      for (name, value) in topic.configuration {
+        _ = rd_kafka_NewTopic_set_config(request, name, value)
+      }
+    }
+    rd_kafka_CreateTopics(client.pointer, &requests, requests.count, options, queue)
+    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeoutMilliseconds + 5_000))
+    else { throw client.error(RD_KAFKA_RESP_ERR__TIMED_OUT, "creating topics") }
+    defer { rd_kafka_event_destroy(event) }
+    return try creationResult(event)
+  }
+
+  private func creationResult(_ event: OpaquePointer) throws(KafkaError) -> Set<String> {
+    let code = rd_kafka_event_error(event)
+    if code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE {
+      throw client.error(
+        code,
+        "this broker cannot create topics on request; an embedded broker's topics are created by "
+          + "the process that hosts it (`magpie up` makes them all)")
+    }
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw client.error(
+        code, "creating topics: \(String(cString: rd_kafka_event_error_string(event)))")
+    }
+    var count = 0
+    let results = rd_kafka_CreateTopics_result_topics(
+      rd_kafka_event_CreateTopics_result(event), &count)
+    var created: Set<String> = []
+    for index in 0..<count {
+      guard let result = results?[index] else { continue }
+      let name = String(cString: rd_kafka_topic_result_name(result))
+      let code = rd_kafka_topic_result_error(result)
+      switch code {
+      case RD_KAFKA_RESP_ERR_NO_ERROR: created.insert(name)
+      case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: break
+      default:
+        let reason = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
+        throw client.error(code, "creating topic \(name): \(reason ?? "refused")")
+      }
+    }
+    return created
+  }
+
+  /// First and next offset of a partition. On the embedded broker a `low` above 0 means that
+  /// records were dropped.
+  public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> Watermarks
+  {
+    try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// First and next offset of every partition of these topics, one question each. The timeout is
+  /// per question.
+  public func watermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> [TopicPartition: Watermarks]
+  {
+    var answer: [TopicPartition: Watermarks] = [:]
+    for (topic, count) in try topics(names, timeoutMilliseconds: timeoutMilliseconds) {
+      for partition in 0..<Int32(clamping: count) {
+        let partition = TopicPartition(topic: topic, partition: partition)
+        answer[partition] = try watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+      }
+    }
+    return answer
+  }
+
+  /// What a consumer group has committed to Kafka; partitions without a commit are missing.
+  public func committedOffsets(
+    group: String, _ partitions: [TopicPartition], timeoutMilliseconds: Int = 10_000
+  ) throws(KafkaError) -> [TopicPartition: Int64] {
+    if partitions.isEmpty { return [:] }
+    let context = AdminContext(log: configuration.log)
+    let member = try Client(configuration, .consumer(group: group), context: context)
+    defer { member.destroy(context: context, withinMilliseconds: 2_000) }
+    return try withPartitionList(partitions.map { (key: $0, value: Int64(-1001)) }) {
+      list throws(KafkaError) in
+      let code = rd_kafka_committed(member.pointer, list, Int32(clamping: timeoutMilliseconds))
+      guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+        throw member.error(code, "offsets of \(group): \(String(cString: rd_kafka_err2str(code)))")
+      }
+      var offsets: [TopicPartition: Int64] = [:]
+      for element in list.elements {
+        guard element.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+          throw member.error(element.err, "offset of \(group) in \(element.topicPartition)")
+        }
+        if element.offset >= 0 { offsets[element.topicPartition] = element.offset }
+      }
+      return offsets
+    }
+  }
+}
+
+/// `@unchecked Sendable`: has only the immutable log handler.
+final class AdminContext: Client.Context, @unchecked Sendable {}

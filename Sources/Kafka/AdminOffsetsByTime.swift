@@ -1,0 +1,86 @@
+import CRDKafka
+import Dispatch
+
+extension Admin {
+  /// The offset of a partition's first record at or after a time (milliseconds since 1970); the
+  /// high watermark when there is none.
+  ///
+  /// Some brokers answer this question with -1 or 0 whatever the log holds (the embedded one, and
+  /// Tansu). Such an answer is not believed: the log is then bisected by reading single records,
+  /// which supposes that timestamps do not fall along the log. The timeout is per request.
+  public func offset(
+    of partition: TopicPartition, atOrAfterMilliseconds time: Int64,
+    timeoutMilliseconds: Int = 10_000
+  ) throws -> Int64 {
+    let log = try watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+    if log.low >= log.high { return log.high }
+    let answer = try brokersAnswer(partition, time, timeoutMilliseconds)
+    if answer > log.low, answer <= log.high { return answer }
+    return try bisect(partition, time, log, timeoutMilliseconds)
+  }
+
+  private func brokersAnswer(_ partition: TopicPartition, _ time: Int64, _ timeout: Int)
+    throws(KafkaError) -> Int64
+  {
+    try withPartitionList([(key: partition, value: time)]) { list throws(KafkaError) in
+      let code = rd_kafka_offsets_for_times(client.pointer, list, Int32(clamping: timeout))
+      guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+        throw client.error(
+          code, "offset by time of \(partition): \(String(cString: rd_kafka_err2str(code)))")
+      }
+      return list.pointee.elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR
+        ? list.pointee.elems[0].offset : -1
+    }
+  }
+
+  private func bisect(
+    _ partition: TopicPartition, _ time: Int64, _ log: Watermarks, _ timeout: Int
+  ) throws -> Int64 {
+    var low = log.low
+    var high = log.high  // the answer is within low...high
+    while low < high {
+      let middle = low + (high - low) / 2
+      // Compaction and transactions leave gaps: the record found may lie above the middle.
+      guard
+        let found = try firstRecord(of: partition, from: middle, below: high, timeout: timeout)
+      else {
+        high = middle
+        continue
+      }
+      if found.timestampMilliseconds < time {
+        low = found.offset + 1
+      } else {
+        high = middle
+      }
+    }
+    return low
+  }
+
+  /// The first record at or above `offset` and below `limit`, read by a consumer of its own.
+  private func firstRecord(
+    of partition: TopicPartition, from offset: Int64, below limit: Int64, timeout: Int
+  ) throws -> Record? {
+    let context = AdminContext(log: configuration.log)
+    var settings = configuration
+    settings.properties["fetch.wait.max.ms"] = "10"
+    let reader = try Client(settings, .consumer(group: "magpie.admin"), context: context)
+    defer { reader.destroy(context: context, withinMilliseconds: 2_000) }
+    rd_kafka_poll_set_consumer(reader.pointer)
+    let code = withPartitionList([(key: partition, value: offset)]) {
+      rd_kafka_assign(reader.pointer, $0)
+    }
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw reader.error(code) }
+    let deadline = DispatchTime.now() + .milliseconds(timeout)
+    while DispatchTime.now() < deadline {
+      guard let message = rd_kafka_consumer_poll(reader.pointer, 100) else { continue }
+      defer { rd_kafka_message_destroy(message) }
+      guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+        throw reader.error(message.pointee.err)
+      }
+      let record = Record(message, topic: partition.topic)
+      return record.offset < limit ? record : nil
+    }
+    throw reader.error(
+      RD_KAFKA_RESP_ERR__TIMED_OUT, "no record at or after offset \(offset) of \(partition)")
+  }
+}

@@ -1,0 +1,122 @@
+import CRDKafka
+import Dispatch
+import Foundation
+
+/// An `rd_kafka_t`. `@unchecked Sendable`: librdkafka locks inside; the pointer never changes.
+struct Client: @unchecked Sendable {
+  let pointer: OpaquePointer
+  let bootstrap: String
+
+  /// What librdkafka's callbacks find through the client's opaque. It must outlive the client.
+  class Context {
+    let log: (@Sendable (Int, String, String) -> Void)?
+    init(log: (@Sendable (Int, String, String) -> Void)?) { self.log = log }
+  }
+
+  /// `prepare` sets the callbacks; they reach `context` through `Client.context(of:)`.
+  init(
+    _ configuration: ClientConfiguration, _ role: ClientConfiguration.Role, context: Context,
+    prepare: (OpaquePointer) -> Void = { _ in }
+  ) throws(KafkaError) {
+    let conf = try configuration.makeConf(role)
+    rd_kafka_conf_set_opaque(conf, Unmanaged.passUnretained(context).toOpaque())
+    if configuration.log != nil {
+      rd_kafka_conf_set_log_cb(conf) { client, level, facility, line in
+        guard let client, let opaque = rd_kafka_opaque(client), let facility, let line else {
+          return
+        }
+        let context = Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
+        context.log?(Int(level), String(cString: facility), String(cString: line))
+      }
+    }
+    prepare(conf)
+    let type =
+      switch role {
+      case .consumer: RD_KAFKA_CONSUMER
+      case .producer: RD_KAFKA_PRODUCER
+      }
+    var reason = [CChar](repeating: 0, count: 512)
+    guard let pointer = rd_kafka_new(type, conf, &reason, reason.count) else {
+      rd_kafka_conf_destroy(conf)
+      throw .usage(
+        "the Kafka client could not be created: \(text(of: reason))",
+        bootstrap: configuration.bootstrap)
+    }
+    self.pointer = pointer
+    bootstrap = configuration.bootstrap
+  }
+
+  /// Destroys the client on a thread of its own, because `rd_kafka_destroy` waits without a bound
+  /// for its brokers' threads. False when that took longer; it then goes on by itself, and keeps
+  /// `context` alive until it is done.
+  @discardableResult
+  func destroy(context: Context, withinMilliseconds bound: Int) -> Bool {
+    let done = DispatchSemaphore(value: 0)
+    nonisolated(unsafe) let context = context  // only kept alive there, not used
+    Thread.detachNewThread {
+      rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+      withExtendedLifetime(context) {}
+      done.signal()
+    }
+    return done.wait(timeout: .now() + .milliseconds(bound)) == .success
+  }
+
+  func error(_ code: rd_kafka_resp_err_t, _ message: String? = nil) -> KafkaError {
+    guard code == RD_KAFKA_RESP_ERR__FATAL else {
+      return KafkaError(code, message, bootstrap: bootstrap)
+    }
+    // The code behind the general "fatal" one.
+    var reason = [CChar](repeating: 0, count: 512)
+    let cause = rd_kafka_fatal_error(pointer, &reason, reason.count)
+    return KafkaError(
+      cause == RD_KAFKA_RESP_ERR_NO_ERROR ? code : cause, text(of: reason), bootstrap: bootstrap,
+      isFatal: true)
+  }
+
+  /// First and next offset of a partition, asked of its leader.
+  func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int) throws(KafkaError)
+    -> Watermarks
+  {
+    var low: Int64 = 0
+    var high: Int64 = 0
+    let code = rd_kafka_query_watermark_offsets(
+      pointer, partition.topic, partition.partition, &low, &high,
+      Int32(clamping: timeoutMilliseconds))
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw error(code, "watermarks of \(partition): \(String(cString: rd_kafka_err2str(code)))")
+    }
+    return Watermarks(low: low, high: high)
+  }
+}
+
+/// A C list of partitions with offsets for the duration of `body`. Lists that are not destroyed
+/// hang `rd_kafka_destroy`, so they are never held otherwise.
+func withPartitionList<T, E: Error>(
+  _ offsets: some Sequence<(key: TopicPartition, value: Int64)>,
+  _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) throws(E) -> T
+) throws(E) -> T {
+  guard let list = rd_kafka_topic_partition_list_new(8) else {
+    preconditionFailure("librdkafka gave no partition list: out of memory")
+  }
+  defer { rd_kafka_topic_partition_list_destroy(list) }
+  for (partition, offset) in offsets {
+    rd_kafka_topic_partition_list_add(list, partition.topic, partition.partition).pointee.offset =
+      offset
+  }
+  return try body(list)
+}
+
+extension UnsafeMutablePointer<rd_kafka_topic_partition_list_t> {
+  /// The list's elements, copied.
+  var elements: [rd_kafka_topic_partition_t] {
+    Array(UnsafeBufferPointer(start: pointee.elems, count: Int(pointee.cnt)))
+  }
+
+  var partitions: [TopicPartition] { elements.map(\.topicPartition) }
+}
+
+extension rd_kafka_topic_partition_t {
+  var topicPartition: TopicPartition {
+    TopicPartition(topic: String(cString: topic), partition: partition)
+  }
+}

@@ -1,0 +1,185 @@
+import CRDKafka
+import Dispatch
+
+/// What happened to this consumer's share of the topics.
+public enum RebalanceEvent: Sendable, Equatable {
+  /// These partitions are this consumer's now. The handler answers where each one starts.
+  case assigned([TopicPartition])
+  /// These are being handed over in good order: nobody else has them yet.
+  case revoked([TopicPartition])
+  /// These are gone: somebody else may be at work on them already.
+  case lost([TopicPartition])
+}
+
+/// A member of a consumer group whose offsets are kept elsewhere.
+///
+/// Not Sendable: one thread creates, polls and closes it. The rebalance handler runs inside `poll`
+/// and `close` on that thread. Nothing is paused and nothing is sought; not polling is the
+/// back-pressure.
+public final class Consumer {
+  /// A starting offset: the first record there is.
+  public static let beginning = Int64(RD_KAFKA_OFFSET_BEGINNING)
+  /// A starting offset: the next record to be written.
+  public static let end = Int64(RD_KAFKA_OFFSET_END)
+
+  private let client: Client
+  private let context: ConsumerContext
+  private var isClosed = false
+
+  /// Joins `group` and subscribes to `topics`; partitions arrive during later polls.
+  ///
+  /// - Parameter onRebalance: for `.assigned` it must return the offset to start from for every
+  ///   partition named: 0 or more, `beginning` or `end`. They are used in the very assignment, so
+  ///   no record from elsewhere is ever seen. For the other events its answer is ignored. An error
+  ///   it throws is thrown by `poll`; the consumer then holds no partition and should be closed.
+  public init(
+    configuration: ClientConfiguration, group: String, topics: [String],
+    onRebalance: @escaping (RebalanceEvent) throws -> [TopicPartition: Int64]
+  ) throws(KafkaError) {
+    let context = ConsumerContext(log: configuration.log, topics: topics, onRebalance: onRebalance)
+    client = try Client(configuration, .consumer(group: group), context: context) { conf in
+      rd_kafka_conf_set_rebalance_cb(conf) { client, code, list, opaque in
+        guard let client, let list, let opaque else { return }
+        Unmanaged<ConsumerContext>.fromOpaque(opaque).takeUnretainedValue()
+          .rebalance(client, code, list)
+      }
+      rd_kafka_conf_set_error_cb(conf) { _, code, reason, opaque in
+        guard let opaque else { return }
+        Unmanaged<ConsumerContext>.fromOpaque(opaque).takeUnretainedValue()
+          .note(rd_kafka_resp_err_t(code), reason.map { String(cString: $0) })
+      }
+    }
+    self.context = context
+    // One queue for records, rebalances and errors: consumer_poll serves them all.
+    rd_kafka_poll_set_consumer(client.pointer)
+    let code = withPartitionList(
+      topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }
+    ) { rd_kafka_subscribe(client.pointer, $0) }
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      isClosed = true
+      client.destroy(context: context, withinMilliseconds: 5_000)
+      throw client.error(code, "subscribing to \(topics.joined(separator: ", "))")
+    }
+  }
+
+  deinit {
+    if !isClosed { client.destroy(context: context, withinMilliseconds: 0) }
+  }
+
+  /// The partitions held at present.
+  public var assignment: Set<TopicPartition> { context.assignment }
+
+  /// The newest connection problem, nil once records or an assignment have come since. Polling
+  /// goes on meanwhile; this is for readiness and for people.
+  public var connectionProblem: KafkaError? {
+    context.problem.map { client.error($0.code, $0.reason) }
+  }
+
+  /// Waits for the first record up to `timeoutMilliseconds`, then takes what is there already.
+  ///
+  /// Ends at `maxRecords`, or with the record that reaches `maxBytes` (so it exceeds that by at
+  /// most one record). Records of partitions revoked during this very call are not returned.
+  /// Throws `ConsumerError`, or what the rebalance handler threw. Records already taken are
+  /// returned first and the error by the next call.
+  public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> [Record] {
+    guard !isClosed else { throw KafkaError.usage("the consumer is closed") }
+    if let error = context.takeError() { throw error }
+    var wait = Int32(clamping: timeoutMilliseconds)
+    while context.batch.count < maxRecords, context.batchByteCount < maxBytes {
+      guard let message = rd_kafka_consumer_poll(client.pointer, wait) else { break }
+      defer { rd_kafka_message_destroy(message) }
+      if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+        context.append(message)
+        wait = 0
+      } else {
+        context.pendingError = failure(message)
+        break
+      }
+    }
+    if let error = context.handlerError {
+      context.handlerError = nil
+      _ = context.takeBatch()
+      throw error
+    }
+    let batch = context.takeBatch()
+    if batch.isEmpty, let error = context.takeError() { throw error }
+    return batch
+  }
+
+  /// Tells Kafka the next offsets, for lag tools only. Never waits; a failure is returned for the
+  /// log and otherwise without consequence.
+  @discardableResult
+  public func commitAsync(_ nextOffsets: [TopicPartition: Int64]) -> KafkaError? {
+    guard !isClosed, !nextOffsets.isEmpty else { return nil }
+    let code = withPartitionList(nextOffsets) { rd_kafka_commit(client.pointer, $0, 1) }
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : client.error(code)
+  }
+
+  /// First and next offset of a partition, asked of its leader. Allowed in the rebalance handler.
+  public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> Watermarks
+  {
+    guard !isClosed else { throw .usage("the consumer is closed") }
+    return try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// The same as of the last fetch, without asking; nil before the first fetch of the partition.
+  public func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
+    guard !isClosed else { return nil }
+    var low: Int64 = -1
+    var high: Int64 = -1
+    let code = rd_kafka_get_watermark_offsets(
+      client.pointer, partition.topic, partition.partition, &low, &high)
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR, low >= 0, high >= 0 else { return nil }
+    return Watermarks(low: low, high: high)
+  }
+
+  /// Leaves the group: the handler sees `.revoked`, outstanding commits are sent, memory is freed.
+  ///
+  /// Returns within about twice `withinMilliseconds`, whatever the brokers do; false when the
+  /// group could not be left in time (it then notices by its session timeout).
+  @discardableResult
+  public func close(withinMilliseconds: Int = 5_000) -> Bool {
+    guard !isClosed else { return true }
+    isClosed = true
+    var left = false
+    if let queue = rd_kafka_queue_new(client.pointer) {
+      if let error = rd_kafka_consumer_close_queue(client.pointer, queue) {
+        rd_kafka_error_destroy(error)
+      } else {
+        let deadline = DispatchTime.now() + .milliseconds(withinMilliseconds)
+        while rd_kafka_consumer_closed(client.pointer) == 0, DispatchTime.now() < deadline {
+          _ = rd_kafka_queue_poll_callback(queue, 20)
+        }
+        left = rd_kafka_consumer_closed(client.pointer) != 0
+      }
+      rd_kafka_queue_destroy(queue)
+    }
+    _ = context.takeBatch()
+    let freed = client.destroy(context: context, withinMilliseconds: withinMilliseconds)
+    return left && freed
+  }
+
+  private func failure(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerError {
+    let code = message.pointee.err
+    let reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
+    let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) }
+    switch code {
+    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+      guard let topic else { return .other(client.error(code, reason)) }
+      let partition = TopicPartition(topic: topic, partition: message.pointee.partition)
+      let log = try? client.watermarks(partition, timeoutMilliseconds: 5_000)
+      return .offsetOutOfRange(
+        partition, offset: message.pointee.offset, low: log?.low, high: log?.high)
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
+      RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+      return .unknownTopic(topic ?? reason ?? "?")
+    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
+      return .maxPollExceeded(client.error(code, reason))
+    case RD_KAFKA_RESP_ERR__FATAL:
+      return .fatal(client.error(code, reason))
+    default:
+      return .other(client.error(code, reason))
+    }
+  }
+}

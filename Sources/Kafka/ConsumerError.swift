@@ -1,0 +1,39 @@
+/// Why `Consumer.poll` failed.
+public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The position asked for is not in the log: records were deleted before they were read (or the
+  /// topic was made anew). `low` and `high` are nil when the broker did not tell in time.
+  case offsetOutOfRange(TopicPartition, offset: Int64, low: Int64?, high: Int64?)
+  /// A subscribed topic does not exist.
+  case unknownTopic(String)
+  /// The lane did not poll for `max.poll.interval.ms`; its partitions were given to others. The
+  /// next poll joins again.
+  case maxPollExceeded(KafkaError)
+  /// The consumer can do nothing more: close it and create another.
+  case fatal(KafkaError)
+  /// Anything else. When `isRetriable`, librdkafka is at it already: poll again.
+  case other(KafkaError)
+
+  /// Whether polling again is the right answer.
+  public var isRetriable: Bool {
+    switch self {
+    case .maxPollExceeded: true
+    case .other(let error): error.isRetriable
+    case .offsetOutOfRange, .unknownTopic, .fatal: false
+    }
+  }
+
+  public var description: String {
+    switch self {
+    case .offsetOutOfRange(let partition, let offset, let low?, let high?):
+      "\(partition): offset \(offset) is not in the log, which holds \(low) up to \(high)"
+    case .offsetOutOfRange(let partition, let offset, _, _):
+      "\(partition): offset \(offset) is not in the log (its bounds could not be asked)"
+    case .unknownTopic(let topic):
+      "topic \(topic) does not exist; create it with `magpie topics`"
+    case .maxPollExceeded(let error):
+      "polled too rarely, the group took the partitions away: \(error)"
+    case .fatal(let error): "fatal: \(error)"
+    case .other(let error): "\(error)"
+    }
+  }
+}

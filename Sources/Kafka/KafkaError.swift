@@ -1,0 +1,124 @@
+import CRDKafka
+
+/// An error reported by librdkafka or by a broker through it.
+public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// librdkafka's `rd_kafka_resp_err_t`: negative for local errors, positive for a broker's.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public let rawValue: Int32
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// The local queue is full: wait for deliveries, then send again.
+    public static let queueFull = Code(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    /// A local request was not answered in time.
+    public static let timedOut = Code(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    /// A record was not acknowledged within `message.timeout.ms`. It may have been written.
+    public static let messageTimedOut = Code(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+    /// Dropped from the local queue by `Producer.close`.
+    public static let purgedFromQueue = Code(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
+    /// Given up by `Producer.close` after it was sent. It may have been written.
+    public static let purgedInFlight = Code(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+    /// No broker is reachable.
+    public static let allBrokersDown = Code(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    /// A connection failed.
+    public static let transport = Code(RD_KAFKA_RESP_ERR__TRANSPORT)
+    /// The topic or partition does not exist on the broker.
+    public static let unknownTopicOrPartition = Code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    /// The same, found out locally.
+    public static let unknownTopic = Code(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+    /// The same for a partition, found out locally.
+    public static let unknownPartition = Code(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+    /// The record is larger than `message.max.bytes`.
+    public static let recordTooLarge = Code(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    /// The broker does not offer the request.
+    public static let unsupported = Code(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
+    /// The topic exists.
+    public static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    /// The topic is being deleted or access to it is denied.
+    public static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    /// A configuration property or argument is wrong, or the client is closed.
+    public static let invalidArgument = Code(RD_KAFKA_RESP_ERR__INVALID_ARG)
+
+    init(_ code: rd_kafka_resp_err_t) { rawValue = code.rawValue }
+  }
+
+  public let code: Code
+  /// The code's symbolic name, such as `_QUEUE_FULL`: stable, fit for a metric.
+  public let name: String
+  /// What happened, for a person.
+  public let message: String
+  /// The client can do nothing more: close it and create another.
+  public let isFatal: Bool
+  /// The same call may succeed later.
+  public let isRetriable: Bool
+  /// The bootstrap addresses of the client that failed; empty when no client was involved.
+  public let bootstrap: String
+
+  public var description: String {
+    let at = bootstrap.isEmpty ? "" : " (Kafka at \(bootstrap))"
+    return "\(name): \(message)\(at)"
+  }
+
+  init(
+    _ code: rd_kafka_resp_err_t, _ message: String? = nil, bootstrap: String = "",
+    isFatal: Bool = false, isRetriable: Bool? = nil
+  ) {
+    self.code = Code(code)
+    name = String(cString: rd_kafka_err2name(code))
+    self.message = message ?? String(cString: rd_kafka_err2str(code))
+    self.isFatal = isFatal
+    self.isRetriable = !isFatal && (isRetriable ?? KafkaError.isTransient(code))
+    self.bootstrap = bootstrap
+  }
+
+  /// Takes ownership of an `rd_kafka_error_t`.
+  init(consuming error: OpaquePointer, bootstrap: String = "") {
+    defer { rd_kafka_error_destroy(error) }
+    let code = rd_kafka_error_code(error)
+    self.init(
+      code, String(cString: rd_kafka_error_string(error)), bootstrap: bootstrap,
+      isFatal: rd_kafka_error_is_fatal(error) != 0,
+      isRetriable: rd_kafka_error_is_retriable(error) != 0 || KafkaError.isTransient(code))
+  }
+
+  static func usage(_ message: String, bootstrap: String = "") -> KafkaError {
+    KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message, bootstrap: bootstrap)
+  }
+
+  /// The one place that says which codes pass by themselves.
+  private static func isTransient(_ code: rd_kafka_resp_err_t) -> Bool {
+    switch code {
+    // The connection or the name lookup failed; librdkafka reconnects by itself.
+    case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__RESOLVE,
+      RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
+      true
+    // Nobody answered in time.
+    case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
+      RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+      true
+    // Local queue: deliveries make room.
+    case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+      true
+    // A leader or coordinator is moving or starting.
+    case RD_KAFKA_RESP_ERR__WAIT_COORD, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
+      RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE,
+      RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
+      RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
+      RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
+      RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
+      true
+    // Too few replicas in sync for acks=all: they come back.
+    case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
+      RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+      true
+    // The group is rebalancing; the consumer joins again by itself.
+    case RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
+      RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
+      true
+    // A damaged response is fetched again.
+    case RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR_INVALID_MSG:
+      true
+    default:
+      false
+    }
+  }
+}

@@ -1,0 +1,305 @@
+import CRDKafka
+import Dispatch
+import Foundation
+import Synchronization
+
+/// An idempotent producer: `acks=all`, a delivery report for every record, a bounded local queue.
+///
+/// Thread-safe. Completions run on the producer's own poll thread or inside somebody's `flush`:
+/// they must not block, and must not call `flush` or `close`; they may send.
+public final class Producer: Sendable {
+  private let client: Client
+  private let context: ProducerContext
+  private let pollThreadEnded = DispatchGroup()
+
+  private struct Use {
+    var isClosed = false
+    /// Calls into librdkafka under way: close frees nothing before they are over.
+    var callCount = 0
+  }
+  private let use = Mutex(Use())
+
+  public init(configuration: ClientConfiguration) throws(KafkaError) {
+    let context = ProducerContext(log: configuration.log)
+    client = try Client(configuration, .producer, context: context) { conf in
+      rd_kafka_conf_set_dr_msg_cb(conf) { _, message, _ in
+        guard let message else { return }
+        complete(message)
+      }
+      rd_kafka_conf_set_error_cb(conf) { _, code, reason, opaque in
+        guard let opaque else { return }
+        Unmanaged<ProducerContext>.fromOpaque(opaque).takeUnretainedValue()
+          .note(rd_kafka_resp_err_t(code), reason.map { String(cString: $0) })
+      }
+    }
+    self.context = context
+    pollThreadEnded.enter()
+    let thread = Thread { [client, context, pollThreadEnded] in
+      while !context.shouldStop.load(ordering: .acquiring) {
+        _ = rd_kafka_poll(client.pointer, 50)
+      }
+      pollThreadEnded.leave()
+    }
+    thread.name = "kafka-producer"
+    thread.start()
+  }
+
+  deinit {
+    if use.withLock({ $0.isClosed }) { return }
+    // Not here: the last reference may have been a completion's, on the poll thread.
+    Thread.detachNewThread { [client, context, pollThreadEnded] in
+      Producer.shutDown(client, context, pollThreadEnded)
+    }
+  }
+
+  /// Puts a record in the local queue. `completion` is called exactly once unless this throws.
+  ///
+  /// Throws at once when the record cannot be queued: `code == .queueFull` when there is no room
+  /// (`queue.buffering.max.messages`, `queue.buffering.max.kbytes`), `.recordTooLarge`, or a fatal
+  /// error after which only `close` helps.
+  public func send(
+    _ record: OutgoingRecord,
+    completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
+  ) throws(KafkaError) {
+    guard begin() else { throw .usage("the producer is closed") }
+    let code = produce(record, completion)
+    end()
+    if code != RD_KAFKA_RESP_ERR_NO_ERROR {
+      throw client.error(
+        code, "record for \(record.topic): \(String(cString: rd_kafka_err2str(code)))")
+    }
+  }
+
+  /// Produces all records and returns when every one is acknowledged; waits for room in the queue.
+  ///
+  /// Throws the first failure, after every record has been answered for: some may have been
+  /// written. Bounded by `message.timeout.ms` (a minute unless overridden) and what the queue takes.
+  @discardableResult
+  public func send(_ records: [OutgoingRecord]) throws(KafkaError) -> [Delivery] {
+    let answers = Answers(count: records.count)
+    for (index, record) in records.enumerated() {
+      var refused: KafkaError?
+      while true {
+        refused = nil
+        do throws(KafkaError) {
+          try send(record) { answers.put($0, at: index) }
+        } catch {
+          refused = error
+        }
+        guard refused?.code == .queueFull else { break }
+        // Every queued record is answered within message.timeout.ms, so room comes.
+        answers.waitForProgress(milliseconds: 10)
+      }
+      if let refused {
+        answers.abandon(from: index, refused)
+        break
+      }
+    }
+    return try answers.wait()
+  }
+
+  /// Records in the local queue or sent and not yet acknowledged.
+  public var undeliveredCount: Int {
+    guard begin() else { return 0 }
+    defer { end() }
+    return Int(rd_kafka_outq_len(client.pointer))
+  }
+
+  /// Waits until everything sent before is acknowledged or failed; returns how many records are
+  /// still neither when the time is over. 0 means nothing is left.
+  @discardableResult
+  public func flush(withinMilliseconds: Int) -> Int {
+    guard begin() else { return 0 }
+    defer { end() }
+    _ = rd_kafka_flush(client.pointer, Int32(clamping: withinMilliseconds))
+    return Int(rd_kafka_outq_len(client.pointer))
+  }
+
+  /// The newest connection problem; nil once a record was acknowledged since.
+  public var connectionProblem: KafkaError? {
+    context.problem.withLock { $0 }.map { client.error($0.code, $0.reason) }
+  }
+
+  /// Flushes up to the bound, fails what is left (its completions get `.purgedFromQueue` or
+  /// `.purgedInFlight`), and frees the client. Returns how many records were given up.
+  @discardableResult
+  public func close(withinMilliseconds: Int = 10_000) -> Int {
+    let left = flush(withinMilliseconds: withinMilliseconds)
+    let wasClosed = use.withLock { use in
+      defer { use.isClosed = true }
+      return use.isClosed
+    }
+    if wasClosed { return 0 }
+    // Nobody begins a call any more, and every call has a bound.
+    while use.withLock({ $0.callCount > 0 }) { Thread.sleep(forTimeInterval: 0.001) }
+    Producer.shutDown(client, context, pollThreadEnded)
+    return left
+  }
+
+  private func begin() -> Bool {
+    use.withLock { use in
+      if !use.isClosed { use.callCount += 1 }
+      return !use.isClosed
+    }
+  }
+
+  private func end() { use.withLock { $0.callCount -= 1 } }
+
+  private static func shutDown(
+    _ client: Client, _ context: ProducerContext, _ pollThreadEnded: DispatchGroup
+  ) {
+    // Every record still here fails now, so that every completion is called.
+    _ = rd_kafka_purge(
+      client.pointer, Int32(RD_KAFKA_PURGE_F_QUEUE) | Int32(RD_KAFKA_PURGE_F_INFLIGHT))
+    _ = rd_kafka_flush(client.pointer, 2_000)
+    context.shouldStop.store(true, ordering: .releasing)
+    pollThreadEnded.wait()
+    client.destroy(context: context, withinMilliseconds: 5_000)
+  }
+
+  private func produce(
+    _ record: OutgoingRecord,
+    _ completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
+  ) -> rd_kafka_resp_err_t {
+    let headers = makeHeaders(record.headers)
+    let ticket = Unmanaged.passRetained(
+      Ticket(bootstrap: client.bootstrap, context: context, completion: completion))
+    let code = withBytes(record.key) { key in
+      withBytes(record.value) { value in
+        magpie_rd_kafka_produce(
+          client.pointer, record.topic, record.partition ?? RD_KAFKA_PARTITION_UA, key.pointer,
+          key.count, value.pointer, value.count, headers, record.timestampMilliseconds ?? 0,
+          ticket.toOpaque())
+      }
+    }
+    if code != RD_KAFKA_RESP_ERR_NO_ERROR {
+      ticket.release()
+      if let headers { rd_kafka_headers_destroy(headers) }
+    }
+    return code
+  }
+}
+
+/// What the producer's callbacks share with it.
+///
+/// `@unchecked Sendable`: everything in it is immutable, atomic or behind a mutex.
+final class ProducerContext: Client.Context, @unchecked Sendable {
+  let shouldStop = Atomic(false)
+  let problem = Mutex<(code: rd_kafka_resp_err_t, reason: String?)?>(nil)
+
+  func note(_ code: rd_kafka_resp_err_t, _ reason: String?) {
+    problem.withLock { $0 = (code, reason) }
+  }
+}
+
+/// A record's completion while librdkafka holds the record.
+private final class Ticket {
+  let bootstrap: String
+  let context: ProducerContext
+  let completion: @Sendable (Result<Delivery, KafkaError>) -> Void
+
+  init(
+    bootstrap: String, context: ProducerContext,
+    completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
+  ) {
+    self.bootstrap = bootstrap
+    self.context = context
+    self.completion = completion
+  }
+}
+
+private func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
+  guard let opaque = message.pointee._private else { return }
+  let ticket = Unmanaged<Ticket>.fromOpaque(opaque).takeRetainedValue()
+  let code = message.pointee.err
+  if code == RD_KAFKA_RESP_ERR_NO_ERROR {
+    ticket.context.problem.withLock { $0 = nil }
+    ticket.completion(
+      .success(Delivery(partition: message.pointee.partition, offset: message.pointee.offset)))
+  } else {
+    let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
+    let reason = String(cString: rd_kafka_err2str(code))
+    ticket.completion(
+      .failure(
+        KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)))
+  }
+}
+
+/// Collects the answers to one synchronous `send`.
+private final class Answers: Sendable {
+  private struct State {
+    var deliveries: [Delivery]
+    var failure: KafkaError?
+    var missing: Int
+  }
+  private let state: Mutex<State>
+  private let changed = DispatchSemaphore(value: 0)
+  private let allIn = DispatchSemaphore(value: 0)
+
+  init(count: Int) {
+    state = Mutex(
+      State(
+        deliveries: Array(repeating: Delivery(partition: -1, offset: -1), count: count),
+        failure: nil, missing: count))
+    if count == 0 { allIn.signal() }
+  }
+
+  func put(_ answer: Result<Delivery, KafkaError>, at index: Int) {
+    settle(1) { state in
+      switch answer {
+      case .success(let delivery): state.deliveries[index] = delivery
+      case .failure(let error): if state.failure == nil { state.failure = error }
+      }
+    }
+    changed.signal()
+  }
+
+  /// The records from `index` on were never queued.
+  func abandon(from index: Int, _ error: KafkaError) {
+    settle(state.withLock { $0.deliveries.count } - index) { state in
+      if state.failure == nil { state.failure = error }
+    }
+  }
+
+  private func settle(_ count: Int, _ change: (inout State) -> Void) {
+    let isLast = state.withLock { state in
+      change(&state)
+      state.missing -= count
+      return state.missing == 0
+    }
+    if isLast { allIn.signal() }
+  }
+
+  func waitForProgress(milliseconds: Int) {
+    _ = changed.wait(timeout: .now() + .milliseconds(milliseconds))
+  }
+
+  func wait() throws(KafkaError) -> [Delivery] {
+    allIn.wait()
+    let (deliveries, failure) = state.withLock { ($0.deliveries, $0.failure) }
+    if let failure { throw failure }
+    return deliveries
+  }
+}
+
+private func makeHeaders(_ headers: [Header]) -> OpaquePointer? {
+  guard !headers.isEmpty else { return nil }
+  let list = rd_kafka_headers_new(headers.count)
+  for header in headers {
+    withBytes(header.value) { value in
+      _ = rd_kafka_header_add(list, header.name, -1, value.pointer, value.count)
+    }
+  }
+  return list
+}
+
+/// nil becomes NULL; an empty array becomes a pointer with length 0, which is not the same.
+private func withBytes<T>(
+  _ bytes: [UInt8]?, _ body: ((pointer: UnsafeRawPointer?, count: Int)) -> T
+) -> T {
+  guard let bytes else { return body((nil, 0)) }
+  if bytes.isEmpty {
+    return withUnsafeBytes(of: UInt8(0)) { body(($0.baseAddress, 0)) }
+  }
+  return bytes.withUnsafeBytes { body(($0.baseAddress, $0.count)) }
+}
