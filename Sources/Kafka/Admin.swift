@@ -74,7 +74,7 @@ public final class Admin: Sendable {
     _ = rd_kafka_AdminOptions_set_request_timeout(
       options, Int32(clamping: timeoutMilliseconds), nil, 0)
     var requests: [OpaquePointer?] = []
-    defer { requests.forEach { rd_kafka_NewTopic_destroy($0) } }
+    defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }
     for topic in topics {
       var reason = [CChar](repeating: 0, count: 512)
       guard
