@@ -67,7 +67,7 @@ let package = Package(
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
-    room("Events", [protobuf], exclude: ["proto"]),
+    room("Events", [crypto, protobuf], exclude: ["proto"]),
     room("Kafka", ["CRDKafka"]),
     room("MagpieProducer", ["Events", "Kafka"]),
     room("Postgres", ["CLibPQ"]),

@@ -1,0 +1,26 @@
+import Events
+import Testing
+
+@Suite struct NotificationIDTests {
+  @Test(
+    "ids are those that Python's uuid.uuid5 computes",
+    arguments: [
+      ("u", AlarmType.like, "p", "2012-09-14", "adeaa06c-7734-5aa5-8e48-6bfe2797eee9"),
+      ("Andr\u{E9}", .comment, "comment-1", "", "ed8bc777-c13b-5dd0-a5ec-ed7c91f3c557"),
+      ("", .follow, "", "", "49ff5e4c-a560-530f-8d52-37ab0d84fe60"),
+      ("수지", .mention, "post:글", "", "571f8580-bb73-57cd-9b92-73418a998076"),
+    ])
+  func vectors(recipient: String, type: AlarmType, subject: String, day: String, id: String) {
+    #expect(
+      NotificationID.uuid(recipient: recipient, type: type, subject: subject, day: day) == id)
+  }
+
+  @Test("parts that run together, and ids in two normal forms, are different notifications")
+  func distinct() {
+    func id(_ recipient: String, _ subject: String) -> String {
+      NotificationID.uuid(recipient: recipient, type: .like, subject: subject, day: "")
+    }
+    #expect(id("ab", "c") != id("a", "bc"))
+    #expect(id("\u{E9}", "") != id("e\u{301}", ""))
+  }
+}
