@@ -86,7 +86,7 @@ $$;
 
 -- Records that could not be applied, written in the transaction that moves the offset past them.
 -- A topic that two workers consume can leave one row for each: what the one cannot apply the other
--- may. Header names and values are raw bytes, as they came.
+-- may. Key, value and header values are raw bytes, as they came.
 CREATE TABLE dead_letters (
   consumer_group text COLLATE "C" NOT NULL,
   topic text COLLATE "C" NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE dead_letters (
   record_time timestamptz,
   key bytea,
   value bytea,
-  header_names bytea[] NOT NULL,
+  header_names text[] NOT NULL,
   header_values bytea[] NOT NULL,
   reason_code text NOT NULL,
   reason text NOT NULL,

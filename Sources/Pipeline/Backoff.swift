@@ -1,0 +1,13 @@
+/// Exponential backoff with full jitter: each delay is uniform between zero and a ceiling that
+/// doubles from 50 ms to 10 s.
+///
+/// Full jitter spreads clients that failed together best of the simple schemes: Marc Brooker,
+/// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+struct Backoff {
+  private var ceilingMilliseconds = 50
+
+  mutating func nextDelayMilliseconds() -> Int {
+    defer { ceilingMilliseconds = min(ceilingMilliseconds * 2, 10_000) }
+    return Int.random(in: 0...ceilingMilliseconds)
+  }
+}

@@ -1,0 +1,44 @@
+import Kafka
+import Postgres
+
+/// Statements that store the batch's poison, one for each record.
+///
+/// A row that exists already comes from before an offset reset: its attempts are added up.
+func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
+  -> [Statement]
+{
+  batch.items.compactMap { item in
+    guard case .poison(let reason) = item.content else { return nil }
+    let record = item.record
+    return Statement(
+      """
+      INSERT INTO dead_letters AS d (
+        consumer_group, topic, partition, record_offset, record_time, key, value,
+        header_names, header_values, reason_code, reason, attempts, code_version)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+      ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
+        reason_code = excluded.reason_code, reason = excluded.reason,
+        attempts = d.attempts + excluded.attempts, code_version = excluded.code_version,
+        dead_lettered_at = excluded.dead_lettered_at
+      """,
+      [
+        .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
+        .timestamptz(recordTimeMicroseconds(record)), .bytea(record.key), .bytea(record.value),
+        .textArray(record.headers.map { storable($0.name) }),
+        .byteaArray(record.headers.map(\.value)), .text(reason.code), .text(storable(reason.message)),
+        .int4(Int32(clamping: reason.attempts)), .text(codeVersion),
+      ])
+  }
+}
+
+/// Nil where the producer gave none, or one that a timestamptz cannot hold.
+private func recordTimeMicroseconds(_ record: Record) -> Int64? {
+  let secondsMax: Int64 = 4_102_444_800  // the year 2100
+  guard (0...secondsMax * 1000).contains(record.timestampMilliseconds) else { return nil }
+  return record.timestampMilliseconds * 1000
+}
+
+/// PostgreSQL's text holds no NUL.
+private func storable(_ text: String) -> String {
+  text.utf8.contains(0) ? String(text.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : text
+}

@@ -1,0 +1,109 @@
+import Events
+import Kafka
+import Postgres
+
+/// What a lane does about an error. The one place where errors are classified.
+enum Disposition: Equatable {
+  /// The same attempt may succeed later: back off and try again, for ever, unready meanwhile.
+  case retry(reason: String)
+  /// The data is at fault: bisect the batch and dead-letter the culprit.
+  case poison(reason: String)
+  /// The partition has another owner: rejoin the consumer group.
+  case fenced
+  /// Only a person can resolve it: stop the worker and say how.
+  case stop(reason: String)
+}
+
+/// SQLSTATE of `fence_advance` in migration 0001.
+let fencedSQLState = "MG001"
+
+func disposition(of error: any Error) -> Disposition {
+  switch error {
+  case let error as PostgresError: disposition(of: error)
+  case let error as KafkaError: disposition(of: error)
+  case let error as EventError: .poison(reason: error.message)
+  case is Fenced: .fenced
+  case let error as WorkerStopped: .stop(reason: error.description)
+  default: .stop(reason: String(describing: error))
+  }
+}
+
+private func disposition(of error: PostgresError) -> Disposition {
+  guard let sqlstate = error.sqlstate else {
+    return switch error.code {
+    // The server or the network is away: nothing is wrong with the batch.
+    case .connection: .retry(reason: "connection")
+    // The reply was not what the protocol or our statements promise: a defect, not a passing fault.
+    default: .stop(reason: String(describing: error))
+    }
+  }
+  if sqlstate == fencedSQLState { return .fenced }
+  // A primary that became a standby answers "read only" until the address moves.
+  if sqlstate == "25006" { return .retry(reason: "read-only") }
+  // idle_in_transaction_session_timeout ended our session while the process was stopped.
+  if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
+  return switch sqlstate.prefix(2) {
+  // Connection exceptions.
+  case "08": .retry(reason: "connection")
+  // Insufficient resources: disk full, out of memory, too many connections.
+  case "53": .retry(reason: "resources")
+  // Operator intervention: shutdown, crash recovery, cancelled statement.
+  case "57": .retry(reason: "server-unavailable")
+  // Serialization failure and deadlock.
+  case "40": .retry(reason: "serialization")
+  // Lock not available, object in use.
+  case "55": .retry(reason: "lock")
+  // I/O errors outside of PostgreSQL.
+  case "58": .retry(reason: "io")
+  // Data exceptions and integrity constraint violations: some event is at fault.
+  case "22", "23": .poison(reason: "\(sqlstate) \(error.message)")
+  // A missing table, a missing grant, a wrong password, an internal error.
+  default: .stop(reason: String(describing: error))
+  }
+}
+
+private func disposition(of error: KafkaError) -> Disposition {
+  if error.isFatal { return .stop(reason: String(describing: error)) }
+  return error.isRetriable
+    ? .retry(reason: "kafka") : .stop(reason: String(describing: error))
+}
+
+/// The lane does not own a partition any more.
+struct Fenced: Error {}
+
+/// Some event of the batch cannot be applied.
+struct Poison: Error {
+  var reason: String
+}
+
+/// The reason to try again after `error`; throws what else is to be done: `Poison`, `Fenced`,
+/// `Stopping` or `WorkerStopped`.
+func reasonToRetry(_ error: any Error) throws -> String {
+  if error is Stopping || error is WorkerStopped { throw error }
+  switch disposition(of: error) {
+  case .retry(let reason): return reason
+  case .poison(let reason): throw Poison(reason: reason)
+  case .fenced: throw Fenced()
+  case .stop(let reason): throw WorkerStopped(reason: reason, nextStep: nextStep(after: error))
+  }
+}
+
+private func nextStep(after error: any Error) -> String {
+  switch (error as? PostgresError)?.sqlstate {
+  case "28P01", "28000": "Check user and password in MAGPIE_DATABASE_URL."
+  case "3D000": "Create the database, or correct MAGPIE_DATABASE_URL; then run `magpie migrate`."
+  case "42P01", "42883", "3F000", "42704": "Run `magpie migrate` with the same version as this."
+  case "42501": "Grant the login its worker's role, such as GRANT magpie_fanout TO the_login."
+  default: "Nothing was lost: the batch was not committed. Restart once the cause is mended."
+  }
+}
+
+/// A worker stopped because only a person can resolve what it found.
+public struct WorkerStopped: Error, CustomStringConvertible {
+  /// What was found.
+  public var reason: String
+  /// The command, or what else, resolves it.
+  public var nextStep: String
+
+  public var description: String { "\(reason)\n  \(nextStep)" }
+}

@@ -1,0 +1,75 @@
+public import Events
+public import Postgres
+
+/// What one worker does with events, as a value: events in, statements and outgoing events out.
+///
+/// A handler does no I/O of its own, so it is tested without a broker. Its functions are called
+/// from several lanes' threads at once and hold no state.
+public struct Handler: Sendable {
+  /// The worker's short name: consumer group `magpie.<name>`, database role `magpie_<name>`.
+  public var name: String
+  /// The topics it consumes.
+  public var topics: [Topic]
+  /// Turns events of one topic, in log order, into work. The events may hold duplicates and
+  /// several versions of one fact.
+  public var apply: @Sendable (Topic, [Event]) throws -> Work
+  /// Bounded housekeeping, run in a transaction of its own while it says that there is more.
+  public var backlog: (@Sendable () -> Work)?
+
+  public init(
+    name: String, topics: [Topic],
+    apply: @escaping @Sendable (Topic, [Event]) throws -> Work,
+    backlog: (@Sendable () -> Work)? = nil
+  ) {
+    self.name = name
+    self.topics = topics
+    self.apply = apply
+    self.backlog = backlog
+  }
+
+  /// The Kafka consumer group, also the key of the stored offsets.
+  public var consumerGroup: String { "magpie.\(name)" }
+
+  /// The database role that the worker's connections take, granted what this worker owns.
+  public var databaseRole: String { "magpie_\(name)" }
+}
+
+/// Statements for one pipelined round trip inside the batch's transaction, and what to do with
+/// their results.
+public struct Work: Sendable {
+  /// Run in order, in one round trip.
+  public var statements: [Statement]
+  /// Called with one `Rows` for each statement, in order.
+  public var finish: @Sendable ([Rows]) throws -> Outcome
+
+  public init(
+    _ statements: [Statement],
+    finish: @escaping @Sendable ([Rows]) throws -> Outcome = { _ in Outcome() }
+  ) {
+    self.statements = statements
+    self.finish = finish
+  }
+}
+
+/// What remains to be done in the transaction after the first round trip.
+public struct Outcome: Sendable {
+  /// Run in one more round trip, before the commit.
+  public var statements: [Statement]
+  /// Produced and acknowledged before the commit, so that a crash in between produces them again
+  /// and loses none.
+  public var events: [Event]
+  /// What was done, for metrics: counter name (`deliveries`, ...) to count.
+  public var counts: [String: Int]
+  /// Whether a backlog has more work waiting.
+  public var hasMore: Bool
+
+  public init(
+    statements: [Statement] = [], events: [Event] = [], counts: [String: Int] = [:],
+    hasMore: Bool = false
+  ) {
+    self.statements = statements
+    self.events = events
+    self.counts = counts
+    self.hasMore = hasMore
+  }
+}

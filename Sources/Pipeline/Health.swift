@@ -1,0 +1,52 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+
+/// The HTTP endpoints of a worker: `/livez`, `/readyz`, `/metrics`.
+///
+/// They tell nothing but counts and states, and listen on loopback unless configured otherwise.
+func healthApplication(
+  settings: WorkerSettings, lanes: [LaneStatus], metrics: Metrics, logger: Logger
+) -> some ApplicationProtocol {
+  let router = Router()
+  let limit = Duration.seconds(settings.watchdogSeconds)
+  router.get("livez") { _, _ in
+    let silence = lanes.map(\.silence).max() ?? .zero
+    return silence < limit
+      ? answer(.ok, "ok") : answer(.serviceUnavailable, "a lane made no step for \(silence)")
+  }
+  router.get("readyz") { _, _ in
+    let unready = lanes.count { !$0.isReady }
+    return unready == 0
+      ? answer(.ok, "ok")
+      : answer(.serviceUnavailable, "\(unready) of \(lanes.count) lanes cannot commit")
+  }
+  router.get("metrics") { _, _ in
+    metrics.set(.ready, to: lanes.allSatisfy(\.isReady) ? 1 : 0)
+    var response = answer(.ok, metrics.prometheusText())
+    response.headers[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
+    return response
+  }
+  return Application(
+    router: router,
+    configuration: .init(address: .hostname(settings.httpHost, port: settings.httpPort)),
+    onServerRunning: { channel in
+      logger.info(
+        "serving /livez, /readyz and /metrics",
+        metadata: ["address": "\(channel.localAddress?.description ?? "unknown")"])
+    },
+    logger: quiet(logger))
+}
+
+private func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {
+  Response(
+    status: status, headers: [.contentType: "text/plain; charset=utf-8"],
+    body: .init(byteBuffer: ByteBuffer(string: text.hasSuffix("\n") ? text : text + "\n")))
+}
+
+/// The server's own messages repeat ours.
+private func quiet(_ logger: Logger) -> Logger {
+  var logger = logger
+  logger.logLevel = max(logger.logLevel, .warning)
+  return logger
+}

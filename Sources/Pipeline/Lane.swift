@@ -1,0 +1,180 @@
+import Events
+import Foundation
+import Kafka
+import Logging
+import Postgres
+
+/// One thread with one consumer and one PostgreSQL connection: poll, decode, commit, repeat.
+///
+/// Not polling is the back-pressure: at most one batch is in hand, and librdkafka's own queue is
+/// bounded in bytes. Confined to the thread that calls `run`.
+final class Lane {
+  let settings: LaneSettings
+  let status: LaneStatus
+  let metrics: Metrics
+  let logger: Logger
+  let topics: [String: Topic]
+
+  let store: LaneStore
+  var consumer: Consumer?
+  var owned: [TopicPartition: Ownership] = [:]
+  var upkeep = Upkeep()
+  private var breaker: CircuitBreaker
+
+  init(settings: LaneSettings, status: LaneStatus, metrics: Metrics, logger: Logger) {
+    self.settings = settings
+    self.status = status
+    self.metrics = metrics
+    self.logger = logger
+    breaker = settings.circuitBreaker
+    topics = Dictionary(
+      uniqueKeysWithValues: settings.handler.topics.map {
+        ($0.name(prefix: settings.topicPrefix), $0)
+      })
+    store = LaneStore(settings: settings)
+  }
+
+  /// Runs until asked to stop; throws `WorkerStopped` when only a person can help.
+  func run() throws {
+    defer { store.close() }
+    do {
+      try retrying { try store.connect() }
+      while !status.isStopping {
+        do {
+          try consume()
+        } catch is Fenced {
+          // Somebody else owns a partition of ours: what we know of the assignment is out of date.
+          metrics.increment(.fenced)
+          logger.warning("fenced; joining the consumer group again")
+        }
+      }
+    } catch is Stopping {
+      // Asked to stop while waiting; the batch in hand was not committed and is not lost.
+    }
+  }
+
+  /// One membership of the consumer group, from joining to leaving.
+  private func consume() throws {
+    let consumer = try Consumer(
+      configuration: settings.kafka, group: settings.handler.consumerGroup,
+      topics: topics.keys.sorted()
+    ) { [unowned self] in try rebalance($0) }
+    self.consumer = consumer
+    defer {
+      consumer.close()
+      self.consumer = nil
+      forget(Array(owned.keys))
+    }
+    while !status.isStopping {
+      status.beat()
+      let records = try poll(consumer)
+      for batch in batches(records) { try apply(batch) }
+      try runBacklog(isIdle: records.isEmpty)
+      reportOffsets(consumer, isLast: false)
+    }
+    reportOffsets(consumer, isLast: true)
+  }
+
+  private func poll(_ consumer: Consumer) throws -> [Record] {
+    do {
+      let records = try consumer.poll(
+        maxRecords: settings.batchRecordsMax, maxBytes: settings.batchBytesMax,
+        timeoutMilliseconds: settings.pollTimeoutMilliseconds)
+      let problem = consumer.connectionProblem
+      if let problem, status.isReady {
+        logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
+      }
+      status.isReady = problem == nil
+      return records
+    } catch let error as ConsumerError {
+      try resolve(error)
+      return []
+    }
+  }
+
+  /// Splits a poll's records by topic: a transaction holds the records of one topic.
+  private func batches(_ records: [Record]) -> [Batch] {
+    var items: [String: [Batch.Item]] = [:]
+    let now = EventTime.now
+    for record in records {
+      // After a rebalance inside the poll a record may be of a partition that went away, or be
+      // there twice.
+      guard let ownership = owned[record.topicPartition], record.offset >= ownership.nextOffset,
+        let topic = topics[record.topic]
+      else { continue }
+      items[record.topic, default: []].append(decode(record, topic: topic, now: now))
+    }
+    return items.sorted { $0.key < $1.key }.compactMap { name, items in
+      topics[name].map { Batch(topic: $0, items: items) }
+    }
+  }
+
+  /// Applies a batch whole, or bisects it until the poison is alone and dead-lettered.
+  private func apply(_ batch: Batch, attempts: Int = 0) throws {
+    guard !batch.items.isEmpty else { return }
+    do {
+      try commit(batch)
+    } catch let poison as Poison {
+      if batch.events.count > 1 {
+        let (first, second) = batch.halves
+        try apply(first)
+        try apply(second)
+      } else if attempts == 0 {
+        // A concurrent transaction can make an innocent event violate a constraint once.
+        try apply(batch, attempts: 1)
+      } else {
+        try apply(batch.deadLettering(poison.reason, attempts: attempts + 1))
+      }
+    }
+  }
+
+  private func commit(_ batch: Batch) throws {
+    var breaker = breaker
+    for item in batch.items { breaker.record(deadLettered: item.isPoison) }
+    if let reason = breaker.openReason {
+      throw WorkerStopped(
+        reason: "stopped by the dead-letter limit on topic \(batch.topic.rawValue): \(reason)",
+        nextStep: "The records are still in Kafka. Compare the reasons in dead_letters with the "
+          + "deployed version; to dead-letter them all the same, raise --dead-letter-run-limit "
+          + "and --dead-letter-share-limit.")
+    }
+    let started = ContinuousClock.now
+    let nextOffsets = batch.nextOffsets
+    let counts = try retrying {
+      try store.commit(batch, owned: owned, metrics: metrics)
+    }
+    self.breaker = breaker
+    for (partition, next) in nextOffsets { owned[partition]?.nextOffset = next }
+    upkeep.offsetsToReport.merge(nextOffsets) { $1 }
+    count(batch, work: counts, since: started)
+  }
+
+  /// Repeats what fails for a passing reason, for ever, until asked to stop.
+  func retrying<T>(_ body: () throws -> T) throws -> T {
+    var backoff = Backoff()
+    while true {
+      do {
+        let result = try body()
+        status.isReady = true
+        return result
+      } catch {
+        let reason = try reasonToRetry(error)
+        metrics.increment(.retries, [reason])
+        // A serialization failure or a lock says nothing about the next batch.
+        if !["serialization", "lock"].contains(reason) { status.isReady = false }
+        logger.warning("trying again", metadata: ["error": "\(error)"])
+        try wait(milliseconds: backoff.nextDelayMilliseconds())
+      }
+    }
+  }
+
+  /// Sleeps in steps short enough for the watchdog and for a stop.
+  private func wait(milliseconds: Int) throws {
+    let end = ContinuousClock.now + .milliseconds(milliseconds)
+    repeat {
+      if status.isStopping { throw Stopping() }
+      status.beat()
+      Thread.sleep(forTimeInterval: 0.02)
+    } while ContinuousClock.now < end
+  }
+}

@@ -1,0 +1,79 @@
+import Kafka
+import Logging
+
+extension Lane {
+  /// Runs inside poll. Answers where to start in newly assigned partitions: at the offsets in
+  /// PostgreSQL, of which this lane becomes the owner.
+  func rebalance(_ event: RebalanceEvent) throws -> [TopicPartition: Int64] {
+    switch event {
+    case .assigned(let partitions):
+      metrics.increment(.rebalances)
+      let claimed = try retrying { try claim(partitions) }
+      owned.merge(claimed) { $1 }
+      logger.info("assigned", metadata: ["partitions": "\(summary(claimed))"])
+      return claimed.mapValues(\.nextOffset)
+    case .revoked(let partitions), .lost(let partitions):
+      forget(partitions)
+      return [:]
+    }
+  }
+
+  /// Forgets partitions that are not ours any more, with their metrics.
+  func forget(_ partitions: [TopicPartition]) {
+    for partition in partitions {
+      owned[partition] = nil
+      upkeep.offsetsToReport[partition] = nil
+      metrics.remove(.lag, labels(partition))
+    }
+  }
+
+  private func claim(_ partitions: [TopicPartition]) throws -> [TopicPartition: Ownership] {
+    // A group that never consumed a partition starts at the first record there is.
+    let known = try store.stored(partitions)
+    var starts = known.mapValues(\.nextOffset)
+    for partition in partitions where starts[partition] == nil {
+      starts[partition] = try consumer?.watermarks(partition).low
+    }
+    return try store.claim(starts)
+  }
+
+  /// Decides about an error of the consumer: returns when polling again is right.
+  func resolve(_ error: ConsumerError) throws {
+    status.isReady = false
+    switch error {
+    case .offsetOutOfRange(let partition, let offset, let low, let high):
+      // Compared only for the message: either way records would be skipped or applied unseen.
+      let isTruncated = offset < (low ?? 0)
+      throw WorkerStopped(
+        reason: "\(error)",
+        nextStep: (isTruncated
+          ? "Records between \(offset) and \(low ?? 0) were deleted before they were applied. "
+          : "The log ends at \(high ?? 0): it is another log than the one applied so far. ")
+          + "To go on all the same, run in the database: UPDATE consumer_offsets SET next_offset "
+          + "= \(low ?? 0), owner_epoch = owner_epoch + 1 WHERE consumer_group = "
+          + "'\(settings.handler.consumerGroup)' AND topic = '\(partition.topic)' AND partition = "
+          + "\(partition.partition);")
+    case .unknownTopic(let topic):
+      throw WorkerStopped(
+        reason: "topic \(topic) does not exist", nextStep: "Create the topics: magpie topics")
+    case .fatal(let error):
+      logger.error("joining the consumer group again", metadata: ["error": "\(error)"])
+      throw Fenced()
+    case .maxPollExceeded(let problem), .other(let problem):
+      guard error.isRetriable else {
+        throw WorkerStopped(
+          reason: "\(error)", nextStep: "Check the Kafka address, the security properties and ACLs.")
+      }
+      logger.warning("polling again", metadata: ["error": "\(problem)"])
+    }
+  }
+
+  func labels(_ partition: TopicPartition) -> [String] {
+    [partition.topic, "\(partition.partition)"]
+  }
+
+  private func summary(_ owned: [TopicPartition: Ownership]) -> String {
+    owned.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value.nextOffset)" }
+      .joined(separator: " ")
+  }
+}

@@ -1,0 +1,32 @@
+public import Kafka
+
+/// What every lane of a worker process is started with.
+public struct LaneSettings: Sendable {
+  public var handler: Handler
+  public var kafka: ClientConfiguration
+  /// Starts the name of every topic, such as `magpie.`.
+  public var topicPrefix: String
+  /// A PostgreSQL connection URL; may hold a password, so it is never logged.
+  public var databaseURL: String
+  /// Records in one poll, and so in one transaction, at most.
+  public var batchRecordsMax = 2000
+  /// Bytes of keys, values and headers in one poll at most, passed by no more than one record.
+  public var batchBytesMax = 8 << 20
+  /// How long a poll waits for the first record.
+  public var pollTimeoutMilliseconds = 100
+  /// When to stop for too many dead letters.
+  public var circuitBreaker = CircuitBreaker()
+  /// Stored with each dead letter.
+  public var codeVersion: String
+
+  public init(
+    handler: Handler, kafka: ClientConfiguration, topicPrefix: String, databaseURL: String,
+    codeVersion: String
+  ) {
+    self.handler = handler
+    self.kafka = kafka
+    self.topicPrefix = topicPrefix
+    self.databaseURL = databaseURL
+    self.codeVersion = codeVersion
+  }
+}

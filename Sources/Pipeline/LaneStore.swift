@@ -1,0 +1,177 @@
+import Events
+import Kafka
+import Postgres
+import Schema
+
+/// A lane's PostgreSQL connection and, where its handler makes events, its Kafka producer.
+///
+/// Confined to the lane's thread. Every function throws what `disposition(of:)` classifies and may
+/// be called again after a throw: it reconnects by itself.
+final class LaneStore {
+  /// A COMMIT whose reply has not arrived: it may have happened.
+  private struct Uncertain {
+    var counts: [String: Int]
+  }
+
+  private let settings: LaneSettings
+  private let fence: Fence
+  private var connection: Connection?
+  private var producer: Producer?
+  private var uncertain: Uncertain?
+
+  init(settings: LaneSettings) {
+    self.settings = settings
+    fence = Fence(consumerGroup: settings.handler.consumerGroup)
+  }
+
+  /// Opens the connection and checks that it can do the work.
+  func connect() throws { _ = try connected() }
+
+  /// Closes both; the producer has nothing in flight between batches.
+  func close() {
+    connection?.close()
+    connection = nil
+    producer?.close()
+    producer = nil
+  }
+
+  /// Takes the partitions over from their previous owner.
+  func claim(_ starts: [TopicPartition: Int64]) throws -> [TopicPartition: Ownership] {
+    try using { try fence.claim(starts, on: $0) }
+  }
+
+  /// The stored state of partitions of this group; those never consumed are absent.
+  func stored(_ partitions: [TopicPartition]) throws -> [TopicPartition: Ownership] {
+    try using { try fence.stored(partitions, on: $0) }
+  }
+
+  /// Applies a batch and moves its offsets in one transaction; returns the handler's counts.
+  ///
+  /// After a throw call it again with the same batch: if the last attempt's COMMIT was sent and its
+  /// reply lost, the stored offsets say whether it happened.
+  func commit(
+    _ batch: Batch, owned: [TopicPartition: Ownership], metrics: Metrics
+  ) throws -> [String: Int] {
+    let nextOffsets = batch.nextOffsets
+    if let counts = try resolveUncertain(nextOffsets, owned: owned, metrics: metrics) {
+      return counts
+    }
+    return try using { connection in
+      var statements = [Statement("BEGIN"), fence.advance(owned, to: nextOffsets)]
+      statements += deadLetterStatements(
+        batch, consumerGroup: settings.handler.consumerGroup, codeVersion: settings.codeVersion)
+      let events = batch.events
+      let work = events.isEmpty ? Work([]) : try settings.handler.apply(batch.topic, events)
+      let counts = try run(work, after: statements, on: connection)
+      try commitTransaction(on: connection, counts: counts)
+      return counts
+    }
+  }
+
+  /// Runs one piece of the handler's backlog; returns whether there is more.
+  func runBacklog(_ work: Work) throws -> (counts: [String: Int], hasMore: Bool) {
+    try using { connection in
+      try connection.transaction {
+        let outcome = try work.finish(connection.pipeline(work.statements))
+        if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
+        return (outcome.counts, outcome.hasMore)
+      }
+    }
+  }
+
+  private func run(_ work: Work, after opening: [Statement], on connection: Connection) throws
+    -> [String: Int]
+  {
+    let rows = try connection.pipeline(opening + work.statements)
+    let outcome = try work.finish(Array(rows.dropFirst(opening.count)))
+    if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
+    if !outcome.events.isEmpty { try produce(outcome.events) }
+    return outcome.counts
+  }
+
+  private func commitTransaction(on connection: Connection, counts: [String: Int]) throws {
+    uncertain = Uncertain(counts: counts)
+    // Throws also when the server answers with ROLLBACK, because the transaction had failed.
+    try connection.query("COMMIT")
+    uncertain = nil
+  }
+
+  private func resolveUncertain(
+    _ nextOffsets: [TopicPartition: Int64], owned: [TopicPartition: Ownership], metrics: Metrics
+  ) throws -> [String: Int]? {
+    guard let uncertain else { return nil }
+    let stored = try stored(Array(nextOffsets.keys))
+    self.uncertain = nil
+    let isCommitted = nextOffsets.allSatisfy { partition, next in
+      stored[partition]?.nextOffset == next && stored[partition]?.epoch == owned[partition]?.epoch
+    }
+    if isCommitted {
+      metrics.increment(.ambiguousCommits, ["committed"])
+      return uncertain.counts
+    }
+    guard nextOffsets.keys.allSatisfy({ stored[$0] == owned[$0] }) else {
+      metrics.increment(.ambiguousCommits, ["fenced"])
+      throw Fenced()
+    }
+    metrics.increment(.ambiguousCommits, ["not-committed"])
+    return nil
+  }
+
+  /// Lends the connection; after an error it is rolled back, or forgotten when it is lost.
+  private func using<T>(_ body: (Connection) throws -> T) throws -> T {
+    let connection = try connected()
+    do {
+      return try body(connection)
+    } catch {
+      if connection.status != .closed, (try? connection.query("ROLLBACK")) != nil {
+        // The server answers, so no commit is under way and none will come.
+        uncertain = nil
+      } else {
+        connection.close()
+        self.connection = nil
+      }
+      throw error
+    }
+  }
+
+  private func connected() throws -> Connection {
+    if let connection, connection.status != .closed { return connection }
+    let connection = try Connection(
+      settings.databaseURL, applicationName: settings.handler.consumerGroup)
+    do {
+      try Migrations.check(connection)
+      try connection.script(
+        """
+        SET ROLE \(settings.handler.databaseRole);
+        SET lock_timeout = '30s';
+        -- A stopped process must not keep its rows locked: its successor waits for them.
+        SET idle_in_transaction_session_timeout = '30s';
+        """)
+    } catch {
+      connection.close()
+      throw error
+    }
+    self.connection = connection
+    return connection
+  }
+
+  private func produce(_ events: [Event]) throws {
+    let records = try events.map { event in
+      let wire = try EventCodec.encode(event, as: .protobuf)
+      return OutgoingRecord(
+        topic: event.topic.name(prefix: settings.topicPrefix), key: wire.key, value: wire.value,
+        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+    }
+    let producer = try self.producer ?? Producer(configuration: settings.kafka)
+    self.producer = producer
+    do {
+      try producer.send(records)
+    } catch {
+      // An idempotent producer may be unusable after a failure; what it sent is harmless, because
+      // the same change is produced again under a newer version.
+      producer.close()
+      self.producer = nil
+      throw error
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import Synchronization
+
+/// The worker's metrics, in the Prometheus text exposition format 0.0.4.
+///
+/// Own code because no Prometheus library resolves without a network service of its own; it is
+/// counters, gauges and one kind of histogram. Thread-safe.
+public final class Metrics: Sendable {
+  /// A metric's label values, in the order of its label names.
+  typealias Labels = [String]
+
+  /// What the text format calls a metric family.
+  struct Family: Sendable {
+    var name: String
+    var help: String
+    var kind: String
+    var labelNames: [String]
+  }
+
+  private struct Histogram {
+    var buckets = [Int](repeating: 0, count: Metrics.bucketBoundsSeconds.count)
+    var count = 0
+    var sum = 0.0
+  }
+
+  private struct State {
+    var values: [String: [Labels: Double]] = [:]
+    var histograms: [String: [Labels: Histogram]] = [:]
+  }
+
+  /// Upper bounds of the histograms' buckets, in seconds.
+  static let bucketBoundsSeconds: [Double] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600,
+  ]
+
+  private let state = Mutex(State())
+
+  init() {}
+
+  func increment(_ family: Family, _ labels: Labels = [], by amount: Int = 1) {
+    state.withLock { $0.values[family.name, default: [:]][labels, default: 0] += Double(amount) }
+  }
+
+  func set(_ family: Family, _ labels: Labels = [], to value: Double) {
+    state.withLock { $0.values[family.name, default: [:]][labels] = value }
+  }
+
+  /// Forgets one series, such as the lag of a partition that moved to another process.
+  func remove(_ family: Family, _ labels: Labels) {
+    state.withLock { _ = $0.values[family.name]?.removeValue(forKey: labels) }
+  }
+
+  func observe(_ family: Family, _ labels: Labels = [], seconds: Double, count: Int = 1) {
+    let bucket = Metrics.bucketBoundsSeconds.firstIndex { seconds <= $0 }
+    state.withLock { state in
+      // In place: copying a histogram's buckets for each record would be most of its cost.
+      state.histograms[family.name, default: [:]][labels, default: Histogram()].count += count
+      state.histograms[family.name, default: [:]][labels, default: Histogram()].sum +=
+        seconds * Double(count)
+      if let bucket {
+        state.histograms[family.name, default: [:]][labels, default: Histogram()].buckets[bucket] +=
+          count
+      }
+    }
+  }
+
+  /// The sum of a counter over all its labels.
+  func total(_ family: Family) -> Double {
+    state.withLock { $0.values[family.name]?.values.reduce(0, +) ?? 0 }
+  }
+
+  /// Everything, as a Prometheus server scrapes it.
+  public func prometheusText() -> String {
+    let state = state.withLock { $0 }
+    var text = ""
+    for family in Metrics.families {
+      text += "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.kind)\n"
+      let series = (state.values[family.name] ?? [:]).sorted {
+        $0.key.lexicographicallyPrecedes($1.key)
+      }
+      for (labels, value) in series {
+        text += "\(family.name)\(labelText(family.labelNames, labels)) \(number(value))\n"
+      }
+      for (labels, histogram) in state.histograms[family.name] ?? [:] {
+        text += histogramText(family, labels, histogram)
+      }
+    }
+    return text
+  }
+
+  private func histogramText(_ family: Family, _ labels: Labels, _ histogram: Histogram) -> String {
+    var text = ""
+    var cumulative = 0
+    let names = family.labelNames
+    for (bound, count) in zip(Metrics.bucketBoundsSeconds, histogram.buckets) {
+      cumulative += count
+      let label = labelText(names + ["le"], labels + [number(bound)])
+      text += "\(family.name)_bucket\(label) \(cumulative)\n"
+    }
+    text += "\(family.name)_bucket\(labelText(names + ["le"], labels + ["+Inf"])) "
+    text += "\(histogram.count)\n"
+    text += "\(family.name)_sum\(labelText(names, labels)) \(histogram.sum)\n"
+    text += "\(family.name)_count\(labelText(names, labels)) \(histogram.count)\n"
+    return text
+  }
+
+  private func labelText(_ names: [String], _ values: [String]) -> String {
+    guard !names.isEmpty else { return "" }
+    let pairs = zip(names, values).map { name, value in
+      var escaped = ""
+      for character in value.unicodeScalars {
+        switch character {
+        case "\\": escaped += "\\\\"
+        case "\"": escaped += "\\\""
+        case "\n": escaped += "\\n"
+        default: escaped.unicodeScalars.append(character)
+        }
+      }
+      return "\(name)=\"\(escaped)\""
+    }
+    return "{" + pairs.joined(separator: ",") + "}"
+  }
+
+  private func number(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+  }
+}
+
+/// Every metric there is. Dashboards and alert rules may name these and no others.
+extension Metrics.Family {
+  static let records = Self(
+    name: "magpie_records_total", help: "Records applied or dead-lettered.", kind: "counter",
+    labelNames: ["topic"])
+  static let batches = Self(
+    name: "magpie_batches_total", help: "Transactions committed.", kind: "counter",
+    labelNames: ["topic"])
+  static let commit = Self(
+    name: "magpie_batch_duration_seconds",
+    help: "Time from decoding a batch to its commit's reply.", kind: "histogram",
+    labelNames: ["topic"])
+  static let eventAge = Self(
+    name: "magpie_event_to_commit_seconds",
+    help: "Time from an event's own time to the commit that made it visible.", kind: "histogram",
+    labelNames: ["topic"])
+  static let fenced = Self(
+    name: "magpie_fenced_total", help: "Batches refused because the partition has another owner.",
+    kind: "counter", labelNames: [])
+  static let deadLetters = Self(
+    name: "magpie_dead_letters_total", help: "Records dead-lettered.", kind: "counter",
+    labelNames: ["topic", "reason"])
+  static let retries = Self(
+    name: "magpie_retries_total", help: "Attempts repeated after a passing fault.",
+    kind: "counter", labelNames: ["reason"])
+  static let ambiguousCommits = Self(
+    name: "magpie_ambiguous_commits_total",
+    help: "Commits whose reply was lost, by what the stored offset said afterwards.",
+    kind: "counter", labelNames: ["outcome"])
+  static let rebalances = Self(
+    name: "magpie_rebalances_total", help: "Assignments received.", kind: "counter", labelNames: [])
+  static let work = Self(
+    name: "magpie_work_total",
+    help: "What the handler did: deliveries (feed entries written), notifications, alarms, ...",
+    kind: "counter", labelNames: ["kind"])
+  static let lag = Self(
+    name: "magpie_lag_records",
+    help: "Records between the offset stored in PostgreSQL and the partition's high watermark.",
+    kind: "gauge", labelNames: ["topic", "partition"])
+  static let ready = Self(
+    name: "magpie_ready", help: "1 while every lane can commit.", kind: "gauge", labelNames: [])
+}
+
+extension Metrics {
+  static let families: [Family] = [
+    .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .retries, .ambiguousCommits,
+    .rebalances, .work, .lag, .ready,
+  ]
+}

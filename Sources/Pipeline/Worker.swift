@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import Kafka
+import Logging
+import ServiceLifecycle
+
+/// Runs a worker process around a handler until SIGTERM or SIGINT, or until only a person can
+/// help.
+///
+/// Throws `WorkerStopped` in that case and `ValidationError` for unusable settings.
+public func runWorker(
+  _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int
+) async throws {
+  let settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
+  let (format, level) = (settings.logFormat, settings.logLevel)
+  LoggingSystem.bootstrap { label in
+    var log: any LogHandler =
+      format == .json ? JSONLogHandler(label: label) : TextLogHandler(label: label)
+    log.logLevel = level
+    return log
+  }
+  let logger = Logger(label: handler.consumerGroup)
+  let metrics = Metrics()
+  let statuses = (0..<settings.lanes).map { _ in LaneStatus() }
+  startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)
+  let lanes = LaneService(
+    settings: settings, statuses: statuses, metrics: metrics, logger: logger)
+  let health = healthApplication(
+    settings: settings, lanes: statuses, metrics: metrics, logger: logger)
+  logger.info(
+    "starting", metadata: ["version": "\(codeVersion)", "lanes": "\(settings.lanes)"])
+  let group = ServiceGroup(
+    configuration: .init(
+      services: [
+        .init(service: health),
+        .init(
+          service: lanes, successTerminationBehavior: .gracefullyShutdownGroup,
+          failureTerminationBehavior: .cancelGroup),
+      ],
+      gracefulShutdownSignals: [.sigterm, .sigint], logger: quietLifecycle(logger)))
+  try await group.run()
+  logger.info("stopped", metadata: ["records": "\(Int(metrics.total(.records)))"])
+}
+
+private func quietLifecycle(_ logger: Logger) -> Logger {
+  var logger = logger
+  logger.logLevel = .error
+  return logger
+}
