@@ -75,8 +75,8 @@ let package = Package(
     room(
       "Pipeline",
       [
-        "Events", "Kafka", "Postgres", argumentParser, configuration, hummingbird, logging,
-        serviceLifecycle,
+        "Events", "Kafka", "Postgres", "Schema", argumentParser, configuration, hummingbird,
+        logging, serviceLifecycle,
       ]),
     room("Feeds", ["Events", "Pipeline", "Postgres"]),
     room("Notifications", ["Events", "Pipeline", "Postgres", crypto]),

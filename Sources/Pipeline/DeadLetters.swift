@@ -25,7 +25,8 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
         .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
         .timestamptz(recordTimeMicroseconds(record)), .bytea(record.key), .bytea(record.value),
         .textArray(record.headers.map { storable($0.name) }),
-        .byteaArray(record.headers.map(\.value)), .text(reason.code), .text(storable(reason.message)),
+        .byteaArray(record.headers.map(\.value)), .text(reason.code),
+        .text(storable(reason.message)),
         .int4(Int32(clamping: reason.attempts)), .text(codeVersion),
       ])
   }

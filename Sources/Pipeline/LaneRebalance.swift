@@ -62,7 +62,8 @@ extension Lane {
     case .maxPollExceeded(let problem), .other(let problem):
       guard error.isRetriable else {
         throw WorkerStopped(
-          reason: "\(error)", nextStep: "Check the Kafka address, the security properties and ACLs.")
+          reason: "\(error)", nextStep: "Check the Kafka address, the security properties and ACLs."
+        )
       }
       logger.warning("polling again", metadata: ["error": "\(problem)"])
     }

@@ -62,9 +62,10 @@ final class LaneStore {
         batch, consumerGroup: settings.handler.consumerGroup, codeVersion: settings.codeVersion)
       let events = batch.events
       let work = events.isEmpty ? Work([]) : try settings.handler.apply(batch.topic, events)
-      let counts = try run(work, after: statements, on: connection)
-      try commitTransaction(on: connection, counts: counts)
-      return counts
+      let outcome = try work.run(after: statements, on: connection)
+      if !outcome.events.isEmpty { try produce(outcome.events) }
+      try commitTransaction(on: connection, counts: outcome.counts)
+      return outcome.counts
     }
   }
 
@@ -72,21 +73,10 @@ final class LaneStore {
   func runBacklog(_ work: Work) throws -> (counts: [String: Int], hasMore: Bool) {
     try using { connection in
       try connection.transaction {
-        let outcome = try work.finish(connection.pipeline(work.statements))
-        if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
+        let outcome = try work.run(on: connection)
         return (outcome.counts, outcome.hasMore)
       }
     }
-  }
-
-  private func run(_ work: Work, after opening: [Statement], on connection: Connection) throws
-    -> [String: Int]
-  {
-    let rows = try connection.pipeline(opening + work.statements)
-    let outcome = try work.finish(Array(rows.dropFirst(opening.count)))
-    if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
-    if !outcome.events.isEmpty { try produce(outcome.events) }
-    return outcome.counts
   }
 
   private func commitTransaction(on connection: Connection, counts: [String: Int]) throws {

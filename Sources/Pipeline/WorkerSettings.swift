@@ -60,8 +60,12 @@ extension WorkerOptions {
       watchdogSeconds: try source.int(
         watchdogSeconds, "watchdogSeconds", default: 600, 10...86_400),
       drainSeconds: try source.int(drainSeconds, "drainSeconds", default: 20, 1...3600),
-      logFormat: try source.choice(logFormat, "logFormat", default: .text, LogFormat.init),
-      logLevel: try source.choice(logLevel, "logLevel", default: .info, Logger.Level.init))
+      logFormat: try source.choice(logFormat, "logFormat", default: .text) {
+        LogFormat(rawValue: $0)
+      },
+      logLevel: try source.choice(logLevel, "logLevel", default: .info) {
+        Logger.Level(rawValue: $0)
+      })
   }
 
   private func configReader() async throws -> ConfigReader {

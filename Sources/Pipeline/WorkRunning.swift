@@ -1,0 +1,33 @@
+public import Events
+public import Postgres
+
+extension Handler {
+  /// Applies events of one topic in one transaction, without a broker and without a fence: for
+  /// tests, and for measuring a handler alone. Returns what would be produced.
+  ///
+  /// Throws what the statements throw; the transaction is rolled back then.
+  @discardableResult
+  public func applyDirectly(_ events: [Event], topic: Topic, on connection: Connection) throws
+    -> Outcome
+  {
+    try connection.transaction { try apply(topic, events).run(on: connection) }
+  }
+
+  /// Runs one piece of the backlog in a transaction.
+  @discardableResult
+  public func runBacklogDirectly(on connection: Connection) throws -> Outcome {
+    guard let backlog else { return Outcome() }
+    return try connection.transaction { try backlog().run(on: connection) }
+  }
+}
+
+extension Work {
+  /// Both round trips, inside the transaction that is open on `connection`. `opening` goes with
+  /// the first.
+  func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
+    let rows = try connection.pipeline(opening + statements)
+    let outcome = try finish(Array(rows.dropFirst(opening.count)))
+    if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
+    return outcome
+  }
+}
