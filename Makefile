@@ -1,0 +1,49 @@
+# Everything a newcomer needs: `make demo` to see it work, `make test` to prove that it does.
+
+SWIFT ?= swift
+BUILD_FLAGS ?= --explicit-target-dependency-import-check error
+SOURCES = Package.swift Sources Tests Examples Benchmarks
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: build ## Play a small story through the whole embedded stack and show what people see
+	$$($(SWIFT) build --show-bin-path)/magpie demo
+
+.PHONY: up
+up: build ## Start the embedded stack and keep it running until interrupted
+	$$($(SWIFT) build --show-bin-path)/magpie up
+
+.PHONY: build
+build: deps ## Build everything but the tests
+	$(SWIFT) build $(BUILD_FLAGS)
+
+.PHONY: test
+test: deps ## Run all the tests, end to end included
+	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	$(SWIFT) test --skip-build
+
+.PHONY: bench
+bench: deps ## Measure throughput beside its bounds, in one run (release build)
+	$(SWIFT) build -c release --product magpie-bench
+	$$($(SWIFT) build -c release --show-bin-path)/magpie-bench
+
+.PHONY: lint
+lint: ## Check the format
+	$(SWIFT) format lint --strict --recursive --parallel $(wildcard $(SOURCES))
+
+.PHONY: format
+format: ## Format the sources in place
+	$(SWIFT) format --in-place --recursive --parallel $(wildcard $(SOURCES))
+
+.PHONY: deps
+deps: ## Install the system packages that are missing (apt or Homebrew)
+	@scripts/install-dependencies
+
+.PHONY: clean
+clean: ## Remove what was built and the embedded stack's data
+	rm -rf .build .magpie
