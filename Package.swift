@@ -80,7 +80,11 @@ let package = Package(
       ]),
     room("Feeds", ["Events", "Pipeline", "Postgres"]),
     room("Notifications", ["Events", "Pipeline", "Postgres", crypto]),
-    room("AlarmText", []),
+    room(
+      "AlarmText", [],
+      resources: ["en", "ko", "th"].map { .embedInCode("Catalogs/\($0).arb") } + [
+        .embedInCode("Catalogs/kinds.json")
+      ]),
     room("Alarms", ["AlarmText", "Events", "Pipeline", "Postgres"]),
     room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
     room("Workload", ["Events"]),

@@ -1,0 +1,95 @@
+/// Where an alarm is rendered into. Keep one and use it again: once it has grown to the size of
+/// the alarms, rendering allocates nothing. Belongs to one thread at a time.
+public struct AlarmBuffer {
+  struct Piece {
+    var kind: SegmentKind
+    /// Whether an `.actor` piece is the second person.
+    var isOther = false
+    /// Bytes of the text.
+    var start: Int
+    var end: Int
+    /// UTF-16 units.
+    var start16: Int
+    var end16: Int
+  }
+
+  /// The whole sentence in UTF-8.
+  public internal(set) var text: [UInt8] = []
+  /// The sentence's length in UTF-16 code units.
+  public internal(set) var utf16Count = 0
+  var pieces: [Piece] = []
+  /// Where the plain text that is being written began.
+  private var textStart = 0
+  private var textStart16 = 0
+  /// Bytes of the sentence before its head text.
+  var sentenceEnd = 0
+  var headStart = 0
+  /// Cleaned actor, other, head text.
+  var cleanActor: [UInt8] = []
+  var cleanOther: [UInt8] = []
+  var cleanHead: [UInt8] = []
+  /// Index into the engine's locales of the catalog used.
+  var localeIndex = 0
+
+  public init() {
+    text.reserveCapacity(1024)
+    pieces.reserveCapacity(16)
+  }
+
+  mutating func reset() {
+    text.removeAll(keepingCapacity: true)
+    pieces.removeAll(keepingCapacity: true)
+    utf16Count = 0
+    textStart = 0
+    textStart16 = 0
+    sentenceEnd = 0
+    headStart = 0
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeBufferPointer<UInt8>, utf16Count count: Int) {
+    text.append(contentsOf: bytes)
+    utf16Count += count
+  }
+
+  mutating func append(_ bytes: StaticString, utf16Count count: Int) {
+    bytes.withUTF8Buffer { text.append(contentsOf: $0) }
+    utf16Count += count
+  }
+
+  /// Ends the run of plain text, if there is one.
+  @inline(__always)
+  mutating func closeText() {
+    if text.count > textStart {
+      pieces.append(
+        Piece(
+          kind: .text, start: textStart, end: text.count, start16: textStart16, end16: utf16Count))
+    }
+    textStart = text.count
+    textStart16 = utf16Count
+  }
+
+  /// Ends a piece that `closeText` began.
+  @inline(__always)
+  mutating func closePiece(_ kind: SegmentKind, isOther: Bool = false) {
+    pieces.append(
+      Piece(
+        kind: kind, isOther: isOther, start: textStart, end: text.count, start16: textStart16,
+        end16: utf16Count))
+    textStart = text.count
+    textStart16 = utf16Count
+  }
+
+  @inline(__always)
+  mutating func appendIsolated(
+    _ bytes: UnsafeBufferPointer<UInt8>, _ shape: DisplayText.Shape, always: Bool,
+    kind: SegmentKind, isOther: Bool = false
+  ) {
+    let isolates = always || shape.needsIsolation
+    if isolates { append("\u{2068}", utf16Count: 1) }
+    closeText()
+    append(bytes, utf16Count: shape.utf16Count)
+    closePiece(kind, isOther: isOther)
+    if isolates { append("\u{2069}", utf16Count: 1) }
+  }
+}

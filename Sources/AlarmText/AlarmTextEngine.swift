@@ -1,0 +1,171 @@
+/// An alarm could not be rendered.
+public enum AlarmTextError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The registry has no such kind.
+  case unknownKind(AlarmCode)
+
+  public var description: String {
+    switch self {
+    case .unknownKind(let code): "no kind of alarm has the code \(code); add it to the registry"
+    }
+  }
+}
+
+/// Turns alarms into sentences. Immutable: make a new one to use other catalogs, and keep the old
+/// one when that throws. Safe to share between threads.
+public final class AlarmTextEngine: Sendable {
+  /// What can be set.
+  public struct Configuration: Sendable, Equatable {
+    public var nickname = TextLimits.nickname
+    public var headText = TextLimits.headText
+    /// The locale for readers whose own is unknown or has no catalog.
+    public var defaultLocale = "en"
+
+    public init() {}
+  }
+
+  /// A locale that has a catalog, found once and used for many alarms of this engine.
+  public struct LocaleID: Sendable, Hashable {
+    let index: Int
+  }
+
+  public let configuration: Configuration
+  private let catalogs: [CompiledCatalog]
+  private let localeIDs: [String: LocaleID]
+  private let defaultID: LocaleID
+  private let registry: AlarmKinds
+  /// By code number: the message's index, -1 without one.
+  private let messages: [Int]
+
+  /// The built-in catalogs and kinds.
+  public static let builtIn: AlarmTextEngine = {
+    do { return try AlarmTextEngine() } catch { fatalError("a built-in catalog: \(error)") }
+  }()
+
+  /// - Parameters:
+  ///   - catalogs: ARB files that add locales or replace messages of the built-in ones, in order.
+  ///   - kinds: registries that add kinds or replace built-in ones, in order.
+  /// - Throws: `CatalogError` naming file, key and place.
+  public init(
+    catalogs files: [CatalogFile] = [], kinds: [CatalogFile] = [],
+    configuration: Configuration = Configuration()
+  ) throws(CatalogError) {
+    self.configuration = configuration
+    var registry = AlarmKinds()
+    try registry.add(BuiltIn.kinds)
+    for file in kinds { try registry.add(file) }
+    var byLocale: [String: Catalog] = [:]
+    var order: [String] = []
+    for file in BuiltIn.catalogs + files {
+      let catalog = try Catalog(file)
+      if byLocale[catalog.locale] == nil { order.append(catalog.locale) }
+      byLocale[catalog.locale, default: Catalog(locale: catalog.locale)].override(with: catalog)
+    }
+    guard let fallback = byLocale[configuration.defaultLocale] else {
+      throw CatalogError(
+        file: configuration.defaultLocale, message: "the default locale has no catalog")
+    }
+    var keys: [String] = []
+    var messages: [Int] = []
+    for kind in registry.kinds {
+      guard let kind else {
+        messages.append(-1)
+        continue
+      }
+      guard fallback.messages[kind.messageKey] != nil else {
+        throw CatalogError(
+          file: "\(fallback.locale).arb", key: kind.messageKey,
+          message: "the kind \(kind.code) needs this message in the default locale")
+      }
+      messages.append(keys.count)
+      keys.append(kind.messageKey)
+    }
+    var compiled: [CompiledCatalog] = []
+    var localeIDs: [String: LocaleID] = [:]
+    for locale in order {
+      guard let catalog = byLocale[locale],
+        let language = LocaleTag(locale)?.language, let rules = LanguageRules(language: language)
+      else { continue }
+      localeIDs[locale] = LocaleID(index: compiled.count)
+      compiled.append(
+        CompiledCatalog(catalog, rules: rules, messageKeys: keys, fallback: fallback))
+    }
+    self.registry = registry
+    self.messages = messages
+    self.catalogs = compiled
+    self.localeIDs = localeIDs
+    self.defaultID = localeIDs[fallback.locale] ?? LocaleID(index: 0)
+  }
+
+  /// The locales that have a catalog, built-in ones first.
+  public var locales: [String] { catalogs.map(\.locale) }
+
+  /// Every kind of the registry, by code.
+  public var kinds: [AlarmKind] { registry.all }
+
+  public func kind(_ code: AlarmCode) -> AlarmKind? { registry[code] }
+
+  public func kind(named name: String) -> AlarmKind? { registry.all.first { $0.name == name } }
+
+  /// The catalog for a reader's BCP-47 tag: `ko-KR` gives ko, `zh-TW` zh-Hant, an unknown one the
+  /// default.
+  public func localeID(_ tag: String) -> LocaleID {
+    if let exact = localeIDs[tag] { return exact }
+    for candidate in LocaleTag(tag)?.candidates ?? [] {
+      if let found = localeIDs[candidate] { return found }
+    }
+    return defaultID
+  }
+
+  /// The catalog locale's own name, such as `zh-Hant`.
+  public func name(of locale: LocaleID) -> String { catalogs[locale.index].locale }
+
+  public func direction(of locale: LocaleID) -> TextDirection { catalogs[locale.index].direction }
+
+  /// Renders one alarm as values.
+  /// - Parameter locale: the reader's BCP-47 tag; empty for the default.
+  public func render(_ input: AlarmInput, locale: String) throws(AlarmTextError) -> RenderedAlarm {
+    var buffer = AlarmBuffer()
+    try render(input, locale: localeID(locale), into: &buffer)
+    return rendered(input, buffer)
+  }
+
+  /// Renders one alarm into a buffer, replacing what is there.
+  public func render(
+    _ input: AlarmInput, locale: LocaleID, into buffer: inout AlarmBuffer
+  ) throws(AlarmTextError) {
+    let number = input.code.number
+    guard number < messages.count, messages[number] >= 0 else {
+      throw AlarmTextError.unknownKind(input.code)
+    }
+    var index = locale.index
+    if catalogs[index].entries[messages[number]] < 0 { index = defaultID.index }
+    buffer.reset()
+    buffer.localeIndex = index
+    let catalog = catalogs[index]
+    let entry = Int(catalog.entries[messages[number]])
+    MessageRun(catalog: catalog, configuration: configuration, input: input)
+      .run(from: entry, into: &buffer)
+  }
+
+  private func rendered(_ input: AlarmInput, _ buffer: AlarmBuffer) -> RenderedAlarm {
+    let catalog = catalogs[buffer.localeIndex]
+    func text(_ range: Range<Int>) -> String { String(decoding: buffer.text[range], as: UTF8.self) }
+    let segments = buffer.pieces.map { piece in
+      Segment(
+        kind: piece.kind, text: text(piece.start..<piece.end),
+        actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor.id)
+    }
+    let sentence = text(0..<buffer.sentenceEnd)
+    var legacy = LegacyAlarm(
+      message: sentence, headText: text(buffer.headStart..<buffer.text.count), fromNickName: "")
+    if let actor = buffer.pieces.first(where: { $0.kind == .actor && !$0.isOther }) {
+      legacy.fromNickName = text(actor.start..<actor.end)
+      legacy.message =
+        text(0..<actor.start) + "<" + legacy.fromNickName + ">"
+        + text(actor.end..<buffer.sentenceEnd)
+    }
+    return RenderedAlarm(
+      code: input.code, locale: catalog.locale, direction: catalog.direction, segments: segments,
+      legacy: legacy)
+  }
+}

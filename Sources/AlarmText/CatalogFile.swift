@@ -1,0 +1,111 @@
+/// A catalog (`ko.arb`) or registry of kinds (`kinds.json`) as the caller read it. This module does
+/// no I/O.
+public struct CatalogFile: Sendable {
+  /// The file's name, with or without its directory; says the locale and appears in errors.
+  public var name: String
+  public var bytes: [UInt8]
+
+  /// The most bytes a file may have: 1 MiB.
+  public static let byteLimit = 1 << 20
+
+  public init(name: String, bytes: [UInt8]) {
+    self.name = name
+    self.bytes = bytes
+  }
+
+  func json() throws(CatalogError) -> JSONValue {
+    guard bytes.count <= Self.byteLimit else {
+      throw CatalogError(
+        file: name, message: "larger than \(Self.byteLimit) bytes, the most a file may have")
+    }
+    return try JSONReader.read(bytes, file: name)
+  }
+
+  /// `ko` of `/etc/magpie/ko.arb`.
+  var stem: String {
+    let base = name.split(separator: "/").last.map(String.init) ?? name
+    return base.hasSuffix(".arb") ? String(base.dropLast(4)) : base
+  }
+}
+
+/// One locale's messages, read but not compiled.
+struct Catalog {
+  struct Message {
+    var text: String
+    var pattern: MessagePattern
+  }
+
+  var locale: String
+  var messages: [String: Message] = [:]
+
+  static let messageLimit = 2000
+
+  init(locale: String) { self.locale = locale }
+
+  /// Reads an ARB file: `@@locale` must agree with the file's name, keys with `@` are for
+  /// translators, every other key is a pattern.
+  init(_ file: CatalogFile) throws(CatalogError) {
+    guard case .object(let members) = try file.json() else {
+      throw CatalogError(file: file.name, message: "expected an object of messages by key")
+    }
+    guard let tag = LocaleTag(file.stem), tag.candidates.contains(file.stem),
+      LanguageRules(language: tag.language) != nil
+    else {
+      throw CatalogError(
+        file: file.name,
+        message: "the name must be a locale such as ko.arb or zh-Hant.arb, in a language whose "
+          + "plural rules are known")
+    }
+    locale = file.stem
+    guard members.count <= Self.messageLimit * 2 else {
+      throw CatalogError(
+        file: file.name, message: "more than \(Self.messageLimit) messages")
+    }
+    for member in members {
+      func failure(_ message: String, patternOffset: Int? = nil) -> CatalogError {
+        CatalogError(
+          file: file.name, key: member.key, line: member.line, column: member.column,
+          patternOffset: patternOffset, message: message)
+      }
+      if member.key == "@@locale" {
+        guard case .string(let name) = member.value, name == locale else {
+          throw failure("must be \"\(locale)\", as the file's name says")
+        }
+      }
+      if member.key.hasPrefix("@") { continue }
+      guard case .string(let text) = member.value else {
+        throw failure("a message must be a text")
+      }
+      do {
+        messages[member.key] = Message(text: text, pattern: try MessagePattern(text))
+      } catch {
+        throw failure(error.message, patternOffset: error.offset)
+      }
+      if let complaint = MessageCheck.complaint(messages[member.key]?.pattern.nodes ?? []) {
+        throw failure(complaint)
+      }
+    }
+    for key in Self.plainKeys {
+      if let message = messages[key], message.pattern.plainText == nil {
+        throw CatalogError(
+          file: file.name, key: key, message: "must be plain text that is not empty")
+      }
+    }
+  }
+
+  /// Messages without arguments.
+  static let plainKeys = ["someone", "ellipsis"]
+
+  /// Takes over every message of `other`.
+  mutating func override(with other: Catalog) {
+    messages.merge(other.messages) { _, new in new }
+  }
+}
+
+extension MessagePattern {
+  /// The text of a pattern that is one literal.
+  var plainText: String? {
+    if nodes.count == 1, case .literal(let text) = nodes[0] { return text }
+    return nil
+  }
+}

@@ -1,0 +1,124 @@
+/// One locale's messages as one flat program, made once when it is loaded.
+///
+/// The program is a run of 32-bit words. A plural or select holds its jump targets; every message
+/// ends in `end`.
+struct CompiledCatalog: Sendable {
+  enum Op: Int32 {
+    /// No operands.
+    case end
+    /// First byte, byte count, UTF-16 count.
+    case literal
+    /// `MessageArgument`.
+    case name
+    /// `MessageArgument`, offset.
+    case number
+    /// `MessageArgument`, offset, how many exact branches, (value, target) for each, six targets.
+    case plural
+    /// `MessageArgument`, four targets.
+    case select
+    /// Target.
+    case jump
+  }
+
+  let locale: String
+  let direction: TextDirection
+  let plurals: PluralRules
+  let numbers: NumberStyle
+  let someone: [UInt8]
+  let ellipsis: [UInt8]
+  /// Whether names are isolated even when they would not need it between left-to-right words.
+  private(set) var isolatesAlways: Bool
+  private(set) var code: [Int32] = []
+  private(set) var literals: [UInt8] = []
+  /// Where each message begins, by the engine's message index; -1 when it is missing.
+  private(set) var entries: [Int32]
+
+  init(_ catalog: Catalog, rules: LanguageRules, messageKeys: [String], fallback: Catalog) {
+    locale = catalog.locale
+    direction = rules.direction
+    plurals = rules.plurals
+    numbers = NumberStyle(rules)
+    func plain(_ key: String, _ lastResort: String) -> [UInt8] {
+      let message = catalog.messages[key] ?? fallback.messages[key]
+      return Array((message?.pattern.plainText ?? lastResort).utf8)
+    }
+    someone = plain("someone", "Someone")
+    ellipsis = plain("ellipsis", "…")
+    isolatesAlways = rules.direction == .rightToLeft
+    entries = []
+    for key in messageKeys {
+      guard let message = catalog.messages[key] else {
+        entries.append(-1)
+        continue
+      }
+      entries.append(Int32(code.count))
+      emit(message.pattern.nodes)
+      emit(.end)
+    }
+  }
+
+  private mutating func emit(_ op: Op, _ operands: Int...) {
+    code.append(op.rawValue)
+    code.append(contentsOf: operands.map(Int32.init))
+  }
+
+  private mutating func emit(_ nodes: [MessagePattern.Node]) {
+    for node in nodes {
+      switch node {
+      case .literal(let text):
+        if text.unicodeScalars.contains(where: ScalarClasses.isRightToLeft) {
+          isolatesAlways = true
+        }
+        emit(.literal, literals.count, text.utf8.count, text.utf16.count)
+        literals.append(contentsOf: text.utf8)
+      case .name(let argument): emit(.name, argument.rawValue)
+      case .number(let argument, let offset): emit(.number, argument.rawValue, offset)
+      case .plural(let argument, let plural): emit(argument, plural)
+      case .select(let argument, let branches):
+        emit(.select, argument.rawValue)
+        let table = code.count
+        code.append(contentsOf: [Int32](repeating: 0, count: branches.count))
+        emit(branches, targets: (0..<branches.count).map { [table + $0] })
+      }
+    }
+  }
+
+  private mutating func emit(_ argument: MessageArgument, _ plural: MessagePattern.Plural) {
+    emit(.plural, argument.rawValue, plural.offset, plural.exact.count)
+    var branches: [[MessagePattern.Node]] = []
+    var targets: [[Int]] = []
+    for (value, branch) in plural.exact {
+      code.append(Int32(value))
+      branches.append(branch)
+      targets.append([code.count])
+      code.append(0)
+    }
+    let table = code.count
+    code.append(contentsOf: [Int32](repeating: 0, count: plural.categories.count))
+    let other = PluralCategory.other.rawValue
+    for (index, category) in plural.categories.enumerated() {
+      guard let category else { continue }
+      branches.append(category)
+      var places = [table + index]
+      if index == other {
+        places += plural.categories.indices.filter { plural.categories[$0] == nil }
+          .map { table + $0 }
+      }
+      targets.append(places)
+    }
+    emit(branches, targets: targets)
+  }
+
+  /// Emits the branches one after the other, each ending in a jump past the last, and writes where
+  /// each begins into its places.
+  private mutating func emit(_ branches: [[MessagePattern.Node]], targets: [[Int]]) {
+    var ends: [Int] = []
+    for (branch, places) in zip(branches, targets) {
+      for place in places { code[place] = Int32(code.count) }
+      emit(branch)
+      emit(.jump, 0)
+      ends.append(code.count - 1)
+    }
+    for end in ends { code[end] = Int32(code.count) }
+  }
+}

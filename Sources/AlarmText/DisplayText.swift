@@ -1,0 +1,249 @@
+/// Turns an untrusted nickname or head text into what is shown: valid UTF-8 in NFC, without
+/// controls, separators, bidi controls, invisible characters or unpaired joiners, at most four
+/// marks on a base, bounded in graphemes and bytes. Cleaning what was cleaned changes nothing.
+struct DisplayText {
+  /// How a text stands in the sentence.
+  struct Shape: Equatable {
+    var utf16Count = 0
+    /// Whether its directions or its edges could reach into left-to-right words around it.
+    var needsIsolation = false
+  }
+
+  static let markLimit = 4
+
+  /// Recognises text that is shown as it is, which is nearly all there is, without changing or
+  /// copying it. `nil` means that `clean` must decide.
+  @inline(__always)
+  static func shapeIfClean(
+    _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits
+  ) -> Shape? {
+    guard text.count > 0, text.count <= limits.bytes else { return nil }
+    return ScalarClasses.plain.withUnsafeBufferPointer { plain in
+      var at = 0
+      var graphemes = 0
+      var afterSpace = true
+      while at < text.count {
+        let byte = text[at]
+        graphemes += 1
+        if byte < 0x80 {
+          at += 1
+          if byte > 0x20 && byte < 0x7F {
+            afterSpace = false
+          } else {
+            guard byte == 0x20, !afterSpace else { return nil }
+            afterSpace = true
+          }
+          continue
+        }
+        afterSpace = false
+        var scalar: Int
+        // A Swift string's UTF-8 is valid; bytes from elsewhere go through `clean`.
+        if byte < 0xE0 {
+          guard at + 1 < text.count else { return nil }
+          scalar = Int(byte & 0x1F) << 6 | Int(text[at + 1] & 0x3F)
+          at += 2
+        } else if byte < 0xF0 {
+          guard at + 2 < text.count else { return nil }
+          scalar =
+            Int(byte & 0xF) << 12 | Int(text[at + 1] & 0x3F) << 6 | Int(text[at + 2] & 0x3F)
+          at += 3
+        } else {
+          return nil
+        }
+        guard plain[scalar >> 6] & 1 << UInt64(scalar & 63) != 0 else { return nil }
+      }
+      guard !afterSpace, graphemes <= limits.graphemes else { return nil }
+      return Shape(utf16Count: graphemes, needsIsolation: false)
+    }
+  }
+
+  /// Cleans any bytes into `result`, which is emptied first; it stays empty when nothing visible is
+  /// left. Invalid UTF-8 becomes U+FFFD.
+  static func clean(
+    _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits, ellipsis: [UInt8],
+    into result: inout [UInt8]
+  ) -> Shape {
+    result.removeAll(keepingCapacity: true)
+    var length = min(text.count, limits.inputBytes)
+    let isCut = length < text.count
+    while isCut, length > 0, text[length] & 0xC0 == 0x80 { length -= 1 }
+    let input = String(decoding: UnsafeBufferPointer(rebasing: text[..<length]), as: UTF8.self)
+
+    let cleaned = settled(Array(input.unicodeScalars))
+    guard !cleaned.isEmpty else { return Shape() }
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: cleaned)
+    let shown = shortened(String(view), limits: limits, ellipsis: ellipsis, isCut: isCut)
+    result.append(contentsOf: shown.utf8)
+    return shape(shown)
+  }
+
+  /// Normalization and the limit on marks can part a joiner from what it joined, so texts that keep
+  /// one are gone over again; the last time without joiners.
+  private static func settled(_ input: [Unicode.Scalar]) -> ArraySlice<Unicode.Scalar> {
+    var current = input[...]
+    for pass in 0..<4 {
+      var scalars = visible(pass < 3 ? Array(current) : current.filter { !isJoiner($0) })
+      Normalization.shared.compose(&scalars)
+      let cleaned = trimmed(thinned(scalars))
+      if !cleaned.contains(where: isJoiner) || cleaned == current { return cleaned }
+      current = cleaned
+    }
+    return current.filter { !isJoiner($0) }[...]
+  }
+
+  /// Drops what may not be shown and turns every blank into one space.
+  private static func visible(_ input: [Unicode.Scalar]) -> [UInt32] {
+    var output: [Unicode.Scalar] = []
+    output.reserveCapacity(input.count)
+    var index = 0
+    while index < input.count {
+      let scalar = input[index]
+      index += 1
+      if 0x21...0x7E ~= scalar.value {
+        output.append(scalar)
+      } else if ScalarClasses.isBlank(scalar) {
+        if let last = output.last, last != " ", last != "\u{3000}" {
+          output.append(scalar == "\u{3000}" ? scalar : " ")
+        }
+      } else if scalar == "\u{1F3F4}" {
+        output.append(scalar)
+        let tags = tagSequence(input[index...])
+        output.append(contentsOf: tags)
+        index += tags.count
+      } else if isAllowed(scalar, after: output, before: index < input.count ? input[index] : nil) {
+        output.append(scalar)
+      }
+    }
+    return output.map(\.value)
+  }
+
+  /// The tags of a subdivision flag, complete with their terminator; else nothing.
+  private static func tagSequence(_ input: ArraySlice<Unicode.Scalar>) -> ArraySlice<Unicode.Scalar>
+  {
+    let letters = input.prefix(7).prefix {
+      0xE0030...0xE0039 ~= $0.value || 0xE0061...0xE007A ~= $0.value
+    }
+    guard 3...6 ~= letters.count, letters.endIndex < input.endIndex,
+      input[letters.endIndex].value == 0xE007F
+    else { return [] }
+    return input[letters.startIndex...letters.endIndex]
+  }
+
+  private static func isAllowed(
+    _ scalar: Unicode.Scalar, after output: [Unicode.Scalar], before next: Unicode.Scalar?
+  ) -> Bool {
+    switch scalar.value {
+    case 0x200C, 0x200D: return joins(scalar, after: output, before: next)
+    case 0xFE0E, 0xFE0F: return output.last?.properties.isEmoji == true
+    default: break
+    }
+    if scalar.properties.isDefaultIgnorableCodePoint || ScalarClasses.isNoncharacter(scalar) {
+      return false
+    }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate:
+      return false
+    default: return true
+    }
+  }
+
+  /// Whether a joiner has something to do: between emoji, after a virama, or (the non-joiner)
+  /// between Arabic letters, as in Persian.
+  private static func joins(
+    _ joiner: Unicode.Scalar, after output: [Unicode.Scalar], before next: Unicode.Scalar?
+  ) -> Bool {
+    guard let last = output.last, let next else { return false }
+    if joiner == "\u{200D}", ScalarClasses.isEmojiElement(next) {
+      var index = output.count - 1
+      while index > 0,
+        output[index] == "\u{FE0F}" || output[index].properties.isEmojiModifier
+      {
+        index -= 1
+      }
+      return ScalarClasses.isEmojiElement(output[index])
+    }
+    let nextIsLetter = next.properties.isAlphabetic
+    if last.properties.canonicalCombiningClass == .virama { return nextIsLetter }
+    func isArabicLetter(_ scalar: Unicode.Scalar) -> Bool {
+      0x620...0x8C7 ~= scalar.value && scalar.properties.isAlphabetic
+    }
+    return joiner == "\u{200C}" && isArabicLetter(last) && isArabicLetter(next)
+  }
+
+  /// Drops leading marks and those beyond the limit on one base.
+  private static func thinned(_ scalars: [UInt32]) -> [Unicode.Scalar] {
+    var output: [Unicode.Scalar] = []
+    output.reserveCapacity(scalars.count)
+    var marks = markLimit
+    for value in scalars {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      if value < 0x300 || !ScalarClasses.isMark(scalar) {
+        marks = 0
+        output.append(scalar)
+      } else if marks < markLimit {
+        marks += 1
+        output.append(scalar)
+      }
+    }
+    return output
+  }
+
+  private static func trimmed(_ scalars: [Unicode.Scalar]) -> ArraySlice<Unicode.Scalar> {
+    var slice = scalars[...]
+    while let last = slice.last, ScalarClasses.isBlank(last) || isJoiner(last) {
+      slice.removeLast()
+    }
+    return slice
+  }
+
+  private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "\u{200C}" || scalar == "\u{200D}"
+  }
+
+  private static func shortened(
+    _ text: String, limits: TextLimits, ellipsis: [UInt8], isCut: Bool
+  ) -> String {
+    var graphemes = 0
+    var bytes = 0
+    var kept = text.startIndex
+    var index = text.startIndex
+    while index < text.endIndex {
+      let next = text.index(after: index)
+      graphemes += 1
+      bytes += text.utf8.distance(from: index, to: next)
+      if graphemes > limits.graphemes || bytes > limits.bytes { break }
+      index = next
+      if graphemes < limits.graphemes && bytes + ellipsis.count <= limits.bytes { kept = index }
+    }
+    if index == text.endIndex && !isCut { return text }
+    var scalars = Array(text[..<kept].unicodeScalars)
+    if scalars.isEmpty {
+      // One monstrous grapheme: there is no boundary to cut on within the bounds.
+      var room = limits.bytes - ellipsis.count
+      for scalar in text.unicodeScalars {
+        room -= UTF8.width(scalar)
+        if room < 0 { break }
+        scalars.append(scalar)
+      }
+    }
+    while let last = scalars.last, 0xE0000...0xE007F ~= last.value { scalars.removeLast() }
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: trimmed(scalars))
+    return String(view) + String(decoding: ellipsis, as: UTF8.self)
+  }
+
+  private static func shape(_ text: String) -> Shape {
+    var shape = Shape(utf16Count: text.utf16.count)
+    guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last else {
+      return shape
+    }
+    shape.needsIsolation =
+      text.unicodeScalars.contains(where: ScalarClasses.isRightToLeft)
+      || ScalarClasses.isConjoiningJamo(first) || ScalarClasses.isConjoiningJamo(last)
+      || ScalarClasses.isRegionalIndicator(first) || ScalarClasses.isRegionalIndicator(last)
+      || ScalarClasses.attachesToPrevious(first) || ScalarClasses.attachesToNext(last)
+      || last.properties.canonicalCombiningClass == .virama
+    return shape
+  }
+}

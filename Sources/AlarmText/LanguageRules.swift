@@ -1,0 +1,116 @@
+/// What CLDR says about a language that formatting needs: plural rules, how whole numbers are
+/// written, and direction. A catalog in a language that is not here is refused.
+struct LanguageRules {
+  var plurals: PluralRules
+  /// What stands between groups of digits.
+  var separator: String = ","
+  /// U+0030, or the zero of the language's own digits.
+  var zero: Unicode.Scalar = "0"
+  /// Groups of two above the thousands, as in India.
+  var groupsByTwo = false
+  var direction: TextDirection = .leftToRight
+
+  init(
+    _ plurals: PluralRules, _ separator: String = ",", zero: Unicode.Scalar = "0",
+    groupsByTwo: Bool = false, direction: TextDirection = .leftToRight
+  ) {
+    self.plurals = plurals
+    self.separator = separator
+    self.zero = zero
+    self.groupsByTwo = groupsByTwo
+    self.direction = direction
+  }
+
+  /// - Parameter language: a lower-case ISO 639 code.
+  init?(language: String) {
+    switch language {
+    case "ja", "ko", "ms", "th", "zh": self.init(.invariable)
+    case "id", "km", "lo", "vi": self.init(.invariable, ".")
+    case "my": self.init(.invariable, zero: "\u{1040}")
+    case "en", "mn", "so", "sw", "ur":
+      self.init(.oneIsOne, direction: language == "ur" ? .rightToLeft : .leftToRight)
+    case "az", "da", "de", "el", "eu", "gl", "nl", "tr": self.init(.oneIsOne, ".")
+    case "af", "bg", "et", "fi", "hu", "ka", "kk", "ky", "nb", "nn", "no", "sq", "sv", "tk", "uz":
+      self.init(.oneIsOne, "\u{A0}")
+    case "ml", "or", "ta", "te": self.init(.oneIsOne, groupsByTwo: true)
+    case "mr", "ne": self.init(.oneIsOne, zero: "\u{966}", groupsByTwo: true)
+    case "ps": self.init(.oneIsOne, "\u{66C}", zero: "\u{6F0}", direction: .rightToLeft)
+    case "am", "kn", "si", "zu": self.init(.zeroAndOne)
+    case "hy": self.init(.zeroAndOne, "\u{A0}")
+    case "gu", "hi", "pa": self.init(.zeroAndOne, groupsByTwo: true)
+    case "as", "bn": self.init(.zeroAndOne, zero: "\u{9E6}", groupsByTwo: true)
+    case "fa": self.init(.zeroAndOne, "\u{66C}", zero: "\u{6F0}", direction: .rightToLeft)
+    case "ca", "es", "it": self.init(.oneAndMillions, ".")
+    case "fr": self.init(.zeroOneAndMillions, "\u{202F}")
+    case "pt": self.init(.zeroOneAndMillions, ".")
+    case "ar": self.init(.arabic, "\u{66C}", zero: "\u{660}", direction: .rightToLeft)
+    case "he": self.init(.hebrew, direction: .rightToLeft)
+    case "bs", "hr", "sr": self.init(.croatian, ".")
+    case "be", "ru", "uk": self.init(.russian, "\u{A0}")
+    case "pl": self.init(.polish, "\u{A0}")
+    case "cs", "sk": self.init(.czech, "\u{A0}")
+    case "lt": self.init(.lithuanian, "\u{A0}")
+    case "lv": self.init(.latvian, "\u{A0}")
+    case "ro": self.init(.romanian, ".")
+    case "sl": self.init(.slovenian, ".")
+    case "ga": self.init(.irish)
+    case "cy": self.init(.welsh)
+    case "is", "mk": self.init(.icelandic, ".")
+    case "fil": self.init(.filipino)
+    default: return nil
+    }
+  }
+
+  /// The languages `init(language:)` knows.
+  static let languages: [String] = """
+    af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fil fr ga gl gu he hi hr hu hy id
+    is it ja ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no or pa pl ps pt ro ru si sk
+    sl so sq sr sv sw ta te th tk tr uk ur uz vi zh zu
+    """.split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init)
+}
+
+/// Writes whole numbers as ICU's `NumberFormat` writes them in a language.
+struct NumberStyle {
+  private let separator: [UInt8]
+  private let zero: UInt32
+  private let groupsByTwo: Bool
+
+  init(_ rules: LanguageRules) {
+    separator = Array(rules.separator.utf8)
+    zero = rules.zero.value
+    groupsByTwo = rules.groupsByTwo
+  }
+
+  /// Appends `number`, which must not be negative; every scalar written is one UTF-16 unit.
+  /// - Returns: how many UTF-16 units that is.
+  func write(_ number: Int, to bytes: inout [UInt8]) -> Int {
+    if number < 10 && zero == 0x30 {
+      bytes.append(UInt8(0x30 + number))
+      return 1
+    }
+    var divisor = 1
+    var digits = 1
+    while number / divisor >= 10 {
+      divisor *= 10
+      digits += 1
+    }
+    var units = 0
+    while digits > 0 {
+      let digit = UInt32(number / divisor % 10)
+      if zero == 0x30 {
+        bytes.append(UInt8(0x30 + digit))
+      } else {
+        bytes.append(contentsOf: Unicode.Scalar(zero + digit)?.utf8.map { $0 } ?? [])
+      }
+      units += 1
+      digits -= 1
+      divisor /= 10
+      let boundary = groupsByTwo && digits > 3 ? (digits - 3) % 2 == 0 : digits % 3 == 0
+      if digits > 0 && boundary {
+        bytes.append(contentsOf: separator)
+        units += 1
+      }
+    }
+    return units
+  }
+}

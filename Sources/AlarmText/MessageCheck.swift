@@ -1,0 +1,81 @@
+/// What a sentence must keep to, so that highlights and the older client's search stay exact
+/// whatever a nickname contains.
+enum MessageCheck {
+  private struct Seen {
+    var actor = false
+    var other = false
+  }
+
+  private struct Complaint: Error {
+    var message: String
+  }
+
+  /// - Returns: what is wrong with a pattern, or `nil`.
+  static func complaint(_ nodes: [MessagePattern.Node]) -> String? {
+    var seen = Seen()
+    do {
+      try check(nodes, &seen)
+      return nil
+    } catch { return error.message }
+  }
+
+  private static func check(
+    _ nodes: [MessagePattern.Node], _ seen: inout Seen
+  ) throws(Complaint) {
+    for node in nodes {
+      switch node {
+      case .literal(let text): try check(literal: text)
+      case .name(.actor):
+        guard !seen.actor else { throw Complaint(message: "{actor} may stand only once") }
+        seen.actor = true
+      case .name:
+        guard seen.actor else { throw Complaint(message: "{actor} must stand before {other}") }
+        guard !seen.other else { throw Complaint(message: "{other} may stand only once") }
+        seen.other = true
+      case .number: break
+      case .plural(_, let plural):
+        guard plural.offset <= 1 else { throw Complaint(message: "an offset may be 0 or 1") }
+        try check(
+          branches: plural.exact.map(\.branch) + plural.categories.compactMap { $0 }, &seen)
+      case .select(_, let branches): try check(branches: branches, &seen)
+      }
+    }
+  }
+
+  private static func check(
+    branches: [[MessagePattern.Node]], _ seen: inout Seen
+  ) throws(Complaint) {
+    let before = seen
+    for branch in branches {
+      var inside = before
+      try check(branch, &inside)
+      seen.actor = seen.actor || inside.actor
+      seen.other = seen.other || inside.other
+    }
+  }
+
+  private static func check(literal: String) throws(Complaint) {
+    for scalar in literal.unicodeScalars {
+      if scalar == "<" || scalar == ">" {
+        throw Complaint(message: "'<' and '>' are kept for the older client's highlight")
+      }
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        throw Complaint(
+          message: "U+\(String(scalar.value, radix: 16, uppercase: true)) is invisible or breaks "
+            + "the line; directions are isolated without it")
+      default: break
+      }
+      if scalar.properties.isDefaultIgnorableCodePoint {
+        throw Complaint(
+          message: "U+\(String(scalar.value, radix: 16, uppercase: true)) is invisible")
+      }
+    }
+    if let first = literal.unicodeScalars.first,
+      ScalarClasses.isMark(first) || ScalarClasses.isConjoiningJamo(first)
+        || ScalarClasses.attachesToPrevious(first)
+    {
+      throw Complaint(message: "a text must not begin with a combining character")
+    }
+  }
+}

@@ -1,0 +1,89 @@
+extension RenderedAlarm {
+  /// The `segments` array of docs/alarm-text/alarm.schema.json as JSON in UTF-8.
+  public var segmentsJSON: [UInt8] {
+    var json = JSONWriter()
+    json.array(segments) { json, segment in
+      json.object { json in
+        json.member("kind", segment.kind.name)
+        json.member("text", segment.text)
+        if let actor = segment.actorID { json.member("actor", actor) }
+      }
+    }
+    return json.bytes
+  }
+
+  /// The `spans` array of docs/alarm-text/alarm.schema.json as JSON in UTF-8.
+  public var spansJSON: [UInt8] {
+    var json = JSONWriter()
+    json.array(spans) { json, span in
+      json.object { json in
+        json.member("start", span.start)
+        json.member("length", span.length)
+        json.member("kind", span.kind.name)
+        if let actor = span.actorID { json.member("actor", actor) }
+      }
+    }
+    return json.bytes
+  }
+
+  /// The text for a terminal: nicknames bold cyan, head text dim.
+  public var ansi: String {
+    segments.reduce(into: "") { result, segment in
+      switch segment.kind {
+      case .text, .count: result += segment.text
+      case .actor: result += "\u{1B}[1;36m\(segment.text)\u{1B}[0m"
+      case .head: result += "\u{1B}[2m\(segment.text)\u{1B}[0m"
+      }
+    }
+  }
+
+  /// The text as an HTML fragment, safe inside an element: everything escaped, nicknames in
+  /// `<bdi class="actor">`, numbers in `<span class="count">`, head text in `<bdi class="head">`.
+  /// The isolates are left to `<bdi>`.
+  public var html: String {
+    segments.reduce(into: "") { result, segment in
+      switch segment.kind {
+      case .text:
+        result += Self.escapedHTML(segment.text.filter { $0 != "\u{2068}" && $0 != "\u{2069}" })
+      case .actor: result += "<bdi class=\"actor\">\(Self.escapedHTML(segment.text))</bdi>"
+      case .count: result += "<span class=\"count\">\(Self.escapedHTML(segment.text))</span>"
+      case .head: result += "<bdi class=\"head\">\(Self.escapedHTML(segment.text))</bdi>"
+      }
+    }
+  }
+
+  /// The text as CommonMark: nicknames strong, every ASCII punctuation character escaped.
+  public var markdown: String {
+    segments.reduce(into: "") { result, segment in
+      let text = Self.escapedMarkdown(segment.text)
+      result += segment.kind == .actor ? "**\(text)**" : text
+    }
+  }
+
+  static func escapedHTML(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "'": result += "&#39;"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  private static func escapedMarkdown(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "!"..."/", ":"..."@", "["..."`", "{"..."~": result += "\\"
+      default: break
+      }
+      result.unicodeScalars.append(scalar)
+    }
+    return result
+  }
+}
