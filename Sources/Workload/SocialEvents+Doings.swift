@@ -1,0 +1,177 @@
+import Events
+
+// What people do, and how often.
+extension SocialEvents {
+  mutating func somethingNew() -> Payload {
+    // Everybody who matters introduces themselves first; some never do.
+    if serial < min(workload.users / 2, workload.events / 20) { return profile(of: serial) }
+    switch Double.random(in: 0..<100, using: &random) {
+    case ..<11: return undo()
+    case ..<32: return follow()
+    case ..<43: return publish()
+    case ..<70: return like()
+    case ..<82: return comment()
+    case ..<91: return send()
+    case ..<94: return profile(of: anybody())
+    default: return alarmAction()
+    }
+  }
+
+  private func id(_ user: Int) -> String { workload.userID(user) }
+
+  private mutating func anybody() -> Int { Int.random(in: 0..<workload.users, using: &random) }
+
+  /// A few are chosen most of the time: of 1,000 people, the first ten in a fifth of all cases.
+  private mutating func somebodyPopular() -> Int {
+    let uniform = Double.random(in: 0..<1, using: &random)
+    return min(workload.users - 1, Int(Double(workload.users) * uniform * uniform * uniform))
+  }
+
+  private mutating func follow() -> Payload {
+    let followee = somebodyPopular()
+    // Following oneself is nonsense that arrives all the same.
+    let follower = random.chance(0.5) ? followee : anybody()
+    follows.add((follower, followee))
+    return .followCreated(
+      .with { ($0.follower, $0.followee) = (id(follower), id(followee)) })
+  }
+
+  private mutating func publish() -> Payload {
+    // One in twelve is an edit: the same post again, with other content.
+    let edited = random.chance(8) ? posts.pick(&random) : nil
+    let post = edited ?? Post(id: "post-\(serial)", owner: somebodyPopular())
+    posts.add(post)
+    let (title, caption) = (sentence(), random.chance(70) ? sentence() : "")
+    let mentions = mentions(beside: post.owner)
+    let hasImage = random.chance(60)
+    return .postPublished(
+      .with {
+        ($0.post, $0.author) = (post.id, id(post.owner))
+        ($0.title, $0.caption, $0.mentions) = (title, caption, mentions)
+        $0.imageURL = hasImage ? "https://images.example/\(post.id).jpg" : ""
+      })
+  }
+
+  private mutating func like() -> Payload {
+    guard let post = posts.pick(&random) else { return publish() }
+    let actor = random.chance(3) ? post.owner : anybody()
+    likes.add((actor, post))
+    let like = created(actor, post)
+    if random.chance(3) { script += [removed(actor, post), like] }
+    return like
+  }
+
+  private func created(_ actor: Int, _ post: Post) -> Payload {
+    .likeCreated(
+      .with { ($0.actor, $0.post, $0.postOwner) = (id(actor), post.id, id(post.owner)) })
+  }
+
+  private func removed(_ actor: Int, _ post: Post) -> Payload {
+    .likeRemoved(
+      .with { ($0.actor, $0.post, $0.postOwner) = (id(actor), post.id, id(post.owner)) })
+  }
+
+  private mutating func comment() -> Payload {
+    guard let post = posts.pick(&random) else { return publish() }
+    let comment = Comment(
+      id: "comment-\(serial)", actor: random.chance(5) ? post.owner : anybody(), post: post)
+    comments.add(comment)
+    let (text, mentions) = (sentence(), mentions(beside: post.owner))
+    return .commentCreated(
+      .with {
+        ($0.comment, $0.actor) = (comment.id, id(comment.actor))
+        ($0.post, $0.postOwner) = (post.id, id(post.owner))
+        ($0.text, $0.mentions) = (text, mentions)
+      })
+  }
+
+  private mutating func send() -> Payload {
+    // People write to a few others, so that conversations grow.
+    let sender = anybody()
+    let receiver =
+      random.chance(1)
+      ? sender : (sender + Int.random(in: 1...5, using: &random)) % workload.users
+    let text = sentence()
+    return .messageSent(
+      .with {
+        ($0.message, $0.sender, $0.receiver) = ("message-\(serial)", id(sender), id(receiver))
+        $0.text = text
+      })
+  }
+
+  /// Mostly nobody; sometimes the one who would hear of it anyway.
+  private mutating func mentions(beside owner: Int) -> [String] {
+    guard random.chance(15) else { return [] }
+    var people: [Int] = []
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let person = random.chance(15) ? owner : somebodyPopular()
+      if !people.contains(person) { people.append(person) }
+    }
+    return people.map(id)
+  }
+
+  private mutating func undo() -> Payload {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0..<4:
+      guard let (actor, post) = likes.pick(&random) else { break }
+      return removed(actor, post)
+    case 4..<7:
+      guard let (follower, followee) = follows.pick(&random) else { break }
+      return .followRemoved(
+        .with { ($0.follower, $0.followee) = (id(follower), id(followee)) })
+    case 7..<9:
+      guard let comment = comments.pick(&random) else { break }
+      return .commentRemoved(
+        .with {
+          ($0.comment, $0.actor) = (comment.id, id(comment.actor))
+          ($0.post, $0.postOwner) = (comment.post.id, id(comment.post.owner))
+        })
+    default:
+      guard let post = posts.pick(&random) else { break }
+      return .postDeleted(.with { ($0.post, $0.author) = (post.id, id(post.owner)) })
+    }
+    return follow()
+  }
+
+  private mutating func profile(of user: Int) -> Payload {
+    let voice = Voice.all[(user + (random.chance(5) ? 1 : 0)) % Voice.all.count]
+    let nickname = voice.nicknames.randomElement(using: &random) ?? ""
+    let (major, hasImage) = (voice.majors.randomElement(using: &random) ?? "", random.chance(70))
+    return .profileChanged(
+      .with {
+        ($0.user, $0.nickname, $0.locale) = (id(user), nickname, voice.locale)
+        $0.imageURL = hasImage ? "https://images.example/people/\(user).jpg" : ""
+        ($0.name, $0.major, $0.bio) = (voice.name + " \(user)", major, voice.sentences[0])
+      })
+  }
+
+  private mutating func sentence() -> String {
+    let voice = Voice.all.randomElement(using: &random)
+    return voice?.sentences.randomElement(using: &random) ?? ""
+  }
+
+  private mutating func alarmAction() -> Payload {
+    let kind = Int.random(in: 0..<10, using: &random)
+    switch kind {
+    case 0..<5:
+      guard let (user, notification) = notifications.pick(&random) else { break }
+      return kind < 3
+        ? .alarmRead(.with { ($0.user, $0.notification) = (user, notification) })
+        : .alarmDeleted(.with { ($0.user, $0.notification) = (user, notification) })
+    case 5:
+      let user = id(somebodyPopular())
+      return .alarmAllDeleted(.with { $0.user = user })
+    case 6, 7:
+      let user = somebodyPopular()
+      let type = AlarmType.allCases.randomElement(using: &random) ?? .like
+      mutes.add((user, type))
+      return .alarmMuted(.with { ($0.user, $0.type) = (id(user), type.rawValue) })
+    case 8:
+      guard let (user, type) = mutes.pick(&random) else { break }
+      return .alarmUnmuted(.with { ($0.user, $0.type) = (id(user), type.rawValue) })
+    default: break
+    }
+    let user = id(somebodyPopular())
+    return .alarmReadAll(.with { $0.user = user })
+  }
+}

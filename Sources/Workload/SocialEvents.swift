@@ -1,0 +1,111 @@
+public import Events
+
+/// The iterator of ``SocialWorkload``: what happens, and in which order it arrives.
+public struct SocialEvents: IteratorProtocol, Sendable {
+  struct Post: Sendable {
+    var id: String
+    var owner: Int
+  }
+
+  struct Comment: Sendable {
+    var id: String
+    var actor: Int
+    var post: Post
+  }
+
+  struct Late: Sendable {
+    var event: Event
+    var arrivesAt: Int
+  }
+
+  let workload: SocialWorkload
+  var random: SplitMix64
+  private var arrived = 0
+  private var clock: Int64
+  private var made = 0
+
+  // A bounded past to refer to and to undo.
+  var posts = Recent<Post>(capacity: 4096)
+  var follows = Recent<(follower: Int, followee: Int)>(capacity: 4096)
+  var likes = Recent<(actor: Int, post: Post)>(capacity: 1024)
+  var comments = Recent<Comment>(capacity: 1024)
+  var notifications = Recent<(user: String, id: String)>(capacity: 1024)
+  var mutes = Recent<(user: Int, type: AlarmType)>(capacity: 256)
+  private var sent = Recent<Event>(capacity: 512)
+
+  /// What is bound to happen next, such as the rest of like-unlike-like.
+  var script: [Payload] = []
+  private var late: [Late] = []
+
+  init(_ workload: SocialWorkload) {
+    self.workload = workload
+    random = SplitMix64(seed: workload.seed)
+    clock = workload.start.microseconds
+  }
+
+  public mutating func next() -> Event? {
+    guard arrived < workload.events else { return nil }
+    arrived += 1
+    if random.chance(3), let retry = sent.pick(&random) { return retry }
+    let event = arrival()
+    sent.add(event)
+    return event
+  }
+
+  private mutating func arrival() -> Event {
+    if let index = late.firstIndex(where: { $0.arrivesAt <= arrived }) {
+      return late.remove(at: index).event
+    }
+    if late.count < 64, random.chance(5) {
+      let delay = Int.random(in: 1...(random.chance(10) ? 1000 : 50), using: &random)
+      late.append(Late(event: happening(), arrivesAt: arrived + delay))
+    }
+    return happening()
+  }
+
+  private mutating func happening() -> Event {
+    if !random.chance(2) {  // Else in the same microsecond as the one before.
+      let mean = Int64(workload.spanSeconds) * 1_000_000 / Int64(max(1, workload.events))
+      // Up to 72 late events happen without ever arriving: the span holds with room to spare.
+      clock += Int64.random(in: 0...max(1, mean), using: &random)
+    }
+    let payload = script.isEmpty ? somethingNew() : script.removeFirst()
+    made += 1
+    note(payload)
+    return Event(
+      id: "generated-\(workload.seed)-\(made)", source: "magpie/generate",
+      time: EventTime(microseconds: clock), payload: payload)
+  }
+
+  /// A fresh number for an id.
+  var serial: Int { made }
+
+  /// Remembers which notification the payload raises, for people to read or delete it.
+  private mutating func note(_ payload: Payload) {
+    let day = EventTime(microseconds: clock).day
+    switch payload {
+    case .likeCreated(let data):
+      remember(data.postOwner, .like, data.post, day)
+    case .commentCreated(let data):
+      remember(data.postOwner, .comment, data.comment, "")
+      if let person = data.mentions.first {
+        remember(person, .mention, "comment:" + data.comment, "")
+      }
+    case .followCreated(let data): remember(data.followee, .follow, "", day)
+    case .messageSent(let data): remember(data.receiver, .message, data.sender, day)
+    case .postPublished(let data):
+      if let person = data.mentions.first { remember(person, .mention, "post:" + data.post, "") }
+    default: break
+    }
+  }
+
+  private mutating func remember(
+    _ recipient: String, _ type: AlarmType, _ subject: String, _ day: String
+  ) {
+    notifications.add(
+      (
+        recipient,
+        NotificationID.uuid(recipient: recipient, type: type, subject: subject, day: day)
+      ))
+  }
+}

@@ -1,0 +1,77 @@
+public import Events
+
+/// A social network's events, invented: lazy, of any length, in bounded memory, and the same for
+/// the same numbers on every machine.
+///
+/// It is made to be unkind in the ways that reality is:
+/// - a few people have most of the followers and posts;
+/// - about 10 % of the events undo an earlier one, some before it arrives, and some are done again;
+/// - about 3 % are retries of an event, with the same id;
+/// - about 5 % arrive late, after events that happened later;
+/// - some happen in the same microsecond as others; some are things people do to themselves;
+/// - ids of two people may differ only in their Unicode normal form.
+///
+/// The order of the sequence is the order of arrival.
+public struct SocialWorkload: Sequence, Sendable {
+  /// 2025-01-01T00:00:00Z.
+  public static let defaultStart = EventTime(microseconds: 1_735_689_600_000_000)
+  /// Thirty days.
+  public static let defaultSpanSeconds = 30 * 86_400
+
+  public let users: Int
+  public let events: Int
+  public let seed: UInt64
+  /// No event happens before.
+  public let start: EventTime
+  /// No event happens later than twice this long after `start`; about half of it is used.
+  public let spanSeconds: Int
+
+  /// - Parameters:
+  ///   - users: how many people there are, at least 1.
+  ///   - events: the sequence's length, retries included.
+  ///   - start: the caller sees to it that `start` and twice the span are in the past.
+  public init(
+    users: Int, events: Int, seed: UInt64, start: EventTime = Self.defaultStart,
+    spanSeconds: Int = Self.defaultSpanSeconds
+  ) {
+    self.users = Swift.max(1, users)
+    self.events = Swift.max(0, events)
+    self.seed = seed
+    self.start = start
+    self.spanSeconds = Swift.max(1, spanSeconds)
+  }
+
+  public func makeIterator() -> SocialEvents { SocialEvents(self) }
+
+  public var underestimatedCount: Int { events }
+
+  private static let letters = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+
+  /// The id of person number `index`. Person 0 is the one most followed.
+  public func userID(_ index: Int) -> String {
+    switch index {
+    case 16: return "Ren\u{E9}e"  // One scalar…
+    case 17: return "Rene\u{301}e"  // …and two, which Swift's == takes for the same.
+    case 18: return "user with spaces"
+    case 19: return "사용자-19"
+    case 20: return "o'brien\"; drop table users; --"
+    case 21: return "مستخدم-21"
+    case 22: return "%s\\u0041{}[]<b>"
+    case 23: return String(repeating: "長", count: Limits.idBytes / 3)
+    default: break
+    }
+    var random = SplitMix64(seed: UInt64(truncatingIfNeeded: index))
+    switch index % 4 {
+    case 0: return "u\(index)"
+    case 1:  // As Firebase makes them.
+      return String((0..<28).map { _ in Self.letters[Int.random(in: 0..<62, using: &random)] })
+    case 2:  // A snowflake.
+      return String(1_400_000_000_000_000_000 + (random.next() >> 8))
+    default:  // A UUID.
+      let digits = (0..<32).map { _ in String(Int.random(in: 0..<16, using: &random), radix: 16) }
+      return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { digits[$0].joined() }
+        .joined(separator: "-")
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Events
+import Testing
+import Workload
+
+@Suite struct SocialWorkloadTests {
+  static let workload = SocialWorkload(users: 300, events: 20_000, seed: 7)
+
+  @Test("the same numbers make the same events, another seed makes others")
+  func deterministic() {
+    #expect(Array(Self.workload) == Array(Self.workload))
+    let other = SocialWorkload(users: 300, events: 20_000, seed: 8)
+    #expect(Array(other.prefix(100)) != Array(Self.workload.prefix(100)))
+    #expect(Array(Self.workload).count == 20_000)
+  }
+
+  @Test("every event is valid, of a type that producers send, and within the span")
+  func valid() throws {
+    var seen = Set<EventType>()
+    let end = Self.workload.start.microseconds + 2 * Int64(Self.workload.spanSeconds) * 1_000_000
+    for event in Self.workload {
+      let record = try EventCodec.encode(event, as: .protobuf)
+      let now = EventTime(microseconds: end)
+      let decoded = try EventCodec.decode(record, topic: event.topic, now: now)
+      // Not #expect on the good path, which costs more than the codec, 20,000 times over.
+      if decoded != event || event.time < Self.workload.start {
+        Issue.record("\(event) came back as \(decoded)")
+      }
+      seen.insert(event.type)
+    }
+    let sent = EventType.allCases.filter { $0.topic != .notificationChanges }
+    #expect(seen == Set(sent))
+  }
+
+  @Test("the shares of retries, undos and late arrivals are about what they should be")
+  func shares() {
+    var retries = 0
+    var undos = 0
+    var late = 0
+    var seen = Set<String>()
+    var latest = Self.workload.start
+    for event in Self.workload {
+      if !seen.insert(event.id).inserted {
+        retries += 1
+        continue
+      }
+      switch event.type {
+      case .likeRemoved, .followRemoved, .commentRemoved, .postDeleted: undos += 1
+      default: break
+      }
+      if event.time < latest { late += 1 }
+      latest = max(latest, event.time)
+    }
+    #expect((400...800).contains(retries), "\(retries)")
+    #expect((1600...2400).contains(undos), "\(undos)")
+    #expect((700...1300).contains(late), "\(late)")
+  }
+
+  @Test("a retry is the very event that it repeats")
+  func retries() {
+    var first: [String: Event] = [:]
+    for event in Self.workload {
+      if let earlier = first[event.id] { #expect(earlier == event) }
+      first[event.id] = first[event.id] ?? event
+    }
+  }
+
+  @Test("a few people have most of the followers")
+  func skew() {
+    var followers: [BytewiseString: Int] = [:]
+    for event in Self.workload {
+      if case .followCreated(let data) = event.payload {
+        followers[BytewiseString(data.followee), default: 0] += 1
+      }
+    }
+    let counts = followers.values.sorted(by: >)
+    let top = counts.prefix(30).reduce(0, +)
+    let all = counts.reduce(0, +)
+    #expect(top * 10 > all * 4, "\(top) of \(all)")
+    #expect(followers[BytewiseString(Self.workload.userID(0))] == counts[0])
+  }
+
+  @Test("people, even those whose ids look alike, are told apart")
+  func ids() {
+    let ids = (0..<5000).map { BytewiseString(Self.workload.userID($0)) }
+    #expect(Set(ids).count == ids.count)
+    #expect(Set(ids.map(\.string)).count == ids.count - 1)  // Renée, twice, to Swift's ==.
+    #expect(ids.allSatisfy { (1...Limits.idBytes).contains($0.string.utf8.count) })
+  }
+
+  @Test("some things are undone before they are done, and done again after")
+  func sequences() {
+    var likes: [[BytewiseString]: [EventType]] = [:]
+    for event in Self.workload {
+      switch event.payload {
+      case .likeCreated(let data):
+        likes[[.init(data.actor), .init(data.post)], default: []].append(event.type)
+      case .likeRemoved(let data):
+        likes[[.init(data.actor), .init(data.post)], default: []].append(event.type)
+      default: break
+      }
+    }
+    #expect(likes.values.contains { $0.first == .likeRemoved && $0.contains(.likeCreated) })
+    #expect(likes.values.contains { $0 == [.likeCreated, .likeRemoved, .likeCreated] })
+  }
+
+  @Test("one person alone, and no events at all, are no problem")
+  func small() {
+    #expect(Array(SocialWorkload(users: 1, events: 500, seed: 1)).count == 500)
+    #expect(Array(SocialWorkload(users: 0, events: 0, seed: 1)).isEmpty)
+  }
+}
