@@ -1,0 +1,48 @@
+import Events
+import Pipeline
+import Postgres
+
+/// A pair of people, compared byte by byte.
+private struct Follow: Hashable {
+  var followee: BytewiseString
+  var follower: BytewiseString
+  var isActive: Bool
+
+  init?(_ payload: Payload) {
+    switch payload {
+    case .followCreated(let data):
+      (followee, follower, isActive) = (.init(data.followee), .init(data.follower), true)
+    case .followRemoved(let data):
+      (followee, follower, isActive) = (.init(data.followee), .init(data.follower), false)
+    default: return nil
+    }
+  }
+
+  var people: [BytewiseString] { [followee, follower] }
+}
+
+/// Follows and unfollows: locks the followees, stores the newest version of each, moves the counts
+/// by what really flipped, backfills and prunes the followers' feeds.
+func followWork(_ events: [Event]) -> Work {
+  let winners = newest(events) { Follow($0.payload)?.people }
+  let follows = winners.compactMap { Follow($0.payload) }
+  let followees = Parameter.textArray(follows.map(\.followee.string))
+
+  return Work([
+    planByKey,
+    internUsers(Set(follows.flatMap(\.people))),
+    Statement(FollowSQL.lockFollowees, [followees]),
+    Statement(
+      FollowSQL.apply,
+      [
+        followees, .textArray(follows.map(\.follower.string)),
+        .boolArray(follows.map(\.isActive)),
+        .timestamptzArray(winners.map(\.time.microseconds)), .textArray(winners.map(\.id)),
+      ]),
+  ]) { rows in
+    let counts = try rows[3].only
+    return Outcome(counts: [
+      "backfilled": try counts.int("backfilled"), "pruned": try counts.int("pruned"),
+    ])
+  }
+}

@@ -1,0 +1,113 @@
+/// The statements of a batch of messages, in the order in which they run, each with a snapshot of
+/// its own (READ COMMITTED).
+enum MessageSQL {
+  /// Both sides' conversations exist, empty at first. $1 senders, $2 receivers.
+  static let ensureConversations = """
+    INSERT INTO conversations (owner, peer)
+    SELECT s.owner, s.peer
+    FROM (
+      SELECT a.user_key, b.user_key
+      FROM unnest($1::text[], $2::text[]) AS i (sender_id, receiver_id)
+      JOIN users a ON a.user_id = i.sender_id
+      JOIN users b ON b.user_id = i.receiver_id
+      UNION
+      SELECT b.user_key, a.user_key
+      FROM unnest($1::text[], $2::text[]) AS i (sender_id, receiver_id)
+      JOIN users a ON a.user_id = i.sender_id
+      JOIN users b ON b.user_id = i.receiver_id
+    ) s (owner, peer)
+    WHERE NOT EXISTS (
+      SELECT FROM conversations c WHERE c.owner = s.owner AND c.peer = s.peer)
+    ORDER BY s.owner, s.peer
+    ON CONFLICT DO NOTHING
+    """
+
+  /// Locks the pairs whose messages this batch writes, the new pair of a message and the one that
+  /// it has now, and remembers them. $1 messages, $2 senders, $3 receivers.
+  ///
+  /// A pair's lock is its row with owner <= peer.
+  static let lockConversations = """
+    WITH pairs AS (
+      SELECT least(a.user_key, b.user_key) AS low, greatest(a.user_key, b.user_key) AS high
+      FROM unnest($2::text[], $3::text[]) AS i (sender_id, receiver_id)
+      JOIN users a ON a.user_id = i.sender_id
+      JOIN users b ON b.user_id = i.receiver_id
+      UNION
+      SELECT least(m.sender, m.receiver), greatest(m.sender, m.receiver)
+      FROM messages m
+      WHERE m.message_id = ANY ($1::text[])
+    ),
+    locked AS MATERIALIZED (
+      SELECT c.owner, c.peer
+      FROM conversations c JOIN pairs p ON c.owner = p.low AND c.peer = p.high
+      ORDER BY c.owner, c.peer
+      FOR NO KEY UPDATE OF c
+    )
+    SELECT set_config('magpie.locked_pairs', string_agg(owner || '-' || peer, ','), true)
+    FROM locked
+    """
+
+  /// Removes the messages that this batch replaces. $1 messages, $2 and $3 versions.
+  static let takeBack = """
+    DELETE FROM messages m
+    USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (message_id, time, id)
+    WHERE m.message_id = i.message_id AND (m.version_time, m.version_id) < (i.time, i.id)
+    RETURNING CASE
+      WHEN least(m.sender, m.receiver) || '-' || greatest(m.sender, m.receiver)
+        = ANY (string_to_array(current_setting('magpie.locked_pairs'), ','))
+      THEN 0
+      ELSE feeds_retry('a message moved to another conversation meanwhile')
+    END
+    """
+
+  /// Stores the messages that are not there (new, or just removed by `takeBack`).
+  /// $1 messages, $2 senders, $3 receivers, $4 texts, $5 and $6 versions.
+  static let store = """
+    INSERT INTO messages (message_id, sender, receiver, text, version_time, version_id)
+    SELECT i.message_id, a.user_key, b.user_key, i.text, i.time, i.id
+    FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
+      AS i (message_id, sender_id, receiver_id, text, time, id)
+    JOIN users a ON a.user_id = i.sender_id
+    JOIN users b ON b.user_id = i.receiver_id
+    WHERE NOT EXISTS (SELECT FROM messages m WHERE m.message_id = i.message_id)
+    ORDER BY i.message_id COLLATE "C"
+    ON CONFLICT DO NOTHING
+    """
+
+  /// Every message of the batch is stored now as this batch has it, or newer; if not, another
+  /// transaction stored it at the same moment. $1 messages, $2 and $3 versions.
+  static let confirm = """
+    SELECT feeds_retry('a message was written by another transaction meanwhile')
+    FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (message_id, time, id)
+    WHERE NOT EXISTS (
+      SELECT FROM messages m
+      WHERE m.message_id = i.message_id AND (m.version_time, m.version_id) >= (i.time, i.id))
+    LIMIT 1
+    """
+
+  /// Finds the newest message of every locked pair and shows it to both sides.
+  static let refreshConversations = """
+    WITH pairs AS MATERIALIZED (
+      SELECT split_part(p, '-', 1)::bigint AS low, split_part(p, '-', 2)::bigint AS high
+      FROM unnest(string_to_array(current_setting('magpie.locked_pairs'), ',')) AS p
+    ),
+    sides AS (
+      SELECT low AS owner, high AS peer, low, high FROM pairs
+      UNION
+      SELECT high, low, low, high FROM pairs
+    )
+    UPDATE conversations c
+    SET last_time = l.version_time, last_message_id = l.message_id
+    FROM sides s
+    LEFT JOIN LATERAL (
+      SELECT m.version_time, m.message_id
+      FROM messages m
+      WHERE least(m.sender, m.receiver) = s.low AND greatest(m.sender, m.receiver) = s.high
+      ORDER BY m.version_time DESC, m.message_id DESC
+      LIMIT 1
+    ) l ON true
+    WHERE c.owner = s.owner AND c.peer = s.peer
+      AND (c.last_time, c.last_message_id) IS DISTINCT FROM (l.version_time, l.message_id)
+    """
+}

@@ -1,0 +1,51 @@
+import Events
+import Pipeline
+import Postgres
+
+/// A post as its newest event has it: published with this content, or deleted.
+private struct PostFact {
+  var post: String
+  var content: PostPublished
+  var isDeleted: Bool
+
+  init?(_ payload: Payload) {
+    switch payload {
+    case .postPublished(let data): (post, content, isDeleted) = (data.post, data, false)
+    case .postDeleted(let data):
+      (post, content, isDeleted) = (data.post, PostPublished(), true)
+      content.author = data.author
+    default: return nil
+    }
+  }
+}
+
+/// Posts and their deletions: locks the authors, takes back what the old version of a post
+/// delivered, stores the new version and delivers it.
+func postWork(_ events: [Event], pushLimit: Int) -> Work {
+  let winners = newest(events) { PostFact($0.payload).map { BytewiseString($0.post) } }
+  let facts = winners.compactMap { PostFact($0.payload) }
+  let posts = Parameter.textArray(facts.map(\.post))
+  let authors = facts.map(\.content.author)
+  let times = Parameter.timestamptzArray(winners.map(\.time.microseconds))
+  let versions = Parameter.textArray(winners.map(\.id))
+  let keys = zip(winners, facts).map { event, fact -> Int64? in
+    fact.isDeleted ? nil : postKey(time: event.time, post: fact.post)
+  }
+
+  return Work([
+    planByKey,
+    internUsers(Set(authors.map(BytewiseString.init))),
+    Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
+    Statement(PostSQL.takeBack, [posts, times, versions]),
+    Statement(
+      PostSQL.publish,
+      [
+        posts, .textArray(authors), .int8Array(keys), .textArray(facts.map(\.content.title)),
+        .textArray(facts.map(\.content.caption)), .textArray(facts.map(\.content.imageURL)),
+        times, versions, .int8(Int64(pushLimit)),
+      ]),
+    Statement(PostSQL.confirm, [posts, times, versions]),
+  ]) { rows in
+    Outcome(counts: ["pruned": rows[3].affectedRows, "deliveries": rows[4].affectedRows])
+  }
+}
