@@ -34,7 +34,7 @@ func postWork(_ events: [Event], pushLimit: Int) -> Work {
 
   return Work([
     planByKey,
-    internUsers(Set(authors.map(BytewiseString.init))),
+    internUsers(Set(authors.map { BytewiseString($0) })),
     Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
     Statement(PostSQL.takeBack, [posts, times, versions]),
     Statement(
