@@ -71,7 +71,7 @@ let package = Package(
     room("Kafka", ["CRDKafka"]),
     room("MagpieProducer", ["Events", "Kafka"]),
     room("Postgres", ["CLibPQ"]),
-    room("Schema", ["Postgres"]),
+    room("Schema", ["Postgres"], resources: [.embedInCode("migrations")]),
     room(
       "Pipeline",
       [

@@ -4,6 +4,14 @@
   import Foundation
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// Values in PostgreSQL's binary formats, without their length words.
 struct BinaryWriter {
   var bytes: [UInt8] = []
@@ -15,7 +23,11 @@ struct BinaryWriter {
   mutating func text(_ value: String) throws {
     let start = bytes.count
     bytes.append(contentsOf: value.utf8)
-    if bytes[start...].contains(0) {
+    // memchr: texts can be large, and this runs for every one.
+    let hasNUL = bytes.withUnsafeBytes { buffer in
+      buffer.baseAddress.map { memchr($0 + start, 0, buffer.count - start) != nil } ?? false
+    }
+    if hasNUL {
       throw PostgresError.usage(
         "a text contains a NUL byte, which PostgreSQL cannot store; remove it before sending")
     }

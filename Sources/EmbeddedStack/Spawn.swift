@@ -1,0 +1,102 @@
+import Foundation
+
+/// What went wrong in starting or running a part of the embedded stack, and what to do.
+public struct StackError: Error, Sendable, CustomStringConvertible {
+  /// What happened and what to do.
+  public let message: String
+
+  /// The message.
+  public var description: String { message }
+
+  /// An error with its message.
+  public init(_ message: String) { self.message = message }
+}
+
+/// Starts `command` in a process group of its own with exactly three descriptors: `input`, and
+/// `output` twice; -1 is /dev/null, and an `output` of 1 keeps both of this process's own.
+func spawn(
+  _ command: [String], _ environment: [String: String], input: Int32, output: Int32
+) throws -> Int32 {
+  descriptorLock.lock()
+  defer { descriptorLock.unlock() }
+  var (actions, attributes) = (FileActions(), SpawnAttributes())
+  #if canImport(Darwin)
+    (actions, attributes) = (nil, nil)
+  #endif
+  posix_spawn_file_actions_init(&actions)
+  posix_spawnattr_init(&attributes)
+  defer {
+    posix_spawn_file_actions_destroy(&actions)
+    posix_spawnattr_destroy(&attributes)
+  }
+  if input >= 0 {
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+  }
+  if output == 1 {
+    posix_spawn_file_actions_adddup2(&actions, 1, 1)
+    posix_spawn_file_actions_adddup2(&actions, 2, 2)
+  } else {
+    if output >= 0 {
+      posix_spawn_file_actions_adddup2(&actions, output, 1)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    }
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+  }
+  var flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK)
+  #if canImport(Darwin)
+    flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
+  #else
+    for descriptor in openDescriptors() where descriptor > 2 {
+      posix_spawn_file_actions_addclose(&actions, descriptor)
+    }
+  #endif
+  var noSignals = sigset_t()
+  sigemptyset(&noSignals)
+  posix_spawnattr_setsigmask(&attributes, &noSignals)
+  posix_spawnattr_setpgroup(&attributes, 0)
+  posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+
+  let arguments = command.map { strdup($0) } + [nil]
+  let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+  defer { for copy in arguments + variables { free(copy) } }
+  var child: pid_t = 0
+  let failure = posix_spawn(&child, command[0], &actions, &attributes, arguments, variables)
+  guard failure == 0 else {
+    throw StackError("cannot start \(command[0]): \(String(cString: strerror(failure)))")
+  }
+  return child
+}
+
+#if canImport(Darwin)
+  private typealias FileActions = posix_spawn_file_actions_t?
+  private typealias SpawnAttributes = posix_spawnattr_t?
+#else
+  private typealias FileActions = posix_spawn_file_actions_t
+  private typealias SpawnAttributes = posix_spawnattr_t
+#endif
+
+/// Keeps a pipe from being inherited between its making and its being marked close-on-exec.
+private let descriptorLock = NSLock()
+
+#if !canImport(Darwin)
+  /// The descriptors of this process. One that is closed meanwhile does no harm.
+  private func openDescriptors() -> [Int32] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.compactMap { Int32($0) }
+  }
+#endif
+
+/// A pipe that no other child inherits.
+func closeOnExecPipe() throws -> (read: Int32, write: Int32) {
+  descriptorLock.lock()
+  defer { descriptorLock.unlock() }
+  var ends: [Int32] = [-1, -1]
+  guard pipe(&ends) == 0 else {
+    throw StackError("cannot make a pipe: \(String(cString: strerror(errno)))")
+  }
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  return (ends[0], ends[1])
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// A shell that waits until this process closes a pipe, which also happens when it is killed, and then
+/// ends a child of it.
+struct Watcher {
+  private static let script = """
+    trap '' HUP INT TERM
+    read -r line
+    kill -s "$2" "$1" 2>/dev/null
+    tries=0
+    while kill -0 "$1" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+    kill -s KILL "$1" 2>/dev/null
+    if [ -n "$3" ]; then rm -rf -- "$3"; fi
+    """
+
+  private let processID: Int32
+  /// Held open, and by nobody else, for as long as this process lives.
+  private let pipe: Int32
+
+  init(of child: Int32, _ orphaned: ChildProcess.Orphaned) throws {
+    let ends = try closeOnExecPipe()
+    defer { close(ends.read) }
+    do {
+      processID = try spawn(
+        [
+          "/bin/sh", "-c", Self.script, "magpie-watcher", String(child), String(orphaned.signal),
+          orphaned.removing ?? "",
+        ], ProcessInfo.processInfo.environment, input: ends.read, output: -1)
+    } catch {
+      close(ends.write)
+      throw error
+    }
+    pipe = ends.write
+  }
+
+  func dismiss() {
+    kill(processID, SIGKILL)
+    while waitpid(processID, nil, 0) == -1, errno == EINTR {}
+    close(pipe)
+  }
+}

@@ -1,0 +1,32 @@
+/// One numbered SQL file of `migrations/`, compiled into the binary.
+public struct Migration: Sendable {
+  /// 1, 2, 3, ... without gaps.
+  public let version: Int
+  /// The file's name without number and extension.
+  public let name: String
+  let bytes: [UInt8]
+
+  /// The SQL text.
+  public var sql: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The file's name in `migrations/`.
+  public var fileName: String {
+    let number = String(version)
+    return String(repeating: "0", count: max(0, 4 - number.count)) + "\(number)_\(name).sql"
+  }
+
+  init(_ version: Int, _ name: String, _ bytes: [UInt8]) {
+    self.version = version
+    self.name = name
+    self.bytes = bytes
+  }
+}
+
+extension Migrations {
+  /// Every migration, in order. A new file of `migrations/` needs its line here (a test says so);
+  /// SwiftPM names its bytes after the file, with the first digit replaced by `_`.
+  public static let all: [Migration] = [
+    Migration(1, "pipeline", PackageResources._001_pipeline_sql),
+    Migration(3, "notifications", PackageResources._003_notifications_sql),
+  ]
+}

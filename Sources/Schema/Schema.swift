@@ -1,4 +1,0 @@
-public import Postgres
-public enum Migrations {
-  public static func check(_ connection: Connection) throws {}
-}

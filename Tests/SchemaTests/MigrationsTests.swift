@@ -1,0 +1,115 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Schema
+
+@Suite struct MigrationsTests {
+  private func connect(_ url: String) throws -> Connection {
+    try Connection(url, applicationName: "schema tests")
+  }
+
+  private let two = [
+    Migration(1, "first", Array("CREATE TABLE a (x int); INSERT INTO a VALUES (1);".utf8)),
+    Migration(2, "second", Array("ALTER TABLE a ADD y text; UPDATE a SET y = 'ü';".utf8)),
+  ]
+
+  @Test("every file of migrations/ is listed, in order, and embedded as it is")
+  func everyFileIsListed() throws {
+    let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/Schema/migrations").standardizedFileURL
+    let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+      .filter { $0.hasSuffix(".sql") }.sorted()
+    #expect(files == Migrations.all.map(\.fileName))
+    #expect(Migrations.all.map(\.version) == Set(Migrations.all.map(\.version)).sorted())
+    for migration in Migrations.all {
+      let file = directory.appendingPathComponent(migration.fileName)
+      #expect(try Array(Data(contentsOf: file)) == migration.bytes)
+    }
+  }
+
+  @Test("all migrations apply to an empty database, once")
+  func appliesOnce() throws {
+    let connection = try connect(TestDatabase.empty())
+    #expect(throws: SchemaError.self) { try Migrations.check(connection) }
+    #expect(try Migrations.apply(connection).map(\.version) == Migrations.all.map(\.version))
+    #expect(try Migrations.apply(connection).isEmpty)
+    try Migrations.check(connection)
+  }
+
+  @Test("processes that migrate at the same time apply each file once")
+  func concurrentRuns() async throws {
+    let url = try TestDatabase.empty()
+    let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          let connection = try Connection(url, applicationName: "schema tests")
+          return try Migrations.apply(connection, two).map(\.version)
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(applied.sorted() == [1, 2])
+    let rows = try connect(url).query("SELECT x, y FROM a")
+    #expect(try rows.only.text("y") == "ü")
+  }
+
+  @Test("a new file is applied to a database that has the others")
+  func appliesTheRest() throws {
+    let connection = try connect(TestDatabase.empty())
+    try Migrations.apply(connection, [two[0]])
+    let error = #expect(throws: SchemaError.self) { try Migrations.check(connection, two) }
+    #expect(error?.code == .missing)
+    #expect(error?.message.contains("0002_second.sql") == true)
+    #expect(try Migrations.apply(connection, two).map(\.version) == [2])
+  }
+
+  @Test("a file that was changed after it was applied is refused")
+  func changedFile() throws {
+    let connection = try connect(TestDatabase.empty())
+    try Migrations.apply(connection, two)
+    let changed = [Migration(1, "first", Array("SELECT 1".utf8)), two[1]]
+    let error = #expect(throws: SchemaError.self) { try Migrations.apply(connection, changed) }
+    #expect(error?.code == .changed)
+    #expect(throws: SchemaError.self) { try Migrations.check(connection, changed) }
+  }
+
+  @Test("a database that is newer than the code is refused")
+  func newerDatabase() throws {
+    let connection = try connect(TestDatabase.empty())
+    try Migrations.apply(connection, two)
+    for attempt in [
+      { _ = try Migrations.apply(connection, [two[0]]) },
+      { try Migrations.check(connection, [two[0]]) },
+    ]
+      as [() throws -> Void]
+    {
+      let error = #expect(throws: SchemaError.self) { try attempt() }
+      #expect(error?.code == .newer)
+    }
+  }
+
+  @Test("a file that fails leaves nothing of itself behind, and the ones before it stay")
+  func failingFile() throws {
+    let connection = try connect(TestDatabase.empty())
+    let broken = Migration(2, "broken", Array("CREATE TABLE b (x int); SELECT 1/0;".utf8))
+    let error = #expect(throws: PostgresError.self) {
+      try Migrations.apply(connection, [two[0], broken])
+    }
+    #expect(error?.sqlstate == "22012")
+    #expect(error?.message.contains("0002_broken.sql") == true)
+    #expect(try connection.query("SELECT to_regclass('b')").only.isNull(0))
+    #expect(try connection.query("SELECT version FROM schema_migrations").only.int(0) == 1)
+  }
+
+  @Test("a file that commits by itself is refused")
+  func committingFile() throws {
+    let connection = try connect(TestDatabase.empty())
+    let committing = Migration(1, "committing", Array("CREATE TABLE c (x int); COMMIT;".utf8))
+    let error = #expect(throws: SchemaError.self) {
+      try Migrations.apply(connection, [committing])
+    }
+    #expect(error?.message.contains("COMMIT") == true)
+  }
+}

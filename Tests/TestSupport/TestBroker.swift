@@ -1,0 +1,56 @@
+import Events
+import Foundation
+public import Kafka
+import Synchronization
+
+/// The broker tests use: one embedded broker per test process, or the one that
+/// `MAGPIE_KAFKA_BOOTSTRAP` names. Tests keep apart by topic prefix.
+public final class TestBroker: Sendable {
+  /// The broker of this test process; throws if it cannot be started.
+  public static var shared: TestBroker {
+    get throws { try sharedBroker.get() }
+  }
+
+  /// `host:port` of its brokers.
+  public let bootstrap: String
+  /// The embedded broker, for injecting errors; nil when an external one is used. Errors injected
+  /// here meet every test of the process: those tests had better start an `EmbeddedBroker` of their own.
+  public let embedded: EmbeddedBroker?
+
+  /// How to reach it.
+  public var configuration: ClientConfiguration { ClientConfiguration(bootstrap: bootstrap) }
+
+  /// A prefix for topic names (and consumer groups) that no other test has.
+  public static func topicPrefix() -> String {
+    "test-\(UUID().uuidString.prefix(13).lowercased())."
+  }
+
+  /// Creates a topic.
+  public func createTopic(_ name: String, partitions: Int = 1) throws {
+    if let embedded {
+      try embedded.createTopic(name, partitions: partitions)
+    } else {
+      try Admin(configuration: configuration).createTopics([
+        NewTopic(name: name, partitions: partitions, replicationFactor: 1)
+      ])
+    }
+  }
+
+  /// Creates all of Magpie's topics under `prefix`.
+  public func createTopics(prefix: String, partitions: Int = 2) throws {
+    for topic in Topic.allCases {
+      try createTopic(topic.name(prefix: prefix), partitions: partitions)
+    }
+  }
+
+  private static let sharedBroker = Result { try TestBroker() }
+
+  private init() throws {
+    if let bootstrap = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] {
+      (self.bootstrap, embedded) = (bootstrap, nil)
+    } else {
+      let broker = try EmbeddedBroker()
+      (bootstrap, embedded) = (broker.bootstrap, broker)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+public import EmbeddedStack
+import Foundation
+public import Postgres
+import Schema
+import Synchronization
+
+/// Databases for tests: each test gets one of its own with all migrations applied.
+///
+/// They live in one private cluster per test process, or in the server that
+/// `MAGPIE_TEST_DATABASE_URL` names (whose user must be allowed to create databases and roles).
+/// Nothing is left behind when the process ends.
+public enum TestDatabase {
+  /// The private cluster of this test process; throws if there is none to start.
+  public static var cluster: PrivateCluster {
+    get throws { try sharedCluster.get() }
+  }
+
+  /// A new database with the schema; its URL.
+  public static func fresh() throws -> String { try create(from: template.get()) }
+
+  /// A new, empty database; its URL.
+  public static func empty() throws -> String { try create(from: "template0") }
+
+  /// A connection to a new database with the schema.
+  public static func connection() throws -> Connection {
+    try Connection(fresh(), applicationName: "test")
+  }
+
+  private static let sharedCluster = Result { try PrivateCluster.temporary() }
+
+  /// The server's URL, as one that may create databases.
+  private static let server = Result<String, any Error> {
+    if let url = ProcessInfo.processInfo.environment["MAGPIE_TEST_DATABASE_URL"] {
+      atexit { TestDatabase.dropAll() }
+      return url
+    }
+    return try sharedCluster.get().url()
+  }
+
+  /// The database with the schema that the others are copies of.
+  private static let template = Result<String, any Error> {
+    let url = try create(from: "template0")
+    let connection = try Connection(url, applicationName: "test template")
+    try Migrations.apply(connection)
+    return try ConnectionInfo(url)["dbname"] ?? ""
+  }
+
+  /// Distinguishes this process's databases from those of others in a shared server.
+  private static let token = "\(getpid())_\(UUID().uuidString.prefix(8).lowercased())"
+  private static let names = Mutex<[String]>([])
+
+  private static func create(from template: String) throws -> String {
+    let url = try server.get()
+    let name = names.withLock { names in
+      let name = "magpie_test_\(token)_\(names.count)"
+      names.append(name)
+      return name
+    }
+    let connection = try Connection(url, applicationName: "test")
+    try connection.script("CREATE DATABASE \(name) TEMPLATE \(template)")
+    return try ConnectionInfo(url).replacing(database: name).connectionString
+  }
+
+  private static func dropAll() {
+    guard let url = try? server.get(),
+      let connection = try? Connection(url, applicationName: "test")
+    else { return }
+    for name in names.withLock({ $0 }) {
+      try? connection.script("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+    }
+  }
+}
