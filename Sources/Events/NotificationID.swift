@@ -19,6 +19,20 @@ public enum NotificationID {
   public static func uuid(
     recipient: String, type: AlarmType, subject: String, day: String
   ) -> String {
+    var text = ""
+    for (index, byte) in bytes(recipient: recipient, type: type, subject: subject, day: day)
+      .enumerated()
+    {
+      if [4, 6, 8, 10].contains(index) { text += "-" }
+      text += String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
+    }
+    return text
+  }
+
+  /// The same as 16 bytes.
+  public static func bytes(
+    recipient: String, type: AlarmType, subject: String, day: String
+  ) -> [UInt8] {
     var hash = Insecure.SHA1()
     hash.update(data: namespace)
     for part in [recipient, String(type.code), subject, day] {
@@ -28,11 +42,6 @@ public enum NotificationID {
     var bytes = Array(hash.finalize().prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x50
     bytes[8] = bytes[8] & 0x3F | 0x80
-    var text = ""
-    for (index, byte) in bytes.enumerated() {
-      if [4, 6, 8, 10].contains(index) { text += "-" }
-      text += String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
-    }
-    return text
+    return bytes
   }
 }

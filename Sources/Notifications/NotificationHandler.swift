@@ -1,0 +1,23 @@
+public import Pipeline
+import Events
+
+/// The notification-worker's work: likes, comments, follows, messages and mentions become
+/// notifications; alarm actions read, delete and mute them; each notification that a batch touches
+/// is published as a snapshot.
+///
+/// Safe to run in any number of lanes and processes on the same tables: the rows that result are a
+/// function of the set of events applied, whatever their order, batches and repetitions.
+public let notificationHandler = Handler(
+  name: "notification",
+  topics: [.likes, .comments, .follows, .messages, .posts, .alarmActions],
+  apply: { topic, events in
+    switch topic {
+    case .likes: likesWork(events)
+    case .comments: commentsWork(events)
+    case .follows: followsWork(events)
+    case .messages: messagesWork(events)
+    case .posts: postsWork(events)
+    case .alarmActions: alarmActionsWork(events)
+    case .profiles, .notificationChanges: Work([])
+    }
+  })

@@ -1,0 +1,23 @@
+import Postgres
+
+/// Locks the counts of posts, in the order of their ids, before likes or comments are written whose
+/// triggers will change them: the triggers of one statement run one after the other, and each alone
+/// would lock in order but not both together.
+func lockPostCounts(_ posts: [String]) -> [Statement] {
+  [
+    Statement(
+      """
+      INSERT INTO post_counts (post_id)
+      SELECT p.post_id FROM unnest($1::text[]) AS p (post_id)
+      WHERE NOT EXISTS (SELECT FROM post_counts c WHERE c.post_id = p.post_id)
+      ORDER BY p.post_id COLLATE "C"
+      ON CONFLICT DO NOTHING
+      """, [.textArray(posts)]),
+    Statement(
+      """
+      SELECT FROM post_counts c WHERE c.post_id = ANY ($1::text[])
+      ORDER BY c.post_id
+      FOR NO KEY UPDATE
+      """, [.textArray(posts)]),
+  ]
+}

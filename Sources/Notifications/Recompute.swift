@@ -1,0 +1,164 @@
+import Events
+import Pipeline
+import Postgres
+
+/// Makes notifications what their contributions say, and returns each as it now is.
+///
+/// Every touched notification gets a new counter and is published, also when nothing about it
+/// changed: an attempt that published and then failed to commit may have left a snapshot behind,
+/// and only a later version of what is true undoes that.
+///
+/// - Parameters:
+///   - recipients: all of whom the transaction has locked; `$1` in `touched`.
+///   - touched: SQL that selects `notification_id, recipient, type, subject` of what to recompute,
+///     with the parameters from `$2` on.
+func recomputeNotifications(
+  recipients: [String], touched: String, _ parameters: [Parameter]
+) -> Statement {
+  Statement(
+    """
+    WITH moved AS MATERIALIZED (
+      SELECT a.recipient, a.type, a.subject, a.source, a.also_touched
+      FROM notification_actors a
+      WHERE a.recipient = ANY ($1::text[]) AND a.also_touched IS NOT NULL
+    ),
+    cleared AS (
+      UPDATE notification_actors a SET also_touched = NULL
+      FROM moved m
+      WHERE a.recipient = m.recipient AND a.type = m.type AND a.subject = m.subject
+        AND a.source = m.source
+    ),
+    touched AS MATERIALIZED (
+      SELECT DISTINCT t.notification_id, t.recipient, t.type, t.subject
+      FROM (
+        \(touched)
+        UNION ALL
+        SELECT m.also_touched, m.recipient, m.type, m.subject FROM moved m
+      ) AS t (notification_id, recipient, type, subject)
+      WHERE t.notification_id IS NOT NULL
+    ),
+    state AS MATERIALIZED (
+      SELECT t.*, newest.*, second.actor AS second_actor, everyone.contribution_count,
+        everyone.oldest_at, g.generation, nextval('notification_counter') AS counter
+      FROM touched t
+      CROSS JOIN notification_generation g
+      JOIN notification_recipients r ON r.user_id = t.recipient
+      LEFT JOIN notification_marks m
+        ON m.recipient = t.recipient AND m.notification_id = t.notification_id
+      LEFT JOIN LATERAL (
+        SELECT a.actor, a.post_id, a.comment_id, a.head_text, a.first_at AS raised_at
+        FROM notification_actors a WHERE \(isShown)
+        ORDER BY a.first_at DESC, a.source DESC LIMIT 1
+      ) newest ON true
+      LEFT JOIN LATERAL (
+        SELECT a.actor FROM notification_actors a WHERE \(isShown)
+        ORDER BY a.first_at DESC, a.source DESC LIMIT 1 OFFSET 1
+      ) second ON t.type IN (0, 2)
+      LEFT JOIN LATERAL (
+        SELECT count(*) AS contribution_count, min(a.first_at) AS oldest_at
+        FROM notification_actors a WHERE \(isShown)
+      ) everyone ON true
+    ),
+    kept AS (
+      INSERT INTO notifications
+        (notification_id, recipient, type, subject, bucket, actor, second_actor, actor_count,
+         contribution_count, post_id, comment_id, head_text, raised_at, oldest_at, generation,
+         counter)
+      SELECT s.notification_id, s.recipient, s.type, s.subject,
+        CASE WHEN s.type IN (0, 2, 3) THEN (s.raised_at AT TIME ZONE 'UTC')::date END,
+        s.actor, s.second_actor, \(actorCount), s.contribution_count, s.post_id, s.comment_id,
+        s.head_text, s.raised_at, s.oldest_at, s.generation, s.counter
+      FROM state s WHERE s.actor IS NOT NULL
+      ORDER BY s.notification_id
+      ON CONFLICT (notification_id) DO UPDATE SET
+        actor = EXCLUDED.actor, second_actor = EXCLUDED.second_actor,
+        actor_count = EXCLUDED.actor_count, contribution_count = EXCLUDED.contribution_count,
+        post_id = EXCLUDED.post_id, comment_id = EXCLUDED.comment_id,
+        head_text = EXCLUDED.head_text, raised_at = EXCLUDED.raised_at,
+        oldest_at = EXCLUDED.oldest_at, generation = EXCLUDED.generation,
+        counter = EXCLUDED.counter
+    ),
+    gone AS (
+      DELETE FROM notifications n USING state s
+      WHERE n.notification_id = s.notification_id AND s.actor IS NULL
+    )
+    SELECT s.notification_id::text, s.recipient, s.generation, s.counter, s.actor, s.type,
+      s.subject, s.second_actor, \(actorCount), s.contribution_count, s.post_id, s.comment_id,
+      s.head_text, s.raised_at
+    FROM state s ORDER BY s.counter
+    """, [.textArray(recipients)] + parameters)
+}
+
+/// A contribution `a` that people are to see in the notification `t`, past the deletion marks.
+private let isShown = """
+  a.notification_id = t.notification_id AND a.active AND NOT a.muted
+    AND a.first_at > greatest(r.deleted_all_at, m.deleted_at)
+  """
+
+/// A like's or follow's source is its actor, so each is another person; a day's messages are all
+/// from one sender; comments and mentions stand alone.
+private let actorCount = "CASE WHEN s.type IN (0, 2) THEN s.contribution_count ELSE 1 END"
+
+/// The snapshots to publish, from the rows of `recomputeNotifications`.
+///
+/// - Parameter now: the time to give to retractions, which have none of their own.
+func snapshots(_ rows: Rows, now: EventTime) throws -> Outcome {
+  var events: [Event] = []
+  events.reserveCapacity(rows.count)
+  var retracted = 0
+  for row in rows {
+    let (id, recipient) = (try row.text(0), try row.text(1))
+    let (generation, counter) = (try row.int8(2), try row.int8(3))
+    let payload: Payload
+    let time: EventTime
+    if let actor = try row.textOrNil(4) {
+      let raisedAt = try row.timestamptz(13)
+      time = EventTime(microseconds: raisedAt)
+      payload = .notificationChanged(
+        try NotificationChanged.with {
+          $0.notification = id
+          $0.recipient = recipient
+          $0.type = Int32(try row.int(5))
+          $0.subject = try row.text(6)
+          $0.actor = actor
+          $0.secondActor = try row.textOrNil(7) ?? ""
+          $0.actorCount = try row.int8(8)
+          $0.contributionCount = try row.int8(9)
+          $0.post = try row.textOrNil(10) ?? ""
+          $0.comment = try row.textOrNil(11) ?? ""
+          $0.headText = try row.text(12)
+          $0.raisedAt = raisedAt
+          $0.generation = generation
+          $0.counter = counter
+        })
+    } else {
+      retracted += 1
+      time = now
+      payload = .notificationRetracted(
+        NotificationRetracted.with {
+          $0.notification = id
+          $0.recipient = recipient
+          $0.generation = generation
+          $0.counter = counter
+        })
+    }
+    events.append(
+      Event(
+        id: "\(id):\(generation):\(counter)", source: "magpie/notification-worker", time: time,
+        payload: payload))
+  }
+  return Outcome(
+    events: events,
+    counts: ["notifications_changed": rows.count - retracted, "notifications_retracted": retracted])
+}
+
+/// - Parameter recomputes: whether the last of the statements is a `recomputeNotifications`.
+func notificationWork(
+  _ statements: [Statement], _ events: [Event], recomputes: Bool = true
+) -> Work {
+  let now = events.map(\.time).max() ?? Limits.earliestTime
+  return Work(statements) { results in
+    guard recomputes, let last = results.last else { return Outcome() }
+    return try snapshots(last, now: now)
+  }
+}
