@@ -1,5 +1,5 @@
-public import Pipeline
 import Events
+public import Pipeline
 
 /// The notification-worker's work: likes, comments, follows, messages and mentions become
 /// notifications; alarm actions read, delete and mute them; each notification that a batch touches
