@@ -27,6 +27,7 @@ extension Migrations {
   /// SwiftPM names its bytes after the file, with the first digit replaced by `_`.
   public static let all: [Migration] = [
     Migration(1, "pipeline", PackageResources._001_pipeline_sql),
+    Migration(2, "feeds", PackageResources._002_feeds_sql),
     Migration(3, "notifications", PackageResources._003_notifications_sql),
   ]
 }
