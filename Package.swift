@@ -37,6 +37,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
+/// The locales whose catalogs are compiled into AlarmText.
+let alarmLocales = [
+  "en", "ko", "th", "ja", "zh-Hans", "zh-Hant", "vi", "id", "es", "ar", "he",
+]
+
 let package = Package(
   name: "magpie",
   platforms: [.macOS(.v15)],
@@ -82,7 +87,7 @@ let package = Package(
     room("Notifications", ["Events", "Pipeline", "Postgres", crypto]),
     room(
       "AlarmText", [],
-      resources: ["en", "ko", "th"].map { .embedInCode("Catalogs/\($0).arb") } + [
+      resources: alarmLocales.map { .embedInCode("Catalogs/\($0).arb") } + [
         .embedInCode("Catalogs/kinds.json")
       ]),
     room("Alarms", ["AlarmText", "Events", "Pipeline", "Postgres"]),
@@ -114,11 +119,15 @@ let package = Package(
     tests(
       "NotificationsTests",
       ["Events", "Model", "Notifications", "Pipeline", "Postgres", "TestSupport"]),
-    tests("AlarmTextTests", ["AlarmText"]),
+    .target(
+      name: "ICUReference", path: "Tests/ICUReference",
+      linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
+    tests("AlarmTextTests", ["AlarmText", "ICUReference"]),
     tests("AlarmsTests", ["AlarmText", "Alarms", "Events", "Pipeline", "Postgres", "TestSupport"]),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
       "EndToEndTests",
       ["Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport", "Workload"]),
-  ]
+  ],
+  cxxLanguageStandard: .cxx17
 )

@@ -5,6 +5,14 @@ enum BuiltIn {
     CatalogFile(name: "en.arb", bytes: PackageResources.en_arb),
     CatalogFile(name: "ko.arb", bytes: PackageResources.ko_arb),
     CatalogFile(name: "th.arb", bytes: PackageResources.th_arb),
+    CatalogFile(name: "ja.arb", bytes: PackageResources.ja_arb),
+    CatalogFile(name: "zh-Hans.arb", bytes: PackageResources.zh_Hans_arb),
+    CatalogFile(name: "zh-Hant.arb", bytes: PackageResources.zh_Hant_arb),
+    CatalogFile(name: "vi.arb", bytes: PackageResources.vi_arb),
+    CatalogFile(name: "id.arb", bytes: PackageResources.id_arb),
+    CatalogFile(name: "es.arb", bytes: PackageResources.es_arb),
+    CatalogFile(name: "ar.arb", bytes: PackageResources.ar_arb),
+    CatalogFile(name: "he.arb", bytes: PackageResources.he_arb),
   ]
 
   static let kinds = CatalogFile(name: "kinds.json", bytes: PackageResources.kinds_json)

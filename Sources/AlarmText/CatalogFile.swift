@@ -94,7 +94,7 @@ struct Catalog {
   }
 
   /// Messages without arguments.
-  static let plainKeys = ["someone", "ellipsis"]
+  static let plainKeys = ["someone", "someoneElse", "ellipsis"]
 
   /// Takes over every message of `other`.
   mutating func override(with other: Catalog) {

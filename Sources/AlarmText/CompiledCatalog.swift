@@ -20,12 +20,24 @@ struct CompiledCatalog: Sendable {
     case jump
   }
 
+  /// A message without arguments.
+  struct PlainText: Sendable {
+    let bytes: [UInt8]
+    let shape: DisplayText.Shape
+
+    init(_ text: String) {
+      bytes = Array(text.utf8)
+      shape = DisplayText.Shape(utf16Count: text.utf16.count, needsIsolation: false)
+    }
+  }
+
   let locale: String
   let direction: TextDirection
   let plurals: PluralRules
   let numbers: NumberStyle
-  let someone: [UInt8]
-  let ellipsis: [UInt8]
+  let someone: PlainText
+  let someoneElse: PlainText
+  let ellipsis: PlainText
   /// Whether names are isolated even when they would not need it between left-to-right words.
   private(set) var isolatesAlways: Bool
   private(set) var code: [Int32] = []
@@ -38,12 +50,17 @@ struct CompiledCatalog: Sendable {
     direction = rules.direction
     plurals = rules.plurals
     numbers = NumberStyle(rules)
-    func plain(_ key: String, _ lastResort: String) -> [UInt8] {
-      let message = catalog.messages[key] ?? fallback.messages[key]
-      return Array((message?.pattern.plainText ?? lastResort).utf8)
+    func plain(_ keys: String...) -> PlainText {
+      for messages in [catalog.messages, fallback.messages] {
+        for key in keys {
+          if let text = messages[key]?.pattern.plainText { return PlainText(text) }
+        }
+      }
+      return PlainText(keys[0] == "ellipsis" ? "…" : "?")
     }
-    someone = plain("someone", "Someone")
-    ellipsis = plain("ellipsis", "…")
+    someone = plain("someone")
+    someoneElse = plain("someoneElse", "someone")
+    ellipsis = plain("ellipsis")
     isolatesAlways = rules.direction == .rightToLeft
     entries = []
     for key in messageKeys {

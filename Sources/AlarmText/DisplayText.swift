@@ -3,7 +3,7 @@
 /// marks on a base, bounded in graphemes and bytes. Cleaning what was cleaned changes nothing.
 struct DisplayText {
   /// How a text stands in the sentence.
-  struct Shape: Equatable {
+  struct Shape: Equatable, Sendable {
     var utf16Count = 0
     /// Whether its directions or its edges could reach into left-to-right words around it.
     var needsIsolation = false

@@ -57,7 +57,7 @@ struct MessageRun {
       var cleaned: [UInt8] = []
       swap(&cleaned, &buffer[keyPath: clean])
       let shape = DisplayText.clean(
-        raw, limits: limits, ellipsis: catalog.ellipsis, into: &cleaned)
+        raw, limits: limits, ellipsis: catalog.ellipsis.bytes, into: &cleaned)
       cleaned.withUnsafeBufferPointer { body(&buffer, $0, shape) }
       swap(&cleaned, &buffer[keyPath: clean])
     }
@@ -67,15 +67,15 @@ struct MessageRun {
     from entry: Int, into buffer: inout AlarmBuffer, actor: (Bytes, Shape)?,
     other: (Bytes, Shape)?
   ) {
-    catalog.someone.withUnsafeBufferPointer { someone in
-      let nobody = (
-        someone, Shape(utf16Count: someone.count { $0 & 0xC0 != 0x80 }, needsIsolation: false)
-      )
-      catalog.code.withUnsafeBufferPointer { code in
-        catalog.literals.withUnsafeBufferPointer { literals in
-          execute(
-            code, literals, from: entry, into: &buffer, actor: actor ?? nobody,
-            other: other ?? nobody)
+    catalog.someone.bytes.withUnsafeBufferPointer { someone in
+      catalog.someoneElse.bytes.withUnsafeBufferPointer { someoneElse in
+        catalog.code.withUnsafeBufferPointer { code in
+          catalog.literals.withUnsafeBufferPointer { literals in
+            execute(
+              code, literals, from: entry, into: &buffer,
+              actor: actor ?? (someone, catalog.someone.shape),
+              other: other ?? (someoneElse, catalog.someoneElse.shape))
+          }
         }
       }
     }

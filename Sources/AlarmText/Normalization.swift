@@ -55,6 +55,9 @@ struct Normalization: Sendable {
     return Unicode.Scalar(scalar)?.properties.canonicalCombiningClass.rawValue ?? 0
   }
 
+  /// The scalar that a composed one begins with.
+  func base(_ scalar: UInt32) -> UInt32? { decompositions[scalar]?.first }
+
   /// Brings `scalars` into NFC in place. Linear but for the sorting of runs of combining marks,
   /// which is a merge sort; the caller bounds the length.
   func compose(_ scalars: inout [UInt32]) {

@@ -1,0 +1,42 @@
+import ICUReference
+
+/// ICU's formatter, the reference that the compiled patterns are held against.
+final class ICUPattern {
+  private let pattern: OpaquePointer
+
+  init?(_ pattern: String, locale: String) {
+    guard let made = icu_pattern_create(locale, pattern) else { return nil }
+    self.pattern = made
+  }
+
+  deinit { icu_pattern_destroy(pattern) }
+
+  func format(
+    actor: String, other: String, actors: Int, count: Int, actorFinal: String, otherFinal: String
+  ) -> [UInt8]? {
+    text {
+      icu_pattern_format(
+        pattern, actor, other, Int64(actors), Int64(count), actorFinal, otherFinal, $0, $1)
+    }
+  }
+}
+
+enum ICU {
+  static func pluralCategory(_ number: Int, locale: String) -> Int {
+    Int(icu_plural_category(locale, Int64(number)))
+  }
+
+  static func number(_ number: Int, locale: String) -> [UInt8]? {
+    text { icu_number(locale, Int64(number), $0, $1) }
+  }
+}
+
+private func text(
+  _ write: (UnsafeMutablePointer<CChar>, Int32) -> Int32
+) -> [UInt8]? {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16384) { buffer in
+    guard let base = buffer.baseAddress else { return nil }
+    let length = write(base, 16384)
+    return length < 0 ? nil : buffer.prefix(Int(length)).map(UInt8.init(bitPattern:))
+  }
+}

@@ -1,0 +1,104 @@
+import Testing
+
+@testable import AlarmText
+
+@Suite("Agreement with ICU, byte for byte")
+struct ICUAgreementTests {
+  static let finals = ["vowel": "나오", "consonant": "지민", "rieul": "서울", "other": "@王"]
+  static let numbers = [
+    1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 20, 21, 22, 99, 100, 101, 102, 103, 111, 112, 999, 1000,
+    1001, 1002, 1234, 9_999, 12_345, 100_000, 1_000_000, 1_000_001, 2_000_000, 2_000_001,
+    12_345_678, 1_234_567_890,
+  ]
+
+  /// Every pattern of a catalog file over a grid of people, things and final sounds.
+  static func compare(_ file: CatalogFile, against engine: AlarmTextEngine) throws -> Int {
+    let catalog = try Catalog(file)
+    var compared = 0
+    for (key, message) in catalog.messages where !Catalog.plainKeys.contains(key) {
+      let code = try #require(engine.kinds.first { $0.messageKey == key }).code
+      let icu = try #require(ICUPattern(message.text, locale: catalog.locale))
+      let usesFinal = message.text.contains("Final")
+      for actors in numbers {
+        for count in [1, 2, 3, 5, 11, 100, 1234, 1_000_000] {
+          for (final, name) in usesFinal ? finals : ["vowel": "나오"] {
+            let rendered = try engine.render(
+              AlarmInput(
+                code: code, actor: Actor(id: "a", nickname: name),
+                other: Actor(id: "b", nickname: name), actorCount: actors, count: count),
+              locale: catalog.locale)
+            let shown = rendered.direction == .rightToLeft ? "\u{2068}\(name)\u{2069}" : name
+            let expected = icu.format(
+              actor: shown, other: shown, actors: actors, count: count, actorFinal: final,
+              otherFinal: final)
+            #expect(
+              expected == Array(rendered.text.utf8),
+              "\(catalog.locale) \(key) actors \(actors) count \(count)")
+            compared += 1
+          }
+        }
+      }
+    }
+    return compared
+  }
+
+  @Test("every pattern of every built-in locale", arguments: BuiltIn.catalogs.map(\.name))
+  func catalogs(name: String) throws {
+    let file = try #require(BuiltIn.catalogs.first { $0.name == name })
+    #expect(try Self.compare(file, against: .builtIn) > 1000)
+  }
+
+  @Test("plural categories of every known language", arguments: LanguageRules.languages)
+  func plurals(language: String) throws {
+    let rules = try #require(LanguageRules(language: language))
+    let millions = (1...30).flatMap { [$0 * 1_000_000, $0 * 1_000_000 + 1, $0 * 500_000] }
+    for number in Array(0...1300) + millions {
+      #expect(
+        rules.plurals.category(number).rawValue == ICU.pluralCategory(number, locale: language),
+        "\(language) \(number)")
+    }
+  }
+
+  @Test("whole numbers of every known language", arguments: LanguageRules.languages)
+  func numbers(language: String) throws {
+    let style = NumberStyle(try #require(LanguageRules(language: language)))
+    for number in [0, 9, 10, 12, 999, 1000, 1234, 10_000, 123_456, 1_234_567, 1_234_567_890] {
+      var written: [UInt8] = []
+      let units = style.write(number, to: &written)
+      #expect(written == ICU.number(number, locale: language), "\(language) \(number)")
+      #expect(units == String(decoding: written, as: UTF8.self).utf16.count)
+    }
+  }
+
+  @Test(
+    "syntax: quotes, nesting, spaces, offsets, #",
+    arguments: [
+      "It''s {actor}", "It's {actor}", "'{'{actor}'}'", "'{actor}' is quoted, {actor} is not",
+      "{ actor }", "{actor}#", "a 'b' c '' d {actor}", "{actor} '{''}'",
+      "{actors,plural,other{{actor} # '#' '{'#'}'}}",
+      "{ actors , plural , offset:1 =1 {{actor}} other {{actor} and #} }",
+      "{actors, plural, =2{two} other{{actor} {count, plural, one{# a} other{# {actors} b}}}}",
+      "{actorFinal, select, vowel{가} consonant{이} rieul{이} other{이(가)}}",
+      "{actor}{actorFinal, select, vowel{로} rieul{로} other{으로 #}}",
+      "{actors, plural, other{{actorFinal, select, other{# {actors}}}}}",
+      "{actors, number} {count, number, integer} {actor}",
+    ])
+  func syntax(pattern: String) throws {
+    var json = JSONWriter()
+    json.object { $0.member("like", pattern) }
+    let engine = try AlarmTextEngine(catalogs: [CatalogFile(name: "en.arb", bytes: json.bytes)])
+    let icu = try #require(ICUPattern(pattern, locale: "en"))
+    for actors in [1, 2, 3, 1234] {
+      for (final, name) in Self.finals {
+        let text = try engine.render(
+          AlarmInput(
+            code: .like, actor: Actor(id: "a", nickname: name), actorCount: actors, count: 2),
+          locale: "en"
+        ).text
+        let expected = icu.format(
+          actor: name, other: "", actors: actors, count: 2, actorFinal: final, otherFinal: "other")
+        #expect(expected == Array(text.utf8), "\(pattern) \(actors)")
+      }
+    }
+  }
+}

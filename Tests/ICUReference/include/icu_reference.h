@@ -1,0 +1,35 @@
+#ifndef ICU_REFERENCE_H
+#define ICU_REFERENCE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// ICU's own formatter, behind a header that names no ICU type: ICU's headers and Foundation's copy
+/// of them cannot be imported into the same Swift file.
+
+typedef struct IcuPattern IcuPattern;
+
+/// Compiles a MessageFormat pattern; NULL when ICU refuses it. The caller destroys it.
+IcuPattern *icu_pattern_create(const char *locale, const char *pattern);
+void icu_pattern_destroy(IcuPattern *pattern);
+
+/// Formats with the arguments that alarms have, into UTF-8 without a terminator.
+/// Returns the length, or -1 when ICU fails or the capacity does not suffice.
+int32_t icu_pattern_format(
+    const IcuPattern *pattern, const char *actor, const char *other, int64_t actors, int64_t count,
+    const char *actor_final, const char *other_final, char *result, int32_t capacity);
+
+/// The cardinal plural category's index in zero, one, two, few, many, other; -1 on failure.
+int32_t icu_plural_category(const char *locale, int64_t number);
+
+/// Writes a whole number the locale's way, into UTF-8 without a terminator. As above.
+int32_t icu_number(const char *locale, int64_t number, char *result, int32_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
