@@ -6,7 +6,8 @@ public import Postgres
 /// A handler does no I/O of its own, so it is tested without a broker. Its functions are called
 /// from several lanes' threads at once and hold no state.
 public struct Handler: Sendable {
-  /// The worker's short name: consumer group `magpie.<name>`, database role `magpie_<name>`.
+  /// The worker's short name: consumer group `<topic prefix><name>`, such as `magpie.fanout`, and
+  /// database role `magpie_<name>`.
   public var name: String
   /// The topics it consumes.
   public var topics: [Topic]
@@ -26,9 +27,6 @@ public struct Handler: Sendable {
     self.apply = apply
     self.backlog = backlog
   }
-
-  /// The Kafka consumer group, also the key of the stored offsets.
-  public var consumerGroup: String { "magpie.\(name)" }
 
   /// The database role that the worker's connections take, granted what this worker owns.
   public var databaseRole: String { "magpie_\(name)" }

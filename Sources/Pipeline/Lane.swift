@@ -56,7 +56,7 @@ final class Lane {
   /// One membership of the consumer group, from joining to leaving.
   private func consume() throws {
     let consumer = try Consumer(
-      configuration: settings.kafka, group: settings.handler.consumerGroup,
+      configuration: settings.kafka, group: settings.consumerGroup,
       topics: topics.keys.sorted()
     ) { [unowned self] in try rebalance($0) }
     self.consumer = consumer

@@ -51,7 +51,7 @@ extension Lane {
           : "The log ends at \(high ?? 0): it is another log than the one applied so far. ")
           + "To go on all the same, run in the database: UPDATE consumer_offsets SET next_offset "
           + "= \(low ?? 0), owner_epoch = owner_epoch + 1 WHERE consumer_group = "
-          + "'\(settings.handler.consumerGroup)' AND topic = '\(partition.topic)' AND partition = "
+          + "'\(settings.consumerGroup)' AND topic = '\(partition.topic)' AND partition = "
           + "\(partition.partition);")
     case .unknownTopic(let topic):
       throw WorkerStopped(

@@ -4,7 +4,7 @@ public import Kafka
 public struct LaneSettings: Sendable {
   public var handler: Handler
   public var kafka: ClientConfiguration
-  /// Starts the name of every topic, such as `magpie.`.
+  /// What the names of topics and of the consumer group begin with, such as `magpie.`.
   public var topicPrefix: String
   /// A PostgreSQL connection URL; may hold a password, so it is never logged.
   public var databaseURL: String
@@ -18,6 +18,9 @@ public struct LaneSettings: Sendable {
   public var circuitBreaker = CircuitBreaker()
   /// Stored with each dead letter.
   public var codeVersion: String
+
+  /// The Kafka consumer group, also the key of the stored offsets.
+  public var consumerGroup: String { topicPrefix + handler.name }
 
   public init(
     handler: Handler, kafka: ClientConfiguration, topicPrefix: String, databaseURL: String,

@@ -21,7 +21,7 @@ final class LaneStore {
 
   init(settings: LaneSettings) {
     self.settings = settings
-    fence = Fence(consumerGroup: settings.handler.consumerGroup)
+    fence = Fence(consumerGroup: settings.consumerGroup)
   }
 
   /// Opens the connection and checks that it can do the work.
@@ -59,7 +59,7 @@ final class LaneStore {
     return try using { connection in
       var statements = [Statement("BEGIN"), fence.advance(owned, to: nextOffsets)]
       statements += deadLetterStatements(
-        batch, consumerGroup: settings.handler.consumerGroup, codeVersion: settings.codeVersion)
+        batch, consumerGroup: settings.consumerGroup, codeVersion: settings.codeVersion)
       let events = batch.events
       let work = events.isEmpty ? Work([]) : try settings.handler.apply(batch.topic, events)
       let outcome = try work.run(after: statements, on: connection)
@@ -127,7 +127,7 @@ final class LaneStore {
   private func connected() throws -> Connection {
     if let connection, connection.status != .closed { return connection }
     let connection = try Connection(
-      settings.databaseURL, applicationName: settings.handler.consumerGroup)
+      settings.databaseURL, applicationName: settings.consumerGroup)
     do {
       try Migrations.check(connection)
       try connection.script(

@@ -20,7 +20,7 @@ public func runWorker(
     log.logLevel = level
     return log
   }
-  let logger = Logger(label: handler.consumerGroup)
+  let logger = Logger(label: handler.databaseRole)
   let metrics = Metrics()
   let statuses = (0..<settings.lanes).map { _ in LaneStatus() }
   startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)

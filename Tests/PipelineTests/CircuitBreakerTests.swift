@@ -1,0 +1,38 @@
+import Testing
+
+@testable import Pipeline
+
+@Suite struct CircuitBreakerTests {
+  @Test("stays closed while dead letters are few and far between")
+  func staysClosed() {
+    var breaker = CircuitBreaker(runLimit: 10, shareLimit: 0.5, windowRecords: 100)
+    for index in 0..<10_000 { breaker.record(deadLettered: index % 3 == 0) }
+    #expect(breaker.openReason == nil)
+  }
+
+  @Test("opens at the limit of dead letters in a row, and not before")
+  func opensAtRunLimit() {
+    var breaker = CircuitBreaker(runLimit: 10, shareLimit: 1, windowRecords: 100)
+    for _ in 0..<9 { breaker.record(deadLettered: true) }
+    #expect(breaker.openReason == nil)
+    breaker.record(deadLettered: true)
+    #expect(breaker.openReason == "10 records in a row could not be applied")
+  }
+
+  @Test("opens when more than the share of a full window is dead letters")
+  func opensAtShareLimit() {
+    var breaker = CircuitBreaker(runLimit: 1000, shareLimit: 0.5, windowRecords: 100)
+    for index in 0..<99 { breaker.record(deadLettered: index % 4 != 0) }
+    #expect(breaker.openReason == nil)
+    breaker.record(deadLettered: true)
+    #expect(breaker.openReason?.hasSuffix("of the last 100 records could not be applied") == true)
+  }
+
+  @Test("forgets an old flood once enough good records came")
+  func forgets() {
+    var breaker = CircuitBreaker(runLimit: 1000, shareLimit: 0.5, windowRecords: 100)
+    for _ in 0..<90 { breaker.record(deadLettered: true) }
+    for _ in 0..<400 { breaker.record(deadLettered: false) }
+    #expect(breaker.openReason == nil)
+  }
+}

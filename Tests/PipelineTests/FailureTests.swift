@@ -1,0 +1,53 @@
+import Kafka
+import Postgres
+import Testing
+
+@testable import Pipeline
+
+@Suite struct FailureTests {
+  @Test(
+    "SQLSTATE decides what is done about a database error",
+    arguments: [
+      ("08006", "connection"), ("53100", "resources"), ("53300", "resources"),
+      ("57P01", "server-unavailable"), ("57014", "server-unavailable"), ("40001", "serialization"),
+      ("40P01", "serialization"), ("55P03", "lock"), ("25006", "read-only"),
+      ("25P03", "session-timeout"), ("58030", "io"),
+    ])
+  func retries(sqlstate: String, reason: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect(disposition(of: error) == .retry(reason: reason))
+  }
+
+  @Test("data and constraint errors are poison", arguments: ["22021", "22P05", "23505", "23514"])
+  func poison(sqlstate: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect(disposition(of: error) == .poison(reason: "\(sqlstate) m"))
+  }
+
+  @Test(
+    "what only a person can mend stops the worker and says the next step",
+    arguments: [
+      ("42P01", "magpie migrate"), ("42501", "GRANT"), ("28P01", "password"),
+      ("3D000", "magpie migrate"), ("XX000", "Nothing was lost"),
+    ])
+  func stops(sqlstate: String, nextStep: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect {
+      _ = try reasonToRetry(error)
+    } throws: { thrown in
+      (thrown as? WorkerStopped)?.nextStep.contains(nextStep) == true
+    }
+  }
+
+  @Test("the fence's own SQLSTATE means that the partition has another owner")
+  func fenced() {
+    let error = PostgresError(code: .server, sqlstate: "MG001", message: "fenced")
+    #expect(disposition(of: error) == .fenced)
+  }
+
+  @Test("an error that nobody foresaw stops the worker instead of skipping records")
+  func unforeseen() {
+    struct Unforeseen: Error {}
+    #expect(throws: WorkerStopped.self) { _ = try reasonToRetry(Unforeseen()) }
+  }
+}
