@@ -1,0 +1,142 @@
+import Events
+import Foundation
+import Kafka
+import Logging
+import Postgres
+import TestSupport
+
+@testable import Pipeline
+
+/// One topic and one database with a table that shows every application of every event: it has no
+/// key, so applying an event twice leaves two rows.
+final class LaneFixture: Sendable {
+  let databaseURL: String
+  let prefix: String
+  let partitions: Int
+
+  init(partitions: Int = 2) throws {
+    databaseURL = try TestDatabase.fresh()
+    prefix = TestBroker.topicPrefix()
+    self.partitions = partitions
+    try TestBroker.shared.createTopic(Topic.likes.name(prefix: prefix), partitions: partitions)
+    try connection().script(
+      """
+      CREATE TABLE applied (
+        event_id text NOT NULL,
+        post text NOT NULL CHECK (post NOT LIKE 'poison%')
+      );
+      GRANT ALL ON applied TO magpie_fanout;
+      """)
+  }
+
+  func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }
+
+  /// Writes each event down; one whose post begins with `poison` violates a constraint.
+  static let handler = Handler(name: "fanout", topics: [.likes]) { _, events in
+    let posts = events.map { event -> String in
+      if case .likeCreated(let like) = event.payload { like.post } else { "" }
+    }
+    return Work(
+      [
+        Statement(
+          "INSERT INTO applied SELECT * FROM unnest($1::text[], $2::text[])",
+          [.textArray(events.map(\.id)), .textArray(posts)])
+      ],
+      finish: { rows in Outcome(counts: ["applied": rows[0].affectedRows]) })
+  }
+
+  func settings(databaseURL: String? = nil, handler: Handler = LaneFixture.handler) throws
+    -> LaneSettings
+  {
+    LaneSettings(
+      handler: handler, kafka: try TestBroker.configuration(), topicPrefix: prefix,
+      databaseURL: databaseURL ?? self.databaseURL, codeVersion: "test")
+  }
+
+  /// Publishes likes of these posts, with ids `0`, `1`, ...; returns the ids.
+  @discardableResult
+  func publish(posts: [String], from first: Int = 0) throws -> [String] {
+    let events = posts.enumerated().map { index, post in
+      Event(
+        id: "\(first + index)", source: "test", time: EventTime.now,
+        payload: .likeCreated(
+          .with {
+            $0.actor = "actor\(index)"
+            $0.post = post
+            $0.postOwner = "owner\(index % 17)"
+          }))
+    }
+    try produce(
+      events.map { event in
+        let wire = try EventCodec.encode(event, as: .json)
+        return OutgoingRecord(
+          topic: Topic.likes.name(prefix: prefix), key: wire.key, value: wire.value,
+          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      })
+    return events.map(\.id)
+  }
+
+  func produce(_ records: [OutgoingRecord]) throws {
+    let producer = try Producer(configuration: TestBroker.configuration())
+    try producer.send(records)
+    producer.close()
+  }
+
+  /// The ids applied, with repetition, sorted.
+  func applied() throws -> [String] {
+    try connection().query("SELECT event_id FROM applied ORDER BY event_id::int").map {
+      try $0.text(0)
+    }
+  }
+
+  func deadLetterCount() throws -> Int {
+    try connection().query("SELECT count(*) FROM dead_letters").only.int(0)
+  }
+
+  /// Records of the group that are neither applied nor dead-lettered yet.
+  func lag() throws -> Int64 {
+    let stored = try connection().query("SELECT partition, next_offset FROM consumer_offsets")
+    let admin = try Admin(configuration: TestBroker.configuration())
+    var lag: Int64 = 0
+    for partition in 0..<Int32(partitions) {
+      let high = try admin.watermarks(
+        TopicPartition(topic: Topic.likes.name(prefix: prefix), partition: partition)
+      ).high
+      let next = try stored.first { try $0.int(0) == Int(partition) }?.int8(1) ?? 0
+      lag += high - next
+    }
+    return lag
+  }
+}
+
+/// A lane on a thread of its own, as a worker runs it.
+final class RunningLane: Sendable {
+  let status = LaneStatus()
+  let metrics: Metrics
+  private let result: Task<Void, any Error>
+
+  init(_ settings: LaneSettings, metrics: Metrics = Metrics()) {
+    self.metrics = metrics
+    let status = status
+    var logger = Logger(label: "lane")
+    logger.logLevel = .critical
+    let quiet = logger
+    result = Task {
+      let result = await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          let lane = Lane(settings: settings, status: status, metrics: metrics, logger: quiet)
+          continuation.resume(returning: Result { try lane.run() })
+        }
+      }
+      try result.get()
+    }
+  }
+
+  /// Waits for the lane's end; throws what it threw.
+  func end() async throws { try await result.value }
+
+  func stop() async throws {
+    status.stop()
+    try await end()
+  }
+}
