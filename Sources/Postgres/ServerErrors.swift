@@ -9,12 +9,17 @@ extension PostgresError {
     }
     let severity = field("V") ?? field("S") ?? "ERROR"
     let fatal = severity == "FATAL" || severity == "PANIC"
-    let message =
-      field("M") ?? PQresultErrorMessage(result).map { String(cString: $0) } ?? "unknown"
+    let text = field("M") ?? PQresultErrorMessage(result).map { String(cString: $0) } ?? "unknown"
+    let message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    guard let sqlstate = field("C") else {
+      // Not the server's word but libpq's own: the server went away while it was read.
+      self = .lost(message)
+      return
+    }
     self.init(
-      code: fatal ? .connection : .server, sqlstate: field("C"),
-      message: message.split(separator: "\n").joined(separator: " "), detail: field("D"),
-      hint: field("H"), constraint: field("n"), table: field("t"), isConnectionLost: fatal)
+      code: fatal ? .connection : .server, sqlstate: sqlstate, message: message,
+      detail: field("D"), hint: field("H"), constraint: field("n"), table: field("t"),
+      isConnectionLost: fatal)
   }
 
   /// No connection could be made. `reason` is libpq's message at verbosity VERBOSE, for instance

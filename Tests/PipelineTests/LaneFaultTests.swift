@@ -80,7 +80,8 @@ import Testing
       for (id, post) in zip(ids, posts) where post != "poison" { expected.append(id) }
       poisoned += posts.count { $0 == "poison" }
       switch Int.random(in: 0..<3, using: &generator) {
-      case 0: try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
+      case 0:
+        try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
       case 1: proxy.breakAll()
       default:
         try await lanes.removeFirst().stop()

@@ -13,11 +13,13 @@ final class LaneFixture: Sendable {
   let databaseURL: String
   let prefix: String
   let partitions: Int
+  private let admin: Admin
 
   init(partitions: Int = 2) throws {
     databaseURL = try TestDatabase.fresh()
     prefix = TestBroker.topicPrefix()
     self.partitions = partitions
+    admin = try Admin(configuration: TestBroker.shared.configuration)
     try TestBroker.shared.createTopic(Topic.likes.name(prefix: prefix), partitions: partitions)
     try connection().script(
       """
@@ -49,7 +51,7 @@ final class LaneFixture: Sendable {
     -> LaneSettings
   {
     LaneSettings(
-      handler: handler, kafka: try TestBroker.configuration(), topicPrefix: prefix,
+      handler: handler, kafka: try TestBroker.shared.configuration, topicPrefix: prefix,
       databaseURL: databaseURL ?? self.databaseURL, codeVersion: "test")
   }
 
@@ -77,7 +79,7 @@ final class LaneFixture: Sendable {
   }
 
   func produce(_ records: [OutgoingRecord]) throws {
-    let producer = try Producer(configuration: TestBroker.configuration())
+    let producer = try Producer(configuration: TestBroker.shared.configuration)
     try producer.send(records)
     producer.close()
   }
@@ -96,7 +98,6 @@ final class LaneFixture: Sendable {
   /// Records of the group that are neither applied nor dead-lettered yet.
   func lag() throws -> Int64 {
     let stored = try connection().query("SELECT partition, next_offset FROM consumer_offsets")
-    let admin = try Admin(configuration: TestBroker.configuration())
     var lag: Int64 = 0
     for partition in 0..<Int32(partitions) {
       let high = try admin.watermarks(
@@ -119,7 +120,8 @@ final class RunningLane: Sendable {
     self.metrics = metrics
     let status = status
     var logger = Logger(label: "lane")
-    logger.logLevel = .critical
+    logger.logLevel =
+      ProcessInfo.processInfo.environment["MAGPIE_TEST_LOG"] == nil ? .critical : .debug
     let quiet = logger
     result = Task {
       let result = await withCheckedContinuation { continuation in

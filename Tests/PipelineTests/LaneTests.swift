@@ -86,7 +86,8 @@ import Testing
     try fixture.connection().query(
       "SELECT fence_claim($1, $2, $3, $4)",
       [
-        .text(fixture.settings().consumerGroup), .textArray([Topic.likes.name(prefix: fixture.prefix)]),
+        .text(fixture.settings().consumerGroup),
+        .textArray([Topic.likes.name(prefix: fixture.prefix)]),
         .int4Array([0]), .int8Array([1000]),
       ])
     let lane = RunningLane(try fixture.settings())

@@ -1,5 +1,5 @@
 import Foundation
-public import Postgres
+import Postgres
 import Synchronization
 
 /// Stands between a client and PostgreSQL on a unix socket, and fails at the worst moment: around
@@ -117,7 +117,7 @@ public final class PostgresProxy: Sendable {
       return ended == 2
     }
     guard isLast else { return }
-    sockets.withLock { _ = $0.subtract([client, server]) }
+    sockets.withLock { $0.subtract([client, server]) }
     closeSockets(client, server)
   }
 }
