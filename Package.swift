@@ -108,7 +108,9 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    .target(name: "Model", dependencies: ["Events"], path: "Tests/Model", swiftSettings: strict),
+    .target(
+      name: "Model", dependencies: ["Events"], path: "Tests/Model", exclude: ["README.md"],
+      swiftSettings: strict),
     tests("EventsTests", ["Events"]),
     tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
@@ -124,6 +126,7 @@ let package = Package(
       linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
     tests("AlarmTextTests", ["AlarmText", "ICUReference"]),
     tests("AlarmsTests", ["AlarmText", "Alarms", "Events", "Pipeline", "Postgres", "TestSupport"]),
+    tests("ModelTests", ["Events", "Model", "Workload"]),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
       "EndToEndTests",

@@ -1,1 +1,121 @@
-// Placeholder
+public import Events
+
+/// What all tables must hold after a set of events: simple, slow, and without any code of the
+/// handlers', so that the two can be compared.
+///
+/// Everything in here is a greatest version, an earliest time or a set, none of which minds in
+/// which order or how often an event is applied. The queries compute the rest from scratch.
+public struct Model: Sendable {
+  /// A fact's newest event, and what earlier ones leave behind.
+  struct Fact {
+    var newest: Event
+    /// When anything first created it; a removal does not.
+    var createdAt: EventTime?
+    /// The earliest time of each contribution that any of its events ever made.
+    var firstAt: [Contribution.Key: EventTime] = [:]
+  }
+
+  /// A deletion mark and a read mark: of one notification, or of all.
+  struct Marks {
+    var read = EventTime(microseconds: .min)
+    var deleted = EventTime(microseconds: .min)
+  }
+
+  typealias Key = [BytewiseString]
+
+  var follows: [Key: Fact] = [:]
+  var posts: [Key: Fact] = [:]
+  var messages: [Key: Fact] = [:]
+  var likes: [Key: Fact] = [:]
+  var comments: [Key: Fact] = [:]
+  var profiles: [Key: Fact] = [:]
+  /// What notifications derive from. Likes and messages count for each recipient they name.
+  var sources: [Key: Fact] = [:]
+  var marks: [Key: Marks] = [:]
+  /// By person and type: what each toggle says.
+  var mutes: [Key: [Version: Bool]] = [:]
+
+  public init() {}
+
+  public init(_ events: some Sequence<Event>) {
+    for event in events { apply(event) }
+  }
+
+  public mutating func apply(_ event: Event) {
+    switch event.payload {
+    case .postPublished(let data):
+      merge(event, into: &posts[[.init(data.post)]])
+      merge(event, into: &sources[["post", .init(data.post)]])
+    case .postDeleted(let data):
+      merge(event, into: &posts[[.init(data.post)]])
+      merge(event, into: &sources[["post", .init(data.post)]])
+    case .followCreated(let data): mergeFollow(event, data.followee, data.follower)
+    case .followRemoved(let data): mergeFollow(event, data.followee, data.follower)
+    case .likeCreated(let data): mergeLike(event, data.post, data.actor, data.postOwner)
+    case .likeRemoved(let data): mergeLike(event, data.post, data.actor, data.postOwner)
+    case .commentCreated(let data): mergeComment(event, data.comment)
+    case .commentRemoved(let data): mergeComment(event, data.comment)
+    case .messageSent(let data):
+      merge(event, into: &messages[[.init(data.message)]])
+      let key: Key = ["message", .init(data.receiver), .init(data.sender), .init(data.message)]
+      merge(event, into: &sources[key])
+    case .profileChanged(let data): merge(event, into: &profiles[[.init(data.user)]])
+    case .alarmRead(let data):
+      raise(\.read, [.init(data.user), .init(data.notification.lowercased())], event.time)
+    case .alarmDeleted(let data):
+      raise(\.deleted, [.init(data.user), .init(data.notification.lowercased())], event.time)
+    case .alarmReadAll(let data): raise(\.read, [.init(data.user)], event.time)
+    case .alarmAllDeleted(let data): raise(\.deleted, [.init(data.user)], event.time)
+    case .alarmMuted(let data):
+      mutes[[.init(data.user), .init(data.type)], default: [:]][event.version] = true
+    case .alarmUnmuted(let data):
+      mutes[[.init(data.user), .init(data.type)], default: [:]][event.version] = false
+    case .notificationChanged, .notificationRetracted: break  // What the workers tell each other.
+    }
+  }
+
+  private mutating func mergeFollow(_ event: Event, _ followee: String, _ follower: String) {
+    merge(event, into: &follows[[.init(followee), .init(follower)]])
+    merge(event, into: &sources[["follow", .init(followee), .init(follower)]])
+  }
+
+  private mutating func mergeLike(
+    _ event: Event, _ post: String, _ actor: String, _ owner: String
+  ) {
+    merge(event, into: &likes[[.init(post), .init(actor)]])
+    merge(event, into: &sources[["like", .init(owner), .init(post), .init(actor)]])
+  }
+
+  private mutating func mergeComment(_ event: Event, _ comment: String) {
+    merge(event, into: &comments[[.init(comment)]])
+    merge(event, into: &sources[["comment", .init(comment)]])
+  }
+
+  private mutating func raise(
+    _ mark: WritableKeyPath<Marks, EventTime>, _ key: Key, _ time: EventTime
+  ) {
+    var marks = marks[key] ?? Marks()
+    marks[keyPath: mark] = max(marks[keyPath: mark], time)
+    self.marks[key] = marks
+  }
+}
+
+private func merge(_ event: Event, into slot: inout Model.Fact?) {
+  var fact = slot ?? Model.Fact(newest: event)
+  if event.version > fact.newest.version { fact.newest = event }
+  if event.creates { fact.createdAt = min(fact.createdAt ?? event.time, event.time) }
+  for key in Contribution.all(of: event).map(\.key) {
+    fact.firstAt[key] = min(fact.firstAt[key] ?? event.time, event.time)
+  }
+  slot = fact
+}
+
+extension Event {
+  /// Whether the event makes its fact, rather than withdrawing it.
+  var creates: Bool {
+    switch payload {
+    case .postDeleted, .followRemoved, .likeRemoved, .commentRemoved: false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,145 @@
+public import Events
+
+// Feeds, profiles' numbers and conversations. Pages are whole and newest first, by (time, id).
+extension Model {
+  /// Everybody that any event names, in byte order.
+  public var people: [String] {
+    var people = Set<BytewiseString>()
+    for key in follows.keys { people.formUnion(key) }
+    for post in allPosts { people.insert(.init(post.author)) }
+    for message in allMessages {
+      people.formUnion([.init(message.sender), .init(message.receiver)])
+    }
+    for like in allLikes { people.formUnion([.init(like.actor), .init(like.postOwner)]) }
+    for comment in allComments {
+      people.formUnion([.init(comment.actor), .init(comment.postOwner)])
+    }
+    for key in Array(profiles.keys) + marks.keys + mutes.keys { people.insert(key[0]) }
+    for fact in sources.values { people.formUnion(fact.firstAt.keys.map(\.recipient)) }
+    return people.sorted().map(\.string)
+  }
+
+  /// With tombstones, by followee and follower.
+  public var allFollows: [ModelFollow] {
+    follows.map { key, fact in
+      ModelFollow(followee: key[0].string, follower: key[1].string, isActive: fact.newest.creates)
+    }.sorted { ($0.followee, $0.follower) <~ ($1.followee, $1.follower) }
+  }
+
+  /// With deleted ones, by id.
+  public var allPosts: [ModelPost] {
+    posts.map { key, fact in
+      let author = fact.newest.key
+      guard case .postPublished(let data) = fact.newest.payload else {
+        return ModelPost(
+          id: key[0].string, author: author, title: "", caption: "", imageURL: "",
+          publishedAt: fact.newest.time, isDeleted: true)
+      }
+      return ModelPost(
+        id: data.post, author: author, title: data.title, caption: data.caption,
+        imageURL: data.imageURL, publishedAt: fact.newest.time, isDeleted: false)
+    }.sorted { ($0.id, "") <~ ($1.id, "") }
+  }
+
+  /// Everybody's undeleted posts.
+  public var home: [ModelPost] {
+    allPosts.filter { !$0.isDeleted }.sorted {
+      newest(($0.publishedAt, $0.id), ($1.publishedAt, $1.id))
+    }
+  }
+
+  /// Undeleted posts of the people whom the user follows.
+  public func feed(of user: String) -> [ModelPost] {
+    let user = BytewiseString(user)
+    var followed = Set<BytewiseString>()
+    for (key, fact) in follows where key[1] == user && fact.newest.creates {
+      followed.insert(key[0])
+    }
+    return home.filter { followed.contains(.init($0.author)) }
+  }
+
+  /// Everybody's feed at once, which is faster than one by one.
+  public var feeds: [BytewiseString: [ModelPost]] {
+    var followers: [BytewiseString: [BytewiseString]] = [:]
+    for (key, fact) in follows where fact.newest.creates {
+      followers[key[0], default: []].append(key[1])
+    }
+    var feeds: [BytewiseString: [ModelPost]] = [:]
+    for post in home {
+      for follower in followers[.init(post.author)] ?? [] {
+        feeds[follower, default: []].append(post)
+      }
+    }
+    return feeds
+  }
+
+  public func profileStats(of user: String) -> (posts: Int, followers: Int, following: Int) {
+    let user = BytewiseString(user)
+    let active = follows.filter { $0.value.newest.creates }.keys
+    return (
+      home.count { BytewiseString($0.author) == user }, active.count { $0[0] == user },
+      active.count { $0[1] == user }
+    )
+  }
+
+  /// By id.
+  public var allMessages: [ModelMessage] {
+    messages.values.compactMap { fact in
+      guard case .messageSent(let data) = fact.newest.payload else { return nil }
+      return ModelMessage(
+        id: data.message, sender: data.sender, receiver: data.receiver, text: data.text,
+        sentAt: fact.newest.time)
+    }.sorted { ($0.id, "") <~ ($1.id, "") }
+  }
+
+  /// What two people, or one with oneself, wrote to each other.
+  public func messages(between one: String, and other: String) -> [ModelMessage] {
+    allMessages.filter {
+      $0.sender.hasSameBytes(as: one) && $0.receiver.hasSameBytes(as: other)
+        || $0.sender.hasSameBytes(as: other) && $0.receiver.hasSameBytes(as: one)
+    }.sorted { newest(($0.sentAt, $0.id), ($1.sentAt, $1.id)) }
+  }
+
+  public func conversations(of user: String) -> [ModelConversation] {
+    var last: [BytewiseString: ModelMessage] = [:]
+    for message in allMessages {
+      let peer: String
+      if message.sender.hasSameBytes(as: user) {
+        peer = message.receiver
+      } else if message.receiver.hasSameBytes(as: user) {
+        peer = message.sender
+      } else {
+        continue
+      }
+      let known = last[.init(peer)]
+      if known.map({ newest((message.sentAt, message.id), ($0.sentAt, $0.id)) }) ?? true {
+        last[.init(peer)] = message
+      }
+    }
+    return last.map { ModelConversation(peer: $0.string, last: $1) }
+      .sorted { newest(($0.last.sentAt, $0.last.id), ($1.last.sentAt, $1.last.id)) }
+  }
+
+  /// By user.
+  public var allProfiles: [ModelProfile] {
+    profiles.values.compactMap { fact in
+      guard case .profileChanged(let data) = fact.newest.payload else { return nil }
+      return ModelProfile(
+        user: data.user, nickname: data.nickname, locale: data.locale, imageURL: data.imageURL,
+        name: data.name, major: data.major, bio: data.bio)
+    }.sorted { ($0.user, "") <~ ($1.user, "") }
+  }
+}
+
+infix operator <~ : ComparisonPrecedence
+
+/// Byte order of pairs.
+func <~ (left: (String, String), right: (String, String)) -> Bool {
+  (BytewiseString(left.0), BytewiseString(left.1))
+    < (BytewiseString(right.0), BytewiseString(right.1))
+}
+
+/// Whether the first is the newer, by time and then by id.
+func newest(_ left: (EventTime, String), _ right: (EventTime, String)) -> Bool {
+  left.0 != right.0 ? left.0 > right.0 : BytewiseString(left.1) > BytewiseString(right.1)
+}

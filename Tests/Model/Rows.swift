@@ -1,0 +1,126 @@
+public import Events
+
+/// What a row of a table or page says, as text, to compare byte by byte with what the database
+/// returns (`String`'s own `==` would take two normal forms for the same).
+public protocol ModelRow: Sendable, Equatable, CustomStringConvertible {
+  /// Times as RFC 3339, booleans as `true` and `false`, NULL as nil.
+  var fields: [String?] { get }
+}
+
+extension ModelRow {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.fields.map { $0.map { BytewiseString($0) } }
+      == right.fields.map { $0.map { BytewiseString($0) } }
+  }
+
+  public var description: String { fields.map { $0 ?? "NULL" }.joined(separator: " | ") }
+}
+
+/// `isActive` false: a tombstone.
+public struct ModelFollow: ModelRow {
+  public var followee: String
+  public var follower: String
+  public var isActive: Bool
+
+  public var fields: [String?] { [followee, follower, String(isActive)] }
+}
+
+/// What the winning event says; after a deletion everything but id and author is empty.
+public struct ModelPost: ModelRow {
+  public var id: String
+  public var author: String
+  public var title: String
+  public var caption: String
+  public var imageURL: String
+  public var publishedAt: EventTime
+  public var isDeleted: Bool
+
+  public var fields: [String?] {
+    [id, author, title, caption, imageURL, publishedAt.rfc3339, String(isDeleted)]
+  }
+}
+
+public struct ModelMessage: ModelRow {
+  public var id: String
+  public var sender: String
+  public var receiver: String
+  public var text: String
+  public var sentAt: EventTime
+
+  public var fields: [String?] { [id, sender, receiver, text, sentAt.rfc3339] }
+}
+
+public struct ModelConversation: ModelRow {
+  public var peer: String
+  public var last: ModelMessage
+
+  public var fields: [String?] { [peer] + last.fields }
+}
+
+public struct ModelLike: ModelRow {
+  public var post: String
+  public var actor: String
+  public var postOwner: String
+  public var isActive: Bool
+  /// Of the earliest like, also of one taken back; nil while only removals are known.
+  public var firstAt: EventTime?
+
+  public var fields: [String?] { [post, actor, postOwner, String(isActive), firstAt?.rfc3339] }
+}
+
+/// After a removal, text and mentions are empty.
+public struct ModelComment: ModelRow {
+  public var id: String
+  public var post: String
+  public var postOwner: String
+  public var actor: String
+  public var text: String
+  public var mentions: [String]
+  public var isActive: Bool
+  public var firstAt: EventTime?
+
+  public var fields: [String?] {
+    [id, post, postOwner, actor, text, String(isActive), firstAt?.rfc3339] + mentions
+  }
+}
+
+public struct ModelProfile: ModelRow {
+  public var user: String
+  public var nickname: String
+  public var locale: String
+  public var imageURL: String
+  public var name: String
+  public var major: String
+  public var bio: String
+
+  public var fields: [String?] { [user, nickname, locale, imageURL, name, major, bio] }
+}
+
+/// A notification that its recipient can see.
+public struct ModelNotification: ModelRow {
+  public var id: String
+  public var recipient: String
+  public var type: AlarmType
+  public var subject: String
+  /// The UTC day; nil for comments and mentions.
+  public var bucket: String?
+  public var actor: String
+  public var secondActor: String?
+  public var actorCount: Int
+  public var contributionCount: Int
+  public var post: String?
+  public var comment: String?
+  /// At most 256 code points.
+  public var headText: String
+  public var raisedAt: EventTime
+  public var oldestAt: EventTime
+  public var isUnread: Bool
+
+  public var fields: [String?] {
+    [
+      id, recipient, String(type.code), subject, bucket, actor, secondActor, String(actorCount),
+      String(contributionCount), post, comment, headText, raisedAt.rfc3339, oldestAt.rfc3339,
+      String(isUnread),
+    ]
+  }
+}
