@@ -114,7 +114,7 @@ let package = Package(
     tests("EventsTests", ["Events"]),
     tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
-    tests("PostgresTests", ["Postgres", "TestSupport"]),
+    tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),
     tests("PipelineTests", ["Events", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
     tests("FeedsTests", ["Events", "Feeds", "Model", "Pipeline", "Postgres", "TestSupport"]),

@@ -14,7 +14,7 @@ final class ServerSocket {
   /// The server's own bound on a statement; 0 when it has none.
   var statementTimeoutMilliseconds = 0
   /// What is granted to network and server beyond the statement's own time.
-  static let graceMilliseconds = 30_000
+  var graceMilliseconds = 30_000
 
   init(connectingTo info: ConnectionInfo, applicationName: String, timeoutMilliseconds: Int) throws
   {
@@ -106,7 +106,7 @@ final class ServerSocket {
   func silenceDeadline(statements: Int) -> Deadline {
     guard statementTimeoutMilliseconds > 0 else { return .never }
     return Deadline(
-      milliseconds: statementTimeoutMilliseconds * (statements + 1) + Self.graceMilliseconds)
+      milliseconds: statementTimeoutMilliseconds * (statements + 1) + graceMilliseconds)
   }
 
   private func wait(

@@ -1,0 +1,151 @@
+import EmbeddedStack
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct ConnectingTests {
+  private let password = "s3cret/w@rd:%#?"
+
+  private func refusal(_ url: String, seconds: Int = 10) -> PostgresError? {
+    #expect(throws: PostgresError.self) {
+      try Connection(url, applicationName: "postgres tests", connectTimeoutSeconds: seconds)
+    }
+  }
+
+  @Test("sessions speak UTC and UTF-8, carry their name and have a statement timeout")
+  func sessionSettings() throws {
+    let url = try TestDatabase.empty()
+    let connection = try Connection(url, applicationName: "a worker", statementTimeoutSeconds: 7)
+    let row = try connection.query(
+      """
+      SELECT current_setting('TimeZone'), current_setting('client_encoding'),
+        current_setting('application_name'), current_setting('statement_timeout'), pg_backend_pid()
+      """
+    ).only
+    #expect(try (0..<4).map { try row.text($0) } == ["UTC", "UTF8", "a worker", "7s"])
+    #expect(try row.int(4) == Int(connection.backendProcessID))
+  }
+
+  @Test("a statement timeout of the URL is respected")
+  func timeoutOfTheURL() throws {
+    let url = try TestDatabase.empty() + " options='-c statement_timeout=50ms'"
+    let connection = try Connection(url, applicationName: "postgres tests")
+    let error = #expect(throws: PostgresError.self) { try connection.query("SELECT pg_sleep(30)") }
+    #expect(error?.sqlstate == "57014")
+    #expect(error?.isConnectionLost == false)
+    #expect(try connection.query("SELECT 1").only.int(0) == 1)
+  }
+
+  @Test("an unknown database is named, with what to do")
+  func unknownDatabase() throws {
+    let url = try ConnectionInfo(TestDatabase.empty()).replacing(database: "no_such")
+      .connectionString
+    let error = refusal(url)
+    #expect(error?.sqlstate == "3D000")
+    #expect(error?.code == .connection)
+    #expect(error?.description.contains("no_such") == true)
+    #expect(error?.hint?.contains("database name") == true)
+  }
+
+  @Test("a host that does not exist and a port where nobody listens are named")
+  func unreachable() throws {
+    for (url, word) in [
+      ("postgresql://u:pw-\(password.count)x@no-such-host.invalid/db", "no-such-host.invalid"),
+      ("postgresql://u:hidden@127.0.0.1:1/db", "127.0.0.1"),
+      ("host=/no/such/directory dbname=x", "/no/such/directory"),
+    ] {
+      let error = refusal(url)
+      #expect(error?.sqlstate == "08001")
+      #expect(error?.description.contains(word) == true)
+      #expect(error?.description.contains("hidden") == false)
+      #expect(error?.hint?.contains("host and port") == true)
+    }
+  }
+
+  @Test("a server that accepts and says nothing is given up in time")
+  func silentListener() throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, size)
+        listen(listener, 4)
+        getsockname(listener, $0, &size)
+      }
+      return UInt16(bigEndian: pointer.pointee.sin_port)
+    }
+    let begin = ContinuousClock.now
+    let error = refusal("postgresql://u:hidden@127.0.0.1:\(port)/db", seconds: 1)
+    #expect(error?.description.contains("no answer in time") == true)
+    #expect(ContinuousClock.now - begin < .seconds(10))
+  }
+
+  @Test("a wrong password says so and is not repeated; the right one works")
+  func wrongPassword() async throws {
+    let cluster = try PrivateCluster.temporary()
+    defer { cluster.stop() }
+    let admin = try Connection(cluster.url(), applicationName: "admin")
+    try admin.script("CREATE ROLE guarded LOGIN PASSWORD '\(password)'")
+    let rules = "local all guarded scram-sha-256\nlocal all all trust\n"
+    try rules.write(
+      toFile: cluster.directory + "/data/pg_hba.conf", atomically: false, encoding: .utf8)
+    try admin.query("SELECT pg_reload_conf()")
+    let allowed = CharacterSet.alphanumerics
+    func url(_ password: String) throws -> String {
+      let encoded = try #require(password.addingPercentEncoding(withAllowedCharacters: allowed))
+      return cluster.url().replacing("postgresql:///", with: "postgresql://guarded:\(encoded)@/")
+        .replacing("&user=magpie", with: "")
+    }
+    let wrong = password + "x"
+    try await eventually("the new rules") {
+      (try? Connection(url(wrong), applicationName: "t")) == nil
+    }
+    let error = refusal(try url(wrong))
+    #expect(error?.sqlstate == "28P01")
+    #expect(error?.hint?.contains("password") == true)
+    #expect(error?.description.contains("s3cret") == false)
+    #expect(try !"\(ConnectionInfo(url(wrong)))".contains("s3cret"))
+    _ = try Connection(url(password), applicationName: "postgres tests")
+  }
+
+  @Test(
+    "a URL that cannot be parsed does not show the password",
+    arguments: [
+      "postgresql://user:hidden@tail@host/db", "postgresql://user:hidden/tail@host/db",
+      "postgresql://user:12/hidden@host/db", "postgresql://user:hidden%zz@host/db",
+      "postgres//user:hidden@host/db", "host=h password=hidden word", "host=h hidden",
+      "postgresql://user:hidden@host/db?nonsense=hidden", "mysql://user:hidden@host/db",
+      "host=h password='hidden", "postgresql://user:hidden@[::1/db",
+    ])
+  func unparsable(url: String) {
+    let error = refusal(url)
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("hidden") == false)
+    #expect(error?.description.contains("tail") == false)
+    #expect(error?.message.contains("percent-encoded") == true)
+  }
+
+  @Test("a connection too many is refused with 53300 and what to do")
+  func connectionLimit() throws {
+    let url = try TestDatabase.empty()
+    let name = try #require(try ConnectionInfo(url)["dbname"])
+    let admin = try Connection(url, applicationName: "admin")
+    // The limit does not hold for superusers.
+    let role = "\(name)_limited"
+    try admin.script("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1")
+    defer { try? admin.script("DROP ROLE \(role)") }
+    let limited = url + " user='\(role)'"
+    let first = try Connection(limited, applicationName: "first")
+    let error = refusal(limited)
+    #expect(error?.sqlstate == "53300")
+    #expect(error?.hint?.contains("max_connections") == true)
+    first.close()
+    first.close()
+    #expect(first.status == .closed)
+  }
+}
