@@ -1,0 +1,90 @@
+import Events
+import Foundation
+import Notifications
+import TestSupport
+
+/// Few people, posts and moments, so that everything collides: self-actions, equal times, undos
+/// before what they undo, disagreement about owners, ids that only bytes tell apart.
+struct GeneratedEvents {
+  static let people = ["a", "e\u{301}", "\u{e9}", "q\"\\{,} '", "한"]
+  static let posts = ["p1", "p2", "p\u{e9}", "pe\u{301}"]
+  private var random: SeededGenerator
+
+  init(_ random: SeededGenerator) {
+    self.random = random
+  }
+
+  mutating func events(_ count: Int) -> [Event] {
+    (0..<count).map { _ in event() }
+  }
+
+  private mutating func pick<T>(_ values: [T]) -> T {
+    values[Int.random(in: 0..<values.count, using: &random)]
+  }
+
+  private mutating func chance(_ percent: Int) -> Bool {
+    Int.random(in: 0..<100, using: &random) < percent
+  }
+
+  private mutating func owner(_ post: String) -> String {
+    let position = Self.posts.firstIndex { $0.hasSameBytes(as: post) } ?? 0
+    return chance(90) ? Self.people[position] : pick(Self.people)
+  }
+
+  private mutating func mentions() -> [String] {
+    chance(50) ? [] : Self.people.filter { _ in chance(40) }
+  }
+
+  /// Three days in steps of four hours, with a finer part now and then.
+  private mutating func minutes() -> Double {
+    Double(Int.random(in: 0..<18, using: &random) * 240) + (chance(20) ? 0.000_1 : 0)
+  }
+
+  private mutating func notification(of user: String) -> UUID {
+    let day = minute(minutes()).day
+    let comment = "c\(Int.random(in: 0..<6, using: &random))"
+    return switch Int.random(in: 0..<6, using: &random) {
+    case 0: notificationID(recipient: user, type: .follow, subject: "", bucket: day)
+    case 1: notificationID(recipient: user, type: .message, subject: pick(Self.people), bucket: day)
+    case 2: notificationID(recipient: user, type: .comment, subject: comment, bucket: "")
+    case 3:
+      notificationID(recipient: user, type: .mention, subject: "comment:\(comment)", bucket: "")
+    case 4:
+      notificationID(
+        recipient: user, type: .mention, subject: "post:\(pick(Self.posts))", bucket: "")
+    default: notificationID(recipient: user, type: .like, subject: pick(Self.posts), bucket: day)
+    }
+  }
+
+  private mutating func event() -> Event {
+    let (someone, other, at) = (pick(Self.people), pick(Self.people), minutes())
+    let aPost = pick(Self.posts)
+    let owner = owner(aPost)
+    let aComment = "c\(Int.random(in: 0..<6, using: &random))"
+    let text = "text \(Int.random(in: 0..<1000, using: &random))"
+    var event =
+      switch Int.random(in: 0..<100, using: &random) {
+      case 0..<18: like(someone, aPost, of: owner, at: at)
+      case 18..<28: unlike(someone, aPost, of: owner, at: at)
+      case 28..<40:
+        comment(
+          aComment, by: someone, on: aPost, of: owner, text, mentions: mentions(), at: at)
+      case 40..<46: removal(aComment, by: someone, on: aPost, of: owner, at: at)
+      case 46..<54: follow(someone, other, at: at)
+      case 54..<58: unfollow(someone, other, at: at)
+      case 58..<66:
+        message(
+          "m\(Int.random(in: 0..<9, using: &random))", someone, to: other, text, at: at)
+      case 66..<74: post(aPost, by: owner, text, mentions: mentions(), at: at)
+      case 74..<77: postDeletion(aPost, by: owner, at: at)
+      case 77..<81: read(someone, notification(of: someone), at: at)
+      case 81..<83: readAll(someone, at: at)
+      case 83..<88: deletion(someone, notification(of: someone), at: at)
+      case 88..<90: deleteAll(someone, at: chance(50) ? at : at / 4)
+      case 90..<96: mute(someone, pick(AlarmType.allCases), at: at)
+      default: unmute(someone, pick(AlarmType.allCases), at: at)
+      }
+    event.id = "\(UInt32.random(in: 0...UInt32.max, using: &random))"
+    return event
+  }
+}

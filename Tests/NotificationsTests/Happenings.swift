@@ -1,0 +1,176 @@
+import Events
+import Foundation
+import Notifications
+
+// Events by hand, at so many minutes of 1 March 2026. The id is unique unless given.
+
+let day: Int64 = 1_772_323_200_000_000
+
+func minute(_ minutes: Double) -> EventTime {
+  EventTime(microseconds: day + Int64(minutes * 60_000_000))
+}
+
+private func event(_ minutes: Double, _ payload: Payload) -> Event {
+  Event(id: UUID().uuidString, source: "test", time: minute(minutes), payload: payload)
+}
+
+func like(_ actor: String, _ post: String, of owner: String, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .likeCreated(
+      .with {
+        $0.actor = actor
+        $0.post = post
+        $0.postOwner = owner
+      }))
+}
+
+func unlike(_ actor: String, _ post: String, of owner: String, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .likeRemoved(
+      .with {
+        $0.actor = actor
+        $0.post = post
+        $0.postOwner = owner
+      }))
+}
+
+func comment(
+  _ comment: String, by actor: String, on post: String, of owner: String, _ text: String = "",
+  mentions: [String] = [], at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .commentCreated(
+      .with {
+        $0.comment = comment
+        $0.actor = actor
+        $0.post = post
+        $0.postOwner = owner
+        $0.text = text
+        $0.mentions = mentions
+      }))
+}
+
+func removal(
+  _ comment: String, by actor: String, on post: String, of owner: String, at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .commentRemoved(
+      .with {
+        $0.comment = comment
+        $0.actor = actor
+        $0.post = post
+        $0.postOwner = owner
+      }))
+}
+
+func follow(_ follower: String, _ followee: String, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .followCreated(
+      .with {
+        $0.follower = follower
+        $0.followee = followee
+      }))
+}
+
+func unfollow(_ follower: String, _ followee: String, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .followRemoved(
+      .with {
+        $0.follower = follower
+        $0.followee = followee
+      }))
+}
+
+func message(
+  _ message: String, _ sender: String, to receiver: String, _ text: String = "",
+  at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .messageSent(
+      .with {
+        $0.message = message
+        $0.sender = sender
+        $0.receiver = receiver
+        $0.text = text
+      }))
+}
+
+func post(
+  _ post: String, by author: String, _ title: String = "", mentions: [String] = [],
+  at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .postPublished(
+      .with {
+        $0.post = post
+        $0.author = author
+        $0.title = title
+        $0.mentions = mentions
+      }))
+}
+
+func postDeletion(_ post: String, by author: String, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .postDeleted(
+      .with {
+        $0.post = post
+        $0.author = author
+      }))
+}
+
+func read(_ user: String, _ notification: UUID, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .alarmRead(
+      .with {
+        $0.user = user
+        $0.notification = notification.uuidString
+      }))
+}
+
+func readAll(_ user: String, at minutes: Double) -> Event {
+  event(minutes, .alarmReadAll(.with { $0.user = user }))
+}
+
+func deletion(_ user: String, _ notification: UUID, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .alarmDeleted(
+      .with {
+        $0.user = user
+        $0.notification = notification.uuidString.lowercased()
+      }))
+}
+
+func deleteAll(_ user: String, at minutes: Double) -> Event {
+  event(minutes, .alarmAllDeleted(.with { $0.user = user }))
+}
+
+func mute(_ user: String, _ type: AlarmType, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .alarmMuted(
+      .with {
+        $0.user = user
+        $0.type = type.rawValue
+      }))
+}
+
+func unmute(_ user: String, _ type: AlarmType, at minutes: Double) -> Event {
+  event(
+    minutes,
+    .alarmUnmuted(
+      .with {
+        $0.user = user
+        $0.type = type.rawValue
+      }))
+}

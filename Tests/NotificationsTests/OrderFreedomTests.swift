@@ -1,0 +1,142 @@
+import Events
+import Foundation
+import Notifications
+import Pipeline
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Whatever the order")
+struct OrderFreedomTests {
+  @Test(
+    "any order, any batches and duplicates end in the rows that a model computes",
+    arguments: seeds(12))
+  func anyOrder(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var generated = GeneratedEvents(SeededGenerator(seed: seed))
+    let events = generated.events(Int.random(in: 20...400, using: &random))
+    let oracle = Oracle(events)
+    var first: [String: [BytewiseString]]?
+    for _ in 0..<3 {
+      let world = try World()
+      var log = events + events.filter { _ in Bool.random(using: &random) }
+      log.shuffle(using: &random)
+      while !log.isEmpty {
+        let count = min(log.count, Int.random(in: 1...60, using: &random))
+        try world.apply(Array(log.prefix(count)))
+        log.removeFirst(count)
+      }
+      let shown = try world.shown()
+      #expect(shown == oracle.shown, "seed \(seed)")
+      #expect(try world.postCounts() == oracle.postCounts, "seed \(seed)")
+      let everything = try world.everything()
+      if let first {
+        for (table, rows) in first { #expect(everything[table] == rows, "\(table), seed \(seed)") }
+      }
+      first = first ?? everything
+      try expectLastSnapshotsEqualRows(world, world.published)
+    }
+  }
+
+  /// Two lanes share every recipient, post and comment; some transactions fail after they have
+  /// published, and their records come again in other batches.
+  @Test(
+    "two connections at once lose no contribution, and the last snapshot equals the row",
+    arguments: seeds(6))
+  func twoAtOnce(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var generated = GeneratedEvents(SeededGenerator(seed: seed))
+    let events = generated.events(600)
+    let world = try World()
+    let published = Mutex<[Event]>([])
+    let failures = Mutex<[String]>([])
+    var logs: [[Event]] = [[], []]
+    for event in events + events.prefix(100) {
+      logs[Int.random(in: 0...1, using: &random)].append(event)
+    }
+    let threads = logs.enumerated().map { index, log in
+      let url = world.url
+      let shuffled = log.shuffled(using: &random)
+      let done = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        do {
+          let lane = try Lane(url, seed: seed &+ UInt64(index))
+          try lane.run(shuffled) { events in published.withLock { $0 += events } }
+        } catch {
+          failures.withLock { $0.append("\(error)") }
+        }
+        done.signal()
+      }
+      return done
+    }
+    for thread in threads { thread.wait() }
+    #expect(failures.withLock { $0 } == [], "seed \(seed)")
+    let oracle = Oracle(events)
+    let shown = try world.shown()
+    #expect(shown == oracle.shown, "seed \(seed)")
+    #expect(try world.postCounts() == oracle.postCounts, "seed \(seed)")
+    let all = published.withLock { $0 }
+    try expectLastSnapshotsEqualRows(world, all)
+    expectCounterOrder(all)
+  }
+}
+
+/// What a lane of the pipeline does, with failures of its own making.
+private final class Lane {
+  private let world: World
+  private var random: SeededGenerator
+
+  init(_ url: String, seed: UInt64) throws {
+    world = try World(url: url)
+    random = SeededGenerator(seed: seed)
+  }
+
+  func run(_ events: [Event], publish: ([Event]) -> Void) throws {
+    for topic in notificationHandler.topics.shuffled(using: &random) {
+      var log = events.filter { $0.topic == topic }
+      while !log.isEmpty {
+        let count = min(log.count, Int.random(in: 1...40, using: &random))
+        do {
+          try world.connection.transaction {
+            let work = try notificationHandler.apply(topic, Array(log.prefix(count)))
+            let outcome = try work.finish(try world.connection.pipeline(work.statements))
+            publish(outcome.events)
+            if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
+          }
+          log.removeFirst(count)
+        } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
+          continue
+        } catch is Crash {
+          continue
+        }
+      }
+    }
+  }
+
+  struct Crash: Error {}
+}
+
+private func expectLastSnapshotsEqualRows(_ world: World, _ published: [Event]) throws {
+  let rows = try world.rows()
+  let last = lastSnapshots(published)
+  for (id, row) in rows { #expect(last[id]??.line == row) }
+  for (id, snapshot) in last where snapshot != nil { #expect(rows[id] != nil, "\(id) has no row") }
+}
+
+private func expectCounterOrder(_ published: [Event]) {
+  var last: [String: Int64] = [:]
+  for event in published {
+    guard case .notificationChanged(let data) = event.payload else { continue }
+    #expect(last[data.notification] ?? 0 < data.counter)
+    last[data.notification] = data.counter
+  }
+}
+
+/// New ones each time, or `MAGPIE_TEST_SEED`.
+func seeds(_ count: Int) -> [UInt64] {
+  if let given = ProcessInfo.processInfo.environment["MAGPIE_TEST_SEED"].flatMap({ UInt64($0) }) {
+    return [given]
+  }
+  return (0..<count).map { _ in UInt64.random(in: 0..<1_000_000) }
+}

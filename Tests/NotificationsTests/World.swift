@@ -1,0 +1,121 @@
+import Events
+import Foundation
+import Notifications
+import Pipeline
+import Postgres
+import TestSupport
+
+/// A database and a connection to it with the worker's own role. One thread's.
+final class World {
+  let url: String
+  let connection: Connection
+  /// What was published, in order.
+  private(set) var published: [Event] = []
+
+  init(url: String? = nil) throws {
+    self.url = try url ?? TestDatabase.fresh()
+    connection = try Connection(self.url, applicationName: "test")
+    _ = try connection.query("SET ROLE magpie_notification")
+  }
+
+  /// Applies events as one batch for each topic.
+  func apply(_ events: [Event]) throws {
+    for topic in notificationHandler.topics {
+      let batch = events.filter { $0.topic == topic }
+      guard !batch.isEmpty else { continue }
+      published += try notificationHandler.applyDirectly(batch, topic: topic, on: connection).events
+    }
+  }
+
+  func apply(_ events: Event...) throws {
+    try apply(events)
+  }
+
+  func lines(_ sql: String) throws -> [BytewiseString] {
+    try connection.query(sql).map { BytewiseString(try $0.text(0)) }.sorted()
+  }
+
+  /// What people see, one line each, without the counter.
+  func shown() throws -> [BytewiseString] {
+    try lines(
+      """
+      SELECT concat_ws('|', notification_id, recipient, type, subject, coalesce(bucket::text, ''),
+        actor, coalesce(second_actor, ''), actor_count, contribution_count, coalesce(post_id, ''),
+        coalesce(comment_id, ''), head_text, (extract(epoch FROM raised_at) * 1000000)::bigint,
+        (extract(epoch FROM oldest_at) * 1000000)::bigint, unread)
+      FROM shown_notifications
+      """)
+  }
+
+  func postCounts() throws -> [BytewiseString] {
+    try lines(
+      "SELECT concat_ws('|', post_id, likes, comments) FROM post_counts WHERE likes + comments > 0")
+  }
+
+  /// Every row of every table that the events determine.
+  func everything() throws -> [String: [BytewiseString]] {
+    var tables: [String: [BytewiseString]] = ["shown": try shown()]
+    for table in [
+      "likes", "comments", "post_facts", "post_counts", "notification_recipients",
+      "notification_marks", "notification_mutes",
+    ] {
+      tables[table] = try lines("SELECT to_jsonb(t)::text FROM \(table) t")
+    }
+    tables["notification_actors"] = try lines(
+      """
+      SELECT (to_jsonb(a) - 'muted')::text
+        || CASE WHEN a.first_at > greatest(r.deleted_all_at, m.deleted_at)
+          THEN a.muted::text ELSE '' END
+      FROM notification_actors a
+      JOIN notification_recipients r ON r.user_id = a.recipient
+      LEFT JOIN notification_marks m
+        ON m.recipient = a.recipient AND m.notification_id = a.notification_id
+      """)
+    return tables
+  }
+
+  /// Every notification's row as a snapshot would tell it, hidden ones too: id to line.
+  func rows() throws -> [String: BytewiseString] {
+    let rows = try connection.query(
+      """
+      SELECT notification_id::text, concat_ws('|', recipient, type, subject, actor,
+        coalesce(second_actor, ''), actor_count, contribution_count, coalesce(post_id, ''),
+        coalesce(comment_id, ''), head_text, (extract(epoch FROM raised_at) * 1000000)::bigint,
+        generation, counter)
+      FROM notifications
+      """)
+    return Dictionary(
+      uniqueKeysWithValues: try rows.map { (try $0.text(0), BytewiseString(try $0.text(1))) })
+  }
+}
+
+extension NotificationChanged {
+  /// In the form of `World.rows`.
+  var line: BytewiseString {
+    BytewiseString(
+      [
+        recipient, "\(type)", subject, actor, secondActor, "\(actorCount)",
+        "\(contributionCount)", post, comment, headText, "\(raisedAt)", "\(generation)",
+        "\(counter)",
+      ].joined(separator: "|"))
+  }
+}
+
+/// The last snapshot of each notification: nil for a retraction.
+func lastSnapshots(_ published: [Event]) -> [String: NotificationChanged?] {
+  var last: [String: (counter: Int64, snapshot: NotificationChanged?)] = [:]
+  for event in published {
+    switch event.payload {
+    case .notificationChanged(let data):
+      if data.counter > last[data.notification]?.counter ?? 0 {
+        last[data.notification] = (data.counter, data)
+      }
+    case .notificationRetracted(let data):
+      if data.counter > last[data.notification]?.counter ?? 0 {
+        last[data.notification] = (data.counter, nil)
+      }
+    default: break
+    }
+  }
+  return last.mapValues(\.snapshot)
+}
