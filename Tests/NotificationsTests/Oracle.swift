@@ -35,7 +35,9 @@ struct Oracle {
 
   private mutating func add(_ event: Event) {
     func later(_ old: EventTime?) -> EventTime { max(old ?? event.time, event.time) }
-    func newer(_ old: Event?) -> Event { old.map { $0.version < event.version ? event : $0 } ?? event }
+    func newer(_ old: Event?) -> Event {
+      old.map { $0.version < event.version ? event : $0 } ?? event
+    }
     switch event.payload {
     case .likeCreated(let d): likes[key(d.post, d.actor)] = newer(likes[key(d.post, d.actor)])
     case .likeRemoved(let d): likes[key(d.post, d.actor)] = newer(likes[key(d.post, d.actor)])
