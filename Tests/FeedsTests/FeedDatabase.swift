@@ -1,0 +1,137 @@
+import Events
+import Feeds
+import Model
+import Pipeline
+import Postgres
+import TestSupport
+
+/// A database of its own and a worker's connection to it, with the worker's role.
+struct FeedDatabase {
+  let url: String
+  let connection: Connection
+  let handler: Handler
+
+  init(pushLimit: Int = 10_000) throws {
+    try self.init(url: TestDatabase.fresh(), handler: feedHandler(pushLimit: pushLimit))
+  }
+
+  init(url: String, handler: Handler) throws {
+    self.url = url
+    self.handler = handler
+    connection = try Connection(url, applicationName: "feeds test")
+    _ = try connection.query("SET ROLE magpie_fanout")
+  }
+
+  /// Each event in a transaction of its own.
+  func apply(_ events: Event...) throws {
+    for event in events { try apply([event]) }
+  }
+
+  /// One transaction for each topic that occurs.
+  @discardableResult
+  func apply(_ batch: [Event]) throws -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for topic in handler.topics {
+      let events = batch.filter { $0.topic == topic }
+      if events.isEmpty { continue }
+      let outcome = try handler.applyDirectly(events, topic: topic, on: connection)
+      counts.merge(outcome.counts) { $0 + $1 }
+    }
+    return counts
+  }
+
+  /// As the lane does it: a transaction that lost a race is run again.
+  func applyRetrying(_ events: [Event]) throws -> Int {
+    for attempt in 0..<1000 {
+      do {
+        try apply(events)
+        return attempt
+      } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
+        continue
+      }
+    }
+    throw TimedOut(description: "1000 attempts at one batch")
+  }
+
+  func asOwner<T>(_ body: () throws -> T) throws -> T {
+    _ = try connection.query("RESET ROLE")
+    let result = try body()
+    _ = try connection.query("SET ROLE magpie_fanout")
+    return result
+  }
+
+  /// All pages of a page function, whose last column is the cursor and whose parameters end with
+  /// the cursor and the limit.
+  func pages(
+    _ function: String, _ arguments: [String] = [], limit: () -> Int = { 200 }
+  ) throws -> [BytewiseString] {
+    let placeholders = (1...arguments.count + 2).map { "$\($0)" }.joined(separator: ", ")
+    let sql = "SELECT * FROM \(function)(\(placeholders))"
+    var (lines, cursor): ([BytewiseString], String?) = ([], nil)
+    while true {
+      let limit = limit()
+      let rows = try connection.query(
+        sql, arguments.map { .text($0) } + [.text(cursor), .int4(Int32(limit))])
+      if rows.count > limit { throw TimedOut(description: "\(rows.count) rows, limit \(limit)") }
+      let names = rows.columnNames.dropLast()
+      for row in rows {
+        let fields = try names.map { name in
+          name.hasSuffix("_at") ? String(try row.timestamptz(name)) : try row.text(name)
+        }
+        lines.append(BytewiseString(fields.joined(separator: "|")))
+      }
+      guard rows.count == limit, let last = rows.last else { return lines }
+      cursor = try last.text("cursor")
+    }
+  }
+
+  func feed(_ reader: String) throws -> [String] { try ids(pages("feed_page", [reader])) }
+
+  func ids(_ lines: [BytewiseString]) -> [String] {
+    lines.map { String($0.string.prefix { $0 != "|" }) }
+  }
+
+  func stats(_ person: String) throws -> BytewiseString {
+    let row = try connection.query("SELECT * FROM profile_stats($1)", [.text(person)]).only
+    return BytewiseString(
+      try ["posts", "followers", "following"].map { "\(try row.int($0))" }.joined(separator: "|"))
+  }
+
+  func count(_ table: String) throws -> Int {
+    try connection.query("SELECT count(*) FROM \(table)").only.int(0)
+  }
+
+  /// What `verify_feeds()` finds; empty when all is well.
+  func violations() throws -> [String] {
+    try connection.query("SELECT * FROM verify_feeds()").map { row in
+      try ["invariant", "subject", "expected", "found"].map { try row.text($0) }
+        .joined(separator: " | ")
+    }
+  }
+
+  /// What differs from the model, in a few words each; empty when all is the same.
+  func differences(from model: FeedModel, limit: () -> Int = { 200 }) throws -> [String] {
+    var found: [String] = []
+    func compare(_ what: String, _ actual: [BytewiseString], _ expected: [BytewiseString]) {
+      if actual != expected {
+        found.append("\(what):\n  is \(actual)\n  should be \(expected)")
+      }
+    }
+    compare("home", try pages("home_page", limit: limit), model.home())
+    for person in model.people.sorted() {
+      let id = person.string
+      compare("feed of \(id)", try pages("feed_page", [id], limit: limit), model.feed(of: person))
+      compare("stats of \(id)", [try stats(id)], [model.stats(of: person)])
+      compare(
+        "conversations of \(id)", try pages("conversation_list", [id], limit: limit),
+        model.conversations(of: person))
+      for peer in model.people {
+        compare(
+          "conversation of \(id) with \(peer)",
+          try pages("conversation_page", [id, peer.string], limit: limit),
+          model.conversation(of: person, with: peer))
+      }
+    }
+    return found
+  }
+}

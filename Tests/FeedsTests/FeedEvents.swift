@@ -1,0 +1,86 @@
+import Events
+import TestSupport
+
+/// Short ways to say what happened. Times are microseconds after the start of 2024.
+enum Say {
+  static func event(_ id: String, _ at: Int64, _ payload: Payload) -> Event {
+    Event(
+      id: id, source: "test", time: EventTime(microseconds: 1_704_067_200_000_000 + at),
+      payload: payload)
+  }
+
+  static func post(
+    _ post: String, by author: String, at: Int64, title: String = "", id: String? = nil
+  ) -> Event {
+    var data = PostPublished()
+    (data.post, data.author, data.title) = (post, author, title)
+    (data.caption, data.imageURL) = ("caption of \(title)", "https://example.org/\(post)")
+    return event(id ?? "published \(post) \(at)", at, .postPublished(data))
+  }
+
+  static func delete(_ post: String, by author: String, at: Int64, id: String? = nil) -> Event {
+    var data = PostDeleted()
+    (data.post, data.author) = (post, author)
+    return event(id ?? "deleted \(post) \(at)", at, .postDeleted(data))
+  }
+
+  static func follow(_ follower: String, _ followee: String, at: Int64, id: String? = nil) -> Event
+  {
+    var data = FollowCreated()
+    (data.follower, data.followee) = (follower, followee)
+    return event(id ?? "followed \(follower) \(followee) \(at)", at, .followCreated(data))
+  }
+
+  static func unfollow(_ follower: String, _ followee: String, at: Int64, id: String? = nil)
+    -> Event
+  {
+    var data = FollowRemoved()
+    (data.follower, data.followee) = (follower, followee)
+    return event(id ?? "unfollowed \(follower) \(followee) \(at)", at, .followRemoved(data))
+  }
+
+  static func message(
+    _ message: String, from sender: String, to receiver: String, at: Int64, text: String = "hi",
+    id: String? = nil
+  ) -> Event {
+    var data = MessageSent()
+    (data.message, data.sender, data.receiver, data.text) = (message, sender, receiver, text)
+    return event(id ?? "sent \(message) \(at)", at, .messageSent(data))
+  }
+}
+
+/// Events of few people, few posts, few messages and few moments, so that everything collides:
+/// equal times, edits, new authors, deletions before publications, re-sent messages to others,
+/// follows of oneself, ids that are equal to Swift but not byte by byte.
+func collidingEvents(_ count: Int, using random: inout SeededGenerator) -> [Event] {
+  let people = ["ann", "bo", "cé", "ce\u{301}", "dee", "eve"]
+  return (0..<count).map { number in
+    let at = Int64.random(in: 0..<40, using: &random) * Int64.random(in: 0...2, using: &random)
+    let (one, other) = (
+      people.randomElement(using: &random) ?? "", people.randomElement(using: &random) ?? ""
+    )
+    let thing = Int.random(in: 0..<60, using: &random)
+    let id = "event \(number)"
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<6: return Say.post("p\(thing)", by: one, at: at, title: "\(number)", id: id)
+    case 6..<8: return Say.delete("p\(thing)", by: one, at: at, id: id)
+    case 8..<12: return Say.follow(one, other, at: at, id: id)
+    case 12..<15: return Say.unfollow(one, other, at: at, id: id)
+    default:
+      return Say.message("m\(thing / 2)", from: one, to: other, at: at, text: "\(number)", id: id)
+    }
+  }
+}
+
+/// The events cut into batches of up to `largest`, at random.
+func batches(of events: [Event], upTo largest: Int, using random: inout SeededGenerator)
+  -> [[Event]]
+{
+  var (batches, rest): ([[Event]], ArraySlice<Event>) = ([], events[...])
+  while !rest.isEmpty {
+    let size = Int.random(in: 1...largest, using: &random)
+    batches.append(Array(rest.prefix(size)))
+    rest = rest.dropFirst(size)
+  }
+  return batches
+}
