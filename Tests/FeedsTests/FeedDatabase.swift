@@ -50,7 +50,7 @@ struct FeedDatabase {
         continue
       }
     }
-    throw TimedOut(description: "1000 attempts at one batch")
+    throw Unexpected(description: "1000 attempts at one batch")
   }
 
   func asOwner<T>(_ body: () throws -> T) throws -> T {
@@ -72,7 +72,7 @@ struct FeedDatabase {
       let limit = limit()
       let rows = try connection.query(
         sql, arguments.map { .text($0) } + [.text(cursor), .int4(Int32(limit))])
-      if rows.count > limit { throw TimedOut(description: "\(rows.count) rows, limit \(limit)") }
+      if rows.count > limit { throw Unexpected(description: "\(rows.count) rows, limit \(limit)") }
       let names = rows.columnNames.dropLast()
       for row in rows {
         let fields = try names.map { name in
@@ -134,4 +134,8 @@ struct FeedDatabase {
     }
     return found
   }
+}
+
+struct Unexpected: Error {
+  let description: String
 }

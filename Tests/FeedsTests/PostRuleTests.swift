@@ -1,0 +1,137 @@
+import Model
+import TestSupport
+import Testing
+
+@Suite struct PostRuleTests {
+  @Test("a post reaches the feeds of those who follow its author, and nobody else's")
+  func delivery() throws {
+    let database = try FeedDatabase()
+    try database.apply(
+      Say.follow("bo", "ann", at: 1), Say.follow("cy", "ann", at: 1),
+      Say.follow("ann", "dee", at: 1))
+    let counts = try database.apply([Say.post("p", by: "ann", at: 2)])
+    #expect(counts == ["deliveries": 2, "pruned": 0])
+    #expect(try database.feed("bo") == ["p"])
+    #expect(try database.feed("cy") == ["p"])
+    #expect(try database.feed("ann") == [])
+    #expect(try database.feed("nobody ever heard of") == [])
+    #expect(try database.ids(database.pages("home_page")) == ["p"])
+  }
+
+  @Test("an event applied twice changes nothing")
+  func duplicates() throws {
+    let database = try FeedDatabase()
+    let events = [
+      Say.follow("bo", "ann", at: 1), Say.post("p", by: "ann", at: 2),
+      Say.message("m", from: "ann", to: "bo", at: 3),
+    ]
+    try database.apply(events)
+    try database.apply(events + events)
+    #expect(try database.count("feed_entries") == 1)
+    #expect(try database.stats("ann") == "1|1|0")
+    #expect(try database.differences(from: FeedModel(events)) == [])
+    #expect(try database.violations() == [])
+  }
+
+  @Test("the newest version of a post wins, in whatever order the versions arrive")
+  func edits() throws {
+    let database = try FeedDatabase()
+    let events = [
+      Say.follow("bo", "ann", at: 1), Say.post("other", by: "ann", at: 20),
+      Say.post("p", by: "ann", at: 30, title: "newest"),
+      Say.post("p", by: "ann", at: 10, title: "old"),
+    ]
+    for event in events { try database.apply([event]) }
+    #expect(try database.feed("bo") == ["p", "other"])
+    #expect(try database.differences(from: FeedModel(events)) == [])
+  }
+
+  @Test("an edit moves the post to its new time, and takes the old entry back")
+  func editMoves() throws {
+    let database = try FeedDatabase()
+    try database.apply(Say.follow("bo", "ann", at: 1))
+    try database.apply(Say.post("p", by: "ann", at: 10), Say.post("q", by: "ann", at: 20))
+    #expect(try database.feed("bo") == ["q", "p"])
+    let counts = try database.apply([Say.post("p", by: "ann", at: 30)])
+    #expect(counts == ["deliveries": 1, "pruned": 1])
+    #expect(try database.feed("bo") == ["p", "q"])
+    #expect(try database.violations() == [])
+  }
+
+  @Test("of two versions of one time the one with the greater event id wins")
+  func tie() throws {
+    for ids in [["a", "b"], ["b", "a"]] {
+      let database = try FeedDatabase()
+      for id in ids { try database.apply(Say.post("p", by: "ann", at: 1, title: id, id: id)) }
+      #expect(try database.pages("home_page")[0].string.hasPrefix("p|ann|b|"))
+    }
+  }
+
+  @Test("a post published again under another author leaves the one feed and enters the other")
+  func newAuthor() throws {
+    let database = try FeedDatabase()
+    try database.apply(Say.follow("bo", "ann", at: 1), Say.follow("cy", "dee", at: 1))
+    try database.apply(Say.post("p", by: "ann", at: 2), Say.post("p", by: "dee", at: 3))
+    #expect(try database.feed("bo") == [])
+    #expect(try database.feed("cy") == ["p"])
+    #expect(try database.violations() == [])
+  }
+
+  @Test("a deletion removes the post from feeds, also when it arrives before the post")
+  func deletion() throws {
+    let database = try FeedDatabase()
+    try database.apply(Say.follow("bo", "ann", at: 1))
+    try database.apply(Say.post("p", by: "ann", at: 2), Say.delete("p", by: "ann", at: 3))
+    try database.apply(Say.delete("q", by: "ann", at: 3), Say.post("q", by: "ann", at: 2))
+    #expect(try database.feed("bo") == [])
+    #expect(try database.count("feed_entries") == 0)
+    #expect(try database.stats("ann") == "0|1|0")
+    try database.apply(Say.post("q", by: "ann", at: 4))
+    #expect(try database.feed("bo") == ["q"])
+  }
+
+  @Test("posts of people with as many followers as the push limit are merged when read")
+  func pull() throws {
+    let database = try FeedDatabase(pushLimit: 2)
+    try database.apply(Say.follow("bo", "ann", at: 1), Say.follow("bo", "cy", at: 1))
+    try database.apply(Say.post("pushed", by: "ann", at: 2), Say.post("between", by: "cy", at: 3))
+    try database.apply(Say.follow("dee", "ann", at: 4))
+    #expect(try database.apply([Say.post("pulled", by: "ann", at: 5)])["deliveries"] == 0)
+    #expect(try database.feed("bo") == ["pulled", "between", "pushed"])
+    #expect(try database.feed("dee") == ["pulled", "pushed"])
+    try database.apply(Say.unfollow("dee", "ann", at: 6))
+    #expect(try database.feed("dee") == [])
+    #expect(try database.violations() == [])
+  }
+
+  @Test("hundreds of posts of one microsecond all keep a key, in batches and across batches")
+  func crowd() throws {
+    var random = SeededGenerator()
+    let follow = Say.follow("bo", "ann", at: 0)
+    let posts = (0..<900).map { Say.post("p\($0)", by: "ann", at: 7) }
+    let model = FeedModel([follow] + posts)
+    for _ in 0..<2 {
+      let database = try FeedDatabase()
+      try database.apply(follow)
+      for batch in batches(of: posts.shuffled(using: &random), upTo: 400, using: &random) {
+        try database.apply(batch)
+      }
+      #expect(try database.count("feed_entries") == 900)
+      #expect(
+        try database.differences(from: model) { Int.random(in: 1...200, using: &random) } == [])
+      #expect(try database.violations() == [])
+    }
+  }
+
+  @Test("ids that Swift holds equal are two people to PostgreSQL, and here")
+  func bytewise() throws {
+    let database = try FeedDatabase()
+    let events = [
+      Say.follow("bo", "é", at: 1), Say.follow("cy", "e\u{301}", at: 2),
+      Say.post("é", by: "é", at: 3, id: "1"), Say.post("e\u{301}", by: "e\u{301}", at: 4, id: "2"),
+    ]
+    try database.apply(events)
+    #expect(try database.count("posts") == 2)
+    #expect(try database.differences(from: FeedModel(events)) == [])
+  }
+}
