@@ -115,6 +115,7 @@ let package = Package(
     tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
+    tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
     tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),
     tests("PipelineTests", ["Events", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
     tests("FeedsTests", ["Events", "Feeds", "Model", "Pipeline", "Postgres", "TestSupport"]),

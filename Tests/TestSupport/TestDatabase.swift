@@ -57,7 +57,12 @@ public enum TestDatabase {
       return name
     }
     let connection = try Connection(url, applicationName: "test")
-    try connection.script("CREATE DATABASE \(name) TEMPLATE \(template)")
+    // Copying files is twice as fast as logging pages; PostgreSQL knows the choice since 15.
+    let newer = try connection.query(
+      "SELECT current_setting('server_version_num')::int >= 150000"
+    ).only.bool(0)
+    try connection.script(
+      "CREATE DATABASE \(name) TEMPLATE \(template)" + (newer ? " STRATEGY file_copy" : ""))
     return try ConnectionInfo(url).replacing(database: name).connectionString
   }
 

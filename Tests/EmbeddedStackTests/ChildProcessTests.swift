@@ -1,0 +1,122 @@
+import EmbeddedStack
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct ChildProcessTests {
+  private final class Lines: Sendable {
+    private let box = Mutex<[String]>([])
+    var all: [String] { box.withLock { $0 } }
+    func append(_ line: String) { box.withLock { $0.append(line) } }
+  }
+
+  private func isAlive(_ processID: Int32) -> Bool {
+    // A zombie that nobody reaps yet is not alive.
+    guard kill(processID, 0) == 0 || errno == EPERM else { return false }
+    let state = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
+    return state?.contains(") Z ") != true
+  }
+
+  @Test("output comes line by line, the last one without a newline too, and the exit status")
+  func lines() async throws {
+    let lines = Lines()
+    let child = try ChildProcess(
+      "/bin/sh", ["-c", "echo one; echo two >&2; printf \"$WORD\"; exit 3"],
+      environment: ["WORD": "three"], output: .lines { lines.append($0) })
+    #expect(child.wait(seconds: 20) == .exited(3))
+    try await eventually { lines.all == ["one", "two", "three"] }
+    #expect(child.wait(seconds: 0) == .exited(3))
+    #expect(!child.isRunning)
+  }
+
+  @Test("the environment is inherited, changed and reduced as asked")
+  func environment() throws {
+    let script = "test -n \"$PATH\" && test -z \"${HOME+x}\" && test \"$ADDED\" = 'a b'"
+    let child = try ChildProcess(
+      "/bin/sh", ["-c", script], environment: ["HOME": nil, "ADDED": "a b"])
+    #expect(child.wait(seconds: 20) == .exited(0))
+  }
+
+  @Test("a child inherits no descriptor but the first three")
+  func descriptors() async throws {
+    let lines = Lines()
+    let child = try ChildProcess(
+      "/bin/sh", ["-c", "ls /proc/self/fd || echo 0 1 2"], output: .lines { lines.append($0) })
+    #expect(child.wait(seconds: 20) == .exited(0))
+    // ls itself opens one to read the directory.
+    try await eventually { lines.all.count >= 3 }
+    #expect(lines.all.count <= 4, "\(lines.all)")
+  }
+
+  @Test("terminate sends SIGTERM, and SIGKILL to whoever ignores it")
+  func terminate() async throws {
+    let willing = try ChildProcess("/bin/sleep", ["60"])
+    #expect(willing.terminate() == .signalled(SIGTERM))
+    let lines = Lines()
+    let deaf = try ChildProcess(
+      "/bin/sh", ["-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"],
+      output: .lines { lines.append($0) })
+    try await eventually { lines.all == ["ready"] }
+    #expect(deaf.terminate(within: 0.3) == .signalled(SIGKILL))
+    #expect(deaf.terminate() == .signalled(SIGKILL))
+  }
+
+  @Test("what cannot be started is an error")
+  func missing() {
+    #expect(throws: StackError.self) { try ChildProcess("/no/such/program") }
+    #expect(throws: StackError.self) {
+      try ChildProcess("/bin/sh", output: .file("/no/such/directory/log"))
+    }
+  }
+
+  @Test("output to a file is appended")
+  func file() throws {
+    let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).log"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    for word in ["one", "two"] {
+      #expect(
+        try ChildProcess("/bin/echo", [word], output: .file(path)).wait(seconds: 20) == .exited(0))
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "one\ntwo\n")
+  }
+
+  /// Not a test by itself: what the next one runs in a process of its own, and kills.
+  @Test(
+    "owner of a cluster",
+    .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_TEST_CLUSTER_OWNER"] != nil))
+  func clusterOwner() async throws {
+    let cluster = try PrivateCluster.temporary()
+    print("cluster \(cluster.processID ?? 0) \(cluster.directory)")
+    fflush(nil)
+    try await Task.sleep(for: .seconds(120))
+  }
+
+  #if os(Linux)
+    @Test("a cluster ends, and its files are gone, when its owner is killed with -9")
+    func orphans() async throws {
+      let lines = Lines()
+      let owner = try ChildProcess(
+        FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+        ["--testing-library", "swift-testing", "--filter", "ChildProcessTests/clusterOwner"],
+        environment: ["MAGPIE_TEST_CLUSTER_OWNER": "1"], output: .lines { lines.append($0) })
+      defer { owner.terminate(SIGKILL) }
+      func announced() -> [Substring]? {
+        lines.all.first { $0.hasPrefix("cluster ") }?.split(separator: " ")
+      }
+      try await eventually(within: .seconds(60), "the cluster") {
+        #expect(owner.isRunning, "\(lines.all)")
+        return announced() != nil
+      }
+      let words = try #require(announced())
+      let postmaster = try #require(Int32(words[1]))
+      let directory = String(words[2])
+      #expect(isAlive(postmaster))
+      #expect(FileManager.default.fileExists(atPath: directory + "/data/PG_VERSION"))
+      owner.signal(SIGKILL)
+      try await eventually(within: .seconds(30), "the end of the cluster") {
+        !isAlive(postmaster) && !FileManager.default.fileExists(atPath: directory)
+      }
+    }
+  #endif
+}

@@ -1,0 +1,89 @@
+import EmbeddedStack
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct PrivateClusterTests {
+  private func temporaryPath() -> String {
+    FileManager.default.temporaryDirectory.path + "/magpie-test-\(UUID().uuidString.prefix(8))"
+  }
+
+  @Test("data survives a stop and a start on the same directory; nothing else can connect")
+  func keepsData() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let first = try PrivateCluster.start(directory: path, durable: true)
+    #expect(first.directory == path)
+    try first.createDatabase("mag\"pie")
+    try first.createDatabase("mag\"pie")
+    let connection = try Connection(first.url(database: "mag\"pie"), applicationName: "test")
+    try connection.script("CREATE TABLE t (x int); INSERT INTO t VALUES (1)")
+    for (setting, value) in [
+      ("fsync", "on"), ("synchronous_commit", "on"), ("listen_addresses", ""),
+      ("max_connections", "200"), ("server_encoding", "UTF8"),
+    ] {
+      #expect(try connection.query("SHOW \(setting)").only.text(0) == value)
+    }
+    first.stop()
+    first.stop()
+    #expect(first.processID == nil)
+    let second = try PrivateCluster.start(directory: path, durable: true)
+    defer { second.stop() }
+    let again = try Connection(second.url(database: "mag\"pie"), applicationName: "test")
+    #expect(try again.query("SELECT x FROM t").only.int(0) == 1)
+  }
+
+  @Test("what was committed survives an immediate stop and a stale lock file")
+  func recovers() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let cluster = try PrivateCluster.start(directory: path, durable: true)
+    defer { cluster.stop() }
+    let connection = try Connection(cluster.url(), applicationName: "test")
+    try connection.script("CREATE TABLE t (x int); INSERT INTO t VALUES (1)")
+    cluster.immediateStop()
+    // The number of a process that lives but serves something else, as after a container restarts.
+    let lock = cluster.directory + "/data/postmaster.pid"
+    try "\(getpid())\n\(cluster.directory)/data\n".write(
+      toFile: lock, atomically: false, encoding: .utf8)
+    try cluster.restart()
+    let again = try Connection(cluster.url(), applicationName: "test")
+    #expect(try again.query("SELECT x FROM t").only.int(0) == 1)
+  }
+
+  @Test("letters beyond ASCII are letters")
+  func unicodeLetters() throws {
+    let connection = try TestDatabase.connection()
+    let row = try connection.query("SELECT lower('ÄÉ') = 'äé', '까치' ~ '^\\w+$', 'a' < 'B'").only
+    #expect(try row.bool(0))
+    #expect(try row.bool(1))
+  }
+
+  @Test("databases of tests are apart from each other and have the schema")
+  func testDatabases() throws {
+    let (one, two) = try (TestDatabase.connection(), TestDatabase.connection())
+    try one.script("CREATE TABLE only_here (x int)")
+    #expect(try two.query("SELECT to_regclass('only_here')").only.isNull(0))
+    #expect(try two.query("SELECT count(*) FROM schema_migrations").only.int(0) > 0)
+  }
+
+  @Test("a directory too deep for a socket, or out of reach for the server's account, works too")
+  func awkwardDirectories() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    // As root the server runs as somebody else, who cannot enter a directory of root's alone.
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let cluster = try PrivateCluster.start(
+      directory: path + "/" + String(repeating: "deep/", count: 20) + "data", durable: false)
+    defer {
+      cluster.stop()
+      try? FileManager.default.removeItem(atPath: cluster.directory)
+    }
+    _ = try Connection(cluster.url(), applicationName: "test").query("SELECT 1")
+    let socket = try #require(try ConnectionInfo(cluster.url())["host"])
+    #expect(socket.utf8.count < 90)
+    if socket != cluster.directory { try? FileManager.default.removeItem(atPath: socket) }
+  }
+}
