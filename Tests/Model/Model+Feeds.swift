@@ -73,13 +73,21 @@ extension Model {
     return feeds
   }
 
-  public func profileStats(of user: String) -> (posts: Int, followers: Int, following: Int) {
-    let user = BytewiseString(user)
-    let active = follows.filter { $0.value.newest.creates }.keys
-    return (
-      home.count { BytewiseString($0.author) == user }, active.count { $0[0] == user },
-      active.count { $0[1] == user }
-    )
+  public typealias ProfileStats = (posts: Int, followers: Int, following: Int)
+
+  /// The numbers of everybody who has any.
+  public var profileStats: [BytewiseString: ProfileStats] {
+    var stats: [BytewiseString: ProfileStats] = [:]
+    for post in home { stats[.init(post.author), default: (0, 0, 0)].posts += 1 }
+    for (key, fact) in follows where fact.newest.creates {
+      stats[key[0], default: (0, 0, 0)].followers += 1
+      stats[key[1], default: (0, 0, 0)].following += 1
+    }
+    return stats
+  }
+
+  public func profileStats(of user: String) -> ProfileStats {
+    profileStats[.init(user)] ?? (0, 0, 0)
   }
 
   /// By id.
@@ -100,24 +108,28 @@ extension Model {
     }.sorted { newest(($0.sentAt, $0.id), ($1.sentAt, $1.id)) }
   }
 
-  public func conversations(of user: String) -> [ModelConversation] {
-    var last: [BytewiseString: ModelMessage] = [:]
+  /// Everybody's conversations, with the newest message of each.
+  public var conversations: [BytewiseString: [ModelConversation]] {
+    var last: [Key: ModelMessage] = [:]
     for message in allMessages {
-      let peer: String
-      if message.sender.hasSameBytes(as: user) {
-        peer = message.receiver
-      } else if message.receiver.hasSameBytes(as: user) {
-        peer = message.sender
-      } else {
-        continue
-      }
-      let known = last[.init(peer)]
-      if known.map({ newest((message.sentAt, message.id), ($0.sentAt, $0.id)) }) ?? true {
-        last[.init(peer)] = message
+      let pair = [BytewiseString(message.sender), BytewiseString(message.receiver)]
+      for key in Set([pair, pair.reversed()]) {
+        let known = last[key] ?? message
+        let isNewer = newest((message.sentAt, message.id), (known.sentAt, known.id))
+        last[key] = isNewer ? message : known
       }
     }
-    return last.map { ModelConversation(peer: $0.string, last: $1) }
-      .sorted { newest(($0.last.sentAt, $0.last.id), ($1.last.sentAt, $1.last.id)) }
+    var lists: [BytewiseString: [ModelConversation]] = [:]
+    for (key, message) in last {
+      lists[key[0], default: []].append(ModelConversation(peer: key[1].string, last: message))
+    }
+    return lists.mapValues { list in
+      list.sorted { newest(($0.last.sentAt, $0.last.id), ($1.last.sentAt, $1.last.id)) }
+    }
+  }
+
+  public func conversations(of user: String) -> [ModelConversation] {
+    conversations[.init(user)] ?? []
   }
 
   /// By user.

@@ -1,0 +1,175 @@
+import Events
+import Foundation
+import Testing
+
+/// docs/events/asyncapi.yaml says what the code does: found out by trying.
+@Suite struct AsyncAPITests {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  let document: SimpleYAML
+
+  init() throws {
+    let url = Self.root.appending(path: "docs/events/asyncapi.yaml")
+    document = try SimpleYAML(String(contentsOf: url, encoding: .utf8))
+  }
+
+  private func resolved(_ schema: SimpleYAML?) throws -> SimpleYAML {
+    let schema = try #require(schema)
+    guard let reference = schema["$ref"]?.string else { return schema }
+    return try #require(document.find(reference), "\(reference) leads nowhere")
+  }
+
+  private func message(of type: EventType) throws -> (name: String, SimpleYAML) {
+    let messages = try #require(document.find("#/components/messages"))
+    let name = try #require(messages.keys.first { messages[$0]?["name"]?.string == type.rawValue })
+    return (name, try #require(messages[name]))
+  }
+
+  @Test("it names the topics and the messages of each")
+  func channels() throws {
+    #expect(document["asyncapi"]?.string == "3.0.0")
+    let channels = try #require(document["channels"])
+    #expect(channels.keys == Topic.allCases.map(\.rawValue))
+    for topic in Topic.allCases {
+      let channel = try #require(channels[topic.rawValue])
+      #expect(channel["address"]?.string == topic.name())
+      let messages = try #require(channel["messages"])
+      let types = try messages.keys.map { try resolved(messages[$0])["name"]?.string }
+      #expect(types == topic.types.map(\.rawValue))
+    }
+    #expect(
+      document.find("#/components/messages")?.keys.count == EventType.allCases.count)
+  }
+
+  @Test("its headers are those the codec writes, with the codec's bounds")
+  func headers() throws {
+    var samples = Samples(seed: 8)
+    let written = try EventCodec.encode(samples.event(.likeCreated)).headers.map(\.name)
+    let schema = try #require(document.find("#/components/schemas/Headers"))
+    #expect(Set(schema["required"]?.strings ?? []) == Set(written))
+    let properties = try #require(schema["properties"])
+    #expect(Set(properties.keys) == Set(written))
+    #expect(properties["ce_id"]?["x-max-bytes"]?.integer == Limits.idBytes)
+    #expect(properties["ce_source"]?["x-max-bytes"]?.integer == Limits.sourceBytes)
+    #expect(properties["ce_specversion"]?["const"]?.string == "1.0")
+    #expect(
+      Set(properties["content-type"]?["enum"]?.strings ?? [])
+        == Set(ContentType.allCases.map(\.rawValue)))
+    for type in EventType.allCases {
+      guard case .list(let all)? = try message(of: type).1["headers"]?["allOf"] else {
+        Issue.record("\(type) has no headers")
+        continue
+      }
+      #expect(all.last?["properties"]?["ce_type"]?["const"]?.string == type.rawValue)
+    }
+  }
+
+  @Test(
+    "each type's fields, required ones, bounds and key are the code's",
+    arguments: EventType.allCases)
+  func payload(type: EventType) throws {
+    let (name, message) = try message(of: type)
+    #expect(name == "\(type)")
+    let schema = try resolved(message["payload"])
+    let properties = try #require(schema["properties"])
+    let required = Set(schema["required"]?.strings ?? [])
+
+    let full = try fullSample(type)
+    #expect(Set(full.data.keys) == Set(properties.keys), "\(type)")
+    let reference = try #require(message["bindings"]?["kafka"]?["key"]?["$ref"]?.string)
+    let keyField = try #require(reference.split(separator: "/").last.map(String.init))
+    #expect((full.data[keyField] as? String)?.hasSameBytes(as: full.event.key) == true)
+
+    var plain = full.data
+    for field in properties.keys where try resolved(properties[field])["x-max-bytes"] != nil {
+      plain[field] = "x"
+    }
+    for field in properties.keys {
+      var data = plain
+      data[field] = nil
+      let code = errorCode(type, data)
+      #expect(
+        (code != nil) == required.contains(field), "\(type).\(field) left out: \(code as Any)")
+
+      let property = try resolved(properties[field])
+      if let limit = property["x-max-bytes"]?.integer {
+        #expect(property["maxLength"]?.integer == limit)
+        data[field] = String(repeating: "x", count: limit)
+        #expect(errorCode(type, data) == nil, "\(type).\(field) of \(limit) bytes")
+        data[field] = String(repeating: "x", count: limit - 1) + "é"
+        #expect(errorCode(type, data) == .fieldTooLong, "\(type).\(field) of \(limit + 1) bytes")
+      } else if let limit = property["maxItems"]?.integer {
+        data[field] = (0..<limit).map { "u\($0)" }
+        #expect(errorCode(type, data) == nil)
+        data[field] = (0...limit).map { "u\($0)" }
+        #expect(errorCode(type, data) == .tooManyMentions)
+      } else if let values = property["enum"]?.strings {
+        #expect(values == AlarmType.allCases.map(\.rawValue))
+      } else if let limit = property["maximum"]?.integer {
+        data[field] = limit
+        #expect(errorCode(type, data) == nil)
+        data[field] = limit + 1
+        #expect(errorCode(type, data) == .badValue)
+      } else if property["format"]?.string == "uuid" {
+        data[field] = "not-a-uuid"
+        #expect(errorCode(type, data) == .badID)
+      } else {
+        #expect(property["pattern"] != nil, "\(type).\(field) has no bound")
+        data[field] = "-1"
+        #expect(errorCode(type, data) == .badValue)
+      }
+    }
+  }
+
+  @Test("the schema file has the messages that the code was generated from")
+  func proto() throws {
+    let url = Self.root.appending(path: "Sources/Events/proto/magpie/v1/events.proto")
+    let text = try String(contentsOf: url, encoding: .utf8)
+    let schemas = try #require(document.find("#/components/schemas"))
+    var message = ""
+    var fields: [String: Set<String>] = [:]
+    for line in text.split(separator: "\n") {
+      let words = line.split(whereSeparator: { " =;".contains($0) })
+      if words.first == "message" { message = String(words[1]) }
+      if let type = words.first, ["string", "repeated", "int32", "int64"].contains(type) {
+        let name = words[type == "repeated" ? 2 : 1].split(separator: "_")
+        let camel = name.prefix(1).map(String.init) + name.dropFirst().map { $0.capitalized }
+        fields[message, default: []].insert(camel.joined())
+      }
+    }
+    #expect(fields.count == EventType.allCases.count)
+    for (message, fields) in fields {
+      #expect(Set(schemas[message]?["properties"]?.keys ?? []) == fields, "\(message)")
+    }
+  }
+
+  /// An event in whose JSON no field is missing.
+  private func fullSample(_ type: EventType) throws -> (event: Event, data: [String: Any]) {
+    var samples = Samples(seed: 9)
+    var best: (event: Event, data: [String: Any])?
+    for _ in 0..<400 {
+      let event = samples.event(type)
+      // Foundation's JSON drops a byte order mark at a string's beginning.
+      guard event.key.utf8.allSatisfy({ $0 < 0x80 }) else { continue }
+      let bytes = try #require(EventCodec.encode(event, as: .json).value)
+      let data = try #require(
+        JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+      if data.count > best?.data.count ?? -1 { best = (event, data) }
+    }
+    return try #require(best)
+  }
+
+  private func errorCode(_ type: EventType, _ data: [String: Any]) -> EventError.Code? {
+    do {
+      let json = try JSONSerialization.data(withJSONObject: data)
+      let event = #""id":"1","source":"s","time":"2020-01-01T00:00:00Z""#
+      _ = try StructuredEvent.decode(
+        #"{"type":"\#(type.rawValue)",\#(event),"data":"# + String(decoding: json, as: UTF8.self)
+          + "}")
+      return nil
+    } catch {
+      return (error as? EventError)?.code
+    }
+  }
+}
