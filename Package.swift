@@ -112,7 +112,7 @@ let package = Package(
       name: "Model", dependencies: ["Events"], path: "Tests/Model", exclude: ["README.md"],
       swiftSettings: strict),
     tests("EventsTests", ["Events"]),
-    tests("KafkaTests", ["Kafka", "TestSupport"]),
+    tests("KafkaTests", ["Kafka"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),

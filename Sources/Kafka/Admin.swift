@@ -67,6 +67,7 @@ public final class Admin: Sendable {
     throws(KafkaError) -> Set<String>
   {
     if topics.isEmpty { return [] }
+    guard try hasController(timeoutMilliseconds) else { throw cannotCreate() }
     let queue = rd_kafka_queue_new(client.pointer)
     defer { rd_kafka_queue_destroy(queue) }
     let options = rd_kafka_AdminOptions_new(client.pointer, RD_KAFKA_ADMIN_OP_CREATETOPICS)
@@ -94,13 +95,33 @@ public final class Admin: Sendable {
     return try creationResult(event)
   }
 
+  private func cannotCreate() -> KafkaError {
+    client.error(
+      RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE,
+      "this cluster has no controller to create topics. If it is an embedded broker, its topics are "
+        + "created by the process that hosts it (`magpie up` makes them all); if it is a real "
+        + "one, it may be electing a controller: try again")
+  }
+
+  /// The embedded broker names a controller that is none of its brokers.
+  private func hasController(_ timeoutMilliseconds: Int) throws(KafkaError) -> Bool {
+    let controller = rd_kafka_controllerid(client.pointer, Int32(clamping: timeoutMilliseconds))
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    let code = rd_kafka_metadata(
+      client.pointer, 0, nil, &metadata, Int32(clamping: timeoutMilliseconds))
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
+      throw client.error(code, "asking for brokers: \(String(cString: rd_kafka_err2str(code)))")
+    }
+    defer { rd_kafka_metadata_destroy(metadata) }
+    return UnsafeBufferPointer(
+      start: metadata.pointee.brokers, count: Int(metadata.pointee.broker_cnt)
+    ).contains { $0.id == controller }
+  }
+
   private func creationResult(_ event: OpaquePointer) throws(KafkaError) -> Set<String> {
     let code = rd_kafka_event_error(event)
     if code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE {
-      throw client.error(
-        code,
-        "this broker cannot create topics on request; an embedded broker's topics are created by "
-          + "the process that hosts it (`magpie up` makes them all)")
+      throw cannotCreate()
     }
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
       throw client.error(

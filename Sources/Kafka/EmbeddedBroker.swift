@@ -6,9 +6,12 @@ import Synchronization
 ///
 /// For trying out and testing. It is not storage: everything is in memory, and each partition keeps
 /// at most 5 MiB and 100,000 batches, dropping the oldest without a word. Whoever hosts it can
-/// watch with `Admin.watermarks`: a `low` above 0 means records are gone. It lets a client create
-/// topics only by asking for them; make them here first, with `createTopic`. Every rebalance of a
-/// group that has members takes the session timeout less a second, and the first join 3 seconds.
+/// watch with `Admin.watermarks`: a `low` above 0 means records are gone.
+///
+/// Topics are made here, with `createTopic`; it has no request for that, and a client that merely
+/// asks for an unknown topic may get one with 4 partitions. Every rebalance of a group that has
+/// members takes the session timeout less a second, and a group's first join 3 seconds: a session
+/// timeout below that never gets a group together.
 ///
 /// Thread-safe.
 public final class EmbeddedBroker: Sendable {

@@ -1,0 +1,116 @@
+import Dispatch
+import Foundation
+import Kafka
+import Synchronization
+
+/// A broker of the test's own, so that tests neither wait for nor disturb each other.
+struct Fixture {
+  let broker: EmbeddedBroker
+  let topic = "t"
+
+  init(partitions: Int = 1) throws {
+    broker = try EmbeddedBroker()
+    try broker.createTopic(topic, partitions: partitions)
+  }
+
+  /// Short sessions, because the embedded broker's rebalances wait for them; but not shorter than
+  /// the 3 seconds it takes over a group's first join.
+  func configuration(_ properties: [String: String] = [:]) -> ClientConfiguration {
+    var quick = [
+      "session.timeout.ms": "4000", "heartbeat.interval.ms": "100", "fetch.wait.max.ms": "10",
+    ]
+    quick.merge(properties) { $1 }
+    return ClientConfiguration(
+      bootstrap: broker.bootstrap, properties: quick, log: { _, _, _ in })
+  }
+
+  func producer(_ properties: [String: String] = [:]) throws -> Producer {
+    // A log handler that keeps quiet; consumer properties would only be warned about.
+    try Producer(
+      configuration: ClientConfiguration(
+        bootstrap: broker.bootstrap, properties: properties, log: { _, _, _ in }))
+  }
+
+  func consumer(
+    group: String = "g", topics: [String]? = nil, _ properties: [String: String] = [:],
+    onRebalance: @escaping (RebalanceEvent) throws -> [TopicPartition: Int64] = fromBeginning
+  ) throws -> Consumer {
+    try Consumer(
+      configuration: configuration(properties), group: group, topics: topics ?? [topic],
+      onRebalance: onRebalance)
+  }
+
+  func admin() throws -> Admin { try Admin(configuration: configuration()) }
+
+  /// Records "0", "1", ... in the partition, one batch each if asked.
+  func fill(_ count: Int, partition: Int32 = 0, bytes: Int = 0, _ producer: Producer) throws {
+    try producer.send(
+      (0..<count).map {
+        OutgoingRecord(
+          topic: topic, partition: partition, key: Array("\($0)".utf8),
+          value: [UInt8](repeating: 7, count: bytes))
+      })
+  }
+}
+
+/// Every partition from offset 0.
+func fromBeginning(_ event: RebalanceEvent) -> [TopicPartition: Int64] {
+  guard case .assigned(let partitions) = event else { return [:] }
+  return Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) })
+}
+
+extension Consumer {
+  /// Polls until `count` records have come or the time is over.
+  func read(_ count: Int, withinSeconds seconds: Double = 20) throws -> [Record] {
+    var records: [Record] = []
+    let deadline = Date(timeIntervalSinceNow: seconds)
+    while records.count < count, Date() < deadline {
+      records += try poll(
+        maxRecords: count - records.count, maxBytes: .max, timeoutMilliseconds: 50)
+    }
+    return records
+  }
+
+  /// Polls until it throws, and returns what was thrown.
+  func failure(withinSeconds seconds: Double = 20) -> (any Error)? {
+    let deadline = Date(timeIntervalSinceNow: seconds)
+    while Date() < deadline {
+      do {
+        _ = try poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
+      } catch {
+        return error
+      }
+    }
+    return nil
+  }
+}
+
+/// Collects the answers of asynchronous sends.
+final class Collected: Sendable {
+  private let results = Mutex<[Result<Delivery, KafkaError>]>([])
+  var all: [Result<Delivery, KafkaError>] { results.withLock { $0 } }
+  func add(_ result: Result<Delivery, KafkaError>) { results.withLock { $0.append(result) } }
+}
+
+struct Stopped: Error, Equatable {}
+
+/// Runs a program with this input and returns its output and exit status.
+func run(_ program: String, _ arguments: [String], input: String = "") throws -> (String, Int32) {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = [program] + arguments
+  let stdin = Pipe()
+  let stdout = Pipe()
+  process.standardInput = stdin
+  process.standardOutput = stdout
+  process.standardError = FileHandle.nullDevice
+  try process.run()
+  stdin.fileHandleForWriting.write(Data(input.utf8))
+  try stdin.fileHandleForWriting.close()
+  let output = stdout.fileHandleForReading.readDataToEndOfFile()
+  process.waitUntilExit()
+  return (String(decoding: output, as: UTF8.self), process.terminationStatus)
+}
+
+/// kcat is asked for in tests that cross process and library borders.
+let hasKcat = (try? run("kcat", ["-V"]).1) == 0

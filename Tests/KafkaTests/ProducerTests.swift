@@ -1,0 +1,116 @@
+import Foundation
+import Kafka
+import Testing
+
+@Suite("A producer tells the fate of every record")
+struct ProducerTests {
+  @Test("passing errors are retried and order is kept")
+  func retries() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(["retry.backoff.ms": "10"])
+    fixture.broker.pushErrors(
+      .produce, [.init(rawValue: 6), .init(rawValue: 7), .init(rawValue: 19)])
+    let deliveries = try producer.send(
+      (0..<100).map {
+        OutgoingRecord(topic: "t", partition: 0, key: ["\($0)".utf8.first!], value: nil)
+      })
+    #expect(deliveries.map(\.offset) == Array(0..<100))
+    producer.close()
+  }
+
+  @Test("a refusal by the broker is the record's failure")
+  func refused() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    fixture.broker.pushErrors(.produce, [.topicAuthorizationFailed])
+    let error = #expect(throws: KafkaError.self) {
+      try producer.send([OutgoingRecord(topic: "t", key: nil, value: nil)])
+    }
+    #expect(error?.code == .topicAuthorizationFailed)
+    #expect(error?.isRetriable == false)
+    #expect(error?.bootstrap == fixture.broker.bootstrap)
+    producer.close()
+  }
+
+  @Test("a full queue is said at once, and room comes back with deliveries")
+  func queueFull() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(["queue.buffering.max.messages": "10"])
+    try fixture.broker.setDown()
+    let answers = Collected()
+    let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
+    for _ in 0..<10 { try producer.send(record, completion: answers.add) }
+    let error = #expect(throws: KafkaError.self) {
+      try producer.send(record, completion: answers.add)
+    }
+    #expect(error?.code == .queueFull)
+    #expect(error?.isRetriable == true)
+    #expect(producer.flush(withinMilliseconds: 100) == 10)
+    try fixture.broker.setUp()
+    #expect(producer.flush(withinMilliseconds: 20_000) == 0)
+    // Ten times the queue, waiting for room.
+    #expect(try producer.send(Array(repeating: record, count: 100)).count == 100)
+    #expect(answers.all.count == 10)
+    producer.close()
+  }
+
+  @Test("closing gives up in time and fails every record that is left")
+  func closeWithUndelivered() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try fixture.broker.setDown()
+    let answers = Collected()
+    for _ in 0..<5 {
+      try producer.send(OutgoingRecord(topic: "t", key: nil, value: nil), completion: answers.add)
+    }
+    #expect(producer.close(withinMilliseconds: 100) == 5)
+    #expect(answers.all.count == 5)
+    for answer in answers.all {
+      #expect(throws: KafkaError.self) { try answer.get() }
+    }
+    #expect(throws: KafkaError.self) {
+      try producer.send([OutgoingRecord(topic: "t", key: nil, value: nil)])
+    }
+  }
+
+  @Test("a synchronous send ends with the record's timeout")
+  func timeout() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(["message.timeout.ms": "500"])
+    try fixture.broker.setDown()
+    let error = #expect(throws: KafkaError.self) {
+      try producer.send([OutgoingRecord(topic: "t", key: nil, value: nil)])
+    }
+    #expect(error?.code == .messageTimedOut)
+    producer.close(withinMilliseconds: 100)
+  }
+
+  @Test("a record beyond the limit is refused before it is queued")
+  func tooLarge() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    let error = #expect(throws: KafkaError.self) {
+      try producer.send([
+        OutgoingRecord(topic: "t", key: nil, value: [UInt8](repeating: 0, count: 3 << 20))
+      ])
+    }
+    #expect(error?.code == .recordTooLarge)
+    producer.close()
+  }
+
+  @Test("many threads may send at once")
+  func threads() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    let answers = Collected()
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      for _ in 0..<500 {
+        try? producer.send(
+          OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1]), completion: answers.add)
+      }
+    }
+    #expect(producer.flush(withinMilliseconds: 20_000) == 0)
+    #expect(try Set(answers.all.map { try $0.get().offset }) == Set(0..<2000))
+    producer.close()
+  }
+}

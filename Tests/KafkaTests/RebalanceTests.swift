@@ -1,0 +1,82 @@
+import Foundation
+import Kafka
+import Testing
+
+@Suite("Partitions move between consumers")
+struct RebalanceTests {
+  /// Where each partition goes on: what PostgreSQL is for the pipeline.
+  final class Progress {
+    var next: [TopicPartition: Int64] = [:]
+    var events: [String: [RebalanceEvent]] = [:]
+
+    func handler(_ name: String) -> (RebalanceEvent) -> [TopicPartition: Int64] {
+      { event in
+        self.events[name, default: []].append(event)
+        guard case .assigned(let partitions) = event else { return [:] }
+        return Dictionary(uniqueKeysWithValues: partitions.map { ($0, self.next[$0] ?? 0) })
+      }
+    }
+
+    func apply(_ records: [Record]) {
+      for record in records {
+        #expect(record.offset == next[record.topicPartition] ?? 0, "a gap or a repetition")
+        next[record.topicPartition] = record.offset + 1
+      }
+    }
+  }
+
+  @Test("a second consumer takes its share, gives it back, and no record is missed or repeated")
+  func join() throws {
+    let fixture = try Fixture(partitions: 4)
+    let producer = try fixture.producer()
+    for partition in 0..<4 { try fixture.fill(100, partition: Int32(partition), producer) }
+    let progress = Progress()
+    let first = try fixture.consumer(onRebalance: progress.handler("first"))
+    while first.assignment.count < 4 { progress.apply(try first.read(1)) }
+    let second = try fixture.consumer(onRebalance: progress.handler("second"))
+    let deadline = Date(timeIntervalSinceNow: 30)
+    while first.assignment.count != 2 || second.assignment.count != 2, Date() < deadline {
+      progress.apply(try first.poll(maxRecords: 5, maxBytes: .max, timeoutMilliseconds: 20))
+      progress.apply(try second.poll(maxRecords: 5, maxBytes: .max, timeoutMilliseconds: 20))
+    }
+    #expect(first.assignment.isDisjoint(with: second.assignment))
+    #expect(first.assignment.union(second.assignment).count == 4)
+    for partition in 0..<4 { try fixture.fill(100, partition: Int32(partition), producer) }
+    second.close()
+    while progress.next.values.reduce(0, +) < 800, Date() < deadline {
+      progress.apply(try first.poll(maxRecords: 50, maxBytes: .max, timeoutMilliseconds: 20))
+    }
+    #expect(progress.next.values.reduce(0, +) == 800)
+    #expect(
+      progress.events["second"]?.last.map { if case .revoked = $0 { true } else { false } } == true)
+    first.close()
+    producer.close()
+  }
+
+  @Test("records fetched before a revocation are not handed out after it")
+  func revokedDuringPoll() throws {
+    let fixture = try Fixture(partitions: 2)
+    let producer = try fixture.producer()
+    for partition in 0..<2 { try fixture.fill(500, partition: Int32(partition), producer) }
+    var revocations = 0
+    let first = try fixture.consumer(["max.poll.interval.ms": "60000"]) { event in
+      if case .revoked = event { revocations += 1 }
+      return fromBeginning(event)
+    }
+    #expect(try first.read(1).count == 1)
+    let second = try fixture.consumer()
+    // Meanwhile the first one's heartbeats learn of the rebalance; its queue holds records, then
+    // the revocation.
+    _ = try second.read(1, withinSeconds: 1)
+    var afterwards: [Record] = []
+    let deadline = Date(timeIntervalSinceNow: 10)
+    while revocations == 0, Date() < deadline {
+      afterwards = try first.poll(maxRecords: 10_000, maxBytes: .max, timeoutMilliseconds: 50)
+    }
+    #expect(revocations == 1)
+    #expect(afterwards.isEmpty)
+    first.close()
+    second.close()
+    producer.close()
+  }
+}
