@@ -47,15 +47,9 @@ public final class Admin: Sendable {
       throw client.error(code, "asking for topics: \(String(cString: rd_kafka_err2str(code)))")
     }
     defer { rd_kafka_metadata_destroy(metadata) }
-    let wanted = names.map(Set.init)
-    var counts: [String: Int] = [:]
-    for topic in UnsafeBufferPointer(
-      start: metadata.pointee.topics, count: Int(metadata.pointee.topic_cnt))
-    where topic.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-      let name = String(cString: topic.topic)
-      if wanted?.contains(name) ?? true { counts[name] = Int(topic.partition_cnt) }
-    }
-    return counts
+    let known = metadata.topicPartitionCounts
+    guard let names else { return known }
+    return known.filter { Set(names).contains($0.key) }
   }
 
   /// Creates topics and returns the names of those that did not exist before.

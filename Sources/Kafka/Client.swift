@@ -120,3 +120,15 @@ extension rd_kafka_topic_partition_t {
     TopicPartition(topic: String(cString: topic), partition: partition)
   }
 }
+
+extension UnsafePointer<rd_kafka_metadata> {
+  /// Partition counts of the topics that are in order.
+  var topicPartitionCounts: [String: Int] {
+    var counts: [String: Int] = [:]
+    let topics = UnsafeBufferPointer(start: pointee.topics, count: Int(pointee.topic_cnt))
+    for topic in topics where topic.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+      counts[String(cString: topic.topic)] = Int(topic.partition_cnt)
+    }
+    return counts
+  }
+}

@@ -24,9 +24,12 @@ public final class Consumer {
 
   private let client: Client
   private let context: ConsumerContext
+  private let topics: [String]
+  private var isSubscribed = false
   private var isClosed = false
 
-  /// Joins `group` and subscribes to `topics`; partitions arrive during later polls.
+  /// Polling joins `group` and subscribes to `topics`, once all of them are known to exist;
+  /// partitions arrive during later polls.
   ///
   /// - Parameter onRebalance: for `.assigned` it must return the offset to start from for every
   ///   partition named: 0 or more, `beginning` or `end`. They are used in the very assignment, so
@@ -50,16 +53,9 @@ public final class Consumer {
       }
     }
     self.context = context
+    self.topics = topics
     // One queue for records, rebalances and errors: consumer_poll serves them all.
     rd_kafka_poll_set_consumer(client.pointer)
-    let code = withPartitionList(
-      topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }
-    ) { rd_kafka_subscribe(client.pointer, $0) }
-    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-      isClosed = true
-      client.destroy(context: context, withinMilliseconds: 5_000)
-      throw client.error(code, "subscribing to \(topics.joined(separator: ", "))")
-    }
   }
 
   deinit {
@@ -85,6 +81,11 @@ public final class Consumer {
     guard !isClosed else { throw KafkaError.usage("the consumer is closed") }
     if let error = context.takeError() { throw error }
     var wait = Int32(clamping: timeoutMilliseconds)
+    if !isSubscribed {
+      isSubscribed = try subscribe(wait)
+      // The time is spent; only serve what is there.
+      if !isSubscribed { wait = 0 }
+    }
     while context.batch.count < maxRecords, context.batchByteCount < maxBytes {
       guard let message = rd_kafka_consumer_poll(client.pointer, wait) else { break }
       defer { rd_kafka_message_destroy(message) }
@@ -158,6 +159,30 @@ public final class Consumer {
     _ = context.takeBatch()
     let freed = client.destroy(context: context, withinMilliseconds: withinMilliseconds)
     return left && freed
+  }
+
+  /// False when no broker answered yet.
+  private func subscribe(_ timeoutMilliseconds: Int32) throws -> Bool {
+    // Subscribing to a missing topic makes brokers that know no better create it (the embedded one
+    // with 4 partitions), so look first; at all topics, because asking by name does the same.
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    let answer = rd_kafka_metadata(client.pointer, 1, nil, &metadata, max(timeoutMilliseconds, 10))
+    guard answer == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
+      context.note(answer, nil)
+      return false
+    }
+    let known = metadata.topicPartitionCounts
+    rd_kafka_metadata_destroy(metadata)
+    if let missing = topics.first(where: { known[$0] == nil }) {
+      throw ConsumerError.unknownTopic(missing)
+    }
+    let code = withPartitionList(
+      topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }
+    ) { rd_kafka_subscribe(client.pointer, $0) }
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw ConsumerError.other(client.error(code, "subscribing to \(topics)"))
+    }
+    return true
   }
 
   private func failure(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerError {
