@@ -104,6 +104,10 @@ let package = Package(
         argumentParser,
       ]),
 
+    .executableTarget(
+      name: "producer-example", dependencies: ["Events", "MagpieProducer"],
+      path: "Examples/Producer", swiftSettings: strict),
+
     .target(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
@@ -113,7 +117,7 @@ let package = Package(
       swiftSettings: strict),
     tests("EventsTests", ["Events"]),
     tests("KafkaTests", ["Kafka"]),
-    tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
+    tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
     tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),

@@ -78,7 +78,7 @@ public final class Consumer {
   /// Throws `ConsumerError`, or what the rebalance handler threw. Records already taken are
   /// returned first and the error by the next call.
   public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> [Record] {
-    guard !isClosed else { throw KafkaError.usage("the consumer is closed") }
+    guard !isClosed else { throw KafkaError.closed("consumer", bootstrap: client.bootstrap) }
     if let error = context.takeError() { throw error }
     var wait = Int32(clamping: timeoutMilliseconds)
     if !isSubscribed {
@@ -120,7 +120,7 @@ public final class Consumer {
   public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> Watermarks
   {
-    guard !isClosed else { throw .usage("the consumer is closed") }
+    guard !isClosed else { throw .closed("consumer", bootstrap: client.bootstrap) }
     return try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
@@ -150,7 +150,14 @@ public final class Consumer {
       } else {
         let deadline = DispatchTime.now() + .milliseconds(withinMilliseconds)
         while rd_kafka_consumer_closed(client.pointer) == 0, DispatchTime.now() < deadline {
-          _ = rd_kafka_queue_poll_callback(queue, 20)
+          // Not rd_kafka_queue_poll_callback: it aborts the process when records are left.
+          guard let event = rd_kafka_queue_poll(queue, 20) else { continue }
+          defer { rd_kafka_event_destroy(event) }
+          if rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE,
+            let list = rd_kafka_event_topic_partition_list(event)
+          {
+            context.rebalance(client.pointer, rd_kafka_event_error(event), list)
+          }
         }
         left = rd_kafka_consumer_closed(client.pointer) != 0
       }

@@ -33,9 +33,11 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let unsupported = Code(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
     /// The topic exists.
     public static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-    /// The topic is being deleted or access to it is denied.
+    /// Access to the topic is denied.
     public static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
-    /// A configuration property or argument is wrong, or the client is closed.
+    /// The client was closed.
+    public static let closed = Code(RD_KAFKA_RESP_ERR__DESTROY)
+    /// A configuration property or argument is wrong.
     public static let invalidArgument = Code(RD_KAFKA_RESP_ERR__INVALID_ARG)
 
     init(_ code: rd_kafka_resp_err_t) { rawValue = code.rawValue }
@@ -78,6 +80,10 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
       code, String(cString: rd_kafka_error_string(error)), bootstrap: bootstrap,
       isFatal: rd_kafka_error_is_fatal(error) != 0,
       isRetriable: rd_kafka_error_is_retriable(error) != 0 || KafkaError.isTransient(code))
+  }
+
+  static func closed(_ what: String, bootstrap: String) -> KafkaError {
+    KafkaError(RD_KAFKA_RESP_ERR__DESTROY, "the \(what) is closed", bootstrap: bootstrap)
   }
 
   static func usage(_ message: String, bootstrap: String = "") -> KafkaError {

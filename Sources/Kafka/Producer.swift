@@ -61,7 +61,7 @@ public final class Producer: Sendable {
     _ record: OutgoingRecord,
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
   ) throws(KafkaError) {
-    guard begin() else { throw .usage("the producer is closed") }
+    guard begin() else { throw .closed("producer", bootstrap: client.bootstrap) }
     let code = produce(record, completion)
     end()
     if code != RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -97,6 +97,8 @@ public final class Producer: Sendable {
     }
     return try answers.wait()
   }
+
+  public var isClosed: Bool { use.withLock { $0.isClosed } }
 
   /// Records in the local queue or sent and not yet acknowledged.
   public var undeliveredCount: Int {

@@ -1,0 +1,145 @@
+public import Events
+import Foundation
+
+/// What happens in a social app, one method each. Every one builds an event with the configured
+/// source and publishes it like ``Producer/publish(_:)``.
+///
+/// `id` and `time` default to a new UUID and now. To try again after an error, pass the same ones:
+/// then it does not matter whether the first attempt got through.
+extension Producer {
+  /// Publishes what happened.
+  @discardableResult
+  public func publish(_ payload: Payload, id: String? = nil, at time: EventTime? = nil)
+    async throws -> Acknowledgement
+  {
+    try await publish(
+      Event(
+        id: id ?? UUID().uuidString.lowercased(), source: configuration.source,
+        time: time ?? .now, payload: payload))
+  }
+
+  @discardableResult
+  public func post(
+    _ post: String, by author: String, title: String = "", caption: String = "",
+    imageURL: String = "", mentions: [String] = [], id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = PostPublished()
+    data.post = post
+    data.author = author
+    data.title = title
+    data.caption = caption
+    data.imageURL = imageURL
+    data.mentions = mentions
+    return try await publish(.postPublished(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func deletePost(
+    _ post: String, by author: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = PostDeleted()
+    data.post = post
+    data.author = author
+    return try await publish(.postDeleted(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func follow(
+    follower: String, followee: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = FollowCreated()
+    data.follower = follower
+    data.followee = followee
+    return try await publish(.followCreated(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func unfollow(
+    follower: String, followee: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = FollowRemoved()
+    data.follower = follower
+    data.followee = followee
+    return try await publish(.followRemoved(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func like(
+    actor: String, post: String, owner: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = LikeCreated()
+    data.actor = actor
+    data.post = post
+    data.postOwner = owner
+    return try await publish(.likeCreated(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func unlike(
+    actor: String, post: String, owner: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = LikeRemoved()
+    data.actor = actor
+    data.post = post
+    data.postOwner = owner
+    return try await publish(.likeRemoved(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func comment(
+    _ comment: String, actor: String, post: String, owner: String, text: String,
+    mentions: [String] = [], id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = CommentCreated()
+    data.comment = comment
+    data.actor = actor
+    data.post = post
+    data.postOwner = owner
+    data.text = text
+    data.mentions = mentions
+    return try await publish(.commentCreated(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func removeComment(
+    _ comment: String, actor: String, post: String, owner: String, id: String? = nil,
+    at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = CommentRemoved()
+    data.comment = comment
+    data.actor = actor
+    data.post = post
+    data.postOwner = owner
+    return try await publish(.commentRemoved(data), id: id, at: time)
+  }
+
+  @discardableResult
+  public func message(
+    _ message: String, from sender: String, to receiver: String, text: String,
+    id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = MessageSent()
+    data.message = message
+    data.sender = sender
+    data.receiver = receiver
+    data.text = text
+    return try await publish(.messageSent(data), id: id, at: time)
+  }
+
+  /// A profile is always published as a whole: what is left out is empty from then on.
+  @discardableResult
+  public func profile(
+    _ user: String, nickname: String, locale: String, imageURL: String = "", name: String = "",
+    major: String = "", bio: String = "", id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = ProfileChanged()
+    data.user = user
+    data.nickname = nickname
+    data.locale = locale
+    data.imageURL = imageURL
+    data.name = name
+    data.major = major
+    data.bio = bio
+    return try await publish(.profileChanged(data), id: id, at: time)
+  }
+}

@@ -1,0 +1,56 @@
+import Events
+import Foundation
+import Testing
+
+/// The page `docs/producing.md` promises that these programs work.
+@Suite("Producers in other languages, as documented")
+struct DocumentedProducersTests {
+  static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("docs/producing.md")
+
+  /// The page's block in a language.
+  static func block(_ language: String) throws -> String {
+    let text = try String(contentsOf: page, encoding: .utf8)
+    let start = try #require(text.range(of: "```\(language)\n"))
+    let end = try #require(text.range(of: "```\n", range: start.upperBound..<text.endIndex))
+    return String(text[start.upperBound..<end.lowerBound])
+  }
+
+  static func run(_ program: [String], bootstrap: String) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = program
+    process.environment = ProcessInfo.processInfo.environment
+      .merging(["MAGPIE_KAFKA_BOOTSTRAP": bootstrap]) { $1 }
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  static let hasKcat = (try? run(["kcat", "-V"], bootstrap: "")) == 0
+  static let hasPython =
+    (try? run(["python3", "-c", "import confluent_kafka"], bootstrap: "")) == 0
+
+  @Test("the shell's like", .enabled(if: hasKcat, "kcat is not installed"))
+  func shell() throws { try check(["sh", "-e", "-c", Self.block("sh")], source: "my-app/shell") }
+
+  @Test("Python's like", .enabled(if: hasPython, "confluent-kafka is not installed"))
+  func python() throws {
+    try check(["python3", "-c", Self.block("python")], source: "my-app/python")
+  }
+
+  private func check(_ program: [String], source: String) throws {
+    let fixture = try Fixture()
+    #expect(try Self.run(program, bootstrap: fixture.broker.bootstrap) == 0)
+    let event = try #require(try fixture.events(.likes, count: 1).first)
+    #expect(event.source == source)
+    var data = LikeCreated()
+    data.actor = "minji"
+    data.post = "post-1"
+    data.postOwner = "somchai"
+    #expect(event.payload == .likeCreated(data))
+  }
+}

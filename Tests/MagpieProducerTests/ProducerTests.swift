@@ -1,0 +1,205 @@
+import Events
+import Foundation
+import Kafka
+import MagpieProducer
+import Testing
+
+typealias Producer = MagpieProducer.Producer
+
+/// A broker of the test's own with every topic.
+struct Fixture {
+  let broker: EmbeddedBroker
+
+  init() throws {
+    broker = try EmbeddedBroker()
+    for topic in Topic.allCases { try broker.createTopic(topic.name(), partitions: 3) }
+  }
+
+  func producer(
+    contentType: ContentType = .protobuf, maxBufferedEvents: Int = 10_000,
+    maxBufferedBytes: Int = 32 << 20, _ properties: [String: String] = [:]
+  ) throws -> Producer {
+    try Producer(
+      ProducerConfiguration(
+        bootstrap: broker.bootstrap, source: "test", contentType: contentType,
+        maxBufferedEvents: maxBufferedEvents, maxBufferedBytes: maxBufferedBytes,
+        properties: properties.merging(["log_level": "0"]) { $1 }))
+  }
+
+  /// Everything in the topic, decoded as a worker would.
+  func events(_ topic: Topic, count: Int) throws -> [Event] {
+    let consumer = try Consumer(
+      configuration: ClientConfiguration(
+        bootstrap: broker.bootstrap, properties: ["fetch.wait.max.ms": "10"], log: { _, _, _ in }),
+      group: "g", topics: [topic.name()]
+    ) { event in
+      guard case .assigned(let partitions) = event else { return [:] }
+      return Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) })
+    }
+    defer { consumer.close() }
+    var events: [Event] = []
+    let deadline = Date(timeIntervalSinceNow: 20)
+    while events.count < count, Date() < deadline {
+      for record in try consumer.poll(maxRecords: 1_000, maxBytes: .max, timeoutMilliseconds: 50) {
+        events.append(
+          try EventCodec.decode(
+            WireRecord(
+              key: record.key, value: record.value,
+              headers: record.headers.map { .init($0.name, $0.value) }), topic: topic, now: .now))
+      }
+    }
+    return events
+  }
+}
+
+func like(_ number: Int, post: String = "p") -> Event {
+  var data = LikeCreated()
+  data.actor = "a\(number)"
+  data.post = post
+  data.postOwner = "o"
+  return Event(id: "like-\(number)", source: "test", time: .now, payload: .likeCreated(data))
+}
+
+@Suite("Publishing events")
+struct ProducerTests {
+  @Test("an acknowledged event is what a worker decodes", arguments: ContentType.allCases)
+  func roundTrip(contentType: ContentType) async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(contentType: contentType)
+    let event = like(1)
+    let first = try await producer.publish(event)
+    #expect(first.topic == "magpie.likes")
+    #expect(first.offset == 0)
+    let time = try EventTime(rfc3339: "2020-01-02T03:04:05.678901Z")
+    let second = try await producer.like(actor: "a", post: "p", owner: "o", id: "x", at: time)
+    #expect(second.partition == first.partition)
+    #expect(second.offset == 1)
+    let events = try fixture.events(.likes, count: 2)
+    #expect(events.first == event)
+    #expect(events.last?.id == "x")
+    #expect(events.last?.time == time)
+    #expect(events.last?.source == "test")
+    #expect(await producer.close().isEmpty)
+  }
+
+  @Test("every typed method makes an event of its type")
+  func typedMethods() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    let acknowledgements = try await [
+      producer.post("p", by: "u", title: "t", mentions: ["v"]), producer.deletePost("p", by: "u"),
+      producer.follow(follower: "a", followee: "b"),
+      producer.unfollow(follower: "a", followee: "b"),
+      producer.like(actor: "a", post: "p", owner: "u"),
+      producer.unlike(actor: "a", post: "p", owner: "u"),
+      producer.comment("c", actor: "a", post: "p", owner: "u", text: "hi"),
+      producer.removeComment("c", actor: "a", post: "p", owner: "u"),
+      producer.message("m", from: "a", to: "b", text: "hi"),
+      producer.profile("u", nickname: "까치", locale: "ko"), producer.readAlarm("n", of: "u"),
+      producer.readAllAlarms(of: "u"), producer.deleteAlarm("n", of: "u"),
+      producer.deleteAllAlarms(of: "u"), producer.muteAlarms("like", of: "u"),
+      producer.unmuteAlarms("like", of: "u"),
+    ]
+    #expect(acknowledgements.count == 16)
+    let types = try fixture.events(.alarmActions, count: 6).map(\.type)
+    #expect(
+      types == [
+        .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmMuted, .alarmUnmuted,
+      ])
+    _ = await producer.close()
+  }
+
+  @Test("an event that workers would refuse is not sent")
+  func invalid() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    let error = await #expect(throws: PublishError.self) {
+      try await producer.like(actor: "", post: "p", owner: "o")
+    }
+    guard case .invalid(let reason)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.field == "actor")
+    _ = await producer.close()
+  }
+
+  @Test("a refusal by the broker is thrown, and told as not written")
+  func refused() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    fixture.broker.pushErrors(.produce, [.topicAuthorizationFailed])
+    let error = await #expect(throws: PublishError.self) { try await producer.publish(like(1)) }
+    guard case .notDelivered(_, isRetriable: false, mayHaveBeenWritten: false)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    _ = await producer.close()
+  }
+
+  @Test("flush names the events that were not delivered, each once")
+  func flush() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(["message.timeout.ms": "1000", "linger.ms": "0"])
+    for number in 0..<10 { try await producer.enqueue(like(number)) }
+    #expect(await producer.flush(within: .seconds(20)).isEmpty)
+    try fixture.broker.setDown()
+    for number in 10..<13 { try await producer.enqueue(like(number)) }
+    let pending = await producer.flush(within: .milliseconds(50))
+    #expect(pending.map(\.event.id) == ["like-10", "like-11", "like-12"])
+    #expect(pending.allSatisfy { $0.error == .pending })
+    let failed = await producer.flush(within: .seconds(20))
+    #expect(Set(failed.map(\.event.id)) == ["like-10", "like-11", "like-12"])
+    for failure in failed {
+      guard case .notDelivered(_, isRetriable: true, mayHaveBeenWritten: true) = failure.error
+      else {
+        Issue.record("\(failure.error)")
+        continue
+      }
+    }
+    #expect(await producer.flush(within: .seconds(1)).isEmpty)
+    _ = await producer.close(within: .milliseconds(100))
+    await #expect(throws: PublishError.closed) { try await producer.publish(like(99)) }
+    await #expect(throws: PublishError.closed) { try await producer.enqueue(like(99)) }
+  }
+
+  @Test("a full buffer makes publishers wait; cancelling ends the wait; room lets them go on")
+  func backPressure() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(maxBufferedEvents: 5)
+    try fixture.broker.setDown()
+    for number in 0..<5 { try await producer.enqueue(like(number)) }
+    let cancelled = Task { try await producer.enqueue(like(5)) }
+    let waiting = Task { try await producer.publish(like(6)) }
+    #expect(await producer.flush(within: .milliseconds(100)).count == 5)
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    try fixture.broker.setUp()
+    _ = try await waiting.value
+    #expect(await producer.flush(within: .seconds(20)).isEmpty)
+    _ = await producer.close()
+    let ids = try fixture.events(.likes, count: 6).map(\.id)
+    #expect(ids == (0..<5).map { "like-\($0)" } + ["like-6"])
+  }
+
+  @Test("bytes are bounded too, and an event larger than the bound passes alone")
+  func byteBound() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(maxBufferedBytes: 100)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<20 { group.addTask { try await producer.publish(like(number)) } }
+      try await group.waitForAll()
+    }
+    #expect(await producer.flush(within: .seconds(1)).isEmpty)
+    _ = await producer.close()
+  }
+
+  @Test("closing tells what is left")
+  func close() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try fixture.broker.setDown()
+    for number in 0..<3 { try await producer.enqueue(like(number)) }
+    #expect(await producer.close(within: .milliseconds(100)).count == 3)
+  }
+}
