@@ -86,6 +86,7 @@ struct ProducerTests {
   func typedMethods() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
+    let notification = UUID().uuidString.lowercased()
     let acknowledgements = try await [
       producer.post("p", by: "u", title: "t", mentions: ["v"]), producer.deletePost("p", by: "u"),
       producer.follow(follower: "a", followee: "b"),
@@ -95,8 +96,9 @@ struct ProducerTests {
       producer.comment("c", actor: "a", post: "p", owner: "u", text: "hi"),
       producer.removeComment("c", actor: "a", post: "p", owner: "u"),
       producer.message("m", from: "a", to: "b", text: "hi"),
-      producer.profile("u", nickname: "까치", locale: "ko"), producer.readAlarm("n", of: "u"),
-      producer.readAllAlarms(of: "u"), producer.deleteAlarm("n", of: "u"),
+      producer.profile("u", nickname: "까치", locale: "ko"),
+      producer.readAlarm(notification, of: "u"),
+      producer.readAllAlarms(of: "u"), producer.deleteAlarm(notification, of: "u"),
       producer.deleteAllAlarms(of: "u"), producer.muteAlarms("like", of: "u"),
       producer.unmuteAlarms("like", of: "u"),
     ]
@@ -140,7 +142,7 @@ struct ProducerTests {
   @Test("flush names the events that were not delivered, each once")
   func flush() async throws {
     let fixture = try Fixture()
-    let producer = try fixture.producer(["message.timeout.ms": "1000", "linger.ms": "0"])
+    let producer = try fixture.producer(["message.timeout.ms": "5000"])
     for number in 0..<10 { try await producer.enqueue(like(number)) }
     #expect(await producer.flush(within: .seconds(20)).isEmpty)
     try fixture.broker.setDown()
@@ -148,7 +150,7 @@ struct ProducerTests {
     let pending = await producer.flush(within: .milliseconds(50))
     #expect(pending.map(\.event.id) == ["like-10", "like-11", "like-12"])
     #expect(pending.allSatisfy { $0.error == .pending })
-    let failed = await producer.flush(within: .seconds(20))
+    let failed = await producer.flush(within: .seconds(30))
     #expect(Set(failed.map(\.event.id)) == ["like-10", "like-11", "like-12"])
     for failure in failed {
       guard case .notDelivered(_, isRetriable: true, mayHaveBeenWritten: true) = failure.error
