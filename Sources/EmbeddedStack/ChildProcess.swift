@@ -9,6 +9,7 @@ import Synchronization
 public final class ChildProcess: Sendable {
   /// Where standard output and standard error go.
   public enum Output: Sendable {
+    /// Nowhere.
     case discard
     /// To this process's own.
     case inherit
@@ -20,9 +21,12 @@ public final class ChildProcess: Sendable {
 
   /// How a process ended.
   public enum Exit: Sendable, Equatable, CustomStringConvertible {
+    /// By itself, with this status.
     case exited(Int32)
+    /// By this signal.
     case signalled(Int32)
 
+    /// For people.
     public var description: String {
       switch self {
       case .exited(let status): "exit status \(status)"

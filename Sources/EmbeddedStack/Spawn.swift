@@ -45,7 +45,8 @@ func spawn(
     }
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
   }
-  var flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK)
+  var flags =
+    Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
   #if canImport(Darwin)
     flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
   #else
@@ -56,6 +57,13 @@ func spawn(
   var noSignals = sigset_t()
   sigemptyset(&noSignals)
   posix_spawnattr_setsigmask(&attributes, &noSignals)
+  // Who handles signals with Dispatch ignores them as well, and children inherit that.
+  var plainSignals = sigset_t()
+  sigemptyset(&plainSignals)
+  for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2] {
+    sigaddset(&plainSignals, number)
+  }
+  posix_spawnattr_setsigdefault(&attributes, &plainSignals)
   posix_spawnattr_setpgroup(&attributes, 0)
   posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
 

@@ -8,10 +8,13 @@ import CLibPQ
 public final class Connection {
   /// What the server thinks of this session, as of the last answer.
   public enum Status: Sendable {
+    /// No transaction is open.
     case idle
+    /// A transaction is open.
     case inTransaction
     /// A statement of the transaction failed: only ROLLBACK helps.
     case inFailedTransaction
+    /// Lost, or closed by `close`: of no further use.
     case closed
   }
 
@@ -118,6 +121,8 @@ public final class Connection {
       }
     }
     var exchange = try PipelineExchange(socket: socket, prepared: prepared)
+    // Moved, not shared: two owners would make each use copy the whole cache.
+    prepared = PreparedStatements()
     defer { prepared = exchange.prepared }
     return try exchange.run(statements, encoded)
   }

@@ -34,24 +34,33 @@ public struct CopyWriter {
     rows += 1
   }
 
+  /// text, varchar
   public mutating func text(_ value: String?) throws {
     try writer.field(value) { try $0.text($1) }
   }
+  /// smallint
   public mutating func int2(_ value: Int16?) throws { try writer.field(value) { $0.integer($1) } }
+  /// integer
   public mutating func int4(_ value: Int32?) throws { try writer.field(value) { $0.integer($1) } }
+  /// bigint
   public mutating func int8(_ value: Int64?) throws { try writer.field(value) { $0.integer($1) } }
+  /// boolean
   public mutating func bool(_ value: Bool?) throws { try writer.field(value) { $0.bool($1) } }
+  /// double precision
   public mutating func double(_ value: Double?) throws {
     try writer.field(value) { $0.double($1) }
   }
+  /// bytea
   public mutating func bytea(_ value: [UInt8]?) throws {
     try writer.field(value) { $0.bytes.append(contentsOf: $1) }
   }
+  /// uuid
   public mutating func uuid(_ value: UUID?) throws { try writer.field(value) { $0.uuid($1) } }
-  /// Microseconds since 1970-01-01 UTC.
+  /// timestamptz: microseconds since 1970-01-01 UTC
   public mutating func timestamptz(_ value: Int64?) throws {
     try writer.field(value) { try $0.timestamptz($1) }
   }
+  /// jsonb, from a JSON text
   public mutating func jsonb(_ value: String?) throws {
     try writer.field(value) { try $0.jsonb($1) }
   }

@@ -10,13 +10,21 @@
 /// NUL bytes, which PostgreSQL cannot store: sending one is a `usage` error. One parameter holds at
 /// most `Parameter.maximumBytes`.
 public enum Parameter: Sendable, Equatable {
+  /// text
   case text(String?)
+  /// smallint
   case int2(Int16?)
+  /// integer
   case int4(Int32?)
+  /// bigint
   case int8(Int64?)
+  /// boolean
   case bool(Bool?)
+  /// bytea
   case bytea([UInt8]?)
+  /// uuid
   case uuid(UUID?)
+  /// double precision
   case double(Double?)
   /// Microseconds since 1970-01-01 UTC; `Int64.max` and `Int64.min` are PostgreSQL's `infinity` and
   /// `-infinity`.
@@ -24,16 +32,25 @@ public enum Parameter: Sendable, Equatable {
   /// A JSON document as text.
   case jsonb(String?)
 
+  /// text[]
   case textArray([String?])
+  /// smallint[]
   case int2Array([Int16?])
+  /// integer[]
   case int4Array([Int32?])
+  /// bigint[]
   case int8Array([Int64?])
+  /// boolean[]
   case boolArray([Bool?])
+  /// bytea[]
   case byteaArray([[UInt8]?])
+  /// uuid[]
   case uuidArray([UUID?])
+  /// double precision[]
   case doubleArray([Double?])
   /// Microseconds since 1970-01-01 UTC, as in `timestamptz`.
   case timestamptzArray([Int64?])
+  /// jsonb[]
   case jsonbArray([String?])
 
   /// The most bytes one encoded parameter may take: 256 MiB. PostgreSQL's own limit is 1 GiB, which

@@ -14,10 +14,12 @@ public protocol ColumnIdentifier: Sendable {
 }
 
 extension Int: ColumnIdentifier {
+  /// Itself, if there is such a column.
   public func position(in names: [String]) -> Int? { names.indices.contains(self) ? self : nil }
 }
 
 extension String: ColumnIdentifier {
+  /// Where the first column of this name is.
   public func position(in names: [String]) -> Int? { names.firstIndex(of: self) }
 }
 
@@ -39,6 +41,7 @@ public struct Row: Sendable {
     try required(column, textOrNil(column))
   }
 
+  /// As `text`; nil for NULL.
   public func textOrNil(_ column: some ColumnIdentifier) throws -> String? {
     try optional(column) { try $0.text() }
   }
@@ -48,6 +51,7 @@ public struct Row: Sendable {
     try required(column, intOrNil(column))
   }
 
+  /// As `int`; nil for NULL.
   public func intOrNil(_ column: some ColumnIdentifier) throws -> Int? {
     try optional(column) { Int(try $0.integer()) }
   }
@@ -57,6 +61,7 @@ public struct Row: Sendable {
     try required(column, int8OrNil(column))
   }
 
+  /// As `int8`; nil for NULL.
   public func int8OrNil(_ column: some ColumnIdentifier) throws -> Int64? {
     try optional(column) { try $0.integer() }
   }
@@ -66,6 +71,7 @@ public struct Row: Sendable {
     try required(column, boolOrNil(column))
   }
 
+  /// As `bool`; nil for NULL.
   public func boolOrNil(_ column: some ColumnIdentifier) throws -> Bool? {
     try optional(column) { try $0.bool() }
   }
@@ -75,6 +81,7 @@ public struct Row: Sendable {
     try required(column, doubleOrNil(column))
   }
 
+  /// As `double`; nil for NULL.
   public func doubleOrNil(_ column: some ColumnIdentifier) throws -> Double? {
     try optional(column) { try $0.double() }
   }
@@ -84,6 +91,7 @@ public struct Row: Sendable {
     try required(column, byteaOrNil(column))
   }
 
+  /// As `bytea`; nil for NULL.
   public func byteaOrNil(_ column: some ColumnIdentifier) throws -> [UInt8]? {
     try optional(column) { try $0.bytea() }
   }
@@ -93,6 +101,7 @@ public struct Row: Sendable {
     try required(column, uuidOrNil(column))
   }
 
+  /// As `uuid`; nil for NULL.
   public func uuidOrNil(_ column: some ColumnIdentifier) throws -> UUID? {
     try optional(column) { try $0.uuid() }
   }
@@ -103,6 +112,7 @@ public struct Row: Sendable {
     try required(column, timestamptzOrNil(column))
   }
 
+  /// As `timestamptz`; nil for NULL.
   public func timestamptzOrNil(_ column: some ColumnIdentifier) throws -> Int64? {
     try optional(column) { try $0.timestamptz() }
   }

@@ -62,6 +62,14 @@ import Testing
     #expect(deaf.terminate() == .signalled(SIGKILL))
   }
 
+  @Test("a signal that the parent ignores is not ignored by the child")
+  func ignoredSignals() throws {
+    let before = signal(SIGUSR2, SIG_IGN)
+    defer { signal(SIGUSR2, before) }
+    let child = try ChildProcess("/bin/sleep", ["60"])
+    #expect(child.terminate(SIGUSR2) == .signalled(SIGUSR2))
+  }
+
   @Test("what cannot be started is an error")
   func missing() {
     #expect(throws: StackError.self) { try ChildProcess("/no/such/program") }
