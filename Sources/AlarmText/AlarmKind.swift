@@ -51,7 +51,7 @@ public struct AlarmKind: Sendable, Equatable {
 }
 
 /// The kinds of alarm there are.
-struct AlarmKinds {
+struct AlarmKinds: Sendable {
   /// By code number.
   private(set) var kinds: [AlarmKind?] = []
 

@@ -35,6 +35,8 @@ public final class AlarmTextEngine: Sendable {
   private let registry: AlarmKinds
   /// By code number: the message's index, -1 without one.
   private let messages: [Int]
+  /// By locale and message: the nearest catalog that has the message.
+  private let sources: [[Int]]
 
   /// The built-in catalogs and kinds.
   public static let builtIn: AlarmTextEngine = {
@@ -50,13 +52,14 @@ public final class AlarmTextEngine: Sendable {
     configuration: Configuration = Configuration()
   ) throws(CatalogError) {
     self.configuration = configuration
-    var registry = AlarmKinds()
-    try registry.add(BuiltIn.kinds)
+    let builtIn = try BuiltIn.read.get()
+    var registry = builtIn.kinds
     for file in kinds { try registry.add(file) }
     var byLocale: [String: Catalog] = [:]
     var order: [String] = []
-    for file in BuiltIn.catalogs + files {
-      let catalog = try Catalog(file)
+    var read = builtIn.catalogs
+    for file in files { read.append(try Catalog(file)) }
+    for catalog in read {
       if byLocale[catalog.locale] == nil { order.append(catalog.locale) }
       byLocale[catalog.locale, default: Catalog(locale: catalog.locale)].override(with: catalog)
     }
@@ -89,11 +92,20 @@ public final class AlarmTextEngine: Sendable {
       compiled.append(
         CompiledCatalog(catalog, rules: rules, messageKeys: keys, fallback: fallback))
     }
+    let defaultIndex = localeIDs[fallback.locale]?.index ?? 0
+    sources = compiled.map { catalog in
+      let nearest = (LocaleTag(catalog.locale)?.candidates ?? []).compactMap {
+        localeIDs[$0]?.index
+      }
+      return keys.indices.map { key in
+        nearest.first { compiled[$0].entries[key] >= 0 } ?? defaultIndex
+      }
+    }
     self.registry = registry
     self.messages = messages
     self.catalogs = compiled
     self.localeIDs = localeIDs
-    self.defaultID = localeIDs[fallback.locale] ?? LocaleID(index: 0)
+    self.defaultID = LocaleID(index: defaultIndex)
   }
 
   /// The locales that have a catalog, built-in ones first.
@@ -137,8 +149,7 @@ public final class AlarmTextEngine: Sendable {
     guard number < messages.count, messages[number] >= 0 else {
       throw AlarmTextError.unknownKind(input.code)
     }
-    var index = locale.index
-    if catalogs[index].entries[messages[number]] < 0 { index = defaultID.index }
+    let index = sources[locale.index][messages[number]]
     buffer.reset()
     buffer.localeIndex = index
     let catalog = catalogs[index]

@@ -16,4 +16,15 @@ enum BuiltIn {
   ]
 
   static let kinds = CatalogFile(name: "kinds.json", bytes: PackageResources.kinds_json)
+
+  /// The catalogs and kinds, read once for all engines.
+  static let read: Result<(catalogs: [Catalog], kinds: AlarmKinds), CatalogError> = {
+    do throws(CatalogError) {
+      var read: [Catalog] = []
+      for file in catalogs { read.append(try Catalog(file)) }
+      var registry = AlarmKinds()
+      try registry.add(kinds)
+      return .success((read, registry))
+    } catch { return .failure(error) }
+  }()
 }

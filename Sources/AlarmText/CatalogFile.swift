@@ -29,8 +29,8 @@ public struct CatalogFile: Sendable {
 }
 
 /// One locale's messages, read but not compiled.
-struct Catalog {
-  struct Message {
+struct Catalog: Sendable {
+  struct Message: Sendable {
     var text: String
     var pattern: MessagePattern
   }

@@ -191,6 +191,9 @@ struct DisplayText {
 
   private static func trimmed(_ scalars: [Unicode.Scalar]) -> ArraySlice<Unicode.Scalar> {
     var slice = scalars[...]
+    while let first = slice.first, ScalarClasses.isBlank(first) || ScalarClasses.isMark(first) {
+      slice.removeFirst()
+    }
     while let last = slice.last, ScalarClasses.isBlank(last) || isJoiner(last) {
       slice.removeLast()
     }

@@ -126,7 +126,10 @@ enum KoreanReading {
       // A doubled stop (Matt, Nick) is one sound.
       if at(1) == at(0) || (at(0) == UInt8(ascii: "k") && at(1) == UInt8(ascii: "c")) { before = 2 }
       guard isVowel(at(before)) else { return .vowel }
-      guard isVowel(at(before + 1)) else { return .consonant }
+      // The y of hyuk and the w of kwak are no vowels here.
+      guard isVowel(at(before + 1)), at(before + 1) != UInt8(ascii: "y") else {
+        return .consonant
+      }
       return digraph(at(before + 1), at(before), before: at(0))
     default: return .vowel
     }

@@ -30,8 +30,8 @@ enum MessageArgument: Int, CaseIterable {
 }
 
 /// A parsed ICU MessageFormat 1 pattern.
-struct MessagePattern {
-  indirect enum Node {
+struct MessagePattern: Sendable {
+  indirect enum Node: Sendable {
     case literal(String)
     case name(MessageArgument)
     case number(MessageArgument, offset: Int)
@@ -40,7 +40,7 @@ struct MessagePattern {
     case select(MessageArgument, [[Node]])
   }
 
-  struct Plural {
+  struct Plural: Sendable {
     var offset = 0
     var exact: [(value: Int, branch: [Node])] = []
     /// By `PluralCategory.rawValue`; `other` is always there.

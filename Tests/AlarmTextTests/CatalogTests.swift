@@ -1,0 +1,152 @@
+import Testing
+
+@testable import AlarmText
+
+@Suite("Catalogs and registries that are refused say where and why")
+struct CatalogTests {
+  private func failure(_ text: String, name: String = "ko.arb") -> String {
+    do {
+      _ = try AlarmTextEngine(catalogs: [CatalogFile(name: name, bytes: Array(text.utf8))])
+      return "accepted"
+    } catch { return error.description }
+  }
+
+  private func registryFailure(_ text: String) -> String {
+    do {
+      _ = try AlarmTextEngine(kinds: [CatalogFile(name: "kinds.json", bytes: Array(text.utf8))])
+      return "accepted"
+    } catch { return error.description }
+  }
+
+  @Test("JSON mistakes carry line and column")
+  func json() {
+    #expect(failure("{\n  \"like\": \"x\",\n  oops\n}") == "ko.arb:3:3: expected a key in quotes")
+    #expect(failure("{\"a\": \"1\", \"a\": \"2\"}").contains("occurs twice"))
+    #expect(failure("{\"a\": \"\\ud800\"}").contains("surrogate"))
+    #expect(failure(String(repeating: "[", count: 99)).contains("levels deep"))
+    #expect(failure("[]") == "ko.arb: expected an object of messages by key")
+    #expect(failure("{} x").contains("after the JSON value"))
+    #expect(failure("{\"like\": 3}") == "ko.arb:1:2: like: a message must be a text")
+  }
+
+  @Test(
+    "pattern mistakes carry the key and the place in the pattern",
+    arguments: [
+      ("{actr} x", "ko.arb:1:2: like (character 2 of the pattern): unknown argument \"actr\""),
+      ("{actor", "expected ',' or '}'"), ("{actor}}", "a '}' without its '{'"),
+      ("{actors, plural, one{x}}", "a plural without the branch \"other\""),
+      ("{actors, plural, other{x} other{y}}", "the branch other occurs twice"),
+      ("{actors, plural, offset:2 other{x}}", "an offset may be 0 or 1"),
+      ("{actors, plural, lots{x} other{y}}", "found \"lots\""),
+      ("{actorFinal, select, closed{x} other{y}}", "expected vowel, consonant, rieul or other"),
+      ("{actorFinal}", "can only be used in a select"),
+      ("{actor, date}", "\"date\" cannot be used"), ("{actors, number, percent}", "number style"),
+      ("'{x", "a quote that is not closed"), ("{actor} {actor}", "{actor} may stand only once"),
+      ("{other} {actor}", "{actor} must stand before {other}"), ("<{actor}>", "'<' and '>'"),
+      ("{actor}\\u202e", "U+202E"), ("{actor}\\n", "U+A"), ("{actor}\\u0301", "combining"),
+      ("{actor}\\u200b", "U+200B"), ("{actors, plural, other{", "ends before its '}'"),
+      ("{actors, plural, =99999999999{x} other{y}}", "expected '{'"),
+    ] as [(String, String)])
+  func patterns(pattern: String, expected: String) {
+    let found = failure("{\"like\": \"\(pattern)\"}")
+    #expect(found.contains(expected), "\(found)")
+    #expect(found.contains("like"))
+  }
+
+  @Test("depth and length are bounded")
+  func bounds() {
+    let open = String(repeating: "{actors, plural, other{", count: 9)
+    let close = String(repeating: "}}", count: 9)
+    #expect(failure("{\"like\": \"\(open)\(close)\"}").contains("levels deep"))
+    #expect(
+      failure("{\"like\": \"\(String(repeating: "x", count: 5000))\"}").contains("longer than"))
+    #expect(failure(String(repeating: " ", count: 1 << 20) + "{}").contains("larger than"))
+  }
+
+  @Test("locales must be known and agree with the file's name")
+  func locales() {
+    #expect(failure("{}", name: "tlh.arb").contains("plural rules are known"))
+    #expect(failure("{}", name: "KO.arb").contains("the name must be a locale"))
+    #expect(failure("{\"@@locale\": \"th\"}").contains("must be \"ko\""))
+    #expect(failure("{\"someone\": \"{actor}\"}").contains("must be plain text"))
+    #expect(failure("{\"someone\": \"\"}").contains("must be plain text"))
+    #expect(failure("{\"@like\": {\"description\": \"x\"}, \"unused\": \"x\"}") == "accepted")
+  }
+
+  @Test("registries are checked")
+  func registries() {
+    #expect(registryFailure(#"{"X1": {}}"#).contains("a code is F00 to F999"))
+    #expect(registryFailure(#"{"F06": {}}"#).contains("needs a name and a message"))
+    #expect(
+      registryFailure(#"{"F06": {"name": "n", "message": "nope"}}"#)
+        == "en.arb: nope: the kind F06 needs this message in the default locale")
+    #expect(
+      registryFailure(#"{"F06": {"name": "like", "message": "like"}}"#)
+        .contains("belongs to F00 already"))
+    #expect(
+      registryFailure(#"{"F06": {"name": "n", "message": "like", "deepLinks": ["a{b"]}}"#)
+        .contains("braces paired"))
+    #expect(registryFailure(#"{"F06": {"nam": "n"}}"#).contains("\"nam\" is unknown"))
+  }
+
+  @Test("an operator adds a kind with data alone")
+  func newKind() throws {
+    let kinds = """
+      {"F37": {"name": "club", "message": "clubInvitation", "badgeIcon": "tent",
+        "highlight": "accent", "deepLinks": ["magpie://clubs/{subject}"]}}
+      """
+    let english = #"{"clubInvitation": "{actor} invites you to a club"}"#
+    let korean = #"{"clubInvitation": "{actor}님이 모임에 초대했습니다"}"#
+    let engine = try AlarmTextEngine(
+      catalogs: [
+        CatalogFile(name: "en.arb", bytes: Array(english.utf8)),
+        CatalogFile(name: "ko.arb", bytes: Array(korean.utf8)),
+      ], kinds: [CatalogFile(name: "kinds.json", bytes: Array(kinds.utf8))])
+    let kind = try #require(engine.kind(named: "club"))
+    #expect(kind.code.description == "F37" && kind.badgeIcon == "tent")
+    #expect(kind.deepLink(["subject": "a/b ü"]) == "magpie://clubs/a%2Fb%20%C3%BC")
+    #expect(kind.deepLink([:]) == nil)
+    let input = AlarmInput(code: kind.code, actor: Actor(id: "a", nickname: "나오"))
+    #expect(try engine.render(input, locale: "ko").text == "나오님이 모임에 초대했습니다")
+    let thai = try engine.render(input, locale: "th")
+    #expect(thai.text == "나오 invites you to a club" && thai.locale == "en")
+    #expect(throws: AlarmTextError.unknownKind(kind.code)) {
+      try AlarmTextEngine.builtIn.render(input, locale: "ko")
+    }
+  }
+
+  @Test("built-in kinds link to where the alarm points")
+  func deepLinks() throws {
+    let engine = AlarmTextEngine.builtIn
+    let comment = try #require(engine.kind(.comment))
+    #expect(comment.deepLink(["post": "p", "comment": "c"]) == "magpie://posts/p/comments/c")
+    #expect(comment.deepLink(["post": "p", "comment": ""]) == "magpie://posts/p")
+    #expect(engine.kind(.follow)?.deepLink(["actor": "ü"]) == "magpie://users/%C3%BC")
+  }
+
+  @Test("every built-in locale has every message and its own plural categories")
+  func complete() throws {
+    let english = try Catalog(try #require(BuiltIn.catalogs.first))
+    for file in BuiltIn.catalogs {
+      let catalog = try Catalog(file)
+      #expect(Set(catalog.messages.keys) == Set(english.messages.keys), "\(catalog.locale)")
+      let rules = try #require(LanguageRules(language: LocaleTag(catalog.locale)?.language ?? ""))
+      let categories = Set(
+        (0...2_000_000).lazy.filter { $0 < 1000 || $0 % 1_000_000 == 0 }.map {
+          rules.plurals.category($0)
+        })
+      for kind in AlarmTextEngine.builtIn.kinds {
+        let nodes = catalog.messages[kind.messageKey]?.pattern.nodes ?? []
+        guard case .plural(.actors, let plural) = nodes.first, nodes.count == 1 else {
+          Issue.record("\(catalog.locale) \(kind.name): not one plural over whole sentences")
+          continue
+        }
+        for category in categories {
+          #expect(
+            plural.categories[category.rawValue] != nil,
+            "\(catalog.locale) \(kind.name) lacks \(category)")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+@testable import AlarmText
+
+@Suite("Hostile nicknames become harmless ones")
+struct DisplayTextTests {
+  static func clean(
+    _ text: String, limits: TextLimits = .nickname
+  ) -> (text: String, shape: DisplayText.Shape) {
+    var text = text
+    var result: [UInt8] = []
+    let shape = text.withUTF8 {
+      DisplayText.clean($0, limits: limits, ellipsis: Array("…".utf8), into: &result)
+    }
+    return (String(decoding: result, as: UTF8.self), shape)
+  }
+
+  @Test(
+    "what is removed and what survives",
+    arguments: [
+      ("a\u{202E}b", "ab"), ("a\nb", "a b"), (" a \t\u{2028} b ", "a b"),
+      ("a\u{200B}b\u{FEFF}", "ab"),
+      ("\u{3164}\u{115F}", ""), ("\u{301}\u{301}", ""), ("\u{301}a", "a"), ("e\u{301}", "\u{E9}"),
+      ("\u{212B}", "\u{C5}"), ("a\u{200D}b", "ab"), ("👨‍👩‍👧‍👦", "👨‍👩‍👧‍👦"), ("👩🏽‍🚀x", "👩🏽‍🚀x"),
+      ("🏳️‍🌈", "🏳️‍🌈"), ("🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"), ("🏴\u{E0067}\u{E0062}", "🏴"), ("🇰🇷", "🇰🇷"), ("1️⃣", "1️⃣"),
+      ("❤️", "❤️"), ("a\u{FE0F}", "a"), ("👨\u{200D}", "👨"), ("\u{200D}👨", "👨"),
+      ("می\u{200C}خواهم", "می\u{200C}خواهم"), ("क्\u{200D}ष", "क्\u{200D}ष"), ("a\u{200C}b", "ab"),
+      ("\u{1100}\u{200B}\u{1161}", "가"), ("田中　太郎", "田中　太郎"), ("\u{2800}", ""), ("x\u{0}y", "xy"),
+      ("a\u{323}\u{301}\u{302}\u{303}\u{304}\u{305}", "ạ\u{301}\u{302}\u{303}\u{304}"),
+      ("<b>{actor}%@", "<b>{actor}%@"),
+    ] as [(String, String)])
+  func examples(input: String, expected: String) {
+    #expect(Array(Self.clean(input).text.unicodeScalars) == Array(expected.unicodeScalars))
+  }
+
+  @Test("long text is cut between graphemes and ends in the ellipsis")
+  func cutting() {
+    let family = "👨‍👩‍👧‍👦"
+    let limits = TextLimits(graphemes: 5, bytes: 1000)
+    let long = String(repeating: family, count: 9)
+    #expect(Self.clean(long, limits: limits).text == String(repeating: family, count: 4) + "…")
+    let exact = String(repeating: family, count: 5)
+    #expect(Self.clean(exact, limits: limits).text == exact)
+    let narrow = TextLimits(graphemes: 100, bytes: 32)
+    #expect(Self.clean(long, limits: narrow).text == family + "…")
+    #expect(Self.clean("abcdef", limits: TextLimits(graphemes: 3, bytes: 99)).text == "ab…")
+  }
+
+  @Test("cleaning twice changes nothing, and clean text is recognised as such")
+  func stable() {
+    let seed: UInt64 = 4711
+    var random = Seeded(seed)
+    for round in 0..<4_000 {
+      let raw = HostileText.next(&random)
+      let once = Self.clean(raw)
+      let twice = Self.clean(once.text)
+      #expect(
+        Array(once.text.utf8) == Array(twice.text.utf8) && once.shape == twice.shape,
+        "seed \(seed) round \(round) \(raw.debugDescription)")
+      var copy = raw
+      copy.withUTF8 { bytes in
+        if let fast = DisplayText.shapeIfClean(bytes, limits: .nickname) {
+          #expect(
+            Array(bytes) == Array(once.text.utf8) && fast == once.shape,
+            "seed \(seed) round \(round) \(raw.debugDescription)")
+        }
+      }
+    }
+  }
+
+  @Test("any bytes become valid UTF-8 within the bounds")
+  func bytes() {
+    var random = Seeded(99)
+    for _ in 0..<4_000 {
+      let bytes = (0..<Int.random(in: 0...400, using: &random)).map { _ in
+        UInt8.random(in: 0...255, using: &random)
+      }
+      var result: [UInt8] = []
+      let shape = bytes.withUnsafeBufferPointer {
+        DisplayText.clean($0, limits: .nickname, ellipsis: Array("…".utf8), into: &result)
+      }
+      let text = String(validating: result, as: UTF8.self)
+      #expect(text?.utf16.count == shape.utf16Count)
+      #expect(result.count <= TextLimits.nickname.bytes)
+    }
+  }
+
+  @Test("normalization agrees with Foundation, scalar by scalar and for mixtures")
+  func normalization() {
+    func composed(_ text: String) -> [UInt32] {
+      var scalars = text.unicodeScalars.map(\.value)
+      Normalization.shared.compose(&scalars)
+      return scalars
+    }
+    func expected(_ text: String) -> [UInt32] {
+      text.precomposedStringWithCanonicalMapping.unicodeScalars.map(\.value)
+    }
+    // Foundation's Unicode data may lag behind the standard library's, and after a mark it does not
+    // sort the parts of the three Tibetan vowels that are starters but decompose into marks.
+    func isKnownToFoundation(_ scalar: Unicode.Scalar) -> Bool {
+      if [0xF73, 0xF75, 0xF81].contains(scalar.value) { return false }
+      return scalar.properties.age.map { $0.major <= 14 } ?? false
+    }
+    #expect(composed("\u{322}\u{F75}") == [0xF71, 0xF74, 0x322])
+    #expect(composed("\u{314}\u{F81}\u{8D4}") == [0xF71, 0xF80, 0x314, 0x8D4])
+    var random = Seeded(3)
+    let interesting = (0...0x2FFFF).compactMap(Unicode.Scalar.init).filter {
+      $0.properties.canonicalCombiningClass != .notReordered
+        || Normalization.shared.base($0.value) != nil
+    }
+    for value in UInt32(0)...0x2FFFF {
+      guard let scalar = Unicode.Scalar(value), isKnownToFoundation(scalar) else { continue }
+      let text = String(Character(scalar))
+      let difference = composed(text) != expected(text)
+      #expect(!difference, "U+\(String(value, radix: 16))")
+    }
+    for _ in 0..<10_000 {
+      var text = ""
+      for _ in 0..<Int.random(in: 1...8, using: &random) {
+        let scalar =
+          Bool.random(using: &random)
+          ? interesting.randomElement(using: &random) : HostileText.scalar(&random)
+        if let scalar, isKnownToFoundation(scalar) { text.unicodeScalars.append(scalar) }
+      }
+      let difference = composed(text) != expected(text)
+      #expect(!difference, "\(text.unicodeScalars.map { String($0.value, radix: 16) })")
+    }
+  }
+}
