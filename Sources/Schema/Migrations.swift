@@ -28,6 +28,8 @@ public enum Migrations {
           checksum text COLLATE "C" NOT NULL,
           applied_at timestamptz NOT NULL DEFAULT now()
         );
+        -- Workers check it as they start, with whatever login they have.
+        GRANT SELECT ON schema_migrations TO PUBLIC;
         COMMENT ON TABLE schema_migrations IS 'the numbered SQL files applied, by magpie migrate';
         """)
     }

@@ -4,20 +4,14 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Collects the output of a child.
+final class Lines: Sendable {
+  private let box = Mutex<[String]>([])
+  var all: [String] { box.withLock { $0 } }
+  func append(_ line: String) { box.withLock { $0.append(line) } }
+}
+
 @Suite struct ChildProcessTests {
-  private final class Lines: Sendable {
-    private let box = Mutex<[String]>([])
-    var all: [String] { box.withLock { $0 } }
-    func append(_ line: String) { box.withLock { $0.append(line) } }
-  }
-
-  private func isAlive(_ processID: Int32) -> Bool {
-    // A zombie that nobody reaps yet is not alive.
-    guard kill(processID, 0) == 0 || errno == EPERM else { return false }
-    let state = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
-    return state?.contains(") Z ") != true
-  }
-
   @Test("output comes line by line, the last one without a newline too, and the exit status")
   func lines() async throws {
     let lines = Lines()
@@ -88,43 +82,4 @@ import Testing
     }
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "one\ntwo\n")
   }
-
-  /// Not a test by itself: what the next one runs in a process of its own, and kills.
-  @Test(
-    "owner of a cluster",
-    .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_TEST_CLUSTER_OWNER"] != nil))
-  func clusterOwner() async throws {
-    let cluster = try PrivateCluster.temporary()
-    print("cluster \(cluster.processID ?? 0) \(cluster.directory)")
-    fflush(nil)
-    try await Task.sleep(for: .seconds(120))
-  }
-
-  #if os(Linux)
-    @Test("a cluster ends, and its files are gone, when its owner is killed with -9")
-    func orphans() async throws {
-      let lines = Lines()
-      let owner = try ChildProcess(
-        FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
-        ["--testing-library", "swift-testing", "--filter", "ChildProcessTests/clusterOwner"],
-        environment: ["MAGPIE_TEST_CLUSTER_OWNER": "1"], output: .lines { lines.append($0) })
-      defer { owner.terminate(SIGKILL) }
-      func announced() -> [Substring]? {
-        lines.all.first { $0.hasPrefix("cluster ") }?.split(separator: " ")
-      }
-      try await eventually(within: .seconds(60), "the cluster") {
-        #expect(owner.isRunning, "\(lines.all)")
-        return announced() != nil
-      }
-      let words = try #require(announced())
-      let postmaster = try #require(Int32(words[1]))
-      let directory = String(words[2])
-      #expect(isAlive(postmaster))
-      #expect(FileManager.default.fileExists(atPath: directory + "/data/PG_VERSION"))
-      owner.signal(SIGKILL)
-      try await eventually(within: .seconds(30), "the end of the cluster") {
-        !isAlive(postmaster) && !FileManager.default.fileExists(atPath: directory)
-      }
-    }
-  #endif
 }
