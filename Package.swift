@@ -107,6 +107,10 @@ let package = Package(
     .executableTarget(
       name: "producer-example", dependencies: ["Events", "MagpieProducer"],
       path: "Examples/Producer", swiftSettings: strict),
+    .executableTarget(
+      name: "magpie-bench",
+      dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema", argumentParser],
+      path: "Benchmarks/Pipeline", swiftSettings: strict),
 
     .target(
       name: "TestSupport",

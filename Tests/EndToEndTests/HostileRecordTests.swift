@@ -1,0 +1,114 @@
+import Events
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+/// Records that no honest producer writes, among good ones, through the real workers.
+@Suite struct HostileRecordTests {
+  /// A record, and the reason code it must be dead-lettered with; nil for a good one.
+  private struct Sample {
+    var code: String?
+    var record: OutgoingRecord
+  }
+
+  @Test("ten kinds of malformed record become dead letters with a reason; good ones around them apply")
+  func malformed() async throws {
+    let stack = try Stack(partitions: 1)
+    defer { stack.stop() }
+    try stack.start("notification-worker")
+    let samples = try samples(topic: Topic.likes.name(prefix: stack.prefix))
+    let producer = try Producer(
+      configuration: ClientConfiguration(
+        bootstrap: TestBroker.shared.bootstrap, properties: ["message.max.bytes": "4000000"]))
+    try producer.send(samples.map(\.record))
+    producer.close()
+
+    let verified = try stack.magpie("verify", "--wait", "60")
+    #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+    let letters = try stack.connection().query(
+      "SELECT record_offset, reason_code, reason FROM dead_letters ORDER BY record_offset")
+    let found = try letters.map { "\(try $0.int(0)) \(try $0.text(1))" }
+    let expected = samples.enumerated().compactMap { index, sample in
+      sample.code.map { "\(index) \($0)" }
+    }
+    #expect(found == expected)
+    for letter in letters {
+      #expect(try letter.text(2).count > 20, "a person understands: \(try letter.text(2))")
+    }
+    let likes = try stack.connection().query("SELECT count(*) FROM likes WHERE active")
+    #expect(try likes.only.int(0) == samples.count { $0.code == nil })
+  }
+
+  private func samples(topic: String) throws -> [Sample] {
+    func good(_ actor: String) throws -> OutgoingRecord {
+      let event = Event(
+        id: "good-\(actor)", source: "test", time: EventTime.now,
+        payload: .likeCreated(
+          .with {
+            $0.actor = actor
+            $0.post = "post"
+            $0.postOwner = "owner"
+          }))
+      let wire = try EventCodec.encode(event, as: .json)
+      return OutgoingRecord(
+        topic: topic, key: wire.key, value: wire.value,
+        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+    }
+    func bad(_ change: (inout OutgoingRecord) -> Void) throws -> OutgoingRecord {
+      var record = try good("bad")
+      change(&record)
+      return record
+    }
+    func header(_ name: String, _ value: String) -> (inout OutgoingRecord) -> Void {
+      { record in
+        for index in record.headers.indices where record.headers[index].name == name {
+          record.headers[index].value = Array(value.utf8)
+        }
+      }
+    }
+    let malformed: [(String, OutgoingRecord)] = [
+      ("missing-key", try bad { $0.key = nil }),
+      ("wrong-key", try bad { $0.key = Array("somebody else".utf8) }),
+      ("bad-json", try bad { $0.value = Array("{\"actor\": ".utf8) }),
+      (
+        "bad-protobuf",
+        try bad { record in
+          header("content-type", "application/protobuf")(&record)
+          record.value = [0xFF, 0xFF, 0xFF]
+        }
+      ),
+      ("unknown-type", try bad(header("ce_type", "magpie.like.adored.v1"))),
+      ("value-too-large", try bad { $0.value = [UInt8](repeating: 0x20, count: 1_500_000) }),
+      (
+        "bad-json",
+        try bad {
+          $0.value = Array("{\"actor\":\"".utf8) + [0xC3, 0x28]
+            + Array("\",\"post\":\"p\",\"postOwner\":\"owner\"}".utf8)
+        }
+      ),
+      ("time-too-early", try bad(header("ce_time", "1970-01-01T00:00:00Z"))),
+      (
+        "bad-id",
+        try bad {
+          $0.value = Array(#"{"actor":"a\u0000b","post":"p","postOwner":"owner"}"#.utf8)
+        }
+      ),
+      (
+        "bad-id",
+        try bad {
+          $0.value = Array(
+            (#"{"actor":""# + String(repeating: "x", count: 129)
+              + #"","post":"p","postOwner":"owner"}"#).utf8)
+        }
+      ),
+    ]
+    var samples: [Sample] = []
+    for (index, (code, record)) in malformed.enumerated() {
+      samples.append(Sample(code: nil, record: try good("actor-\(index)")))
+      samples.append(Sample(code: code, record: record))
+    }
+    samples.append(Sample(code: nil, record: try good("last")))
+    return samples
+  }
+}

@@ -1,0 +1,96 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Kafka
+import Postgres
+import Schema
+import Synchronization
+import TestSupport
+
+/// A PostgreSQL that may be crashed, a broker over TCP, and worker executables as real processes.
+///
+/// The broker is the one that `MAGPIE_KAFKA_BOOTSTRAP` names, else an embedded one; either way the
+/// topics are this stack's own.
+final class Stack: Sendable {
+  let cluster: PrivateCluster
+  let databaseURL: String
+  let prefix = TestBroker.topicPrefix()
+  let directory: URL
+  private let children = Mutex<[ChildProcess]>([])
+
+  init(partitions: Int = 4) throws {
+    directory = URL(filePath: "/tmp/magpie-e2e-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    // Durable: a crash must not lose what was committed.
+    cluster = try PrivateCluster.start(
+      directory: directory.appending(path: "postgres").path, durable: true)
+    databaseURL = cluster.url()
+    let connection = try Connection(databaseURL, applicationName: "test")
+    try Migrations.apply(connection)
+    connection.close()
+    try TestBroker.shared.createTopics(prefix: prefix, partitions: partitions)
+  }
+
+  /// Starts a worker process, such as `fanout-worker`; its log is in the stack's directory.
+  @discardableResult
+  func start(_ worker: String, lanes: Int = 1) throws -> ChildProcess {
+    let number = children.withLock(\.count)
+    let child = try ChildProcess(
+      builtExecutable(worker), ["--http-port", "0", "--lanes", "\(lanes)"],
+      environment: environment,
+      output: .file(directory.appending(path: "\(number)-\(worker).log").path))
+    children.withLock { $0.append(child) }
+    return child
+  }
+
+  static let workers = ["fanout-worker", "notification-worker", "alarm-worker"]
+
+  /// Runs the operator's tool to its end; returns its exit and what it printed.
+  @discardableResult
+  func magpie(_ arguments: String...) throws -> (exit: ChildProcess.Exit, output: String) {
+    let lines = Mutex<[String]>([])
+    let child = try ChildProcess(
+      builtExecutable("magpie"), arguments, environment: environment,
+      output: .lines { line in lines.withLock { $0.append(line) } })
+    guard let exit = child.wait(seconds: 300) else {
+      child.terminate(9)
+      throw TimedOutTool(arguments: arguments, output: lines.withLock { $0 })
+    }
+    return (exit, lines.withLock { $0.joined(separator: "\n") })
+  }
+
+  func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }
+
+  /// The ends of the workers' logs, for a failure's message.
+  var logTails: String {
+    let files =
+      (try? FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil))
+      ?? []
+    return files.filter { $0.pathExtension == "log" }.map { file in
+      let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+      return "\(file.lastPathComponent):\n" + text.split(separator: "\n").suffix(8).joined(separator: "\n")
+    }.joined(separator: "\n")
+  }
+
+  func stop() {
+    for child in children.withLock({ $0 }) where child.isRunning { child.signal(SIGTERM) }
+    for child in children.withLock({ $0 }) { child.terminate(within: 30) }
+    cluster.stop()
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  private var environment: [String: String?] {
+    get throws {
+      [
+        "MAGPIE_KAFKA_BOOTSTRAP": try TestBroker.shared.bootstrap,
+        "MAGPIE_DATABASE_URL": databaseURL,
+        "MAGPIE_TOPIC_PREFIX": prefix,
+      ]
+    }
+  }
+}
+
+struct TimedOutTool: Error {
+  var arguments: [String]
+  var output: [String]
+}
