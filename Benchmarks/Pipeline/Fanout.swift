@@ -91,7 +91,9 @@ extension PipelineBench {
     for batch in batches {
       try stack.connection.copyIn("COPY bench_copied FROM STDIN (FORMAT binary)") { writer in
         for (owner, postKey) in batch {
-          try writer.row([.int8(owner), .int8(postKey)])
+          try writer.row(columns: 2)
+          try writer.int8(owner)
+          try writer.int8(postKey)
         }
       }
     }

@@ -21,7 +21,8 @@ extension PipelineBench {
     }
     let seconds = try stack.secondsToApply(events, topic: .likes)
     let applied = try stack.connection.query("SELECT count(*) FROM likes").only.int(0)
-    guard applied == Set(events.map { "\($0.payload)" }).count else {
+    // Actor and post repeat with periods that have no common factor, so each like is another.
+    guard applied == likes else {
       throw BenchError(description: "\(applied) likes are stored of \(likes)")
     }
     measured[.likesPerSecond] = Double(likes) / seconds

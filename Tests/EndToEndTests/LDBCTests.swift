@@ -1,0 +1,184 @@
+import EmbeddedStack
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// The LDBC Social Network Benchmark's test data through the whole pipeline, compared in full with
+/// what SQL computes from the benchmark's own files, loaded as plain tables without our code.
+@Suite struct LDBCTests {
+  /// Named by `MAGPIE_LDBC_DIR`, else beside the checkout.
+  static let directory: String? = {
+    let candidates = [
+      ProcessInfo.processInfo.environment["MAGPIE_LDBC_DIR"],
+      FileManager.default.currentDirectoryPath + "/../shared/data/ldbc-snb",
+    ]
+    return candidates.compactMap { $0 }.first {
+      FileManager.default.fileExists(atPath: $0 + "/person_0_0.csv")
+    }
+  }()
+
+  @Test(
+    "feeds, comments, counts, notifications and alarms equal what SQL computes from the files",
+    .enabled(if: LDBCTests.directory != nil, "set MAGPIE_LDBC_DIR to the benchmark's files"))
+  func equalsSQL() async throws {
+    let directory = try #require(LDBCTests.directory)
+    let stack = try Stack(partitions: 4)
+    defer { stack.stop() }
+    for worker in Stack.workers { try stack.start(worker) }
+    let imported = try stack.magpie("import", "ldbc-snb", directory)
+    #expect(imported.exit == .exited(0), "\(imported.output)")
+    let verified = try stack.magpie("verify", "--wait", "120")
+    #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+
+    try load(directory, into: stack)
+    let connection = try stack.connection()
+    #expect(try connection.query("SELECT count(*) FROM ldbc.post").only.int(0) > 8000)
+    for comparison in Comparison.all {
+      let differences = try connection.query(
+        """
+        WITH expected AS MATERIALIZED (\(comparison.expected)),
+        found AS MATERIALIZED (\(comparison.found))
+        (SELECT 'missing' AS kind, e::text AS row FROM expected e
+          EXCEPT SELECT 'missing', f::text FROM found f)
+        UNION ALL
+        (SELECT 'extra', f::text FROM found f EXCEPT SELECT 'extra', e::text FROM expected e)
+        LIMIT 5
+        """)
+      let samples = try differences.map { "\(try $0.text(0)) \(try $0.text(1))" }
+      #expect(samples.isEmpty, "\(comparison.name): \(samples)")
+      let compared = try connection.query("SELECT count(*) FROM (\(comparison.expected)) e")
+      #expect(try compared.only.int(0) > 0, "\(comparison.name) compares nothing")
+    }
+  }
+
+  /// Loads the files with psql and prepares the plain tables.
+  private func load(_ directory: String, into stack: Stack) throws {
+    let plain = "WITH (FORMAT csv, DELIMITER '|', HEADER, QUOTE E'\\b')"
+    let lines = "WITH (FORMAT csv, DELIMITER E'\\x01', QUOTE E'\\b')"
+    var script = LDBCSchema.tables
+    for (table, file) in [
+      ("person_file", "person"), ("knows_file", "person_knows_person"), ("post_file", "post"),
+      ("comment_file", "comment"), ("likes_file", "person_likes_post"),
+    ] {
+      script += "\\copy ldbc.\(table) FROM '\(directory)/\(file)_0_0.csv' \(plain)\n"
+    }
+    for file in ["person", "forum"] {
+      script += "\\copy ldbc.update_file FROM '\(directory)/updateStream_0_0_\(file).csv' \(lines)\n"
+    }
+    script += LDBCSchema.views
+    let path = stack.directory.appending(path: "ldbc.sql")
+    try Data(script.utf8).write(to: path)
+    let log = stack.directory.appending(path: "psql.log").path
+    let psql = try ChildProcess(
+      "/usr/bin/env",
+      ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", stack.databaseURL, "-f", path.path],
+      output: .file(log))
+    #expect(
+      psql.wait(seconds: 60) == .exited(0), "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+  }
+}
+
+/// One thing that both sides know; the two queries have the same columns.
+private struct Comparison {
+  var name: String
+  var expected: String
+  var found: String
+
+  static let all = [
+    Comparison(
+      name: "nicknames",
+      expected: "SELECT id, name FROM ldbc.person",
+      found: "SELECT user_id, nickname FROM profiles WHERE version_time IS NOT NULL"),
+    Comparison(
+      name: "follows",
+      expected: "SELECT follower, followee FROM ldbc.follow",
+      found: """
+        SELECT r.user_id, e.user_id FROM follows f JOIN users r ON r.user_key = f.follower
+        JOIN users e ON e.user_key = f.followee WHERE f.active
+        """),
+    Comparison(
+      name: "posts",
+      expected: "SELECT id, author, content, image, created FROM ldbc.post",
+      found: """
+        SELECT p.post_id, u.user_id, p.caption, p.image_url, p.version_time
+        FROM posts p JOIN users u ON u.user_key = p.author WHERE NOT p.deleted
+        """),
+    Comparison(
+      name: "feeds",
+      expected: """
+        SELECT f.follower, p.id FROM ldbc.follow f JOIN ldbc.post p ON p.author = f.followee
+        """,
+      found: """
+        SELECT u.user_id, p.post_id FROM feed_entries e JOIN users u ON u.user_key = e.owner
+        JOIN posts p USING (post_key)
+        """),
+    Comparison(
+      name: "first pages of feeds, in order",
+      expected: """
+        SELECT q.id, page.posts FROM ldbc.person q CROSS JOIN LATERAL (
+          SELECT array_agg(t.id ORDER BY t.created DESC, t.id COLLATE "C" DESC) AS posts FROM (
+            SELECT p.id, p.created FROM ldbc.follow f JOIN ldbc.post p ON p.author = f.followee
+            WHERE f.follower = q.id ORDER BY p.created DESC, p.id COLLATE "C" DESC LIMIT 100) t
+        ) page
+        """,
+      found: """
+        SELECT q.user_id, page.posts FROM profiles q CROSS JOIN LATERAL (
+          SELECT array_agg(f.post_id ORDER BY f.ordinality) AS posts
+          FROM feed_page(q.user_id, NULL, 100) WITH ORDINALITY f) page
+        WHERE q.version_time IS NOT NULL
+        """),
+    Comparison(
+      name: "comments",
+      expected: "SELECT id, post, author, content FROM ldbc.comment",
+      found: "SELECT comment_id, post_id, actor, text FROM comments WHERE active"),
+    Comparison(
+      name: "likes and comments of every post",
+      expected: """
+        SELECT p.id, (SELECT count(*) FROM ldbc.likes l WHERE l.post = p.id),
+          (SELECT count(*) FROM ldbc.comment c WHERE c.post = p.id) FROM ldbc.post p
+        """,
+      found: """
+        SELECT p.post_id, s.likes, s.comments FROM posts p CROSS JOIN LATERAL post_stats(p.post_id) s
+        """),
+    Comparison(
+      name: "profile statistics",
+      expected: """
+        SELECT q.id, (SELECT count(*) FROM ldbc.post p WHERE p.author = q.id),
+          (SELECT count(*) FROM ldbc.follow f WHERE f.followee = q.id),
+          (SELECT count(*) FROM ldbc.follow f WHERE f.follower = q.id) FROM ldbc.person q
+        """,
+      found: """
+        SELECT q.user_id, s.posts, s.followers, s.following
+        FROM profiles q CROSS JOIN LATERAL profile_stats(q.user_id) s
+        WHERE q.version_time IS NOT NULL
+        """),
+    Comparison(
+      name: "notifications",
+      expected: LDBCSchema.notifications,
+      found: """
+        SELECT n.recipient, n.type::int, n.subject, n.bucket::text, n.actor_count
+        FROM shown_notifications n
+        """),
+    Comparison(
+      name: "badges",
+      expected: """
+        SELECT q.id, count(n.*) FROM ldbc.person q
+        LEFT JOIN (\(LDBCSchema.notifications)) n (recipient) ON n.recipient = q.id GROUP BY q.id
+        """,
+      found: """
+        SELECT q.user_id, unread_count(q.user_id)::bigint FROM profiles q
+        WHERE q.version_time IS NOT NULL
+        """),
+    Comparison(
+      name: "alarm sentences name the person who did it",
+      expected: """
+        SELECT n.recipient, n.type, n.subject, true FROM (\(LDBCSchema.notifications))
+        n (recipient, type, subject)
+        """,
+      found: """
+        SELECT a.recipient, a.type::int, a.subject, position(p.nickname IN a.text) > 0
+        FROM alarms a JOIN profiles p ON p.user_id = a.actor WHERE NOT a.retracted
+        """),
+  ]
+}
