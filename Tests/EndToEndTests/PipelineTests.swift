@@ -1,0 +1,93 @@
+import Events
+import Foundation
+import Model
+import TestSupport
+import Testing
+
+/// The whole pipeline as real processes, held against the model.
+@Suite(.serialized) struct PipelineTests {
+  @Test("20000 generated events, workers joining, leaving and being killed, PostgreSQL crashing")
+  func campaign() async throws {
+    var generator = SeededGenerator()
+    let stack = try Stack(partitions: 8)
+    defer { stack.stop() }
+    let file = stack.directory.appending(path: "events.jsonl").path
+    let seed = UInt32.random(in: 1...1_000_000, using: &generator)
+    let generated = try stack.magpie(
+      "generate", "--users", "300", "--events", "20000", "--seed", "\(seed)", "--output", file)
+    #expect(generated.exit == .exited(0), "\(generated.output)")
+
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count == 20_000)
+    var running = try Stack.workers.map { try stack.start($0, lanes: 2) }
+    let parts = 10
+    for part in 0..<parts {
+      let share = lines[(lines.count * part / parts)..<(lines.count * (part + 1) / parts)]
+      let path = stack.directory.appending(path: "part-\(part).jsonl")
+      try Data((share.joined(separator: "\n") + "\n").utf8).write(to: path)
+      let published = try stack.magpie("publish", path.path)
+      #expect(published.exit == .exited(0), "\(published.output)")
+      switch part {
+      case 1: for worker in Stack.workers { running.append(try stack.start(worker)) }
+      // In the middle of whatever they are doing.
+      case 3: for index in 0..<3 { running[index].signal(SIGKILL) }
+      case 4: for worker in Stack.workers { running.append(try stack.start(worker, lanes: 2)) }
+      case 5:
+        stack.cluster.immediateStop()
+        try stack.cluster.restart()
+      case 7: for index in 3..<6 { running[index].signal(SIGTERM) }
+      default: break
+      }
+    }
+    let verified = try stack.magpie("verify", "--wait", "240")
+    #expect(verified.exit == .exited(0), "seed \(seed)\n\(verified.output)\n\(stack.logTails)")
+    for child in running[3..<6] { #expect(child.wait(seconds: 1) == .exited(0)) }
+
+    let model = Model(try lines.map { try StructuredEvent.decode(String($0)) })
+    let differences = try ModelComparison(model: model, connection: try stack.connection())
+      .differences()
+    #expect(differences.isEmpty, "seed \(seed)\n\(differences.joined(separator: "\n"))")
+    let letters = try stack.connection().query("SELECT count(*) FROM dead_letters")
+    #expect(try letters.only.int(0) == 0)
+  }
+
+  @Test("the same log in three random orders, and twice over, ends in identical rows")
+  func orderFree() async throws {
+    var generator = SeededGenerator()
+    let events = try generate(users: 60, events: 2000, generator: &generator)
+    var found: [[String]] = []
+    for order in 0..<4 {
+      var log = order == 3 ? events + events : events
+      if order > 0 { log.shuffle(using: &generator) }
+      let stack = try Stack(partitions: 2)
+      defer { stack.stop() }
+      for worker in Stack.workers { try stack.start(worker) }
+      let path = stack.directory.appending(path: "log.jsonl")
+      try Data((log.joined(separator: "\n") + "\n").utf8).write(to: path)
+      let published = try stack.magpie("publish", path.path)
+      #expect(published.exit == .exited(0), "\(published.output)")
+      let verified = try stack.magpie("verify", "--wait", "120")
+      #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+      found.append(try stack.rows())
+    }
+    #expect(found[0].count > 1000)
+    for order in 1..<4 {
+      let difference = found[order].difference(from: found[0])
+      #expect(difference.isEmpty, "order \(order): \(difference.prefix(4))")
+    }
+  }
+
+  private func generate(users: Int, events: Int, generator: inout SeededGenerator) throws
+    -> [Substring]
+  {
+    let stack = try Stack(partitions: 1)
+    defer { stack.stop() }
+    let file = stack.directory.appending(path: "events.jsonl").path
+    let seed = UInt32.random(in: 1...1_000_000, using: &generator)
+    let generated = try stack.magpie(
+      "generate", "--users", "\(users)", "--events", "\(events)", "--seed", "\(seed)",
+      "--output", file)
+    #expect(generated.exit == .exited(0), "\(generated.output)")
+    return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+  }
+}
