@@ -25,6 +25,7 @@ public final class Admin: Sendable {
   let configuration: ClientConfiguration
   private let context: AdminContext
 
+  /// Connects in the background; throws only for a wrong configuration.
   public init(configuration: ClientConfiguration) throws(KafkaError) {
     self.configuration = configuration
     context = AdminContext(log: configuration.log)

@@ -42,6 +42,7 @@ public final class EmbeddedBroker: Sendable {
   }
   private let pointers: Mutex<Pointers?>
 
+  /// Listens at once; `brokers` are all in this process.
   public init(brokers: Int = 1) throws(KafkaError) {
     guard let conf = rd_kafka_conf_new() else { throw .usage("out of memory") }
     // Silence: the host's own client never connects to anything.

@@ -19,6 +19,9 @@ public final class Producer: Sendable {
   }
   private let use = Mutex(Use())
 
+  /// Connects in the background; a broker that is away shows in `connectionProblem`.
+  ///
+  /// Throws when a property is unknown or may not be changed.
   public init(configuration: ClientConfiguration) throws(KafkaError) {
     let context = ProducerContext(log: configuration.log)
     client = try Client(configuration, .producer, context: context) { conf in
@@ -98,6 +101,7 @@ public final class Producer: Sendable {
     return try answers.wait()
   }
 
+  /// `close` was called.
   public var isClosed: Bool { use.withLock { $0.isClosed } }
 
   /// Records in the local queue or sent and not yet acknowledged.
@@ -179,108 +183,6 @@ public final class Producer: Sendable {
       if let headers { rd_kafka_headers_destroy(headers) }
     }
     return code
-  }
-}
-
-/// What the producer's callbacks share with it.
-///
-/// `@unchecked Sendable`: everything in it is immutable, atomic or behind a mutex.
-final class ProducerContext: Client.Context, @unchecked Sendable {
-  let shouldStop = Atomic(false)
-  let problem = Mutex<(code: rd_kafka_resp_err_t, reason: String?)?>(nil)
-
-  func note(_ code: rd_kafka_resp_err_t, _ reason: String?) {
-    problem.withLock { $0 = (code, reason) }
-  }
-}
-
-/// A record's completion while librdkafka holds the record.
-private final class Ticket {
-  let bootstrap: String
-  let context: ProducerContext
-  let completion: @Sendable (Result<Delivery, KafkaError>) -> Void
-
-  init(
-    bootstrap: String, context: ProducerContext,
-    completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
-  ) {
-    self.bootstrap = bootstrap
-    self.context = context
-    self.completion = completion
-  }
-}
-
-private func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
-  guard let opaque = message.pointee._private else { return }
-  let ticket = Unmanaged<Ticket>.fromOpaque(opaque).takeRetainedValue()
-  let code = message.pointee.err
-  if code == RD_KAFKA_RESP_ERR_NO_ERROR {
-    ticket.context.problem.withLock { $0 = nil }
-    ticket.completion(
-      .success(Delivery(partition: message.pointee.partition, offset: message.pointee.offset)))
-  } else {
-    let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
-    let reason = String(cString: rd_kafka_err2str(code))
-    ticket.completion(
-      .failure(
-        KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)))
-  }
-}
-
-/// Collects the answers to one synchronous `send`.
-private final class Answers: Sendable {
-  private struct State {
-    var deliveries: [Delivery]
-    var failure: KafkaError?
-    var missing: Int
-  }
-  private let state: Mutex<State>
-  private let changed = DispatchSemaphore(value: 0)
-  private let allIn = DispatchSemaphore(value: 0)
-
-  init(count: Int) {
-    state = Mutex(
-      State(
-        deliveries: Array(repeating: Delivery(partition: -1, offset: -1), count: count),
-        failure: nil, missing: count))
-    if count == 0 { allIn.signal() }
-  }
-
-  func put(_ answer: Result<Delivery, KafkaError>, at index: Int) {
-    settle(1) { state in
-      switch answer {
-      case .success(let delivery): state.deliveries[index] = delivery
-      case .failure(let error): if state.failure == nil { state.failure = error }
-      }
-    }
-    changed.signal()
-  }
-
-  /// The records from `index` on were never queued.
-  func abandon(from index: Int, _ error: KafkaError) {
-    settle(state.withLock { $0.deliveries.count } - index) { state in
-      if state.failure == nil { state.failure = error }
-    }
-  }
-
-  private func settle(_ count: Int, _ change: (inout State) -> Void) {
-    let isLast = state.withLock { state in
-      change(&state)
-      state.missing -= count
-      return state.missing == 0
-    }
-    if isLast { allIn.signal() }
-  }
-
-  func waitForProgress(milliseconds: Int) {
-    _ = changed.wait(timeout: .now() + .milliseconds(milliseconds))
-  }
-
-  func wait() throws(KafkaError) -> [Delivery] {
-    allIn.wait()
-    let (deliveries, failure) = state.withLock { ($0.deliveries, $0.failure) }
-    if let failure { throw failure }
-    return deliveries
   }
 }
 

@@ -2,6 +2,7 @@ public import Events
 
 /// What people do with their alarms.
 extension Producer {
+  /// A person has read one alarm. `notification` is its id as `alarm_page` returns it.
   @discardableResult
   public func readAlarm(
     _ notification: String, of user: String, id: String? = nil, at time: EventTime? = nil
@@ -12,6 +13,7 @@ extension Producer {
     return try await publish(.alarmRead(data), id: id, at: time)
   }
 
+  /// A person has read every alarm up to now.
   @discardableResult
   public func readAllAlarms(of user: String, id: String? = nil, at time: EventTime? = nil)
     async throws -> Acknowledgement
@@ -21,6 +23,7 @@ extension Producer {
     return try await publish(.alarmReadAll(data), id: id, at: time)
   }
 
+  /// A person deletes one alarm. `notification` is its id as `alarm_page` returns it.
   @discardableResult
   public func deleteAlarm(
     _ notification: String, of user: String, id: String? = nil, at time: EventTime? = nil
@@ -31,6 +34,7 @@ extension Producer {
     return try await publish(.alarmDeleted(data), id: id, at: time)
   }
 
+  /// A person deletes every alarm up to now.
   @discardableResult
   public func deleteAllAlarms(of user: String, id: String? = nil, at time: EventTime? = nil)
     async throws -> Acknowledgement
@@ -40,6 +44,8 @@ extension Producer {
     return try await publish(.alarmAllDeleted(data), id: id, at: time)
   }
 
+  /// A person wants no more alarms of a type; those there are stay.
+  ///
   /// - Parameter type: `like`, `comment`, `follow`, `message`, `mention` or `post`.
   @discardableResult
   public func muteAlarms(
@@ -51,6 +57,8 @@ extension Producer {
     return try await publish(.alarmMuted(data), id: id, at: time)
   }
 
+  /// A person wants alarms of a type again.
+  ///
   /// - Parameter type: as for ``muteAlarms(_:of:id:at:)``.
   @discardableResult
   public func unmuteAlarms(

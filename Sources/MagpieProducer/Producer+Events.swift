@@ -18,6 +18,7 @@ extension Producer {
         time: time ?? .now, payload: payload))
   }
 
+  /// A post was published. Mentioned people are told.
   @discardableResult
   public func post(
     _ post: String, by author: String, title: String = "", caption: String = "",
@@ -33,6 +34,7 @@ extension Producer {
     return try await publish(.postPublished(data), id: id, at: time)
   }
 
+  /// A post was deleted, by its author.
   @discardableResult
   public func deletePost(
     _ post: String, by author: String, id: String? = nil, at time: EventTime? = nil
@@ -43,6 +45,7 @@ extension Producer {
     return try await publish(.postDeleted(data), id: id, at: time)
   }
 
+  /// Somebody follows somebody.
   @discardableResult
   public func follow(
     follower: String, followee: String, id: String? = nil, at time: EventTime? = nil
@@ -53,6 +56,7 @@ extension Producer {
     return try await publish(.followCreated(data), id: id, at: time)
   }
 
+  /// Somebody no longer follows somebody.
   @discardableResult
   public func unfollow(
     follower: String, followee: String, id: String? = nil, at time: EventTime? = nil
@@ -63,6 +67,7 @@ extension Producer {
     return try await publish(.followRemoved(data), id: id, at: time)
   }
 
+  /// Somebody likes a post; `owner` is the post's author.
   @discardableResult
   public func like(
     actor: String, post: String, owner: String, id: String? = nil, at time: EventTime? = nil
@@ -74,6 +79,7 @@ extension Producer {
     return try await publish(.likeCreated(data), id: id, at: time)
   }
 
+  /// Somebody takes a like back; `owner` is the post's author.
   @discardableResult
   public func unlike(
     actor: String, post: String, owner: String, id: String? = nil, at time: EventTime? = nil
@@ -85,6 +91,7 @@ extension Producer {
     return try await publish(.likeRemoved(data), id: id, at: time)
   }
 
+  /// Somebody comments on a post; `owner` is the post's author.
   @discardableResult
   public func comment(
     _ comment: String, actor: String, post: String, owner: String, text: String,
@@ -100,6 +107,7 @@ extension Producer {
     return try await publish(.commentCreated(data), id: id, at: time)
   }
 
+  /// A comment was removed; `owner` is the post's author.
   @discardableResult
   public func removeComment(
     _ comment: String, actor: String, post: String, owner: String, id: String? = nil,
@@ -113,6 +121,7 @@ extension Producer {
     return try await publish(.commentRemoved(data), id: id, at: time)
   }
 
+  /// Somebody writes to somebody.
   @discardableResult
   public func message(
     _ message: String, from sender: String, to receiver: String, text: String,

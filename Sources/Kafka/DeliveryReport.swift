@@ -1,0 +1,48 @@
+import CRDKafka
+import Synchronization
+
+/// What the producer's callbacks share with it.
+///
+/// `@unchecked Sendable`: everything in it is immutable, atomic or behind a mutex.
+final class ProducerContext: Client.Context, @unchecked Sendable {
+  let shouldStop = Atomic(false)
+  let problem = Mutex<(code: rd_kafka_resp_err_t, reason: String?)?>(nil)
+
+  func note(_ code: rd_kafka_resp_err_t, _ reason: String?) {
+    problem.withLock { $0 = (code, reason) }
+  }
+}
+
+/// A record's completion while librdkafka holds the record.
+final class Ticket {
+  let bootstrap: String
+  let context: ProducerContext
+  let completion: @Sendable (Result<Delivery, KafkaError>) -> Void
+
+  init(
+    bootstrap: String, context: ProducerContext,
+    completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
+  ) {
+    self.bootstrap = bootstrap
+    self.context = context
+    self.completion = completion
+  }
+}
+
+/// Librdkafka's delivery report: answers for the record exactly once.
+func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
+  guard let opaque = message.pointee._private else { return }
+  let ticket = Unmanaged<Ticket>.fromOpaque(opaque).takeRetainedValue()
+  let code = message.pointee.err
+  if code == RD_KAFKA_RESP_ERR_NO_ERROR {
+    ticket.context.problem.withLock { $0 = nil }
+    ticket.completion(
+      .success(Delivery(partition: message.pointee.partition, offset: message.pointee.offset)))
+  } else {
+    let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
+    let reason = String(cString: rd_kafka_err2str(code))
+    ticket.completion(
+      .failure(
+        KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)))
+  }
+}
