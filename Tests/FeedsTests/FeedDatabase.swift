@@ -40,14 +40,15 @@ struct FeedDatabase {
     return counts
   }
 
-  /// As the lane does it: a transaction that lost a race is run again.
-  func applyRetrying(_ events: [Event]) throws -> Int {
-    for attempt in 0..<1000 {
+  /// As the lane does it: a transaction that lost a race is run again. The reasons.
+  func applyRetrying(_ events: [Event]) throws -> [String] {
+    var reasons: [String] = []
+    while reasons.count < 1000 {
       do {
         try apply(events)
-        return attempt
+        return reasons
       } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
-        continue
+        reasons.append(error.message)
       }
     }
     throw Unexpected(description: "1000 attempts at one batch")
@@ -110,30 +111,46 @@ struct FeedDatabase {
   }
 
   /// What differs from the model, in a few words each; empty when all is the same.
-  func differences(from model: FeedModel, limit: () -> Int = { 200 }) throws -> [String] {
+  func differences(from model: Model, limit: () -> Int = { 200 }) throws -> [String] {
     var found: [String] = []
-    func compare(_ what: String, _ actual: [BytewiseString], _ expected: [BytewiseString]) {
+    func compare(_ what: String, _ actual: [BytewiseString], _ expected: [[String]]) {
+      let expected = expected.map { BytewiseString($0.joined(separator: "|")) }
       if actual != expected {
         found.append("\(what):\n  is \(actual)\n  should be \(expected)")
       }
     }
-    compare("home", try pages("home_page", limit: limit), model.home())
-    for person in model.people.sorted() {
-      let id = person.string
-      compare("feed of \(id)", try pages("feed_page", [id], limit: limit), model.feed(of: person))
-      compare("stats of \(id)", [try stats(id)], [model.stats(of: person)])
+    compare("home", try pages("home_page", limit: limit), model.home.map(\.columns))
+    for id in model.people {
+      compare(
+        "feed of \(id)", try pages("feed_page", [id], limit: limit),
+        model.feed(of: id).map(\.columns))
+      let stats = model.profileStats(of: id)
+      compare(
+        "stats of \(id)", [try self.stats(id)],
+        [["\(stats.posts)", "\(stats.followers)", "\(stats.following)"]])
       compare(
         "conversations of \(id)", try pages("conversation_list", [id], limit: limit),
-        model.conversations(of: person))
+        model.conversations(of: id).map { [$0.peer] + $0.last.columns })
       for peer in model.people {
         compare(
           "conversation of \(id) with \(peer)",
-          try pages("conversation_page", [id, peer.string], limit: limit),
-          model.conversation(of: person, with: peer))
+          try pages("conversation_page", [id, peer], limit: limit),
+          model.messages(between: id, and: peer).map(\.columns))
       }
     }
     return found
   }
+}
+
+// As the page functions' columns, without the cursor.
+extension ModelPost {
+  var columns: [String] {
+    [id, author, title, caption, imageURL, "\(publishedAt.microseconds)"]
+  }
+}
+
+extension ModelMessage {
+  var columns: [String] { [id, sender, text, "\(sentAt.microseconds)"] }
 }
 
 struct Unexpected: Error {

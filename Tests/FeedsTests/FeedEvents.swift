@@ -52,14 +52,16 @@ enum Say {
 /// Events of few people, few posts, few messages and few moments, so that everything collides:
 /// equal times, edits, new authors, deletions before publications, re-sent messages to others,
 /// follows of oneself, ids that are equal to Swift but not byte by byte.
-func collidingEvents(_ count: Int, using random: inout SeededGenerator) -> [Event] {
-  let people = ["ann", "bo", "cé", "ce\u{301}", "dee", "eve"]
+func collidingEvents(
+  _ count: Int, people extra: Int = 0, things: Int = 60, using random: inout SeededGenerator
+) -> [Event] {
+  let people = ["ann", "bo", "cé", "ce\u{301}", "dee", "eve"] + (0..<extra).map { "person \($0)" }
   return (0..<count).map { number in
     let at = Int64.random(in: 0..<40, using: &random) * Int64.random(in: 0...2, using: &random)
     let (one, other) = (
       people.randomElement(using: &random) ?? "", people.randomElement(using: &random) ?? ""
     )
-    let thing = Int.random(in: 0..<60, using: &random)
+    let thing = Int.random(in: 0..<things, using: &random)
     let id = "event \(number)"
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<6: return Say.post("p\(thing)", by: one, at: at, title: "\(number)", id: id)

@@ -86,7 +86,7 @@ import Testing
       for event in events.dropFirst(23) { try database.apply(event) }
       #expect(try database.violations() == [])
       for limit in [1, 3, 7, 200] {
-        #expect(try database.differences(from: FeedModel(events)) { limit } == [])
+        #expect(try database.differences(from: Model(events)) { limit } == [])
       }
       let stored = try database.connection.query(
         "SELECT count(*) FROM feed_entries e JOIN feeds f USING (owner) WHERE post_key < floor")

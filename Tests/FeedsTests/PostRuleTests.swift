@@ -29,7 +29,7 @@ import Testing
     try database.apply(events + events)
     #expect(try database.count("feed_entries") == 1)
     #expect(try database.stats("ann") == "1|1|0")
-    #expect(try database.differences(from: FeedModel(events)) == [])
+    #expect(try database.differences(from: Model(events)) == [])
     #expect(try database.violations() == [])
   }
 
@@ -43,7 +43,7 @@ import Testing
     ]
     for event in events { try database.apply([event]) }
     #expect(try database.feed("bo") == ["p", "other"])
-    #expect(try database.differences(from: FeedModel(events)) == [])
+    #expect(try database.differences(from: Model(events)) == [])
   }
 
   @Test("an edit moves the post to its new time, and takes the old entry back")
@@ -109,7 +109,7 @@ import Testing
     var random = SeededGenerator()
     let follow = Say.follow("bo", "ann", at: 0)
     let posts = (0..<900).map { Say.post("p\($0)", by: "ann", at: 7) }
-    let model = FeedModel([follow] + posts)
+    let model = Model([follow] + posts)
     for _ in 0..<2 {
       let database = try FeedDatabase()
       try database.apply(follow)
@@ -132,6 +132,6 @@ import Testing
     ]
     try database.apply(events)
     #expect(try database.count("posts") == 2)
-    #expect(try database.differences(from: FeedModel(events)) == [])
+    #expect(try database.differences(from: Model(events)) == [])
   }
 }
