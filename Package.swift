@@ -136,6 +136,7 @@ let package = Package(
     tests("AlarmTextTests", ["AlarmText", "ICUReference"]),
     tests("AlarmsTests", ["AlarmText", "Alarms", "Events", "Pipeline", "Postgres", "TestSupport"]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
+    tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
       "EndToEndTests",

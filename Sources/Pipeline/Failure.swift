@@ -40,6 +40,11 @@ private func disposition(of error: PostgresError) -> Disposition {
   if sqlstate == fencedSQLState { return .fenced }
   // A primary that became a standby answers "read only" until the address moves.
   if sqlstate == "25006" { return .retry(reason: "read-only") }
+  // A cached plan whose tables a migration changed meanwhile, or a prepared statement that a pooler
+  // gave to another session: the connection prepares it anew.
+  if sqlstate == "0A000" || sqlstate == "26000" { return .retry(reason: "stale-plan") }
+  // A protocol violation is a defect of ours; the rest of its class is the network's.
+  if sqlstate == "08P01" { return .stop(reason: String(describing: error)) }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
   return switch sqlstate.prefix(2) {

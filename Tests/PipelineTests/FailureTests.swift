@@ -11,7 +11,7 @@ import Testing
       ("08006", "connection"), ("53100", "resources"), ("53300", "resources"),
       ("57P01", "server-unavailable"), ("57014", "server-unavailable"), ("40001", "serialization"),
       ("40P01", "serialization"), ("55P03", "lock"), ("25006", "read-only"),
-      ("25P03", "session-timeout"), ("58030", "io"),
+      ("25P03", "session-timeout"), ("58030", "io"), ("0A000", "stale-plan"), ("26000", "stale-plan"),
     ])
   func retries(sqlstate: String, reason: String) {
     let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
@@ -28,7 +28,7 @@ import Testing
     "what only a person can mend stops the worker and says the next step",
     arguments: [
       ("42P01", "magpie migrate"), ("42501", "GRANT"), ("28P01", "password"),
-      ("3D000", "magpie migrate"), ("XX000", "Nothing was lost"),
+      ("3D000", "magpie migrate"), ("XX000", "Nothing was lost"), ("08P01", "Nothing was lost"),
     ])
   func stops(sqlstate: String, nextStep: String) {
     let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
