@@ -29,5 +29,6 @@ extension Migrations {
     Migration(1, "pipeline", PackageResources._001_pipeline_sql),
     Migration(2, "feeds", PackageResources._002_feeds_sql),
     Migration(3, "notifications", PackageResources._003_notifications_sql),
+    Migration(4, "alarms", PackageResources._004_alarms_sql),
   ]
 }

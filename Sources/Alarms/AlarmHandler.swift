@@ -1,0 +1,49 @@
+public import AlarmText
+import Events
+public import Pipeline
+import Postgres
+
+/// The alarm-worker's work: notification snapshots and profiles become alarms in their readers'
+/// languages; when a person's nickname or locale changes, the backlog renders their alarms again,
+/// newest first.
+///
+/// Safe to run in any number of lanes and processes on the same tables. Once everything has been
+/// applied and the backlog is dry, each alarm is what its newest snapshot and the newest profiles
+/// render to, whatever came first. Counts reported: `alarms_rendered`, `alarms_retracted`,
+/// `alarms_rendered_again` and `profiles`.
+///
+/// - Parameter engine: the sentences, and the locale of readers whose own is unknown.
+public func alarmHandler(engine: AlarmTextEngine) -> Handler {
+  Handler(
+    name: "alarm", topics: [.profiles, .notificationChanges],
+    apply: { topic, events in
+      switch topic {
+      case .profiles: profilesWork(events)
+      case .notificationChanges: snapshotsWork(events, engine: engine)
+      default: Work([])
+      }
+    },
+    backlog: { renderAgainWork(engine: engine) })
+}
+
+/// The alarm-worker's work with the built-in sentences.
+///
+/// - Parameter defaultLocale: for readers whose own is unknown or has no sentences, such as `en`.
+/// - Throws: `CatalogError` when there are no sentences in that locale.
+public func alarmHandler(defaultLocale: String) throws(CatalogError) -> Handler {
+  var configuration = AlarmTextEngine.Configuration()
+  configuration.defaultLocale = defaultLocale
+  return alarmHandler(engine: try AlarmTextEngine(configuration: configuration))
+}
+
+/// What opens every transaction, for this transaction only: every join here goes from a batch's
+/// rows to a table's key, and a plan made while the tables were small must not be kept.
+let planByKey = Statement(
+  """
+  SELECT
+    set_config('plan_cache_mode', 'force_custom_plan', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true),
+    set_config('jit', 'off', true)
+  """)

@@ -1,0 +1,88 @@
+import AlarmText
+import Postgres
+
+/// Writes snapshots and their renderings where they are newer than what is there. A retraction
+/// leaves nothing but its version.
+func writeAlarms(
+  _ snapshots: [Snapshot], _ rendered: [RenderedAlarm?], engine: AlarmTextEngine
+) -> Statement {
+  let kinds = snapshots.map { snapshot in
+    snapshot.content.flatMap { AlarmCode(Int($0.type)) }.flatMap(engine.kind)
+  }
+  let links = zip(snapshots, kinds).map { snapshot, kind in
+    kind?.deepLink([
+      "post": snapshot.post ?? "", "comment": snapshot.comment ?? "",
+      "actor": snapshot.content?.actor ?? "", "recipient": snapshot.recipient,
+    ])
+  }
+  let contents = snapshots.map(\.content)
+  return Statement(
+    """
+    INSERT INTO alarms AS a (
+      notification_id, recipient, generation, counter, retracted, type, actor, second_actor,
+      actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
+      badge_icon, highlight_style, locale, text, segments, spans, legacy_message,
+      legacy_head_text, legacy_from_nick_name
+    )
+    SELECT e.notification_id, e.recipient, e.generation, e.counter, e.type IS NULL, e.type, e.actor,
+      e.second_actor, e.actor_count, e.contribution_count, e.post_id, e.comment_id, e.head_text,
+      e.raised_at, e.deep_link, e.badge_icon, e.highlight_style, e.locale, e.text, e.segments,
+      e.spans, e.legacy_message, e.legacy_head_text, e.legacy_from_nick_name
+    FROM unnest(
+      $1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::text[], $7::text[],
+      $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::smallint[], $13::text[],
+      $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::text[],
+      $20::timestamptz[], $21::text[], $22::text[], $23::text[]
+    ) AS e (
+      notification_id, locale, text, segments, spans, legacy_message, legacy_head_text,
+      legacy_from_nick_name, recipient, generation, counter, type, actor, second_actor,
+      actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
+      badge_icon, highlight_style
+    )
+    ORDER BY e.notification_id
+    ON CONFLICT (notification_id) DO UPDATE SET
+      recipient = EXCLUDED.recipient, generation = EXCLUDED.generation,
+      counter = EXCLUDED.counter, retracted = EXCLUDED.retracted, type = EXCLUDED.type,
+      actor = EXCLUDED.actor, second_actor = EXCLUDED.second_actor,
+      actor_count = EXCLUDED.actor_count, contribution_count = EXCLUDED.contribution_count,
+      post_id = EXCLUDED.post_id, comment_id = EXCLUDED.comment_id,
+      head_text = EXCLUDED.head_text, raised_at = EXCLUDED.raised_at,
+      deep_link = EXCLUDED.deep_link, badge_icon = EXCLUDED.badge_icon,
+      highlight_style = EXCLUDED.highlight_style, locale = EXCLUDED.locale,
+      text = EXCLUDED.text, segments = EXCLUDED.segments, spans = EXCLUDED.spans,
+      legacy_message = EXCLUDED.legacy_message, legacy_head_text = EXCLUDED.legacy_head_text,
+      legacy_from_nick_name = EXCLUDED.legacy_from_nick_name
+    WHERE (a.generation, a.counter) < (EXCLUDED.generation, EXCLUDED.counter)
+    """,
+    [.uuidArray(snapshots.map(\.id))] + renderingParameters(rendered) + [
+      .textArray(snapshots.map(\.recipient)),
+      .int8Array(snapshots.map(\.generation)),
+      .int8Array(snapshots.map(\.counter)),
+      .int2Array(contents.map { $0.map { Int16($0.type) } }),
+      .textArray(contents.map { $0?.actor }),
+      .textArray(contents.map { $0?.secondActor }),
+      .int8Array(contents.map { $0?.actorCount }),
+      .int8Array(contents.map { $0?.contributionCount }),
+      .textArray(snapshots.map(\.post)),
+      .textArray(snapshots.map(\.comment)),
+      .textArray(contents.map { $0?.headText }),
+      .timestamptzArray(snapshots.map(\.raisedAt)),
+      .textArray(links),
+      .textArray(kinds.map { $0?.badgeIcon }),
+      .textArray(kinds.map { $0?.highlightStyle }),
+    ])
+}
+
+/// The columns that depend on profiles: locale, text, segments, spans, legacy_message,
+/// legacy_head_text, legacy_from_nick_name.
+func renderingParameters(_ rendered: [RenderedAlarm?]) -> [Parameter] {
+  [
+    .textArray(rendered.map { $0?.locale }),
+    .textArray(rendered.map { $0?.text }),
+    .jsonbArray(rendered.map { $0.map { String(decoding: $0.segmentsJSON, as: UTF8.self) } }),
+    .jsonbArray(rendered.map { $0.map { String(decoding: $0.spansJSON, as: UTF8.self) } }),
+    .textArray(rendered.map { $0?.legacy.message }),
+    .textArray(rendered.map { $0?.legacy.headText }),
+    .textArray(rendered.map { $0?.legacy.fromNickName }),
+  ]
+}

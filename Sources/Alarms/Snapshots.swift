@@ -1,0 +1,96 @@
+import AlarmText
+import Events
+import Foundation
+import Pipeline
+import Postgres
+
+/// `notification.changed` and `.retracted`: the newest snapshot of each notification becomes its
+/// alarm.
+///
+/// The profiles are locked, and what they say is read, before anything is rendered; the alarms need
+/// no lock, because the newer snapshot wins in the statement that writes.
+func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) -> Work {
+  let snapshots = newestSnapshots(events)
+  guard !snapshots.isEmpty else { return Work([]) }
+  let people = snapshots.reduce(into: Set<BytewiseString>()) { people, snapshot in
+    guard let content = snapshot.content else { return }
+    people.insert(BytewiseString(snapshot.recipient))
+    people.insert(BytewiseString(content.actor))
+    if let second = content.secondActor { people.insert(BytewiseString(second)) }
+  }
+  return Work([planByKey, ensureProfiles(people), lockedProfiles(people)]) { results in
+    var nicknames: [BytewiseString: String] = [:]
+    var locales: [BytewiseString: String] = [:]
+    for row in results[2] {
+      let id = BytewiseString(try row.text(0))
+      nicknames[id] = try row.text(1)
+      locales[id] = try row.text(2)
+    }
+    let rendered = try snapshots.map { snapshot in
+      try snapshot.content.map { content in
+        try content.rendered(
+          by: engine, locale: locales[BytewiseString(snapshot.recipient)] ?? "",
+          actor: nicknames[BytewiseString(content.actor)],
+          secondActor: content.secondActor.flatMap { nicknames[BytewiseString($0)] })
+      }
+    }
+    let retracted = snapshots.count { $0.content == nil }
+    return Outcome(
+      statements: [writeAlarms(snapshots, rendered, engine: engine)],
+      counts: [
+        "alarms_rendered": snapshots.count - retracted, "alarms_retracted": retracted,
+      ])
+  }
+}
+
+/// A notification as one event says it is.
+struct Snapshot: Sendable {
+  var id: UUID
+  var recipient: String
+  var generation: Int64
+  var counter: Int64
+  /// Nil when it is retracted.
+  var content: AlarmContent?
+  var post: String?
+  var comment: String?
+  /// Microseconds since 1970.
+  var raisedAt: Int64?
+
+  /// Nil for an event of another type.
+  init?(_ event: Event) {
+    switch event.payload {
+    case .notificationChanged(let data):
+      guard let id = UUID(uuidString: data.notification) else { return nil }
+      self.id = id
+      (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
+      content = AlarmContent(
+        type: data.type, actor: data.actor, secondActor: presence(data.secondActor),
+        actorCount: data.actorCount, contributionCount: data.contributionCount,
+        headText: data.headText)
+      (post, comment) = (presence(data.post), presence(data.comment))
+      raisedAt = data.raisedAt
+    case .notificationRetracted(let data):
+      guard let id = UUID(uuidString: data.notification) else { return nil }
+      self.id = id
+      (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
+    default: return nil
+    }
+  }
+}
+
+/// The newest snapshot of each notification, in the order of their ids.
+func newestSnapshots(_ events: [Event]) -> [Snapshot] {
+  var newest: [UUID: Snapshot] = [:]
+  for snapshot in events.lazy.compactMap(Snapshot.init) {
+    if let known = newest[snapshot.id],
+      (known.generation, known.counter) >= (snapshot.generation, snapshot.counter)
+    {
+      continue
+    }
+    newest[snapshot.id] = snapshot
+  }
+  return newest.values.sorted { $0.id < $1.id }
+}
+
+/// An absent id is an empty string on the wire and NULL in the tables.
+private func presence(_ id: String) -> String? { id.isEmpty ? nil : id }
