@@ -134,7 +134,11 @@ let package = Package(
       name: "ICUReference", path: "Tests/ICUReference",
       linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
     tests("AlarmTextTests", ["AlarmText", "ICUReference"]),
-    tests("AlarmsTests", ["AlarmText", "Alarms", "Events", "Pipeline", "Postgres", "TestSupport"]),
+    tests(
+      "AlarmsTests",
+      [
+        "AlarmText", "Alarms", "Events", "Notifications", "Pipeline", "Postgres", "TestSupport",
+      ]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),

@@ -3,14 +3,13 @@ import Foundation
 import Pipeline
 import Postgres
 
-/// How many alarms one transaction of the backlog renders, at most about.
-let renderAgainLimit: Int32 = 500
-
 /// The backlog: takes a bounded number of the alarms of people who have another nickname or locale,
 /// and renders them as everything is now.
-func renderAgainWork(engine: AlarmTextEngine) -> Work {
+///
+/// - Parameter limit: alarms in one transaction; when more people than this wait, one for each.
+func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
   Work([
-    Statement("SELECT * FROM take_alarms_to_render($1)", [.int4(renderAgainLimit)]),
+    Statement("SELECT * FROM take_alarms_to_render($1)", [.int4(limit)]),
     // What another lane has in hand is not more for this one.
     Statement(
       """

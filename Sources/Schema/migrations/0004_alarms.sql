@@ -368,5 +368,5 @@ $$;
 
 GRANT SELECT, INSERT, UPDATE ON profiles, alarms TO magpie_alarm;
 GRANT SELECT, INSERT, UPDATE, DELETE ON pending_renders TO magpie_alarm;
-GRANT SELECT ON profiles, alarms, shown_alarms TO magpie_reader;
+GRANT SELECT ON profiles, alarms, pending_renders, shown_alarms TO magpie_reader;
 GRANT SELECT ON shown_alarms TO magpie_alarm;

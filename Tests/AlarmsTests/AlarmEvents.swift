@@ -1,0 +1,72 @@
+import Events
+import Foundation
+
+/// 1 January 2024, and so many seconds later.
+func at(_ seconds: Double) -> EventTime {
+  EventTime(microseconds: 1_704_067_200_000_000 + Int64(seconds * 1_000_000))
+}
+
+/// A notification's id, recognisable in failures.
+func notificationID(_ number: Int) -> String {
+  let digits = String(number)
+  return "00000000-0000-5000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+}
+
+func profile(
+  _ user: String, nickname: String = "", locale: String = "en", image: String = "",
+  name: String = "", major: String = "", at seconds: Double = 0, id: String = "event"
+) -> Event {
+  Event(
+    id: id, source: "test", time: at(seconds),
+    payload: .profileChanged(
+      ProfileChanged.with {
+        $0.user = user
+        $0.nickname = nickname
+        $0.locale = locale
+        $0.imageURL = image
+        $0.name = name
+        $0.major = major
+      }))
+}
+
+/// A snapshot of the notification of this number.
+func changed(
+  _ number: Int, version counter: Int64 = 1, generation: Int64 = 1, to recipient: String = "reader",
+  _ type: AlarmType = .like, by actor: String = "actor", and second: String = "",
+  of count: Int64 = 1,
+  post: String = "post", comment: String = "", head: String = "", raisedAt seconds: Double = 0
+) -> Event {
+  Event(
+    id: "\(number):\(generation):\(counter)", source: "test", time: at(seconds),
+    payload: .notificationChanged(
+      NotificationChanged.with {
+        $0.notification = notificationID(number)
+        $0.recipient = recipient
+        $0.type = Int32(type.code)
+        $0.subject = post
+        $0.actor = actor
+        $0.secondActor = second
+        $0.actorCount = count
+        $0.contributionCount = count
+        $0.post = post
+        $0.comment = comment
+        $0.headText = head
+        $0.raisedAt = at(seconds).microseconds
+        $0.generation = generation
+        $0.counter = counter
+      }))
+}
+
+func retracted(
+  _ number: Int, version counter: Int64, generation: Int64 = 1, to recipient: String = "reader"
+) -> Event {
+  Event(
+    id: "\(number):\(generation):\(counter)", source: "test", time: at(0),
+    payload: .notificationRetracted(
+      NotificationRetracted.with {
+        $0.notification = notificationID(number)
+        $0.recipient = recipient
+        $0.generation = generation
+        $0.counter = counter
+      }))
+}

@@ -1,0 +1,230 @@
+import Events
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Alarms
+
+@Suite("alarm_page, unread_count and has_unread")
+struct AlarmPageTests {
+  /// Puts the notification of a snapshot where the notification-worker would.
+  private func notify(_ database: AlarmDatabase, _ events: Event...) throws {
+    for event in events {
+      guard case .notificationChanged(let data) = event.payload else { continue }
+      try database.admin.query(
+        """
+        INSERT INTO notifications VALUES (
+          $1, $2, $3, $4, NULL, $5, NULL, 1, 1, nullif($6, ''), nullif($7, ''), $8, $9, $9, 1, $10)
+        """,
+        [
+          .uuid(UUID(uuidString: data.notification)), .text(data.recipient),
+          .int2(Int16(data.type)), .text(data.subject), .text(data.actor), .text(data.post),
+          .text(data.comment), .text(data.headText), .timestamptz(data.raisedAt),
+          .int8(data.counter),
+        ])
+      try database.admin.query(
+        "INSERT INTO notification_recipients (user_id) VALUES ($1) ON CONFLICT DO NOTHING",
+        [.text(data.recipient)])
+      try database.apply(event)
+    }
+  }
+
+  private struct Shown: Equatable {
+    var number: Int
+    var isUnread: Bool
+  }
+
+  private func page(
+    _ database: AlarmDatabase, _ user: String = "reader", before: String? = nil, limit: Int32? = nil
+  ) throws -> [Shown] {
+    try rows(database, user, before: before, limit: limit).map {
+      Shown(
+        number: Int(try $0.uuid("notification_id").uuidString.suffix(12))!,
+        isUnread: try $0.bool("unread"))
+    }
+  }
+
+  private func rows(
+    _ database: AlarmDatabase, _ user: String, before: String? = nil, limit: Int32? = nil
+  ) throws -> Rows {
+    try database.admin.query(
+      "SELECT * FROM alarm_page($1, $2, $3)", [.text(user), .text(before), .int4(limit)])
+  }
+
+  private func expectConsistent(
+    _ database: AlarmDatabase, unread: Int, location: SourceLocation = #_sourceLocation
+  ) throws {
+    let counts = try database.admin.query("SELECT unread_count('reader'), has_unread('reader')")
+      .only
+    #expect(try counts.int(0) == unread, sourceLocation: location)
+    #expect(try counts.bool(1) == (unread > 0), sourceLocation: location)
+    #expect(
+      try page(database).count(where: \.isUnread) == unread, sourceLocation: location)
+    let violations = try database.admin.query("SELECT invariant, subject FROM verify_alarms()")
+    #expect(violations.isEmpty, sourceLocation: location)
+  }
+
+  @Test("newest first; what is read, deleted, or below a watermark")
+  func marks() throws {
+    let database = try AlarmDatabase()
+    for number in 1...6 { try notify(database, changed(number, raisedAt: Double(number))) }
+    try expectConsistent(database, unread: 6)
+    #expect(try page(database).map(\.number) == [6, 5, 4, 3, 2, 1])
+
+    func mark(_ number: Int, _ column: String, at seconds: Double) throws {
+      try database.admin.query(
+        """
+        INSERT INTO notification_marks (recipient, notification_id, \(column))
+        VALUES ('reader', $1, $2)
+        """,
+        [
+          .uuid(UUID(uuidString: notificationID(number))),
+          .timestamptz(at(seconds).microseconds),
+        ])
+    }
+    try mark(6, "read_at", at: 6)
+    try mark(5, "read_at", at: 4.9)
+    try mark(4, "deleted_at", at: 4)
+    #expect(
+      try page(database).prefix(3) == [
+        Shown(number: 6, isUnread: false), Shown(number: 5, isUnread: true),
+        Shown(number: 3, isUnread: true),
+      ])
+    try expectConsistent(database, unread: 4)
+
+    func watermark(_ column: String, at seconds: Double) throws {
+      try database.admin.query(
+        "UPDATE notification_recipients SET \(column) = $1",
+        [.timestamptz(at(seconds).microseconds)])
+    }
+    try watermark("read_all_at", at: 2)
+    try expectConsistent(database, unread: 2)
+    #expect(try page(database).filter(\.isUnread).map(\.number) == [5, 3])
+    try watermark("deleted_all_at", at: 3)
+    #expect(try page(database).map(\.number) == [6, 5])
+    try expectConsistent(database, unread: 1)
+    try watermark("deleted_all_at", at: 100)
+    #expect(try page(database).isEmpty)
+    try expectConsistent(database, unread: 0)
+  }
+
+  @Test("a withdrawn notification is gone at once, an unrendered one not yet there")
+  func joins() throws {
+    let database = try AlarmDatabase()
+    try notify(database, changed(1), changed(2), changed(3))
+    try database.admin.query(
+      "DELETE FROM notifications WHERE notification_id = $1",
+      [.uuid(UUID(uuidString: notificationID(2)))])
+    try database.apply(retracted(3, version: 2))
+    #expect(try page(database).map(\.number) == [1])
+    #expect(try database.admin.query("SELECT unread_count('reader')").only.int(0) == 1)
+    let found = try database.admin.query("SELECT subject FROM verify_alarms() ORDER BY 1")
+      .map { try $0.text(0) }
+    #expect(found == [notificationID(2), notificationID(3)])
+  }
+
+  @Test("pages follow one another, also where times are equal")
+  func paging() throws {
+    let database = try AlarmDatabase()
+    for number in 1...25 { try notify(database, changed(number, raisedAt: Double(number / 4))) }
+    var seen: [Int] = []
+    var before: String?
+    while true {
+      let rows = try rows(database, "reader", before: before, limit: 4)
+      seen += try rows.map { Int(try $0.uuid(0).uuidString.suffix(12))! }
+      guard let last = rows.last else { break }
+      before = try last.text("cursor")
+    }
+    #expect(seen == Array((1...25).reversed()))
+    #expect(try page(database, limit: 0).count == 1)
+    #expect(try page(database, limit: nil).count == 25)
+    #expect(try page(database, "stranger").isEmpty)
+  }
+
+  @Test("spans count UTF-16 units, whatever the nickname")
+  func spans() throws {
+    let database = try AlarmDatabase()
+    for (index, nickname) in ["😀nao", "👨‍👩‍👧‍👦", "나오", "시작", "👍🏽\u{0301}"].enumerated() {
+      let user = "user\(index)"
+      try database.apply(profile(user, nickname: nickname))
+      for (position, locale) in ["en", "ko", "th"].enumerated() {
+        let number = index * 10 + position + 1
+        try database.apply(profile("r-\(locale)", locale: locale))
+        try notify(
+          database,
+          changed(number, to: "r-\(locale)", .comment, by: user, comment: "c", head: "🙂 hi"))
+        let row = try #require(
+          try rows(database, "r-\(locale)").first {
+            try $0.uuid(0) == UUID(uuidString: notificationID(number))
+          })
+        struct Span: Decodable {
+          var start: Int
+          var length: Int
+          var kind: String
+          var actor: String?
+        }
+        let text = Array(try row.text("text").utf16)
+        let spans = try JSONDecoder().decode([Span].self, from: Data(row.text("spans").utf8))
+        let actor = try #require(spans.first { $0.kind == "actor" })
+        let shown = String(
+          decoding: text[actor.start..<(actor.start + actor.length)], as: UTF16.self)
+        #expect(try shown == row.text("legacy_from_nick_name"))
+        #expect(actor.actor == user)
+        #expect(try row.text("legacy_message").contains("<\(shown)>"))
+      }
+    }
+  }
+
+  @Test("the image is the post's, else the actor's")
+  func images() throws {
+    let database = try AlarmDatabase()
+    try database.apply(profile("actor", nickname: "A", image: "http://actor"))
+    try database.admin.script(
+      """
+      INSERT INTO post_facts VALUES
+        ('with', 'x', '', 'http://post', '{}', false, now(), now(), 'e'),
+        ('without', 'x', '', '', '{}', false, now(), now(), 'e'),
+        ('deleted', 'x', '', 'http://gone', '{}', true, now(), now(), 'e')
+      """)
+    for (index, post) in ["with", "without", "deleted", "unknown"].enumerated() {
+      try notify(database, changed(index + 1, post: post, raisedAt: Double(-index)))
+    }
+    try notify(database, changed(5, by: "unknown", post: "unknown", raisedAt: -9))
+    let images = try rows(database, "reader").map { try $0.text("image_url") }
+    #expect(images == ["http://post", "http://actor", "http://actor", "http://actor", ""])
+  }
+
+  @Test("the first page of a person with 20,000 alarms reads a few blocks")
+  func indexDriven() throws {
+    let database = try AlarmDatabase()
+    try database.admin.script(
+      """
+      INSERT INTO notification_recipients (user_id, deleted_all_at)
+      VALUES ('reader', '2024-01-02'), ('other', '-infinity');
+      INSERT INTO notifications
+      SELECT gen_random_uuid(), CASE WHEN i % 4 = 0 THEN 'other' ELSE 'reader' END, 0, 'p', NULL,
+        'a', NULL, 1, 1, 'p', NULL, '', '2024-01-01Z'::timestamptz + i * interval '10 second',
+        '2024-01-01Z', 1, i
+      FROM generate_series(1, 27000) i;
+      INSERT INTO alarms
+      SELECT notification_id, recipient, 1, counter, false, 0, actor, NULL, 1, 1, post_id, NULL, '',
+        raised_at, 'en', 'x', '[{"kind": "text", "text": "x"}]', '[]', 'x', '', ''
+      FROM notifications;
+      INSERT INTO profiles SELECT 'u' || i FROM generate_series(1, 5000) i;
+      """)
+    // Without statistics, with them, and once everything has been deleted.
+    for preparation in ["", "ANALYZE", "UPDATE notification_recipients SET deleted_all_at = now()"]
+    {
+      if !preparation.isEmpty { try database.admin.script(preparation) }
+      // Planning reads the catalogs, once.
+      _ = try page(database, limit: 20)
+      let plan = try database.admin.query(
+        "EXPLAIN (ANALYZE, BUFFERS) SELECT * FROM alarm_page('reader', NULL, 20)"
+      ).map { try $0.text(0) }
+      let buffers = try #require(plan.first { $0.contains("Buffers:") })
+      let blocks = buffers.split { !$0.isNumber }.compactMap { Int($0) }.reduce(0, +)
+      #expect(blocks < 700, "\(preparation): \(plan)")
+    }
+  }
+}

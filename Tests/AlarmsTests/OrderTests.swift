@@ -1,0 +1,138 @@
+import Events
+import Foundation
+import Pipeline
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Alarms
+
+/// Snapshots, retractions and profiles of a few people who are renamed and move about.
+private struct Story {
+  static let nicknames = [
+    "나오", "", "<b>", "{nickname}", "%@", "\u{202E}evil", "👨‍👩‍👧‍👦 family", "🇰🇷", "Someone",
+    "likes your post", "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", "محمد", "나오(Lv.25)",
+    String(repeating: "long", count: 30), "line\u{2028}break", "\u{3164}", "A", "B",
+  ]
+  static let locales = ["ko", "ko-KR", "en", "th", "", "xx", "ar", "zh-TW"]
+
+  var profiles: [Event] = []
+  var snapshots: [Event] = []
+  var all: [Event] { profiles + snapshots }
+
+  init(using random: inout SeededGenerator) {
+    let people = (0..<10).map { "person\($0)" } + ["caf\u{E9}", "cafe\u{301}"]
+    // Few times, so that event ids decide between many.
+    for number in 0..<60 {
+      profiles.append(
+        profile(
+          people.randomElement(using: &random)!,
+          nickname: Self.nicknames.randomElement(using: &random)!,
+          locale: Self.locales.randomElement(using: &random)!,
+          at: Double(Int.random(in: 0..<12, using: &random)), id: "event\(number)"))
+    }
+    var counter: Int64 = 0
+    for _ in 0..<160 {
+      counter += 1
+      let number = Int.random(in: 1...40, using: &random)
+      let recipient = people[number % people.count]
+      let generation = Int64.random(in: 1...2, using: &random)
+      if Int.random(in: 0..<6, using: &random) == 0 {
+        snapshots.append(
+          retracted(number, version: counter, generation: generation, to: recipient))
+        continue
+      }
+      let count = Int64.random(in: 1...4, using: &random)
+      snapshots.append(
+        changed(
+          number, version: counter, generation: generation, to: recipient,
+          AlarmType.allCases.randomElement(using: &random)!,
+          by: people.randomElement(using: &random)!,
+          and: count > 1 ? people.randomElement(using: &random)! : "", of: count,
+          head: ["", "hello", "\u{202E}x"].randomElement(using: &random)!,
+          raisedAt: Double(Int.random(in: 0..<30, using: &random))))
+    }
+  }
+
+  /// The events with a third of them twice, shuffled, in batches of one topic each.
+  func batches(using random: inout SeededGenerator) -> [[Event]] {
+    let twice = all + all.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
+    var batches: [[Event]] = []
+    for event in twice.shuffled(using: &random) {
+      if let last = batches.indices.last, batches[last][0].topic == event.topic,
+        Int.random(in: 0..<8, using: &random) > 0
+      {
+        batches[last].append(event)
+      } else {
+        batches.append([event])
+      }
+    }
+    return batches
+  }
+}
+
+@Suite("Alarms are the same in every order")
+struct OrderTests {
+  @Test(
+    "shuffled, repeated, in other batches, the backlog at any time: what a fresh rendering gives")
+  func orders() throws {
+    var random = SeededGenerator()
+    for _ in 0..<3 {
+      let story = Story(using: &random)
+      var first: [String]?
+      for _ in 0..<4 {
+        let database = try AlarmDatabase(
+          backlogLimit: Int32.random(in: 1...20, using: &random))
+        for batch in story.batches(using: &random) {
+          try database.apply(batch)
+          if Int.random(in: 0..<3, using: &random) == 0 {
+            try database.handler.runBacklogDirectly(on: database.worker)
+          }
+        }
+        try database.drain()
+        #expect(try database.texts() == database.expectedTexts(story.all))
+        let rows = try database.alarms()
+        #expect(rows == first ?? rows)
+        first = rows
+        #expect(try database.pendingCount() == 0)
+      }
+    }
+  }
+
+  @Test("three processes at once, each with its own batches and the backlog: the same")
+  func concurrently() throws {
+    var random = SeededGenerator()
+    for _ in 0..<4 {
+      let story = Story(using: &random)
+      let database = try AlarmDatabase(backlogLimit: 7)
+      let url = database.url
+      let lanes = (0..<3).map { _ in
+        let seed = random.next()
+        return Lane { try Self.applyAll(story, seed: seed, url: url) }
+      }
+      for lane in lanes { try lane.join() }
+      try database.drain()
+      #expect(try database.texts() == database.expectedTexts(story.all))
+      #expect(try database.pendingCount() == 0)
+    }
+  }
+
+  /// What a lane does: every batch, again after a deadlock or a serialization failure.
+  private static func applyAll(_ story: Story, seed: UInt64, url: String) throws {
+    var random = SeededGenerator(seed: seed)
+    let worker = try AlarmDatabase.worker(url)
+    let handler = AlarmDatabase.handler(backlogLimit: 7)
+    func retrying(_ body: () throws -> Void) throws {
+      while true {
+        do { return try body() } catch let error as PostgresError {
+          guard let state = error.sqlstate, ["40P01", "40001"].contains(state) else { throw error }
+          Issue.record("the locks are taken in one order, so nobody deadlocks: \(error)")
+        }
+      }
+    }
+    for batch in story.batches(using: &random) {
+      try retrying { try handler.applyDirectly(batch, topic: batch[0].topic, on: worker) }
+      try retrying { try handler.runBacklogDirectly(on: worker) }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Events
+import Pipeline
+import Postgres
+import Testing
+
+@testable import Alarms
+
+@Suite("Alarms are rendered again")
+struct RenderAgainTests {
+  @Test("when an unknown person's profile arrives")
+  func unknownArrives() throws {
+    let database = try AlarmDatabase()
+    try database.apply(changed(1, by: "a", and: "b", of: 2))
+    #expect(try database.text(1) == "Someone and someone else like your post")
+    try database.apply(profile("b", nickname: "B"))
+    try database.apply(profile("a", nickname: "A"), profile("reader", locale: "ko"))
+    try database.drain()
+    #expect(try database.text(1) == "A님과 B님이 회원님의 게시물을 좋아합니다")
+  }
+
+  @Test("when a nickname or a language changes, and only then")
+  func changes() throws {
+    let database = try AlarmDatabase()
+    try database.apply(
+      profile("actor", nickname: "A", at: 1), profile("reader", locale: "en", at: 1))
+    #expect(try database.pendingCount() == 0, "there is nothing to render")
+    try database.apply(changed(1))
+    try database.apply(profile("actor", nickname: "A", image: "http://a", at: 2))
+    #expect(try database.pendingCount() == 0, "the image is no part of the rendering")
+    try database.apply(profile("reader", nickname: "R", locale: "en", at: 2))
+    #expect(try database.pendingCount() == 0, "the reader's nickname is not shown")
+    try database.apply(profile("actor", nickname: "old", at: 1.5))
+    #expect(try database.pendingCount() == 0, "an older profile changes nothing")
+    try database.apply(profile("actor", nickname: "B", at: 3))
+    #expect(try database.pendingCount() == 1)
+    try database.apply(profile("reader", locale: "th", at: 3))
+    #expect(try database.pendingCount() == 2)
+    try database.drain()
+    #expect(try database.pendingCount() == 0)
+    #expect(try database.texts().first?.contains("|th|") == true)
+    #expect(try database.text(1)?.contains("B") == true)
+  }
+
+  @Test("newest first, in bounded steps that resume where the last one stopped")
+  func steps() throws {
+    let database = try AlarmDatabase(backlogLimit: 10)
+    try database.apply(profile("actor", nickname: "Old"))
+    try database.apply((1...35).map { changed($0, raisedAt: Double($0 / 2)) })
+    try database.apply(profile("actor", nickname: "New", at: 1))
+    for done in [10, 20, 30] {
+      #expect(try database.handler.runBacklogDirectly(on: database.worker).hasMore)
+      for number in [35, 36 - done] { #expect(try database.text(number)?.hasPrefix("New") == true) }
+      #expect(try database.text(35 - done)?.hasPrefix("Old") == true)
+    }
+    #expect(try !database.handler.runBacklogDirectly(on: database.worker).hasMore)
+    #expect(try database.text(1)?.hasPrefix("New") == true)
+  }
+
+  @Test("people take turns")
+  func turns() throws {
+    let database = try AlarmDatabase(backlogLimit: 10)
+    try database.apply((1...50).map { changed($0, by: "popular", raisedAt: Double($0)) })
+    try database.apply(changed(51, by: "modest"))
+    try database.apply(profile("popular", nickname: "P"))
+    try database.apply(profile("modest", nickname: "M"))
+    try database.handler.runBacklogDirectly(on: database.worker)
+    #expect(try database.text(51)?.hasPrefix("M") == true)
+    #expect(try database.text(1)?.hasPrefix("Someone") == true)
+  }
+
+  @Test("another renaming during a pass begins it again")
+  func renamedTwice() throws {
+    let database = try AlarmDatabase(backlogLimit: 10)
+    try database.apply((1...25).map { changed($0, raisedAt: Double($0)) })
+    try database.apply(profile("actor", nickname: "First", at: 1))
+    try database.handler.runBacklogDirectly(on: database.worker)
+    try database.apply(profile("actor", nickname: "Second", at: 2))
+    #expect(try database.drain() == 3)
+    for number in 1...25 { #expect(try database.text(number)?.hasPrefix("Second") == true) }
+  }
+
+  @Test("more people than fit one step are all served")
+  func manyPeople() throws {
+    let database = try AlarmDatabase(backlogLimit: 50)
+    try database.apply((1...250).map { changed($0, by: "u\($0)") })
+    try database.apply((1...250).map { profile("u\($0)", nickname: "N\($0)") })
+    try database.drain()
+    for number in 1...250 {
+      #expect(try database.text(number) == "N\(number) likes your post")
+    }
+    #expect(try database.pendingCount() == 0)
+  }
+}

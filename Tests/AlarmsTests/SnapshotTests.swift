@@ -1,0 +1,108 @@
+import AlarmText
+import Events
+import Pipeline
+import Postgres
+import Testing
+
+@testable import Alarms
+
+@Suite("Snapshots become alarms")
+struct SnapshotTests {
+  @Test("an alarm is in the reader's language and names the actor")
+  func rendered() throws {
+    let database = try AlarmDatabase()
+    try database.apply(
+      profile("reader", nickname: "읽는이", locale: "ko-KR"), profile("actor", nickname: "나오"))
+    try database.apply(changed(1, .like))
+    #expect(try database.text(1) == "나오님이 회원님의 게시물을 좋아합니다")
+    let row = try database.admin.query(
+      "SELECT locale, legacy_message, legacy_from_nick_name, deep_link, badge_icon FROM alarms"
+    ).only
+    #expect(try row.text(0) == "ko")
+    #expect(try row.text(1) == "<나오>님이 회원님의 게시물을 좋아합니다")
+    #expect(try row.text(2) == "나오")
+    #expect(try row.text(3) == "magpie://posts/post")
+    #expect(try row.text(4) == "heart")
+  }
+
+  @Test("the newest version of a batch and of all batches wins, whatever the order")
+  func newestWins() throws {
+    let database = try AlarmDatabase()
+    try database.apply(profile("a", nickname: "A"), profile("b", nickname: "B"))
+    try database.apply(
+      changed(1, version: 3, by: "a"), changed(1, version: 5, by: "b"),
+      changed(1, version: 4, by: "a"))
+    #expect(try database.text(1)?.hasPrefix("B") == true)
+    try database.apply(changed(1, version: 4, by: "a"))
+    #expect(try database.text(1)?.hasPrefix("B") == true)
+    try database.apply(changed(1, version: 1, generation: 2, by: "a"))
+    #expect(try database.text(1)?.hasPrefix("A") == true, "a newer generation wins")
+  }
+
+  @Test("a retraction leaves its version only, and what is older cannot bring the alarm back")
+  func retraction() throws {
+    let database = try AlarmDatabase()
+    try database.apply(changed(1, version: 2))
+    try database.apply(retracted(1, version: 3))
+    try database.apply(retracted(2, version: 3))
+    #expect(try database.texts() == [1, 2].map { "\(notificationID($0))|retracted" })
+    let alone = try database.admin.query(
+      "SELECT count(*) FROM alarms WHERE num_nonnulls(type, actor, text, deep_link, post_id) > 0")
+    #expect(try alone.only.int(0) == 0)
+    try database.apply(changed(1, version: 2), changed(2, version: 2))
+    #expect(try database.texts() == [1, 2].map { "\(notificationID($0))|retracted" })
+    try database.apply(changed(1, version: 4))
+    #expect(try database.text(1) != nil)
+  }
+
+  @Test("somebody unknown is Someone, and an unknown reader reads the default language")
+  func unknownPeople() throws {
+    let english = try AlarmDatabase()
+    try english.apply(changed(1, .follow))
+    #expect(try english.text(1)?.hasPrefix("Someone") == true)
+
+    let configured = try alarmHandler(defaultLocale: "th")
+    try configured.applyDirectly(
+      [changed(2, .follow)], topic: .notificationChanges, on: english.worker)
+    let locale = try english.admin.query(
+      "SELECT locale FROM alarms WHERE counter = 1 AND text <> $1",
+      [.text(try english.text(1))]
+    ).only.text(0)
+    #expect(locale == "th")
+    #expect(throws: CatalogError.self) { try alarmHandler(defaultLocale: "tlh") }
+  }
+
+  @Test(
+    "each type links to where it happened",
+    arguments: [
+      (AlarmType.like, "magpie://posts/p%2F1"),
+      (.comment, "magpie://posts/p%2F1/comments/c%201"),
+      (.follow, "magpie://users/a%3Fb"),
+      (.message, "magpie://chats/a%3Fb"),
+      (.mention, "magpie://posts/p%2F1/comments/c%201"),
+    ])
+  func deepLinks(type: AlarmType, link: String) throws {
+    let database = try AlarmDatabase()
+    try database.apply(changed(1, type, by: "a?b", post: "p/1", comment: "c 1"))
+    #expect(try database.admin.query("SELECT deep_link FROM alarms").only.text(0) == link)
+  }
+
+  @Test("ids that only look alike are different people")
+  func bytewise() throws {
+    let database = try AlarmDatabase()
+    try database.apply(
+      profile("caf\u{E9}", nickname: "composed"), profile("cafe\u{301}", nickname: "decomposed"))
+    try database.apply(changed(1, by: "caf\u{E9}"), changed(2, by: "cafe\u{301}"))
+    #expect(try database.text(1)?.hasPrefix("composed") == true)
+    #expect(try database.text(2)?.hasPrefix("decomposed") == true)
+  }
+
+  @Test("an empty batch and a full one of retractions need no people")
+  func degenerate() throws {
+    let database = try AlarmDatabase()
+    try database.handler.applyDirectly([], topic: .notificationChanges, on: database.worker)
+    try database.handler.applyDirectly([], topic: .profiles, on: database.worker)
+    try database.apply((1...50).map { retracted($0, version: 1) })
+    #expect(try database.admin.query("SELECT count(*) FROM profiles").only.int(0) == 0)
+  }
+}
