@@ -218,7 +218,7 @@ struct AlarmPageTests {
     {
       if !preparation.isEmpty { try database.admin.script(preparation) }
       // Planning reads the catalogs, once.
-      _ = try page(database, limit: 20)
+      _ = try rows(database, "reader", limit: 20)
       let plan = try database.admin.query(
         "EXPLAIN (ANALYZE, BUFFERS) SELECT * FROM alarm_page('reader', NULL, 20)"
       ).map { try $0.text(0) }

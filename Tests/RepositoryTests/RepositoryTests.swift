@@ -53,8 +53,8 @@ import Testing
   func cLibrariesHaveOneImporter() throws {
     for (module, room) in [("CRDKafka", "Kafka"), ("CLibPQ", "Postgres")] {
       let importers = try Self.files.filter { path in
-        path.hasPrefix("Sources/") && path.hasSuffix(".swift")
-          && (try Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(module)") })
+        try path.hasPrefix("Sources/") && path.hasSuffix(".swift")
+          && Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(module)") }
       }
       #expect(!importers.isEmpty)
       #expect(importers.allSatisfy { $0.hasPrefix("Sources/\(room)/") }, "\(importers)")
