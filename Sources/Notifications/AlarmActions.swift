@@ -16,7 +16,7 @@ func alarmActionsWork(_ events: [Event]) -> Work {
   let people = distinct(events.lazy.map(\.key))
   var statements = [insertRecipients(people), lockRecipients(people)]
   statements += actions.watermarks + actions.marks + actions.mutes
-  guard actions.canTouch else { return Work(statements) }
+  guard actions.canTouch else { return notificationWork(statements, events, recomputes: false) }
   statements.append(
     recomputeNotifications(
       recipients: people,

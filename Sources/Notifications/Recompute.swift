@@ -39,9 +39,9 @@ func recomputeNotifications(
     ),
     state AS MATERIALIZED (
       SELECT t.*, newest.*, second.actor AS second_actor, everyone.contribution_count,
-        everyone.oldest_at, g.generation, nextval('notification_counter') AS counter
+        everyone.oldest_at, (SELECT g.generation FROM notification_generation g) AS generation,
+        nextval('notification_counter') AS counter
       FROM touched t
-      CROSS JOIN notification_generation g
       JOIN notification_recipients r ON r.user_id = t.recipient
       LEFT JOIN notification_marks m
         ON m.recipient = t.recipient AND m.notification_id = t.notification_id
@@ -157,8 +157,23 @@ func notificationWork(
   _ statements: [Statement], _ events: [Event], recomputes: Bool = true
 ) -> Work {
   let now = events.map(\.time).max() ?? Limits.earliestTime
-  return Work(statements) { results in
+  return Work([planByKey] + statements) { results in
     guard recomputes, let last = results.last else { return Outcome() }
     return try snapshots(last, now: now)
   }
 }
+
+/// What opens every batch's transaction, for this transaction only.
+///
+/// Every join goes from a batch's rows to a table's key, so one generic plan of index scans is right
+/// for batches and tables of any size; planning the largest statement afresh takes as long as
+/// applying a small batch, and compiling it longer than applying a large one.
+let planByKey = Statement(
+  """
+  SELECT
+    set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true),
+    set_config('jit', 'off', true)
+  """)
