@@ -156,6 +156,7 @@ func snapshots(_ rows: Rows, now: EventTime) throws -> Outcome {
 func notificationWork(
   _ statements: [Statement], _ events: [Event], recomputes: Bool = true
 ) -> Work {
+  guard !statements.isEmpty else { return Work([]) }
   let now = events.map(\.time).max() ?? Limits.earliestTime
   return Work([planByKey] + statements) { results in
     guard recomputes, let last = results.last else { return Outcome() }

@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import Model
 import Notifications
 import Pipeline
 import Postgres
@@ -16,7 +17,7 @@ struct OrderFreedomTests {
     var random = SeededGenerator(seed: seed)
     var generated = GeneratedEvents(SeededGenerator(seed: seed))
     let events = generated.events(Int.random(in: 20...400, using: &random))
-    let oracle = Oracle(events)
+    let model = Model(events)
     var first: [String: [BytewiseString]]?
     for _ in 0..<3 {
       let world = try World()
@@ -28,13 +29,14 @@ struct OrderFreedomTests {
         log.removeFirst(count)
       }
       let shown = try world.shown()
-      #expect(shown == oracle.shown, "seed \(seed)")
-      #expect(try world.postCounts() == oracle.postCounts, "seed \(seed)")
+      #expect(shown == model.shown, "seed \(seed)")
+      #expect(try world.postCounts() == model.postCounts, "seed \(seed)")
       let everything = try world.everything()
       if let first {
         for (table, rows) in first { #expect(everything[table] == rows, "\(table), seed \(seed)") }
       }
       first = first ?? everything
+      #expect(try world.violations() == [], "seed \(seed)")
       try expectLastSnapshotsEqualRows(world, world.published)
     }
   }
@@ -72,10 +74,11 @@ struct OrderFreedomTests {
     }
     for thread in threads { thread.wait() }
     #expect(failures.withLock { $0 } == [], "seed \(seed)")
-    let oracle = Oracle(events)
+    let model = Model(events)
     let shown = try world.shown()
-    #expect(shown == oracle.shown, "seed \(seed)")
-    #expect(try world.postCounts() == oracle.postCounts, "seed \(seed)")
+    #expect(shown == model.shown, "seed \(seed)")
+    #expect(try world.postCounts() == model.postCounts, "seed \(seed)")
+    #expect(try world.violations() == [], "seed \(seed)")
     let all = published.withLock { $0 }
     try expectLastSnapshotsEqualRows(world, all)
     expectCounterOrder(all)
@@ -115,6 +118,26 @@ private final class Lane {
   }
 
   struct Crash: Error {}
+}
+
+extension Model {
+  /// In the form of `World.shown`.
+  fileprivate var shown: [BytewiseString] {
+    notifications.map { it in
+      let fields: [String] = [
+        it.id, it.recipient, "\(it.type.code)", it.subject, it.bucket ?? "", it.actor,
+        it.secondActor ?? "", "\(it.actorCount)", "\(it.contributionCount)", it.post ?? "",
+        it.comment ?? "", it.headText, "\(it.raisedAt.microseconds)",
+        "\(it.oldestAt.microseconds)", it.isUnread ? "t" : "f",
+      ]
+      return BytewiseString(fields.joined(separator: "|"))
+    }.sorted()
+  }
+
+  /// In the form of `World.postCounts`.
+  fileprivate var postCounts: [BytewiseString] {
+    postStats.map { BytewiseString("\($0)|\($1.likes)|\($1.comments)") }.sorted()
+  }
 }
 
 private func expectLastSnapshotsEqualRows(_ world: World, _ published: [Event]) throws {

@@ -52,6 +52,11 @@ final class World {
       "SELECT concat_ws('|', post_id, likes, comments) FROM post_counts WHERE likes + comments > 0")
   }
 
+  /// What `verify_notifications` finds wrong.
+  func violations() throws -> [BytewiseString] {
+    try lines("SELECT concat_ws(' | ', v.*) FROM verify_notifications() v")
+  }
+
   /// Every row of every table that the events determine.
   func everything() throws -> [String: [BytewiseString]] {
     var tables: [String: [BytewiseString]] = ["shown": try shown()]

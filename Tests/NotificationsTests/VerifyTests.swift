@@ -1,0 +1,32 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("verify_notifications")
+struct VerifyTests {
+  @Test(
+    "finds what was tampered with",
+    arguments: [
+      "UPDATE post_counts SET likes = likes + 1",
+      "UPDATE notifications SET actor_count = actor_count + 1",
+      "DELETE FROM notifications WHERE type = 4",
+      "INSERT INTO notification_mutes VALUES ('o', 0, '2000-01-01Z', 'm', true)",
+      "UPDATE likes SET active = false",
+      "UPDATE comments SET mentions = '{}'",
+      "UPDATE comments SET text = 'other'",
+      "UPDATE post_facts SET deleted = true",
+      "UPDATE notification_actors SET also_touched = notification_id WHERE type = 2",
+      "UPDATE notification_recipients SET deleted_all_at = '2026-03-01T00:01:30Z'",
+    ])
+  func finds(tampering: String) throws {
+    let world = try World()
+    try world.apply(
+      like("ann", "p", of: "o", at: 1), like("bob", "p", of: "o", at: 2), follow("ann", "o", at: 2),
+      comment("c", by: "ann", on: "p", of: "o", "hi", mentions: ["bob"], at: 2),
+      post("p", by: "o", "t", mentions: ["ann"], at: 1), message("m", "o", to: "ann", at: 3))
+    #expect(try world.violations() == [])
+    let owner = try Connection(world.url, applicationName: "test")
+    _ = try owner.query(tampering)
+    #expect(try world.violations() != [])
+  }
+}
