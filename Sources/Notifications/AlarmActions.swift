@@ -27,12 +27,10 @@ func alarmActionsWork(_ events: [Event]) -> Work {
         WHERE n.recipient = d.recipient
         UNION ALL
         SELECT n.notification_id, n.recipient, n.type, n.subject
-        FROM unnest($4::text[]) AS d (user_id)
-        JOIN notification_recipients r ON r.user_id = d.user_id
-        JOIN notifications n ON n.recipient = r.user_id
-          AND n.raised_at > r.deleted_all_at
-          AND n.raised_at < r.deleted_all_at + interval '1 day'
-        WHERE n.oldest_at <= r.deleted_all_at
+        FROM unnest($4::text[], $5::timestamptz[]) AS d (user_id, at)
+        JOIN notifications n ON n.recipient = d.user_id
+          AND n.raised_at > d.at AND n.raised_at < d.at + interval '1 day'
+        WHERE n.oldest_at <= d.at
         """, actions.touched))
   return notificationWork(statements, events)
 }
@@ -43,13 +41,16 @@ private struct AlarmActions {
   private var deletedAll: [Key: EventTime] = [:]
   private var read: [Key: EventTime] = [:]
   private var deleted: [Key: EventTime] = [:]
+  private var cuts: [(user: String, at: EventTime)] = []
   private var toggles: [(user: String, type: AlarmType, event: Event, muted: Bool)] = []
 
   init(_ events: [Event]) {
     for event in events {
       switch event.payload {
       case .alarmReadAll(let data): raise(&readAll, Key(data.user), event)
-      case .alarmAllDeleted(let data): raise(&deletedAll, Key(data.user), event)
+      case .alarmAllDeleted(let data):
+        raise(&deletedAll, Key(data.user), event)
+        cuts.append((data.user, event.time))
       case .alarmRead(let data): raise(&read, Key(data.user, canonical(data.notification)), event)
       case .alarmDeleted(let data):
         raise(&deleted, Key(data.user, canonical(data.notification)), event)
@@ -78,13 +79,13 @@ private struct AlarmActions {
   /// Whether anything may have to be recomputed.
   var canTouch: Bool { !deleted.isEmpty || !deletedAll.isEmpty || !toggles.isEmpty }
 
-  /// The deleted notifications and the people who deleted all.
+  /// The deleted notifications; who deleted all and when, each time and not only the last.
   var touched: [Parameter] {
     let keys = Array(deleted.keys)
     return [
       .textArray(keys.map(\.first.string)),
       .uuidArray(keys.map { UUID(uuidString: $0.second.string) }),
-      .textArray(deletedAll.keys.map(\.first.string)),
+      .textArray(cuts.map(\.user)), .timestamptzArray(cuts.map(\.at.microseconds)),
     ]
   }
 
@@ -138,7 +139,7 @@ private struct AlarmActions {
 
   /// Writes the timeline of mutings, then mends the contributions between each of them and the
   /// next: those shown so far are found through their notifications, those muted through an index
-  /// of their own.
+  /// of their own. All of them are touched, also those that stay as they are.
   var mutes: [Statement] {
     guard !toggles.isEmpty else { return [] }
     let timeline: [Parameter] = [
@@ -181,12 +182,11 @@ private struct AlarmActions {
             AND a.muted AND a.first_at > t.at AND a.first_at <= t.until
         )
         UPDATE notification_actors a SET
-          muted = NOT a.muted,
+          muted = notification_muted(a.recipient, a.type, a.first_at),
           also_touched = a.notification_id
         FROM reached e
         WHERE a.recipient = e.recipient AND a.type = e.type AND a.subject = e.subject
           AND a.source = e.source
-          AND a.muted <> notification_muted(a.recipient, a.type, a.first_at)
         """, timeline),
     ]
   }

@@ -22,6 +22,9 @@ struct Contributions {
   private var texts: [String?] = []
   private var versionTimes: [Int64?] = []
   private var versionIDs: [String?] = []
+  /// Where the batch's events alone would have put the contributions: notification, recipient,
+  /// subject.
+  private var candidates: (ids: [UUID?], recipients: [String?], subjects: [String?]) = ([], [], [])
 
   init(_ type: AlarmType) {
     self.type = type
@@ -45,6 +48,13 @@ struct Contributions {
     texts.append(text)
     versionTimes.append(register.newest.time.microseconds)
     versionIDs.append(register.newest.id)
+    for day in register.createdOn {
+      let bucket = EventTime(microseconds: day * microsecondsInDay).day
+      candidates.ids.append(
+        notificationID(recipient: recipient, type: type, subject: subject, bucket: bucket))
+      candidates.recipients.append(recipient)
+      candidates.subjects.append(subject)
+    }
   }
 
   /// Locks the recipients, writes the contributions, recomputes their notifications.
@@ -89,10 +99,14 @@ struct Contributions {
         JOIN notification_actors a
           ON a.recipient = e.recipient AND a.subject = e.subject AND a.source = e.source
         WHERE a.type = $5
+        UNION ALL
+        SELECT c.notification_id, c.recipient COLLATE "C", $5, c.subject COLLATE "C"
+        FROM unnest($6::uuid[], $7::text[], $8::text[]) AS c (notification_id, recipient, subject)
         """,
       [
         .textArray(recipients), .textArray(subjects), .textArray(sources),
-        .int2(Int16(type.code)),
+        .int2(Int16(type.code)), .uuidArray(candidates.ids), .textArray(candidates.recipients),
+        .textArray(candidates.subjects),
       ])
   }
 }

@@ -6,7 +6,9 @@ import Postgres
 ///
 /// Every touched notification gets a new counter and is published, also when nothing about it
 /// changed: an attempt that published and then failed to commit may have left a snapshot behind,
-/// and only a later version of what is true undoes that.
+/// and only a later version of what is true undoes that. The next attempt may hold more records, so
+/// what is touched must not depend on what a batch's events come to together: an event touches at
+/// least what it would have touched alone.
 ///
 /// - Parameters:
 ///   - recipients: all of whom the transaction has locked; `$1` in `touched`.

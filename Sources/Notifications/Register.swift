@@ -5,7 +5,28 @@ import Events
 struct Register {
   var newest: Event
   var firstAt: EventTime?
+  /// The UTC days (since 1970) of all creating events. Each may have been published by an attempt
+  /// that failed before the others of the batch had arrived.
+  var createdOn: [Int64] = []
+
+  init(_ event: Event, creates: Bool) {
+    newest = event
+    if creates { created(at: event.time) }
+  }
+
+  mutating func add(_ event: Event, creates: Bool) {
+    if newest.version < event.version { newest = event }
+    if creates { created(at: event.time) }
+  }
+
+  private mutating func created(at time: EventTime) {
+    firstAt = firstAt.map { min($0, time) } ?? time
+    let day = time.microseconds / microsecondsInDay
+    if !createdOn.contains(day) { createdOn.append(day) }
+  }
 }
+
+let microsecondsInDay: Int64 = 86_400_000_000
 
 /// The registers of a batch, one for each key.
 struct Registers<Key: Hashable> {
@@ -16,18 +37,13 @@ struct Registers<Key: Hashable> {
   /// - Parameter creates: whether the event makes the fact (rather than withdrawing it).
   mutating func add(_ event: Event, key: Key, creates: Bool) {
     if let position = positions[key] {
-      if values[position].newest.version < event.version { values[position].newest = event }
-      if creates { values[position].firstAt = earlier(values[position].firstAt, event.time) }
+      values[position].add(event, creates: creates)
     } else {
       positions[key] = keys.count
       keys.append(key)
-      values.append(Register(newest: event, firstAt: creates ? event.time : nil))
+      values.append(Register(event, creates: creates))
     }
   }
-}
-
-func earlier(_ a: EventTime?, _ b: EventTime) -> EventTime {
-  a.map { min($0, b) } ?? b
 }
 
 /// Up to three ids as one key, compared byte by byte.
