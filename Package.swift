@@ -130,6 +130,10 @@ let package = Package(
     tests(
       "NotificationsTests",
       ["Events", "Model", "Notifications", "Pipeline", "Postgres", "TestSupport"]),
+    .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
+    .executableTarget(
+      name: "alarm-text-bench", dependencies: ["AlarmText", "AllocationCount", "ICUReference"],
+      path: "Benchmarks/AlarmText", swiftSettings: strict),
     .target(
       name: "ICUReference", path: "Tests/ICUReference",
       linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),

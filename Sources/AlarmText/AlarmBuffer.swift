@@ -24,10 +24,8 @@ public struct AlarmBuffer {
   /// Bytes of the sentence before its head text.
   var sentenceEnd = 0
   var headStart = 0
-  /// Cleaned actor, other, head text.
-  var cleanActor: [UInt8] = []
-  var cleanOther: [UInt8] = []
-  var cleanHead: [UInt8] = []
+  /// Storage for cleaned texts, taken while one is in use.
+  var scratch: [[UInt8]] = []
   /// Index into the engine's locales of the catalog used.
   var localeIndex = 0
 
@@ -82,14 +80,32 @@ public struct AlarmBuffer {
 
   @inline(__always)
   mutating func appendIsolated(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ shape: DisplayText.Shape, always: Bool,
-    kind: SegmentKind, isOther: Bool = false
+    _ shown: MessageRun.Shown, always: Bool, kind: SegmentKind, isOther: Bool = false
   ) {
-    let isolates = always || shape.needsIsolation
+    let isolates = always || shown.shape.needsIsolation
     if isolates { append("\u{2068}", utf16Count: 1) }
     closeText()
-    append(bytes, utf16Count: shape.utf16Count)
+    append(shown.bytes, utf16Count: shown.shape.utf16Count)
     closePiece(kind, isOther: isOther)
     if isolates { append("\u{2069}", utf16Count: 1) }
+  }
+
+  /// What the older client reads.
+  public var legacy: LegacyAlarm {
+    func words(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
+    let headText = words(headStart..<text.count)
+    guard let actor = pieces.first(where: { $0.kind == .actor && !$0.isOther }) else {
+      return LegacyAlarm(
+        message: words(0..<sentenceEnd), headText: headText, fromNickName: "")
+    }
+    var message = Array(text[..<actor.start])
+    message.reserveCapacity(sentenceEnd + 2)
+    message.append(UInt8(ascii: "<"))
+    message.append(contentsOf: text[actor.start..<actor.end])
+    message.append(UInt8(ascii: ">"))
+    message.append(contentsOf: text[actor.end..<sentenceEnd])
+    return LegacyAlarm(
+      message: String(decoding: message, as: UTF8.self), headText: headText,
+      fromNickName: words(actor.start..<actor.end))
   }
 }

@@ -154,8 +154,7 @@ public final class AlarmTextEngine: Sendable {
     buffer.localeIndex = index
     let catalog = catalogs[index]
     let entry = Int(catalog.entries[messages[number]])
-    MessageRun(catalog: catalog, configuration: configuration, input: input)
-      .run(from: entry, into: &buffer)
+    MessageRun(catalog, configuration, input).run(input, from: entry, into: &buffer)
   }
 
   private func rendered(_ input: AlarmInput, _ buffer: AlarmBuffer) -> RenderedAlarm {
@@ -166,17 +165,8 @@ public final class AlarmTextEngine: Sendable {
         kind: piece.kind, text: text(piece.start..<piece.end),
         actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor.id)
     }
-    let sentence = text(0..<buffer.sentenceEnd)
-    var legacy = LegacyAlarm(
-      message: sentence, headText: text(buffer.headStart..<buffer.text.count), fromNickName: "")
-    if let actor = buffer.pieces.first(where: { $0.kind == .actor && !$0.isOther }) {
-      legacy.fromNickName = text(actor.start..<actor.end)
-      legacy.message =
-        text(0..<actor.start) + "<" + legacy.fromNickName + ">"
-        + text(actor.end..<buffer.sentenceEnd)
-    }
     return RenderedAlarm(
       code: input.code, locale: catalog.locale, direction: catalog.direction, segments: segments,
-      legacy: legacy)
+      legacy: buffer.legacy)
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// The program is a run of 32-bit words. A plural or select holds its jump targets; every message
 /// ends in `end`.
-struct CompiledCatalog: Sendable {
+final class CompiledCatalog: Sendable {
   enum Op: Int32 {
     /// No operands.
     case end
@@ -29,6 +29,11 @@ struct CompiledCatalog: Sendable {
       bytes = Array(text.utf8)
       shape = DisplayText.Shape(utf16Count: text.utf16.count, needsIsolation: false)
     }
+
+    @inline(__always)
+    func withShown(_ body: (MessageRun.Shown) -> Void) {
+      bytes.withUnsafeBufferPointer { body(($0, shape)) }
+    }
   }
 
   let locale: String
@@ -39,11 +44,13 @@ struct CompiledCatalog: Sendable {
   let someoneElse: PlainText
   let ellipsis: PlainText
   /// Whether names are isolated even when they would not need it between left-to-right words.
-  private(set) var isolatesAlways: Bool
-  private(set) var code: [Int32] = []
-  private(set) var literals: [UInt8] = []
+  let isolatesAlways: Bool
+  let code: [Int32]
+  let literals: [UInt8]
   /// Where each message begins, by the engine's message index; -1 when it is missing.
-  private(set) var entries: [Int32]
+  let entries: [Int32]
+  /// `ScalarClasses.fast`, within reach.
+  let classes: [UInt8]
 
   init(_ catalog: Catalog, rules: LanguageRules, messageKeys: [String], fallback: Catalog) {
     locale = catalog.locale
@@ -61,17 +68,31 @@ struct CompiledCatalog: Sendable {
     someone = plain("someone")
     someoneElse = plain("someoneElse", "someone")
     ellipsis = plain("ellipsis")
-    isolatesAlways = rules.direction == .rightToLeft
-    entries = []
-    for key in messageKeys {
-      guard let message = catalog.messages[key] else {
-        entries.append(-1)
-        continue
-      }
-      entries.append(Int32(code.count))
-      emit(message.pattern.nodes)
-      emit(.end)
+    var program = MessageProgram()
+    entries = messageKeys.map { key in
+      catalog.messages[key].map { Int32(program.add($0.pattern)) } ?? -1
     }
+    code = program.code
+    literals = program.literals
+    isolatesAlways = rules.direction == .rightToLeft || program.hasRightToLeftText
+    classes = ScalarClasses.fast
+  }
+}
+
+/// The words of a `CompiledCatalog` while they are written.
+private struct MessageProgram {
+  typealias Op = CompiledCatalog.Op
+
+  var code: [Int32] = []
+  var literals: [UInt8] = []
+  var hasRightToLeftText = false
+
+  /// - Returns: where the message begins.
+  mutating func add(_ pattern: MessagePattern) -> Int {
+    let entry = code.count
+    emit(pattern.nodes)
+    emit(.end)
+    return entry
   }
 
   private mutating func emit(_ op: Op, _ operands: Int...) {
@@ -84,7 +105,7 @@ struct CompiledCatalog: Sendable {
       switch node {
       case .literal(let text):
         if text.unicodeScalars.contains(where: ScalarClasses.isRightToLeft) {
-          isolatesAlways = true
+          hasRightToLeftText = true
         }
         emit(.literal, literals.count, text.utf8.count, text.utf16.count)
         literals.append(contentsOf: text.utf8)

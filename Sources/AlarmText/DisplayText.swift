@@ -13,48 +13,71 @@ struct DisplayText {
 
   /// Recognises text that is shown as it is, which is nearly all there is, without changing or
   /// copying it. `nil` means that `clean` must decide.
-  @inline(__always)
+  /// - Parameter classes: `ScalarClasses.fast`.
   static func shapeIfClean(
-    _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits
+    _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits, classes: UnsafeBufferPointer<UInt8>
   ) -> Shape? {
     guard text.count > 0, text.count <= limits.bytes else { return nil }
-    return ScalarClasses.plain.withUnsafeBufferPointer { plain in
-      var at = 0
-      var graphemes = 0
-      var afterSpace = true
-      while at < text.count {
-        let byte = text[at]
+    var shape = Shape()
+    var graphemes = 0
+    var afterSpace = true
+    var marks = 0
+    var lastMark: UInt32 = 0
+    var at = 0
+    // A Swift string's UTF-8 is valid; a scalar that lacks bytes ends beyond the text.
+    while at < text.count {
+      let lead = text[at]
+      if lead < 0x80 {
+        guard lead > 0x20 ? lead < 0x7F : (lead == 0x20 && !afterSpace) else { return nil }
+        afterSpace = lead == 0x20
+        marks = 0
         graphemes += 1
-        if byte < 0x80 {
-          at += 1
-          if byte > 0x20 && byte < 0x7F {
-            afterSpace = false
-          } else {
-            guard byte == 0x20, !afterSpace else { return nil }
-            afterSpace = true
-          }
-          continue
-        }
-        afterSpace = false
-        var scalar: Int
-        // A Swift string's UTF-8 is valid; bytes from elsewhere go through `clean`.
-        if byte < 0xE0 {
-          guard at + 1 < text.count else { return nil }
-          scalar = Int(byte & 0x1F) << 6 | Int(text[at + 1] & 0x3F)
-          at += 2
-        } else if byte < 0xF0 {
-          guard at + 2 < text.count else { return nil }
-          scalar =
-            Int(byte & 0xF) << 12 | Int(text[at + 1] & 0x3F) << 6 | Int(text[at + 2] & 0x3F)
-          at += 3
-        } else {
-          return nil
-        }
-        guard plain[scalar >> 6] & 1 << UInt64(scalar & 63) != 0 else { return nil }
+        shape.utf16Count += 1
+        at += 1
+        continue
       }
-      guard !afterSpace, graphemes <= limits.graphemes else { return nil }
-      return Shape(utf16Count: graphemes, needsIsolation: false)
+      let length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
+      guard at + length <= text.count else { return nil }
+      var scalar = UInt32(lead & (0x7F >> UInt8(length)))
+      for index in at + 1..<at + length { scalar = scalar << 6 | UInt32(text[index] & 0x3F) }
+      at += length
+      if length == 4 {
+        guard ScalarClasses.isSingleEmoji(scalar) else { return nil }
+        afterSpace = false
+        marks = 0
+        graphemes += 1
+        shape.utf16Count += 2
+        continue
+      }
+      let known = ScalarClasses.Fast(rawValue: classes[Int(scalar)])
+      guard known.contains(.known) else { return nil }
+      shape.utf16Count += 1
+      if known.contains(.rightToLeft) { shape.needsIsolation = true }
+      if known.isDisjoint(with: [.mark, .attached]) {
+        marks = 0
+        graphemes += 1
+      } else {
+        guard !afterSpace else { return nil }
+        if known.contains(.mark) {
+          marks += 1
+          guard marks <= markLimit,
+            !known.contains(.reordered) || marks == 1 || isOrdered(lastMark, scalar)
+          else { return nil }
+          lastMark = scalar
+        } else {
+          marks = 0
+        }
+      }
+      afterSpace = false
     }
+    return afterSpace || graphemes > limits.graphemes ? nil : shape
+  }
+
+  private static func isOrdered(_ first: UInt32, _ second: UInt32) -> Bool {
+    guard let first = Unicode.Scalar(first), let second = Unicode.Scalar(second) else {
+      return false
+    }
+    return first.properties.canonicalCombiningClass <= second.properties.canonicalCombiningClass
   }
 
   /// Cleans any bytes into `result`, which is emptied first; it stays empty when nothing visible is

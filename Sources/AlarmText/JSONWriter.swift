@@ -30,6 +30,11 @@ struct JSONWriter {
     bytes.append(contentsOf: String(value).utf8)
   }
 
+  mutating func member(_ key: StaticString, raw json: [UInt8]) {
+    self.key(key)
+    bytes.append(contentsOf: json)
+  }
+
   mutating func key(_ key: StaticString) {
     if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
     bytes.append(UInt8(ascii: "\""))
@@ -39,20 +44,44 @@ struct JSONWriter {
   }
 
   mutating func string(_ value: String) {
-    bytes.append(UInt8(ascii: "\""))
-    for byte in value.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0..<0x20, 0x7F:
-        bytes.append(contentsOf: "\\u00".utf8)
-        bytes.append(Self.hex(byte >> 4))
-        bytes.append(Self.hex(byte & 15))
-      default: bytes.append(byte)
+    var value = value
+    value.withUTF8 { Self.append(string: $0, to: &bytes) }
+  }
+
+  @inline(__always)
+  static func append(_ text: StaticString, to json: inout [UInt8]) {
+    text.withUTF8Buffer { json.append(contentsOf: $0) }
+  }
+
+  /// - Parameter number: not negative.
+  static func append(_ number: Int, to json: inout [UInt8]) {
+    var divisor = 1
+    while number / divisor >= 10 { divisor *= 10 }
+    while divisor > 0 {
+      json.append(UInt8(0x30 + number / divisor % 10))
+      divisor /= 10
+    }
+  }
+
+  /// Appends a text in quotes, a run that needs no escape at a time.
+  static func append(string text: UnsafeBufferPointer<UInt8>, to json: inout [UInt8]) {
+    json.append(UInt8(ascii: "\""))
+    var run = 0
+    for (index, byte) in text.enumerated() {
+      guard byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F else { continue }
+      json.append(contentsOf: UnsafeBufferPointer(rebasing: text[run..<index]))
+      run = index + 1
+      json.append(UInt8(ascii: "\\"))
+      if byte == 0x22 || byte == 0x5C {
+        json.append(byte)
+      } else {
+        append("u00", to: &json)
+        json.append(hex(byte >> 4))
+        json.append(hex(byte & 15))
       }
     }
-    bytes.append(UInt8(ascii: "\""))
+    json.append(contentsOf: UnsafeBufferPointer(rebasing: text[run...]))
+    json.append(UInt8(ascii: "\""))
   }
 
   private static func hex(_ digit: UInt8) -> UInt8 {

@@ -5,7 +5,7 @@ enum KoreanReading {
     var zeros = 0
     for scalar in word.reversed() {
       if scalar == "," && zeros > 0 { continue }
-      guard let value = scalar.properties.numericValue, value == value.rounded() else {
+      guard let value = whole(scalar) else {
         // Nothing but zeros (영, 공), or something like ½.
         return zeros > 0 ? .consonant : .other
       }
@@ -15,9 +15,16 @@ enum KoreanReading {
         continue
       }
       if zeros > 0 { return magnitude(zeros) }
-      return final(of: Int(value))
+      return final(of: value)
     }
     return zeros > 0 ? .consonant : .other
+  }
+
+  /// A scalar's value when it is a whole number. (`Double.rounded` would need the C library.)
+  private static func whole(_ scalar: Unicode.Scalar) -> Int? {
+    guard let value = scalar.properties.numericValue, value.magnitude < 1e18 else { return nil }
+    let whole = Int(value)
+    return Double(whole) == value ? whole : nil
   }
 
   /// 십, 백, 천 are closed; so are 만, 억, 경; 조 and 해 are open.

@@ -97,10 +97,18 @@ struct NumberStyle {
     var units = 0
     while digits > 0 {
       let digit = UInt32(number / divisor % 10)
-      if zero == 0x30 {
-        bytes.append(UInt8(0x30 + digit))
+      let scalar = zero + digit
+      if scalar < 0x80 {
+        bytes.append(UInt8(scalar))
       } else {
-        bytes.append(contentsOf: Unicode.Scalar(zero + digit)?.utf8.map { $0 } ?? [])
+        // Every zero that is not ASCII has two or three bytes.
+        if scalar < 0x800 {
+          bytes.append(UInt8(0xC0 | scalar >> 6))
+        } else {
+          bytes.append(UInt8(0xE0 | scalar >> 12))
+          bytes.append(UInt8(0x80 | scalar >> 6 & 0x3F))
+        }
+        bytes.append(UInt8(0x80 | scalar & 0x3F))
       }
       units += 1
       digits -= 1

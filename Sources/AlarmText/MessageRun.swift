@@ -1,108 +1,139 @@
-/// One rendering: a compiled message applied to one alarm.
+/// One rendering: a compiled message applied to one alarm. Nothing here allocates unless a text
+/// must be cleaned.
 struct MessageRun {
+  typealias Bytes = UnsafeBufferPointer<UInt8>
+  /// A text as it is shown, and how it stands in the sentence.
+  typealias Shown = (bytes: Bytes, shape: DisplayText.Shape)
+
   let catalog: CompiledCatalog
-  let configuration: AlarmTextEngine.Configuration
-  let input: AlarmInput
+  let nicknameLimits: TextLimits
+  let headTextLimits: TextLimits
+  let actorCount: Int
+  let count: Int
 
-  private typealias Bytes = UnsafeBufferPointer<UInt8>
-  private typealias Shape = DisplayText.Shape
+  init(
+    _ catalog: CompiledCatalog, _ configuration: AlarmTextEngine.Configuration, _ input: AlarmInput
+  ) {
+    self.catalog = catalog
+    nicknameLimits = configuration.nickname
+    headTextLimits = configuration.headText
+    actorCount = max(1, input.actorCount)
+    count = max(1, input.count)
+  }
 
-  func run(from entry: Int, into buffer: inout AlarmBuffer) {
-    withDisplayed(
-      input.actor.nickname, limits: configuration.nickname, clean: \.cleanActor, &buffer
-    ) { buffer, actor, actorShape in
-      withDisplayed(
-        input.other?.nickname, limits: configuration.nickname, clean: \.cleanOther, &buffer
-      ) { buffer, other, otherShape in
-        write(
-          from: entry, into: &buffer, actor: orSomeone(actor, actorShape),
-          other: orSomeone(other, otherShape))
+  func run(_ input: AlarmInput, from entry: Int, into buffer: inout AlarmBuffer) {
+    if var nickname = input.actor.nickname {
+      nickname.withUTF8 { raw in
+        withShown(raw, nicknameLimits, &buffer) { buffer, actor in
+          sentence(input, from: entry, actor: actor, into: &buffer)
+        }
       }
+    } else {
+      catalog.someone.withShown { sentence(input, from: entry, actor: $0, into: &buffer) }
     }
     buffer.sentenceEnd = buffer.text.count
     buffer.headStart = buffer.text.count
-    if input.headText != nil {
-      withDisplayed(
-        input.headText, limits: configuration.headText, clean: \.cleanHead, &buffer
-      ) { buffer, head, shape in
-        guard head.count > 0 else { return }
-        buffer.append(": ", utf16Count: 2)
-        buffer.headStart = buffer.text.count
-        buffer.appendIsolated(head, shape, always: catalog.isolatesAlways, kind: .head)
+    if var headText = input.headText {
+      headText.withUTF8 { raw in
+        withShown(raw, headTextLimits, &buffer) { buffer, head in
+          guard head.bytes.count > 0 else { return }
+          buffer.append(": ", utf16Count: 2)
+          buffer.headStart = buffer.text.count
+          buffer.appendIsolated(head, always: catalog.isolatesAlways, kind: .head)
+        }
       }
     }
     buffer.closeText()
   }
 
-  private func orSomeone(_ bytes: Bytes, _ shape: Shape) -> (Bytes, Shape)? {
-    bytes.count > 0 ? (bytes, shape) : nil
-  }
-
   /// Hands `body` the text as it is shown; empty when nothing of it is visible.
   @inline(__always)
-  private func withDisplayed(
-    _ text: String?, limits: TextLimits, clean: WritableKeyPath<AlarmBuffer, [UInt8]>,
-    _ buffer: inout AlarmBuffer,
-    _ body: (inout AlarmBuffer, UnsafeBufferPointer<UInt8>, DisplayText.Shape) -> Void
+  private func withShown(
+    _ raw: Bytes, _ limits: TextLimits, _ buffer: inout AlarmBuffer,
+    _ body: (inout AlarmBuffer, Shown) -> Void
   ) {
-    guard var text else {
-      body(&buffer, UnsafeBufferPointer(start: nil, count: 0), Shape())
+    let shape = catalog.classes.withUnsafeBufferPointer {
+      DisplayText.shapeIfClean(raw, limits: limits, classes: $0)
+    }
+    if let shape {
+      body(&buffer, (raw, shape))
       return
     }
-    text.withUTF8 { raw in
-      if let shape = DisplayText.shapeIfClean(raw, limits: limits) {
-        body(&buffer, raw, shape)
-        return
+    var cleaned = buffer.scratch.popLast() ?? []
+    let cleanedShape = DisplayText.clean(
+      raw, limits: limits, ellipsis: catalog.ellipsis.bytes, into: &cleaned)
+    cleaned.withUnsafeBufferPointer { body(&buffer, ($0, cleanedShape)) }
+    buffer.scratch.append(cleaned)
+  }
+
+  private func sentence(
+    _ input: AlarmInput, from entry: Int, actor: Shown, into buffer: inout AlarmBuffer
+  ) {
+    if actor.bytes.count == 0 {
+      catalog.someone.withShown { sentence(input, from: entry, actor: $0, into: &buffer) }
+      return
+    }
+    guard var nickname = input.other?.nickname else {
+      execute(from: entry, actor: actor, other: nil, into: &buffer)
+      return
+    }
+    nickname.withUTF8 { execute(from: entry, actor: actor, other: $0, into: &buffer) }
+  }
+
+  private func execute(
+    from entry: Int, actor: Shown, other: Bytes?, into buffer: inout AlarmBuffer
+  ) {
+    catalog.code.withUnsafeBufferPointer { code in
+      catalog.literals.withUnsafeBufferPointer { literals in
+        execute(code, literals, from: entry, actor: actor, other: other, into: &buffer)
       }
-      var cleaned: [UInt8] = []
-      swap(&cleaned, &buffer[keyPath: clean])
-      let shape = DisplayText.clean(
-        raw, limits: limits, ellipsis: catalog.ellipsis.bytes, into: &cleaned)
-      cleaned.withUnsafeBufferPointer { body(&buffer, $0, shape) }
-      swap(&cleaned, &buffer[keyPath: clean])
     }
   }
 
-  private func write(
-    from entry: Int, into buffer: inout AlarmBuffer, actor: (Bytes, Shape)?,
-    other: (Bytes, Shape)?
+  /// The second person is looked at only by sentences that name them.
+  private func withOther(
+    _ raw: Bytes?, _ buffer: inout AlarmBuffer, _ body: (inout AlarmBuffer, Shown) -> Void
   ) {
-    catalog.someone.bytes.withUnsafeBufferPointer { someone in
-      catalog.someoneElse.bytes.withUnsafeBufferPointer { someoneElse in
-        catalog.code.withUnsafeBufferPointer { code in
-          catalog.literals.withUnsafeBufferPointer { literals in
-            execute(
-              code, literals, from: entry, into: &buffer,
-              actor: actor ?? (someone, catalog.someone.shape),
-              other: other ?? (someoneElse, catalog.someoneElse.shape))
-          }
-        }
+    guard let raw else {
+      catalog.someoneElse.withShown { body(&buffer, $0) }
+      return
+    }
+    withShown(raw, nicknameLimits, &buffer) { buffer, other in
+      if other.bytes.count > 0 {
+        body(&buffer, other)
+      } else {
+        catalog.someoneElse.withShown { body(&buffer, $0) }
       }
     }
   }
 
   private func number(_ argument: Int32) -> Int {
-    max(1, argument == MessageArgument.actors.rawValue ? input.actorCount : input.count)
+    argument == MessageArgument.actors.rawValue ? actorCount : count
   }
 
+  @inline(__always)
   private func execute(
-    _ code: UnsafeBufferPointer<Int32>, _ literals: Bytes, from entry: Int,
-    into buffer: inout AlarmBuffer, actor: (Bytes, Shape), other: (Bytes, Shape)
+    _ code: UnsafeBufferPointer<Int32>, _ literals: Bytes, from entry: Int, actor: Shown,
+    other: Bytes?, into buffer: inout AlarmBuffer
   ) {
     var at = entry
-    while let op = CompiledCatalog.Op(rawValue: code[at]) {
-      switch op {
-      case .end: return
+    while true {
+      switch CompiledCatalog.Op(rawValue: code[at]) {
+      case .end, nil: return
       case .literal:
         let start = Int(code[at + 1])
         let bytes = UnsafeBufferPointer(rebasing: literals[start..<start + Int(code[at + 2])])
         buffer.append(bytes, utf16Count: Int(code[at + 3]))
         at += 4
       case .name:
-        let isOther = code[at + 1] == MessageArgument.other.rawValue
-        let (bytes, shape) = isOther ? other : actor
-        buffer.appendIsolated(
-          bytes, shape, always: catalog.isolatesAlways, kind: .actor, isOther: isOther)
+        if code[at + 1] == MessageArgument.actor.rawValue {
+          buffer.appendIsolated(actor, always: catalog.isolatesAlways, kind: .actor)
+        } else {
+          withOther(other, &buffer) { buffer, other in
+            buffer.appendIsolated(
+              other, always: catalog.isolatesAlways, kind: .actor, isOther: true)
+          }
+        }
         at += 2
       case .number:
         buffer.closeText()
@@ -112,14 +143,19 @@ struct MessageRun {
         at += 3
       case .plural: at = pluralTarget(code, at)
       case .select:
-        let isOther = code[at + 1] == MessageArgument.otherFinal.rawValue
-        let final = KoreanFinal(of: (isOther ? other : actor).0)
+        var final = KoreanFinal.other
+        if code[at + 1] == MessageArgument.actorFinal.rawValue {
+          final = KoreanFinal(of: actor.bytes)
+        } else {
+          withOther(other, &buffer) { _, other in final = KoreanFinal(of: other.bytes) }
+        }
         at = Int(code[at + 2 + final.rawValue])
       case .jump: at = Int(code[at + 1])
       }
     }
   }
 
+  @inline(__always)
   private func pluralTarget(_ code: UnsafeBufferPointer<Int32>, _ at: Int) -> Int {
     let value = number(code[at + 1])
     let exactCount = Int(code[at + 3])

@@ -6,6 +6,8 @@ struct Normalization: Sendable {
   private let compositions: [UInt64: UInt32]
   /// Scalars that are not NFC by themselves.
   let replaced: Set<UInt32>
+  /// Scalars that may merge into the one before.
+  let composesWithPrevious: Set<UInt32>
 
   private init() {
     let numbers = Self.tokens(NormalizationTable.composites).map(Self.number)
@@ -35,6 +37,7 @@ struct Normalization: Sendable {
     }
     self.decompositions = decompositions
     self.compositions = compositions
+    composesWithPrevious = Set(compositions.keys.map { UInt32(truncatingIfNeeded: $0) })
     self.replaced = replaced
   }
 

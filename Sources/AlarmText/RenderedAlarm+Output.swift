@@ -1,4 +1,24 @@
 extension RenderedAlarm {
+  /// Everything a client receives, as docs/alarm-text/alarm.schema.json describes it, in UTF-8.
+  public var json: [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("code", code.description)
+      json.member("locale", locale)
+      json.member("direction", direction.rawValue)
+      json.member("text", text)
+      json.member("segments", raw: segmentsJSON)
+      json.member("spans", raw: spansJSON)
+      json.key("legacy")
+      json.object { json in
+        json.member("message", legacy.message)
+        json.member("headText", legacy.headText)
+        json.member("fromNickName", legacy.fromNickName)
+      }
+    }
+    return json.bytes
+  }
+
   /// The `segments` array of docs/alarm-text/alarm.schema.json as JSON in UTF-8.
   public var segmentsJSON: [UInt8] {
     var json = JSONWriter()

@@ -10,14 +10,7 @@ public enum SegmentKind: UInt8, Sendable, CaseIterable {
   case head
 
   /// The name clients receive.
-  public var name: String {
-    switch self {
-    case .text: "text"
-    case .actor: "actor"
-    case .count: "count"
-    case .head: "head"
-    }
-  }
+  public var name: String { "\(jsonName)" }
 }
 
 /// One stretch of an alarm; joined in order, the segments are its text.

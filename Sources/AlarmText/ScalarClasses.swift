@@ -1,36 +1,58 @@
 /// What display text needs to know about scalars, beyond what the standard library says at once.
 enum ScalarClasses {
-  /// One bit for each scalar of the Basic Multilingual Plane that is a grapheme by itself whatever
-  /// plain scalar is next to it, is in NFC, and needs no isolation between left-to-right words.
-  static let plain: [UInt64] = {
-    var bits = [UInt64](repeating: 0, count: 1024)
-    for value in UInt32(0x21)...0xFFFD {
-      guard let scalar = Unicode.Scalar(value), isPlain(scalar) else { continue }
-      bits[Int(value >> 6)] |= 1 << UInt64(value & 63)
-    }
-    return bits
-  }()
+  /// What `DisplayText.shapeIfClean` needs to know about a scalar of the Basic Multilingual Plane.
+  struct Fast: OptionSet {
+    let rawValue: UInt8
+    /// Shown as it is: in NFC whatever known scalar is beside it, and no joiner or format.
+    static let known = Fast(rawValue: 1)
+    /// A combining mark that composes with nothing.
+    static let mark = Fast(rawValue: 2)
+    /// A mark that canonical ordering may move.
+    static let reordered = Fast(rawValue: 4)
+    /// Of a right-to-left block.
+    static let rightToLeft = Fast(rawValue: 8)
+    /// Part of the grapheme before it without being a mark.
+    static let attached = Fast(rawValue: 16)
+  }
 
-  private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-    if 0x21...0x7E ~= scalar.value { return true }
+  /// One `Fast` for each scalar of the Basic Multilingual Plane.
+  static let fast: [UInt8] = (UInt32(0)...0xFFFF).map { value in
+    Unicode.Scalar(value).map(classify)?.rawValue ?? 0
+  }
+
+  private static func classify(_ scalar: Unicode.Scalar) -> Fast {
+    if scalar.value < 0x80 { return 0x21...0x7E ~= scalar.value ? .known : [] }
     // The largest blocks first, so that building the table costs little.
-    if 0x4E00...0x9FFF ~= scalar.value || 0xAC00...0xD7A3 ~= scalar.value { return true }
-    guard !isRightToLeft(scalar), !isConjoiningJamo(scalar), !attachesToPrevious(scalar),
-      !attachesToNext(scalar), scalar != "\u{2800}",
-      !Normalization.shared.replaced.contains(scalar.value)
-    else { return false }
+    if 0x4E00...0x9FFF ~= scalar.value || 0xAC00...0xD7A3 ~= scalar.value { return .known }
+    guard !isConjoiningJamo(scalar), !attachesToNext(scalar), scalar != "\u{2800}",
+      !isNoncharacter(scalar), !Normalization.shared.replaced.contains(scalar.value),
+      !Normalization.shared.composesWithPrevious.contains(scalar.value)
+    else { return [] }
     let properties = scalar.properties
-    guard !properties.isDefaultIgnorableCodePoint, !properties.isGraphemeExtend else {
-      return false
-    }
+    guard !properties.isDefaultIgnorableCodePoint else { return [] }
+    let direction: Fast = isRightToLeft(scalar) ? .rightToLeft : []
+    if scalar.value == 0xE33 || scalar.value == 0xEB3 { return [.known, .attached] }
     switch properties.generalCategory {
+    case .nonspacingMark:
+      let combiningClass = properties.canonicalCombiningClass
+      guard properties.isGraphemeExtend, combiningClass != .virama else { return [] }
+      let order: Fast = combiningClass == .notReordered ? [] : .reordered
+      return direction.union(order).union([.known, .mark])
     case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
       .decimalNumber, .letterNumber, .otherNumber, .connectorPunctuation, .dashPunctuation,
       .openPunctuation, .closePunctuation, .initialPunctuation, .finalPunctuation,
       .otherPunctuation, .mathSymbol, .currencySymbol, .modifierSymbol, .otherSymbol:
-      return true
-    default: return false
+      return properties.isGraphemeExtend ? [] : direction.union(.known)
+    default: return []
     }
+  }
+
+  /// Emoji beyond the Basic Multilingual Plane that are whole graphemes unless a joiner, a variation
+  /// selector or a modifier follows, none of which is `known`.
+  @inline(__always)
+  static func isSingleEmoji(_ value: UInt32) -> Bool {
+    (0x1F300...0x1F64F ~= value && !(0x1F3FB...0x1F3FF ~= value) && value != 0x1F3F4)
+      || 0x1F680...0x1F6FF ~= value || 0x1F900...0x1F9FF ~= value || 0x1FA70...0x1FAFF ~= value
   }
 
   /// Blocks whose scalars are of the bidirectional classes R, AL or AN, assigned or not.
@@ -53,9 +75,11 @@ enum ScalarClasses {
     0x1F1E6...0x1F1FF ~= scalar.value
   }
 
-  /// Letters that grapheme segmentation joins to what is before them (Thai and Lao AM).
+  /// Letters that grapheme segmentation joins to what is before them: Thai and Lao AM, the
+  /// half-width kana voicing marks.
   static func attachesToPrevious(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value == 0xE33 || scalar.value == 0xEB3
+      || (scalar.value >= 0x300 && scalar.properties.isGraphemeExtend)
   }
 
   /// Letters that grapheme segmentation joins to what follows (Grapheme_Cluster_Break=Prepend).

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import AlarmText
@@ -46,6 +47,20 @@ struct ICUAgreementTests {
   func catalogs(name: String) throws {
     let file = try #require(BuiltIn.catalogs.first { $0.name == name })
     #expect(try Self.compare(file, against: .builtIn) > 1000)
+  }
+
+  @Test("the example catalog with Korean particles")
+  func plainKorean() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let path = root.appending(path: "Examples/catalogs/plain-korean/ko.arb")
+    let file = CatalogFile(name: "ko.arb", bytes: Array(try Data(contentsOf: path)))
+    let engine = try AlarmTextEngine(catalogs: [file])
+    #expect(try Self.compare(file, against: engine) > 1000)
+    let input = AlarmInput(
+      code: .like, actor: Actor(id: "a", nickname: "나오(Lv.25)"),
+      other: Actor(id: "b", nickname: "지민"), actorCount: 2)
+    #expect(try engine.render(input, locale: "ko").text == "나오(Lv.25)와 지민이 내 게시물을 좋아해요")
   }
 
   @Test("plural categories of every known language", arguments: LanguageRules.languages)

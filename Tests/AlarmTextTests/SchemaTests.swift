@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+@testable import AlarmText
+
+/// Checks values against the part of JSON Schema that the alarm's schema uses.
+private struct SchemaChecker {
+  let root: [String: Any]
+
+  func problems(_ value: Any, _ schema: [String: Any], at path: String = "$") -> [String] {
+    if let reference = schema["$ref"] as? String {
+      let name = reference.split(separator: "/").last.map(String.init) ?? ""
+      let definitions = root["$defs"] as? [String: Any] ?? [:]
+      return problems(value, definitions[name] as? [String: Any] ?? ["enum": []], at: path)
+    }
+    var problems: [String] = []
+    if let allowed = schema["enum"] as? [String] {
+      if !allowed.contains(value as? String ?? "") { problems.append("\(path): not in enum") }
+    }
+    switch schema["type"] as? String {
+    case "object":
+      guard let object = value as? [String: Any] else { return ["\(path): not an object"] }
+      let properties = schema["properties"] as? [String: [String: Any]] ?? [:]
+      for key in schema["required"] as? [String] ?? [] where object[key] == nil {
+        problems.append("\(path): lacks \(key)")
+      }
+      for (key, member) in object {
+        guard let property = properties[key] else {
+          problems.append("\(path): \(key) is not in the schema")
+          continue
+        }
+        problems += self.problems(member, property, at: "\(path).\(key)")
+      }
+      if schema["if"] != nil, (object["kind"] as? String == "actor") != (object["actor"] != nil) {
+        problems.append("\(path): actor belongs to kind actor alone")
+      }
+    case "array":
+      guard let array = value as? [Any] else { return ["\(path): not an array"] }
+      if array.count < schema["minItems"] as? Int ?? 0 { problems.append("\(path): too few") }
+      for element in array {
+        problems += self.problems(
+          element, schema["items"] as? [String: Any] ?? [:], at: path + "[]")
+      }
+    case "string":
+      guard let text = value as? String else { return ["\(path): not a string"] }
+      if text.count < schema["minLength"] as? Int ?? 0 { problems.append("\(path): empty") }
+      if let pattern = schema["pattern"] as? String,
+        text.range(of: pattern, options: .regularExpression) == nil
+      {
+        problems.append("\(path): does not match \(pattern)")
+      }
+    case "integer":
+      guard let number = value as? Int else { return ["\(path): not an integer"] }
+      if number < schema["minimum"] as? Int ?? 0 { problems.append("\(path): too small") }
+    default: break
+    }
+    return problems
+  }
+}
+
+@Suite("What clients receive")
+struct SchemaTests {
+  @Test("every kind in every locale is as the published schema says")
+  func schema() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "docs/alarm-text/alarm.schema.json")
+    let schema = try #require(
+      try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+    let checker = SchemaChecker(root: schema)
+    let kinds = (schema["$defs"] as? [String: [String: Any]])?["kind"]?["enum"] as? [String]
+    #expect(kinds == SegmentKind.allCases.map(\.name))
+    let engine = AlarmTextEngine.builtIn
+    var random = Seeded(12)
+    for locale in engine.locales {
+      for kind in engine.kinds {
+        for people in [1, 2, 30] {
+          let alarm = try engine.render(
+            AlarmInput(
+              code: kind.code, actor: Actor(id: "a", nickname: HostileText.next(&random)),
+              other: Actor(id: "b", nickname: HostileText.next(&random)), actorCount: people,
+              headText: people == 1 ? HostileText.next(&random) : nil), locale: locale)
+          let value = try JSONSerialization.jsonObject(with: Data(alarm.json))
+          #expect(checker.problems(value, schema) == [])
+        }
+      }
+    }
+  }
+
+  @Test("a buffer writes the same JSON as the values")
+  func buffer() throws {
+    let engine = AlarmTextEngine.builtIn
+    var random = Seeded(13)
+    var buffer = AlarmBuffer()
+    for _ in 0..<500 {
+      let input = AlarmInput(
+        code: .like, actor: Actor(id: "\"\u{1}é", nickname: HostileText.next(&random)),
+        other: Actor(id: "b", nickname: HostileText.next(&random)),
+        actorCount: Int.random(in: 1...4, using: &random), headText: HostileText.next(&random))
+      let locale = engine.locales.randomElement(using: &random) ?? "en"
+      try engine.render(input, locale: engine.localeID(locale), into: &buffer)
+      let alarm = try engine.render(input, locale: locale)
+      var json: [UInt8] = []
+      buffer.appendSegmentsJSON(input, to: &json)
+      #expect(json == alarm.segmentsJSON)
+      json = []
+      buffer.appendSpansJSON(input, to: &json)
+      #expect(json == alarm.spansJSON)
+      #expect(buffer.text == Array(alarm.text.utf8))
+      #expect(buffer.utf16Count == alarm.text.utf16.count)
+    }
+  }
+
+  @Test("helpers escape what their output would act on")
+  func helpers() throws {
+    let alarm = try AlarmTextEngine.builtIn.render(
+      AlarmInput(
+        code: .comment, actor: Actor(id: "a", nickname: "<b>*x*</b>"), headText: "[a](b) & \"c\""),
+      locale: "en")
+    #expect(
+      alarm.html
+        == "<bdi class=\"actor\">&lt;b&gt;*x*&lt;/b&gt;</bdi> commented on your post: "
+        + "<bdi class=\"head\">[a](b) &amp; &quot;c&quot;</bdi>")
+    #expect(
+      alarm.markdown
+        == "**\\<b\\>\\*x\\*\\<\\/b\\>** commented on your post\\: \\[a\\]\\(b\\) \\& \\\"c\\\"")
+    #expect(alarm.ansi.hasPrefix("\u{1B}[1;36m<b>*x*</b>\u{1B}[0m commented"))
+  }
+
+  @Test("the gallery shows every locale, directions declared, nothing unescaped")
+  func gallery() {
+    let page = AlarmTextEngine.builtIn.gallery(
+      actor: "<i>나오", other: "محمد", headText: "<script>")
+    for locale in AlarmTextEngine.builtIn.locales {
+      let direction = ["ar", "he"].contains(locale) ? "rtl" : "ltr"
+      #expect(page.contains("<tr lang=\"\(locale)\" dir=\"\(direction)\">"))
+    }
+    #expect(!page.contains("<script>") && !page.contains("<i>"))
+  }
+}
