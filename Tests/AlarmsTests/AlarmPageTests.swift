@@ -227,4 +227,39 @@ struct AlarmPageTests {
       #expect(blocks < 700, "\(preparation): \(plan)")
     }
   }
+
+  @Test("a damaged cursor is an error, not a first page")
+  func damagedCursor() throws {
+    let database = try AlarmDatabase()
+    for cursor in ["", "x", "12", "12:", ":", "12:not-a-uuid", "9e9:" + notificationID(1)] {
+      let error = #expect(throws: PostgresError.self, "\(cursor)") {
+        try rows(database, "reader", before: cursor)
+      }
+      #expect(error?.sqlstate == "22P02", "\(cursor)")
+    }
+  }
+
+  @Test("a backend may read everything and change nothing; the worker changes what it owns")
+  func roles() throws {
+    let database = try AlarmDatabase()
+    try notify(database, changed(1))
+    try database.admin.script("SET ROLE magpie_reader")
+    #expect(try page(database).count == 1)
+    for sql in [
+      "SELECT unread_count('reader'), has_unread('reader')", "SELECT * FROM verify_alarms()",
+      "SELECT * FROM search_users('a', 'b', NULL, 1)", "SELECT * FROM profiles, alarms",
+    ] {
+      try database.admin.query(sql)
+    }
+    for sql in [
+      "UPDATE alarms SET text = ''", "DELETE FROM profiles", "DELETE FROM pending_renders",
+    ] {
+      let error = #expect(throws: PostgresError.self) { try database.admin.query(sql) }
+      #expect(error?.sqlstate == "42501")
+    }
+    for sql in ["DELETE FROM alarms", "UPDATE notifications SET actor = ''"] {
+      let error = #expect(throws: PostgresError.self) { try database.worker.query(sql) }
+      #expect(error?.sqlstate == "42501")
+    }
+  }
 }

@@ -90,4 +90,23 @@ struct RenderAgainTests {
     }
     #expect(try database.pendingCount() == 0)
   }
+
+  @Test("everything, when an operator asks, as docs/sql.md says")
+  func everything() throws {
+    let database = try AlarmDatabase(backlogLimit: 10)
+    try database.apply(
+      (1...25).map { changed($0, to: "reader\($0 % 3)") } + [retracted(26, version: 1)])
+    // Another default language stands for other sentences.
+    let handler = try alarmHandler(defaultLocale: "th")
+    #expect(try database.text(1) == "Someone likes your post")
+    try database.worker.query(
+      """
+      INSERT INTO pending_renders (user_id, part)
+      SELECT DISTINCT recipient, 'recipient' FROM alarms WHERE NOT retracted
+      ON CONFLICT (user_id, part) DO UPDATE SET below_time = DEFAULT, below_id = DEFAULT
+      """)
+    while try handler.runBacklogDirectly(on: database.worker).hasMore {}
+    #expect(
+      try database.admin.query("SELECT count(*) FROM alarms WHERE locale = 'th'").only.int(0) == 25)
+  }
 }
