@@ -40,8 +40,14 @@ func recomputeNotifications(
       WHERE t.notification_id IS NOT NULL
     ),
     state AS MATERIALIZED (
-      SELECT t.*, newest.*, second.actor AS second_actor, everyone.contribution_count,
-        everyone.oldest_at, (SELECT g.generation FROM notification_generation g) AS generation,
+      SELECT t.*, newest.*, second.actor AS second_actor, oldest.first_at AS oldest_at,
+        CASE
+          WHEN t.type NOT IN (0, 2, 3) THEN 1
+          WHEN cut.is_cut
+            THEN (SELECT count(*) FROM notification_actors a WHERE \(isShown))
+          ELSE size.contributions
+        END AS contribution_count,
+        (SELECT g.generation FROM notification_generation g) AS generation,
         nextval('notification_counter') AS counter
       FROM touched t
       JOIN notification_recipients r ON r.user_id = t.recipient
@@ -57,9 +63,17 @@ func recomputeNotifications(
         ORDER BY a.first_at DESC, a.source DESC LIMIT 1 OFFSET 1
       ) second ON t.type IN (0, 2)
       LEFT JOIN LATERAL (
-        SELECT count(*) AS contribution_count, min(a.first_at) AS oldest_at
-        FROM notification_actors a WHERE \(isShown)
-      ) everyone ON true
+        SELECT a.first_at FROM notification_actors a WHERE \(isShown)
+        ORDER BY a.first_at, a.source LIMIT 1
+      ) oldest ON true
+      LEFT JOIN notification_sizes size ON size.notification_id = t.notification_id
+      CROSS JOIN LATERAL (
+        SELECT EXISTS (
+          SELECT FROM notification_actors a
+          WHERE a.notification_id = t.notification_id AND a.active AND NOT a.muted
+            AND a.first_at <= greatest(r.deleted_all_at, m.deleted_at)
+        ) AS is_cut
+      ) cut
     ),
     kept AS (
       INSERT INTO notifications

@@ -135,6 +135,14 @@ CREATE INDEX notification_actors_of_mention ON notification_actors (subject) WHE
 CREATE INDEX notification_actors_touched
   ON notification_actors (recipient) WHERE also_touched IS NOT NULL;
 
+-- How many active, unmuted contributions a notification of a day's likes, follows or messages has,
+-- kept by the triggers below: counting a viral post's likes again with every batch would cost more
+-- the more there are.
+CREATE TABLE notification_sizes (
+  notification_id uuid PRIMARY KEY,
+  contributions bigint NOT NULL
+) WITH (fillfactor = 70);
+
 -- One row for each notification in which somebody is to be shown: an active, unmuted contribution
 -- later than the deletion marks. All columns but the counter are a function of those
 -- contributions; the newest (first_at, source) gives actor, post, comment and head.
@@ -231,6 +239,41 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION count_new_contributions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO notification_sizes AS s (notification_id, contributions)
+  SELECT n.notification_id, count(*)
+  FROM inserted n WHERE n.active AND NOT n.muted AND n.type IN (0, 2, 3)
+  GROUP BY n.notification_id ORDER BY n.notification_id
+  ON CONFLICT (notification_id) DO UPDATE
+    SET contributions = s.contributions + EXCLUDED.contributions;
+  RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION count_changed_contributions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO notification_sizes AS s (notification_id, contributions)
+  SELECT d.notification_id, sum(d.delta)
+  FROM (
+    SELECT notification_id, -1 AS delta
+    FROM before WHERE active AND NOT muted AND type IN (0, 2, 3)
+    UNION ALL
+    SELECT notification_id, 1 FROM after WHERE active AND NOT muted AND type IN (0, 2, 3)
+  ) d
+  GROUP BY d.notification_id HAVING sum(d.delta) <> 0 ORDER BY d.notification_id
+  ON CONFLICT (notification_id) DO UPDATE
+    SET contributions = s.contributions + EXCLUDED.contributions;
+  RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER contributions_inserted AFTER INSERT ON notification_actors
+  REFERENCING NEW TABLE AS inserted
+  FOR EACH STATEMENT EXECUTE FUNCTION count_new_contributions();
+CREATE TRIGGER contributions_updated AFTER UPDATE ON notification_actors
+  REFERENCING OLD TABLE AS before NEW TABLE AS after
+  FOR EACH STATEMENT EXECUTE FUNCTION count_changed_contributions();
 CREATE TRIGGER likes_inserted AFTER INSERT ON likes
   REFERENCING NEW TABLE AS inserted
   FOR EACH STATEMENT EXECUTE FUNCTION count_new_likes();
@@ -378,13 +421,13 @@ $$;
 
 GRANT SELECT, INSERT, UPDATE
   ON post_counts, likes, comments, post_facts, notification_recipients, notification_marks,
-    notification_actors
+    notification_actors, notification_sizes
   TO magpie_notification;
 GRANT SELECT, INSERT ON notification_mutes TO magpie_notification;
 GRANT SELECT, INSERT, UPDATE, DELETE ON notifications TO magpie_notification;
 GRANT USAGE ON SEQUENCE notification_counter TO magpie_notification;
 GRANT SELECT
   ON post_counts, likes, comments, post_facts, notification_recipients, notification_marks,
-    notification_mutes, notification_actors, notifications, notification_generation,
-    shown_notifications
+    notification_mutes, notification_actors, notification_sizes, notifications,
+    notification_generation, shown_notifications
   TO magpie_notification, magpie_alarm, magpie_reader;
