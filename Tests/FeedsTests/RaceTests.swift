@@ -54,6 +54,28 @@ import Testing
     #expect(try database.violations() == [])
   }
 
+  @Test("a message waits for one of the same two people that is not yet shown to both")
+  func messageDuringMessage() throws {
+    let database = try FeedDatabase()
+    let other = try FeedDatabase(url: database.url, handler: database.handler)
+    try database.apply(Say.message("m0", from: "ann", to: "bo", at: 0))
+    _ = try other.connection.query("SET lock_timeout = '200ms'")
+    try database.connection.transaction {
+      let work = try database.handler.apply(
+        .messages, [Say.message("m1", from: "ann", to: "bo", at: 1)])
+      // All but the last, which would block the other by itself.
+      _ = try database.connection.pipeline(Array(work.statements.dropLast()))
+      let error = #expect(throws: PostgresError.self) {
+        try other.apply(Say.message("m2", from: "bo", to: "ann", at: 2))
+      }
+      #expect(error?.sqlstate == "55P03")
+      _ = try database.connection.pipeline(work.statements.suffix(1))
+    }
+    try other.apply(Say.message("m2", from: "bo", to: "ann", at: 2))
+    #expect(try database.pages("conversation_list", ["ann"])[0].string.hasPrefix("bo|m2|"))
+    #expect(try database.violations() == [])
+  }
+
   @Test("an unfollow waits for the post that is being delivered, and then takes it back")
   func unfollowDuringDelivery() throws {
     let database = try FeedDatabase()
@@ -70,7 +92,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("two posts of one key: the second takes another, also when it waited for the first")
+  @Test("two posts of one key: the second takes another")
   func sameKey() throws {
     let time = Say.post("x", by: "ann", at: 9).time
     var byKey: [Int64: String] = [:]
