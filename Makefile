@@ -31,6 +31,8 @@ test: deps ## Run all the tests, end to end included
 bench: deps ## Measure throughput beside its bounds, in one run (release build)
 	$(SWIFT) build -c release --product magpie-bench
 	$$($(SWIFT) build -c release --show-bin-path)/magpie-bench
+	$(SWIFT) build -c release --product alarm-text-bench
+	$$($(SWIFT) build -c release --show-bin-path)/alarm-text-bench
 
 .PHONY: lint
 lint: ## Check the format

@@ -38,6 +38,13 @@ struct AlarmTextBenchmark {
     interpolation()
   }
 
+  func repeatSingle(_ nickname: String) {
+    let input = AlarmInput(code: .like, actor: Actor(id: "a", nickname: nickname))
+    let id = engine.localeID("ko")
+    var buffer = AlarmBuffer()
+    for _ in 0..<10_000_000 { try? engine.render(input, locale: id, into: &buffer) }
+  }
+
   private func single(_ nickname: String, _ locale: String) {
     buffered(
       "single actor, \(locale)",
@@ -62,12 +69,12 @@ struct AlarmTextBenchmark {
     ] {
       buffered(
         "hostile: \(name), ko",
-        AlarmInput(code: .like, actor: Actor(id: "a", nickname: nickname)), "ko", repeats: 500)
+        AlarmInput(code: .like, actor: Actor(id: "a", nickname: nickname)), "ko", repeats: 10)
     }
   }
 
   private func buffered(
-    _ name: String, _ input: AlarmInput, _ locale: String, repeats: Int = 20_000
+    _ name: String, _ input: AlarmInput, _ locale: String, repeats: Int = 1000
   ) {
     let id = engine.localeID(locale)
     var buffer = AlarmBuffer()
@@ -108,7 +115,7 @@ struct AlarmTextBenchmark {
     defer { icu_pattern_destroy(compiled) }
     var bytes: Int32 = 0
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { result in
-      Measurement.of(name, repeats: 2000) {
+      Measurement.of(name) {
         bytes &+= icu_pattern_format(
           compiled, "나오", "지민", actors, 1, "vowel", "consonant", result.baseAddress, 4096)
       }.print()

@@ -6,10 +6,10 @@ struct Measurement {
   var nanoseconds: Double
   var allocations: Double
 
-  /// The best of several rounds: on a shared machine the others only add to it.
-  static func of(_ name: String, rounds: Int = 9, repeats: Int = 20_000, _ body: () -> Void) -> Self
+  /// The best of many short rounds: on a shared machine the others only add to it.
+  static func of(_ name: String, rounds: Int = 200, repeats: Int = 1000, _ body: () -> Void) -> Self
   {
-    for _ in 0..<repeats / 10 { body() }
+    for _ in 0..<repeats { body() }
     let clock = ContinuousClock()
     var best = Double.infinity
     let before = allocation_count()

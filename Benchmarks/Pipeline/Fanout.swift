@@ -26,7 +26,8 @@ extension PipelineBench {
 
     let published = (0..<posts).map { index in
       Event(
-        id: "p-\(index)", source: "bench", time: EventTime(microseconds: start + Int64(index) * 1000),
+        id: "p-\(index)", source: "bench",
+        time: EventTime(microseconds: start + Int64(index) * 1000),
         payload: .postPublished(
           .with {
             $0.post = "post-\(index)"
@@ -119,6 +120,8 @@ extension PipelineBench {
     let keys = try stack.connection.query("SELECT post_key FROM posts ORDER BY post_key").map {
       try $0.int8(0)
     }
-    return stride(from: 0, to: keys.count, by: 100).map { Array(keys[$0..<min($0 + 100, keys.count)]) }
+    return stride(from: 0, to: keys.count, by: 100).map {
+      Array(keys[$0..<min($0 + 100, keys.count)])
+    }
   }
 }

@@ -6,7 +6,8 @@ import Foundation
 struct PipelineBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "magpie-bench",
-    abstract: "Measure throughput from Kafka to committed rows beside raw SQL, COPY and librdkafka.",
+    abstract:
+      "Measure throughput from Kafka to committed rows beside raw SQL, COPY and librdkafka.",
     discussion: """
       Everything runs on this machine: a private durable PostgreSQL, the embedded broker, and the \
       real worker executables beside this one. Each figure is the median of --runs runs; a ratio \

@@ -6,11 +6,14 @@ public struct AlarmBuffer {
     /// Whether an `.actor` piece is the second person.
     var isOther = false
     /// Bytes of the text.
-    var start: Int
-    var end: Int
-    /// UTF-16 units.
-    var start16: Int
-    var end16: Int
+    var bytes: Range<Int32>
+    /// UTF-16 units of the text.
+    var units: Range<Int32>
+
+    var start: Int { Int(bytes.lowerBound) }
+    var end: Int { Int(bytes.upperBound) }
+    var start16: Int { Int(units.lowerBound) }
+    var end16: Int { Int(units.upperBound) }
   }
 
   /// The whole sentence in UTF-8.
@@ -50,30 +53,28 @@ public struct AlarmBuffer {
     utf16Count += count
   }
 
+  @inline(__always)
   mutating func append(_ bytes: StaticString, utf16Count count: Int) {
-    bytes.withUTF8Buffer { text.append(contentsOf: $0) }
+    text.append(
+      contentsOf: UnsafeBufferPointer(start: bytes.utf8Start, count: bytes.utf8CodeUnitCount))
     utf16Count += count
   }
 
   /// Ends the run of plain text, if there is one.
   @inline(__always)
   mutating func closeText() {
-    if text.count > textStart {
-      pieces.append(
-        Piece(
-          kind: .text, start: textStart, end: text.count, start16: textStart16, end16: utf16Count))
-    }
-    textStart = text.count
-    textStart16 = utf16Count
+    if text.count > textStart { closePiece(.text) }
   }
 
-  /// Ends a piece that `closeText` began.
+  /// Ends the piece that began where the one before ended.
   @inline(__always)
   mutating func closePiece(_ kind: SegmentKind, isOther: Bool = false) {
+    // A sentence is bounded far below 2 GiB by the catalog's and the texts' limits.
     pieces.append(
       Piece(
-        kind: kind, isOther: isOther, start: textStart, end: text.count, start16: textStart16,
-        end16: utf16Count))
+        kind: kind, isOther: isOther,
+        bytes: Int32(truncatingIfNeeded: textStart)..<Int32(truncatingIfNeeded: text.count),
+        units: Int32(truncatingIfNeeded: textStart16)..<Int32(truncatingIfNeeded: utf16Count)))
     textStart = text.count
     textStart16 = utf16Count
   }

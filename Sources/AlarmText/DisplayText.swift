@@ -123,7 +123,9 @@ struct DisplayText {
     while index < input.count {
       let scalar = input[index]
       index += 1
-      if 0x21...0x7E ~= scalar.value {
+      if scalar.value <= 0xFFFF,
+        ScalarClasses.Fast(rawValue: ScalarClasses.fast[Int(scalar.value)]).contains(.known)
+      {
         output.append(scalar)
       } else if ScalarClasses.isBlank(scalar) {
         if let last = output.last, last != " ", last != "\u{3000}" {
@@ -201,7 +203,7 @@ struct DisplayText {
     var marks = markLimit
     for value in scalars {
       guard let scalar = Unicode.Scalar(value) else { continue }
-      if value < 0x300 || !ScalarClasses.isMark(scalar) {
+      if !isMark(scalar) {
         marks = 0
         output.append(scalar)
       } else if marks < markLimit {
@@ -210,6 +212,15 @@ struct DisplayText {
       }
     }
     return output
+  }
+
+  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.value < 0x300 { return false }
+    if scalar.value <= 0xFFFF {
+      let known = ScalarClasses.Fast(rawValue: ScalarClasses.fast[Int(scalar.value)])
+      if known.contains(.known) { return known.contains(.mark) }
+    }
+    return ScalarClasses.isMark(scalar)
   }
 
   private static func trimmed(_ scalars: [Unicode.Scalar]) -> ArraySlice<Unicode.Scalar> {

@@ -88,37 +88,40 @@ struct NumberStyle {
       bytes.append(UInt8(0x30 + number))
       return 1
     }
-    var divisor = 1
-    var digits = 1
-    while number / divisor >= 10 {
-      divisor *= 10
-      digits += 1
-    }
-    var units = 0
-    while digits > 0 {
-      let digit = UInt32(number / divisor % 10)
-      let scalar = zero + digit
-      if scalar < 0x80 {
-        bytes.append(UInt8(scalar))
-      } else {
-        // Every zero that is not ASCII has two or three bytes.
-        if scalar < 0x800 {
-          bytes.append(UInt8(0xC0 | scalar >> 6))
-        } else {
-          bytes.append(UInt8(0xE0 | scalar >> 12))
-          bytes.append(UInt8(0x80 | scalar >> 6 & 0x3F))
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var count = 0
+      var rest = UInt(number)
+      repeat {
+        digits[count] = UInt8(rest % 10)
+        rest /= 10
+        count += 1
+      } while rest > 0
+      var units = count
+      for index in (0..<count).reversed() {
+        append(digits[index], to: &bytes)
+        let boundary = groupsByTwo && index > 3 ? index % 2 == 1 : index % 3 == 0
+        if index > 0 && boundary {
+          bytes.append(contentsOf: separator)
+          units += 1
         }
-        bytes.append(UInt8(0x80 | scalar & 0x3F))
       }
-      units += 1
-      digits -= 1
-      divisor /= 10
-      let boundary = groupsByTwo && digits > 3 ? (digits - 3) % 2 == 0 : digits % 3 == 0
-      if digits > 0 && boundary {
-        bytes.append(contentsOf: separator)
-        units += 1
-      }
+      return units
     }
-    return units
+  }
+
+  private func append(_ digit: UInt8, to bytes: inout [UInt8]) {
+    let scalar = zero + UInt32(digit)
+    if scalar < 0x80 {
+      bytes.append(UInt8(scalar))
+      return
+    }
+    // Every zero that is not ASCII has two or three bytes.
+    if scalar < 0x800 {
+      bytes.append(UInt8(0xC0 | scalar >> 6))
+    } else {
+      bytes.append(UInt8(0xE0 | scalar >> 12))
+      bytes.append(UInt8(0x80 | scalar >> 6 & 0x3F))
+    }
+    bytes.append(UInt8(0x80 | scalar & 0x3F))
   }
 }

@@ -2,6 +2,7 @@
 /// must be cleaned.
 struct MessageRun {
   typealias Bytes = UnsafeBufferPointer<UInt8>
+  private typealias Op = CompiledCatalog.Op
   /// A text as it is shown, and how it stands in the sentence.
   typealias Shown = (bytes: Bytes, shape: DisplayText.Shape)
 
@@ -118,14 +119,14 @@ struct MessageRun {
   ) {
     var at = entry
     while true {
-      switch CompiledCatalog.Op(rawValue: code[at]) {
-      case .end, nil: return
-      case .literal:
+      // Raw values: making an `Op` first costs a call.
+      switch code[at] {
+      case Op.literal.rawValue:
         let start = Int(code[at + 1])
         let bytes = UnsafeBufferPointer(rebasing: literals[start..<start + Int(code[at + 2])])
         buffer.append(bytes, utf16Count: Int(code[at + 3]))
         at += 4
-      case .name:
+      case Op.name.rawValue:
         if code[at + 1] == MessageArgument.actor.rawValue {
           buffer.appendIsolated(actor, always: catalog.isolatesAlways, kind: .actor)
         } else {
@@ -135,14 +136,14 @@ struct MessageRun {
           }
         }
         at += 2
-      case .number:
+      case Op.number.rawValue:
         buffer.closeText()
         let value = number(code[at + 1]) - Int(code[at + 2])
         buffer.utf16Count += catalog.numbers.write(value, to: &buffer.text)
         buffer.closePiece(.count)
         at += 3
-      case .plural: at = pluralTarget(code, at)
-      case .select:
+      case Op.plural.rawValue: at = pluralTarget(code, at)
+      case Op.select.rawValue:
         var final = KoreanFinal.other
         if code[at + 1] == MessageArgument.actorFinal.rawValue {
           final = KoreanFinal(of: actor.bytes)
@@ -150,7 +151,8 @@ struct MessageRun {
           withOther(other, &buffer) { _, other in final = KoreanFinal(of: other.bytes) }
         }
         at = Int(code[at + 2 + final.rawValue])
-      case .jump: at = Int(code[at + 1])
+      case Op.jump.rawValue: at = Int(code[at + 1])
+      default: return
       }
     }
   }

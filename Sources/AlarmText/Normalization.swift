@@ -67,7 +67,7 @@ struct Normalization: Sendable {
     var decomposed: [(scalar: UInt32, class: UInt8)] = []
     decomposed.reserveCapacity(scalars.count)
     for scalar in scalars {
-      if scalar < 0xC0 {
+      if scalar < 0xC0 || 0x3400...0x9FFF ~= scalar {
         decomposed.append((scalar, 0))
       } else if 0xAC00...0xD7A3 ~= scalar {
         let index = scalar - 0xAC00
