@@ -29,8 +29,11 @@ func room(
     resources: resources, swiftSettings: strict)
 }
 
-func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func executable(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -100,9 +103,9 @@ let package = Package(
     executable(
       "magpie",
       [
-        "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Postgres", "Schema", "Workload",
-        argumentParser,
-      ]),
+        "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Pipeline", "Postgres", "Schema",
+        "Workload", argumentParser,
+      ], resources: [.embedInCode("story.jsonl")]),
 
     .executableTarget(
       name: "producer-example", dependencies: ["Events", "MagpieProducer"],
@@ -146,6 +149,7 @@ let package = Package(
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
+    tests("MagpieTests", ["EmbeddedStack", "Events", "Kafka", "TestSupport"]),
     tests(
       "EndToEndTests",
       ["Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport", "Workload"]),

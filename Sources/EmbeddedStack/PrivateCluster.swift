@@ -49,9 +49,11 @@ public final class PrivateCluster: Sendable {
 
   /// Starts a server without durability on a new directory, which is removed by `stop` or when this
   /// process ends.
-  public static func temporary() throws -> PrivateCluster {
-    let path =
-      FileManager.default.temporaryDirectory.path + "/magpie-\(UUID().uuidString.prefix(13))"
+  ///
+  /// - Parameter parent: where that directory is made; nil is the system's place for such things.
+  public static func temporary(in parent: String? = nil) throws -> PrivateCluster {
+    let parent = parent ?? FileManager.default.temporaryDirectory.path
+    let path = parent + "/magpie-\(UUID().uuidString.prefix(13))"
     let layout = try ClusterLayout.prepare(path, temporary: true)
     let cluster = PrivateCluster(layout, durable: false)
     do {

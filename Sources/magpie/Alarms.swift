@@ -1,0 +1,67 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+struct Alarms: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A person's alarms, in their language, with the actors' nicknames highlighted.")
+
+  @OptionGroup var page: PageOptions
+  @OptionGroup var database: DatabaseOptions
+
+  func run() throws {
+    let connection = try database.connect()
+    if page.json {
+      return try printJSONRows(connection, "alarm_page($1, $2, $3)", page.parameters)
+    }
+    Standard.output.line(try Self.badge(connection, user: page.user))
+    let (shown, count) = try Self.page(connection, page)
+    shown.print(page, rows: count)
+  }
+
+  /// The red dot and the number beside it.
+  static func badge(_ connection: Connection, user: String) throws -> String {
+    let row = try connection.query(
+      "SELECT has_unread($1) AS dot, unread_count($1)::bigint AS unread", [.text(user)]
+    ).only
+    let unread = try row.int8("unread")
+    return try row.bool("dot") ? "\(Style.red("●")) \(unread) unread" : "no unread alarms"
+  }
+
+  static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {
+    let rows = try connection.query(
+      """
+      SELECT unread, text, segments::jsonb AS segments, deep_link, raised_at, cursor
+      FROM alarm_page($1, $2, $3)
+      """, options.parameters)
+    var page = Page(cursor: try rows.last?.text("cursor"))
+    for row in rows {
+      let dot = try row.bool("unread") ? Style.red("●") : " "
+      let sentence = try highlighted(row.textOrNil("segments"), text: row.textOrNil("text"))
+      page.text += "\(dot) \(try shortTime(row.timestamptz("raised_at")))  \(sentence)"
+      page.text += "  \(Style.dim(escapedForTerminal(try row.textOrNil("deep_link") ?? "")))\n"
+    }
+    return (page, rows.count)
+  }
+
+  private struct Segment: Decodable {
+    var kind: String
+    var text: String
+  }
+
+  /// The sentence with its nicknames in colour; the plain text if there are no segments.
+  private static func highlighted(_ json: String?, text: String?) throws -> String {
+    guard let json else { return excerpt(text ?? "(not rendered yet)") }
+    let segments = try JSONDecoder().decode([Segment].self, from: Data(json.utf8))
+    return segments.map { segment in
+      switch segment.kind {
+      case "actor": Style.cyan(excerpt(segment.text))
+      case "head": Style.dim(excerpt(segment.text))
+      // The isolates around a name are ours, and of no use to most terminals.
+      default:
+        escapedForTerminal(
+          String(segment.text.unicodeScalars.filter { $0 != "\u{2068}" && $0 != "\u{2069}" }))
+      }
+    }.joined()
+  }
+}

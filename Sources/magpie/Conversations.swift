@@ -1,0 +1,67 @@
+import ArgumentParser
+import Postgres
+
+struct Conversations: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A person's conversations, the latest message first.")
+
+  @OptionGroup var page: PageOptions
+  @OptionGroup var database: DatabaseOptions
+
+  @Option(help: "Show the messages exchanged with this person instead of the list.")
+  var with: String?
+
+  func run() throws {
+    let connection = try database.connect()
+    if let with {
+      let parameters: [Parameter] = [
+        .text(page.user), .text(with), .text(page.before), .int4(Int32(page.limit)),
+      ]
+      if page.json {
+        return try printJSONRows(connection, "conversation_page($1, $2, $3, $4)", parameters)
+      }
+      return try showMessages(connection, parameters)
+    }
+    if page.json {
+      return try printJSONRows(connection, "conversation_list($1, $2, $3)", page.parameters)
+    }
+    let (shown, count) = try Self.page(connection, page)
+    shown.print(page, rows: count)
+    if count == 0 { Standard.output.line("No conversations.") }
+  }
+
+  static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {
+    let rows = try connection.query(
+      """
+      SELECT c.peer_id, c.sender_id, c.text, c.sent_at, c.cursor, peer.nickname AS peer
+      FROM conversation_list($1, $2, $3) WITH ORDINALITY AS c
+      LEFT JOIN profiles AS peer ON peer.user_id = c.peer_id
+      ORDER BY c.ordinality
+      """, options.parameters)
+    var page = Page(cursor: try rows.last?.text("cursor"))
+    for row in rows {
+      let peer = displayName(try row.textOrNil("peer"), id: try row.text("peer_id"))
+      let isOwn = try row.text("sender_id").utf8.elementsEqual(options.user.utf8)
+      page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(peer))"
+      page.text += "  \(isOwn ? "you: " : "")\(excerpt(try row.text("text")))\n"
+    }
+    return (page, rows.count)
+  }
+
+  private func showMessages(_ connection: Connection, _ parameters: [Parameter]) throws {
+    let rows = try connection.query(
+      """
+      SELECT m.sender_id, m.text, m.sent_at, m.cursor, sender.nickname
+      FROM conversation_page($1, $2, $3, $4) WITH ORDINALITY AS m
+      LEFT JOIN profiles AS sender ON sender.user_id = m.sender_id
+      ORDER BY m.ordinality
+      """, parameters)
+    var shown = Page(cursor: try rows.last?.text("cursor"))
+    for row in rows {
+      let sender = displayName(try row.textOrNil("nickname"), id: try row.text("sender_id"))
+      shown.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(sender))"
+      shown.text += "  \(excerpt(try row.text("text")))\n"
+    }
+    shown.print(page, rows: rows.count)
+  }
+}

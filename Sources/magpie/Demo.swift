@@ -1,0 +1,100 @@
+import ArgumentParser
+import Events
+import Kafka
+import Postgres
+
+struct Demo: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Start everything, play a small story, and show what each person sees.",
+    discussion: """
+      Starts what `magpie up` starts, sends the events of Examples/story.jsonl, waits until they are \
+      applied, shows every person's feed, alarms and conversations, verifies the results and stops. \
+      Exit 1 if an invariant is broken.
+      """)
+
+  @OptionGroup var stack: StackOptions
+
+  @Flag(help: "Stay up afterwards until interrupted, as `magpie up` does.")
+  var keep = false
+
+  @Option(help: "Another story: a file of structured events (default: the built-in one).")
+  var story: String?
+
+  @Flag(help: "Show progress also when standard error is no terminal.")
+  var progress = false
+
+  func run() throws {
+    let signals = StopSignals()
+    let story = try Story(path: story)
+    let start = ContinuousClock.now
+    let running = try Stack(stack)
+    defer { running.stop() }
+    try running.startWorkers(stack) { signals.isStopRequested() }
+    if signals.isStopRequested() { return }
+
+    let sending = ContinuousClock.now
+    let sender = try EventSender(configuration: running.configuration, prefix: running.prefix)
+    for (index, event) in story.events.enumerated() { try sender.send(event, number: index + 1) }
+    let outcome = sender.finish()
+    if let failure = EventSender.failure(outcome) { throw failure }
+    let connection = try Connection(running.databaseURL, applicationName: "magpie demo")
+    var shown = Progress(forced: progress)
+    try waitUntilApplied(
+      connection, Admin(configuration: running.configuration), prefix: running.prefix,
+      seconds: 120, progress: &shown, isStopped: { signals.isStopRequested() })
+    let applied = ContinuousClock.now
+
+    for person in story.people { try show(person, connection) }
+    Standard.output.line(Style.bold("Invariants"))
+    let checks = try InvariantCheck.runAll(connection, limit: 20)
+    for check in checks { check.print(json: false) }
+    try showNumbers(
+      connection, events: outcome.acknowledged, starting: sending - start,
+      applying: applied - sending)
+    if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
+
+    guard keep else { return }
+    Standard.output.write("\n" + running.exports)
+    say("staying up; ^C stops everything")
+    while !signals.isStopRequested(within: 0.2) { try running.tend() }
+  }
+
+  private func show(_ person: Story.Person, _ connection: Connection) throws {
+    let options = PageOptions(user: person.id)
+    let name = Style.cyan(displayName(person.nickname, id: person.id))
+    let badge = try Alarms.badge(connection, user: person.id)
+    Standard.output.line(
+      "\(Style.bold("──")) \(name) (\(escapedForTerminal("\(person.id), \(person.locale)")))  \(badge)"
+    )
+    let parts = [
+      ("feed", try Feed.page(connection, options)),
+      ("alarms", try Alarms.page(connection, options)),
+      ("conversations", try Conversations.page(connection, options)),
+    ]
+    for (title, (page, count)) in parts {
+      Standard.output.line("  \(Style.bold(title))\(count == 0 ? ": none" : "")")
+      for line in page.text.split(separator: "\n") { Standard.output.line("    \(line)") }
+    }
+    Standard.output.line()
+  }
+
+  private func showNumbers(
+    _ connection: Connection, events: Int, starting: Duration, applying: Duration
+  ) throws {
+    let row = try connection.query(
+      """
+      SELECT (SELECT count(*) FROM feed_entries), (SELECT count(*) FROM conversations),
+        (SELECT count(*) FROM alarms WHERE NOT retracted), (SELECT count(*) FROM dead_letters)
+      """
+    ).only
+    func seconds(_ duration: Duration) -> String {
+      let tenths = (duration / .milliseconds(100)).rounded() / 10
+      return "\(tenths) s"
+    }
+    Standard.output.line()
+    Standard.output.line(
+      "\(events) events became \(try row.int8(0)) feed entries, \(try row.int8(1)) conversation "
+        + "entries and \(try row.int8(2)) alarms in \(seconds(applying)); \(try row.int8(3)) dead "
+        + "letters. Starting took \(seconds(starting)).")
+  }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Events
+import Foundation
+
+/// Where made or imported events go: to Kafka, or to a file of structured events.
+struct EventDestination: ParsableArguments {
+  @OptionGroup var kafka: KafkaOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Write the events to a file, one JSON object a line, instead of to Kafka; - is standard "
+        + "output.", valueName: "file"))
+  var output: String?
+
+  @Option(help: "At most so many events a second.")
+  var rate: Double?
+
+  @Flag(help: "Show progress also when standard error is no terminal.")
+  var progress = false
+
+  func validate() throws {
+    guard (rate ?? 1) > 0, (rate ?? 1) <= 10_000_000 else {
+      throw ValidationError("--rate must be more than 0 and at most 10000000.")
+    }
+  }
+
+  /// Delivers all events in order.
+  ///
+  /// - Returns: how many were written or acknowledged.
+  func deliver(_ events: some Sequence<Event>, of total: Int) throws -> Int {
+    var shown = Progress(forced: progress)
+    let start = ContinuousClock.now
+    var count = 0
+    func paceAndShow(_ done: Int) {
+      count += 1
+      shown.show(
+        "\(count) of \(total) events, \(done) \(output == nil ? "acknowledged" : "written")")
+      guard let rate else { return }
+      let due = start + .seconds(Double(count) / rate)
+      let early = due - .now
+      if early > .zero { Thread.sleep(forTimeInterval: early / .seconds(1)) }
+    }
+    if let output {
+      var file = try LineWriter(path: output)
+      for event in events {
+        try file.write(StructuredEvent.encode(event))
+        paceAndShow(count)
+      }
+      try file.close()
+      shown.clear()
+      return count
+    }
+    let sender = try EventSender(configuration: kafka.configuration(), prefix: kafka.prefix)
+    for event in events {
+      try sender.send(event, number: count + 1)
+      paceAndShow(sender.progress.acknowledged)
+    }
+    let outcome = sender.finish()
+    shown.clear()
+    if let failure = EventSender.failure(outcome) { throw failure }
+    return outcome.acknowledged
+  }
+}
+
+/// Writes lines to a file through a buffer.
+struct LineWriter {
+  private let descriptor: Int32
+  private let path: String
+  private var buffer: [UInt8] = []
+
+  /// - Parameter path: `-` is standard output.
+  init(path: String) throws {
+    self.path = path
+    descriptor =
+      path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw unwritable() }
+  }
+
+  mutating func write(_ line: String) throws {
+    buffer += line.utf8
+    buffer.append(UInt8(ascii: "\n"))
+    if buffer.count >= 64 << 10 { try flush() }
+  }
+
+  mutating func close() throws {
+    try flush()
+    if descriptor > 1, Foundation.close(descriptor) != 0 { throw unwritable() }
+  }
+
+  private mutating func flush() throws {
+    var rest = buffer[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw unwritable() }
+      rest = rest.dropFirst(count)
+    }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private func unwritable() -> Failure {
+    Failure(.usage, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+  }
+}

@@ -1,0 +1,103 @@
+import Events
+import Foundation
+import Kafka
+import Synchronization
+
+/// Sends events in the order given and counts what the broker acknowledged. Bounded memory: waits
+/// while the producer's queue is full.
+final class EventSender: Sendable {
+  struct Outcome: Sendable {
+    var sent = 0
+    var acknowledged = 0
+    /// The first failure, with the number its event was given.
+    var failure: (number: Int, error: KafkaError)?
+    /// Where the last acknowledged event went.
+    var last: Delivery?
+
+    var undelivered: Int { sent - acknowledged }
+  }
+
+  private let producer: Producer
+  private let prefix: String
+  private let bootstrap: String
+  private let outcome = Mutex(Outcome())
+
+  /// - Throws: `Failure` if topics are missing: some brokers would make them, of the wrong kind.
+  init(configuration: ClientConfiguration, prefix: String) throws {
+    let names = Topic.allCases.map { $0.name(prefix: prefix) }
+    let present = try Admin(configuration: configuration).topics(names)
+    let missing = names.filter { present[$0] == nil }
+    guard missing.isEmpty else {
+      throw Failure(
+        .unavailable,
+        "Kafka at \(configuration.bootstrap) lacks \(missing.joined(separator: ", ")). Run: magpie "
+          + "topics (or is --topic-prefix wrong?)")
+    }
+    producer = try Producer(configuration: configuration)
+    bootstrap = configuration.bootstrap
+    self.prefix = prefix
+  }
+
+  /// What is known so far.
+  var progress: Outcome { outcome.withLock { $0 } }
+
+  /// Queues one event.
+  ///
+  /// - Parameter number: for the report of a failure, such as the line it stands on.
+  /// - Throws: `EventError` if no consumer would accept it; `Failure` once an event before it could
+  ///   not be delivered.
+  func send(_ event: Event, number: Int) throws {
+    let wire = try EventCodec.encode(event)
+    let record = OutgoingRecord(
+      topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
+      headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+    while true {
+      try stopAfterFailure()
+      do throws(KafkaError) {
+        try producer.send(record) { [weak self] result in self?.note(result, number) }
+        outcome.withLock { $0.sent += 1 }
+        return
+      } catch {
+        guard error.code == .queueFull else { throw error }
+        // Deliveries make room.
+        Thread.sleep(forTimeInterval: 0.005)
+      }
+    }
+  }
+
+  /// Waits for all acknowledgements, at most `seconds`, and closes.
+  func finish(seconds: Int = 60) -> Outcome {
+    _ = producer.close(withinMilliseconds: seconds * 1000)
+    return progress
+  }
+
+  /// Why events were not delivered; nil if all were.
+  static func failure(_ outcome: Outcome) -> Failure? {
+    guard outcome.undelivered > 0 else { return nil }
+    let count = "\(outcome.undelivered) of \(outcome.sent) events were not acknowledged"
+    guard let first = outcome.failure else { return Failure(.unavailable, count + " in time.") }
+    let cause = Failure(first.error)
+    return Failure(
+      cause.code,
+      "\(count), the first of them number \(first.number): \(cause.message) Sending the same events "
+        + "again does no harm.")
+  }
+
+  private func note(_ result: Result<Delivery, KafkaError>, _ number: Int) {
+    outcome.withLock { outcome in
+      switch result {
+      case .success(let delivery):
+        outcome.acknowledged += 1
+        outcome.last = delivery
+      case .failure(let error):
+        if outcome.failure == nil { outcome.failure = (number, error) }
+      }
+    }
+  }
+
+  private func stopAfterFailure() throws {
+    guard progress.failure != nil else { return }
+    let outcome = finish(seconds: 5)
+    throw Self.failure(outcome) ?? Failure(.unavailable, "Sending stopped.")
+  }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import EmbeddedStack
+import Foundation
+import Kafka
+import Postgres
+import Schema
+
+/// Why the tool ends without having done its work, and with which exit code.
+struct Failure: Error {
+  enum Code: Int32 {
+    case found = 1
+    /// EX_USAGE of sysexits.h.
+    case usage = 64
+    /// EX_UNAVAILABLE of sysexits.h.
+    case unavailable = 69
+  }
+
+  var code: Code
+  /// The cause and the next step.
+  var message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The one place that decides which errors mean that something is away.
+  init(_ error: any Error) {
+    switch error {
+    case let error as Failure: self = error
+    case let error as KafkaError: self.init(kafka: error)
+    case let error as PostgresError: self.init(postgres: error)
+    case let error as SchemaError:
+      self.init(error.code == .missing ? .unavailable : .found, error.description)
+    case let error as StackError: self.init(.unavailable, error.description)
+    default: self.init(.found, String(describing: error))
+    }
+  }
+
+  private init(kafka error: KafkaError) {
+    let message = "\(error.name): \(error.message)"
+    switch error.code {
+    case .invalidArgument: self.init(.usage, message)
+    case .transport, .allBrokersDown, .timedOut, .messageTimedOut:
+      let why = KafkaLog.lastComplaint.map { "; \($0)" } ?? ""
+      self.init(
+        .unavailable,
+        "Kafka at \(error.bootstrap) does not answer (\(message)\(why)).\nIs it running, and is "
+          + "MAGPIE_KAFKA_BOOTSTRAP right? `magpie up` starts a broker and prints its address.")
+    default: self.init(error.isRetriable ? .unavailable : .found, error.description)
+    }
+  }
+
+  private init(postgres error: PostgresError) {
+    switch (error.code, error.sqlstate) {
+    case (.connection, _):
+      self.init(
+        .unavailable,
+        "\(error.message)\nIs MAGPIE_DATABASE_URL right? `magpie up` starts a PostgreSQL and "
+          + "prints its URL.")
+    case (.usage, _): self.init(.usage, error.message)
+    // No such table or function.
+    case (_, "42P01"), (_, "42883"):
+      self.init(
+        .unavailable, "This database lacks Magpie's schema (\(error.message)). Run: magpie migrate")
+    default: self.init(.found, error.description)
+    }
+  }
+
+  func exit() -> Never {
+    Standard.error.write("magpie: \(escapedForTerminal(message, keepingNewlines: true))\n")
+    Foundation.exit(code.rawValue)
+  }
+}

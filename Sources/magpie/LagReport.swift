@@ -1,0 +1,75 @@
+import Events
+import Kafka
+import Postgres
+
+/// How far each consumer group is, from the offsets stored with the results.
+struct LagReport {
+  struct Partition: Encodable {
+    var group: String
+    var topic: String
+    var partition: Int32
+    /// Nil until a worker was assigned the partition for the first time.
+    var nextOffset: Int64?
+    var lowWatermark: Int64
+    var highWatermark: Int64
+    var lag: Int64
+
+    /// The broker has dropped records that were not applied.
+    var isCutOff: Bool { nextOffset.map { $0 < lowWatermark } ?? false }
+  }
+
+  var partitions: [Partition]
+  /// Alarms of people renamed since, still to be written again.
+  var pendingRenders: Int64
+  var missingTopics: [String]
+
+  var total: Int64 { partitions.reduce(0) { $0 + $1.lag } }
+  /// Everything sent so far is applied, and what followed from it too.
+  var isApplied: Bool { total == 0 && pendingRenders == 0 && missingTopics.isEmpty }
+  var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
+
+  /// Offsets are read in one statement, and before the watermarks: when they turn out to be equal,
+  /// nothing was waiting anywhere at the moment of that statement. A worker's own records are on
+  /// the broker before the offset that they follow from is in the database.
+  static func measure(_ connection: Connection, _ admin: Admin, prefix: String) throws -> LagReport
+  {
+    let hasRenders = try connection.query("SELECT to_regclass('pending_renders') IS NOT NULL")
+      .only.bool(0)
+    let renders = hasRenders ? "(SELECT count(*) FROM pending_renders)" : "0::bigint"
+    let rows = try connection.query(
+      """
+      SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders
+      FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
+      """)
+    var stored: [String: [TopicPartition: Int64]] = [:]
+    for row in rows {
+      guard let group = try row.textOrNil("consumer_group") else { continue }
+      let partition = TopicPartition(
+        topic: try row.text("topic"), partition: Int32(try row.int("partition")))
+      stored[group, default: [:]][partition] = try row.int8("next_offset")
+    }
+    let names = Topic.allCases.map { $0.name(prefix: prefix) }
+    let watermarks = try admin.watermarks(topics: names)
+    let present = Set(watermarks.keys.map(\.topic))
+    return LagReport(
+      partitions: ConsumerGroup.all.flatMap { group in
+        partitions(of: group, prefix, stored[group.name] ?? [:], watermarks)
+      },
+      pendingRenders: try rows.first?.int8("renders") ?? 0,
+      missingTopics: names.filter { !present.contains($0) })
+  }
+
+  private static func partitions(
+    of group: ConsumerGroup, _ prefix: String, _ stored: [TopicPartition: Int64],
+    _ watermarks: [TopicPartition: Watermarks]
+  ) -> [Partition] {
+    let topics = Set(group.topics.map { $0.name(prefix: prefix) })
+    return watermarks.filter { topics.contains($0.key.topic) }.sorted { $0.key < $1.key }
+      .map { place, log in
+        Partition(
+          group: group.name, topic: place.topic, partition: place.partition,
+          nextOffset: stored[place], lowWatermark: log.low, highWatermark: log.high,
+          lag: max(0, log.high - (stored[place] ?? log.low)))
+      }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// Lines of a file or of standard input, one at a time, in bounded memory.
+struct LineReader: Sequence, IteratorProtocol {
+  enum Line {
+    case text(String)
+    /// What is wrong with it, without its content.
+    case unreadable(String)
+  }
+
+  private let descriptor: Int32
+  private let maximumBytes: Int
+  private var buffer: ArraySlice<UInt8> = []
+  private var isAtEnd = false
+
+  /// - Parameter path: `-` is standard input.
+  init(path: String, maximumBytes: Int) throws {
+    self.maximumBytes = maximumBytes
+    descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    var information = stat()
+    guard descriptor >= 0, fstat(descriptor, &information) == 0 else {
+      throw Failure(
+        .usage, "\(path) cannot be read: \(String(cString: strerror(errno))). - is standard input.")
+    }
+    guard information.st_mode & S_IFMT != S_IFDIR else {
+      throw Failure(.usage, "\(path) is a directory; name a file of events, one a line.")
+    }
+  }
+
+  /// Without the line break, be it LF or CR LF.
+  mutating func next() -> Line? {
+    var line: [UInt8] = []
+    var count = 0
+    while true {
+      if buffer.isEmpty, !fill() {
+        return count == 0 ? nil : finished(line, count)
+      }
+      let end = buffer.firstIndex(of: UInt8(ascii: "\n"))
+      let piece = buffer[..<(end ?? buffer.endIndex)]
+      count += piece.count
+      // What is beyond the bound is read and let go.
+      if line.count <= maximumBytes { line += piece.prefix(maximumBytes + 1 - line.count) }
+      buffer = buffer[(end.map { $0 + 1 } ?? buffer.endIndex)...]
+      if end != nil { return finished(line, count) }
+    }
+  }
+
+  private func finished(_ bytes: [UInt8], _ count: Int) -> Line {
+    guard count <= maximumBytes else {
+      return .unreadable("The line has \(count) bytes; at most \(maximumBytes) are allowed.")
+    }
+    let line = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes[...]
+    guard let text = String(validating: line, as: UTF8.self) else {
+      return .unreadable("The line is not valid UTF-8.")
+    }
+    return .text(text)
+  }
+
+  private mutating func fill() -> Bool {
+    if isAtEnd { return false }
+    var chunk = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      isAtEnd = count <= 0
+      buffer = isAtEnd ? [] : chunk[..<count]
+      return !isAtEnd
+    }
+  }
+}

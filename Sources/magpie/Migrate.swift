@@ -1,0 +1,42 @@
+import ArgumentParser
+import Schema
+
+struct Migrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring the database to this version's schema.",
+    discussion: """
+      Forward only, under an advisory lock: running it twice, or from two places at once, is safe. \
+      Needs a role that may create tables and roles.
+      """)
+
+  @OptionGroup var database: DatabaseOptions
+
+  @Flag(help: "Change nothing; exit 69 if the schema is not this version's.")
+  var check = false
+
+  @Flag(help: "Print one JSON object a migration applied: version, name.")
+  var json = false
+
+  private struct Applied: Encodable {
+    var version: Int
+    var name: String
+  }
+
+  func run() throws {
+    let connection = try database.connect(statementTimeoutSeconds: 3600)
+    if check {
+      try Migrations.check(connection)
+      if !json { Standard.output.line("The schema is up to date.") }
+      return
+    }
+    let applied = try Migrations.apply(connection)
+    for migration in applied {
+      if json {
+        printJSON(Applied(version: migration.version, name: migration.name))
+      } else {
+        Standard.output.line("applied \(migration.fileName)")
+      }
+    }
+    if applied.isEmpty, !json { Standard.output.line("The schema is up to date.") }
+  }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Events
+
+struct Publish: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Send events: from a file of them, or one that is put together from options.",
+    discussion: """
+      `magpie publish FILE` sends structured CloudEvents, one JSON object a line:
+        {"type":"magpie.like.created.v1","id":"1","source":"app","time":"2025-05-17T09:00:00Z",
+         "data":{"actor":"minji","post":"p1","postOwner":"somchai"}}
+      (on one line). The other subcommands put one event together each. notification-changes is \
+      written by the notification-worker alone and has none.
+      """,
+    subcommands: [
+      PublishLines.self, PublishPost.self, PublishDeletePost.self, PublishFollow.self,
+      PublishUnfollow.self, PublishLike.self, PublishUnlike.self, PublishComment.self,
+      PublishDeleteComment.self, PublishMessage.self, PublishProfile.self, PublishReadAlarm.self,
+      PublishReadAllAlarms.self, PublishDeleteAlarm.self, PublishDeleteAllAlarms.self,
+      PublishMute.self, PublishUnmute.self,
+    ],
+    defaultSubcommand: PublishLines.self)
+}
+
+struct PublishLines: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lines",
+    abstract: "Send structured CloudEvents, one JSON object a line.",
+    discussion: """
+      Every line is checked as a worker would check it before it is sent. Lines that are no events \
+      are reported with their numbers and not sent, the others are; the exit code is then 1. Empty \
+      lines are passed over.
+      """)
+
+  @Argument(help: "The file; - is standard input.")
+  var file: String
+
+  @OptionGroup var kafka: KafkaOptions
+
+  @Flag(help: "Check the lines and send nothing; needs no broker.")
+  var dryRun = false
+
+  @Flag(
+    help: """
+      Print one JSON object a rejected line (line, code, message) and one with the counts: read, \
+      acknowledged, rejected, undelivered.
+      """)
+  var json = false
+
+  @Flag(help: "Show progress also when standard error is no terminal.")
+  var progress = false
+
+  private struct Rejection: Encodable {
+    var line: Int
+    var code: String
+    var message: String
+  }
+
+  private struct Counts: Encodable {
+    var read = 0
+    var acknowledged = 0
+    var rejected = 0
+    var undelivered = 0
+  }
+
+  func run() throws {
+    let lines = try LineReader(path: file, maximumBytes: Limits.valueBytes + 8192)
+    let sender =
+      dryRun
+      ? nil : try EventSender(configuration: kafka.configuration(), prefix: kafka.prefix)
+    var counts = Counts()
+    var shown = Progress(forced: progress)
+    var interruption: (any Error)?
+    for (index, line) in lines.enumerated() {
+      do {
+        guard let event = try decode(line) else { continue }
+        counts.read += 1
+        try sender?.send(event, number: index + 1)
+      } catch let error as EventError {
+        counts.read += 1
+        counts.rejected += 1
+        shown.clear()
+        report(Rejection(line: index + 1, code: error.code.rawValue, message: error.message))
+      } catch {
+        interruption = error
+        break
+      }
+      shown.show("\(counts.read) events read, \(sender?.progress.acknowledged ?? 0) acknowledged")
+    }
+    let outcome = sender?.finish() ?? EventSender.Outcome()
+    shown.clear()
+    counts.acknowledged = outcome.acknowledged
+    counts.undelivered = outcome.undelivered
+    summarize(counts)
+    if let failure = interruption ?? EventSender.failure(outcome) { throw failure }
+    if counts.rejected > 0 { throw ExitCode(Failure.Code.found.rawValue) }
+  }
+
+  private func decode(_ line: LineReader.Line) throws -> Event? {
+    switch line {
+    case .unreadable(let reason): throw EventError(.badJSON, reason)
+    case .text(let text):
+      guard !text.utf8.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { return nil }
+      return try StructuredEvent.decode(text, now: .now)
+    }
+  }
+
+  private func report(_ rejection: Rejection) {
+    if json { return printJSON(rejection) }
+    let name = file == "-" ? "standard input" : file
+    Standard.error.line(
+      escapedForTerminal("\(name):\(rejection.line): \(rejection.code): \(rejection.message)"))
+  }
+
+  private func summarize(_ counts: Counts) {
+    if json { return printJSON(counts) }
+    let done =
+      dryRun ? "\(counts.read - counts.rejected) valid" : "\(counts.acknowledged) acknowledged"
+    var text = "\(done), \(counts.rejected) rejected"
+    if counts.undelivered > 0 { text += ", \(counts.undelivered) undelivered" }
+    Standard.output.line(text)
+  }
+}

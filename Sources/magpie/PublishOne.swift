@@ -1,0 +1,75 @@
+import ArgumentParser
+import Events
+import Foundation
+import Kafka
+
+/// A subcommand of `publish` that sends one event put together from options.
+protocol PublishOne: ParsableCommand {
+  var event: EventOptions { get }
+  var payload: Payload { get }
+}
+
+/// What every event has beside its data.
+struct EventOptions: ParsableArguments {
+  @Option(help: "The event's id (default: a new UUID). The same id again is the same event.")
+  var id: String?
+
+  @Option(help: "Who says so.")
+  var source = "magpie-tool"
+
+  @Option(help: "When it happened, RFC 3339 (default: now).")
+  var time: String?
+
+  @Flag(help: "Print the event as a structured line and send nothing.")
+  var dryRun = false
+
+  @Flag(help: "Print one JSON object: id, topic, partition, offset.")
+  var json = false
+
+  @OptionGroup var kafka: KafkaOptions
+}
+
+extension PublishOne {
+  func run() throws {
+    do {
+      let time = try event.time.map { try EventTime(rfc3339: $0) } ?? .now
+      let made = Event(
+        id: event.id ?? newID(), source: event.source, time: time, payload: payload)
+      // As strict as the lines of a file: also against the clock.
+      _ = try StructuredEvent.decode(StructuredEvent.encode(made), now: .now)
+      try event.dryRun
+        ? Standard.output.line(escapedJSON(StructuredEvent.encode(made))) : send(made)
+    } catch let error as EventError {
+      throw Failure(.found, "rejected: \(error.code.rawValue): \(error.message)")
+    }
+  }
+
+  private func send(_ made: Event) throws {
+    let prefix = event.kafka.prefix
+    let sender = try EventSender(configuration: event.kafka.configuration(), prefix: prefix)
+    try sender.send(made, number: 1)
+    let outcome = sender.finish()
+    if let failure = EventSender.failure(outcome) { throw failure }
+    guard let delivery = outcome.last else { return }
+    let topic = made.topic.name(prefix: prefix)
+    if event.json {
+      printJSON(
+        Acknowledged(
+          id: made.id, topic: topic, partition: delivery.partition, offset: delivery.offset))
+    } else {
+      Standard.output.line(
+        escapedForTerminal(
+          "acknowledged \(made.id) at \(topic)[\(delivery.partition)], offset \(delivery.offset)"))
+    }
+  }
+}
+
+private struct Acknowledged: Encodable {
+  var id: String
+  var topic: String
+  var partition: Int32
+  var offset: Int64
+}
+
+/// For an id that the caller did not choose.
+func newID() -> String { UUID().uuidString.lowercased() }

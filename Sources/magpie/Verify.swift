@@ -1,0 +1,126 @@
+import ArgumentParser
+import Kafka
+import Postgres
+
+struct Verify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check every invariant of the results, in the database; exit 1 if one is broken.",
+    discussion: """
+      Runs every function verify_…() of the schema. Each looks at whole tables in one snapshot, so \
+      it is right while workers are busy, and takes as long as reading the tables takes.
+      """)
+
+  @OptionGroup var kafka: KafkaOptions
+  @OptionGroup var database: DatabaseOptions
+
+  @Option(help: "First wait, at most so many seconds, until everything sent is applied.")
+  var wait: Double?
+
+  @Option(help: "Rows to print of each check: 1 to 100000.")
+  var limit = 20
+
+  @Flag(
+    help: """
+      Print one JSON object an offending row (check, invariant, subject, expected, found) and one \
+      with check and broken for each check.
+      """)
+  var json = false
+
+  @Flag(help: "Show progress also when standard error is no terminal.")
+  var progress = false
+
+  func validate() throws {
+    guard (1...100_000).contains(limit) else {
+      throw ValidationError("--limit is \(limit), but must be 1 to 100000.")
+    }
+    guard (0...86_400).contains(wait ?? 0) else {
+      throw ValidationError("--wait must be 0 to 86400 seconds.")
+    }
+  }
+
+  func run() throws {
+    let connection = try database.connect(statementTimeoutSeconds: 3600)
+    if let wait {
+      var shown = Progress(forced: progress)
+      try waitUntilApplied(
+        connection, Admin(configuration: kafka.configuration()), prefix: kafka.prefix,
+        seconds: wait, progress: &shown)
+    }
+    let checks = try InvariantCheck.runAll(connection, limit: limit)
+    for check in checks { check.print(json: json) }
+    if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
+  }
+}
+
+/// What one of the schema's verify_…() functions found.
+struct InvariantCheck {
+  struct Row: Encodable {
+    var check: String
+    var invariant: String?
+    var subject: String?
+    var expected: String?
+    var found: String?
+  }
+
+  private struct Total: Encodable {
+    var check: String
+    var broken: Int64
+  }
+
+  var name: String
+  var broken: Int64
+  /// The first of the offending rows.
+  var rows: [Row]
+
+  static func runAll(_ connection: Connection, limit: Int) throws -> [InvariantCheck] {
+    let names = try connection.query(
+      """
+      SELECT proname::text FROM pg_proc
+      WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'verify\\_%'
+        AND pronargs = 0 AND proretset
+      ORDER BY proname
+      """
+    ).map { try $0.text(0) }
+    guard !names.isEmpty else {
+      throw Failure(.unavailable, "This database lacks Magpie's schema. Run: magpie migrate")
+    }
+    return try names.map { try run($0, connection, limit: limit) }
+  }
+
+  private static func run(_ name: String, _ connection: Connection, limit: Int) throws
+    -> InvariantCheck
+  {
+    let quoted = "\"" + name.replacing("\"", with: "\"\"") + "\""
+    let rows = try connection.query(
+      """
+      SELECT invariant::text, subject::text, expected::text, found::text, count(*) OVER () AS total
+      FROM \(quoted)() LIMIT $1
+      """, [.int8(Int64(limit))])
+    return InvariantCheck(
+      name: name, broken: try rows.first?.int8("total") ?? 0,
+      rows: try rows.map { row in
+        Row(
+          check: name, invariant: try row.textOrNil(0), subject: try row.textOrNil(1),
+          expected: try row.textOrNil(2), found: try row.textOrNil(3))
+      })
+  }
+
+  func print(json: Bool) {
+    if json {
+      for row in rows { printJSON(row) }
+      printJSON(Total(check: name, broken: broken))
+      return
+    }
+    let verdict = broken == 0 ? Style.green("holds") : Style.red("broken in \(broken) places")
+    Standard.output.line("\(escapedForTerminal(name)): \(verdict)")
+    for row in rows {
+      Standard.output.line("  \(excerpt(row.invariant ?? "")): \(excerpt(row.subject ?? ""))")
+      Standard.output.line(
+        "    expected \(excerpt(row.expected ?? "nothing")), found \(excerpt(row.found ?? "nothing"))"
+      )
+    }
+    if broken > Int64(rows.count), !rows.isEmpty {
+      Standard.output.line("  and \(broken - Int64(rows.count)) more; --limit shows them")
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import EmbeddedStack
+import Foundation
+
+/// The three workers as child processes.
+final class WorkerFleet {
+  let logDirectory: String
+
+  private struct Worker {
+    var name: String
+    var path: String
+    var log: String
+    var process: ChildProcess
+    /// When it was started again; only the last minute counts.
+    var restarts: [ContinuousClock.Instant] = []
+    var resumeAt: ContinuousClock.Instant?
+  }
+
+  private static let restartsPerMinute = 5
+
+  private let arguments: [String]
+  private let environment: [String: String]
+  private var workers: [Worker] = []
+
+  init(
+    processes: Int, lanes: Int, logDirectory: String, environment: [String: String]
+  ) throws {
+    self.logDirectory = logDirectory
+    self.environment = environment
+    arguments = ["--http-port", "0", "--lanes", String(lanes)]
+    try FileManager.default.createDirectory(
+      atPath: logDirectory, withIntermediateDirectories: true)
+    for group in ConsumerGroup.all {
+      let path = try Self.executable(group.executable)
+      for number in 1...processes {
+        let name = "\(group.executable)-\(number)"
+        let log = "\(logDirectory)/\(name).log"
+        try? FileManager.default.removeItem(atPath: log)
+        workers.append(
+          Worker(name: name, path: path, log: log, process: try start(path, log)))
+      }
+    }
+  }
+
+  /// Starts again what has ended, later each time. A worker that ends by itself says why in its log.
+  ///
+  /// - Throws: `Failure` when a worker ends more often than that can help.
+  func restartTheDead() throws {
+    let now = ContinuousClock.now
+    for index in workers.indices {
+      guard let exit = workers[index].process.exit else { continue }
+      if let resumeAt = workers[index].resumeAt {
+        guard now >= resumeAt else { continue }
+        workers[index].resumeAt = nil
+        workers[index].restarts.append(now)
+        workers[index].process = try start(workers[index].path, workers[index].log)
+        continue
+      }
+      workers[index].restarts.removeAll { now - $0 > .seconds(60) }
+      let recent = workers[index].restarts.count
+      let ended = "\(workers[index].name) has ended (\(exit))"
+      guard recent < Self.restartsPerMinute else {
+        throw Failure(
+          .found,
+          "\(ended), for the \(recent + 1)th time within a minute. The end of its log, "
+            + "\(workers[index].log):\n\(Self.end(of: workers[index].log))")
+      }
+      let delay = Duration.milliseconds(250 << recent)
+      say("\(ended); starting it again in \(delay)")
+      workers[index].resumeAt = now + delay
+    }
+  }
+
+  /// SIGTERM to all, then waits for each: they finish the batch in hand.
+  func stop() {
+    for worker in workers { worker.process.signal(SIGTERM) }
+    for worker in workers {
+      let exit = worker.process.terminate(within: 30)
+      if exit != .exited(0) { say("\(worker.name) ended with \(exit); see \(worker.log)") }
+    }
+    workers = []
+  }
+
+  private func start(_ path: String, _ log: String) throws -> ChildProcess {
+    try ChildProcess(path, arguments, environment: environment, output: .file(log))
+  }
+
+  /// The workers stand beside this executable.
+  private static func executable(_ name: String) throws -> String {
+    let own = Bundle.main.executableURL?.resolvingSymlinksInPath()
+    let path = own?.deletingLastPathComponent().appendingPathComponent(name).path ?? name
+    guard FileManager.default.isExecutableFile(atPath: path) else {
+      throw Failure(
+        .unavailable, "There is no \(name) at \(path), beside magpie. Build it: swift build")
+    }
+    return path
+  }
+
+  private static func end(of log: String) -> String {
+    let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").suffix(8).map { "  \($0)" }.joined(separator: "\n")
+  }
+}

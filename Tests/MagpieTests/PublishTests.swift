@@ -1,0 +1,134 @@
+import Events
+import Foundation
+import Kafka
+import Testing
+
+@Suite("magpie publish")
+struct PublishTests {
+  let magpie = Tool()
+
+  static let good =
+    #"{"type":"magpie.like.created.v1","id":"1","source":"s","time":"2025-01-02T03:04:05Z","#
+    + #""data":{"actor":"a","post":"p","postOwner":"o"}}"#
+
+  /// Three good lines among four bad ones; the comments name the line.
+  static let mixed =
+    Array((good + "\n").utf8)
+    + Array(#"{"type":"magpie.like.created.v1"}"#.utf8) + [0x0A]  // 2
+    + [0x0A]
+    + [0xFF, 0x0A]  // 4
+    + Array((good.replacing("2025", with: "1970") + "\r\n").utf8)  // 5
+    + Array((good + "\r\n").utf8)
+    + Array("no JSON \u{1B}[31m\n".utf8)  // 7
+    + Array(good.utf8)
+
+  @Test("bad lines are reported with their numbers, and exit 1")
+  func rejections() async throws {
+    let result = try await magpie("publish", "-", "--dry-run", input: Self.mixed)
+    #expect(result.status == 1)
+    #expect(result.output == "3 valid, 4 rejected\n")
+    let complaints = result.error.split(separator: "\n").map { $0.prefix { $0 != " " } }
+    #expect(result.error.split(separator: "\n").count == 4, "\(complaints)")
+    for line in [2, 4, 5, 7] { #expect(result.error.contains("standard input:\(line): ")) }
+    #expect(!result.error.contains("\u{1B}"))
+  }
+
+  @Test("--json prints each rejection and the counts")
+  func jsonRejections() async throws {
+    let result = try await magpie("publish", "-", "--dry-run", "--json", input: Self.mixed)
+    #expect(result.status == 1)
+    #expect(result.lines.count == 5)
+    #expect(try member("line", of: result.lines[0]) == 2)
+    #expect(try member("code", of: result.lines[0]) == "missing-field")
+    #expect(try member("code", of: result.lines[2]) == "time-too-early")
+    #expect(try member("rejected", of: result.lines[4]) == 4)
+    #expect(try member("read", of: result.lines[4]) == 7)
+  }
+
+  @Test("a line beyond the bound is rejected without being held")
+  func hugeLine() async throws {
+    var input = [UInt8](repeating: 0x61, count: 3 << 20)
+    input += Array("\n\(Self.good)\n".utf8)
+    let result = try await magpie("publish", "-", "--dry-run", input: input)
+    #expect(result.status == 1)
+    #expect(result.output == "1 valid, 1 rejected\n")
+    #expect(result.error.contains("standard input:1: "))
+  }
+
+  @Test("the good lines are acknowledged although others are rejected")
+  func sending() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    for topic in Topic.allCases { try broker.createTopic(topic.name(prefix: "t."), partitions: 3) }
+    var magpie = magpie
+    magpie.environment = ["MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_TOPIC_PREFIX": "t."]
+    let result = try await magpie("publish", "-", input: Self.mixed)
+    #expect(result.status == 1)
+    #expect(result.output == "3 acknowledged, 4 rejected\n")
+    let one = try await magpie(
+      "publish", "like", "--actor", "a", "--post", "p", "--owner", "o", "--json")
+    #expect(one.status == 0)
+    #expect(try member("offset", of: one.lines[0]) == 3)
+    let written = try Admin(configuration: broker.configuration).watermarks(topics: ["t.likes"])
+    #expect(written.values.reduce(0) { $0 + $1.high } == 4)
+  }
+
+  @Test("topics that are missing are not made by accident")
+  func missingTopics() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let result = try await magpie(
+      "publish", "-", "--kafka-bootstrap", broker.bootstrap, input: Self.mixed)
+    #expect(result.status == 69)
+    #expect(result.error.contains("magpie topics"))
+    #expect(try Admin(configuration: broker.configuration).topics().isEmpty)
+  }
+
+  @Test(
+    "each subcommand makes an event of its type",
+    arguments: [
+      ("post --author a --title t --mention m", EventType.postPublished),
+      ("delete-post --post p --author a", .postDeleted),
+      ("follow --follower a --followee b", .followCreated),
+      ("unfollow --follower a --followee b", .followRemoved),
+      ("like --actor a --post p --owner o", .likeCreated),
+      ("unlike --actor a --post p --owner o", .likeRemoved),
+      ("comment --actor a --post p --owner o --text t", .commentCreated),
+      ("delete-comment --comment c --actor a --post p --owner o", .commentRemoved),
+      ("message --sender a --receiver b --text t", .messageSent),
+      ("profile --user a --nickname n --locale ko", .profileChanged),
+      ("read-alarm --user a --notification 9d1c1f34-6a55-5d0e-8f0b-6d6167706965", .alarmRead),
+      ("read-all-alarms --user a", .alarmReadAll),
+      ("delete-alarm --user a --notification 9d1c1f34-6a55-5d0e-8f0b-6d6167706965", .alarmDeleted),
+      ("delete-all-alarms --user a", .alarmAllDeleted),
+      ("mute --user a --type like", .alarmMuted),
+      ("unmute --user a --type like", .alarmUnmuted),
+    ])
+  func siblings(command: String, type: EventType) async throws {
+    let arguments = ["publish"] + command.split(separator: " ").map(String.init)
+    let result = try await magpie.run(
+      arguments + ["--dry-run", "--id", "e1", "--time", "2025-01-02T03:04:05+09:00"])
+    #expect(result.status == 0, "\(result.error)")
+    let event = try StructuredEvent.decode(try #require(result.lines.first))
+    #expect(event.type == type)
+    #expect(event.id == "e1")
+    #expect(event.time.rfc3339 == "2025-01-01T18:04:05Z")
+  }
+
+  @Test("an event that no worker would accept is refused before it is sent")
+  func refusal() async throws {
+    let result = try await magpie(
+      "publish", "mute", "--user", "a", "--type", "noise", "--kafka-bootstrap", "127.0.0.1:1")
+    #expect(result.status == 1)
+    #expect(result.error.contains("bad-value"))
+  }
+
+  @Test("the story in Examples is valid")
+  func story() async throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Examples/story.jsonl").path
+    let result = try await magpie("publish", path, "--dry-run")
+    #expect(result.status == 0, "\(result.error)")
+    #expect(result.output == "54 valid, 0 rejected\n")
+  }
+}

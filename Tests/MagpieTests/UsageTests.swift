@@ -1,0 +1,71 @@
+import Testing
+
+@Suite("magpie's command line")
+struct UsageTests {
+  let magpie = Tool()
+
+  @Test(
+    "every command explains itself",
+    arguments: [
+      "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "feed", "alarms",
+      "conversations", "migrate", "topics", "lag", "verify",
+    ])
+  func help(command: String) async throws {
+    let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])
+    #expect(result.status == 0)
+    #expect(result.output.contains("OVERVIEW:"))
+    #expect(result.output.contains("USAGE: magpie \(command)"))
+  }
+
+  @Test("the exit codes are documented")
+  func exitCodes() async throws {
+    let result = try await magpie("--help")
+    for code in ["0 ", "1 ", "64", "69"] { #expect(result.output.contains("\n  \(code)  ")) }
+  }
+
+  @Test(
+    "a wrong command line exits 64",
+    arguments: [
+      "nosuch", "publish like --actor a", "lag --interval 0", "feed u --limit 201",
+      "generate --users 0 --events 1 --seed 1", "topics --partitions 0", "verify --limit 0",
+      "up --workers 17", "up --kafka-bootstrap 127.0.0.1:9", "feed", "publish",
+    ])
+  func usage(command: String) async throws {
+    let result = try await magpie.run(command.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(!result.error.isEmpty)
+  }
+
+  @Test(
+    "a missing setting exits 64 and names its variable",
+    arguments: [
+      ("topics", "MAGPIE_KAFKA_BOOTSTRAP"), ("migrate", "MAGPIE_DATABASE_URL"),
+      ("feed u", "MAGPIE_DATABASE_URL"), ("verify", "MAGPIE_DATABASE_URL"),
+      ("publish read-all-alarms --user u", "MAGPIE_KAFKA_BOOTSTRAP"),
+    ])
+  func missingSetting(command: String, variable: String) async throws {
+    let result = try await magpie.run(command.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(result.error.contains(variable))
+    #expect(result.error.contains("magpie up"))
+  }
+
+  @Test("a broker that is away exits 69 and says so")
+  func brokerAway() async throws {
+    let result = try await magpie("topics", "--kafka-bootstrap", "127.0.0.1:1")
+    #expect(result.status == 69)
+    #expect(result.error.contains("127.0.0.1:1"))
+    #expect(result.error.contains("Connection refused"))
+  }
+
+  @Test("a database that is away exits 69 and does not tell the password")
+  func databaseAway() async throws {
+    let url = "postgresql://someone:secret@127.0.0.1:1/magpie"
+    for command in ["migrate", "verify"] {
+      let result = try await magpie(command, "--database-url", url)
+      #expect(result.status == 69)
+      #expect(result.error.contains("127.0.0.1"))
+      #expect(!result.error.contains("secret"))
+    }
+  }
+}
