@@ -15,25 +15,55 @@ public struct EventTime: Sendable, Hashable, Comparable, CustomStringConvertible
 
   /// Such as `2012-09-14T07:30:01Z`, or with six digits of fraction if there is one.
   public var rfc3339: String {
-    let day: Int64 = 86_400_000_000
-    let (days, inDay) = floorDivision(microseconds, day)
-    let (year, month, dayOfMonth) = civilDate(daysSince1970: days)
-    let seconds = inDay / 1_000_000
-    let fraction = inDay % 1_000_000
-    var text = padded(year, 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2)
-    text += "T" + padded(seconds / 3600, 2) + ":" + padded(seconds / 60 % 60, 2)
-    text += ":" + padded(seconds % 60, 2)
-    if fraction != 0 { text += "." + padded(fraction, 6) }
-    return text + "Z"
+    let (days, inDay) = floorDivision(microseconds, Self.dayMicroseconds)
+    var text: [UInt8] = []
+    text.reserveCapacity(32)
+    append(date: days, to: &text)
+    let (seconds, fraction) = inDay.quotientAndRemainder(dividingBy: 1_000_000)
+    for (mark, number) in [("T", seconds / 3600), (":", seconds / 60 % 60), (":", seconds % 60)]
+      as [(Unicode.Scalar, Int64)]
+    {
+      text.append(UInt8(ascii: mark))
+      append(number, digits: 2, to: &text)
+    }
+    if fraction != 0 {
+      text.append(UInt8(ascii: "."))
+      append(fraction, digits: 6, to: &text)
+    }
+    text.append(UInt8(ascii: "Z"))
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The UTC day, such as `2012-09-14`.
-  public var day: String { String(rfc3339.prefix { $0 != "T" }) }
+  public var day: String {
+    var text: [UInt8] = []
+    text.reserveCapacity(16)
+    append(date: floorDivision(microseconds, Self.dayMicroseconds).0, to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static let dayMicroseconds: Int64 = 86_400_000_000
 }
 
-private func padded(_ number: Int64, _ width: Int) -> String {
-  let digits = String(number)
-  return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+private func append(date days: Int64, to text: inout [UInt8]) {
+  let (year, month, day) = civilDate(daysSince1970: days)
+  if year < 0 { text.append(UInt8(ascii: "-")) }
+  append(abs(year), digits: 4, to: &text)
+  text.append(UInt8(ascii: "-"))
+  append(month, digits: 2, to: &text)
+  text.append(UInt8(ascii: "-"))
+  append(day, digits: 2, to: &text)
+}
+
+/// At least so many digits.
+private func append(_ number: Int64, digits: Int, to text: inout [UInt8]) {
+  let start = text.count
+  var rest = number
+  while rest > 0 || text.count < start + digits {
+    text.append(UInt8(ascii: "0") + UInt8(rest % 10))
+    rest /= 10
+  }
+  text[start...].reverse()
 }
 
 private func floorDivision(_ number: Int64, _ divisor: Int64) -> (Int64, Int64) {

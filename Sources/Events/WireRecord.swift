@@ -29,6 +29,10 @@ public enum ContentType: String, CaseIterable, Sendable {
 
   /// Reads a media type: any case, parameters such as `; charset=utf-8` are passed over.
   public init?(header: String) {
+    if let exact = Self(rawValue: header) {
+      self = exact
+      return
+    }
     let media = header.prefix { $0 != ";" }.lowercased()
     self.init(
       rawValue: String(media.drop(while: isBlank).reversed().drop(while: isBlank).reversed()))
