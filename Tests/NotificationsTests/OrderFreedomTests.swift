@@ -122,7 +122,7 @@ private final class Lane {
 
 extension Model {
   /// In the form of `World.shown`.
-  fileprivate var shown: [BytewiseString] {
+  var shown: [BytewiseString] {
     notifications.map { it in
       let fields: [String] = [
         it.id, it.recipient, "\(it.type.code)", it.subject, it.bucket ?? "", it.actor,
@@ -135,7 +135,7 @@ extension Model {
   }
 
   /// In the form of `World.postCounts`.
-  fileprivate var postCounts: [BytewiseString] {
+  var postCounts: [BytewiseString] {
     postStats.map { BytewiseString("\($0)|\($1.likes)|\($1.comments)") }.sorted()
   }
 }

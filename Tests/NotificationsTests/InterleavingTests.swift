@@ -1,0 +1,81 @@
+import Events
+import Foundation
+import Model
+import Notifications
+import Pipeline
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// One transaction has applied its events and not committed when another begins.
+@Suite("Interleaved transactions")
+struct InterleavingTests {
+  struct Pair: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var first: Event
+    var second: Event
+
+    init(_ description: String, _ first: Event, _ second: Event) {
+      (testDescription, self.first, self.second) = (description, first, second)
+    }
+  }
+
+  static let pairs = [
+    Pair("two follows", follow("ann", "o", at: 1), follow("bob", "o", at: 2)),
+    Pair(
+      "two messages", message("1", "ann", to: "o", at: 2), message("2", "ann", to: "o", at: 1)),
+    Pair("two likes", like("ann", "p", of: "o", at: 1), like("bob", "p", of: "o", at: 2)),
+    Pair(
+      "a like and its unlike", like("ann", "p", of: "o", at: 1), unlike("ann", "p", of: "o", at: 2)),
+    Pair("a muting and a follow", mute("o", .follow, at: 1), follow("ann", "o", at: 2)),
+    Pair("a follow and a muting", follow("ann", "o", at: 2), mute("o", .follow, at: 1)),
+    Pair("deleting all and a follow", deleteAll("o", at: 1), follow("ann", "o", at: 0)),
+    Pair(
+      "a comment and its removal", comment("c", by: "ann", on: "p", of: "o", at: 1),
+      removal("c", by: "ann", on: "p", of: "o", at: 2)),
+    Pair(
+      "a mention and the edit that drops it", post("p", by: "ann", mentions: ["o"], at: 1),
+      post("p", by: "ann", at: 2)),
+    Pair(
+      "an edit and the mention that it drops", post("p", by: "ann", at: 2),
+      post("p", by: "ann", mentions: ["o"], at: 1)),
+  ]
+
+  @Test("the second waits for the first, and loses nothing of it", arguments: pairs)
+  func interleaved(pair: Pair) throws {
+    let first = try World()
+    let second = Mutex<(any Error)?>(nil)
+    let observer = try Connection(first.url, applicationName: "observer")
+    let done = DispatchSemaphore(value: 0)
+    try first.connection.transaction {
+      let work = try notificationHandler.apply(pair.first.topic, [pair.first])
+      _ = try work.finish(try first.connection.pipeline(work.statements))
+      let url = first.url
+      Thread.detachNewThread {
+        do {
+          try World(url: url).apply(pair.second)
+        } catch {
+          second.withLock { $0 = error }
+        }
+        done.signal()
+      }
+      // Until it waits for a lock; without one it would be done.
+      while done.wait(timeout: .now() + .milliseconds(5)) == .timedOut {
+        let waiting = try observer.query(
+          """
+          SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'
+          """)
+        if !waiting.isEmpty { return }
+      }
+      done.signal()
+    }
+    #expect(done.wait(timeout: .now() + .seconds(30)) == .success)
+    if let error = second.withLock({ $0 }) { throw error }
+    let model = Model([pair.first, pair.second])
+    #expect(try first.shown() == model.shown)
+    #expect(try first.postCounts() == model.postCounts)
+    #expect(try first.violations() == [])
+  }
+}
