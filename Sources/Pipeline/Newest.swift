@@ -1,20 +1,5 @@
 public import Events
 
-/// The version of a fact: the last writer wins by event time, then by event id in byte order.
-public struct Version: Hashable, Comparable, Sendable {
-  public var time: EventTime
-  public var id: BytewiseString
-
-  public init(_ event: Event) {
-    time = event.time
-    id = BytewiseString(event.id)
-  }
-
-  public static func < (a: Self, b: Self) -> Bool {
-    a.time != b.time ? a.time < b.time : a.id < b.id
-  }
-}
-
 /// The newest event of each key, in the order of the keys' first appearance; events without a key
 /// are left out.
 ///
@@ -25,7 +10,7 @@ public func newest<Key: Hashable>(_ events: [Event], by key: (Event) -> Key?) ->
   for event in events {
     guard let key = key(event) else { continue }
     if let position = positions[key] {
-      if Version(result[position]) < Version(event) { result[position] = event }
+      if result[position].version < event.version { result[position] = event }
     } else {
       positions[key] = result.count
       result.append(event)

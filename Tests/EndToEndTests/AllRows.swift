@@ -63,7 +63,13 @@ extension Stack {
       ("comments", "SELECT * FROM comments"),
       ("post_counts", "SELECT * FROM post_counts WHERE (likes, comments) <> (0, 0)"),
       ("post_facts", "SELECT * FROM post_facts"),
-      ("notification_recipients", "SELECT * FROM notification_recipients"),
+      (
+        "notification_recipients",
+        """
+        SELECT * FROM notification_recipients
+        WHERE greatest(read_all_at, deleted_all_at) > '-infinity'
+        """
+      ),
       ("notification_marks", "SELECT * FROM notification_marks"),
       ("notification_mutes", "SELECT * FROM notification_mutes"),
       (
@@ -82,13 +88,13 @@ extension Stack {
         FROM notifications
         """
       ),
-      ("profiles", "SELECT * FROM profiles"),
+      ("profiles", "SELECT * FROM profiles WHERE version_time > '-infinity'"),
       (
         "alarms",
         """
-        SELECT notification_id, recipient, type, subject, actor, second_actor, actor_count,
-          contribution_count, post_id, comment_id, image_url, head_text, raised_at, locale, text,
-          segments, spans, legacy_message, legacy_head_text, legacy_from_nick_name, deep_link
+        SELECT notification_id, recipient, type, actor, second_actor, actor_count,
+          contribution_count, post_id, comment_id, head_text, raised_at, locale, text, segments,
+          spans, legacy_message, legacy_head_text, legacy_from_nick_name, deep_link
         FROM alarms WHERE NOT retracted
         """
       ),

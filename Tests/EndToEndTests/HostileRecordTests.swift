@@ -16,7 +16,7 @@ import Testing
   func malformed() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
-    try stack.start("notification-worker")
+    for worker in Stack.workers { try stack.start(worker) }
     let samples = try samples(topic: Topic.likes.name(prefix: stack.prefix))
     let producer = try Producer(
       configuration: ClientConfiguration(
@@ -96,7 +96,7 @@ import Testing
         }
       ),
       (
-        "bad-id",
+        "field-too-long",
         try bad {
           $0.value = Array(
             (#"{"actor":""# + String(repeating: "x", count: 129)

@@ -79,7 +79,7 @@ struct ModelComparison {
         try rows(
           """
           SELECT user_id, nickname, locale, image_url, name, major, bio FROM profiles
-          WHERE version_time IS NOT NULL
+          WHERE version_time > '-infinity'
           """)
       ),
       (
