@@ -35,15 +35,3 @@ public func alarmHandler(defaultLocale: String) throws(CatalogError) -> Handler 
   configuration.defaultLocale = defaultLocale
   return alarmHandler(engine: try AlarmTextEngine(configuration: configuration))
 }
-
-/// What opens every transaction, for this transaction only: every join here goes from a batch's
-/// rows to a table's key, and a plan made while the tables were small must not be kept.
-let planByKey = Statement(
-  """
-  SELECT
-    set_config('plan_cache_mode', 'force_custom_plan', true),
-    set_config('enable_seqscan', 'off', true),
-    set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true),
-    set_config('jit', 'off', true)
-  """)

@@ -11,7 +11,7 @@ func profilesWork(_ events: [Event]) -> Work {
   guard !newest.isEmpty else { return Work([]) }
   let people = Set(newest.map { BytewiseString($0.key) })
   return Work([
-    planByKey,
+    planByKey(keepsPlans: false),
     ensureProfiles(people),
     lockProfilesToChange(people),
     changeProfiles(newest),

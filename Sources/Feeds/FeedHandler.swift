@@ -23,23 +23,6 @@ public func feedHandler(pushLimit: Int = 10_000) -> Handler {
   }
 }
 
-/// What opens every batch's transaction, for this transaction only.
-///
-/// Every join here goes from the batch's rows to a table's key, and only the batch's size matters;
-/// the planner, which does not know how few of a batch's posts are edits, would at times rather
-/// read ten million entries once than find a thousand by key. Nor may a plan that was made while
-/// the tables were small be kept. Planning each batch costs about a millisecond.
-let planByKey = Statement(
-  """
-  SELECT
-    set_config('plan_cache_mode', 'force_custom_plan', true),
-    set_config('enable_seqscan', 'off', true),
-    set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true),
-    set_config('jit', 'off', true),
-    set_config('work_mem', '64MB', true)
-  """)
-
 /// Gives people their bigint keys. Sorted, so that two transactions wait for each other's new
 /// people in one direction only.
 func internUsers(_ ids: Set<BytewiseString>) -> Statement {

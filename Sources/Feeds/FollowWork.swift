@@ -29,7 +29,7 @@ func followWork(_ events: [Event]) -> Work {
   let followees = Parameter.textArray(follows.map(\.followee.string))
 
   return Work([
-    planByKey,
+    planByKey(keepsPlans: false),
     internUsers(Set(follows.flatMap(\.people))),
     Statement(FollowSQL.lockFollowees, [followees]),
     Statement(

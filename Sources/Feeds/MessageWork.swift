@@ -15,7 +15,7 @@ func messageWork(_ events: [Event]) -> Work {
   let people = Set(messages.flatMap { [BytewiseString($0.sender), BytewiseString($0.receiver)] })
 
   return Work([
-    planByKey,
+    planByKey(keepsPlans: false),
     internUsers(people),
     Statement(MessageSQL.ensureConversations, [senders, receivers]),
     Statement(MessageSQL.lockConversations, [ids, senders, receivers]),

@@ -33,7 +33,7 @@ func postWork(_ events: [Event], pushLimit: Int) -> Work {
   }
 
   return Work([
-    planByKey,
+    planByKey(keepsPlans: false),
     internUsers(Set(authors.map { BytewiseString($0) })),
     Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
     Statement(PostSQL.takeBack, [posts, times, versions]),

@@ -174,23 +174,8 @@ func notificationWork(
 ) -> Work {
   guard !statements.isEmpty else { return Work([]) }
   let now = events.map(\.time).max() ?? Limits.earliestTime
-  return Work([planByKey] + statements) { results in
+  return Work([planByKey(keepsPlans: true)] + statements) { results in
     guard recomputes, let last = results.last else { return Outcome() }
     return try snapshots(last, now: now)
   }
 }
-
-/// What opens every batch's transaction, for this transaction only.
-///
-/// Every join goes from a batch's rows to a table's key, so one generic plan of index scans is right
-/// for batches and tables of any size; planning the largest statement afresh takes as long as
-/// applying a small batch, and compiling it longer than applying a large one.
-let planByKey = Statement(
-  """
-  SELECT
-    set_config('plan_cache_mode', 'force_generic_plan', true),
-    set_config('enable_seqscan', 'off', true),
-    set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true),
-    set_config('jit', 'off', true)
-  """)

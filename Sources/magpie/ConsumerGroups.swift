@@ -6,13 +6,18 @@ struct ConsumerGroup {
   var name: String
   var topics: [Topic]
 
-  static let all = [
-    ConsumerGroup(
-      executable: "fanout-worker", name: "magpie.fanout", topics: [.posts, .follows, .messages]),
-    ConsumerGroup(
-      executable: "notification-worker", name: "magpie.notification",
-      topics: [.likes, .comments, .follows, .messages, .posts, .alarmActions]),
-    ConsumerGroup(
-      executable: "alarm-worker", name: "magpie.alarm", topics: [.profiles, .notificationChanges]),
-  ]
+  /// The groups; their names begin as those of the topics do.
+  static func all(prefix: String) -> [ConsumerGroup] {
+    [
+      ConsumerGroup(
+        executable: "fanout-worker", name: prefix + "fanout",
+        topics: [.posts, .follows, .messages]),
+      ConsumerGroup(
+        executable: "notification-worker", name: prefix + "notification",
+        topics: [.likes, .comments, .follows, .messages, .posts, .alarmActions]),
+      ConsumerGroup(
+        executable: "alarm-worker", name: prefix + "alarm",
+        topics: [.profiles, .notificationChanges]),
+    ]
+  }
 }

@@ -63,7 +63,7 @@ struct Lag: ParsableCommand {
 
   private func table(_ report: LagReport) -> String {
     var text = ""
-    for group in ConsumerGroup.all {
+    for group in ConsumerGroup.all(prefix: kafka.prefix) {
       let partitions = report.partitions.filter { $0.group == group.name }
       let lag = partitions.reduce(0) { $0 + $1.lag }
       text += "\(Style.bold(group.name))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))\n"

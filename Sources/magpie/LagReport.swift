@@ -52,7 +52,7 @@ struct LagReport {
     let watermarks = try admin.watermarks(topics: names)
     let present = Set(watermarks.keys.map(\.topic))
     return LagReport(
-      partitions: ConsumerGroup.all.flatMap { group in
+      partitions: ConsumerGroup.all(prefix: prefix).flatMap { group in
         partitions(of: group, prefix, stored[group.name] ?? [:], watermarks)
       },
       pendingRenders: try rows.first?.int8("renders") ?? 0,

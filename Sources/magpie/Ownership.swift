@@ -18,7 +18,7 @@ struct Ownership {
 
   /// Whether a partition that a worker consumes still has the owner it had.
   func lacksSuccessors(of before: Ownership, topics: [String: Int], prefix: String) -> Bool {
-    ConsumerGroup.all.contains { group in
+    ConsumerGroup.all(prefix: prefix).contains { group in
       group.topics.contains { topic in
         let topic = topic.name(prefix: prefix)
         return (0..<(topics[topic] ?? 0)).contains { partition in

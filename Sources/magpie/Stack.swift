@@ -91,7 +91,7 @@ final class Stack {
       Thread.sleep(forTimeInterval: 0.1)
     }
     say(
-      "\(ConsumerGroup.all.count) workers, \(options.workers) process(es) each of \(options.lanes) "
+      "\(ConsumerGroup.all(prefix: prefix).count) workers, \(options.workers) process(es) each of \(options.lanes) "
         + "lane(s); logs in \(fleet.logDirectory)")
   }
 

@@ -29,7 +29,7 @@ final class WorkerFleet {
     arguments = ["--http-port", "0", "--lanes", String(lanes)]
     try FileManager.default.createDirectory(
       atPath: logDirectory, withIntermediateDirectories: true)
-    for group in ConsumerGroup.all {
+    for group in ConsumerGroup.all(prefix: "") {
       let path = try Self.executable(group.executable)
       for number in 1...processes {
         let name = "\(group.executable)-\(number)"
