@@ -149,7 +149,7 @@ let package = Package(
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
-    tests("MagpieTests", ["EmbeddedStack", "Events", "Kafka", "TestSupport"]),
+    tests("MagpieTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
     tests(
       "EndToEndTests",
       ["Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport", "Workload"]),

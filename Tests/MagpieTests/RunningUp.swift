@@ -1,0 +1,43 @@
+import EmbeddedStack
+import Foundation
+import TestSupport
+
+/// A `magpie up` under way, in a directory of its own.
+final class RunningUp {
+  let process: ChildProcess
+  let directory: String
+  /// With the settings that it printed.
+  private(set) var magpie = Tool()
+
+  private let log: String
+
+  var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+
+  /// Starts it and waits until it has printed where everything is.
+  init(_ arguments: String..., in directory: String? = nil) async throws {
+    self.directory = directory ?? "/tmp/magpie-up-\(UUID().uuidString.prefix(8))"
+    try FileManager.default.createDirectory(
+      atPath: self.directory, withIntermediateDirectories: true)
+    log = self.directory + "/up-\(UUID().uuidString.prefix(8)).log"
+    var environment: [String: String?] = [:]
+    for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("MAGPIE_") {
+      environment.updateValue(nil, forKey: name)
+    }
+    process = try ChildProcess(
+      builtExecutable("magpie"), ["up", "--state-dir", self.directory + "/state"] + arguments,
+      environment: environment, output: .file(log))
+    try await eventually(within: .seconds(120), "magpie up is ready") {
+      if let exit = process.exit { throw StackError("magpie up ended (\(exit)): \(output)") }
+      return output.contains("ready")
+    }
+    for line in output.split(separator: "\n") where line.hasPrefix("export ") {
+      let parts = line.dropFirst("export ".count).split(separator: "=", maxSplits: 1)
+      magpie.environment[String(parts[0])] = parts[1].filter { $0 != "'" }
+    }
+  }
+
+  func remove() {
+    process.terminate(within: 60)
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+}

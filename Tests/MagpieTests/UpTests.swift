@@ -1,0 +1,103 @@
+import EmbeddedStack
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("magpie up and demo", .serialized)
+struct UpTests {
+  static let story = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../../Examples/story.jsonl").path
+
+  @Test("the demo shows what each person sees and leaves nothing behind")
+  func demo() async throws {
+    let directory = "/tmp/magpie-demo-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let result = try await Tool()("demo", "--state-dir", directory)
+    #expect(result.status == 0, "\(result.error)")
+    for line in [
+      // A like that came twice, one that was taken back, one of her own.
+      "Omar <3 tea님 외 2명이 회원님의 게시물을 좋아합니다",
+      // Liked, unliked, liked again; renamed afterwards.
+      "민지🌸 และ พลอย✨ ถูกใจโพสต์ของคุณ",
+      "Omar <3 tea sent you a message", "verify_feeds: holds",
+      "54 events became 9 feed entries, 6 conversation entries and 21 alarms",
+      "0 dead letters",
+    ] {
+      #expect(result.output.contains(line))
+    }
+    #expect(!result.output.contains("\u{1B}"))
+    #expect(!result.output.contains("please ignore"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["logs"])
+  }
+
+  @Test("up serves publishing, reading, lag and verifying until SIGTERM")
+  func wholeSession() async throws {
+    let up = try await RunningUp("--partitions", "2", "--workers", "2")
+    defer { up.remove() }
+    let magpie = up.magpie
+    #expect(try await magpie("publish", Self.story).output == "54 acknowledged, 0 rejected\n")
+    let hostile = "\u{202E}evil\u{1B}[31m"
+    let named = try await magpie(
+      "publish", "profile", "--user", "minji", "--nickname", hostile, "--locale", "ko-KR")
+    #expect(named.status == 0, "\(named.error)")
+    let verified = try await magpie("verify", "--wait", "60")
+    #expect(verified.status == 0, "\(verified.error)\(verified.output)")
+
+    let lag = try await magpie("lag", "--json")
+    #expect(try member("total", of: try #require(lag.lines.last)) == 0)
+    #expect(lag.lines.count == 11 * 2 + 1)
+
+    let feed = try await magpie("feed", "joon")
+    #expect(feed.output.contains(#"\u{202E}evil\u{1B}[31m"#))
+    #expect(!feed.output.contains("\u{1B}") && !feed.output.contains("\u{202E}"))
+    let rows = try await magpie("feed", "minji", "--json", "--limit", "1")
+    #expect(try member("post_id", of: rows.lines[0]) == "layla-muizz")
+    let cursor: String = try #require(try member("cursor", of: rows.lines[0]))
+    let older = try await magpie("feed", "minji", "--json", "--before", cursor)
+    #expect(try older.lines.map { try member("post_id", of: $0) } == ["somchai-market"])
+    let messages = try await magpie("conversations", "grace", "--with", "minji")
+    #expect(messages.lines.count == 2)
+
+    let shown = try await magpie.onTerminal("alarms", "grace", "--limit", "1")
+    #expect(shown.contains("\u{1B}[1;36mOmar <3 tea\u{1B}[0m"))
+    #expect(try await !magpie("alarms", "grace").output.contains("\u{1B}"))
+
+    let connection = try Connection(
+      try #require(magpie.environment["MAGPIE_DATABASE_URL"]), applicationName: "test")
+    try connection.script("DELETE FROM feed_entries")
+    let broken = try await magpie("verify", "--limit", "2")
+    #expect(broken.status == 1)
+    #expect(broken.output.contains("verify_feeds: broken in 9 places"))
+    #expect(broken.output.contains("and 7 more"))
+    connection.close()
+
+    #expect(up.process.terminate(within: 60) == .exited(0), "\(up.output)")
+    #expect(try await magpie("verify").status == 69)
+    #expect(try await magpie("topics").status == 69)
+    let left = try FileManager.default.contentsOfDirectory(atPath: up.directory + "/state")
+    #expect(left == ["logs"])
+  }
+
+  @Test("kept data outlives the embedded broker's log, whose offsets are forgotten")
+  func keptData() async throws {
+    let directory = "/tmp/magpie-kept-\(UUID().uuidString.prefix(8))"
+    let first = try await RunningUp("--data-dir", directory + "/data", in: directory)
+    defer { first.remove() }
+    _ = try await first.magpie("publish", Self.story)
+    #expect(try await first.magpie("verify", "--wait", "60").status == 0)
+    let before = try await first.magpie("alarms", "minji", "--json")
+    // As rude as can be.
+    first.process.signal(SIGKILL)
+    _ = first.process.wait(seconds: 10)
+
+    let second = try await RunningUp("--data-dir", directory + "/data", in: directory)
+    defer { second.remove() }
+    #expect(second.output.contains("stored offsets"))
+    #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
+    // The same events again change nothing.
+    _ = try await second.magpie("publish", Self.story)
+    #expect(try await second.magpie("verify", "--wait", "60").status == 0)
+    #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
+  }
+}
