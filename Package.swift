@@ -30,10 +30,12 @@ func room(
 }
 
 func executable(
-  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
+  resources: [Resource] = []
 ) -> Target {
   .executableTarget(
-    name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+    name: name, dependencies: dependencies, exclude: exclude, resources: resources,
+    swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -103,9 +105,9 @@ let package = Package(
     executable(
       "magpie",
       [
-        "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Pipeline", "Postgres", "Schema",
-        "Workload", argumentParser,
-      ], resources: [.embedInCode("story.jsonl")]),
+        "EmbeddedStack", "Events", "Kafka", "Pipeline", "Postgres", "Schema", "Workload",
+        argumentParser,
+      ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
 
     .executableTarget(
       name: "producer-example", dependencies: ["Events", "MagpieProducer"],
@@ -149,7 +151,12 @@ let package = Package(
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
-    tests("MagpieTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
+    tests(
+      "MagpieTests",
+      [
+        "Alarms", "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications", "Pipeline",
+        "Postgres", "TestSupport",
+      ]),
     tests(
       "EndToEndTests",
       ["Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport", "Workload"]),

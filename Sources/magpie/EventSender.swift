@@ -5,6 +5,9 @@ import Synchronization
 
 /// Sends events in the order given and counts what the broker acknowledged. Bounded memory: waits
 /// while the producer's queue is full.
+///
+/// Over the plain Kafka producer and not MagpieProducer, because a person wants to know how many are
+/// acknowledged while it goes on, and which line it was that failed.
 final class EventSender: Sendable {
   struct Outcome: Sendable {
     var sent = 0

@@ -1,5 +1,9 @@
+import Alarms
 import EmbeddedStack
+import Feeds
 import Foundation
+import Notifications
+import Pipeline
 import Postgres
 import TestSupport
 import Testing
@@ -47,6 +51,15 @@ struct UpTests {
     let lag = try await magpie("lag", "--json")
     #expect(try member("total", of: try #require(lag.lines.last)) == 0)
     #expect(lag.lines.count == 11 * 2 + 1)
+    // What the tool believes the workers consume is what they consume.
+    let handlers = [feedHandler(), notificationHandler, try alarmHandler(defaultLocale: "en")]
+    let consumed = handlers.flatMap { handler in
+      handler.topics.map { "magpie.\(handler.name) \($0.name())" }
+    }
+    let reported = try lag.lines.dropLast().map { line in
+      "\(try member("group", of: line) ?? "") \(try member("topic", of: line) ?? "")"
+    }
+    #expect(Set(reported) == Set(consumed))
 
     let feed = try await magpie("feed", "joon")
     #expect(feed.output.contains(#"\u{202E}evil\u{1B}[31m"#))
