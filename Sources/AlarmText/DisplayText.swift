@@ -123,9 +123,7 @@ struct DisplayText {
     while index < input.count {
       let scalar = input[index]
       index += 1
-      if scalar.value <= 0xFFFF,
-        ScalarClasses.Fast(rawValue: ScalarClasses.fast[Int(scalar.value)]).contains(.known)
-      {
+      if isSurelyVisible(scalar) {
         output.append(scalar)
       } else if ScalarClasses.isBlank(scalar) {
         if let last = output.last, last != " ", last != "\u{3000}" {
@@ -141,6 +139,13 @@ struct DisplayText {
       }
     }
     return output.map(\.value)
+  }
+
+  /// Whether a scalar may be shown wherever it stands; the look-ups that settle most of them.
+  private static func isSurelyVisible(_ scalar: Unicode.Scalar) -> Bool {
+    guard scalar.value <= 0xFFFF else { return ScalarClasses.isSingleEmoji(scalar.value) }
+    return ScalarClasses.Fast(rawValue: ScalarClasses.fast[Int(scalar.value)]).contains(.known)
+      || ScalarClasses.isCombiningDiacritic(scalar)
   }
 
   /// The tags of a subdivision flag, complete with their terminator; else nothing.
@@ -182,7 +187,7 @@ struct DisplayText {
     if joiner == "\u{200D}", ScalarClasses.isEmojiElement(next) {
       var index = output.count - 1
       while index > 0,
-        output[index] == "\u{FE0F}" || output[index].properties.isEmojiModifier
+        output[index] == "\u{FE0F}" || ScalarClasses.isEmojiModifier(output[index])
       {
         index -= 1
       }
@@ -216,6 +221,8 @@ struct DisplayText {
 
   private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.value < 0x300 { return false }
+    if ScalarClasses.isCombiningDiacritic(scalar) { return true }
+    if ScalarClasses.isSingleEmoji(scalar.value) { return false }
     if scalar.value <= 0xFFFF {
       let known = ScalarClasses.Fast(rawValue: ScalarClasses.fast[Int(scalar.value)])
       if known.contains(.known) { return known.contains(.mark) }

@@ -94,14 +94,27 @@ enum ScalarClasses {
   static func isMark(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .nonspacingMark, .spacingMark, .enclosingMark: true
-    default: scalar.properties.isEmojiModifier
+    default: isEmojiModifier(scalar)
     }
+  }
+
+  /// The five skin tones; there will be no others.
+  @inline(__always)
+  static func isEmojiModifier(_ scalar: Unicode.Scalar) -> Bool {
+    0x1F3FB...0x1F3FF ~= scalar.value
+  }
+
+  /// The most common block of combining marks, but for its invisible joiner.
+  @inline(__always)
+  static func isCombiningDiacritic(_ scalar: Unicode.Scalar) -> Bool {
+    0x300...0x36F ~= scalar.value && scalar.value != 0x34F
   }
 
   /// What may stand on either side of the joiner in an emoji sequence.
   static func isEmojiElement(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value >= 0xA9 && scalar.properties.isEmoji && !scalar.properties.isEmojiModifier
-      && !isRegionalIndicator(scalar)
+    isSingleEmoji(scalar.value)
+      || (scalar.value >= 0xA9 && !isEmojiModifier(scalar) && !isRegionalIndicator(scalar)
+        && scalar.properties.isEmoji)
   }
 
   static func isNoncharacter(_ scalar: Unicode.Scalar) -> Bool {
