@@ -20,4 +20,4 @@ public let notificationHandler = Handler(
     case .alarmActions: alarmActionsWork(events)
     case .profiles, .notificationChanges: Work([])
     }
-  })
+  }, backlog: sweepWork)

@@ -125,47 +125,62 @@ func snapshots(_ rows: Rows, now: EventTime) throws -> Outcome {
   for row in rows {
     let (id, recipient) = (try row.text(0), try row.text(1))
     let (generation, counter) = (try row.int8(2), try row.int8(3))
-    let payload: Payload
-    let time: EventTime
-    if let actor = try row.textOrNil(4) {
-      let raisedAt = try row.timestamptz(13)
-      time = EventTime(microseconds: raisedAt)
-      payload = .notificationChanged(
-        try NotificationChanged.with {
-          $0.notification = id
-          $0.recipient = recipient
-          $0.type = Int32(try row.int(5))
-          $0.subject = try row.text(6)
-          $0.actor = actor
-          $0.secondActor = try row.textOrNil(7) ?? ""
-          $0.actorCount = try row.int8(8)
-          $0.contributionCount = try row.int8(9)
-          $0.post = try row.textOrNil(10) ?? ""
-          $0.comment = try row.textOrNil(11) ?? ""
-          $0.headText = try row.text(12)
-          $0.raisedAt = raisedAt
-          $0.generation = generation
-          $0.counter = counter
-        })
-    } else {
+    guard let actor = try row.textOrNil(4) else {
       retracted += 1
-      time = now
-      payload = .notificationRetracted(
-        NotificationRetracted.with {
-          $0.notification = id
-          $0.recipient = recipient
-          $0.generation = generation
-          $0.counter = counter
-        })
+      events.append(
+        retraction(
+          notification: id, recipient: recipient, generation: generation, counter: counter, at: now
+        ))
+      continue
+    }
+    let raisedAt = try row.timestamptz(13)
+    let snapshot = try NotificationChanged.with {
+      $0.notification = id
+      $0.recipient = recipient
+      $0.type = Int32(try row.int(5))
+      $0.subject = try row.text(6)
+      $0.actor = actor
+      $0.secondActor = try row.textOrNil(7) ?? ""
+      $0.actorCount = try row.int8(8)
+      $0.contributionCount = try row.int8(9)
+      $0.post = try row.textOrNil(10) ?? ""
+      $0.comment = try row.textOrNil(11) ?? ""
+      $0.headText = try row.text(12)
+      $0.raisedAt = raisedAt
+      $0.generation = generation
+      $0.counter = counter
     }
     events.append(
-      Event(
-        id: "\(id):\(generation):\(counter)", source: "magpie/notification-worker", time: time,
-        payload: payload))
+      change(
+        id, generation, counter, EventTime(microseconds: raisedAt), .notificationChanged(snapshot)))
   }
   return Outcome(
     events: events,
     counts: ["notifications_changed": rows.count - retracted, "notifications_retracted": retracted])
+}
+
+/// A record that takes a notification back.
+func retraction(
+  notification: String, recipient: String, generation: Int64, counter: Int64, at time: EventTime
+) -> Event {
+  change(
+    notification, generation, counter, time,
+    .notificationRetracted(
+      .with {
+        $0.notification = notification
+        $0.recipient = recipient
+        $0.generation = generation
+        $0.counter = counter
+      }))
+}
+
+private func change(
+  _ notification: String, _ generation: Int64, _ counter: Int64, _ time: EventTime,
+  _ payload: Payload
+) -> Event {
+  Event(
+    id: "\(notification):\(generation):\(counter)", source: "magpie/notification-worker",
+    time: time, payload: payload)
 }
 
 /// - Parameter recomputes: whether the last of the statements is a `recomputeNotifications`.

@@ -3,7 +3,8 @@ import Postgres
 
 /// Statements that store the batch's poison, one for each record.
 ///
-/// A row that exists already comes from before an offset reset: its attempts are added up.
+/// A row that exists already comes from before an offset reset: its attempts are added up. If the
+/// log itself is another, the record that is there now is the one to keep.
 func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
   -> [Statement]
 {
@@ -17,6 +18,8 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
         header_names, header_values, reason_code, reason, attempts, code_version)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
+        record_time = excluded.record_time, key = excluded.key, value = excluded.value,
+        header_names = excluded.header_names, header_values = excluded.header_values,
         reason_code = excluded.reason_code, reason = excluded.reason,
         attempts = d.attempts + excluded.attempts, code_version = excluded.code_version,
         dead_lettered_at = excluded.dead_lettered_at

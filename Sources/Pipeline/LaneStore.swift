@@ -74,6 +74,7 @@ final class LaneStore {
     try using { connection in
       try connection.transaction {
         let outcome = try work.run(on: connection)
+        if !outcome.events.isEmpty { try produce(outcome.events) }
         return (outcome.counts, outcome.hasMore)
       }
     }

@@ -20,7 +20,10 @@ public struct WorkerOptions: ParsableArguments, Sendable {
       valueName: "name=value"))
   var kafkaProperties: [String] = []
 
-  @Option(help: "What names of topics and consumer groups begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  @Option(
+    help:
+      "What names of topics and consumer groups begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]"
+  )
   var topicPrefix: String?
 
   @Option(

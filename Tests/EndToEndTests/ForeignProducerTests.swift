@@ -39,9 +39,10 @@ import Testing
       "-P", "-b", try TestBroker.shared.bootstrap, "-t", topic.name(prefix: stack.prefix),
       "-k", key, "-X", "partitioner=murmur2", "-X", "acks=all",
     ]
-    let all = headers + [
-      "ce_specversion=1.0", "ce_source=shell", "content-type=application/json",
-    ]
+    let all =
+      headers + [
+        "ce_specversion=1.0", "ce_source=shell", "content-type=application/json",
+      ]
     for header in all { arguments += ["-H", header] }
     let child = try ChildProcess("/usr/bin/env", ["kcat"] + arguments + [file.path])
     #expect(child.wait(seconds: 30) == .exited(0))

@@ -12,7 +12,8 @@ import Testing
     var record: OutgoingRecord
   }
 
-  @Test("ten kinds of malformed record become dead letters with a reason; good ones around them apply")
+  @Test(
+    "ten kinds of malformed record become dead letters with a reason; good ones around them apply")
   func malformed() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
@@ -84,7 +85,8 @@ import Testing
       (
         "bad-json",
         try bad {
-          $0.value = Array("{\"actor\":\"".utf8) + [0xC3, 0x28]
+          $0.value =
+            Array("{\"actor\":\"".utf8) + [0xC3, 0x28]
             + Array("\",\"post\":\"p\",\"postOwner\":\"owner\"}".utf8)
         }
       ),

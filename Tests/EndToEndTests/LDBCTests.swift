@@ -64,7 +64,8 @@ import Testing
       script += "\\copy ldbc.\(table) FROM '\(directory)/\(file)_0_0.csv' \(plain)\n"
     }
     for file in ["person", "forum"] {
-      script += "\\copy ldbc.update_file FROM '\(directory)/updateStream_0_0_\(file).csv' \(lines)\n"
+      script +=
+        "\\copy ldbc.update_file FROM '\(directory)/updateStream_0_0_\(file).csv' \(lines)\n"
     }
     script += LDBCSchema.views
     let path = stack.directory.appending(path: "ldbc.sql")
@@ -75,7 +76,8 @@ import Testing
       ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", stack.databaseURL, "-f", path.path],
       output: .file(log))
     #expect(
-      psql.wait(seconds: 60) == .exited(0), "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+      psql.wait(seconds: 60) == .exited(0),
+      "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
   }
 }
 

@@ -49,7 +49,8 @@ struct ModelComparison {
           "SELECT post_id, actor, post_owner, active::text, \(time("first_at")) FROM likes")
       ),
       (
-        "comments", model.allComments.filter(\.isActive).map { [$0.id, $0.post, $0.actor, $0.text] },
+        "comments",
+        model.allComments.filter(\.isActive).map { [$0.id, $0.post, $0.actor, $0.text] },
         try rows("SELECT comment_id, post_id, actor, text FROM comments WHERE active")
       ),
       (

@@ -66,8 +66,16 @@ import Testing
       try Data((log.joined(separator: "\n") + "\n").utf8).write(to: path)
       let published = try stack.magpie("publish", path.path)
       #expect(published.exit == .exited(0), "\(published.output)")
-      let verified = try stack.magpie("verify", "--wait", "120")
-      #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+      let applied = try stack.magpie("verify", "--wait", "120")
+      #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
+      try await eventually(within: .seconds(30), "all that was deleted is swept") {
+        try stack.connection().query(
+          "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
+        ).only.bool(0)
+      }
+      // The sweep's retractions, too.
+      let swept = try stack.magpie("verify", "--wait", "120")
+      #expect(swept.exit == .exited(0), "\(swept.output)\n\(stack.logTails)")
       found.append(try stack.rows())
     }
     #expect(found[0].count > 1000)

@@ -68,7 +68,8 @@ final class Stack: Sendable {
       ?? []
     return files.filter { $0.pathExtension == "log" }.map { file in
       let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-      return "\(file.lastPathComponent):\n" + text.split(separator: "\n").suffix(8).joined(separator: "\n")
+      return "\(file.lastPathComponent):\n"
+        + text.split(separator: "\n").suffix(8).joined(separator: "\n")
     }.joined(separator: "\n")
   }
 

@@ -11,7 +11,8 @@ import Testing
       ("08006", "connection"), ("53100", "resources"), ("53300", "resources"),
       ("57P01", "server-unavailable"), ("57014", "server-unavailable"), ("40001", "serialization"),
       ("40P01", "serialization"), ("55P03", "lock"), ("25006", "read-only"),
-      ("25P03", "session-timeout"), ("58030", "io"), ("0A000", "stale-plan"), ("26000", "stale-plan"),
+      ("25P03", "session-timeout"), ("58030", "io"), ("0A000", "stale-plan"),
+      ("26000", "stale-plan"),
     ])
   func retries(sqlstate: String, reason: String) {
     let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")

@@ -29,7 +29,9 @@ import Testing
   @Test("no Swift file is longer than 500 lines, and half are under 150")
   func lengths() throws {
     let lengths = try Self.files.filter { $0.hasSuffix(".swift") && !$0.hasSuffix(".pb.swift") }
-      .map { ($0, try Self.text($0).split(separator: "\n", omittingEmptySubsequences: false).count) }
+      .map {
+        ($0, try Self.text($0).split(separator: "\n", omittingEmptySubsequences: false).count)
+      }
     #expect(lengths.count > 100)
     #expect(lengths.filter { $0.1 > 501 }.map(\.0) == [])
     let sorted = lengths.map(\.1).sorted()
@@ -42,7 +44,9 @@ import Testing
       Self.files.filter { $0.hasPrefix("Sources/") }.compactMap { path in
         path.split(separator: "/").dropFirst().first.map(String.init)
       })
-    let libraries = rooms.filter { !$0.hasSuffix("-worker") && $0 != "magpie" && !$0.hasPrefix("C") }
+    let libraries = rooms.filter {
+      !$0.hasSuffix("-worker") && $0 != "magpie" && !$0.hasPrefix("C")
+    }
     for room in libraries {
       let lines = try Self.text("Sources/\(room)/README.md").split(separator: "\n")
       #expect(lines.count >= 5, "Sources/\(room)/README.md")

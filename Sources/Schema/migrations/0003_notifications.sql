@@ -59,8 +59,12 @@ CREATE TABLE post_facts (
 CREATE TABLE notification_recipients (
   user_id text COLLATE "C" PRIMARY KEY,
   read_all_at timestamptz NOT NULL DEFAULT '-infinity',
-  deleted_all_at timestamptz NOT NULL DEFAULT '-infinity'
+  deleted_all_at timestamptz NOT NULL DEFAULT '-infinity',
+  -- Up to here the rows that deleted_all_at hides were removed, by a sweep at leisure.
+  swept_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 70);
+CREATE INDEX notification_recipients_unswept
+  ON notification_recipients (user_id) WHERE deleted_all_at > swept_at;
 
 -- The same for single notifications. A mark may arrive before its notification does.
 CREATE TABLE notification_marks (
@@ -146,8 +150,8 @@ CREATE TABLE notification_sizes (
 -- One row for each notification in which somebody is to be shown: an active, unmuted contribution
 -- later than the deletion marks. All columns but the counter are a function of those
 -- contributions; the newest (first_at, source) gives actor, post, comment and head.
--- A row whose raised_at is not above its recipient's deletion watermark is garbage that nobody
--- reads: use the view below.
+-- A row whose raised_at is not above its recipient's deletion watermark is garbage until the sweep
+-- removes it; nobody reads it: use the view below.
 CREATE TABLE notifications (
   notification_id uuid PRIMARY KEY,
   recipient text COLLATE "C" NOT NULL,
