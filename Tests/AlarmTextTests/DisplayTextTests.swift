@@ -117,6 +117,7 @@ struct DisplayTextTests {
     func expected(_ text: String) -> [UInt32] {
       text.precomposedStringWithCanonicalMapping.unicodeScalars.map(\.value)
     }
+    #expect(composed("\u{1100}\u{1176}") == [0x1100, 0x1176])
     #expect(composed("\u{322}\u{F75}") == [0xF71, 0xF74, 0x322])
     #expect(composed("\u{314}\u{F81}\u{8D4}") == [0xF71, 0xF80, 0x314, 0x8D4])
     var random = Seeded(3)

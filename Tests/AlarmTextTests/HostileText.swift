@@ -48,9 +48,12 @@ enum HostileText {
   }
 
   /// Foundation's Unicode data may lag behind the standard library's, and after a mark it does not
-  /// sort the parts of the three Tibetan vowels that are starters but decompose into marks.
+  /// sort the parts of the three Tibetan vowels that are starters but decompose into marks. It also
+  /// composes U+1176 with a leading consonant, which is one past the vowels that compose.
   static func isKnownToFoundation(_ scalar: Unicode.Scalar) -> Bool {
-    if 0xF71...0xF81 ~= scalar.value { return false }
+    if 0xF71...0xF81 ~= scalar.value || [0x1113, 0x1176, 0x11A7, 0x11C3].contains(scalar.value) {
+      return false
+    }
     return scalar.properties.age.map { $0.major <= 14 } ?? false
   }
 
