@@ -1,0 +1,43 @@
+import Events
+import Foundation
+import Kafka
+import Model
+import TestSupport
+import Testing
+
+/// Valid events of the worst kind, through the real workers, held against the model.
+@Suite struct HostileContentTests {
+  @Test("hostile ids and texts, equal times and reused ids, Protobuf and JSON mixed")
+  func campaign() async throws {
+    var random = SeededGenerator()
+    var generated = HostileEvents(random)
+    let events = generated.events(3000)
+    let stack = try Stack(partitions: 4)
+    defer { stack.stop() }
+    for worker in Stack.workers { try stack.start(worker, lanes: 2) }
+    // A third again, and in another order than they were made in.
+    let log = (events + events.filter { _ in Int.random(in: 0..<3, using: &random) == 0 })
+      .shuffled(using: &random)
+    let producer = try Producer(configuration: try TestBroker.shared.configuration)
+    try producer.send(
+      log.map { event in
+        let wire = try EventCodec.encode(event, as: Bool.random(using: &random) ? .json : .protobuf)
+        return OutgoingRecord(
+          topic: event.topic.name(prefix: stack.prefix), key: wire.key, value: wire.value,
+          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      })
+    producer.close()
+
+    let verified = try stack.magpie("verify", "--wait", "120")
+    #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+    let connection = try stack.connection()
+    // As a worker reads them: whoever is mentioned twice is mentioned once.
+    let read = try events.map {
+      try EventCodec.decode(EventCodec.encode($0, as: .json), topic: $0.topic, now: .now)
+    }
+    let differences = try ModelComparison(model: Model(read), connection: connection).differences()
+    #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+    let letters = try connection.query("SELECT reason FROM dead_letters LIMIT 3")
+    #expect(try letters.map { try $0.text(0) } == [])
+  }
+}

@@ -1,0 +1,135 @@
+import Events
+import Foundation
+import TestSupport
+
+/// Events that keep every bound and use all of them: few people, posts, comments and messages whose
+/// ids only bytes tell apart, reused where an honest backend would not; texts to confuse whatever
+/// shows them; equal times, and times at their bounds.
+struct HostileEvents {
+  /// Ids that quoting, arrays, patterns, normalization or trimming would confuse.
+  static let ids = [
+    "\u{e9}", "e\u{301}", "'; DROP TABLE users; --", "q\"\\{,} '(%_)", "NULL", " ", "\u{202E}evil",
+    "\u{2028}", "$1", String(repeating: "\u{10FFFF}", count: 32),
+  ]
+  private static let nicknames = [
+    "", "<b>", "{actor}", "%@ %1$s", "\u{202E}\u{2066}abc", "👨‍👩‍👧‍👦", "님이", "a\nb\u{1B}[31m", "\u{FEFF}",
+    "z" + String(repeating: "\u{301}", count: 500), String(repeating: "가", count: 341),
+  ]
+  private static let texts = [
+    "", " ", "</bdi><script>", "a\u{7}\r\n\tb", "\u{1F3FB}\u{200D}", "\u{FFFD}\u{FFFF}", "\\u0000",
+    "z" + String(repeating: "\u{301}\u{302}", count: 4000), String(repeating: "\"\\", count: 8000),
+  ]
+  private static let locales = ["", "ko", "th-TH", "en", "../../etc", "KO_kr.UTF-8", "x-\u{202E}"]
+  private static let types = AlarmType.allCases.map(\.rawValue)
+
+  private var random: SeededGenerator
+  private let now: EventTime
+
+  init(_ random: SeededGenerator, now: EventTime = .now) {
+    self.random = random
+    self.now = now
+  }
+
+  mutating func events(_ count: Int) -> [Event] {
+    (0..<count).map { number in
+      let hostile = Self.ids.randomElement(using: &random) ?? ""
+      // Unique, because two events of one id are one event; in no order.
+      let id = "\(UInt32.random(in: 0...9, using: &random))\(hostile.prefix(20))\(number)"
+      return Event(id: id, source: hostile, time: time(), payload: payload())
+    }
+  }
+
+  /// Few moments over days, so that many are equal; and both ends of what is allowed.
+  private mutating func time() -> EventTime {
+    let ends = [
+      Limits.earliestTime, EventTime(microseconds: Limits.earliestTime.microseconds + 1),
+      // An hour from now, less what the test takes to start.
+      EventTime(microseconds: now.microseconds + Limits.futureMicroseconds),
+    ]
+    if Int.random(in: 0..<20, using: &random) == 0 { return pick(ends) }
+    let hours = Int64.random(in: 0..<60, using: &random)
+    return EventTime(microseconds: now.microseconds - hours * 3_600_000_000)
+  }
+
+  private mutating func pick<T>(_ values: [T]) -> T {
+    values[Int.random(in: 0..<values.count, using: &random)]
+  }
+
+  private mutating func mentions() -> [String] {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: (0..<Limits.mentions).map { Self.ids[$0 % 3] + "\($0)" }
+    case 1...4: (0..<Int.random(in: 1...5, using: &random)).map { _ in pick(Self.ids) }
+    default: []
+    }
+  }
+
+  private mutating func notification(of user: String) -> String {
+    let day = String(time().rfc3339.prefix(10))
+    let (subject, person) = (pick(Self.ids), pick(Self.ids))
+    let id =
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: NotificationID.uuid(recipient: user, type: .follow, subject: "", day: day)
+      case 1: NotificationID.uuid(recipient: user, type: .message, subject: person, day: day)
+      case 2: NotificationID.uuid(recipient: user, type: .comment, subject: subject, day: "")
+      case 3:
+        NotificationID.uuid(recipient: user, type: .mention, subject: "post:" + subject, day: "")
+      default: NotificationID.uuid(recipient: user, type: .like, subject: subject, day: day)
+      }
+    return Bool.random(using: &random) ? id.uppercased() : id
+  }
+
+  private mutating func payload() -> Payload {
+    let (one, other, owner) = (pick(Self.ids), pick(Self.ids), pick(Self.ids))
+    let (aPost, aComment, text) = (pick(Self.ids), pick(Self.ids), pick(Self.texts))
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<12:
+      let (mentions, nickname) = (mentions(), pick(Self.nicknames))
+      return .postPublished(
+        .with {
+          ($0.post, $0.author, $0.caption, $0.mentions) = (aPost, one, text, mentions)
+          $0.title = nickname.utf8.count <= Limits.titleBytes ? nickname : ""
+        })
+    case 12..<16: return .postDeleted(.with { ($0.post, $0.author) = (aPost, one) })
+    case 16..<26: return .followCreated(.with { ($0.follower, $0.followee) = (one, other) })
+    case 26..<32: return .followRemoved(.with { ($0.follower, $0.followee) = (one, other) })
+    case 32..<42:
+      return .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (one, aPost, owner) })
+    case 42..<48:
+      return .likeRemoved(.with { ($0.actor, $0.post, $0.postOwner) = (one, aPost, owner) })
+    case 48..<60:
+      let mentions = mentions()
+      return .commentCreated(
+        .with {
+          ($0.comment, $0.actor, $0.post, $0.postOwner) = (aComment, one, aPost, owner)
+          ($0.text, $0.mentions) = (text, mentions)
+        })
+    case 60..<65:
+      return .commentRemoved(
+        .with { ($0.comment, $0.actor, $0.post, $0.postOwner) = (aComment, one, aPost, owner) })
+    case 65..<75:
+      return .messageSent(
+        .with { ($0.message, $0.sender, $0.receiver, $0.text) = (aPost, one, other, text) })
+    case 75..<83:
+      let (nickname, locale) = (pick(Self.nicknames), pick(Self.locales))
+      return .profileChanged(
+        .with {
+          ($0.user, $0.nickname, $0.locale, $0.bio) = (one, nickname, locale, "%_\\")
+          $0.name = nickname.utf8.count <= Limits.nameBytes ? nickname : ""
+        })
+    case 83..<86:
+      let id = notification(of: one)
+      return .alarmRead(.with { ($0.user, $0.notification) = (one, id) })
+    case 86..<89:
+      let id = notification(of: one)
+      return .alarmDeleted(.with { ($0.user, $0.notification) = (one, id) })
+    case 89: return .alarmReadAll(.with { $0.user = one })
+    case 90: return .alarmAllDeleted(.with { $0.user = one })
+    case 91..<96:
+      let type = pick(Self.types)
+      return .alarmMuted(.with { ($0.user, $0.type) = (one, type) })
+    default:
+      let type = pick(Self.types)
+      return .alarmUnmuted(.with { ($0.user, $0.type) = (one, type) })
+    }
+  }
+}
