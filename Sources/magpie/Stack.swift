@@ -17,6 +17,8 @@ final class Stack {
   private let broker: EmbeddedBroker?
   private let cluster: PrivateCluster?
   private var workers: WorkerFleet?
+  /// Starts of the embedded PostgreSQL that failed since the last one that did not.
+  private var failedRestarts = 0
 
   /// Starts everything except the workers.
   init(_ options: StackOptions) throws {
@@ -97,11 +99,21 @@ final class Stack {
 
   /// Restarts what has died; throws when something dies again and again.
   func tend() throws {
-    if let cluster, cluster.processID == nil {
-      say("PostgreSQL has died; starting it again")
-      try cluster.restart()
-    }
+    if let cluster, cluster.processID == nil { try restart(cluster) }
     try workers?.restartTheDead()
+  }
+
+  /// It may be killed again while it recovers: only what fails again and again is given up.
+  private func restart(_ cluster: PrivateCluster) throws {
+    say("PostgreSQL has died; starting it again")
+    do {
+      try cluster.restart()
+      failedRestarts = 0
+    } catch let error as StackError where failedRestarts < 4 {
+      failedRestarts += 1
+      say("\(error)")
+      Thread.sleep(forTimeInterval: Double(failedRestarts))
+    }
   }
 
   /// Ends everything in order: who writes first, what they write to last. May be called twice.

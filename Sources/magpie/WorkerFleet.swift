@@ -43,7 +43,8 @@ final class WorkerFleet {
 
   /// Starts again what has ended, later each time. A worker that ends by itself says why in its log.
   ///
-  /// - Throws: `Failure` when a worker ends more often than that can help.
+  /// - Throws: `Failure` when a worker ends more often than that can help. Being killed is not the
+  ///   worker's doing: that may happen as often as anybody likes.
   func restartTheDead() throws {
     let now = ContinuousClock.now
     for index in workers.indices {
@@ -58,13 +59,13 @@ final class WorkerFleet {
       workers[index].restarts.removeAll { now - $0 > .seconds(60) }
       let recent = workers[index].restarts.count
       let ended = "\(workers[index].name) has ended (\(exit))"
-      guard recent < Self.restartsPerMinute else {
+      guard recent < Self.restartsPerMinute || exit == .signalled(SIGKILL) else {
         throw Failure(
           .found,
           "\(ended), for the \(recent + 1)th time within a minute. The end of its log, "
             + "\(workers[index].log):\n\(Self.end(of: workers[index].log))")
       }
-      let delay = Duration.milliseconds(250 << recent)
+      let delay = Duration.milliseconds(250 << min(recent, Self.restartsPerMinute))
       say("\(ended); starting it again in \(delay)")
       workers[index].resumeAt = now + delay
     }

@@ -36,6 +36,18 @@ final class RunningUp {
     }
   }
 
+  /// The process ids of its children with this name; none where there is no /proc.
+  func children(named name: String) -> [Int32] {
+    let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return entries.compactMap { Int32($0) }.filter { child in
+      // proc(5): pid (comm) state ppid ...; comm is cut off after 15 bytes.
+      let text = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
+      let fields = (text ?? "").split(separator: " ")
+      return fields.count > 3 && fields[1] == "(\(name.prefix(15)))" && fields[2] != "Z"
+        && fields[3] == String(process.processID)
+    }
+  }
+
   func remove() {
     process.terminate(within: 60)
     try? FileManager.default.removeItem(atPath: directory)

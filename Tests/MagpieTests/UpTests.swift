@@ -113,4 +113,40 @@ struct UpTests {
     #expect(try await second.magpie("verify", "--wait", "60").status == 0)
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
   }
+
+  @Test(
+    "up survives its PostgreSQL and its workers being killed again and again, recovering or not")
+  func killedAgainAndAgain() async throws {
+    let directory = "/tmp/magpie-again-\(UUID().uuidString.prefix(8))"
+    let up = try await RunningUp("--data-dir", directory + "/data", in: directory)
+    defer { up.remove() }
+    let connection = try Connection(
+      try #require(up.magpie.environment["MAGPIE_DATABASE_URL"]), applicationName: "test")
+    let data = try connection.query("SHOW data_directory").only.text(0)
+    _ = try await up.magpie("publish", Self.story)
+    var killed: Set<Int32> = []
+    for _ in 0..<3 {
+      // The next one as soon as there is one, which is in the middle of its recovery.
+      try await eventually(within: .seconds(60), "another PostgreSQL") {
+        guard let text = try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8),
+          let process = text.split(separator: "\n").first.flatMap({ Int32($0) }),
+          killed.insert(process).inserted
+        else { return false }
+        return kill(process, SIGQUIT) == 0
+      }
+    }
+    #if os(Linux)
+      for round in 0..<6 {
+        try await eventually(within: .seconds(60), "round \(round)") {
+          up.children(named: "alarm-worker").contains {
+            killed.insert($0).inserted && kill($0, SIGKILL) == 0
+          }
+        }
+      }
+    #endif
+    _ = try await up.magpie("publish", Self.story)
+    let verified = try await up.magpie("verify", "--wait", "60")
+    #expect(verified.status == 0, "\(verified.error)\n\(up.output)")
+    #expect(up.process.isRunning, "\(up.output)")
+  }
 }
