@@ -1,11 +1,31 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import ServiceLifecycle
 
 /// The HTTP endpoints of a worker: `/livez`, `/readyz`, `/metrics`.
 ///
 /// They tell nothing but counts and states, and listen on loopback unless configured otherwise.
-func healthApplication(
+struct HealthService: Service {
+  let settings: WorkerSettings
+  let lanes: [LaneStatus]
+  let metrics: Metrics
+  let logger: Logger
+
+  func run() async throws {
+    do {
+      try await healthApplication(
+        settings: settings, lanes: lanes, metrics: metrics, logger: logger
+      ).run()
+    } catch let error where !(error is CancellationError) {
+      throw WorkerStopped(
+        reason: "cannot serve HTTP at \(settings.httpHost):\(settings.httpPort): \(error)",
+        nextStep: "Choose another --http-port (0 takes a free one), or another --http-host.")
+    }
+  }
+}
+
+private func healthApplication(
   settings: WorkerSettings, lanes: [LaneStatus], metrics: Metrics, logger: Logger
 ) -> some ApplicationProtocol {
   let router = Router()
@@ -47,6 +67,7 @@ private func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {
 /// The server's own messages repeat ours.
 private func quiet(_ logger: Logger) -> Logger {
   var logger = logger
-  logger.logLevel = max(logger.logLevel, .warning)
+  // Also when it is stopped, it calls connections that it closes errors.
+  logger.logLevel = .critical
   return logger
 }

@@ -26,7 +26,7 @@ public func runWorker(
   startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)
   let lanes = LaneService(
     settings: settings, statuses: statuses, metrics: metrics, logger: logger)
-  let health = healthApplication(
+  let health = HealthService(
     settings: settings, lanes: statuses, metrics: metrics, logger: logger)
   logger.info(
     "starting", metadata: ["version": "\(codeVersion)", "lanes": "\(settings.lanes)"])

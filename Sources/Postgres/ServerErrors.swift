@@ -24,8 +24,12 @@ extension PostgresError {
 
   /// No connection could be made. `reason` is libpq's message at verbosity VERBOSE, for instance
   /// `connection to server at … failed: FATAL:  28P01: password authentication failed for user "x"`.
-  static func refused(_ reason: String, _ info: ConnectionInfo) -> PostgresError {
-    let sqlstate = reason.firstMatch(of: #/[A-Z]+:  ?([0-9A-Z]{5}): /#).map { String($0.1) }
+  /// `lacksPassword`: the server asked for a password and libpq, having none, gave up by itself.
+  static func refused(_ reason: String, _ info: ConnectionInfo, lacksPassword: Bool = false)
+    -> PostgresError
+  {
+    let named = reason.firstMatch(of: #/[A-Z]+:  ?([0-9A-Z]{5}): /#).map { String($0.1) }
+    let sqlstate = named ?? (lacksPassword ? "28P01" : nil)
     let hint =
       switch sqlstate {
       case "28P01": "check the user and password in the database URL"

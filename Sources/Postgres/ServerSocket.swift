@@ -136,7 +136,8 @@ final class ServerSocket {
       }
       state = PQconnectPoll(connection)
     }
-    throw PostgresError.refused(lastMessage(), info)
+    throw PostgresError.refused(
+      lastMessage(), info, lacksPassword: PQconnectionNeedsPassword(connection) == 1)
   }
 
   private static func start(_ settings: [(keyword: String, value: String)]) -> OpaquePointer? {

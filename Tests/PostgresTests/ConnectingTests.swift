@@ -112,6 +112,7 @@ import Testing
     let error = refusal(try url(wrong))
     #expect(error?.sqlstate == "28P01")
     #expect(error?.hint?.contains("password") == true)
+    #expect(refusal(try url(""))?.sqlstate == "28P01", "none at all is a wrong one too")
     #expect(error?.description.contains("s3cret") == false)
     #expect(try !"\(ConnectionInfo(url(wrong)))".contains("s3cret"))
     _ = try Connection(url(password), applicationName: "postgres tests")
