@@ -68,7 +68,8 @@ public final class PrivateCluster: Sendable {
   /// The URL of a database of this cluster, for the superuser.
   public func url(database: String = "postgres") -> String {
     func encode(_ text: String) -> String {
-      text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+      let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/-._"))
+      return text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
     }
     return "postgresql:///\(encode(database))?host=\(encode(layout.socketDirectory))"
       + "&user=\(Self.user)"
