@@ -18,7 +18,8 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) -> Work {
     people.insert(BytewiseString(content.actor))
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
-  return Work([planByKey(keepsPlans: false), ensureProfiles(people), lockedProfiles(people)]) { results in
+  return Work([planByKey(keepsPlans: false), ensureProfiles(people), lockedProfiles(people)]) {
+    results in
     var nicknames: [BytewiseString: String] = [:]
     var locales: [BytewiseString: String] = [:]
     for row in results[2] {

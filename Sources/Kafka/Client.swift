@@ -20,13 +20,19 @@ struct Client: @unchecked Sendable {
   ) throws(KafkaError) {
     let conf = try configuration.makeConf(role)
     rd_kafka_conf_set_opaque(conf, Unmanaged.passUnretained(context).toOpaque())
-    if configuration.log != nil {
-      rd_kafka_conf_set_log_cb(conf) { client, level, facility, line in
-        guard let client, let opaque = rd_kafka_opaque(client), let facility, let line else {
-          return
-        }
-        let context = Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
-        context.log?(Int(level), String(cString: facility), String(cString: line))
+    rd_kafka_conf_set_log_cb(conf) { client, level, facility, line in
+      guard let client, let opaque = rd_kafka_opaque(client), let facility, let line else {
+        return
+      }
+      let (facility, text) = (String(cString: facility), String(cString: line))
+      // Said of every broker before its version is known. Consumers look before they subscribe, so
+      // that nothing depends on it.
+      guard facility != "AUTOCREATE" else { return }
+      let context = Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
+      if let log = context.log {
+        log(Int(level), facility, text)
+      } else {
+        FileHandle.standardError.write(Data("librdkafka: \(facility): \(text)\n".utf8))
       }
     }
     prepare(conf)

@@ -79,7 +79,7 @@ final class Lane {
     do {
       let records = try consumer.poll(
         maxRecords: settings.batchRecordsMax, maxBytes: settings.batchBytesMax,
-        timeoutMilliseconds: settings.pollTimeoutMilliseconds)
+        timeoutMilliseconds: upkeep.backlogIsWaiting ? 0 : settings.pollTimeoutMilliseconds)
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
         logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])

@@ -8,6 +8,8 @@ struct Upkeep {
   var offsetsToReport: [TopicPartition: Int64] = [:]
   var nextReport = ContinuousClock.now
   var nextBacklog = ContinuousClock.now
+  /// The backlog's last piece said that there is more.
+  var backlogIsWaiting = false
 }
 
 extension Lane {
@@ -25,17 +27,24 @@ extension Lane {
     }
   }
 
-  /// Runs a piece of the handler's backlog after each poll while there is more, else once a second.
+  /// Runs a piece of the handler's backlog: after each poll while there is more, else every so often.
   func runBacklog(isIdle: Bool) throws {
     guard let backlog = settings.handler.backlog, .now >= upkeep.nextBacklog else { return }
     do {
       let (counts, hasMore) = try store.runBacklog(backlog())
       count(work: counts)
+      upkeep.backlogIsWaiting = hasMore
       upkeep.nextBacklog = hasMore ? .now : .now + (isIdle ? .milliseconds(200) : .seconds(1))
     } catch {
-      let reason = try reasonToRetry(error)
-      metrics.increment(.retries, [reason])
+      do {
+        metrics.increment(.retries, [try reasonToRetry(error)])
+      } catch let poison as Poison {
+        // There is no record to dead-letter: what is stored already cannot be worked on.
+        throw WorkerStopped(
+          reason: "the backlog failed: \(poison.reason)", nextStep: "Run `magpie verify`.")
+      }
       logger.warning("backlog: trying again", metadata: ["error": "\(error)"])
+      upkeep.backlogIsWaiting = false
       upkeep.nextBacklog = .now + .seconds(1)
     }
   }

@@ -12,15 +12,15 @@ import ServiceLifecycle
 public func runWorker(
   _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int
 ) async throws {
-  let settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
+  var settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
   let (format, level) = (settings.logFormat, settings.logLevel)
-  LoggingSystem.bootstrap { label in
-    var log: any LogHandler =
-      format == .json ? JSONLogHandler(label: label) : TextLogHandler(label: label)
-    log.logLevel = level
-    return log
-  }
+  LoggingSystem.bootstrap { LineLogHandler(label: $0, format: format, logLevel: level) }
   let logger = Logger(label: handler.databaseRole)
+  settings.lane.kafka.log = { level, facility, text in
+    logger.log(
+      level: level <= 3 ? .error : level <= 5 ? .warning : .debug, "librdkafka: \(text)",
+      metadata: ["facility": "\(facility)"])
+  }
   let metrics = Metrics()
   let statuses = (0..<settings.lanes).map { _ in LaneStatus() }
   startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)

@@ -16,10 +16,6 @@ struct WorkerSettings: Sendable {
   var logLevel: Logger.Level
 }
 
-enum LogFormat: String {
-  case text, json
-}
-
 extension WorkerOptions {
   /// Merges flags, environment (`MAGPIE_…`) and configuration file, in this order of precedence.
   ///

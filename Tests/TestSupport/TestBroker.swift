@@ -35,7 +35,7 @@ public final class TestBroker: Sendable {
         try admin.createTopics([
           NewTopic(name: name, partitions: partitions, replicationFactor: 1)
         ])
-      } catch where error.code == .unsupported {
+      } catch  where error.code == .unsupported {
         // Another process's embedded broker: asking for a topic by name makes it there.
         _ = try? admin.watermarks(TopicPartition(topic: name, partition: 0))
         guard try admin.topics([name])[name] != nil else { throw error }

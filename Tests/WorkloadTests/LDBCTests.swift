@@ -139,9 +139,9 @@ import Workload
 
   @Test(
     "the benchmark's published test data becomes valid events",
-    .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_LDBC_DIRECTORY"] != nil))
+    .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_LDBC_DIR"] != nil))
   func published() throws {
-    let directory = ProcessInfo.processInfo.environment["MAGPIE_LDBC_DIRECTORY"] ?? ""
+    let directory = ProcessInfo.processInfo.environment["MAGPIE_LDBC_DIR"] ?? ""
     let ldbc = try LDBC(directory: directory)
     print(Dictionary(grouping: ldbc.events, by: \.type).mapValues(\.count), ldbc.skipped)
     #expect(Set(ldbc.events.map(\.id)).count == ldbc.events.count)

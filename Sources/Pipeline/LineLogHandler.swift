@@ -1,0 +1,72 @@
+import Foundation
+import Logging
+
+/// How a worker's log lines are written.
+enum LogFormat: String {
+  case text, json
+}
+
+/// One line an event on standard error, as text or as a JSON object. Control and bidi characters,
+/// which hostile records may carry into a message, are escaped in both, so that they cannot forge
+/// lines or move a terminal's cursor.
+struct LineLogHandler: LogHandler {
+  let label: String
+  let format: LogFormat
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata = [:]
+
+  init(label: String, format: LogFormat, logLevel: Logger.Level) {
+    self.label = label
+    self.format = format
+    self.logLevel = logLevel
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let time = Date.now.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+    let pairs = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { escaped("\($0)") }
+    let message = escaped("\(event.message)")
+    let line =
+      switch format {
+      case .text:
+        "\(time) \(event.level) \(label): \(message)"
+          + pairs.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+      case .json:
+        json(
+          JSONLine(
+            time: time, level: event.level.rawValue, logger: label, message: message,
+            metadata: pairs))
+      }
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+  }
+
+  private struct JSONLine: Encodable {
+    var time: String
+    var level: String
+    var logger: String
+    var message: String
+    var metadata: [String: String]
+  }
+
+  private func json(_ line: JSONLine) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+  }
+
+  private func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if scalar.properties.generalCategory == .control || scalar.properties.isBidiControl {
+        result += scalar.escaped(asASCII: true)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}
