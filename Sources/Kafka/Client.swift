@@ -24,15 +24,15 @@ struct Client: @unchecked Sendable {
       guard let client, let opaque = rd_kafka_opaque(client), let facility, let line else {
         return
       }
-      let (facility, text) = (String(cString: facility), String(cString: line))
+      let (name, text) = (String(cString: facility), String(cString: line))
       // Said of every broker before its version is known. Consumers look before they subscribe, so
       // that nothing depends on it.
-      guard facility != "AUTOCREATE" else { return }
+      guard name != "AUTOCREATE" else { return }
       let context = Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
       if let log = context.log {
-        log(Int(level), facility, text)
+        log(Int(level), name, text)
       } else {
-        FileHandle.standardError.write(Data("librdkafka: \(facility): \(text)\n".utf8))
+        FileHandle.standardError.write(Data("librdkafka: \(name): \(text)\n".utf8))
       }
     }
     prepare(conf)
