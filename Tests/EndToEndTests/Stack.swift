@@ -48,6 +48,10 @@ final class Stack: Sendable {
   /// Runs the operator's tool to its end; returns its exit and what it printed.
   @discardableResult
   func magpie(_ arguments: String...) throws -> (exit: ChildProcess.Exit, output: String) {
+    try magpie(arguments)
+  }
+
+  func magpie(_ arguments: [String]) throws -> (exit: ChildProcess.Exit, output: String) {
     let lines = Mutex<[String]>([])
     let child = try ChildProcess(
       builtExecutable("magpie"), arguments, environment: environment,
