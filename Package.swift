@@ -95,18 +95,20 @@ let package = Package(
       resources: alarmLocales.map { .embedInCode("Catalogs/\($0).arb") } + [
         .embedInCode("Catalogs/kinds.json")
       ]),
+    room("AlarmCatalogs", ["AlarmText"]),
     room("Alarms", ["AlarmText", "Events", "Pipeline", "Postgres"]),
     room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
     room("Workload", ["Events"]),
 
     executable("fanout-worker", ["Feeds", "Pipeline", argumentParser]),
     executable("notification-worker", ["Notifications", "Pipeline", argumentParser]),
-    executable("alarm-worker", ["Alarms", "Pipeline", argumentParser]),
+    executable(
+      "alarm-worker", ["AlarmCatalogs", "AlarmText", "Alarms", "Pipeline", argumentParser]),
     executable(
       "magpie",
       [
-        "EmbeddedStack", "Events", "Kafka", "Pipeline", "Postgres", "Schema", "Workload",
-        argumentParser,
+        "AlarmCatalogs", "AlarmText", "EmbeddedStack", "Events", "Kafka", "Pipeline", "Postgres",
+        "Schema", "Workload", argumentParser,
       ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
 
     .executableTarget(

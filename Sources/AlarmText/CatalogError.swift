@@ -12,6 +12,18 @@ public struct CatalogError: Error, Sendable, Equatable, CustomStringConvertible 
   /// What is wrong and what would be right.
   public var message: String
 
+  public init(
+    file: String, key: String? = nil, line: Int? = nil, column: Int? = nil,
+    patternOffset: Int? = nil, message: String
+  ) {
+    self.file = file
+    self.key = key
+    self.line = line
+    self.column = column
+    self.patternOffset = patternOffset
+    self.message = message
+  }
+
   public var description: String {
     var place = file
     if let line { place += ":\(line)" }

@@ -12,18 +12,21 @@ import Postgres
 /// render to, whatever came first. Counts reported: `alarms_rendered`, `alarms_retracted`,
 /// `alarms_rendered_again` and `profiles`.
 ///
-/// - Parameter engine: the sentences, and the locale of readers whose own is unknown.
-public func alarmHandler(engine: AlarmTextEngine) -> Handler {
+/// - Parameter engine: the sentences, and the locale of readers whose own is unknown; asked for once
+///   a batch, so that others can take their place between two batches.
+public func alarmHandler(
+  engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine
+) -> Handler {
   Handler(
     name: "alarm", topics: [.profiles, .notificationChanges],
     apply: { topic, events in
       switch topic {
       case .profiles: profilesWork(events)
-      case .notificationChanges: snapshotsWork(events, engine: engine)
+      case .notificationChanges: snapshotsWork(events, engine: engine())
       default: Work([])
       }
     },
-    backlog: { renderAgainWork(engine: engine) })
+    backlog: { renderAgainWork(engine: engine()) })
 }
 
 /// The alarm-worker's work with the built-in sentences.
@@ -33,5 +36,6 @@ public func alarmHandler(engine: AlarmTextEngine) -> Handler {
 public func alarmHandler(defaultLocale: String) throws(CatalogError) -> Handler {
   var configuration = AlarmTextEngine.Configuration()
   configuration.defaultLocale = defaultLocale
-  return alarmHandler(engine: try AlarmTextEngine(configuration: configuration))
+  let engine = try AlarmTextEngine(configuration: configuration)
+  return alarmHandler(engine: engine)
 }

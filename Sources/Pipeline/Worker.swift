@@ -8,9 +8,12 @@ import ServiceLifecycle
 /// Runs a worker process around a handler until SIGTERM or SIGINT, or until only a person can
 /// help.
 ///
-/// Throws `WorkerStopped` in that case and `ValidationError` for unusable settings.
+/// - Parameter reload: called on SIGHUP, which never ends a worker; what it returns or throws is
+///   logged.
+/// - Throws: `WorkerStopped` in that case and `ValidationError` for unusable settings.
 public func runWorker(
-  _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int
+  _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int,
+  reload: (@Sendable () throws -> String)? = nil
 ) async throws {
   var settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
   let (format, level) = (settings.logFormat, settings.logLevel)
@@ -21,6 +24,8 @@ public func runWorker(
       level: level <= 3 ? .error : level <= 5 ? .warning : .debug, "librdkafka: \(text)",
       metadata: ["facility": "\(facility)"])
   }
+  let hangups = answerHangups(with: reload, logger: logger)
+  defer { hangups.cancel() }
   let metrics = Metrics()
   let statuses = (0..<settings.lanes).map { _ in LaneStatus() }
   startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)

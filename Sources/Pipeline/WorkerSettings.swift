@@ -64,6 +64,17 @@ extension WorkerOptions {
       })
   }
 
+  /// A setting that only one worker has, found as the others are: flag, `MAGPIE_…`, file.
+  ///
+  /// - Parameter name: in the file, such as `catalogDir`, which is `MAGPIE_CATALOG_DIR` in the
+  ///   environment.
+  /// - Returns: nil when it is nowhere, or empty.
+  /// - Throws: `ValidationError` when the file cannot be read.
+  public func setting(_ name: String, flag: String?) async throws -> String? {
+    let value = SettingSource(reader: try await configReader()).string(flag, name, default: "")
+    return value.isEmpty ? nil : value
+  }
+
   private func configReader() async throws -> ConfigReader {
     let environment = EnvironmentVariablesProvider()
     let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"]

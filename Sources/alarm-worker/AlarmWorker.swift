@@ -1,3 +1,4 @@
+import AlarmText
 import Alarms
 import ArgumentParser
 import Pipeline
@@ -7,15 +8,36 @@ struct AlarmWorker: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "alarm-worker",
     abstract: "Renders notifications as alarms in their readers' languages.",
+    discussion: "SIGHUP reads --catalog-dir again; what is broken is logged and changes nothing.",
     version: codeVersion)
 
   @OptionGroup var options: WorkerOptions
 
-  @Option(help: "The language of readers whose own is unknown or has no sentences.")
-  var defaultLocale = "en"
+  @Option(
+    help: """
+      The language of readers whose own is unknown or has no sentences (default: en). \
+      [env: MAGPIE_DEFAULT_LOCALE]
+      """)
+  var defaultLocale: String?
+
+  @Option(
+    help: """
+      A directory with sentences and kinds of alarm (ko.arb, kinds.json) over the built-in ones. \
+      [env: MAGPIE_CATALOG_DIR]
+      """)
+  var catalogDir: String?
 
   func run() async throws {
+    let sentences: Sentences
+    do {
+      sentences = try Sentences(
+        directory: try await options.setting("catalogDir", flag: catalogDir),
+        defaultLocale: try await options.setting("defaultLocale", flag: defaultLocale) ?? "en")
+    } catch let error as CatalogError {
+      throw ValidationError(error.description)
+    }
     try await runWorker(
-      try alarmHandler(defaultLocale: defaultLocale), options: options, defaultHTTPPort: 9473)
+      alarmHandler(engine: sentences.current), options: options, defaultHTTPPort: 9473,
+      reload: { try sentences.reload() })
   }
 }

@@ -91,7 +91,7 @@ enum KafkaLog {
 }
 
 /// The flag, else the environment variable; an empty one counts as not set.
-private func setting(_ flag: String?, _ name: String) -> String? {
+func setting(_ flag: String?, _ name: String) -> String? {
   if let flag { return flag.isEmpty ? nil : flag }
   let value = ProcessInfo.processInfo.environment[name] ?? ""
   return value.isEmpty ? nil : value

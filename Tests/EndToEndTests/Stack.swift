@@ -31,12 +31,12 @@ final class Stack: Sendable {
     try TestBroker.shared.createTopics(prefix: prefix, partitions: partitions)
   }
 
-  /// Starts a worker process, such as `fanout-worker`; its log is in the stack's directory.
+  /// Starts a worker process, such as `fanout-worker`; its log is `log(of:)`.
   @discardableResult
-  func start(_ worker: String, lanes: Int = 1) throws -> ChildProcess {
+  func start(_ worker: String, lanes: Int = 1, arguments: [String] = []) throws -> ChildProcess {
     let number = children.withLock(\.count)
     let child = try ChildProcess(
-      builtExecutable(worker), ["--http-port", "0", "--lanes", "\(lanes)"],
+      builtExecutable(worker), ["--http-port", "0", "--lanes", "\(lanes)"] + arguments,
       environment: environment,
       output: .file(directory.appending(path: "\(number)-\(worker).log").path))
     children.withLock { $0.append(child) }
@@ -61,6 +61,14 @@ final class Stack: Sendable {
       throw TimedOutTool(arguments: arguments, output: lines.withLock { $0 })
     }
     return (exit, lines.withLock { $0.joined(separator: "\n") })
+  }
+
+  /// What the workers of this name have logged.
+  func log(of worker: String) -> String {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    return files.filter { $0.hasSuffix("-\(worker).log") }.map {
+      (try? String(contentsOf: directory.appending(path: $0), encoding: .utf8)) ?? ""
+    }.joined()
   }
 
   func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }

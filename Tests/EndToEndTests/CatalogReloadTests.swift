@@ -1,0 +1,93 @@
+import EmbeddedStack
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// The alarm-worker as a real process, with an operator's catalogs.
+@Suite(.serialized) struct CatalogReloadTests {
+  @Test("SIGHUP reads the catalogs again; a broken one is logged and the old ones stay")
+  func reload() async throws {
+    let stack = try Stack(partitions: 2)
+    defer { stack.stop() }
+    let catalog = stack.directory.appending(path: "catalogs/en.arb")
+    try FileManager.default.createDirectory(
+      at: catalog.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try write("{actor} first", to: catalog)
+    // One with a directory, one without: neither dies of SIGHUP.
+    let other = try stack.start("notification-worker")
+    let worker = try stack.start(
+      "alarm-worker", arguments: ["--catalog-dir", catalog.deletingLastPathComponent().path])
+    try await like("a", stack, reads: "Someone first")
+
+    try write("{actor second", to: catalog)
+    worker.signal(SIGHUP)
+    other.signal(SIGHUP)
+    try await eventually("the refusal is logged") {
+      stack.log(of: "alarm-worker").contains("refused")
+    }
+    let log = stack.log(of: "alarm-worker")
+    #expect(log.contains("\(catalog.path):1:"), "\(log)")
+    #expect(log.contains("like (character "), "\(log)")
+    try await like("b", stack, reads: "Someone first")
+    try await eventually("the other worker says so") {
+      stack.log(of: "notification-worker").contains("SIGHUP")
+    }
+
+    try write("{actor} third", to: catalog)
+    worker.signal(SIGHUP)
+    try await eventually("the reading is logged") {
+      stack.log(of: "alarm-worker").contains("read the catalogs")
+    }
+    try await like("c", stack, reads: "Someone third")
+    #expect(try text(of: "a", stack) == "Someone first")
+    // As docs/sql.md says.
+    try stack.connection().query(
+      """
+      INSERT INTO pending_renders (user_id, part)
+      SELECT DISTINCT recipient, 'recipient' FROM alarms WHERE NOT retracted
+      ON CONFLICT (user_id, part) DO UPDATE SET below_time = DEFAULT, below_id = DEFAULT
+      """)
+    try await eventually(within: .seconds(60), "everything is rendered again") {
+      try text(of: "a", stack) == "Someone third" && text(of: "b", stack) == "Someone third"
+    }
+    #expect(worker.isRunning && other.isRunning)
+  }
+
+  @Test("a broken catalog keeps the worker from starting and is named with file, key and place")
+  func brokenAtStart() throws {
+    let directory = URL(filePath: NSTemporaryDirectory() + "magpie-catalogs-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try write("{actor} {nobody}", to: directory.appending(path: "en.arb"))
+    let output = Mutex("")
+    let worker = try ChildProcess(
+      builtExecutable("alarm-worker"), [], environment: ["MAGPIE_CATALOG_DIR": directory.path],
+      output: .lines { line in output.withLock { $0 += line + "\n" } })
+    #expect(worker.wait(seconds: 30) == .exited(64))
+    let said = output.withLock { $0 }
+    #expect(said.contains("\(directory.path)/en.arb:1:"), "\(said)")
+    #expect(said.contains("like"), "\(said)")
+  }
+
+  private func write(_ like: String, to file: URL) throws {
+    try Data(#"{"like": "\#(like)"}"#.utf8).write(to: file)
+  }
+
+  /// A new like, and what the post's owner reads about it.
+  private func like(_ owner: String, _ stack: Stack, reads expected: String) async throws {
+    let published = try stack.magpie(
+      "publish", "like", "--actor", "mina", "--post", "post-\(owner)", "--owner", owner)
+    #expect(published.exit == .exited(0), "\(published.output)")
+    try await eventually(within: .seconds(60), "\(owner) has an alarm\n\(stack.logTails)") {
+      try text(of: owner, stack) != nil
+    }
+    #expect(try text(of: owner, stack) == expected)
+  }
+
+  private func text(of owner: String, _ stack: Stack) throws -> String? {
+    try stack.connection().query(
+      "SELECT text FROM alarms WHERE recipient = $1", [.text(owner)]
+    ).first?.textOrNil(0)
+  }
+}
