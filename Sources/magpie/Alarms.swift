@@ -37,31 +37,16 @@ struct Alarms: ParsableCommand {
     var page = Page(cursor: try rows.last?.text("cursor"))
     for row in rows {
       let dot = try row.bool("unread") ? Style.red("●") : " "
-      let sentence = try highlighted(row.textOrNil("segments"), text: row.textOrNil("text"))
+      let sentence = try Self.sentence(row.textOrNil("segments"), text: row.textOrNil("text"))
       page.text += "\(dot) \(try shortTime(row.timestamptz("raised_at")))  \(sentence)"
       page.text += "  \(Style.dim(escapedForTerminal(try row.textOrNil("deep_link") ?? "")))\n"
     }
     return (page, rows.count)
   }
 
-  private struct Segment: Decodable {
-    var kind: String
-    var text: String
-  }
-
-  /// The sentence with its nicknames in colour; the plain text if there are no segments.
-  private static func highlighted(_ json: String?, text: String?) throws -> String {
+  /// Highlighted; the plain text if there are no segments.
+  private static func sentence(_ json: String?, text: String?) throws -> String {
     guard let json else { return excerpt(text ?? "(not rendered yet)") }
-    let segments = try JSONDecoder().decode([Segment].self, from: Data(json.utf8))
-    return segments.map { segment in
-      switch segment.kind {
-      case "actor": Style.cyan(excerpt(segment.text))
-      case "head": Style.dim(excerpt(segment.text))
-      // The isolates around a name are ours, and of no use to most terminals.
-      default:
-        escapedForTerminal(
-          String(segment.text.unicodeScalars.filter { $0 != "\u{2068}" && $0 != "\u{2069}" }))
-      }
-    }.joined()
+    return highlighted(try JSONDecoder().decode([ShownSegment].self, from: Data(json.utf8)))
   }
 }

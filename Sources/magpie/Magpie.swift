@@ -26,7 +26,7 @@ struct Magpie: ParsableCommand {
     version: codeVersion,
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Feed.self, Alarms.self,
-      Conversations.self, Migrate.self, Topics.self, Lag.self, Verify.self,
+      Conversations.self, Render.self, Migrate.self, Topics.self, Lag.self, Verify.self,
     ])
 
   static func main() {

@@ -8,7 +8,7 @@ struct UsageTests {
     "every command explains itself",
     arguments: [
       "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "feed", "alarms",
-      "conversations", "migrate", "topics", "lag", "verify",
+      "conversations", "render", "migrate", "topics", "lag", "verify",
     ])
   func help(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])
@@ -29,6 +29,8 @@ struct UsageTests {
       "nosuch", "publish like --actor a", "lag --interval 0", "feed u --limit 201",
       "generate --users 0 --events 1 --seed 1", "topics --partitions 0", "verify --limit 0",
       "up --workers 17", "up --kafka-bootstrap 127.0.0.1:9", "feed", "publish",
+      "render --type like --actor a --count 0", "render --type like --actor a --json --html",
+      "render --type like --actor a --locale ko --all-locales",
     ])
   func usage(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init))
