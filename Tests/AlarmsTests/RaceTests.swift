@@ -41,6 +41,62 @@ struct RaceTests {
     }
   }
 
+  @Test("a change of language waits for the alarm that is being rendered, and renders it again")
+  func otherLanguageWhileRendering() throws {
+    let database = try AlarmDatabase()
+    try database.apply(profile("actor", nickname: "A"), profile("reader", locale: "en"))
+    let rendering = try begin(
+      database.handler.apply(.notificationChanges, [changed(1)]), on: database.worker)
+    let url = database.url
+    let changing = Lane {
+      let other = try AlarmDatabase.worker(url)
+      try alarmHandler(engine: .builtIn).applyDirectly(
+        [profile("reader", locale: "ko", at: 1)], topic: .profiles, on: other)
+    }
+    try database.waitUntilSomebodyWaits()
+    try finish(rendering, on: database.worker)
+    try changing.join()
+    #expect(try database.text(1) == "A likes your post")
+    try database.drain()
+    #expect(try database.text(1) == "A님이 회원님의 게시물을 좋아합니다")
+  }
+
+  @Test("renamings, new languages and new alarms from several lanes at once end in the newest")
+  func manyAtOnce() throws {
+    let database = try AlarmDatabase()
+    let url = database.url
+    let profiles = (0..<6).map { round in
+      (0..<5).map {
+        profile(
+          "u\($0)", nickname: "N\(round)", locale: round % 2 == 0 ? "ko" : "th", at: Double(round))
+      }
+    }
+    let snapshots = (1...60).map {
+      changed(
+        $0, to: "u\($0 % 5)", by: "u\($0 % 4)", and: "u\($0 % 3)", of: 2, raisedAt: Double($0))
+    }
+    let lanes = (0..<3).map { number in
+      Lane {
+        let connection = try AlarmDatabase.worker(url)
+        let handler = AlarmDatabase.handler(backlogLimit: 7)
+        for round in 0..<6 {
+          // Batches of other orders in each lane, as partitions would deliver them.
+          try handler.applyDirectly(
+            snapshots.indices.filter { ($0 + round + number) % 3 == 0 }.map { snapshots[$0] },
+            topic: .notificationChanges, on: connection)
+          try handler.applyDirectly(
+            profiles[(round + number) % 6], topic: .profiles, on: connection)
+          _ = try handler.runBacklogDirectly(on: connection)
+        }
+      }
+    }
+    for lane in lanes { try lane.join() }
+    try database.apply(snapshots)
+    try database.drain()
+    #expect(try database.pendingCount() == 0)
+    #expect(try database.texts() == database.expectedTexts(snapshots + profiles.flatMap { $0 }))
+  }
+
   @Test("a renaming during a rendering again is followed by another one")
   func renamedWhileRenderingAgain() throws {
     let database = try AlarmDatabase()

@@ -56,6 +56,22 @@ struct RenderAgainTests {
     #expect(try database.text(1)?.hasPrefix("New") == true)
   }
 
+  @Test("a change of language too goes newest first, in bounded steps")
+  func languageInSteps() throws {
+    let database = try AlarmDatabase(backlogLimit: 10)
+    try database.apply(profile("actor", nickname: "A"))
+    try database.apply((1...25).map { changed($0, raisedAt: Double($0)) })
+    try database.apply(profile("reader", locale: "ko", at: 1))
+    for done in [10, 20, 25] {
+      try database.handler.runBacklogDirectly(on: database.worker)
+      let korean = try database.admin.query(
+        "SELECT notification_id::text FROM alarms WHERE locale = 'ko' ORDER BY raised_at DESC"
+      ).map { try $0.text(0) }
+      #expect(korean == (0..<done).map { notificationID(25 - $0) })
+    }
+    #expect(try database.pendingCount() == 0)
+  }
+
   @Test("people take turns")
   func turns() throws {
     let database = try AlarmDatabase(backlogLimit: 10)
