@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Kafka
 import Postgres
 
@@ -39,7 +40,7 @@ struct Verify: ParsableCommand {
   }
 
   func run() throws {
-    let connection = try database.connect(statementTimeoutSeconds: 3600)
+    let connection = try connect(within: .seconds(wait ?? 0))
     if let wait {
       var shown = Progress(forced: progress)
       try waitUntilApplied(
@@ -49,6 +50,18 @@ struct Verify: ParsableCommand {
     let checks = try InvariantCheck.runAll(connection, limit: limit)
     for check in checks { check.print(json: json) }
     if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
+  }
+
+  /// A server that is starting, such as one that recovers from a crash, is worth waiting for.
+  private func connect(within limit: Duration) throws -> Connection {
+    let deadline = ContinuousClock.now + limit
+    while true {
+      do {
+        return try database.connect(statementTimeoutSeconds: 3600)
+      } catch let error as PostgresError where error.sqlstate == "57P03" && .now < deadline {
+        Thread.sleep(forTimeInterval: 0.1)
+      }
+    }
   }
 }
 
