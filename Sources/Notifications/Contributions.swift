@@ -96,9 +96,15 @@ struct Contributions {
       touched: """
         SELECT a.notification_id, a.recipient, a.type, a.subject
         FROM unnest($2::text[], $3::text[], $4::text[]) AS e (recipient, subject, source)
-        JOIN notification_actors a
-          ON a.recipient = e.recipient AND a.subject = e.subject AND a.source = e.source
-        WHERE a.type = $5
+        -- LIMIT is what makes this one look-up by key for each event, whatever size the planner
+        -- takes the table to have.
+        CROSS JOIN LATERAL (
+          SELECT a.notification_id, a.recipient, a.type, a.subject
+          FROM notification_actors a
+          WHERE a.recipient = e.recipient AND a.type = $5 AND a.subject = e.subject
+            AND a.source = e.source
+          LIMIT 1
+        ) a
         UNION ALL
         SELECT c.notification_id, c.recipient COLLATE "C", $5, c.subject COLLATE "C"
         FROM unnest($6::uuid[], $7::text[], $8::text[]) AS c (notification_id, recipient, subject)

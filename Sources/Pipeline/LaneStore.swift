@@ -18,6 +18,7 @@ final class LaneStore {
   private var connection: Connection?
   private var producer: Producer?
   private var uncertain: Uncertain?
+  private var nextPlanning = ContinuousClock.now
 
   init(settings: LaneSettings) {
     self.settings = settings
@@ -57,7 +58,8 @@ final class LaneStore {
       return counts
     }
     return try using { connection in
-      var statements = [Statement("BEGIN"), fence.advance(owned, to: nextOffsets)]
+      var statements = [Statement("BEGIN")] + freshPlans()
+      statements.append(fence.advance(owned, to: nextOffsets))
       statements += deadLetterStatements(
         batch, consumerGroup: settings.consumerGroup, codeVersion: settings.codeVersion)
       let events = batch.events
@@ -78,6 +80,16 @@ final class LaneStore {
         return (outcome.counts, outcome.hasMore)
       }
     }
+  }
+
+  /// Once a second the plans that the session keeps are made anew.
+  ///
+  /// A plan made while a table was empty may read all of it for each row of a batch. Autovacuum
+  /// would have it replaced, but only a minute later.
+  private func freshPlans() -> [Statement] {
+    guard .now >= nextPlanning else { return [] }
+    nextPlanning = .now + .seconds(1)
+    return [Statement("DISCARD PLANS")]
   }
 
   private func commitTransaction(on connection: Connection, counts: [String: Int]) throws {
