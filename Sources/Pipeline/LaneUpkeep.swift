@@ -57,11 +57,12 @@ extension Lane {
     metrics.observe(.commit, [topic], seconds: (ContinuousClock.now - started) / .seconds(1))
     count(work: counts)
     let now = EventTime.now
+    var ages: [Double] = []
+    ages.reserveCapacity(batch.items.count)
     for item in batch.items {
       switch item.content {
       case .event(let event):
-        let age = Double(now.microseconds - event.time.microseconds) / 1_000_000
-        metrics.observe(.eventAge, [topic], seconds: max(0, age))
+        ages.append(max(0, Double(now.microseconds - event.time.microseconds) / 1_000_000))
       case .poison(let reason):
         metrics.increment(.deadLetters, [topic, reason.code])
         logger.error(
@@ -72,6 +73,7 @@ extension Lane {
           ])
       }
     }
+    metrics.observe(.eventAge, [topic], seconds: ages)
   }
 
   private func count(work counts: [String: Int]) {

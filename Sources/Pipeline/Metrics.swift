@@ -20,6 +20,20 @@ public final class Metrics: Sendable {
     var buckets = [Int](repeating: 0, count: Metrics.bucketBoundsSeconds.count)
     var count = 0
     var sum = 0.0
+
+    mutating func add(_ seconds: Double) {
+      count += 1
+      sum += seconds
+      if let bucket = Metrics.bucketBoundsSeconds.firstIndex(where: { seconds <= $0 }) {
+        buckets[bucket] += 1
+      }
+    }
+
+    static func += (total: inout Histogram, added: Histogram) {
+      total.count += added.count
+      total.sum += added.sum
+      for index in total.buckets.indices { total.buckets[index] += added.buckets[index] }
+    }
   }
 
   private struct State {
@@ -49,17 +63,17 @@ public final class Metrics: Sendable {
     state.withLock { _ = $0.values[family.name]?.removeValue(forKey: labels) }
   }
 
-  func observe(_ family: Family, _ labels: Labels = [], seconds: Double, count: Int = 1) {
-    let bucket = Metrics.bucketBoundsSeconds.firstIndex { seconds <= $0 }
-    state.withLock { state in
-      // In place: copying a histogram's buckets for each record would be most of its cost.
-      state.histograms[family.name, default: [:]][labels, default: Histogram()].count += count
-      state.histograms[family.name, default: [:]][labels, default: Histogram()].sum +=
-        seconds * Double(count)
-      if let bucket {
-        state.histograms[family.name, default: [:]][labels, default: Histogram()].buckets[bucket] +=
-          count
-      }
+  func observe(_ family: Family, _ labels: Labels = [], seconds: Double) {
+    observe(family, labels, seconds: CollectionOfOne(seconds))
+  }
+
+  /// All observations of a batch at once: one lock and one look-up for all of them.
+  func observe(_ family: Family, _ labels: Labels = [], seconds: some Sequence<Double>) {
+    var added = Histogram()
+    for seconds in seconds { added.add(seconds) }
+    guard added.count > 0 else { return }
+    state.withLock {
+      $0.histograms[family.name, default: [:]][labels, default: Histogram()] += added
     }
   }
 

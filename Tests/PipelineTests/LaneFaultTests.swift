@@ -20,7 +20,10 @@ import Testing
     }
     defer { proxy.close() }
     let lane = RunningLane(try fixture.settings(databaseURL: proxy.url))
-    try await eventually(within: .seconds(30)) { try fixture.lag() == 0 }
+    // The commit is visible before the lane has found out; stopped in between it would not.
+    try await eventually(within: .seconds(30)) {
+      try fixture.lag() == 0 && lane.metrics.total(.ambiguousCommits) == 1
+    }
     try await lane.stop()
     #expect(try fixture.applied() == ids)
     let outcome = commits ? "committed" : "not-committed"
