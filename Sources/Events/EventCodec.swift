@@ -51,24 +51,24 @@ public enum EventCodec {
     try checkValueSize(value.count)
 
     let headers = try Headers(record.headers)
-    guard try headers.text(\.specVersion, "ce_specversion", Limits.headerBytes) == specVersion
+    guard try headerText(headers.specVersion, "ce_specversion", Limits.headerBytes) == specVersion
     else {
       throw EventError(
         .unsupportedSpecVersion, "ce_specversion must be \(specVersion).", field: "ce_specversion")
     }
     let type = try type(
-      named: headers.text(\.type, "ce_type", Limits.headerBytes), field: "ce_type")
+      named: headerText(headers.type, "ce_type", Limits.headerBytes), field: "ce_type")
     guard type.topic == topic else {
       throw EventError(
         .wrongTopic,
         "\(type.rawValue) belongs on the topic \(type.topic.rawValue), not \(topic.rawValue).",
         field: "ce_type")
     }
-    let id = try headers.text(\.id, "ce_id", Limits.idBytes)
-    let source = try headers.text(\.source, "ce_source", Limits.sourceBytes)
+    let id = try headerText(headers.id, "ce_id", Limits.idBytes)
+    let source = try headerText(headers.source, "ce_source", Limits.sourceBytes)
     let time: EventTime
     do throws(EventError) {
-      time = try EventTime(rfc3339: headers.text(\.time, "ce_time", Limits.headerBytes))
+      time = try EventTime(rfc3339: headerText(headers.time, "ce_time", Limits.headerBytes))
       try checkTime(time, now: now)
     } catch {
       var named = error

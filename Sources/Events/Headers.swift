@@ -16,55 +16,30 @@ struct Headers {
     }
     for header in headers {
       switch header.name {
-      case "ce_specversion": try set(\.specVersion, header)
-      case "ce_id": try set(\.id, header)
-      case "ce_source": try set(\.source, header)
-      case "ce_type": try set(\.type, header)
-      case "ce_time": try set(\.time, header)
-      case "content-type": try set(\.contentType, header)
+      case "ce_specversion": try Self.set(&specVersion, header)
+      case "ce_id": try Self.set(&id, header)
+      case "ce_source": try Self.set(&source, header)
+      case "ce_type": try Self.set(&type, header)
+      case "ce_time": try Self.set(&time, header)
+      case "content-type": try Self.set(&contentType, header)
       default: break
       }
     }
   }
 
-  private mutating func set(
-    _ slot: WritableKeyPath<Self, [UInt8]?>, _ header: WireRecord.Header
+  private static func set(
+    _ slot: inout [UInt8]?, _ header: WireRecord.Header
   ) throws(EventError) {
-    guard self[keyPath: slot] == nil else {
+    guard slot == nil else {
       throw EventError(
         .duplicateHeader, "The header \(header.name) is given more than once.",
         field: header.name)
     }
-    self[keyPath: slot] = header.value
-  }
-
-  /// - Throws: unless the header is there, valid UTF-8, of 1 to `limitBytes` bytes and without
-  ///   control characters.
-  func text(
-    _ slot: KeyPath<Self, [UInt8]?>, _ name: String, _ limitBytes: Int
-  ) throws(EventError) -> String {
-    guard let bytes = self[keyPath: slot], !bytes.isEmpty else {
-      throw EventError(
-        .missingHeader, "The header \(name) is missing or empty; it is required.", field: name)
-    }
-    guard bytes.count <= limitBytes else {
-      throw EventError(
-        .badHeader,
-        "The header \(name) has \(bytes.count) bytes; at most \(limitBytes) are allowed.",
-        field: name)
-    }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw EventError(.badHeader, "The header \(name) is not valid UTF-8.", field: name)
-    }
-    guard !containsControlCharacter(text) else {
-      throw EventError(
-        .badHeader, "The header \(name) contains a control character.", field: name)
-    }
-    return text
+    slot = header.value
   }
 
   func parsedContentType() throws(EventError) -> ContentType {
-    let header = try text(\.contentType, "content-type", Limits.headerBytes)
+    let header = try headerText(contentType, "content-type", Limits.headerBytes)
     guard let contentType = ContentType(header: header) else {
       throw EventError(
         .unsupportedContentType,
@@ -74,4 +49,31 @@ struct Headers {
     }
     return contentType
   }
+}
+
+/// A header's value as text.
+///
+/// - Throws: unless the header is there, valid UTF-8, of 1 to `limitBytes` bytes and without
+///   control characters.
+func headerText(
+  _ value: [UInt8]?, _ name: String, _ limitBytes: Int
+) throws(EventError) -> String {
+  guard let bytes = value, !bytes.isEmpty else {
+    throw EventError(
+      .missingHeader, "The header \(name) is missing or empty; it is required.", field: name)
+  }
+  guard bytes.count <= limitBytes else {
+    throw EventError(
+      .badHeader,
+      "The header \(name) has \(bytes.count) bytes; at most \(limitBytes) are allowed.",
+      field: name)
+  }
+  guard let text = String(validating: bytes, as: UTF8.self) else {
+    throw EventError(.badHeader, "The header \(name) is not valid UTF-8.", field: name)
+  }
+  guard !containsControlCharacter(text) else {
+    throw EventError(
+      .badHeader, "The header \(name) contains a control character.", field: name)
+  }
+  return text
 }
