@@ -12,7 +12,7 @@ final class BenchStack {
   let connection: Connection
   let lanes: Int
   private let directory: URL
-  private var workers: [ChildProcess] = []
+  private var workers: [String: ChildProcess] = [:]
   static let partitions = 4
 
   init(lanes: Int) throws {
@@ -33,12 +33,11 @@ final class BenchStack {
   func start(_ name: String, owning topic: Topic) throws {
     let executable = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: name).path
-    workers.append(
-      try ChildProcess(
-        executable, ["--http-port", "0", "--lanes", "\(lanes)"],
-        environment: [
-          "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url(),
-        ], output: .file(directory.appending(path: "\(name).log").path)))
+    workers[name] = try ChildProcess(
+      executable, ["--http-port", "0", "--lanes", "\(lanes)"],
+      environment: [
+        "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url(),
+      ], output: .file(directory.appending(path: "\(name).log").path))
     try wait("\(name) to be assigned its partitions") {
       try connection.query(
         "SELECT count(*) FROM consumer_offsets WHERE topic = $1", [.text(topic.name())]
@@ -46,8 +45,8 @@ final class BenchStack {
     }
   }
 
-  /// Produces events and returns the seconds until all of them are committed.
-  func secondsToApply(_ events: [Event], topic: Topic) throws -> Double {
+  /// Produces events and measures until all of them are committed by `worker`.
+  func apply(_ events: [Event], topic: Topic, by worker: String) throws -> Application {
     let records = try events.map { event in
       let wire = try EventCodec.encode(event, as: .protobuf)
       return OutgoingRecord(
@@ -57,20 +56,49 @@ final class BenchStack {
     let producer = try Producer(configuration: broker.configuration)
     defer { producer.close() }
     let before = try appliedRecords(topic)
+    try settle()
+    let counters = try counters(worker)
     let started = ContinuousClock.now
     try producer.send(records)
+    let produced = seconds(since: started)
     try wait("\(topic.rawValue) to be applied") {
       try appliedRecords(topic) >= before + records.count
     }
-    return seconds(since: started)
+    return Application(
+      seconds: seconds(since: started), producing: produced, before: counters,
+      after: try self.counters(worker))
+  }
+
+  /// Every measurement begins after a checkpoint and with current statistics, so that none pays
+  /// for what the one before it wrote.
+  func settle() throws {
+    try connection.query("CHECKPOINT")
+    try connection.query("ANALYZE")
   }
 
   func stop() {
-    for worker in workers { worker.terminate(within: 30) }
+    for worker in workers.values { worker.terminate(within: 30) }
     connection.close()
     cluster.stop()
     broker.close()
     try? FileManager.default.removeItem(at: directory)
+  }
+
+  private func counters(_ worker: String) throws -> Application.Counters {
+    // A snapshot takes no transaction number itself, so only those of writers are counted.
+    let row = try connection.query(
+      """
+      SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+        (pg_current_wal_insert_lsn() - '0/0')::bigint
+      """
+    ).only
+    return Application.Counters(
+      transactions: try row.int(0), logBytes: try row.int(1),
+      processor: workers[worker].flatMap {
+        ProcessorTime(
+          worker: $0.processID, postmaster: cluster.processID,
+          except: connection.backendProcessID)
+      })
   }
 
   private func appliedRecords(_ topic: Topic) throws -> Int {
@@ -83,7 +111,7 @@ final class BenchStack {
   private func wait(_ what: String, until condition: () throws -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(300)
     while try !condition() {
-      guard ContinuousClock.now < deadline, workers.allSatisfy(\.isRunning) else {
+      guard ContinuousClock.now < deadline, workers.values.allSatisfy(\.isRunning) else {
         throw BenchError(
           description: "gave up waiting for \(what); see the logs in \(directory.path)")
       }

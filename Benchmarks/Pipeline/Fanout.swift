@@ -21,8 +21,8 @@ extension PipelineBench {
             }))
       }
     }
-    measured[.followsPerSecond] =
-      Double(follows.count) / (try stack.secondsToApply(follows, topic: .follows))
+    let applied = try stack.apply(follows, topic: .follows, by: "fanout-worker")
+    measured[.followsPerSecond] = Double(follows.count) / applied.seconds
 
     let published = (0..<posts).map { index in
       Event(
@@ -36,7 +36,7 @@ extension PipelineBench {
             $0.caption = "A caption of an ordinary length, about as long as this one here."
           }))
     }
-    let seconds = try stack.secondsToApply(published, topic: .posts)
+    let run = try stack.apply(published, topic: .posts, by: "fanout-worker")
     let deliveries = try count(stack, "feed_entries")
     let expected = try stack.connection.query(
       "SELECT count(*) FROM posts p JOIN follows f ON f.followee = p.author AND f.active"
@@ -44,14 +44,20 @@ extension PipelineBench {
     guard deliveries == expected, deliveries > 0 else {
       throw BenchError(description: "\(deliveries) deliveries, but there should be \(expected)")
     }
-    measured[.deliveriesPerSecond] = Double(deliveries) / seconds
+    measured[.deliveriesPerSecond] = Double(deliveries) / run.seconds
+    measured[.postsPerTransaction] = Double(posts) / Double(run.transactions)
+    measured[.logBytesPerDelivery] = Double(run.logBytes) / Double(deliveries)
+    for (measure, part) in [
+      (Measure.fanoutWorkerShare, \ProcessorTime.worker),
+      (.fanoutDatabaseShare, \.database), (.fanoutBrokerShare, \.broker),
+    ] { measured[measure] = run.processorSeconds(part).map { $0 / run.seconds } }
 
     let insert = try secondsToInsertSelect(stack)
     measured[.insertSelectPerSecond] = Double(deliveries) / insert
-    measured[.fanoutToInsertSelect] = insert / seconds
+    measured[.fanoutToInsertSelect] = insert / run.seconds
     let copy = try secondsToCopy(stack)
     measured[.copyPerSecond] = Double(deliveries) / copy
-    measured[.fanoutToCopy] = copy / seconds
+    measured[.fanoutToCopy] = copy / run.seconds
     guard try count(stack, "bench_inserted") == deliveries,
       try count(stack, "bench_copied") == deliveries
     else { throw BenchError(description: "the bounds wrote other rows than the pipeline") }
@@ -64,6 +70,7 @@ extension PipelineBench {
   private func secondsToInsertSelect(_ stack: BenchStack) throws -> Double {
     try makeTable("bench_inserted", stack)
     let keys = try postKeys(stack)
+    try stack.settle()
     let started = ContinuousClock.now
     for batch in keys {
       try stack.connection.query(
@@ -88,6 +95,7 @@ extension PipelineBench {
         [.int8Array(batch)]
       ).map { (try $0.int8(0), try $0.int8(1)) }
     }
+    try stack.settle()
     let started = ContinuousClock.now
     for batch in batches {
       try stack.connection.copyIn("COPY bench_copied FROM STDIN (FORMAT binary)") { writer in

@@ -19,20 +19,27 @@ extension PipelineBench {
             $0.postOwner = "author-\(index % 997 % authors)"
           }))
     }
-    let seconds = try stack.secondsToApply(events, topic: .likes)
+    let run = try stack.apply(events, topic: .likes, by: "notification-worker")
     let applied = try stack.connection.query("SELECT count(*) FROM likes").only.int(0)
     // Actor and post repeat with periods that have no common factor, so each like is another.
     guard applied == likes else {
       throw BenchError(description: "\(applied) likes are stored of \(likes)")
     }
-    measured[.likesPerSecond] = Double(likes) / seconds
+    measured[.likesPerSecond] = Double(likes) / run.seconds
+    measured[.likesPerTransaction] = Double(likes) / Double(run.transactions)
+    measured[.likesProducing] = run.producing / run.seconds
+    for (measure, part) in [
+      (Measure.likesWorkerShare, \ProcessorTime.worker),
+      (.likesDatabaseShare, \.database), (.likesBrokerShare, \.broker),
+    ] { measured[measure] = run.processorSeconds(part).map { $0 / run.seconds } }
     let upsert = try secondsToUpsert(events, stack)
     measured[.upsertPerSecond] = Double(likes) / upsert
-    measured[.likesToUpsert] = upsert / seconds
+    measured[.likesToUpsert] = upsert / run.seconds
   }
 
   private func secondsToUpsert(_ events: [Event], _ stack: BenchStack) throws -> Double {
     try stack.connection.script("CREATE TABLE bench_likes (LIKE likes INCLUDING INDEXES)")
+    try stack.settle()
     let started = ContinuousClock.now
     for first in stride(from: 0, to: events.count, by: 2000) {
       let batch = events[first..<min(first + 2000, events.count)]
@@ -59,21 +66,22 @@ extension PipelineBench {
     return seconds(since: started)
   }
 
-  /// The likes once more, consumed and decoded by us, and consumed by kcat.
+  /// The likes once more, consumed and decoded by us, and consumed by kcat with the same settings
+  /// for fetching. Ours is timed from the assignment, because joining a group is not consuming; kcat,
+  /// which joins none, from the start of its process.
   func measureConsumption(_ stack: BenchStack, into measured: inout [Measure: Double]) throws {
+    var started: ContinuousClock.Instant?
     let consumer = try Consumer(
       configuration: stack.broker.configuration, group: "bench", topics: [Topic.likes.name()]
     ) { event in
+      started = .now
       guard case .assigned(let partitions) = event else { return [:] }
       return Dictionary(uniqueKeysWithValues: partitions.map { ($0, Consumer.beginning) })
     }
-    var started: ContinuousClock.Instant?
     var decoded = 0
     while decoded < likes {
       let records = try consumer.poll(
         maxRecords: 2000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
-      // Joining the group is not consuming: the clock starts at the first record.
-      if started == nil, !records.isEmpty { started = .now }
       for record in records {
         let wire = WireRecord(
           key: record.key, value: record.value,
@@ -90,7 +98,7 @@ extension PipelineBench {
       "/usr/bin/env",
       [
         "kcat", "-C", "-b", stack.broker.bootstrap, "-t", Topic.likes.name(), "-o", "beginning",
-        "-e", "-q", "-f", "",
+        "-e", "-q", "-f", "", "-X", "fetch.wait.max.ms=100", "-X", "check.crcs=true",
       ])
     guard kcat.wait(seconds: 60) == .exited(0) else {
       throw BenchError(description: "kcat did not read the topic to its end")

@@ -19,7 +19,8 @@ struct PipelineBench: ParsableCommand {
   @Option(help: "Posts; deliveries are posts x followers.") var posts = 2000
   @Option(help: "Likes.") var likes = 20_000
   @Option(help: "Lanes of each worker.") var lanes = 1
-  @Option(help: "Runs.") var runs = 3
+  @Option(help: "Runs.") var runs = 5
+  @Flag(help: "Only check that it runs: one run of a tenth of the size.") var quick = false
   @Flag(help: "Print one JSON object instead of a table.") var json = false
 
   func validate() throws {
@@ -34,7 +35,13 @@ struct PipelineBench: ParsableCommand {
     }
   }
 
-  func run() throws {
+  mutating func run() throws {
+    if quick {
+      (authors, followers, posts, likes) = (
+        authors / 4 + 1, followers / 4 + 1, posts / 10 + 1, likes / 10 + 1
+      )
+      runs = 1
+    }
     var results: [[Measure: Double]] = []
     for number in 1...runs {
       FileHandle.standardError.write(Data("run \(number) of \(runs)\n".utf8))
@@ -64,40 +71,17 @@ struct PipelineBench: ParsableCommand {
       print("{\(pairs.joined(separator: ","))}")
       return
     }
+    print(
+      "\(authors) authors with \(followers) followers each, \(posts) posts, \(likes) likes; "
+        + "\(lanes) lane a worker, \(runs) runs, \(ProcessInfo.processInfo.processorCount) processors\n"
+    )
     print("| what | median | min | max |\n|---|---:|---:|---:|")
     for measure in Measure.allCases {
       guard let value = summary[measure] else { continue }
       let cells = [value.median, value.low, value.high].map {
-        String(format: measure.isRatio ? "%.2f" : "%.0f", $0)
+        String(format: "%.\(measure.digits)f", $0)
       }
       print("| \(measure.title) | \(cells.joined(separator: " | ")) |")
-    }
-  }
-}
-
-/// What is measured.
-enum Measure: String, CaseIterable {
-  case followsPerSecond, deliveriesPerSecond, insertSelectPerSecond, copyPerSecond
-  case fanoutToInsertSelect, fanoutToCopy
-  case likesPerSecond, upsertPerSecond, likesToUpsert
-  case consumedPerSecond, kcatPerSecond, consumedToKcat
-
-  var isRatio: Bool { rawValue.contains("To") }
-
-  var title: String {
-    switch self {
-    case .followsPerSecond: "follow events a second, Kafka to committed rows"
-    case .deliveriesPerSecond: "deliveries a second, Kafka to committed rows"
-    case .insertSelectPerSecond: "the same rows by `INSERT … SELECT … ON CONFLICT`, 100 posts each"
-    case .copyPerSecond: "the same rows by binary COPY, sorted within 100 posts"
-    case .fanoutToInsertSelect: "whole path / `INSERT … SELECT`"
-    case .fanoutToCopy: "whole path / COPY"
-    case .likesPerSecond: "like events a second, Kafka to notifications and acknowledged changes"
-    case .upsertPerSecond: "the same likes by bulk upsert into one table, 2000 each"
-    case .likesToUpsert: "whole path / bulk upsert"
-    case .consumedPerSecond: "records a second, consumed and decoded only"
-    case .kcatPerSecond: "the same records by kcat (librdkafka), process start included"
-    case .consumedToKcat: "consumed and decoded / kcat"
     }
   }
 }
