@@ -75,9 +75,14 @@ extension Stack {
       (
         "notification_actors",
         """
-        SELECT recipient, type, subject, source, actor, active, muted, first_at, notification_id,
-          post_id, comment_id, head_text, version_time, version_id
-        FROM notification_actors
+        SELECT a.recipient, type, subject, source, actor, active,
+          -- Kept for what can still be seen only.
+          CASE WHEN active AND first_at > greatest(r.deleted_all_at, m.deleted_at) THEN muted END,
+          first_at, a.notification_id, post_id, comment_id, head_text, version_time, version_id
+        FROM notification_actors a
+        JOIN notification_recipients r ON r.user_id = a.recipient
+        LEFT JOIN notification_marks m
+          ON m.recipient = a.recipient AND m.notification_id = a.notification_id
         """
       ),
       (

@@ -52,15 +52,15 @@ final class Stack: Sendable {
   }
 
   func magpie(_ arguments: [String]) throws -> (exit: ChildProcess.Exit, output: String) {
-    let lines = Mutex<[String]>([])
+    let file = directory.appending(path: "tool-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
     let child = try ChildProcess(
-      builtExecutable("magpie"), arguments, environment: environment,
-      output: .lines { line in lines.withLock { $0.append(line) } })
+      builtExecutable("magpie"), arguments, environment: environment, output: .file(file))
     guard let exit = child.wait(seconds: 300) else {
       child.terminate(9)
-      throw TimedOutTool(arguments: arguments, output: lines.withLock { $0 })
+      throw TimedOutTool(arguments: arguments)
     }
-    return (exit, lines.withLock { $0.joined(separator: "\n") })
+    return (exit, try String(contentsOfFile: file, encoding: .utf8))
   }
 
   /// What the workers of this name have logged.
@@ -105,5 +105,4 @@ final class Stack: Sendable {
 
 struct TimedOutTool: Error {
   var arguments: [String]
-  var output: [String]
 }

@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import Logging
 import Postgres
+import Synchronization
 import TestSupport
 
 @testable import Pipeline
@@ -110,32 +111,31 @@ final class LaneFixture: Sendable {
   }
 }
 
-/// A lane on a thread of its own, as a worker runs it.
+/// A lane on a thread of its own, as a worker runs it. No task is needed for it to run: beside tests
+/// that block, one may wait long for a thread.
 final class RunningLane: Sendable {
   let status = LaneStatus()
   let metrics: Metrics
-  private let result: Task<Void, any Error>
+  private let result = Mutex<Result<Void, any Error>?>(nil)
 
   init(_ settings: LaneSettings, metrics: Metrics = Metrics()) {
     self.metrics = metrics
-    let status = status
     var logger = Logger(label: "lane")
-    logger.logLevel =
-      ProcessInfo.processInfo.environment["MAGPIE_TEST_LOG"] == nil ? .critical : .debug
-    let quiet = logger
-    result = Task {
-      let result = await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
-          let lane = Lane(settings: settings, status: status, metrics: metrics, logger: quiet)
-          continuation.resume(returning: Result { try lane.run() })
-        }
-      }
-      try result.get()
+    let isTalking = ProcessInfo.processInfo.environment["MAGPIE_TEST_LOG"] != nil
+    logger.logLevel = isTalking ? .debug : .critical
+    let lane = (settings, status, logger)
+    Thread.detachNewThread { [self] in
+      let lane = Lane(settings: lane.0, status: lane.1, metrics: metrics, logger: lane.2)
+      let ended = Result { try lane.run() }
+      result.withLock { $0 = ended }
     }
   }
 
   /// Waits for the lane's end; throws what it threw.
-  func end() async throws { try await result.value }
+  func end() async throws {
+    try await eventually(within: .seconds(60), "the lane's end") { result.withLock { $0 != nil } }
+    try result.withLock { $0 }?.get()
+  }
 
   func stop() async throws {
     status.stop()
