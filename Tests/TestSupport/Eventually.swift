@@ -4,7 +4,8 @@ public struct TimedOut: Error, CustomStringConvertible {
   public let description: String
 }
 
-/// Waits until `condition` is true, asking every 20 ms.
+/// Waits until `condition` is true, asking every 20 ms, and ten times at least: beside tests that
+/// block, a task may wait longer for a thread than the limit.
 ///
 /// - Throws: `TimedOut`, or what `condition` throws.
 public func eventually(
@@ -12,9 +13,11 @@ public func eventually(
   isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + limit
+  var asked = 0
   while true {
     if try await condition() { return }
-    guard ContinuousClock.now < deadline else {
+    asked += 1
+    guard ContinuousClock.now < deadline || asked < 10 else {
       throw TimedOut(description: "\(what) did not come true within \(limit)")
     }
     try await Task.sleep(for: .milliseconds(20))
