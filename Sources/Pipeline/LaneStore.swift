@@ -94,9 +94,15 @@ final class LaneStore {
 
   private func commitTransaction(on connection: Connection, counts: [String: Int]) throws {
     uncertain = Uncertain(counts: counts)
-    // Throws also when the server answers with ROLLBACK, because the transaction had failed.
-    try connection.query("COMMIT")
-    uncertain = nil
+    do {
+      // Throws also when the server answers with ROLLBACK, because the transaction had failed.
+      try connection.query("COMMIT")
+      uncertain = nil
+    } catch let error as PostgresError where !error.isConnectionLost {
+      // The server refused, and lives to say so: it did not commit.
+      uncertain = nil
+      throw error
+    }
   }
 
   private func resolveUncertain(
@@ -126,10 +132,8 @@ final class LaneStore {
     do {
       return try body(connection)
     } catch {
-      if connection.status != .closed, (try? connection.query("ROLLBACK")) != nil {
-        // The server answers, so no commit is under way and none will come.
-        uncertain = nil
-      } else {
+      // What is uncertain stays so, also when asking about it fails.
+      if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil {
         connection.close()
         self.connection = nil
       }
