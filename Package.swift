@@ -79,6 +79,7 @@ let package = Package(
 
     room("Events", [crypto, protobuf], exclude: ["proto"]),
     room("Kafka", ["CRDKafka"]),
+    room("RecordLog", ["Kafka"]),
     room("MagpieProducer", ["Events", "Kafka"]),
     room("Postgres", ["CLibPQ"]),
     room("Schema", ["Postgres"], resources: [.embedInCode("migrations")]),
@@ -128,6 +129,7 @@ let package = Package(
       swiftSettings: strict),
     tests("EventsTests", ["Events"]),
     tests("KafkaTests", ["Kafka"]),
+    tests("RecordLogTests", ["Kafka", "RecordLog", "TestSupport"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),

@@ -25,6 +25,8 @@ public struct ClientConfiguration: Sendable {
 
   enum Role {
     case consumer(group: String)
+    /// Assigns itself what it reads and joins no group.
+    case reader
     case producer
   }
 
@@ -35,7 +37,6 @@ public struct ClientConfiguration: Sendable {
     "enable.auto.offset.store": "false",
     // A lost log start must stop the worker, never skip.
     "auto.offset.reset": "error",
-    "enable.partition.eof": "false",
     "isolation.level": "read_committed",
     "check.crcs": "true",
     "allow.auto.create.topics": "false",
@@ -89,7 +90,17 @@ public struct ClientConfiguration: Sendable {
     switch role {
     case .consumer(let group):
       settings.merge(Self.defaultsForConsumers) { $1 }
-      fixed = Self.fixedForConsumers.merging(["group.id": group]) { $1 }
+      fixed = Self.fixedForConsumers.merging(
+        ["group.id": group, "enable.partition.eof": "false"]
+      ) { $1 }
+      optional = Self.optionalForConsumers
+    case .reader:
+      settings.merge(Self.defaultsForConsumers) { $1 }
+      // Without the name of a group librdkafka assigns nothing; without a subscription it does not
+      // join one.
+      fixed = Self.fixedForConsumers.merging(
+        ["group.id": "magpie.reader", "enable.partition.eof": "true"]
+      ) { $1 }
       optional = Self.optionalForConsumers
     case .producer:
       settings.merge(Self.defaultsForProducers) { $1 }

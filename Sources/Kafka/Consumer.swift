@@ -93,7 +93,7 @@ public final class Consumer {
         context.append(message)
         wait = 0
       } else {
-        context.pendingError = failure(message)
+        context.pendingError = client.consumerError(message)
         break
       }
     }
@@ -190,28 +190,5 @@ public final class Consumer {
       throw ConsumerError.other(client.error(code, "subscribing to \(topics)"))
     }
     return true
-  }
-
-  private func failure(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerError {
-    let code = message.pointee.err
-    let reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
-    let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) }
-    switch code {
-    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-      guard let topic else { return .other(client.error(code, reason)) }
-      let partition = TopicPartition(topic: topic, partition: message.pointee.partition)
-      let log = try? client.watermarks(partition, timeoutMilliseconds: 5_000)
-      return .offsetOutOfRange(
-        partition, offset: message.pointee.offset, low: log?.low, high: log?.high)
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
-      RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      return .unknownTopic(topic ?? reason ?? "?")
-    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
-      return .maxPollExceeded(client.error(code, reason))
-    case RD_KAFKA_RESP_ERR__FATAL:
-      return .fatal(client.error(code, reason))
-    default:
-      return .other(client.error(code, reason))
-    }
   }
 }

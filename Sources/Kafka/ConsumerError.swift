@@ -1,3 +1,5 @@
+import CRDKafka
+
 /// Why `Consumer.poll` failed.
 public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The position asked for is not in the log: records were deleted before they were read (or the
@@ -34,6 +36,32 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
       "polled too rarely, the group took the partitions away: \(error)"
     case .fatal(let error): "fatal: \(error)"
     case .other(let error): "\(error)"
+    }
+  }
+}
+
+extension Client {
+  /// What a message that is an error means.
+  func consumerError(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerError {
+    let code = message.pointee.err
+    let reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
+    let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) }
+    switch code {
+    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+      guard let topic else { return .other(error(code, reason)) }
+      let partition = TopicPartition(topic: topic, partition: message.pointee.partition)
+      let log = try? watermarks(partition, timeoutMilliseconds: 5_000)
+      return .offsetOutOfRange(
+        partition, offset: message.pointee.offset, low: log?.low, high: log?.high)
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
+      RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+      return .unknownTopic(topic ?? reason ?? "?")
+    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
+      return .maxPollExceeded(error(code, reason))
+    case RD_KAFKA_RESP_ERR__FATAL:
+      return .fatal(error(code, reason))
+    default:
+      return .other(error(code, reason))
     }
   }
 }

@@ -52,7 +52,7 @@ struct KafkaOptions: ParsableArguments {
       parsed[parts[0]] = parts[1]
     }
     return ClientConfiguration(
-      bootstrap: bootstrap, clientID: "magpie-tool", properties: parsed, log: KafkaLog.note)
+      bootstrap: bootstrap, clientID: "magpie-tool", properties: parsed, log: KafkaComplaints.note)
   }
 }
 
@@ -79,14 +79,14 @@ struct DatabaseOptions: ParsableArguments {
 }
 
 /// librdkafka's complaints, kept for the error message instead of printed as they come.
-enum KafkaLog {
-  private static let last = Mutex<String?>(nil)
+enum KafkaComplaints {
+  private static let newest = Mutex<String?>(nil)
 
-  static var lastComplaint: String? { last.withLock { $0 } }
+  static var last: String? { newest.withLock { $0 } }
 
   static func note(level: Int, facility: String, text: String) {
     guard level <= 4 else { return }
-    last.withLock { $0 = "\(facility): \(text.prefix(300))" }
+    newest.withLock { $0 = "\(facility): \(text.prefix(300))" }
   }
 }
 

@@ -42,7 +42,7 @@ struct Failure: Error {
     switch error.code {
     case .invalidArgument: self.init(.usage, message)
     case .transport, .allBrokersDown, .timedOut, .messageTimedOut:
-      let why = KafkaLog.lastComplaint.map { "; \($0)" } ?? ""
+      let why = KafkaComplaints.last.map { "; \($0)" } ?? ""
       self.init(
         .unavailable,
         "Kafka at \(error.bootstrap) does not answer (\(message)\(why)).\nIs it running, and is "
