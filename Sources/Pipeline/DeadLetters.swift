@@ -3,8 +3,9 @@ import Postgres
 
 /// Statements that store the batch's poison, one for each record.
 ///
-/// A row that exists already comes from before an offset reset: its attempts are added up. If the
-/// log itself is another, the record that is there now is the one to keep.
+/// A row that exists already comes from before an offset reset: its attempts are added up, and it is
+/// open again, unless it is the very record that somebody discarded. If the log itself is another,
+/// the record that is there now is the one to keep.
 func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
   -> [Statement]
 {
@@ -22,7 +23,15 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
         header_names = excluded.header_names, header_values = excluded.header_values,
         reason_code = excluded.reason_code, reason = excluded.reason,
         attempts = d.attempts + excluded.attempts, code_version = excluded.code_version,
-        dead_lettered_at = excluded.dead_lettered_at
+        dead_lettered_at = excluded.dead_lettered_at,
+        (state, resolved_at, resolved_by, resolution) = (
+          SELECT CASE WHEN kept THEN d.state ELSE 'open' END,
+            CASE WHEN kept THEN d.resolved_at END, CASE WHEN kept THEN d.resolved_by END,
+            CASE WHEN kept THEN d.resolution END
+          FROM (SELECT d.state = 'discarded'
+            AND (d.key, d.value, d.header_names, d.header_values) IS NOT DISTINCT FROM
+              (excluded.key, excluded.value, excluded.header_names, excluded.header_values)
+          ) AS same (kept))
       """,
       [
         .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),

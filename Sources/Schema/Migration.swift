@@ -30,5 +30,6 @@ extension Migrations {
     Migration(2, "feeds", PackageResources._002_feeds_sql),
     Migration(3, "notifications", PackageResources._003_notifications_sql),
     Migration(4, "alarms", PackageResources._004_alarms_sql),
+    Migration(5, "dead_letters", PackageResources._005_dead_letters_sql),
   ]
 }
