@@ -21,6 +21,9 @@ struct Batch {
 
   var topic: Topic
   var items: [Item]
+  /// How far the batch reaches where that is beyond its last record, because the log holds no
+  /// record at those offsets.
+  var reach: [TopicPartition: Int64] = [:]
 
   var events: [Event] {
     items.compactMap { if case .event(let event) = $0.content { event } else { nil } }
@@ -31,7 +34,7 @@ struct Batch {
     let middle = items.count / 2
     return (
       Batch(topic: topic, items: Array(items[..<middle])),
-      Batch(topic: topic, items: Array(items[middle...]))
+      Batch(topic: topic, items: Array(items[middle...]), reach: reach)
     )
   }
 
@@ -45,11 +48,34 @@ struct Batch {
     return batch
   }
 
-  /// The offset after the last record of each partition.
+  /// The offset after the last record of each partition, or how far the batch reaches.
   var nextOffsets: [TopicPartition: Int64] {
     var result: [TopicPartition: Int64] = [:]
     for item in items { result[item.record.topicPartition] = item.record.offset + 1 }
+    result.merge(reach) { max($0, $1) }
     return result
+  }
+
+  /// Applies the batch whole, or bisects it until the poison is alone and dead-lettered.
+  ///
+  /// - Parameter commit: applies one batch in one transaction; throws `Poison` when an event of it
+  ///   cannot be applied.
+  func apply(attempts: Int = 0, committing commit: (Batch) throws -> Void) throws {
+    guard !items.isEmpty || !reach.isEmpty else { return }
+    do {
+      try commit(self)
+    } catch let poison as Poison {
+      if events.count > 1 {
+        let (first, second) = halves
+        try first.apply(committing: commit)
+        try second.apply(committing: commit)
+      } else if attempts == 0 {
+        // A concurrent transaction can make an innocent event violate a constraint once.
+        try apply(attempts: 1, committing: commit)
+      } else {
+        try deadLettering(poison.reason, attempts: attempts + 1).apply(committing: commit)
+      }
+    }
   }
 }
 

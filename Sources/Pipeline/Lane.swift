@@ -15,7 +15,8 @@ final class Lane {
   let logger: Logger
   let topics: [String: Topic]
 
-  let store: LaneStore
+  let store: BatchStore
+  private let producer: EventProducer
   var consumer: Consumer?
   var owned: [TopicPartition: Ownership] = [:]
   var upkeep = Upkeep()
@@ -31,12 +32,21 @@ final class Lane {
       uniqueKeysWithValues: settings.handler.topics.map {
         ($0.name(prefix: settings.topicPrefix), $0)
       })
-    store = LaneStore(settings: settings)
+    let producer = EventProducer(
+      configuration: settings.kafka, topicPrefix: settings.topicPrefix)
+    self.producer = producer
+    store = BatchStore(
+      handler: settings.handler, consumerGroup: settings.consumerGroup,
+      codeVersion: settings.codeVersion, open: settings.openConnection
+    ) { events, _ in try producer.send(events) }
   }
 
   /// Runs until asked to stop; throws `WorkerStopped` when only a person can help.
   func run() throws {
-    defer { store.close() }
+    defer {
+      store.close()
+      producer.close()
+    }
     do {
       try retrying { try store.connect() }
       while !status.isStopping {
@@ -68,7 +78,7 @@ final class Lane {
     while !status.isStopping {
       status.beat()
       let records = try poll(consumer)
-      for batch in batches(records) { try apply(batch) }
+      for batch in batches(records) { try batch.apply(committing: commit) }
       try runBacklog(isIdle: records.isEmpty)
       reportOffsets(consumer, isLast: false)
     }
@@ -109,35 +119,8 @@ final class Lane {
     }
   }
 
-  /// Applies a batch whole, or bisects it until the poison is alone and dead-lettered.
-  private func apply(_ batch: Batch, attempts: Int = 0) throws {
-    guard !batch.items.isEmpty else { return }
-    do {
-      try commit(batch)
-    } catch let poison as Poison {
-      if batch.events.count > 1 {
-        let (first, second) = batch.halves
-        try apply(first)
-        try apply(second)
-      } else if attempts == 0 {
-        // A concurrent transaction can make an innocent event violate a constraint once.
-        try apply(batch, attempts: 1)
-      } else {
-        try apply(batch.deadLettering(poison.reason, attempts: attempts + 1))
-      }
-    }
-  }
-
   private func commit(_ batch: Batch) throws {
-    var breaker = breaker
-    for item in batch.items { breaker.record(deadLettered: item.isPoison) }
-    if let reason = breaker.openReason {
-      throw WorkerStopped(
-        reason: "stopped by the dead-letter limit on topic \(batch.topic.rawValue): \(reason)",
-        nextStep: "The records are still in Kafka. Compare the reasons in dead_letters with the "
-          + "deployed version; to dead-letter them all the same, raise --dead-letter-run-limit "
-          + "and --dead-letter-share-limit.")
-    }
+    let breaker = try breaker.counting(batch)
     let started = ContinuousClock.now
     let nextOffsets = batch.nextOffsets
     let counts = try retrying {

@@ -1,4 +1,6 @@
 public import Kafka
+import Postgres
+import Schema
 
 /// What every lane of a worker process is started with.
 public struct LaneSettings: Sendable {
@@ -31,5 +33,26 @@ public struct LaneSettings: Sendable {
     self.topicPrefix = topicPrefix
     self.databaseURL = databaseURL
     self.codeVersion = codeVersion
+  }
+}
+
+extension LaneSettings {
+  /// A connection in the worker's role, to a database with the schema of this code.
+  func openConnection() throws -> Connection {
+    let connection = try Connection(databaseURL, applicationName: consumerGroup)
+    do {
+      try Migrations.check(connection)
+      try connection.script(
+        """
+        SET ROLE \(handler.databaseRole);
+        SET lock_timeout = '30s';
+        -- A stopped process must not keep its rows locked: its successor waits for them.
+        SET idle_in_transaction_session_timeout = '30s';
+        """)
+    } catch {
+      connection.close()
+      throw error
+    }
+    return connection
   }
 }

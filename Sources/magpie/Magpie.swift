@@ -27,6 +27,7 @@ struct Magpie: ParsableCommand {
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Feed.self, Alarms.self,
       Conversations.self, Render.self, Migrate.self, Topics.self, Lag.self, Verify.self,
+      Replay.self,
     ])
 
   static func main() {

@@ -1,39 +1,48 @@
 import Events
 import Kafka
 import Postgres
-import Schema
 
-/// A lane's PostgreSQL connection and, where its handler makes events, its Kafka producer.
+/// The connection on which one thread applies batches, and where the events they make go.
 ///
-/// Confined to the lane's thread. Every function throws what `disposition(of:)` classifies and may
-/// be called again after a throw: it reconnects by itself.
-final class LaneStore {
+/// Confined to one thread. Every function throws what `disposition(of:)` classifies and may be
+/// called again after a throw: it reconnects by itself.
+final class BatchStore {
   /// A COMMIT whose reply has not arrived: it may have happened.
   private struct Uncertain {
     var counts: [String: Int]
   }
 
-  private let settings: LaneSettings
+  private let handler: Handler
   private let fence: Fence
+  private let codeVersion: String
+  private let open: () throws -> Connection
+  private let deliver: ([Event], Connection) throws -> Void
   private var connection: Connection?
-  private var producer: Producer?
   private var uncertain: Uncertain?
   private var nextPlanning = ContinuousClock.now
 
-  init(settings: LaneSettings) {
-    self.settings = settings
-    fence = Fence(consumerGroup: settings.consumerGroup)
+  /// - Parameters:
+  ///   - open: makes a connection that can do the work, or throws why there is none.
+  ///   - deliver: what becomes of the events that the handler makes; called inside the open
+  ///     transaction, before COMMIT.
+  init(
+    handler: Handler, consumerGroup: String, codeVersion: String,
+    open: @escaping () throws -> Connection,
+    deliver: @escaping ([Event], Connection) throws -> Void
+  ) {
+    self.handler = handler
+    fence = Fence(consumerGroup: consumerGroup)
+    self.codeVersion = codeVersion
+    self.open = open
+    self.deliver = deliver
   }
 
   /// Opens the connection and checks that it can do the work.
   func connect() throws { _ = try connected() }
 
-  /// Closes both; the producer has nothing in flight between batches.
   func close() {
     connection?.close()
     connection = nil
-    producer?.close()
-    producer = nil
   }
 
   /// Takes the partitions over from their previous owner.
@@ -49,23 +58,28 @@ final class LaneStore {
   /// Applies a batch and moves its offsets in one transaction; returns the handler's counts.
   ///
   /// After a throw call it again with the same batch: if the last attempt's COMMIT was sent and its
-  /// reply lost, the stored offsets say whether it happened.
+  /// reply lost, the stored offsets say whether it happened. Without a fence there is nothing to
+  /// ask, and the batch is applied again, which changes nothing.
+  ///
+  /// - Parameter owned: the partitions whose offsets move; nil applies the batch without a fence.
   func commit(
-    _ batch: Batch, owned: [TopicPartition: Ownership], metrics: Metrics
+    _ batch: Batch, owned: [TopicPartition: Ownership]?, metrics: Metrics?
   ) throws -> [String: Int] {
     let nextOffsets = batch.nextOffsets
-    if let counts = try resolveUncertain(nextOffsets, owned: owned, metrics: metrics) {
+    if let owned,
+      let counts = try resolveUncertain(nextOffsets, owned: owned, metrics: metrics)
+    {
       return counts
     }
     return try using { connection in
       var statements = [Statement("BEGIN")] + freshPlans()
-      statements.append(fence.advance(owned, to: nextOffsets))
+      if let owned { statements.append(fence.advance(owned, to: nextOffsets)) }
       statements += deadLetterStatements(
-        batch, consumerGroup: settings.consumerGroup, codeVersion: settings.codeVersion)
+        batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
       let events = batch.events
-      let work = events.isEmpty ? Work([]) : try settings.handler.apply(batch.topic, events)
+      let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
       let outcome = try work.run(after: statements, on: connection)
-      if !outcome.events.isEmpty { try produce(outcome.events) }
+      if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
       try commitTransaction(on: connection, counts: outcome.counts)
       return outcome.counts
     }
@@ -76,7 +90,7 @@ final class LaneStore {
     try using { connection in
       try connection.transaction {
         let outcome = try work.run(on: connection)
-        if !outcome.events.isEmpty { try produce(outcome.events) }
+        if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
         return (outcome.counts, outcome.hasMore)
       }
     }
@@ -106,7 +120,7 @@ final class LaneStore {
   }
 
   private func resolveUncertain(
-    _ nextOffsets: [TopicPartition: Int64], owned: [TopicPartition: Ownership], metrics: Metrics
+    _ nextOffsets: [TopicPartition: Int64], owned: [TopicPartition: Ownership], metrics: Metrics?
   ) throws -> [String: Int]? {
     guard let uncertain else { return nil }
     let stored = try stored(Array(nextOffsets.keys))
@@ -115,14 +129,14 @@ final class LaneStore {
       stored[partition]?.nextOffset == next && stored[partition]?.epoch == owned[partition]?.epoch
     }
     if isCommitted {
-      metrics.increment(.ambiguousCommits, ["committed"])
+      metrics?.increment(.ambiguousCommits, ["committed"])
       return uncertain.counts
     }
     guard nextOffsets.keys.allSatisfy({ stored[$0] == owned[$0] }) else {
-      metrics.increment(.ambiguousCommits, ["fenced"])
+      metrics?.increment(.ambiguousCommits, ["fenced"])
       throw Fenced()
     }
-    metrics.increment(.ambiguousCommits, ["not-committed"])
+    metrics?.increment(.ambiguousCommits, ["not-committed"])
     return nil
   }
 
@@ -143,42 +157,8 @@ final class LaneStore {
 
   private func connected() throws -> Connection {
     if let connection, connection.status != .closed { return connection }
-    let connection = try Connection(
-      settings.databaseURL, applicationName: settings.consumerGroup)
-    do {
-      try Migrations.check(connection)
-      try connection.script(
-        """
-        SET ROLE \(settings.handler.databaseRole);
-        SET lock_timeout = '30s';
-        -- A stopped process must not keep its rows locked: its successor waits for them.
-        SET idle_in_transaction_session_timeout = '30s';
-        """)
-    } catch {
-      connection.close()
-      throw error
-    }
+    let connection = try open()
     self.connection = connection
     return connection
-  }
-
-  private func produce(_ events: [Event]) throws {
-    let records = try events.map { event in
-      let wire = try EventCodec.encode(event, as: .protobuf)
-      return OutgoingRecord(
-        topic: event.topic.name(prefix: settings.topicPrefix), key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
-    }
-    let producer = try self.producer ?? Producer(configuration: settings.kafka)
-    self.producer = producer
-    do {
-      try producer.send(records)
-    } catch {
-      // An idempotent producer may be unusable after a failure; what it sent is harmless, because
-      // the same change is produced again under a newer version.
-      producer.close()
-      self.producer = nil
-      throw error
-    }
   }
 }

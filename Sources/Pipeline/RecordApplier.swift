@@ -1,0 +1,165 @@
+public import Events
+import Foundation
+public import Kafka
+public import Postgres
+
+/// Applies records that do not come from a consumer group, as a lane applies those that do: decoded,
+/// in one transaction a batch, bisected down to the poison, which is dead-lettered.
+///
+/// With a fence the offsets move in the same transactions, so that a crash resumes at
+/// `nextOffsets`. Without one nothing but the results is written, which the last-writer-wins rule
+/// makes safe to do at any time and any number of times. Confined to one thread.
+public final class RecordApplier {
+  /// What became of the records of one call.
+  public struct Applied: Sendable {
+    /// Records that this call was given and had not applied before.
+    public var records = 0
+    /// How many of them were dead-lettered.
+    public var deadLetters = 0
+    /// The handler's counts, such as `deliveries`.
+    public var counts: [String: Int] = [:]
+  }
+
+  /// How long failures that may pass (a lost connection, a lock) are tried again before they are
+  /// thrown.
+  public var patience: Duration = .seconds(300)
+  /// When to stop for too many dead letters.
+  public var circuitBreaker = CircuitBreaker()
+  /// The partitions claimed and the offset at which each goes on; empty without a fence.
+  public var nextOffsets: [TopicPartition: Int64] { owned.mapValues(\.nextOffset) }
+
+  private let handler: Handler
+  private let topics: [String: Topic]
+  private let isFenced: Bool
+  private let store: BatchStore
+  private var owned: [TopicPartition: Ownership] = [:]
+
+  /// - Parameters:
+  ///   - consumerGroup: the group whose offsets move, and whose dead letters are written.
+  ///   - topicPrefix: what the names of topics begin with, such as `magpie.`.
+  ///   - isFenced: whether the offsets move; `claim` the partitions first then.
+  ///   - open: makes a connection with the privileges of the handler's role; its `search_path`
+  ///     decides which tables are written. Called again after the connection was lost.
+  ///   - deliver: what becomes of the events that the handler makes; called inside the open
+  ///     transaction of the connection, before COMMIT. What it throws is treated as if the handler's
+  ///     statements had thrown it.
+  public init(
+    handler: Handler, consumerGroup: String, topicPrefix: String, isFenced: Bool,
+    open: @escaping () throws -> Connection,
+    deliver: @escaping ([Event], Connection) throws -> Void
+  ) {
+    self.handler = handler
+    self.isFenced = isFenced
+    topics = Dictionary(
+      uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
+    store = BatchStore(
+      handler: handler, consumerGroup: consumerGroup, codeVersion: codeVersion, open: open,
+      deliver: deliver)
+  }
+
+  /// Closes the connection.
+  public func close() { store.close() }
+
+  /// Becomes the owner of the partitions; whoever owned them is fenced.
+  ///
+  /// - Parameter starts: where to begin in those that have no stored offset.
+  public func claim(_ starts: [TopicPartition: Int64]) throws {
+    owned.merge(try retrying { try store.claim(starts) }) { $1 }
+  }
+
+  /// Applies records, of any of the handler's topics, in offset order within a partition.
+  ///
+  /// Records below `nextOffsets` are passed over: they are applied already.
+  ///
+  /// - Parameter reach: how far the records reach in each partition, where that is beyond the last
+  ///   of them.
+  /// - Throws: `WorkerStopped` when only a person can help; whatever fails for longer than
+  ///   `patience`. Batches before the failing one stay applied.
+  @discardableResult
+  public func apply(_ records: [Record], reach: [TopicPartition: Int64] = [:]) throws -> Applied {
+    var applied = Applied()
+    for batch in try batches(records, reach: reach) {
+      try batch.apply { try commit($0, &applied) }
+    }
+    return applied
+  }
+
+  /// Runs the handler's housekeeping until nothing is left to do; returns its counts.
+  @discardableResult
+  public func runBacklog() throws -> [String: Int] {
+    guard let backlog = handler.backlog else { return [:] }
+    var total: [String: Int] = [:]
+    var hasMore = true
+    while hasMore {
+      let piece: (counts: [String: Int], hasMore: Bool)
+      do {
+        piece = try retrying { try store.runBacklog(backlog()) }
+      } catch let poison as Poison {
+        throw WorkerStopped(
+          reason: "the backlog failed: \(poison.reason)", nextStep: "Run `magpie verify`.")
+      }
+      total.merge(piece.counts, uniquingKeysWith: +)
+      hasMore = piece.hasMore
+    }
+    return total
+  }
+
+  /// Splits by topic: a transaction holds the records of one topic.
+  private func batches(_ records: [Record], reach: [TopicPartition: Int64]) throws -> [Batch] {
+    var batches: [String: Batch] = [:]
+    let now = EventTime.now
+    for record in records {
+      let topic = try topic(record.topic)
+      if isFenced, record.offset < owned[record.topicPartition]?.nextOffset ?? 0 { continue }
+      batches[record.topic, default: Batch(topic: topic, items: [])].items
+        .append(decode(record, topic: topic, now: now))
+    }
+    guard isFenced else { return batches.sorted { $0.key < $1.key }.map(\.value) }
+    for (partition, next) in reach where next > owned[partition]?.nextOffset ?? next {
+      let topic = try topic(partition.topic)
+      batches[partition.topic, default: Batch(topic: topic, items: [])].reach[partition] = next
+    }
+    return batches.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  private func topic(_ name: String) throws -> Topic {
+    guard let topic = topics[name] else {
+      throw WorkerStopped(
+        reason: "\(name) is not a topic of \(handler.name)",
+        nextStep: "Its topics are \(topics.keys.sorted().joined(separator: ", ")).")
+    }
+    return topic
+  }
+
+  private func commit(_ batch: Batch, _ applied: inout Applied) throws {
+    let breaker = try circuitBreaker.counting(batch)
+    let counts = try retrying {
+      try store.commit(batch, owned: isFenced ? owned : nil, metrics: nil)
+    }
+    circuitBreaker = breaker
+    for (partition, next) in batch.nextOffsets { owned[partition]?.nextOffset = next }
+    applied.records += batch.items.count
+    applied.deadLetters += batch.items.count(where: \.isPoison)
+    applied.counts.merge(counts, uniquingKeysWith: +)
+  }
+
+  private func retrying<T>(_ body: () throws -> T) throws -> T {
+    var backoff = Backoff()
+    let deadline = ContinuousClock.now + patience
+    while true {
+      do {
+        return try body()
+      } catch {
+        do {
+          _ = try reasonToRetry(error)
+        } catch is Fenced {
+          throw WorkerStopped(
+            reason: "somebody else has taken over partitions that are being applied here",
+            nextStep: "Let the other process finish, or end it, and start this one again.")
+        }
+        guard .now < deadline else { throw error }
+        Thread.sleep(forTimeInterval: Double(backoff.nextDelayMilliseconds()) / 1000)
+      }
+    }
+  }
+}

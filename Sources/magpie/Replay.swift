@@ -1,0 +1,96 @@
+import ArgumentParser
+
+struct Replay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Rebuild tables from the log, compare, switch over; or apply or publish records again.",
+    discussion: """
+      After a bug has written wrong rows:
+
+        magpie replay --rebuild feeds     makes the tables anew, beside those in use
+        magpie replay --diff              says what the two have otherwise
+        magpie replay --swap              puts the new ones in the old ones' place
+        magpie replay --swap-back         undoes that
+        magpie replay --drop-old          forgets the old ones
+
+      --rebuild takes feeds, notifications (with their alarms), alarms, or all; it can be \
+      interrupted and started again. People go on reading and workers go on writing all the while.
+
+      --apply and --republish take filters; --rebuild takes none, because a table is made from all \
+      of its records.
+      """)
+
+  @OptionGroup var kafka: KafkaOptions
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var filter: ReplayFilterOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Make these tables anew from the log: feeds, notifications, alarms or all.",
+      valueName: "room"))
+  var rebuild: String?
+
+  @Flag(help: "Compare the rebuilt tables with those in use, by table and by person.")
+  var diff = false
+
+  @Flag(help: "Put the rebuilt tables in the place of those in use.")
+  var swap = false
+
+  @Flag(help: "Put the former tables back in their place.")
+  var swapBack = false
+
+  @Flag(help: "Remove the tables that are not in use: former ones, or an unfinished rebuild.")
+  var dropOld = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Publish the records again, into topics whose names begin with this.", valueName: "prefix"))
+  var republish: String?
+
+  @Flag(help: "Apply the records again to the tables in use.")
+  var apply = false
+
+  @Flag(help: "Only say what would be done: how many records, which, how long.")
+  var dryRun = false
+
+  @Flag(help: "Print JSON, one object a line.")
+  var json = false
+
+  @Flag(help: "Show progress also when standard error is no terminal.")
+  var progress = false
+
+  /// The mode asked for; exactly one.
+  func mode() throws -> ReplayMode {
+    var modes: [ReplayMode] = []
+    if let rebuild { modes.append(.rebuild(rebuild)) }
+    if diff { modes.append(.diff) }
+    if swap { modes.append(.swap) }
+    if swapBack { modes.append(.swapBack) }
+    if dropOld { modes.append(.dropOld) }
+    if let republish { modes.append(.republish(republish)) }
+    if apply { modes.append(.apply) }
+    guard modes.count == 1, let mode = modes.first else {
+      let given = modes.map(\.flag).joined(separator: " and ")
+      throw ValidationError(
+        (modes.isEmpty ? "Nothing to do: give one of " : "\(given) were given; give one of ")
+          + "--rebuild ROOM, --diff, --swap, --swap-back, --drop-old, --republish PREFIX, --apply.")
+    }
+    return mode
+  }
+
+  func validate() throws {
+    switch try mode() {
+    case .apply, .republish: break
+    case let mode:
+      guard !filter.isFiltering else {
+        throw ValidationError(
+          "\(mode.flag) takes no filters: a table is made from all of its records.")
+      }
+    }
+  }
+
+  func run() throws {
+    switch try mode() {
+    case let mode: throw Failure(.usage, "\(mode.flag) is not part of this version.")
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Events
+
+/// Which records a replay reads, and from where.
+struct ReplayFilterOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Read records that Kafka no longer holds from this archive.", valueName: "dir"))
+  var archive: String?
+
+  @Option(
+    name: .customLong("topic"),
+    help: ArgumentHelp(
+      "Only this topic, such as posts. May be repeated.", valueName: "topic"))
+  var topics: [String] = []
+
+  @Option(
+    name: .customLong("type"),
+    help: ArgumentHelp(
+      "Only events of this type, such as like.created.v1. May be repeated.", valueName: "type"))
+  var types: [String] = []
+
+  @Option(
+    name: .customLong("user"),
+    help: ArgumentHelp(
+      "Only records whose key is this person. May be repeated.", valueName: "id"))
+  var users: [String] = []
+
+  @Option(help: ArgumentHelp("Only records of this time or later.", valueName: "time"))
+  var since: String?
+
+  @Option(help: ArgumentHelp("Only records before this time.", valueName: "time"))
+  var until: String?
+
+  @Option(
+    name: .customLong("from-offset"),
+    help: ArgumentHelp(
+      "Begin in this partition at this offset. May be repeated.",
+      valueName: "topic:partition:offset"))
+  var fromOffsets: [String] = []
+
+  /// Whether any record is left out.
+  var isFiltering: Bool {
+    !topics.isEmpty || !types.isEmpty || !users.isEmpty || since != nil || until != nil
+      || !fromOffsets.isEmpty
+  }
+
+  /// The start and the end of the time asked for.
+  func times() throws -> (since: EventTime?, until: EventTime?) {
+    func time(_ text: String?, _ flag: String) throws -> EventTime? {
+      guard let text else { return nil }
+      guard let time = try? EventTime(rfc3339: text) else {
+        throw ValidationError("\(flag) is \(text), but must be a time like 2025-01-31T12:00:00Z.")
+      }
+      return time
+    }
+    return (try time(since, "--since"), try time(until, "--until"))
+  }
+
+  func validate() throws {
+    let times = try times()
+    if let since = times.since, let until = times.until, since >= until {
+      throw ValidationError("--since must be before --until.")
+    }
+    for topic in topics where Topic(rawValue: topic) == nil {
+      throw ValidationError(
+        "--topic is \(topic), but must be one of "
+          + Topic.allCases.map(\.rawValue).joined(separator: ", ") + ".")
+    }
+    for text in fromOffsets { _ = try offset(text) }
+  }
+
+  /// A `--from-offset`, taken apart.
+  func offset(_ text: String) throws -> (topic: Topic, partition: Int32, offset: Int64) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 3, let topic = Topic(rawValue: String(parts[0])),
+      let partition = Int32(parts[1]), partition >= 0, let offset = Int64(parts[2]), offset >= 0
+    else {
+      throw ValidationError(
+        "--from-offset is \(text), but must be topic:partition:offset, such as posts:0:1000.")
+    }
+    return (topic, partition, offset)
+  }
+}
+
+/// What `magpie replay` is to do: one of them.
+enum ReplayMode: Equatable {
+  case rebuild(String)
+  case diff
+  case swap
+  case swapBack
+  case dropOld
+  case republish(String)
+  case apply
+
+  var flag: String {
+    switch self {
+    case .rebuild: "--rebuild"
+    case .diff: "--diff"
+    case .swap: "--swap"
+    case .swapBack: "--swap-back"
+    case .dropOld: "--drop-old"
+    case .republish: "--republish"
+    case .apply: "--apply"
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+/// Records applied outside a consumer group.
+@Suite struct RecordApplierTests {
+  let fixture: LaneFixture
+  let topic: String
+
+  init() throws {
+    fixture = try LaneFixture(partitions: 2)
+    topic = Topic.likes.name(prefix: fixture.prefix)
+  }
+
+  private func applier(isFenced: Bool) throws -> RecordApplier {
+    let settings = try fixture.settings()
+    return RecordApplier(
+      handler: LaneFixture.handler, consumerGroup: settings.consumerGroup,
+      topicPrefix: fixture.prefix, isFenced: isFenced, open: settings.openConnection
+    ) { _, _ in }
+  }
+
+  private func records(_ posts: [String], from first: Int = 0, partition: Int32 = 0) throws
+    -> [Record]
+  {
+    try posts.enumerated().map { index, post in
+      let event = Event(
+        id: "\(first + index)", source: "test", time: EventTime.now,
+        payload: .likeCreated(
+          .with {
+            $0.actor = "actor"
+            $0.post = post
+            $0.postOwner = "owner"
+          }))
+      let wire = try EventCodec.encode(event, as: .protobuf)
+      return Record(
+        topic: topic, partition: partition, offset: Int64(first + index),
+        timestampMilliseconds: 0, key: wire.key, value: wire.value,
+        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+    }
+  }
+
+  private func storedOffsets() throws -> [Int] {
+    try fixture.connection()
+      .query("SELECT next_offset FROM consumer_offsets ORDER BY partition")
+      .map { try $0.int(0) }
+  }
+
+  @Test func `with a fence each record is applied once, also when it is given twice`() throws {
+    let applier = try applier(isFenced: true)
+    try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
+    #expect(try applier.apply(records(["a", "b", "c"])).records == 3)
+    #expect(try applier.apply(records(["a", "b", "c", "d"])).records == 1)
+    #expect(try fixture.applied() == ["0", "1", "2", "3"])
+    #expect(try storedOffsets() == [4])
+    // Another process goes on where this one was.
+    let next = try self.applier(isFenced: true)
+    try next.claim([TopicPartition(topic: topic, partition: 0): 0])
+    #expect(Array(next.nextOffsets.values) == [4])
+    #expect(try next.apply(records(["a", "b", "c", "d", "e"])).counts == ["applied": 1])
+    // This one is told, and writes nothing more.
+    #expect(throws: WorkerStopped.self) { try applier.apply(records(["x"], from: 5)) }
+    #expect(try fixture.applied().count == 5)
+  }
+
+  @Test func `offsets without records are passed over, also where there is no record at all`()
+    throws
+  {
+    let applier = try applier(isFenced: true)
+    let partitions = [0, 1].map { TopicPartition(topic: topic, partition: $0) }
+    try applier.claim([partitions[0]: 0, partitions[1]: 0])
+    try applier.apply(records(["a"]), reach: [partitions[0]: 10, partitions[1]: 7])
+    #expect(try storedOffsets() == [10, 7])
+  }
+
+  @Test func `poison is found by bisecting, dead-lettered, and the rest applied`() throws {
+    let applier = try applier(isFenced: true)
+    try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
+    var given = try records(["a", "poison", "b", "c", "d"])
+    given[3].headers = []
+    let applied = try applier.apply(
+      given, reach: [TopicPartition(topic: topic, partition: 0): 9])
+    #expect(applied.records == 5)
+    #expect(applied.deadLetters == 2)
+    #expect(try fixture.applied() == ["0", "2", "4"])
+    #expect(try fixture.deadLetterCount() == 2)
+    #expect(try storedOffsets() == [9])
+  }
+
+  @Test func `without a fence no offset moves and records may be applied again`() throws {
+    let applier = try applier(isFenced: false)
+    #expect(try applier.apply(records(["a", "b"])).records == 2)
+    #expect(try applier.apply(records(["a", "b"])).records == 2)
+    #expect(try fixture.applied() == ["0", "0", "1", "1"])
+    #expect(try storedOffsets() == [])
+  }
+
+  @Test func `a record of a topic that the handler does not consume is refused`() throws {
+    let applier = try applier(isFenced: false)
+    var given = try records(["a"])
+    given[0].topic = "other"
+    #expect(throws: WorkerStopped.self) { try applier.apply(given) }
+  }
+}
