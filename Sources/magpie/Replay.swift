@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Rebuild tables from the log, compare, switch over; or apply or publish records again.",
+    abstract: "Rebuild tables from the log, compare, switch over; apply or publish records again.",
     discussion: """
       After a bug has written wrong rows:
 
