@@ -7,12 +7,17 @@ public struct Event: Sendable, Equatable {
   /// When it happened, by the producer's clock. With the id it decides which of two facts wins.
   public var time: EventTime
   public var payload: Payload
+  /// The trace that it is part of, if any. Travels with the event and changes nothing about it.
+  public var trace: TraceContext?
 
-  public init(id: String, source: String, time: EventTime, payload: Payload) {
+  public init(
+    id: String, source: String, time: EventTime, payload: Payload, trace: TraceContext? = nil
+  ) {
     self.id = id
     self.source = source
     self.time = time
     self.payload = payload
+    self.trace = trace
   }
 
   public var type: EventType { payload.type }
@@ -26,6 +31,7 @@ public struct Event: Sendable, Equatable {
   public static func == (left: Self, right: Self) -> Bool {
     left.time == right.time && left.id.hasSameBytes(as: right.id)
       && left.source.hasSameBytes(as: right.source) && left.payload == right.payload
+      && left.trace == right.trace
   }
 }
 

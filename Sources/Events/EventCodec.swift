@@ -19,22 +19,25 @@ public enum EventCodec {
     case .json: value = try event.payload.jsonBytes()
     }
     try checkValueSize(value.count)
-    return WireRecord(
-      key: Array(event.key.utf8), value: value,
-      headers: [
-        .init("ce_specversion", Array(specVersion.utf8)),
-        .init("ce_id", Array(event.id.utf8)),
-        .init("ce_source", Array(event.source.utf8)),
-        .init("ce_type", Array(event.type.rawValue.utf8)),
-        .init("ce_time", Array(event.time.rfc3339.utf8)),
-        .init("content-type", Array(contentType.rawValue.utf8)),
-      ])
+    var headers: [WireRecord.Header] = [
+      .init("ce_specversion", Array(specVersion.utf8)),
+      .init("ce_id", Array(event.id.utf8)),
+      .init("ce_source", Array(event.source.utf8)),
+      .init("ce_type", Array(event.type.rawValue.utf8)),
+      .init("ce_time", Array(event.time.rfc3339.utf8)),
+      .init("content-type", Array(contentType.rawValue.utf8)),
+    ]
+    if let trace = event.trace {
+      headers.append(.init(TraceContext.headerName, Array(trace.description.utf8)))
+    }
+    return WireRecord(key: Array(event.key.utf8), value: value, headers: headers)
   }
 
   /// The event that a record of `topic` holds.
   ///
   /// - Parameter now: what the clock says; an event may be at most an hour ahead of it.
-  /// - Throws: ``EventError`` with the first thing found wrong.
+  /// - Throws: ``EventError`` with the first thing found wrong. A `traceparent` that breaks its
+  ///   format, or is there twice, is no such thing: it is as if it were not there.
   public static func decode(
     _ record: WireRecord, topic: Topic, now: EventTime
   ) throws(EventError) -> Event {
@@ -77,7 +80,8 @@ public enum EventCodec {
     }
     let contentType = try headers.parsedContentType()
     let payload = try payload(type, value, contentType, ignoringUnknownFields: true)
-    let event = try validated(Event(id: id, source: source, time: time, payload: payload))
+    let event = try validated(
+      Event(id: id, source: source, time: time, payload: payload, trace: headers.trace))
     guard key.elementsEqual(event.key.utf8) else {
       throw EventError(
         .wrongKey,

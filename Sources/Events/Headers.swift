@@ -6,14 +6,17 @@ struct Headers {
   var type: [UInt8]?
   var time: [UInt8]?
   var contentType: [UInt8]?
+  /// Nil also when it is malformed or given more than once: a broken trace must not cost the event.
+  private(set) var trace: TraceContext?
 
-  /// Headers of other names, such as a trace's, are passed over.
+  /// Headers of other names are passed over.
   init(_ headers: [WireRecord.Header]) throws(EventError) {
     guard headers.count <= Limits.headers else {
       throw EventError(
         .tooManyHeaders,
         "The record has \(headers.count) headers; at most \(Limits.headers) are allowed.")
     }
+    var traceHeaders = 0
     for header in headers {
       switch header.name {
       case "ce_specversion": try Self.set(&specVersion, header)
@@ -22,6 +25,9 @@ struct Headers {
       case "ce_type": try Self.set(&type, header)
       case "ce_time": try Self.set(&time, header)
       case "content-type": try Self.set(&contentType, header)
+      case TraceContext.headerName:
+        traceHeaders += 1
+        trace = traceHeaders == 1 ? header.value.flatMap { TraceContext($0) } : nil
       default: break
       }
     }

@@ -4,10 +4,11 @@
 ///      "time":"2012-09-14T07:30:01Z","data":{"actor":"a","post":"p","postOwner":"o"}}
 ///
 /// People write these by hand, so an attribute or field that does not exist is an error here. May
-/// be left out: `specversion` and `datacontenttype`, which have one possible value each.
+/// be left out: `specversion` and `datacontenttype`, which have one possible value each, and
+/// `traceparent`, which must be well-formed here.
 public enum StructuredEvent {
   private static let attributes = [
-    "specversion", "type", "id", "source", "time", "datacontenttype", "data",
+    "specversion", "type", "id", "source", "time", "datacontenttype", "traceparent", "data",
   ]
 
   /// The event as one line of JSON, without the newline.
@@ -20,7 +21,9 @@ public enum StructuredEvent {
     var line = "{\"specversion\":\"\(EventCodec.specVersion)\",\"type\":\"\(event.type.rawValue)\""
     line += ",\"id\":" + jsonString(event.id)
     line += ",\"source\":" + jsonString(event.source)
-    line += ",\"time\":\"\(event.time.rfc3339)\",\"data\":"
+    line += ",\"time\":\"\(event.time.rfc3339)\""
+    if let trace = event.trace { line += ",\"traceparent\":\"\(trace)\"" }
+    line += ",\"data\":"
     return line + String(decoding: data, as: UTF8.self) + "}"
   }
 
@@ -72,7 +75,17 @@ public enum StructuredEvent {
     }
     let payload = try EventCodec.payload(type, bytes, .json, ignoringUnknownFields: false)
     try EventCodec.checkValueSize(payload.protobufBytes.count)
+    var trace: TraceContext?
+    if members["traceparent"] != nil {
+      trace = TraceContext(try text("traceparent"))
+      guard trace != nil else {
+        throw EventError(
+          .badValue, "The attribute traceparent is not of W3C's form, 00-<32 hex>-<16 hex>-01.",
+          field: "traceparent")
+      }
+    }
     return try EventCodec.validated(
-      Event(id: text("id"), source: text("source"), time: time, payload: payload))
+      Event(
+        id: text("id"), source: text("source"), time: time, payload: payload, trace: trace))
   }
 }

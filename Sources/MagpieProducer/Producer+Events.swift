@@ -5,7 +5,8 @@ import Foundation
 /// source and publishes it like ``Producer/publish(_:)``.
 ///
 /// `id` and `time` default to a new UUID and now. To try again after an error, pass the same ones:
-/// then it does not matter whether the first attempt got through.
+/// then it does not matter whether the first attempt got through. The event is part of
+/// `TraceContext.current`, if the task has one.
 extension Producer {
   /// Publishes what happened.
   @discardableResult
@@ -15,7 +16,7 @@ extension Producer {
     try await publish(
       Event(
         id: id ?? UUID().uuidString.lowercased(), source: configuration.source,
-        time: time ?? .now, payload: payload))
+        time: time ?? .now, payload: payload, trace: TraceContext.current))
   }
 
   /// A post was published. Mentioned people are told.

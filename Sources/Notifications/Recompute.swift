@@ -117,28 +117,32 @@ private let actorCount = "CASE WHEN s.type IN (0, 2) THEN s.contribution_count E
 
 /// The snapshots to publish, from the rows of `recomputeNotifications`.
 ///
-/// - Parameter now: the time to give to retractions, which have none of their own.
-func snapshots(_ rows: Rows, now: EventTime) throws -> Outcome {
+/// A change happens when the event does that causes it, not when the notification was raised: an
+/// unlike of today changes what was raised last week.
+func snapshots(_ rows: Rows, causes: Causes) throws -> Outcome {
   var events: [Event] = []
   events.reserveCapacity(rows.count)
   var retracted = 0
   for row in rows {
     let (id, recipient) = (try row.text(0), try row.text(1))
     let (generation, counter) = (try row.int8(2), try row.int8(3))
+    let type = try row.int(5)
+    let subject = try row.text(6)
+    let cause = causes.cause(
+      notification: id, recipient: recipient, type: type, subject: subject)
     guard let actor = try row.textOrNil(4) else {
       retracted += 1
       events.append(
         retraction(
-          notification: id, recipient: recipient, generation: generation, counter: counter, at: now
-        ))
+          notification: id, recipient: recipient, generation: generation, counter: counter,
+          cause: cause))
       continue
     }
-    let raisedAt = try row.timestamptz(13)
     let snapshot = try NotificationChanged.with {
       $0.notification = id
       $0.recipient = recipient
-      $0.type = Int32(try row.int(5))
-      $0.subject = try row.text(6)
+      $0.type = Int32(type)
+      $0.subject = subject
       $0.actor = actor
       $0.secondActor = try row.textOrNil(7) ?? ""
       $0.actorCount = try row.int8(8)
@@ -146,13 +150,11 @@ func snapshots(_ rows: Rows, now: EventTime) throws -> Outcome {
       $0.post = try row.textOrNil(10) ?? ""
       $0.comment = try row.textOrNil(11) ?? ""
       $0.headText = try row.text(12)
-      $0.raisedAt = raisedAt
+      $0.raisedAt = try row.timestamptz(13)
       $0.generation = generation
       $0.counter = counter
     }
-    events.append(
-      change(
-        id, generation, counter, EventTime(microseconds: raisedAt), .notificationChanged(snapshot)))
+    events.append(change(id, generation, counter, cause, .notificationChanged(snapshot)))
   }
   return Outcome(
     events: events,
@@ -161,10 +163,10 @@ func snapshots(_ rows: Rows, now: EventTime) throws -> Outcome {
 
 /// A record that takes a notification back.
 func retraction(
-  notification: String, recipient: String, generation: Int64, counter: Int64, at time: EventTime
+  notification: String, recipient: String, generation: Int64, counter: Int64, cause: Cause
 ) -> Event {
   change(
-    notification, generation, counter, time,
+    notification, generation, counter, cause,
     .notificationRetracted(
       .with {
         $0.notification = notification
@@ -175,12 +177,12 @@ func retraction(
 }
 
 private func change(
-  _ notification: String, _ generation: Int64, _ counter: Int64, _ time: EventTime,
+  _ notification: String, _ generation: Int64, _ counter: Int64, _ cause: Cause,
   _ payload: Payload
 ) -> Event {
   Event(
     id: "\(notification):\(generation):\(counter)", source: "magpie/notification-worker",
-    time: time, payload: payload)
+    time: cause.time, payload: payload, trace: cause.trace)
 }
 
 /// - Parameter recomputes: whether the last of the statements is a `recomputeNotifications`.
@@ -188,9 +190,8 @@ func notificationWork(
   _ statements: [Statement], _ events: [Event], recomputes: Bool = true
 ) -> Work {
   guard !statements.isEmpty else { return Work([]) }
-  let now = events.map(\.time).max() ?? Limits.earliestTime
   return Work([planByKey(keepsPlans: true)] + statements) { results in
     guard recomputes, let last = results.last else { return Outcome() }
-    return try snapshots(last, now: now)
+    return try snapshots(last, causes: Causes(events))
   }
 }

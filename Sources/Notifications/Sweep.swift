@@ -54,7 +54,8 @@ func sweepWork() -> Work {
       events: try removed.map { row in
         retraction(
           notification: try row.text(0), recipient: try row.text(1), generation: try row.int8(2),
-          counter: try row.int8(3), at: EventTime(microseconds: try row.timestamptz(4)))
+          counter: try row.int8(3),
+          cause: Cause(time: EventTime(microseconds: try row.timestamptz(4))))
       },
       counts: ["notifications_swept": removed.count],
       hasMore: try removed.count == sweptNotificationsMax

@@ -96,6 +96,13 @@ final class BatchStore {
     }
   }
 
+  /// Cheap: the server adds up the sizes of files, and locks nothing.
+  func databaseSizeBytes() throws -> Int64 {
+    try using { connection in
+      try connection.query("SELECT pg_database_size(current_database())").only.int8(0)
+    }
+  }
+
   /// Once a second the plans that the session keeps are made anew.
   ///
   /// A plan made while a table was empty may read all of it for each row of a batch. Autovacuum

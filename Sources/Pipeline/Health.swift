@@ -43,6 +43,9 @@ private func healthApplication(
   }
   router.get("metrics") { _, _ in
     metrics.set(.ready, to: lanes.allSatisfy(\.isReady) ? 1 : 0)
+    let usage = ProcessUsage.now()
+    metrics.set(.processorSeconds, to: usage.processorSeconds)
+    if let bytes = usage.residentBytes { metrics.set(.residentMemory, to: bytes) }
     var response = answer(.ok, metrics.prometheusText())
     response.headers[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
     return response

@@ -81,6 +81,7 @@ final class Lane {
       for batch in batches(records) { try batch.apply(committing: commit) }
       try runBacklog(isIdle: records.isEmpty)
       reportOffsets(consumer, isLast: false)
+      reportDatabaseSize()
     }
     reportOffsets(consumer, isLast: true)
   }

@@ -1,3 +1,4 @@
+import Events
 import Kafka
 import Logging
 
@@ -10,6 +11,9 @@ extension Lane {
       metrics.increment(.rebalances)
       let claimed = try retrying { try claim(partitions) }
       owned.merge(claimed) { $1 }
+      for partition in claimed.keys {
+        upkeep.lagClock.start(partition, nowMilliseconds: EventTime.now.microseconds / 1000)
+      }
       logger.info("assigned", metadata: ["partitions": "\(summary(claimed))"])
       return claimed.mapValues(\.nextOffset)
     case .revoked(let partitions), .lost(let partitions):
@@ -23,7 +27,7 @@ extension Lane {
     for partition in partitions {
       owned[partition] = nil
       upkeep.offsetsToReport[partition] = nil
-      metrics.remove(.lag, labels(partition))
+      forgetMetrics(of: partition)
     }
   }
 

@@ -18,6 +18,9 @@ public struct LaneSettings: Sendable {
   public var pollTimeoutMilliseconds = 100
   /// When to stop for too many dead letters.
   public var circuitBreaker = CircuitBreaker()
+  /// Whether statements are prepared once a connection. Poolers without protocol-level prepared
+  /// statements (pgbouncer before 1.21) need that to be off.
+  public var preparesStatements = true
   /// Stored with each dead letter.
   public var codeVersion: String
 
@@ -39,7 +42,9 @@ public struct LaneSettings: Sendable {
 extension LaneSettings {
   /// A connection in the worker's role, to a database with the schema of this code.
   func openConnection() throws -> Connection {
-    let connection = try Connection(databaseURL, applicationName: consumerGroup)
+    let connection = try Connection(
+      databaseURL, applicationName: consumerGroup,
+      preparedStatementLimit: preparesStatements ? 256 : 0)
     do {
       try Migrations.check(connection)
       try connection.script(

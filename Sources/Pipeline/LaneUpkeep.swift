@@ -10,7 +10,12 @@ struct Upkeep {
   var nextBacklog = ContinuousClock.now
   /// The backlog's last piece said that there is more.
   var backlogIsWaiting = false
+  var lagClock = LagClock()
+  var nextSizing = ContinuousClock.now
 }
+
+/// Lines that a batch may write about its traces; the rest is counted in one more.
+private let tracedLinesMax = 32
 
 extension Lane {
   /// Tells Kafka's own lag tools, and our metrics, how far this lane is: once a second.
@@ -21,10 +26,40 @@ extension Lane {
       logger.debug("offsets not reported to Kafka", metadata: ["error": "\(error)"])
     }
     upkeep.offsetsToReport = [:]
+    let now = EventTime.now.microseconds / 1000
     for (partition, ownership) in owned {
       guard let high = consumer.cachedWatermarks(partition)?.high else { continue }
-      metrics.set(.lag, labels(partition), to: Double(max(0, high - ownership.nextOffset)))
+      let lag = max(0, high - ownership.nextOffset)
+      metrics.set(.lag, labels(partition), to: Double(lag))
+      metrics.set(
+        .lagSeconds, labels(partition),
+        to: upkeep.lagClock.seconds(partition, lagRecords: lag, nowMilliseconds: now))
     }
+  }
+
+  /// One lane of each consumer group tells how large the database is: once a minute the one that
+  /// has the first partition of its first topic.
+  func reportDatabaseSize() {
+    guard .now >= upkeep.nextSizing, owned[sizingPartition] != nil else { return }
+    upkeep.nextSizing = .now + .seconds(60)
+    do {
+      metrics.set(.databaseSize, to: Double(try store.databaseSizeBytes()))
+    } catch {
+      // Nothing depends on it; the next batch finds out what is wrong.
+      logger.debug("the database's size is unknown", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private var sizingPartition: TopicPartition {
+    TopicPartition(topic: topics.keys.min() ?? "", partition: 0)
+  }
+
+  /// The metrics of partitions that are not ours any more.
+  func forgetMetrics(of partition: TopicPartition) {
+    upkeep.lagClock.forget(partition)
+    metrics.remove(.lag, labels(partition))
+    metrics.remove(.lagSeconds, labels(partition))
+    if partition == sizingPartition { metrics.remove(.databaseSize, []) }
   }
 
   /// Runs a piece of the handler's backlog: after each poll while there is more, else every so often.
@@ -60,6 +95,9 @@ extension Lane {
     var ages: [Double] = []
     ages.reserveCapacity(batch.items.count)
     for item in batch.items {
+      upkeep.lagClock.applied(
+        item.record.topicPartition, recordMilliseconds: item.record.timestampMilliseconds,
+        nowMilliseconds: now.microseconds / 1000)
       switch item.content {
       case .event(let event):
         ages.append(max(0, Double(now.microseconds - event.time.microseconds) / 1_000_000))
@@ -74,6 +112,30 @@ extension Lane {
       }
     }
     metrics.observe(.eventAge, [topic], seconds: ages)
+    logTraces(batch)
+  }
+
+  /// So that one like can be followed from its producer to its alarm: a line for each record that is
+  /// part of a sampled trace, once its results are committed.
+  private func logTraces(_ batch: Batch) {
+    var lines = 0
+    for item in batch.items {
+      guard case .event(let event) = item.content, let trace = event.trace else { continue }
+      lines += 1
+      guard lines <= tracedLinesMax else { continue }
+      logger.log(
+        level: trace.isSampled ? .info : .debug, "applied",
+        metadata: [
+          "trace_id": "\(trace.traceID)", "parent_id": "\(trace.parentID)",
+          "type": "\(event.type.rawValue)", "event": "\(event.id)",
+          "record": "\(item.record.topicPartition)@\(item.record.offset)",
+        ])
+    }
+    if lines > tracedLinesMax {
+      logger.info(
+        "applied more records that are part of traces",
+        metadata: ["records": "\(lines - tracedLinesMax)"])
+    }
   }
 
   private func count(work counts: [String: Int]) {

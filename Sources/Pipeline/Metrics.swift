@@ -1,3 +1,4 @@
+import Events
 import Synchronization
 
 /// The worker's metrics, in the Prometheus text exposition format 0.0.4.
@@ -49,6 +50,23 @@ public final class Metrics: Sendable {
   private let state = Mutex(State())
 
   init() {}
+
+  /// Starts series at 0, so that the first increase is seen as one and a rate is 0 and not nothing.
+  func begin(topics: [String]) {
+    set(.build, [codeVersion], to: 1)
+    set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
+    for family in [Family.fenced, .rebalances] { increment(family, by: 0) }
+    increment(.retries, ["connection"], by: 0)
+    for topic in topics {
+      for family in [Family.records, .batches] { increment(family, [topic], by: 0) }
+      increment(.deadLetters, [topic, "not-applicable"], by: 0)
+      state.withLock { state in
+        for family in [Family.commit, .eventAge] {
+          state.histograms[family.name, default: [:]][[topic]] = Histogram()
+        }
+      }
+    }
+  }
 
   func increment(_ family: Family, _ labels: Labels = [], by amount: Int = 1) {
     state.withLock { $0.values[family.name, default: [:]][labels, default: 0] += Double(amount) }
@@ -153,7 +171,8 @@ extension Metrics.Family {
     labelNames: ["topic"])
   static let eventAge = Self(
     name: "magpie_event_to_commit_seconds",
-    help: "Time from an event's own time to the commit that made it visible.", kind: "histogram",
+    help: "Time from an event's own time to the commit that made it visible. A notification change "
+      + "has the time of the event that caused it.", kind: "histogram",
     labelNames: ["topic"])
   static let fenced = Self(
     name: "magpie_fenced_total", help: "Batches refused because the partition has another owner.",
@@ -178,13 +197,33 @@ extension Metrics.Family {
     name: "magpie_lag_records",
     help: "Records between the offset stored in PostgreSQL and the partition's high watermark.",
     kind: "gauge", labelNames: ["topic", "partition"])
+  static let lagSeconds = Self(
+    name: "magpie_lag_seconds",
+    help: "How long the oldest record that is not applied has been waiting; 0 without lag.",
+    kind: "gauge", labelNames: ["topic", "partition"])
   static let ready = Self(
     name: "magpie_ready", help: "1 while every lane can commit.", kind: "gauge", labelNames: [])
+  static let databaseSize = Self(
+    name: "magpie_database_size_bytes",
+    help: "Size of the database, from one process of each worker, once a minute.", kind: "gauge",
+    labelNames: [])
+  static let build = Self(
+    name: "magpie_build_info", help: "1, labelled with what is running.", kind: "gauge",
+    labelNames: ["version"])
+  static let processorSeconds = Self(
+    name: "process_cpu_seconds_total", help: "Processor time used, user and system.",
+    kind: "counter", labelNames: [])
+  static let startTime = Self(
+    name: "process_start_time_seconds", help: "When the process began, in seconds since 1970.",
+    kind: "gauge", labelNames: [])
+  static let residentMemory = Self(
+    name: "process_resident_memory_bytes", help: "Resident memory.", kind: "gauge", labelNames: [])
 }
 
 extension Metrics {
   static let families: [Family] = [
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .retries, .ambiguousCommits,
-    .rebalances, .work, .lag, .ready,
+    .rebalances, .work, .lag, .lagSeconds, .ready, .databaseSize, .build, .processorSeconds,
+    .residentMemory, .startTime,
   ]
 }

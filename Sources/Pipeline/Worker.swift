@@ -27,6 +27,7 @@ public func runWorker(
   let hangups = answerHangups(with: reload, logger: logger)
   defer { hangups.cancel() }
   let metrics = Metrics()
+  metrics.begin(topics: handler.topics.map(\.rawValue))
   let statuses = (0..<settings.lanes).map { _ in LaneStatus() }
   startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)
   let lanes = LaneService(

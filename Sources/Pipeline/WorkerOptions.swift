@@ -38,6 +38,13 @@ public struct WorkerOptions: ParsableArguments, Sendable {
 
   @Option(
     help: """
+      on or off (default: on). off is for a pooler that keeps none, such as pgbouncer before 1.21; \
+      it must pool sessions, not transactions. [env: MAGPIE_PREPARED_STATEMENTS]
+      """)
+  var preparedStatements: String?
+
+  @Option(
+    help: """
       Address of /livez, /readyz and /metrics (default: 127.0.0.1). [env: MAGPIE_HTTP_HOST]
       """)
   var httpHost: String?

@@ -43,6 +43,9 @@ extension WorkerOptions {
       topicPrefix: source.string(topicPrefix, "topicPrefix", default: "magpie."),
       databaseURL: databaseURL, codeVersion: codeVersion)
     lane.batchRecordsMax = try source.int(batchRecords, "batchRecords", default: 2000, 1...20_000)
+    lane.preparesStatements = try source.choice(
+      preparedStatements, "preparedStatements", default: true
+    ) { ["on": true, "off": false][$0] }
     let share = try source.double(deadLetterShareLimit, "deadLetterShareLimit", default: 0.5, 0...1)
     lane.circuitBreaker = CircuitBreaker(
       runLimit: try source.int(

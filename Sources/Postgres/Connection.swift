@@ -20,7 +20,7 @@ public final class Connection {
 
   /// How many prepared statements are kept; the least recently used goes first. 0 prepares none,
   /// which poolers without protocol-level prepared statements need.
-  public var preparedStatementLimit = 256 {
+  public var preparedStatementLimit: Int {
     didSet { prepared.limit = preparedStatementLimit }
   }
 
@@ -41,13 +41,16 @@ public final class Connection {
   ///   - applicationName: shown in `pg_stat_activity`, unless the URL names another.
   ///   - connectTimeoutSeconds: the bound on the whole of connecting, name resolution excepted.
   ///   - statementTimeoutSeconds: the bound on one statement, also on one that waits for a lock.
+  ///   - preparedStatementLimit: from the first statement on; see the property.
   /// - Throws: `usage` when the URL cannot be parsed; `connection` when nobody answers (SQLSTATE
   ///   `08001`) or the server refuses (`28P01` wrong password, `3D000` unknown database, `53300` too
   ///   many connections, ...).
   public init(
     _ url: String, applicationName: String, connectTimeoutSeconds: Int = 10,
-    statementTimeoutSeconds: Int = 300
+    statementTimeoutSeconds: Int = 300, preparedStatementLimit: Int = 256
   ) throws {
+    self.preparedStatementLimit = preparedStatementLimit
+    prepared.limit = preparedStatementLimit
     info = try ConnectionInfo(url)
     socket = try ServerSocket(
       connectingTo: info, applicationName: applicationName,

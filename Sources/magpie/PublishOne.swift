@@ -20,6 +20,12 @@ struct EventOptions: ParsableArguments {
   @Option(help: "When it happened, RFC 3339 (default: now).")
   var time: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The trace it is part of, as W3C writes it: 00-<32 hex digits>-<16>-01. With a last field of "
+        + "01 the workers log what becomes of it.", valueName: "value"))
+  var traceparent: String?
+
   @Flag(help: "Print the event as a structured line and send nothing.")
   var dryRun = false
 
@@ -27,6 +33,17 @@ struct EventOptions: ParsableArguments {
   var json = false
 
   @OptionGroup var kafka: KafkaOptions
+
+  fileprivate func trace() throws -> TraceContext? {
+    guard let traceparent else { return nil }
+    guard let trace = TraceContext(traceparent) else {
+      throw Failure(
+        .usage,
+        "--traceparent is not of W3C's form, such as "
+          + "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.")
+    }
+    return trace
+  }
 }
 
 extension PublishOne {
@@ -34,7 +51,8 @@ extension PublishOne {
     do {
       let time = try event.time.map { try EventTime(rfc3339: $0) } ?? .now
       let made = Event(
-        id: event.id ?? newID(), source: event.source, time: time, payload: payload)
+        id: event.id ?? newID(), source: event.source, time: time, payload: payload,
+        trace: try event.trace())
       // As strict as the lines of a file: also against the clock.
       _ = try StructuredEvent.decode(StructuredEvent.encode(made), now: .now)
       try event.dryRun

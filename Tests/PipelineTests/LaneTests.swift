@@ -61,6 +61,29 @@ import Testing
     #expect(try fixture.applied() == ["0", "1", "2", "3", "4"])
   }
 
+  @Test("statements are prepared, unless the settings say that a pooler would lose them")
+  func preparing() async throws {
+    for isOn in [true, false] {
+      let fixture = try LaneFixture()
+      try fixture.publish(posts: ["a"])
+      let handler = Handler(name: "fanout", topics: [.likes]) { _, events in
+        Work([
+          Statement(
+            """
+            INSERT INTO applied SELECT $1, (SELECT count(*) > 0 FROM pg_prepared_statements)::text
+            """, [.text(events[0].id)])
+        ])
+      }
+      var settings = try fixture.settings(handler: handler)
+      settings.preparesStatements = isOn
+      let lane = RunningLane(settings)
+      try await eventually { try fixture.lag() == 0 }
+      try await lane.stop()
+      let found = try fixture.connection().query("SELECT post FROM applied").only.text(0)
+      #expect(found == "\(isOn)")
+    }
+  }
+
   @Test("too many dead letters stop the lane before they are written")
   func breaks() async throws {
     let fixture = try LaneFixture(partitions: 1)

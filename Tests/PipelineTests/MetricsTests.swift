@@ -26,6 +26,21 @@ import Testing
     }
   }
 
+  @Test("series that can be foreseen are there from the start, at 0")
+  func beginning() {
+    let metrics = Metrics()
+    metrics.begin(topics: ["likes"])
+    let lines = Set(metrics.prometheusText().split(separator: "\n").map(String.init))
+    for line in [
+      "magpie_build_info{version=\"\(codeVersion)\"} 1", "magpie_fenced_total 0",
+      "magpie_dead_letters_total{topic=\"likes\",reason=\"not-applicable\"} 0",
+      "magpie_retries_total{reason=\"connection\"} 0",
+      "magpie_event_to_commit_seconds_bucket{topic=\"likes\",le=\"+Inf\"} 0",
+    ] {
+      #expect(lines.contains(line), "missing: \(line)")
+    }
+  }
+
   @Test("a label value cannot break out of its quotes")
   func escaping() {
     let metrics = Metrics()

@@ -1,0 +1,79 @@
+import Events
+
+/// Why a notification changed: the newest of the batch's events that touch it.
+struct Cause: Equatable {
+  var time: EventTime
+  /// Of the last of those events, in log order, that is part of a trace.
+  var trace: TraceContext?
+}
+
+/// Which of a batch's events touch which notification.
+///
+/// It only says when a change happened and which trace it is part of; what is recomputed does not
+/// depend on it. So several contributions of one person that the events name are not told apart by
+/// day.
+struct Causes {
+  private var causes: [Key: Cause] = [:]
+  /// For a change that none of the keys explains.
+  private var newest = Limits.earliestTime
+
+  init(_ events: [Event]) {
+    for event in events {
+      newest = max(newest, event.time)
+      for key in keys(event) {
+        var cause = causes[key] ?? Cause(time: event.time)
+        cause.time = max(cause.time, event.time)
+        cause.trace = event.trace ?? cause.trace
+        causes[key] = cause
+      }
+    }
+  }
+
+  func cause(notification: String, recipient: String, type: Int, subject: String) -> Cause {
+    let type = AlarmType(code: type)?.rawValue ?? ""
+    let candidates = [
+      Key(recipient, type, subject), Key(anybody, type, subject),
+      Key(recipient, anyType, notification.lowercased()), Key(recipient, type, anySubject),
+      Key(recipient, anyType, anySubject),
+    ].compactMap { causes[$0] }
+    guard var cause = candidates.first else { return Cause(time: newest) }
+    for other in candidates.dropFirst() {
+      cause.time = max(cause.time, other.time)
+      cause.trace = cause.trace ?? other.trace
+    }
+    return cause
+  }
+}
+
+// None of these can be an id or a type: ids have no control characters.
+private let anybody = "\u{1}"
+private let anyType = "\u{1}"
+private let anySubject = "\u{1}"
+
+/// Recipient, type and subject of what an event touches.
+private func keys(_ event: Event) -> [Key] {
+  func key(_ recipient: String, _ type: AlarmType, _ subject: String) -> Key {
+    Key(recipient, type.rawValue, subject)
+  }
+  func comment(_ id: String) -> [Key] {
+    [key(anybody, .comment, id), key(anybody, .mention, "comment:\(id)")]
+  }
+  func muting(_ user: String, _ type: String) -> [Key] { [Key(user, type, anySubject)] }
+  return switch event.payload {
+  case .likeCreated(let data): [key(data.postOwner, .like, data.post)]
+  case .likeRemoved(let data): [key(data.postOwner, .like, data.post)]
+  case .followCreated(let data): [key(data.followee, .follow, "")]
+  case .followRemoved(let data): [key(data.followee, .follow, "")]
+  case .messageSent(let data): [key(data.receiver, .message, data.sender)]
+  case .commentCreated(let data): comment(data.comment)
+  case .commentRemoved(let data): comment(data.comment)
+  case .postPublished(let data): [key(anybody, .mention, "post:\(data.post)")]
+  case .postDeleted(let data): [key(anybody, .mention, "post:\(data.post)")]
+  case .alarmDeleted(let data): [Key(data.user, anyType, data.notification.lowercased())]
+  case .alarmAllDeleted(let data): [Key(data.user, anyType, anySubject)]
+  case .alarmMuted(let data): muting(data.user, data.type)
+  case .alarmUnmuted(let data): muting(data.user, data.type)
+  case .alarmRead, .alarmReadAll, .profileChanged, .notificationChanged, .notificationRetracted:
+    []
+  }
+}

@@ -1,0 +1,81 @@
+import Events
+import Testing
+
+@Suite struct TraceContextTests {
+  static let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+  @Test("a traceparent is read and written again")
+  func reads() throws {
+    let trace = try #require(TraceContext(Self.good))
+    #expect(trace.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(trace.parentID == "b7ad6b7169203331")
+    #expect(trace.isSampled)
+    #expect(trace.description == Self.good)
+    #expect(TraceContext(Self.good.dropLast() + "0")?.isSampled == false)
+  }
+
+  @Test(
+    "of a version that is not known yet, the fields that are known are read",
+    arguments: ["cc-\(good.dropFirst(3))", "cc-\(good.dropFirst(3))-what-the-future-will-be-like"])
+  func future(header: String) {
+    #expect(TraceContext(header)?.description == Self.good)
+  }
+
+  static let malformed: [String] = [
+    "", "00", "\(good)-", "\(good)-00", "\(good) ", " \(good)", good.uppercased(),
+    "ff-\(good.dropFirst(3))", "0g-\(good.dropFirst(3))", "cc-\(good.dropFirst(3))extra",
+    "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+    "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+    "00-0af7651916cd43dd8448eb211c80319-cb7ad6b7169203331-01",
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333z-01",
+    "00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01",
+    "00-０af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "cc-\(good.dropFirst(3))-" + String(repeating: "x", count: 100_000),
+    "\u{0}\n\r\u{1B}[2J", String(repeating: "-", count: 55),
+  ]
+
+  @Test("what the recommendation calls invalid is not a trace", arguments: malformed)
+  func invalid(header: String) {
+    #expect(TraceContext(header) == nil)
+  }
+
+  @Test("an event's trace travels in the record's header and in a line of JSON")
+  func travels() throws {
+    var event = comment()
+    event.trace = TraceContext(Self.good)
+    for type in ContentType.allCases {
+      let record = try EventCodec.encode(event, as: type)
+      #expect(record.headers.contains(.init("traceparent", Array(Self.good.utf8))))
+      #expect(try EventCodec.decode(record, topic: .comments, now: now) == event)
+    }
+    #expect(try StructuredEvent.decode(StructuredEvent.encode(event), now: now) == event)
+  }
+
+  @Test("a malformed, null or doubled traceparent never costs the event", arguments: malformed)
+  func harmless(header: String) throws {
+    let record = try EventCodec.encode(comment())
+    let hostile: [[WireRecord.Header]] = [
+      [.init("traceparent", Array(header.utf8))], [.init("traceparent", nil)],
+      [.init("traceparent", [0xFF, 0xFE])],
+      [.init("traceparent", Array(Self.good.utf8)), .init("traceparent", Array(header.utf8))],
+      Array(repeating: .init("traceparent", Array(Self.good.utf8)), count: 3),
+    ]
+    for headers in hostile {
+      var record = record
+      record.headers += headers
+      #expect(try EventCodec.decode(record, topic: .comments, now: now) == comment())
+    }
+  }
+
+  @Test("in a line that a person wrote, a malformed traceparent is an error that names it")
+  func typos() throws {
+    let line = try StructuredEvent.encode(comment())
+    for value in ["\"00-1-2-3\"", "7", "null"] {
+      #expect {
+        _ = try StructuredEvent.decode("{\"traceparent\":\(value)," + line.dropFirst(), now: now)
+      } throws: { error in
+        "\(error)".contains("traceparent") || (error as? EventError)?.field == "traceparent"
+      }
+    }
+  }
+}
