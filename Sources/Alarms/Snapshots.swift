@@ -7,19 +7,28 @@ import Postgres
 /// `notification.changed` and `.retracted`: the newest snapshot of each notification becomes its
 /// alarm.
 ///
+/// Snapshots of generations that are not in the lineage of the notifications beside the alarms come
+/// from tables that a rebuild has replaced: they are passed over.
+///
 /// The profiles are locked, and what they say is read, before anything is rendered; the alarms need
 /// no lock, because the newer snapshot wins in the statement that writes.
 func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) -> Work {
-  let snapshots = newestSnapshots(events)
-  guard !snapshots.isEmpty else { return Work([]) }
-  let people = snapshots.reduce(into: Set<BytewiseString>()) { people, snapshot in
+  let candidates = newestSnapshots(events)
+  guard !candidates.isEmpty else { return Work([]) }
+  let people = candidates.reduce(into: Set<BytewiseString>()) { people, snapshot in
     guard let content = snapshot.content else { return }
     people.insert(BytewiseString(snapshot.recipient))
     people.insert(BytewiseString(content.actor))
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
-  return Work([planByKey(keepsPlans: false), ensureProfiles(people), lockedProfiles(people)]) {
-    results in
+  return Work([
+    planByKey(keepsPlans: false), ensureProfiles(people), lockedProfiles(people), lineage,
+  ]) { results in
+    let generations = Set(try results[3].map { try $0.int8(0) })
+    let snapshots = newest(candidates.filter { generations.contains($0.generation) })
+    guard !snapshots.isEmpty else {
+      return Outcome(counts: ["snapshots_of_other_generations": candidates.count])
+    }
     var nicknames: [BytewiseString: String] = [:]
     var locales: [BytewiseString: String] = [:]
     for row in results[2] {
@@ -40,9 +49,15 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) -> Work {
       statements: [writeAlarms(snapshots, rendered, engine: engine)],
       counts: [
         "alarms_rendered": snapshots.count - retracted, "alarms_retracted": retracted,
+        "snapshots_of_other_generations": candidates.count {
+          !generations.contains($0.generation)
+        },
       ])
   }
 }
+
+/// The generations whose snapshots belong to the notifications beside these alarms.
+private let lineage = Statement("SELECT generation FROM notification_generations")
 
 /// A notification as one event says it is.
 struct Snapshot: Sendable {
@@ -79,15 +94,27 @@ struct Snapshot: Sendable {
   }
 }
 
-/// The newest snapshot of each notification, in the order of their ids.
+/// The newest snapshot of each notification in each generation: which generations count is known
+/// only inside the transaction.
 func newestSnapshots(_ events: [Event]) -> [Snapshot] {
-  var newest: [UUID: Snapshot] = [:]
+  struct Key: Hashable {
+    var id: UUID
+    var generation: Int64
+  }
+  var newest: [Key: Snapshot] = [:]
   for snapshot in events.lazy.compactMap(Snapshot.init) {
-    if let known = newest[snapshot.id],
-      (known.generation, known.counter) >= (snapshot.generation, snapshot.counter)
-    {
-      continue
-    }
+    let key = Key(id: snapshot.id, generation: snapshot.generation)
+    if let known = newest[key], known.counter >= snapshot.counter { continue }
+    newest[key] = snapshot
+  }
+  return Array(newest.values)
+}
+
+/// The newest snapshot of each notification, in the order of their ids.
+private func newest(_ snapshots: [Snapshot]) -> [Snapshot] {
+  var newest: [UUID: Snapshot] = [:]
+  for snapshot in snapshots {
+    if let known = newest[snapshot.id], known.generation > snapshot.generation { continue }
     newest[snapshot.id] = snapshot
   }
   return newest.values.sorted { $0.id < $1.id }

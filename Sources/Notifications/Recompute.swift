@@ -47,7 +47,7 @@ func recomputeNotifications(
             THEN (SELECT count(*) FROM notification_actors a WHERE \(isShown))
           ELSE size.contributions
         END AS contribution_count,
-        (SELECT g.generation FROM notification_generation g) AS generation,
+        (SELECT max(g.generation) FROM notification_generations g) AS generation,
         nextval('notification_counter') AS counter
       FROM touched t
       JOIN notification_recipients r ON r.user_id = t.recipient

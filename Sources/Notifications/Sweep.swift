@@ -36,7 +36,8 @@ func sweepWork() -> Work {
         DELETE FROM notifications n USING hidden h
         WHERE n.notification_id = h.notification_id
         RETURNING n.notification_id::text, n.recipient,
-          (SELECT g.generation FROM notification_generation g), nextval('notification_counter'),
+          (SELECT max(g.generation) FROM notification_generations g),
+          nextval('notification_counter'),
           h.deleted_all_at
         """, [.int8(Int64(sweptNotificationsMax))]),
       Statement(

@@ -31,5 +31,6 @@ extension Migrations {
     Migration(3, "notifications", PackageResources._003_notifications_sql),
     Migration(4, "alarms", PackageResources._004_alarms_sql),
     Migration(5, "dead_letters", PackageResources._005_dead_letters_sql),
+    Migration(6, "generations", PackageResources._006_generations_sql),
   ]
 }

@@ -20,6 +20,8 @@ struct AlarmDatabase {
   init(backlogLimit: Int32 = 500, engine: AlarmTextEngine = .builtIn) throws {
     url = try TestDatabase.fresh()
     admin = try Connection(url, applicationName: "admin")
+    // The lineage: snapshots of two generations count here.
+    try admin.query("INSERT INTO notification_generations (generation) VALUES (2)")
     worker = try Self.worker(url)
     handler = Self.handler(backlogLimit: backlogLimit, engine: engine)
   }

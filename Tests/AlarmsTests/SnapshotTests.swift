@@ -39,6 +39,38 @@ struct SnapshotTests {
     #expect(try database.text(1)?.hasPrefix("A") == true, "a newer generation wins")
   }
 
+  @Test("a snapshot of tables that were replaced never comes in, and hides no other")
+  func otherGenerations() throws {
+    let database = try AlarmDatabase()
+    try database.apply(profile("a", nickname: "A"), profile("b", nickname: "B"))
+    try database.apply(changed(1, version: 1, by: "a"), changed(1, version: 9, generation: 3))
+    #expect(try database.text(1)?.hasPrefix("A") == true)
+    try database.apply(
+      retracted(1, version: 8, generation: 3), changed(2, version: 1, generation: 0))
+    #expect(try database.text(1)?.hasPrefix("A") == true)
+    #expect(try database.text(2) == nil)
+    #expect(try database.texts().count == 1)
+  }
+
+  @Test("after a swap back, snapshots of both the former and the new generation count")
+  func lineageWithGap() throws {
+    let database = try AlarmDatabase()
+    try database.admin.script(
+      """
+      DELETE FROM notification_generations;
+      INSERT INTO notification_generations (generation) VALUES (1), (3)
+      """)
+    try database.apply(profile("a", nickname: "A"), profile("b", nickname: "B"))
+    // What the tables in between published reads like news, and is none.
+    try database.apply(
+      changed(1, version: 1, by: "a"), changed(1, version: 5, generation: 2, by: "b"),
+      retracted(2, version: 6, generation: 2), changed(2, version: 2, by: "a"))
+    #expect(try database.text(1)?.hasPrefix("A") == true)
+    #expect(try database.text(2)?.hasPrefix("A") == true)
+    try database.apply(changed(1, version: 7, generation: 3, by: "b"))
+    #expect(try database.text(1)?.hasPrefix("B") == true)
+  }
+
   @Test("a retraction leaves its version only, and what is older cannot bring the alarm back")
   func retraction() throws {
     let database = try AlarmDatabase()
