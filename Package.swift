@@ -98,6 +98,11 @@ let package = Package(
       ]),
     room("AlarmCatalogs", ["AlarmText"]),
     room("Alarms", ["AlarmText", "Events", "Pipeline", "Postgres"]),
+    room("Comparison", ["Events", "Postgres", crypto]),
+    room("Model", ["Events"]),
+    room(
+      "DeepVerification",
+      ["AlarmText", "Comparison", "Events", "Kafka", "Model", "Postgres", "RecordLog"]),
     room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
     room("Workload", ["Events"]),
 
@@ -124,9 +129,6 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    .target(
-      name: "Model", dependencies: ["Events"], path: "Tests/Model", exclude: ["README.md"],
-      swiftSettings: strict),
     tests("EventsTests", ["Events"]),
     tests("KafkaTests", ["Kafka"]),
     tests("RecordLogTests", ["Kafka", "RecordLog", "TestSupport"]),
@@ -153,6 +155,12 @@ let package = Package(
         "AlarmText", "Alarms", "Events", "Notifications", "Pipeline", "Postgres", "TestSupport",
       ]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
+    tests(
+      "ComparisonTests",
+      [
+        "Alarms", "Comparison", "DeepVerification", "Events", "Feeds", "Kafka", "Notifications",
+        "Pipeline", "Postgres", "RecordLog", "TestSupport", "Workload",
+      ]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
@@ -163,7 +171,10 @@ let package = Package(
       ]),
     tests(
       "EndToEndTests",
-      ["Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport", "Workload"]),
+      [
+        "Comparison", "Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport",
+        "Workload",
+      ]),
   ],
   cxxLanguageStandard: .cxx17
 )

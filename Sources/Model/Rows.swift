@@ -21,6 +21,7 @@ public struct ModelFollow: ModelRow {
   public var followee: String
   public var follower: String
   public var isActive: Bool
+  public var version: Version
 
   public var fields: [String?] { [followee, follower, String(isActive)] }
 }
@@ -34,6 +35,7 @@ public struct ModelPost: ModelRow {
   public var imageURL: String
   public var publishedAt: EventTime
   public var isDeleted: Bool
+  public var version: Version
 
   public var fields: [String?] {
     [id, author, title, caption, imageURL, publishedAt.rfc3339, String(isDeleted)]
@@ -46,6 +48,7 @@ public struct ModelMessage: ModelRow {
   public var receiver: String
   public var text: String
   public var sentAt: EventTime
+  public var version: Version
 
   public var fields: [String?] { [id, sender, receiver, text, sentAt.rfc3339] }
 }
@@ -64,6 +67,7 @@ public struct ModelLike: ModelRow {
   public var isActive: Bool
   /// Of the earliest like, also of one taken back; nil while only removals are known.
   public var firstAt: EventTime?
+  public var version: Version
 
   public var fields: [String?] { [post, actor, postOwner, String(isActive), firstAt?.rfc3339] }
 }
@@ -78,6 +82,7 @@ public struct ModelComment: ModelRow {
   public var mentions: [String]
   public var isActive: Bool
   public var firstAt: EventTime?
+  public var version: Version
 
   public var fields: [String?] {
     [id, post, postOwner, actor, text, String(isActive), firstAt?.rfc3339] + mentions
@@ -92,6 +97,7 @@ public struct ModelProfile: ModelRow {
   public var name: String
   public var major: String
   public var bio: String
+  public var version: Version
 
   public var fields: [String?] { [user, nickname, locale, imageURL, name, major, bio] }
 }

@@ -7,7 +7,7 @@ extension Model {
     likes.map { key, fact in
       ModelLike(
         post: key[0].string, actor: key[1].string, postOwner: fact.newest.key,
-        isActive: fact.newest.creates, firstAt: fact.createdAt)
+        isActive: fact.newest.creates, firstAt: fact.createdAt, version: fact.newest.version)
     }.sorted { ($0.post, $0.actor) <~ ($1.post, $1.actor) }
   }
 
@@ -18,11 +18,13 @@ extension Model {
       case .commentCreated(let data):
         ModelComment(
           id: data.comment, post: data.post, postOwner: data.postOwner, actor: data.actor,
-          text: data.text, mentions: data.mentions, isActive: true, firstAt: fact.createdAt)
+          text: data.text, mentions: data.mentions, isActive: true, firstAt: fact.createdAt,
+          version: fact.newest.version)
       case .commentRemoved(let data):
         ModelComment(
           id: data.comment, post: data.post, postOwner: data.postOwner, actor: data.actor,
-          text: "", mentions: [], isActive: false, firstAt: fact.createdAt)
+          text: "", mentions: [], isActive: false, firstAt: fact.createdAt,
+          version: fact.newest.version)
       default: nil
       }
     }.sorted { ($0.id, "") <~ ($1.id, "") }

@@ -22,7 +22,9 @@ extension Model {
   /// With tombstones, by followee and follower.
   public var allFollows: [ModelFollow] {
     follows.map { key, fact in
-      ModelFollow(followee: key[0].string, follower: key[1].string, isActive: fact.newest.creates)
+      ModelFollow(
+        followee: key[0].string, follower: key[1].string, isActive: fact.newest.creates,
+        version: fact.newest.version)
     }.sorted { ($0.followee, $0.follower) <~ ($1.followee, $1.follower) }
   }
 
@@ -33,11 +35,12 @@ extension Model {
       guard case .postPublished(let data) = fact.newest.payload else {
         return ModelPost(
           id: key[0].string, author: author, title: "", caption: "", imageURL: "",
-          publishedAt: fact.newest.time, isDeleted: true)
+          publishedAt: fact.newest.time, isDeleted: true, version: fact.newest.version)
       }
       return ModelPost(
         id: data.post, author: author, title: data.title, caption: data.caption,
-        imageURL: data.imageURL, publishedAt: fact.newest.time, isDeleted: false)
+        imageURL: data.imageURL, publishedAt: fact.newest.time, isDeleted: false,
+        version: fact.newest.version)
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }
 
@@ -96,7 +99,7 @@ extension Model {
       guard case .messageSent(let data) = fact.newest.payload else { return nil }
       return ModelMessage(
         id: data.message, sender: data.sender, receiver: data.receiver, text: data.text,
-        sentAt: fact.newest.time)
+        sentAt: fact.newest.time, version: fact.newest.version)
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }
 
@@ -138,7 +141,7 @@ extension Model {
       guard case .profileChanged(let data) = fact.newest.payload else { return nil }
       return ModelProfile(
         user: data.user, nickname: data.nickname, locale: data.locale, imageURL: data.imageURL,
-        name: data.name, major: data.major, bio: data.bio)
+        name: data.name, major: data.major, bio: data.bio, version: fact.newest.version)
     }.sorted { ($0.user, "") <~ ($1.user, "") }
   }
 }

@@ -1,0 +1,37 @@
+/// What the alarm-worker owns.
+extension CanonicalTable {
+  static let alarmTables: [CanonicalTable] = [
+    // An empty row, older than any event, is there to be locked.
+    CanonicalTable(
+      "profiles", .alarms, person: "p.user_id", key: [],
+      fields: Field.plain(
+        "p.nickname", "p.locale", "p.image_url", "p.name", "p.major", "p.bio")
+        + Field.version("p"),
+      from: "FROM profiles p WHERE p.version_time > '-infinity'"),
+    CanonicalTable(
+      "alarms", .alarms, person: "a.recipient", key: ["a.notification_id"],
+      fields: alarmFields,
+      from: """
+        FROM alarms a
+        LEFT JOIN notification_recipients r ON r.user_id = a.recipient
+        LEFT JOIN notification_marks m
+          ON m.recipient = a.recipient AND m.notification_id = a.notification_id
+        WHERE NOT a.retracted AND a.raised_at > \(deletion("r", "m"))
+        """),
+  ]
+
+  /// All alarms that are not retracted, also those that a deletion hides: for two tables that stand
+  /// at the same offsets and may see the deletions of different moments.
+  public static let alarmsAlsoHidden = CanonicalTable(
+    "alarms", .alarms, person: "a.recipient", key: ["a.notification_id"], fields: alarmFields,
+    from: "FROM alarms a WHERE NOT a.retracted")
+
+  private static let alarmFields =
+    Field.plain(
+      "a.type", "a.actor", "a.second_actor", "a.actor_count", "a.contribution_count", "a.post_id",
+      "a.comment_id", "a.head_text")
+    + [Field("raised_at", time("a.raised_at"))]
+    + Field.plain(
+      "a.locale", "a.text", "a.segments", "a.spans", "a.legacy_message", "a.legacy_head_text",
+      "a.legacy_from_nick_name", "a.deep_link", "a.badge_icon", "a.highlight_style")
+}

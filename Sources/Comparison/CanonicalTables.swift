@@ -1,0 +1,21 @@
+extension CanonicalTable {
+  /// Every table of the workers. The one list: checksums, `--diff`, `verify --deep` and the tests all
+  /// go by it.
+  public static let all: [CanonicalTable] = feedTables + notificationTables + alarmTables
+
+  /// The tables of one room.
+  public static func of(_ room: Room) -> [CanonicalTable] { all.filter { $0.room == room } }
+
+  /// Tables that say nothing about people: the pipeline's own, and what is derived for speed and
+  /// shows in other tables when it is wrong.
+  public static let ownedByPipeline: [String: String] = [
+    "schema_migrations": "which migrations were applied",
+    "consumer_offsets": "how far the tables are",
+    "dead_letters": "what could not be applied",
+    "dead_letter_history": "what became of it",
+    "users": "interned ids: every other table of the room is read through it",
+    "notification_generation": "versions of snapshots",
+    "notification_counter": "versions of snapshots",
+    "pending_renders": "work to do",
+  ]
+}

@@ -1,0 +1,68 @@
+public import Postgres
+
+/// Compares tables one after the other and gathers what it finds.
+public struct Comparer {
+  public private(set) var report: ComparisonReport
+  private let alarms: AlarmsInFlight?
+  /// Called now and then with the table at work and the rows read so far.
+  private let progress: (String, Int) -> Void
+  private var read = 0
+
+  /// - Parameter alarms: nil when nothing can be in flight.
+  public init(
+    report: ComparisonReport = ComparisonReport(), alarms: AlarmsInFlight? = nil,
+    progress: @escaping (String, Int) -> Void = { _, _ in }
+  ) {
+    (self.report, self.alarms, self.progress) = (report, alarms, progress)
+  }
+
+  /// Adds a difference that was found otherwise.
+  public mutating func add(_ difference: Difference) { report.add(difference) }
+
+  /// Reads both streams to their ends.
+  public mutating func compare(
+    _ table: CanonicalTable, expected: RowSource, found: RowSource
+  ) throws {
+    report.open(table.name, table.room)
+    let alarms = table.name == "alarms" ? alarms : nil
+    var (report, read, rows) = (self.report, self.read, (expected: 0, found: 0))
+    defer { (self.report, self.read) = (report, read) }
+    try merge(
+      table, expected: expected, found: found,
+      counted: { expected, found in
+        rows.expected += expected
+        rows.found += found
+        read += 1
+        if read % 10_000 == 0 { progress(table.name, read) }
+      },
+      differs: { difference in
+        if let alarms {
+          try alarms.judge(difference, into: &report)
+        } else {
+          report.add(difference)
+        }
+      })
+    report.count(table.name, expected: rows.expected, found: rows.found)
+  }
+
+  /// Waits for what may be in flight and returns the report.
+  public mutating func finish() throws -> ComparisonReport {
+    try alarms?.finish(into: &report)
+    return report
+  }
+}
+
+extension Comparer {
+  /// Compares tables of two schemas (or databases): what the one says with what it should say.
+  ///
+  /// - Parameters:
+  ///   - expected: in a transaction; its `search_path` leads to the tables that are right.
+  ///   - found: the same of the tables in question; another connection.
+  public mutating func compare(
+    _ tables: [CanonicalTable], expected: Connection, found: Connection
+  ) throws {
+    for table in tables {
+      try compare(table, expected: table.rows(on: expected), found: table.rows(on: found))
+    }
+  }
+}

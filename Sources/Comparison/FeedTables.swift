@@ -1,0 +1,78 @@
+/// What the fanout-worker owns.
+extension CanonicalTable {
+  static let feedTables: [CanonicalTable] = [
+    CanonicalTable(
+      "follows", .feeds, person: user("r", "f.follower"), key: [user("e", "f.followee")],
+      fields: Field.plain("f.active") + Field.version("f"),
+      from: """
+        FROM follows f LEFT JOIN users e ON e.user_key = f.followee
+        LEFT JOIN users r ON r.user_key = f.follower
+        """),
+    CanonicalTable(
+      "follow_counts", .feeds, person: user("u", "c.user_key"), key: [],
+      fields: Field.plain("c.followers", "c.following"),
+      from: """
+        FROM follow_counts c LEFT JOIN users u ON u.user_key = c.user_key
+        WHERE (c.followers, c.following) <> (0, 0)
+        """),
+    CanonicalTable(
+      "posts", .feeds, person: user("u", "p.author"), key: ["p.post_id"],
+      fields: Field.plain("p.deleted", "p.title", "p.caption", "p.image_url")
+        + Field.version("p"),
+      from: "FROM posts p LEFT JOIN users u ON u.user_key = p.author"),
+    // What feed_page shows, to the last page: what is stored above the floor, what is pulled above
+    // it, and the join below it. So it does not matter who pushed what another pulls, nor where the
+    // floors are. Sliced by author: then each follow and each post is in one slice only.
+    CanonicalTable(
+      "feeds", .feeds, covers: ["feeds", "feed_entries", "pull_authors"],
+      person: user("u", "d.owner"), key: ["d.post_id"], fields: [],
+      slicedBy: "coalesce(a.user_id, '')",
+      from: """
+        FROM (
+          SELECT e.owner, p.author,
+            coalesce(p.post_id, 'no post has the key ' || e.post_key) AS post_id
+          FROM feed_entries e
+          LEFT JOIN feeds l ON l.owner = e.owner
+          LEFT JOIN posts p ON p.post_key = e.post_key
+          WHERE e.post_key >= coalesce(l.floor, 0)
+          UNION ALL
+          SELECT f.follower, p.author, p.post_id
+          FROM follows f
+          JOIN pull_authors a ON a.author = f.followee
+          JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'pull'
+          LEFT JOIN feeds l ON l.owner = f.follower
+          WHERE f.active AND p.post_key >= coalesce(l.floor, 0)
+          UNION ALL
+          SELECT f.follower, p.author, p.post_id
+          FROM feeds l
+          JOIN follows f ON f.follower = l.owner AND f.active
+          JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.post_key < l.floor
+          WHERE l.floor > 0
+        ) d
+        LEFT JOIN users u ON u.user_key = d.owner
+        LEFT JOIN users a ON a.user_key = d.author
+        """),
+    CanonicalTable(
+      "messages", .feeds, person: user("r", "m.receiver"), key: ["m.message_id"],
+      fields: [Field("sender", user("s", "m.sender"))] + Field.plain("m.text")
+        + Field.version("m"),
+      from: """
+        FROM messages m LEFT JOIN users s ON s.user_key = m.sender
+        LEFT JOIN users r ON r.user_key = m.receiver
+        """),
+    // A row without a message is not listed.
+    CanonicalTable(
+      "conversations", .feeds, person: user("o", "c.owner"), key: [user("p", "c.peer")],
+      fields: [Field("last_time", time("c.last_time"))] + Field.plain("c.last_message_id"),
+      from: """
+        FROM conversations c LEFT JOIN users o ON o.user_key = c.owner
+        LEFT JOIN users p ON p.user_key = c.peer
+        WHERE c.last_message_id IS NOT NULL
+        """),
+  ]
+
+  /// The id behind an interned key; says so when there is none.
+  private static func user(_ alias: String, _ key: String) -> String {
+    "coalesce(\(alias).user_id, 'no user has the key ' || \(key))"
+  }
+}

@@ -1,0 +1,99 @@
+/// What the notification-worker owns.
+extension CanonicalTable {
+  static let notificationTables: [CanonicalTable] = [
+    CanonicalTable(
+      "likes", .notifications, person: "l.post_owner", key: ["l.post_id", "l.actor"],
+      fields: Field.plain("l.active") + [Field("first_at", time("l.first_at"))]
+        + Field.version("l"),
+      slicedBy: "l.post_id", from: "FROM likes l"),
+    CanonicalTable(
+      "comments", .notifications, person: "c.post_owner", key: ["c.comment_id"],
+      fields: Field.plain("c.post_id", "c.actor", "c.text", "c.active")
+        + [Field("mentions", "to_json(c.mentions)"), Field("first_at", time("c.first_at"))]
+        + Field.version("c"),
+      from: "FROM comments c"),
+    CanonicalTable(
+      "post_counts", .notifications, person: "coalesce(p.author, '')", key: ["c.post_id"],
+      fields: Field.plain("c.likes", "c.comments"), slicedBy: "c.post_id",
+      from: """
+        FROM post_counts c LEFT JOIN post_facts p ON p.post_id = c.post_id
+        WHERE (c.likes, c.comments) <> (0, 0)
+        """),
+    CanonicalTable(
+      "post_facts", .notifications, person: "p.author", key: ["p.post_id"],
+      fields: Field.plain("p.head_text", "p.image_url", "p.deleted")
+        + [Field("mentions", "to_json(p.mentions)"), Field("first_at", time("p.first_at"))]
+        + Field.version("p"),
+      from: "FROM post_facts p"),
+    // swept_at is how far the removal of garbage is.
+    CanonicalTable(
+      "notification_recipients", .notifications, person: "r.user_id", key: [],
+      fields: [
+        Field("read_all_at", time("r.read_all_at")),
+        Field("deleted_all_at", time("r.deleted_all_at")),
+      ],
+      from: """
+        FROM notification_recipients r
+        WHERE greatest(r.read_all_at, r.deleted_all_at) > '-infinity'
+        """),
+    CanonicalTable(
+      "notification_marks", .notifications, person: "m.recipient", key: ["m.notification_id"],
+      fields: [
+        Field("read_at", time("m.read_at")), Field("deleted_at", time("m.deleted_at")),
+      ],
+      from: "FROM notification_marks m"),
+    CanonicalTable(
+      "notification_mutes", .notifications, person: "m.recipient",
+      key: ["m.type", time("m.at"), "m.event_id"], fields: Field.plain("m.muted"),
+      from: "FROM notification_mutes m"),
+    // Muted is kept true only for what can still be seen.
+    CanonicalTable(
+      "notification_actors", .notifications, person: "a.recipient",
+      key: ["a.type", "a.subject", "a.source"],
+      fields: Field.plain("a.actor", "a.active") + [
+        Field(
+          "muted", "CASE WHEN a.active AND a.first_at > \(deletion("r", "m")) THEN a.muted END"),
+        Field("first_at", time("a.first_at")),
+      ]
+        + Field.plain("a.notification_id", "a.post_id", "a.comment_id", "a.head_text")
+        + Field.version("a"),
+      from: """
+        FROM notification_actors a
+        LEFT JOIN notification_recipients r ON r.user_id = a.recipient
+        LEFT JOIN notification_marks m
+          ON m.recipient = a.recipient AND m.notification_id = a.notification_id
+        """),
+    // Where a deletion covers a contribution, the size is not used and depends on when it came.
+    CanonicalTable(
+      "notification_sizes", .notifications, person: "coalesce(g.recipient, '')",
+      key: ["s.notification_id"], fields: Field.plain("s.contributions"),
+      from: """
+        FROM notification_sizes s
+        LEFT JOIN (
+          SELECT a.notification_id, min(a.recipient) AS recipient,
+            bool_or(a.active AND a.first_at <= \(deletion("r", "m"))) AS is_cut
+          FROM notification_actors a
+          LEFT JOIN notification_recipients r ON r.user_id = a.recipient
+          LEFT JOIN notification_marks m
+            ON m.recipient = a.recipient AND m.notification_id = a.notification_id
+          WHERE a.notification_id IS NOT NULL
+          GROUP BY a.notification_id
+        ) g ON g.notification_id = s.notification_id
+        WHERE s.contributions <> 0 AND g.is_cut IS NOT TRUE
+        """),
+    // What people can see; a row that a deletion hides is garbage until it is swept.
+    CanonicalTable(
+      "notifications", .notifications, person: "n.recipient", key: ["n.notification_id"],
+      fields: Field.plain(
+        "n.type", "n.subject", "n.bucket", "n.actor", "n.second_actor", "n.actor_count",
+        "n.contribution_count", "n.post_id", "n.comment_id", "n.head_text")
+        + [Field("raised_at", time("n.raised_at")), Field("oldest_at", time("n.oldest_at"))]
+        + Field.plain("n.unread"),
+      from: "FROM shown_notifications n"),
+  ]
+
+  /// SQL: up to when a recipient's row and a notification's mark delete.
+  static func deletion(_ recipient: String, _ mark: String) -> String {
+    "greatest(\(recipient).deleted_all_at, \(mark).deleted_at, '-infinity')"
+  }
+}

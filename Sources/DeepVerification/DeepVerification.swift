@@ -1,0 +1,132 @@
+public import AlarmText
+public import Comparison
+import Events
+import Kafka
+public import Postgres
+public import RecordLog
+
+/// Holds every table of a database against what the model computes from the log: exact while workers
+/// write, because the tables and the offsets they stand at are of one snapshot.
+///
+/// People are taken in slices, so that memory is bounded by the slice and not by the log; each slice
+/// reads the log anew.
+public struct DeepVerification {
+  /// Records whose models fit comfortably into half a gigabyte.
+  public static let recordsInSlice: Int64 = 200_000
+
+  /// What the reading is at.
+  public struct Progress: Sendable {
+    public var slice: Int
+    public var slices: Int
+    public var records: Int
+    /// Nil while the log is read.
+    public var table: String?
+  }
+
+  private let connection: Connection
+  private let later: () throws -> Connection
+  private let log: any RecordLog
+  private let prefix: String
+  private let engine: AlarmTextEngine
+  private let slices: Int?
+  private let patience: Duration
+
+  /// - Parameters:
+  ///   - connection: its own, not in a transaction.
+  ///   - later: another connection to the same tables.
+  ///   - prefix: what the names of topics and consumer groups begin with.
+  ///   - engine: the sentences that the alarm-worker uses.
+  ///   - slices: nil: as many as the records need.
+  ///   - patience: how long an alarm may be ahead of its notification's transaction.
+  public init(
+    _ connection: Connection, later: @escaping () throws -> Connection, log: any RecordLog,
+    prefix: String, engine: AlarmTextEngine = .builtIn, slices: Int? = nil,
+    patience: Duration = .seconds(10)
+  ) {
+    (self.connection, self.later, self.log) = (connection, later, log)
+    (self.prefix, self.engine) = (prefix, engine)
+    (self.slices, self.patience) = (slices, patience)
+  }
+
+  /// - Throws: `DeepVerificationError` when the log does not hold what the tables were made from; what
+  ///   reading the log and the database throws.
+  public func run(
+    report: ComparisonReport = ComparisonReport(), progress: @escaping (Progress) -> Void = { _ in }
+  ) throws -> ComparisonReport {
+    // Between two reads of the tables the log is read, which takes as long as it takes.
+    try connection.script("SET idle_in_transaction_session_timeout = 0; SET jit = off")
+    try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    defer { _ = try? connection.query("ROLLBACK") }
+    let snapshot = try Snapshot(connection, prefix: prefix)
+    let topics = Set(Reader.allCases.flatMap(\.topics))
+    let records = try snapshot.spans(of: topics, prefix: prefix, in: log).values
+      .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    let count = slices ?? Int(records / Self.recordsInSlice) + 1
+    var state = Progress(slice: 0, slices: count, records: 0)
+    var report = report
+    for index in 0..<count {
+      let slice = Slice(index, of: count)
+      state.slice = index
+      state.table = nil
+      let models = try SliceModels(slice, snapshot, log, prefix: prefix) {
+        state.records += $0
+        progress(state)
+      }
+      let alarms = AlarmsInFlight(
+        snapshot: connection, unapplied: try unapplied(snapshot, slice),
+        patience: patience, later: later)
+      var comparer = Comparer(report: report, alarms: alarms)
+      for table in CanonicalTable.all {
+        state.table = table.name
+        progress(state)
+        guard
+          let expected = try models.feedRows(table.name) ?? models.notificationRows(table.name)
+            ?? models.alarmRows(table.name, engine: engine)
+        else { continue }
+        try comparer.compare(
+          table, expected: expected, found: table.rows(on: connection, slice: slice))
+      }
+      report = try comparer.finish()
+      // The same records are read for every slice.
+      if index == 0 { for record in models.unexplained { report.add(difference(record)) } }
+    }
+    return report
+  }
+
+  /// The notifications that records name which the alarm-worker had not applied in the snapshot.
+  private func unapplied(_ snapshot: Snapshot, _ slice: Slice) throws -> Set<String> {
+    let topic = Topic.notificationChanges.name(prefix: prefix)
+    let next = snapshot.next[Reader.alarm.consumerGroup(prefix: prefix)] ?? [:]
+    let spans = try log.spans(of: [topic]).reduce(into: [TopicPartition: Range<Int64>]()) {
+      let start = max($1.value.lowerBound, next[$1.key] ?? 0)
+      if start < $1.value.upperBound { $0[$1.key] = start..<$1.value.upperBound }
+    }
+    var ids: Set<String> = []
+    let now = EventTime.now
+    try log.read(spans, maxRecords: 2000) { batch in
+      for record in batch.records {
+        let wire = WireRecord(
+          key: record.key, value: record.value,
+          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
+        guard let event = try? EventCodec.decode(wire, topic: .notificationChanges, now: now),
+          slice.contains(event.key)
+        else { continue }
+        switch event.payload {
+        case .notificationChanged(let data): ids.insert(data.notification.lowercased())
+        case .notificationRetracted(let data): ids.insert(data.notification.lowercased())
+        default: break
+        }
+      }
+    }
+    return ids
+  }
+
+  private func difference(
+    _ found: (record: Record, group: String, reason: String)
+  ) -> Difference {
+    Difference(
+      table: "dead_letters", kind: .missing, person: "",
+      key: ["\(found.record.topicPartition)", "\(found.record.offset)"],
+      columns: [("consumer_group", found.group, nil), ("reason", found.reason, nil)])
+  }
+}

@@ -1,0 +1,103 @@
+import Events
+public import Kafka
+import Postgres
+import RecordLog
+
+/// Why the tables cannot be held against the log.
+public enum DeepVerificationError: Error, CustomStringConvertible {
+  /// The log begins later than it should; the first offsets it holds.
+  case logIncomplete([TopicPartition: Int64])
+  /// The tables stand at an offset that the log does not have.
+  case logTooShort(TopicPartition, group: String, stored: Int64, end: Int64)
+
+  public var description: String {
+    switch self {
+    case .logIncomplete(let starts):
+      "the log does not reach back to its start, so the tables cannot be recomputed: "
+        + starts.sorted { $0.key < $1.key }.prefix(8)
+        .map { "\($0.key) begins at offset \($0.value)" }.joined(separator: ", ")
+        + (starts.count > 8 ? " and \(starts.count - 8) more" : "")
+    case .logTooShort(let partition, let group, let stored, let end):
+      "\(group) stands at offset \(stored) of \(partition), but the log ends at \(end): it is not "
+        + "the log that these tables were made from"
+    }
+  }
+}
+
+/// Where the tables stand in one transaction's view.
+struct Snapshot {
+  private struct Place: Hashable {
+    var group: String
+    var partition: TopicPartition
+    var offset: Int64
+  }
+
+  /// The next offset of each group and partition.
+  private(set) var next: [String: [TopicPartition: Int64]] = [:]
+  private var deadLetters: Set<Place> = []
+
+  /// - Parameter connection: in a REPEATABLE READ transaction.
+  init(_ connection: Connection, prefix: String) throws {
+    let groups = Reader.allCases.map { $0.consumerGroup(prefix: prefix) }
+    for row in try connection.query(
+      """
+      SELECT consumer_group, topic, partition, next_offset FROM consumer_offsets
+      WHERE consumer_group = ANY ($1)
+      """, [.textArray(groups)])
+    {
+      let partition = TopicPartition(
+        topic: try row.text(1), partition: Int32(try row.int(2)))
+      next[try row.text(0), default: [:]][partition] = try row.int8(3)
+    }
+    for row in try connection.query(
+      """
+      SELECT consumer_group, topic, partition, record_offset FROM dead_letters
+      WHERE consumer_group = ANY ($1) AND state IN ('open', 'discarded')
+      """, [.textArray(groups)])
+    {
+      deadLetters.insert(
+        Place(
+          group: try row.text(0),
+          partition: TopicPartition(topic: try row.text(1), partition: Int32(try row.int(2))),
+          offset: try row.int8(3)))
+    }
+  }
+
+  /// Whether the group has applied the record: it lies below the group's offset and is no dead
+  /// letter.
+  func holds(_ record: Record, of group: String) -> Bool {
+    guard record.offset < next[group]?[record.topicPartition] ?? 0 else { return false }
+    return deadLetters.isEmpty
+      || !deadLetters.contains(
+        Place(group: group, partition: record.topicPartition, offset: record.offset))
+  }
+
+  /// What must be read so that every group's records are.
+  ///
+  /// - Throws: `DeepVerificationError` when the log does not hold it.
+  func spans(
+    of topics: Set<Topic>, prefix: String, in log: any RecordLog
+  ) throws -> [TopicPartition: Range<Int64>] {
+    let names = topics.map { $0.name(prefix: prefix) }.sorted()
+    let held = try log.spans(of: names)
+    var ends: [TopicPartition: Int64] = [:]
+    for reader in Reader.allCases {
+      let group = reader.consumerGroup(prefix: prefix)
+      let read = Set(reader.topics.filter { topics.contains($0) }.map { $0.name(prefix: prefix) })
+      for (partition, offset) in next[group] ?? [:] where read.contains(partition.topic) {
+        let end = held[partition]?.upperBound ?? 0
+        guard offset <= end else {
+          throw DeepVerificationError.logTooShort(
+            partition, group: group, stored: offset, end: end)
+        }
+        ends[partition] = max(ends[partition] ?? 0, offset)
+      }
+    }
+    let late = ends.filter { $0.value > 0 }.keys.reduce(into: [TopicPartition: Int64]()) {
+      let start = held[$1]?.lowerBound ?? 0
+      if start > 0 { $0[$1] = start }
+    }
+    guard late.isEmpty else { throw DeepVerificationError.logIncomplete(late) }
+    return ends.mapValues { 0..<$0 }
+  }
+}

@@ -1,0 +1,133 @@
+import Events
+
+// The tables behind what people see, row by row: contributions, marks, mutes.
+extension Model {
+  /// Up to when each person read and deleted everything; who did neither is left out.
+  public var allWatermarks: [ModelMark] {
+    marks.compactMap { key, marks in key.count == 1 ? ModelMark(key, marks) : nil }
+  }
+
+  /// Single notifications' marks.
+  public var allMarks: [ModelMark] {
+    marks.compactMap { key, marks in key.count == 2 ? ModelMark(key, marks) : nil }
+  }
+
+  /// Every muting and unmuting.
+  public var allMutes: [ModelMute] {
+    mutes.flatMap { key, toggles in
+      toggles.compactMap { version, isMuted in
+        AlarmType(rawValue: key[1].string).map {
+          ModelMute(recipient: key[0].string, type: $0, version: version, isMuted: isMuted)
+        }
+      }
+    }
+  }
+
+  /// What notifications know of posts.
+  public var allPostFacts: [ModelPostFact] {
+    posts.map { key, fact in
+      var row = ModelPostFact(
+        id: key[0].string, author: fact.newest.key, isDeleted: true, firstAt: fact.createdAt,
+        version: fact.newest.version)
+      if case .postPublished(let data) = fact.newest.payload {
+        row.headText = head(data.title.isEmpty ? data.caption : data.title)
+        (row.imageURL, row.mentions, row.isDeleted) = (data.imageURL, data.mentions, false)
+      }
+      return row
+    }
+  }
+
+  /// Every reason that there ever was for a notification, also withdrawn ones.
+  public var allContributions: [ModelContribution] {
+    sources.values.flatMap { fact in
+      let standing = Contribution.all(of: fact.newest)
+      return Self.everMade(by: fact).map { made in
+        let (key, stands) = (made.key, standing.contains { $0.key == made.key })
+        let firstAt = fact.firstAt[key]
+        let day = firstAt.map { Self.isGrouped(key.type) ? $0.day : "" }
+        var row = ModelContribution(
+          recipient: key.recipient.string, type: key.type, subject: key.subject.string,
+          source: key.source.string, actor: made.actor, isActive: stands, firstAt: firstAt,
+          post: made.post, comment: made.comment, headText: head(made.text),
+          version: fact.newest.version)
+        guard let firstAt, let day else { return row }
+        row.notification = NotificationID.uuid(
+          recipient: row.recipient, type: row.type, subject: row.subject, day: day)
+        row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
+        row.isMuted = stands && isMuted(key.recipient, key.type, at: firstAt)
+        return row
+      }
+    }
+  }
+
+  /// How many contributions each notification of a day has, muted ones left out; only where no
+  /// deletion covers any of them. With the recipient.
+  public var sizes: [(notification: String, recipient: String, count: Int)] {
+    var groups: [String: (recipient: String, count: Int, isCut: Bool)] = [:]
+    for row in allContributions where Self.isGrouped(row.type) && row.isActive {
+      guard let id = row.notification else { continue }
+      groups[id, default: (row.recipient, 0, false)].count += row.isMuted ? 0 : 1
+      if row.isCovered { groups[id]?.isCut = true }
+    }
+    return groups.filter { !$0.value.isCut && $0.value.count > 0 }
+      .map { ($0.key, $0.value.recipient, $0.value.count) }
+  }
+
+  static func isGrouped(_ type: AlarmType) -> Bool { [.like, .follow, .message].contains(type) }
+
+  /// Up to when the recipient deleted the notification, alone or with everything.
+  private func deletion(of notification: String, for recipient: BytewiseString) -> EventTime {
+    max(
+      (marks[[recipient]] ?? Marks()).deleted,
+      (marks[[recipient, .init(notification)]] ?? Marks()).deleted)
+  }
+
+  /// The rows that the fact's events ever made, in the words of the newest one. A like or a follow has
+  /// one also when only its removal is known.
+  private static func everMade(by fact: Fact) -> [Contribution] {
+    func make(_ recipient: String, _ actor: String, _ key: Contribution.Key, _ post: String?)
+      -> [Contribution]
+    {
+      recipient.hasSameBytes(as: actor) ? [] : [Contribution(key: key, actor: actor, post: post)]
+    }
+    func all(_ actor: String, _ post: String, _ comment: String?, _ text: String)
+      -> [Contribution]
+    {
+      fact.firstAt.keys.map {
+        Contribution(key: $0, actor: actor, post: post, comment: comment, text: text)
+      }
+    }
+    switch fact.newest.payload {
+    case .likeRemoved(let data):
+      let key = Contribution.Key(
+        recipient: .init(data.postOwner), type: .like, subject: .init(data.post),
+        source: .init(data.actor))
+      return make(data.postOwner, data.actor, key, data.post)
+    case .followRemoved(let data):
+      let key = Contribution.Key(
+        recipient: .init(data.followee), type: .follow, subject: "", source: .init(data.follower))
+      return make(data.followee, data.follower, key, nil)
+    case .commentCreated(let data): return all(data.actor, data.post, data.comment, data.text)
+    case .commentRemoved(let data): return all(data.actor, data.post, data.comment, "")
+    case .postPublished(let data):
+      return all(data.author, data.post, nil, data.title.isEmpty ? data.caption : data.title)
+    case .postDeleted(let data): return all(data.author, data.post, nil, "")
+    default: return Contribution.all(of: fact.newest)
+    }
+  }
+}
+
+/// What a notification quotes of a text.
+func head(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.prefix(256)))
+}
+
+extension ModelMark {
+  fileprivate init(_ key: Model.Key, _ marks: Model.Marks) {
+    let never = EventTime(microseconds: .min)
+    self.init(
+      user: key[0].string, notification: key.count > 1 ? key[1].string : nil,
+      readAt: marks.read == never ? nil : marks.read,
+      deletedAt: marks.deleted == never ? nil : marks.deleted)
+  }
+}

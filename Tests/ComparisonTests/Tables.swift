@@ -1,0 +1,139 @@
+import Alarms
+import Comparison
+import DeepVerification
+import Events
+import Feeds
+import Kafka
+import Notifications
+import Postgres
+import RecordLog
+import TestSupport
+import Workload
+
+@testable import Pipeline
+
+/// A database whose tables real handlers make from a log, as the workers do it: offsets move in the
+/// batch's transaction, outgoing records are in the log before it commits.
+struct Tables {
+  let url: String
+  let log: MemoryLog
+  /// As the owner of everything.
+  let admin: Connection
+
+  init(_ log: MemoryLog) throws {
+    self.log = log
+    url = try TestDatabase.fresh()
+    admin = try Connection(url, applicationName: "test")
+  }
+
+  /// The three workers, each with a connection of its own.
+  func workers(pushLimit: Int = 10_000) throws -> [TestWorker] {
+    try [
+      feedHandler(pushLimit: pushLimit), notificationHandler, alarmHandler(defaultLocale: "en"),
+    ].map { try TestWorker($0, url: url, log: log) }
+  }
+
+  /// Applies all there is, to the end of what follows from it.
+  func applyAll(pushLimit: Int = 10_000, batch: Int = 500) throws {
+    let workers = try workers(pushLimit: pushLimit)
+    while try workers.reduce(false, { try $1.step(batch: batch) || $0 }) {}
+  }
+
+  func verify(
+    slices: Int? = nil, samples: Int = 100_000, log other: (any RecordLog)? = nil
+  ) throws -> ComparisonReport {
+    let reader = try Connection(url, applicationName: "verify")
+    return try DeepVerification(
+      reader, later: { try Connection(url, applicationName: "later") }, log: other ?? log,
+      prefix: log.prefix, slices: slices, patience: .milliseconds(500)
+    ).run(report: ComparisonReport(samplesMax: samples, peopleMax: 100_000))
+  }
+
+  /// All of it held against other tables.
+  func compare(expected other: Tables, samples: Int = 100_000) throws -> ComparisonReport {
+    let (right, found) = (other.admin, admin)
+    for connection in [right, found] {
+      try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    }
+    defer { for connection in [right, found] { _ = try? connection.query("ROLLBACK") } }
+    var comparer = Comparer(report: ComparisonReport(samplesMax: samples, peopleMax: 100_000))
+    try comparer.compare(CanonicalTable.all, expected: right, found: found)
+    return try comparer.finish()
+  }
+}
+
+/// One lane of a worker, without a broker.
+final class TestWorker: @unchecked Sendable {  // One thread's at a time.
+  private let handler: Handler
+  private let connection: Connection
+  private let log: MemoryLog
+  private var next: [TopicPartition: Int64] = [:]
+  private var group: String { log.prefix + handler.name }
+
+  init(_ handler: Handler, url: String, log: MemoryLog) throws {
+    (self.handler, self.log) = (handler, log)
+    connection = try Connection(url, applicationName: handler.name)
+    for row in try connection.query(
+      "SELECT topic, partition, next_offset FROM consumer_offsets WHERE consumer_group = $1",
+      [.text(group)])
+    {
+      next[TopicPartition(topic: try row.text(0), partition: Int32(try row.int(1)))] =
+        try row.int8(2)
+    }
+  }
+
+  /// Applies one batch of each partition, and a piece of the backlog; returns whether there was any.
+  func step(batch: Int) throws -> Bool {
+    var found = false
+    for topic in handler.topics {
+      for (place, span) in try log.spans(of: [topic.name(prefix: log.prefix)]) {
+        let start = next[place] ?? 0
+        let end = min(span.upperBound, start + Int64(batch))
+        guard start < end else { continue }
+        var records: [Record] = []
+        try log.read([place: start..<end], maxRecords: batch) { records += $0.records }
+        try apply(records, topic, place, end)
+        next[place] = end
+        found = true
+      }
+    }
+    guard let backlog = handler.backlog else { return found }
+    return try connection.transaction {
+      let outcome = try backlog().run(on: connection)
+      try log.append(outcome.events)
+      return outcome.hasMore || !outcome.events.isEmpty
+        || outcome.counts.values.contains { $0 > 0 }
+    } || found
+  }
+
+  private func apply(_ records: [Record], _ topic: Topic, _ place: TopicPartition, _ end: Int64)
+    throws
+  {
+    let batch = Batch(topic: topic, items: records.map { decode($0, topic: topic, now: .now) })
+    try connection.transaction {
+      let opening =
+        [
+          Statement(
+            """
+            INSERT INTO consumer_offsets AS c
+              (consumer_group, topic, partition, next_offset, owner_epoch)
+            VALUES ($1, $2, $3, $4, 1)
+            ON CONFLICT ON CONSTRAINT consumer_offsets_pkey
+              DO UPDATE SET next_offset = EXCLUDED.next_offset
+            """, [.text(group), .text(place.topic), .int4(place.partition), .int8(end)])
+        ] + deadLetterStatements(batch, consumerGroup: group, codeVersion: "test")
+      let outcome = try handler.apply(topic, batch.events).run(after: opening, on: connection)
+      try log.append(outcome.events)
+    }
+  }
+}
+
+extension ComparisonReport {
+  /// What differs, a line each: table, kind, person, key.
+  var lines: Set<String> {
+    Set(
+      tables.flatMap(\.samples).map {
+        "\($0.table) \($0.kind) \($0.person) \($0.key.joined(separator: " / "))"
+      })
+  }
+}
