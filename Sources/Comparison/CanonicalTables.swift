@@ -14,7 +14,7 @@ extension CanonicalTable {
     "dead_letters": "what could not be applied",
     "dead_letter_history": "what became of it",
     "users": "interned ids: every other table of the room is read through it",
-    "notification_generation": "versions of snapshots",
+    "notification_generations": "versions of snapshots",
     "notification_counter": "versions of snapshots",
     "pending_renders": "work to do",
   ]
