@@ -178,3 +178,9 @@ let package = Package(
   ],
   cxxLanguageStandard: .cxx17
 )
+
+// For an image that runs one suite, without what the others need: MAGPIE_TEST_SUITE=EndToEndTests
+// swift build --product magpiePackageTests
+if let suite = Context.environment["MAGPIE_TEST_SUITE"] {
+  package.targets.removeAll { $0.type == .test && $0.name != suite }
+}

@@ -140,6 +140,16 @@ public final class Connection {
     try socket.runScript(sql)
   }
 
+  /// What the server stores of a password, as `CREATE ROLE … PASSWORD` takes it, so that the password
+  /// itself is neither sent nor logged. Asks the server which method it uses.
+  public func encrypted(password: String, user: String) throws -> String {
+    guard !password.utf8.contains(0), !user.utf8.contains(0) else {
+      throw PostgresError.usage("the password or the user contains a NUL byte")
+    }
+    let method = try query("SELECT current_setting('password_encryption')").only.text(0)
+    return try socket.encrypted(password: password, user: user, method: method)
+  }
+
   /// Runs `body` between BEGIN and COMMIT; rolls back when it throws.
   ///
   /// - Throws: what `body` throws; an error with SQLSTATE `25P02` when the server answered COMMIT with

@@ -52,6 +52,14 @@ final class ServerSocket {
     PQfinish(connection)
   }
 
+  func encrypted(password: String, user: String, method: String) throws -> String {
+    guard let text = PQencryptPasswordConn(connection, password, user, method) else {
+      throw PostgresError.usage("libpq cannot encrypt a password with method \(method)")
+    }
+    defer { PQfreemem(text) }
+    return String(cString: text)
+  }
+
   var status: Connection.Status {
     guard let connection, PQstatus(connection) == CONNECTION_OK else { return .closed }
     switch PQtransactionStatus(connection) {

@@ -26,11 +26,12 @@ struct Magpie: ParsableCommand {
     version: codeVersion,
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Feed.self, Alarms.self,
-      Conversations.self, Render.self, Migrate.self, Topics.self, Lag.self, Verify.self,
-      Replay.self,
+      Conversations.self, Render.self, Setup.self, Migrate.self, Topics.self, Lag.self, Verify.self,
+      Replay.self, Healthcheck.self,
     ])
 
   static func main() {
+    dieOfSignalsAsFirstProcess()
     do {
       var command = try parseAsRoot()
       try command.run()

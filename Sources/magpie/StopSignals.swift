@@ -28,3 +28,10 @@ final class StopSignals {
     return true
   }
 }
+
+/// A container's first process does not die of a signal that it has no handler for, so `docker stop`
+/// would wait in vain. `StopSignals` takes the place of these where stopping takes more than dying.
+func dieOfSignalsAsFirstProcess() {
+  guard getpid() == 1 else { return }
+  for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _exit(128 + $0) } }
+}

@@ -13,6 +13,11 @@ struct TopicSet {
     var topic: String
     var partitions: Int
     var created: Bool
+
+    func print() {
+      let state = created ? Style.green("created") : "exists"
+      Standard.output.line("\(escapedForTerminal(topic))  \(partitions) partitions  \(state)")
+    }
   }
 
   var names: [String] { Topic.allCases.map { $0.name(prefix: prefix) } }

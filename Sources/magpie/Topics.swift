@@ -22,6 +22,10 @@ struct Topics: ParsableCommand {
   var json = false
 
   func validate() throws {
+    try Self.validate(partitions: partitions, replicationFactor: replicationFactor)
+  }
+
+  static func validate(partitions: Int?, replicationFactor: Int?) throws {
     guard (1...10_000).contains(partitions ?? 1) else {
       throw ValidationError("--partitions is \(partitions ?? 0), but must be 1 to 10000.")
     }
@@ -39,9 +43,7 @@ struct Topics: ParsableCommand {
       if json {
         printJSON(report)
       } else {
-        let state = report.created ? Style.green("created") : "exists"
-        Standard.output.line(
-          "\(escapedForTerminal(report.topic))  \(report.partitions) partitions  \(state)")
+        report.print()
       }
     }
   }

@@ -32,9 +32,7 @@ import Testing
       // In the middle of whatever they are doing.
       case 3: for index in 0..<3 { running[index].signal(SIGKILL) }
       case 4: for worker in Stack.workers { running.append(try stack.start(worker, lanes: 2)) }
-      case 5:
-        stack.cluster.immediateStop()
-        try stack.cluster.restart()
+      case 5: try stack.crashDatabase()
       case 7: for index in 3..<6 { running[index].signal(SIGTERM) }
       default: break
       }

@@ -9,10 +9,11 @@ import TestSupport
 
 /// A PostgreSQL that may be crashed, a broker over TCP, and worker executables as real processes.
 ///
-/// The broker is the one that `MAGPIE_KAFKA_BOOTSTRAP` names, else an embedded one; either way the
-/// topics are this stack's own.
+/// The servers are those that `MAGPIE_KAFKA_BOOTSTRAP` and `MAGPIE_TEST_DATABASE_URL` name, else
+/// an embedded broker and a private PostgreSQL; either way topics and database are this stack's own.
 final class Stack: Sendable {
-  let cluster: PrivateCluster
+  /// nil when the server is somebody else's.
+  private let cluster: PrivateCluster?
   let databaseURL: String
   let prefix = TestBroker.topicPrefix()
   let directory: URL
@@ -21,10 +22,16 @@ final class Stack: Sendable {
   init(partitions: Int = 4) throws {
     directory = URL(filePath: "/tmp/magpie-e2e-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    // Durable: a crash must not lose what was committed.
-    cluster = try PrivateCluster.start(
-      directory: directory.appending(path: "postgres").path, durable: true)
-    databaseURL = cluster.url()
+    if TestDatabase.isExternal {
+      cluster = nil
+      databaseURL = try TestDatabase.empty()
+    } else {
+      // Durable: a crash must not lose what was committed.
+      let cluster = try PrivateCluster.start(
+        directory: directory.appending(path: "postgres").path, durable: true)
+      self.cluster = cluster
+      databaseURL = cluster.url()
+    }
     let connection = try Connection(databaseURL, applicationName: "test")
     try Migrations.apply(connection)
     connection.close()
@@ -63,6 +70,21 @@ final class Stack: Sendable {
     return (exit, try String(contentsOfFile: file, encoding: .utf8))
   }
 
+  /// Crashes PostgreSQL, which then recovers; of somebody else's server only the sessions in this
+  /// database end.
+  func crashDatabase() throws {
+    if let cluster {
+      cluster.immediateStop()
+      try cluster.restart()
+    } else {
+      try connection().query(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """)
+    }
+  }
+
   /// What the workers of this name have logged.
   func log(of worker: String) -> String {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
@@ -88,7 +110,7 @@ final class Stack: Sendable {
   func stop() {
     for child in children.withLock({ $0 }) where child.isRunning { child.signal(SIGTERM) }
     for child in children.withLock({ $0 }) { child.terminate(within: 30) }
-    cluster.stop()
+    cluster?.stop()
     try? FileManager.default.removeItem(at: directory)
   }
 

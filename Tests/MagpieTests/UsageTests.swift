@@ -8,7 +8,7 @@ struct UsageTests {
     "every command explains itself",
     arguments: [
       "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "feed", "alarms",
-      "conversations", "render", "migrate", "topics", "lag", "verify",
+      "conversations", "render", "setup", "migrate", "topics", "lag", "verify", "healthcheck",
     ])
   func help(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -15,6 +15,11 @@ public enum TestDatabase {
     get throws { try sharedCluster.get() }
   }
 
+  /// Whether the server is one that `MAGPIE_TEST_DATABASE_URL` names.
+  public static var isExternal: Bool {
+    ProcessInfo.processInfo.environment["MAGPIE_TEST_DATABASE_URL"] != nil
+  }
+
   /// A new database with the schema; its URL.
   public static func fresh() throws -> String { try create(from: template.get()) }
 

@@ -1,0 +1,44 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Model
+import Postgres
+import TestSupport
+import Testing
+
+/// A stack that somebody else started and fed, held against the model.
+@Suite struct WorkloadComparisonTests {
+  /// What it was fed by `magpie generate`: `users:events:seed`, separated by spaces.
+  static let workloads = ProcessInfo.processInfo.environment["MAGPIE_E2E_WORKLOADS"]
+
+  @Test(
+    "the database that is named holds what the model computes from the workloads that are named",
+    .enabled(if: workloads != nil, "set MAGPIE_E2E_WORKLOADS and MAGPIE_DATABASE_URL"))
+  func equalsModel() throws {
+    let workloads = try #require(Self.workloads).split(separator: " ")
+    let url = try #require(ProcessInfo.processInfo.environment["MAGPIE_DATABASE_URL"])
+    let file = NSTemporaryDirectory() + "magpie-workload-\(UUID().uuidString).jsonl"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    var events: [Event] = []
+    for workload in workloads {
+      let numbers = workload.split(separator: ":").map(String.init)
+      try #require(numbers.count == 3)
+      let generating = try ChildProcess(
+        builtExecutable("magpie"),
+        [
+          "generate", "--users", numbers[0], "--events", numbers[1], "--seed", numbers[2],
+          "--output", file,
+        ])
+      #expect(generating.wait(seconds: 120) == .exited(0))
+      events += try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map {
+        try StructuredEvent.decode(String($0))
+      }
+    }
+    let connection = try Connection(url, applicationName: "test")
+    let differences = try ModelComparison(model: Model(events), connection: connection)
+      .differences()
+    #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+    let letters = try connection.query("SELECT count(*) FROM dead_letters")
+    #expect(try letters.only.int(0) == 0)
+  }
+}
