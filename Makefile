@@ -29,6 +29,10 @@ test: deps ## Run all the tests, end to end included
 	$(SWIFT) test --skip-build --skip 'EndToEndTests|MagpieTests\.'
 	$(SWIFT) test --skip-build --filter 'EndToEndTests|MagpieTests\.'
 
+.PHONY: e2e
+e2e: ## Run the end-to-end tests and the failure cases of containers with Docker Compose
+	scripts/e2e
+
 .PHONY: bench
 bench: bench-build ## Measure throughput beside its bounds, in one run (release build, a few minutes)
 	$(RELEASE_BIN)/magpie-bench $(BENCH_FLAGS)

@@ -1,0 +1,78 @@
+# One image with every executable: magpie, which is the entry point, and the three workers.
+#
+#   docker build --tag magpie .
+#   docker run --rm magpie --help
+#   docker run --rm --entrypoint fanout-worker magpie --help
+
+FROM swift:6.3-bookworm AS toolchain
+RUN apt-get update -qq \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
+    libpq-dev librdkafka-dev pkg-config >/dev/null \
+  && rm -rf /var/lib/apt/lists/*
+# SwiftPM passes a package's traits in the order of a set: random, unless told, so that such a package
+# and all that depends on it would be compiled again each time.
+ENV SWIFT_DETERMINISTIC_HASHING=1
+WORKDIR /src
+
+# Dependencies stay compiled in the cache mount, whatever changes in the sources; so do those of our
+# own modules that did not change.
+FROM toolchain AS build
+COPY . .
+RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
+  set -e; for product in magpie fanout-worker notification-worker alarm-worker; do \
+    swift build -c release --static-swift-stdlib --scratch-path /build --product $product; \
+    install -D --strip /build/release/$product /out/$product; \
+  done
+
+# librdkafka 2.8, which mends faults of the older ones that the headers above belong to; the two are
+# compatible. No shell is needed to run anything.
+FROM debian:trixie-slim AS libraries
+RUN apt-get update -qq \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
+    ca-certificates libpq5 librdkafka1 libstdc++6 libzstd1 >/dev/null \
+  && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* \
+  && useradd --system --uid 65532 --no-create-home --home-dir /nonexistent magpie
+
+# The end-to-end tests alone, which drive the executables from outside. A debug build: it shares
+# nothing with the release build, but needs few of the dependencies.
+FROM toolchain AS build-e2e
+COPY . .
+RUN --mount=type=cache,id=magpie-e2e,target=/build,sharing=locked \
+  MAGPIE_TEST_SUITE=EndToEndTests \
+    swift build --product magpiePackageTests --scratch-path /build \
+  && install -D --target-directory /out /build/debug/magpiePackageTests.xctest \
+  && install -D --target-directory /out/lib "$(dirname "$(readlink -f "$(command -v swift)")")"/../lib/swift/linux/*.so
+
+FROM libraries AS runtime
+LABEL org.opencontainers.image.title="Magpie" \
+  org.opencontainers.image.description="Turns a social app's events into feeds, notifications and alarms" \
+  org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /out/ /usr/local/bin/
+# In a container the endpoints are for others to read, and each worker has its own address.
+ENV MAGPIE_HTTP_HOST=0.0.0.0 MAGPIE_HTTP_PORT=9470
+EXPOSE 9470
+USER 65532:65532
+# Of a worker: whether it can commit.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s \
+  CMD ["magpie", "healthcheck"]
+ENTRYPOINT ["magpie"]
+CMD ["--help"]
+
+FROM runtime AS e2e
+USER root
+RUN apt-get update -qq \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends kcat >/dev/null \
+  && rm -rf /var/lib/apt/lists/*
+COPY --from=build-e2e /out/ /opt/e2e/
+# The tests look for the executables beside themselves, and for the README where they were built.
+RUN ln -s /usr/local/bin/* /opt/e2e/
+COPY README.md /src/
+ENV LD_LIBRARY_PATH=/opt/e2e/lib
+USER 65532:65532
+WORKDIR /tmp
+HEALTHCHECK NONE
+ENTRYPOINT ["/opt/e2e/magpiePackageTests.xctest", "--testing-library", "swift-testing"]
+CMD ["--no-parallel"]
+
+# The last stage is what `docker build` makes.
+FROM runtime
