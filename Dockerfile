@@ -7,7 +7,7 @@
 FROM swift:6.3-bookworm AS toolchain
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
-    libpq-dev librdkafka-dev pkg-config >/dev/null \
+    libpq-dev librdkafka-dev libzstd-dev pkg-config >/dev/null \
   && rm -rf /var/lib/apt/lists/*
 # SwiftPM passes a package's traits in the order of a set: random, unless told, so that such a package
 # and all that depends on it would be compiled again each time.

@@ -76,6 +76,9 @@ let package = Package(
       providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .systemLibrary(
+      name: "CZstd", pkgConfig: "libzstd",
+      providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
 
     room("Events", [crypto, protobuf], exclude: ["proto"]),
     room("Kafka", ["CRDKafka"]),
@@ -89,6 +92,7 @@ let package = Package(
         "Events", "Kafka", "Postgres", "Schema", argumentParser, configuration, hummingbird,
         logging, serviceLifecycle,
       ]),
+    room("Archive", ["CZstd", "Kafka", "Pipeline", "RecordLog", crypto, logging]),
     room("Feeds", ["Events", "Pipeline", "Postgres"]),
     room("Notifications", ["Events", "Pipeline", "Postgres", crypto]),
     room(
@@ -113,7 +117,8 @@ let package = Package(
     executable(
       "magpie",
       [
-        "AlarmCatalogs", "AlarmText", "EmbeddedStack", "Events", "Kafka", "Pipeline", "Postgres",
+        "AlarmCatalogs", "AlarmText", "Archive", "EmbeddedStack", "Events", "Kafka", "Pipeline",
+        "Postgres",
         "Schema", "Workload", argumentParser,
       ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
 
@@ -131,6 +136,8 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     tests("EventsTests", ["Events"]),
     tests("KafkaTests", ["Kafka"]),
+    tests(
+      "ArchiveTests", ["Archive", "EmbeddedStack", "Kafka", "RecordLog", "TestSupport", crypto]),
     tests("RecordLogTests", ["Kafka", "RecordLog", "TestSupport"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),

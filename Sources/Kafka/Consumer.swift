@@ -58,6 +58,20 @@ public final class Consumer {
     rd_kafka_poll_set_consumer(client.pointer)
   }
 
+  /// Consumes these partitions from these offsets (0 or more) without joining: whatever others in
+  /// `group` do, they stay this consumer's. The group is only where `commitAsync` reports to.
+  public convenience init(
+    configuration: ClientConfiguration, group: String, assigning starts: [TopicPartition: Int64]
+  ) throws(KafkaError) {
+    try self.init(
+      configuration: configuration, group: group, topics: Set(starts.keys.map(\.topic)).sorted()
+    ) { _ in [:] }
+    isSubscribed = true
+    let code = withPartitionList(starts) { rd_kafka_assign(client.pointer, $0) }
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw client.error(code) }
+    context.adopt(starts.keys)
+  }
+
   deinit {
     if !isClosed { client.destroy(context: context, withinMilliseconds: 0) }
   }

@@ -51,6 +51,9 @@ final class ConsumerContext: Client.Context {
     problem = (code, reason)
   }
 
+  /// Notes partitions that were assigned without a group.
+  func adopt(_ partitions: some Sequence<TopicPartition>) { assignment = Set(partitions) }
+
   func rebalance(
     _ client: OpaquePointer, _ code: rd_kafka_resp_err_t,
     _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>

@@ -3,10 +3,12 @@
 ///
 /// Full jitter spreads clients that failed together best of the simple schemes: Marc Brooker,
 /// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
-struct Backoff {
+public struct Backoff {
   private var ceilingMilliseconds = 50
 
-  mutating func nextDelayMilliseconds() -> Int {
+  public init() {}
+
+  public mutating func nextDelayMilliseconds() -> Int {
     defer { ceilingMilliseconds = min(ceilingMilliseconds * 2, 10_000) }
     return Int.random(in: 0...ceilingMilliseconds)
   }

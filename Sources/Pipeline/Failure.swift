@@ -110,5 +110,10 @@ public struct WorkerStopped: Error, CustomStringConvertible {
   /// The command, or what else, resolves it.
   public var nextStep: String
 
+  public init(reason: String, nextStep: String) {
+    self.reason = reason
+    self.nextStep = nextStep
+  }
+
   public var description: String { "\(reason)\n  \(nextStep)" }
 }

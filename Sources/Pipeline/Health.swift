@@ -7,7 +7,7 @@ import ServiceLifecycle
 ///
 /// They tell nothing but counts and states, and listen on loopback unless configured otherwise.
 struct HealthService: Service {
-  let settings: WorkerSettings
+  let settings: ProcessSettings
   let lanes: [LaneStatus]
   let metrics: Metrics
   let logger: Logger
@@ -26,7 +26,7 @@ struct HealthService: Service {
 }
 
 private func healthApplication(
-  settings: WorkerSettings, lanes: [LaneStatus], metrics: Metrics, logger: Logger
+  settings: ProcessSettings, lanes: [LaneStatus], metrics: Metrics, logger: Logger
 ) -> some ApplicationProtocol {
   let router = Router()
   let limit = Duration.seconds(settings.watchdogSeconds)

@@ -6,10 +6,10 @@ import Synchronization
 /// Runs the lanes' threads and ends when all of them have; the first to stop for a reason that
 /// only a person can resolve stops the others.
 struct LaneService: Service {
-  let settings: WorkerSettings
+  let drainSeconds: Int
   let statuses: [LaneStatus]
-  let metrics: Metrics
   let logger: Logger
+  let body: @Sendable (LaneStatus, Logger) throws -> Void
 
   func run() async throws {
     try await withTaskCancellationOrGracefulShutdownHandler {
@@ -37,13 +37,11 @@ struct LaneService: Service {
   private func runLane(_ index: Int, _ status: LaneStatus) async throws {
     var logger = logger
     logger[metadataKey: "lane"] = "\(index)"
-    let lane = (settings.lane, metrics, logger)
-    let result = await withCheckedContinuation { continuation in
+    let result = await withCheckedContinuation { [body, logger] continuation in
       // A thread of its own: the lane blocks in poll and in libpq, which must not take a thread
       // of the concurrency pool.
       let thread = Thread {
-        let lane = Lane(settings: lane.0, status: status, metrics: lane.1, logger: lane.2)
-        continuation.resume(returning: Result { try lane.run() })
+        continuation.resume(returning: Result { try body(status, logger) })
       }
       thread.name = "lane-\(index)"
       thread.stackSize = 8 << 20
@@ -56,7 +54,7 @@ struct LaneService: Service {
   /// A lane that cannot finish in time, such as one whose database does not answer, is left to
   /// the fence: its batch was not committed and is not lost.
   private func exitIfNotDrained() {
-    let (seconds, logger) = (settings.drainSeconds, logger)
+    let (seconds, logger) = (drainSeconds, logger)
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: Double(seconds))
       logger.error("the batch in hand could not be finished in \(seconds) s; leaving it")

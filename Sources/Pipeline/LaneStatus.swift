@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What a lane and the rest of its process tell each other. Thread-safe.
-final class LaneStatus: Sendable {
+public final class LaneStatus: Sendable {
   private struct State {
     var isStopping = false
     var isReady = false
@@ -13,21 +13,24 @@ final class LaneStatus: Sendable {
   /// Asks the lane to finish the batch in hand and leave.
   func stop() { state.withLock { $0.isStopping = true } }
 
-  var isStopping: Bool { state.withLock { $0.isStopping } }
+  /// Whether the lane was asked to stop.
+  public var isStopping: Bool { state.withLock { $0.isStopping } }
 
   /// Whether the lane could commit a batch now, as far as it knows.
-  var isReady: Bool {
+  public var isReady: Bool {
     get { state.withLock { $0.isReady } }
     set { state.withLock { $0.isReady = newValue } }
   }
 
   /// Tells the watchdog that the lane's loop turns. Polling resets librdkafka's own
   /// `max.poll.interval.ms` whatever the rest of the loop does, so that is no sign of life.
-  func beat() { state.withLock { $0.lastBeat = .now } }
+  public func beat() { state.withLock { $0.lastBeat = .now } }
 
   /// How long the loop has not turned.
   var silence: Duration { state.withLock { .now - $0.lastBeat } }
 }
 
 /// The lane was asked to stop while it waited for something.
-struct Stopping: Error {}
+public struct Stopping: Error {
+  public init() {}
+}

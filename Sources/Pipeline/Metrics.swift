@@ -7,10 +7,10 @@ import Synchronization
 /// counters, gauges and one kind of histogram. Thread-safe.
 public final class Metrics: Sendable {
   /// A metric's label values, in the order of its label names.
-  typealias Labels = [String]
+  public typealias Labels = [String]
 
   /// What the text format calls a metric family.
-  struct Family: Sendable {
+  public struct Family: Sendable {
     var name: String
     var help: String
     var kind: String
@@ -52,7 +52,7 @@ public final class Metrics: Sendable {
   init() {}
 
   /// Starts series at 0, so that the first increase is seen as one and a rate is 0 and not nothing.
-  func begin(topics: [String]) {
+  public func begin(topics: [String]) {
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
     for family in [Family.fenced, .rebalances] { increment(family, by: 0) }
@@ -68,25 +68,25 @@ public final class Metrics: Sendable {
     }
   }
 
-  func increment(_ family: Family, _ labels: Labels = [], by amount: Int = 1) {
+  public func increment(_ family: Family, _ labels: Labels = [], by amount: Int = 1) {
     state.withLock { $0.values[family.name, default: [:]][labels, default: 0] += Double(amount) }
   }
 
-  func set(_ family: Family, _ labels: Labels = [], to value: Double) {
+  public func set(_ family: Family, _ labels: Labels = [], to value: Double) {
     state.withLock { $0.values[family.name, default: [:]][labels] = value }
   }
 
   /// Forgets one series, such as the lag of a partition that moved to another process.
-  func remove(_ family: Family, _ labels: Labels) {
+  public func remove(_ family: Family, _ labels: Labels) {
     state.withLock { _ = $0.values[family.name]?.removeValue(forKey: labels) }
   }
 
-  func observe(_ family: Family, _ labels: Labels = [], seconds: Double) {
+  public func observe(_ family: Family, _ labels: Labels = [], seconds: Double) {
     observe(family, labels, seconds: CollectionOfOne(seconds))
   }
 
   /// All observations of a batch at once: one lock and one look-up for all of them.
-  func observe(_ family: Family, _ labels: Labels = [], seconds: some Sequence<Double>) {
+  public func observe(_ family: Family, _ labels: Labels = [], seconds: some Sequence<Double>) {
     var added = Histogram()
     for seconds in seconds { added.add(seconds) }
     guard added.count > 0 else { return }
@@ -159,71 +159,78 @@ public final class Metrics: Sendable {
 
 /// Every metric there is. Dashboards and alert rules may name these and no others.
 extension Metrics.Family {
-  static let records = Self(
-    name: "magpie_records_total", help: "Records applied or dead-lettered.", kind: "counter",
+  public static let records = Self(
+    name: "magpie_records_total", help: "Records applied, dead-lettered or archived.",
+    kind: "counter",
     labelNames: ["topic"])
-  static let batches = Self(
+  public static let batches = Self(
     name: "magpie_batches_total", help: "Transactions committed.", kind: "counter",
     labelNames: ["topic"])
-  static let commit = Self(
+  public static let commit = Self(
     name: "magpie_batch_duration_seconds",
     help: "Time from decoding a batch to its commit's reply.", kind: "histogram",
     labelNames: ["topic"])
-  static let eventAge = Self(
+  public static let eventAge = Self(
     name: "magpie_event_to_commit_seconds",
     help: "Time from an event's own time to the commit that made it visible. A notification change "
       + "has the time of the event that caused it.", kind: "histogram",
     labelNames: ["topic"])
-  static let fenced = Self(
+  public static let fenced = Self(
     name: "magpie_fenced_total", help: "Batches refused because the partition has another owner.",
     kind: "counter", labelNames: [])
-  static let deadLetters = Self(
+  public static let deadLetters = Self(
     name: "magpie_dead_letters_total", help: "Records dead-lettered.", kind: "counter",
     labelNames: ["topic", "reason"])
-  static let retries = Self(
+  public static let retries = Self(
     name: "magpie_retries_total", help: "Attempts repeated after a passing fault.",
     kind: "counter", labelNames: ["reason"])
-  static let ambiguousCommits = Self(
+  public static let ambiguousCommits = Self(
     name: "magpie_ambiguous_commits_total",
     help: "Commits whose reply was lost, by what the stored offset said afterwards.",
     kind: "counter", labelNames: ["outcome"])
-  static let rebalances = Self(
+  public static let rebalances = Self(
     name: "magpie_rebalances_total", help: "Assignments received.", kind: "counter", labelNames: [])
-  static let work = Self(
+  public static let work = Self(
     name: "magpie_work_total",
     help: "What the handler did: deliveries (feed entries written), notifications, alarms, ...",
     kind: "counter", labelNames: ["kind"])
-  static let lag = Self(
+  public static let lag = Self(
     name: "magpie_lag_records",
-    help: "Records between the offset stored in PostgreSQL and the partition's high watermark.",
+    help: "Records between the stored offset and the partition's high watermark.",
     kind: "gauge", labelNames: ["topic", "partition"])
-  static let lagSeconds = Self(
+  public static let lagSeconds = Self(
     name: "magpie_lag_seconds",
     help: "How long the oldest record that is not applied has been waiting; 0 without lag.",
     kind: "gauge", labelNames: ["topic", "partition"])
-  static let ready = Self(
+  public static let archivedBytes = Self(
+    name: "magpie_archived_bytes_total", help: "Bytes of the segments written.", kind: "counter",
+    labelNames: [])
+  public static let archivedSegments = Self(
+    name: "magpie_archived_segments_total", help: "Segments written.", kind: "counter",
+    labelNames: [])
+  public static let ready = Self(
     name: "magpie_ready", help: "1 while every lane can commit.", kind: "gauge", labelNames: [])
-  static let databaseSize = Self(
+  public static let databaseSize = Self(
     name: "magpie_database_size_bytes",
     help: "Size of the database, from one process of each worker, once a minute.", kind: "gauge",
     labelNames: [])
-  static let build = Self(
+  public static let build = Self(
     name: "magpie_build_info", help: "1, labelled with what is running.", kind: "gauge",
     labelNames: ["version"])
-  static let processorSeconds = Self(
+  public static let processorSeconds = Self(
     name: "process_cpu_seconds_total", help: "Processor time used, user and system.",
     kind: "counter", labelNames: [])
-  static let startTime = Self(
+  public static let startTime = Self(
     name: "process_start_time_seconds", help: "When the process began, in seconds since 1970.",
     kind: "gauge", labelNames: [])
-  static let residentMemory = Self(
+  public static let residentMemory = Self(
     name: "process_resident_memory_bytes", help: "Resident memory.", kind: "gauge", labelNames: [])
 }
 
 extension Metrics {
   static let families: [Family] = [
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .retries, .ambiguousCommits,
-    .rebalances, .work, .lag, .lagSeconds, .ready, .databaseSize, .build, .processorSeconds,
-    .residentMemory, .startTime,
+    .rebalances, .work, .lag, .lagSeconds, .archivedBytes, .archivedSegments, .ready, .databaseSize,
+    .build, .processorSeconds, .residentMemory, .startTime,
   ]
 }

@@ -3,8 +3,7 @@ public import ArgumentParser
 /// The command-line options of every worker. A flag wins over its environment variable, which wins
 /// over the configuration file.
 public struct WorkerOptions: ParsableArguments, Sendable {
-  @Option(help: "Kafka bootstrap servers, host:port[,host:port]. [env: MAGPIE_KAFKA_BOOTSTRAP]")
-  var kafkaBootstrap: String?
+  @OptionGroup var process: ProcessOptions
 
   @Option(
     help: ArgumentHelp(
@@ -13,18 +12,11 @@ public struct WorkerOptions: ParsableArguments, Sendable {
   var databaseURL: String?
 
   @Option(
-    name: .customLong("kafka-property"),
-    help: ArgumentHelp(
-      "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
-        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated]",
-      valueName: "name=value"))
-  var kafkaProperties: [String] = []
-
-  @Option(
-    help:
-      "What names of topics and consumer groups begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]"
-  )
-  var topicPrefix: String?
+    help: """
+      on or off (default: on). off is for a pooler that keeps none, such as pgbouncer before 1.21; \
+      it must pool sessions, not transactions. [env: MAGPIE_PREPARED_STATEMENTS]
+      """)
+  var preparedStatements: String?
 
   @Option(
     help: """
@@ -38,22 +30,6 @@ public struct WorkerOptions: ParsableArguments, Sendable {
 
   @Option(
     help: """
-      on or off (default: on). off is for a pooler that keeps none, such as pgbouncer before 1.21; \
-      it must pool sessions, not transactions. [env: MAGPIE_PREPARED_STATEMENTS]
-      """)
-  var preparedStatements: String?
-
-  @Option(
-    help: """
-      Address of /livez, /readyz and /metrics (default: 127.0.0.1). [env: MAGPIE_HTTP_HOST]
-      """)
-  var httpHost: String?
-
-  @Option(help: "Port of the same; 0 takes a free one and logs it. [env: MAGPIE_HTTP_PORT]")
-  var httpPort: Int?
-
-  @Option(
-    help: """
       Stop after this many dead letters in a row (default: 500). [env: MAGPIE_DEAD_LETTER_RUN_LIMIT]
       """)
   var deadLetterRunLimit: Int?
@@ -64,32 +40,6 @@ public struct WorkerOptions: ParsableArguments, Sendable {
       0.5). [env: MAGPIE_DEAD_LETTER_SHARE_LIMIT]
       """)
   var deadLetterShareLimit: Double?
-
-  @Option(
-    help: """
-      Seconds that a lane may make no step before the process reports itself dead and exits \
-      (default: 600). [env: MAGPIE_WATCHDOG_SECONDS]
-      """)
-  var watchdogSeconds: Int?
-
-  @Option(
-    help: """
-      Seconds to finish the batch in hand after SIGTERM (default: 20). [env: MAGPIE_DRAIN_SECONDS]
-      """)
-  var drainSeconds: Int?
-
-  @Option(help: "text or json (default: text). [env: MAGPIE_LOG_FORMAT]")
-  var logFormat: String?
-
-  @Option(
-    help: "trace, debug, info, notice, warning, error (default: info). [env: MAGPIE_LOG_LEVEL]")
-  var logLevel: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "A JSON file with the same settings, such as {\"magpie\":{\"kafka\":{\"bootstrap\":\"…\"}}}. "
-        + "[env: MAGPIE_CONFIG]"))
-  var config: String?
 
   public init() {}
 }

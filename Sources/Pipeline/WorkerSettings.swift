@@ -1,19 +1,11 @@
 import ArgumentParser
-import Configuration
-import Foundation
 import Kafka
-import Logging
 
 /// What a worker process runs with, after flags, environment and file were merged and checked.
 struct WorkerSettings: Sendable {
+  var process: ProcessSettings
   var lane: LaneSettings
   var lanes: Int
-  var httpHost: String
-  var httpPort: Int
-  var watchdogSeconds: Int
-  var drainSeconds: Int
-  var logFormat: LogFormat
-  var logLevel: Logger.Level
 }
 
 extension WorkerOptions {
@@ -21,26 +13,11 @@ extension WorkerOptions {
   ///
   /// Throws `ValidationError` naming the setting, what it was and what it may be.
   func settings(for handler: Handler, defaultHTTPPort: Int) async throws -> WorkerSettings {
-    let reader = try await configReader()
-    let source = SettingSource(reader: reader)
-    let bootstrap = try source.required(kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap")
+    let process = try await process.settings(defaultHTTPPort: defaultHTTPPort)
+    let source = SettingSource(reader: try await self.process.configReader())
     let databaseURL = try source.required(databaseURL, "databaseUrl", "--database-url")
-    var properties: [String: String] = [:]
-    let listed = source.string(nil, "kafkaProperties", default: "")
-    let pairs = listed.split(separator: ",").map(String.init) + kafkaProperties
-    for pair in pairs {
-      let parts = pair.split(separator: "=", maxSplits: 1).map {
-        $0.trimmingCharacters(in: .whitespaces)
-      }
-      guard parts.count == 2, !parts[0].isEmpty else {
-        throw ValidationError("--kafka-property takes name=value; the name or the = is missing.")
-      }
-      properties[parts[0]] = parts[1]
-    }
     var lane = LaneSettings(
-      handler: handler,
-      kafka: ClientConfiguration(bootstrap: bootstrap, properties: properties),
-      topicPrefix: source.string(topicPrefix, "topicPrefix", default: "magpie."),
+      handler: handler, kafka: process.kafka, topicPrefix: process.topicPrefix,
       databaseURL: databaseURL, codeVersion: codeVersion)
     lane.batchRecordsMax = try source.int(batchRecords, "batchRecords", default: 2000, 1...20_000)
     lane.preparesStatements = try source.choice(
@@ -52,19 +29,7 @@ extension WorkerOptions {
         deadLetterRunLimit, "deadLetterRunLimit", default: 500, 1...1_000_000_000),
       shareLimit: share)
     return WorkerSettings(
-      lane: lane,
-      lanes: try source.int(lanes, "lanes", default: 1, 1...256),
-      httpHost: source.string(httpHost, "httpHost", default: "127.0.0.1"),
-      httpPort: try source.int(httpPort, "httpPort", default: defaultHTTPPort, 0...65_535),
-      watchdogSeconds: try source.int(
-        watchdogSeconds, "watchdogSeconds", default: 600, 10...86_400),
-      drainSeconds: try source.int(drainSeconds, "drainSeconds", default: 20, 1...3600),
-      logFormat: try source.choice(logFormat, "logFormat", default: .text) {
-        LogFormat(rawValue: $0)
-      },
-      logLevel: try source.choice(logLevel, "logLevel", default: .info) {
-        Logger.Level(rawValue: $0)
-      })
+      process: process, lane: lane, lanes: try source.int(lanes, "lanes", default: 1, 1...256))
   }
 
   /// A setting that only one worker has, found as the others are: flag, `MAGPIE_…`, file.
@@ -74,71 +39,6 @@ extension WorkerOptions {
   /// - Returns: nil when it is nowhere, or empty.
   /// - Throws: `ValidationError` when the file cannot be read.
   public func setting(_ name: String, flag: String?) async throws -> String? {
-    let value = SettingSource(reader: try await configReader()).string(flag, name, default: "")
-    return value.isEmpty ? nil : value
-  }
-
-  private func configReader() async throws -> ConfigReader {
-    let environment = EnvironmentVariablesProvider()
-    let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"]
-    guard let file else { return ConfigReader(provider: environment) }
-    do {
-      let contents = try await FileProvider<JSONSnapshot>(filePath: .init(file))
-      return ConfigReader(providers: [environment, contents])
-    } catch {
-      throw ValidationError("--config \(file): \(error)")
-    }
-  }
-}
-
-/// Reads one setting: the flag if it was given, else environment or file, else the default.
-private struct SettingSource {
-  var reader: ConfigReader
-
-  init(reader: ConfigReader) { self.reader = reader.scoped(to: "magpie") }
-
-  func string(_ flag: String?, _ key: String, default fallback: String) -> String {
-    flag ?? reader.string(forKey: ConfigKey([key])) ?? fallback
-  }
-
-  func required(_ flag: String?, _ key: String, _ name: String) throws -> String {
-    let value = string(flag, key, default: "")
-    guard !value.isEmpty else {
-      throw ValidationError("\(name) is missing. `magpie up` prints it as an export line.")
-    }
-    return value
-  }
-
-  func int(_ flag: Int?, _ key: String, default fallback: Int, _ range: ClosedRange<Int>) throws
-    -> Int
-  {
-    let text = flag.map(String.init) ?? string(nil, key, default: String(fallback))
-    guard let value = Int(text), range.contains(value) else {
-      throw ValidationError(
-        "\(key) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
-  }
-
-  func double(
-    _ flag: Double?, _ key: String, default fallback: Double, _ range: ClosedRange<Double>
-  ) throws -> Double {
-    let text = flag.map(String.init(describing:)) ?? string(nil, key, default: String(fallback))
-    guard let value = Double(text), range.contains(value) else {
-      throw ValidationError(
-        "\(key) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
-  }
-
-  func choice<Value>(
-    _ flag: String?, _ key: String, default fallback: Value, _ parse: (String) -> Value?
-  ) throws -> Value {
-    let text = string(flag, key, default: "")
-    if text.isEmpty { return fallback }
-    guard let value = parse(text) else {
-      throw ValidationError("\(key) is \(text), which is none of the values that --help lists.")
-    }
-    return value
+    try await process.setting(name, flag: flag)
   }
 }

@@ -20,4 +20,7 @@ struct ConsumerGroup {
         topics: [.profiles, .notificationChanges]),
     ]
   }
+
+  /// Where `magpie archive run` reports how far it is.
+  static func archive(prefix: String) -> String { prefix + "archive" }
 }

@@ -1,3 +1,4 @@
+import Archive
 import ArgumentParser
 import EmbeddedStack
 import Foundation
@@ -32,8 +33,17 @@ struct Failure: Error {
     case let error as PostgresError: self.init(postgres: error)
     case let error as SchemaError:
       self.init(error.code == .missing ? .unavailable : .found, error.description)
+    case let error as ArchiveError: self.init(archive: error)
     case let error as StackError: self.init(.unavailable, error.description)
     default: self.init(.found, String(describing: error))
+    }
+  }
+
+  private init(archive error: ArchiveError) {
+    switch error.code {
+    case .damaged: self.init(.found, error.description)
+    case .missing, .locked, .fenced, .system: self.init(.unavailable, error.description)
+    case .unusable: self.init(.usage, error.description)
     }
   }
 

@@ -55,7 +55,7 @@ import Testing
 
   @Test("only one room imports each C library")
   func cLibrariesHaveOneImporter() throws {
-    for (module, room) in [("CRDKafka", "Kafka"), ("CLibPQ", "Postgres")] {
+    for (module, room) in [("CRDKafka", "Kafka"), ("CLibPQ", "Postgres"), ("CZstd", "Archive")] {
       let importers = try Self.files.filter { path in
         try path.hasPrefix("Sources/") && path.hasSuffix(".swift")
           && Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(module)") }

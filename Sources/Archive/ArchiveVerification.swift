@@ -1,0 +1,153 @@
+import Kafka
+
+/// What checking an archive whole came to.
+public struct ArchiveVerification: Sendable {
+  /// Something that is not as it should be.
+  public struct Finding: Codable, Sendable, Equatable {
+    /// The file's key.
+    public var file: String
+    /// Where in it, if that is known.
+    public var offset: Int?
+    public var what: String
+  }
+
+  public private(set) var findings: [Finding] = []
+  public private(set) var segments = 0
+  public private(set) var bytes: Int64 = 0
+  public private(set) var records: Int64 = 0
+  /// Offsets that were lost before they were archived, as somebody accepted.
+  public private(set) var gaps: [Manifest.Span] = []
+  /// Files that are not part of the archive: a writer is at it, or died before it listed them.
+  public private(set) var unlisted: [String] = []
+  /// What is to be covered next, while checking.
+  private var reached: [TopicPartition: Int64] = [:]
+  private var counts: [TopicPartition: Int64] = [:]
+
+  /// Reads every file: checksums, each record against its block, blocks against footers, footers
+  /// against the manifest, times against the time index, and that each partition's offsets follow
+  /// one another without a hole that is not recorded.
+  ///
+  /// Safe beside a writer; sees the archive as it is at the start. Takes the memory of one segment.
+  /// - Parameter progress: called after each segment.
+  /// - Throws: what keeps it from looking, such as an archive that is not there.
+  public init(_ storage: any ArchiveStorage, progress: (ArchiveVerification) -> Void = { _ in })
+    throws
+  {
+    let index: ArchiveIndex
+    do {
+      index = try ArchiveIndex(storage)
+    } catch let error as ArchiveError where error.code == .damaged {
+      note(error)
+      return
+    }
+    let manifest = index.manifest
+    gaps = manifest.gaps
+    reached = manifest.spans.mapValues(\.lowerBound)
+    var files: Set<String> = [Manifest.key, Manifest.key + ".lock", "lock"]
+    for page in manifest.pages {
+      files.insert(page.file.name)
+      let segments: [Manifest.Segment]
+      do {
+        segments = try index.segments(of: page)
+      } catch let error as ArchiveError {
+        note(error)
+        // What it lists is unknown; what follows is checked all the same.
+        reached = [:]
+        continue
+      }
+      for segment in segments { check(segment, index, &files, progress) }
+      check(page, against: segments)
+    }
+    for segment in manifest.segments { check(segment, index, &files, progress) }
+    for partition in manifest.partitions { check(partition) }
+    unlisted = try storage.list("").keys.filter { !files.contains($0) }.sorted()
+  }
+
+  private mutating func note(_ error: ArchiveError) {
+    findings.append(Finding(file: error.file, offset: error.offset, what: error.message))
+  }
+
+  private mutating func note(_ file: String, _ what: String, at offset: Int? = nil) {
+    findings.append(Finding(file: file, offset: offset, what: what))
+  }
+
+  private mutating func check(
+    _ segment: Manifest.Segment, _ index: ArchiveIndex, _ files: inout Set<String>,
+    _ progress: (ArchiveVerification) -> Void
+  ) {
+    files.insert(segment.file.name)
+    segments += 1
+    for span in segment.spans { follow(span, in: segment.file.name) }
+    do {
+      let (bytes, file) = try index.open(segment)
+      self.bytes += Int64(bytes.count)
+      var recordCount = 0
+      for (partition, block) in file.blocks {
+        let records = try block.records(of: partition, in: bytes, file: segment.file.name)
+        recordCount += records.count
+        counts[partition, default: 0] += Int64(records.count)
+      }
+      records += Int64(recordCount)
+      let times = file.blocks.map(\.block.times)
+      if recordCount != segment.records {
+        note(segment.file.name, "\(recordCount) records, though \(segment.records) are listed")
+      }
+      if times.map(\.lowerBound).min() != segment.minTime
+        || times.map(\.upperBound).max() != segment.maxTime
+      {
+        note(segment.file.name, "its times are not those in the time index")
+      }
+    } catch let error as ArchiveError {
+      note(error)
+    } catch {
+      note(segment.file.name, "\(error)")
+    }
+    progress(self)
+  }
+
+  /// The span must begin where the last one of its partition, or a gap, ended.
+  private mutating func follow(_ span: Manifest.Span, in file: String) {
+    let partition = span.topicPartition
+    defer { reached[partition] = span.next }
+    guard var next = reached[partition] else { return }
+    next = passGaps(partition, from: next)
+    if next != span.first {
+      note(
+        file,
+        next < span.first
+          ? "\(partition): offsets \(next) up to \(span.first) are held nowhere"
+          : "\(partition): offsets \(span.first) up to \(next) are held twice")
+    }
+  }
+
+  private func passGaps(_ partition: TopicPartition, from offset: Int64) -> Int64 {
+    var next = offset
+    while let gap = gaps.first(where: { $0.topicPartition == partition && $0.first == next }) {
+      next = gap.next
+    }
+    return next
+  }
+
+  private mutating func check(_ page: Manifest.Page, against segments: [Manifest.Segment]) {
+    let bytes = segments.reduce(0) { $0 + Int64($1.file.bytes) }
+    if page.segmentBytes != bytes || page.minTime != segments.map(\.minTime).min() ?? 0
+      || page.maxTime != segments.map(\.maxTime).max() ?? 0
+    {
+      note(page.file.name, "the manifest's summary is not that of its segments")
+    }
+  }
+
+  private mutating func check(_ partition: Manifest.Partition) {
+    let place = partition.topicPartition
+    guard let last = reached[place] else { return }
+    let next = passGaps(place, from: last)
+    if next != partition.next {
+      note(
+        Manifest.key, "\(place): the segments reach offset \(next), not \(partition.next)")
+    }
+    // Where a file could not be read, its records are missing from the count too.
+    if findings.isEmpty, counts[place] ?? 0 != partition.records {
+      note(Manifest.key, "\(place): \(counts[place] ?? 0) records, not \(partition.records)")
+    }
+  }
+}

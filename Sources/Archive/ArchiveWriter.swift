@@ -1,0 +1,221 @@
+import Foundation
+public import Kafka
+
+/// Writes an archive: collects records in memory and adds them as a segment, together with the
+/// offsets that they reach, by one replacement of the manifest.
+///
+/// One thread owns it. Whoever makes a writer takes the archive over: an older writer's next
+/// replacement fails. On a directory, take `DirectoryStorage.lockForWriting` first.
+public final class ArchiveWriter {
+  /// What a finished segment came to.
+  public struct Flushed: Sendable {
+    /// By topic.
+    public var recordCounts: [String: Int]
+    public var byteCount: Int
+  }
+
+  /// A segment that is finished but not yet listed. Kept until it is, so that failing steps can be
+  /// repeated.
+  private struct Pending {
+    var segment: Manifest.Segment
+    var bytes: [UInt8]
+    var recordCounts: [TopicPartition: Int]
+    var isStored = false
+  }
+
+  private let storage: any ArchiveStorage
+  private let id = UUID().uuidString.lowercased()
+  /// What the archive consists of at present.
+  public private(set) var manifest: Manifest
+  private var manifestBytes: [UInt8]
+  private var builder = SegmentBuilder()
+  private var pending: Pending?
+  private var nextOffsets: [TopicPartition: Int64]
+
+  /// Begins an archive or takes over the one that is there, and deletes what a writer that died has
+  /// left behind. Throws `ArchiveError`.
+  public init(_ storage: any ArchiveStorage) throws {
+    self.storage = storage
+    var before: [UInt8]?
+    do {
+      before = try storage.get(Manifest.key, maxByteCount: Manifest.byteCountMax)
+    } catch let error as ArchiveError where error.code == .missing {
+      guard try storage.list("segments/").isEmpty else {
+        throw ArchiveError(
+          .damaged, file: Manifest.key,
+          "the manifest is missing, but there are segments: restore it, or choose a new directory")
+      }
+    }
+    manifest = try before.map { try Manifest($0) } ?? Manifest()
+    manifestBytes = before ?? []
+    nextOffsets = manifest.spans.mapValues(\.upperBound)
+    try deleteLeftovers()
+    let isNew = before == nil
+    try replaceManifest(with: manifest, isNew: isNew)
+  }
+
+  /// The next offset to archive, what is collected in memory included; nil for a partition that the
+  /// archive does not have yet.
+  public func nextOffset(of partition: TopicPartition) -> Int64? { nextOffsets[partition] }
+
+  /// About what is collected in memory.
+  public var bufferedByteCount: Int { builder.byteCount + (pending?.bytes.count ?? 0) }
+  /// Whether anything is collected that is not in the archive yet.
+  public var isDirty: Bool { !builder.isEmpty || pending != nil }
+
+  /// Adds partitions that the archive does not have yet, each from this offset on.
+  public func begin(_ starts: [TopicPartition: Int64]) throws {
+    var next = manifest
+    for (partition, offset) in starts where nextOffsets[partition] == nil {
+      next.partitions.append(
+        Manifest.Partition(
+          topic: partition.topic, partition: partition.partition, first: offset, next: offset,
+          records: 0))
+    }
+    guard next != manifest else { return }
+    next.partitions.sort { $0.topicPartition < $1.topicPartition }
+    try replaceManifest(with: next)
+    nextOffsets.merge(starts) { present, _ in present }
+  }
+
+  /// Collects a record of a partition that the archive has. Those below the partition's next offset are in the archive already and are
+  /// passed over; offsets between the two hold no records.
+  public func append(_ record: Record) throws {
+    guard let start = nextOffsets[record.topicPartition] else {
+      throw ArchiveError(.unusable, "the archive has no partition \(record.topicPartition) yet")
+    }
+    guard record.offset >= start else { return }
+    try builder.append(record, after: start)
+    nextOffsets[record.topicPartition] = record.offset + 1
+  }
+
+  /// Brings what was collected into the archive. If it throws, nothing is lost: the next call goes
+  /// on where this one failed.
+  ///
+  /// Throws `ArchiveError`; after `fenced` this writer cannot go on.
+  /// - Returns: nil when there was nothing.
+  @discardableResult
+  public func flush() throws -> Flushed? {
+    if pending == nil, !builder.isEmpty { pending = try finishSegment() }
+    guard let pending else { return nil }
+    if !pending.isStored {
+      try storage.put(pending.segment.file.name, pending.bytes)
+      self.pending?.isStored = true
+    }
+    var next = manifest
+    if next.segments.count >= Manifest.pageLength { try turnPage(&next) }
+    next.segments.append(pending.segment)
+    for span in pending.segment.spans { advance(&next, span, records: pending.recordCounts) }
+    try replaceManifest(with: next)
+    self.pending = nil
+    return Flushed(
+      recordCounts: Dictionary(
+        pending.recordCounts.map { ($0.key.topic, $0.value) }, uniquingKeysWith: +),
+      byteCount: pending.bytes.count)
+  }
+
+  /// Records that the offsets from the partition's next one up to `offset` were lost before they
+  /// could be archived.
+  public func acceptGap(_ partition: TopicPartition, upTo offset: Int64) throws {
+    guard let start = manifest.spans[partition]?.upperBound else {
+      throw ArchiveError(.unusable, "the archive has nothing of \(partition) yet")
+    }
+    guard offset > start else {
+      throw ArchiveError(
+        .unusable, "\(partition) is archived up to \(start): a gap must end above that")
+    }
+    let gap = Manifest.Span(
+      topic: partition.topic, partition: partition.partition, first: start, next: offset)
+    var next = manifest
+    next.gaps.append(gap)
+    advance(&next, gap, records: [:])
+    try replaceManifest(with: next)
+    nextOffsets[partition] = offset
+  }
+
+  private func finishSegment() throws -> Pending {
+    var spent = SegmentBuilder()
+    swap(&spent, &builder)
+    let (bytes, file) = try spent.finish()
+    let blocks = file.blocks.map(\.block)
+    let spans = file.spans.sorted { $0.key < $1.key }.map { partition, offsets in
+      Manifest.Span(
+        topic: partition.topic, partition: partition.partition, first: offsets.lowerBound,
+        next: offsets.upperBound)
+    }
+    return Pending(
+      segment: Manifest.Segment(
+        file: newFile("segments/", bytes), spans: spans,
+        records: blocks.reduce(0) { $0 + $1.recordCount },
+        minTime: blocks.map(\.times.lowerBound).min() ?? 0,
+        maxTime: blocks.map(\.times.upperBound).max() ?? 0),
+      bytes: bytes,
+      recordCounts: Dictionary(
+        file.blocks.map { ($0.partition, $0.block.recordCount) }, uniquingKeysWith: +))
+  }
+
+  /// Moves the manifest's segments to a page of their own.
+  private func turnPage(_ manifest: inout Manifest) throws {
+    let segments = manifest.segments
+    let bytes = try Checksummed(kind: "page").encode(PageContent(segments: segments))
+    let file = newFile("pages/", bytes)
+    try storage.put(file.name, bytes)
+    manifest.pages.append(
+      Manifest.Page(
+        file: file, segments: segments.count,
+        segmentBytes: segments.reduce(0) { $0 + Int64($1.file.bytes) },
+        minTime: segments.map(\.minTime).min() ?? 0, maxTime: segments.map(\.maxTime).max() ?? 0))
+    manifest.segments = []
+  }
+
+  private func advance(
+    _ manifest: inout Manifest, _ span: Manifest.Span, records: [TopicPartition: Int]
+  ) {
+    let count = Int64(records[span.topicPartition] ?? 0)
+    for index in manifest.partitions.indices
+    where manifest.partitions[index].topicPartition == span.topicPartition {
+      manifest.partitions[index].next = span.next
+      manifest.partitions[index].records += count
+    }
+  }
+
+  private func replaceManifest(with changed: Manifest, isNew: Bool = false) throws {
+    var next = changed
+    next.generation = manifest.generation + 1
+    next.writer = id
+    let bytes = try next.encoded
+    guard bytes.count <= Manifest.byteCountMax else {
+      throw ArchiveError(
+        .unusable, file: Manifest.key, "it has grown to \(bytes.count) bytes: start a new archive")
+    }
+    guard try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) else {
+      throw ArchiveError(
+        .fenced, file: Manifest.key,
+        "another process has taken this archive over; an archive has one writer at a time")
+    }
+    manifest = next
+    manifestBytes = bytes
+  }
+
+  /// Named by the generation that will list it, so that what a newer generation's name has was
+  /// never listed; and by its content, so that no two writers ever take one name for different files.
+  private func newFile(_ folder: String, _ bytes: [UInt8]) -> Manifest.File {
+    let digest = hex(sha256(bytes))
+    let generation = String(manifest.generation + 1)
+    let padding = String(repeating: "0", count: max(0, 16 - generation.count))
+    return Manifest.File(
+      name: "\(folder)\(padding)\(generation)-\(digest.prefix(16))", bytes: bytes.count,
+      sha256: digest)
+  }
+
+  private func deleteLeftovers() throws {
+    for key in try storage.list("").keys {
+      let name = key.split(separator: "/").last ?? ""
+      let isUnlisted =
+        key.contains("/")
+        && name.split(separator: "-").first.flatMap { Int64($0) }.map { $0 > manifest.generation }
+          ?? false
+      if isUnlisted || key.hasSuffix(DirectoryStorage.temporarySuffix) { try storage.delete(key) }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Crypto
+
+/// Bytes that are not what the format says; whoever knows the file makes an `ArchiveError` of it.
+struct Malformed: Error {
+  var message: String
+  init(_ message: String) { self.message = message }
+}
+
+func sha256(_ bytes: some ContiguousBytesView) -> [UInt8] {
+  var hash = SHA256()
+  bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+  return Array(hash.finalize())
+}
+
+/// What can be hashed without being copied.
+protocol ContiguousBytesView {
+  func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
+}
+extension [UInt8]: ContiguousBytesView {}
+extension ArraySlice<UInt8>: ContiguousBytesView {}
+
+func hex(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
+/// Variable-length integers as Protobuf writes them: seven bits a byte, the lowest first.
+struct ByteWriter {
+  var bytes: [UInt8] = []
+
+  mutating func unsigned(_ value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  mutating func count(_ value: Int) { unsigned(UInt64(value)) }
+
+  /// Zigzag, so that small negative numbers are short too.
+  mutating func signed(_ value: Int64) {
+    unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+  }
+
+  mutating func text(_ value: String) {
+    count(value.utf8.count)
+    bytes.append(contentsOf: value.utf8)
+  }
+
+  /// 0 is nil; else the length plus one and the bytes, so that an empty value stays one.
+  mutating func optional(_ value: [UInt8]?) {
+    guard let value else { return unsigned(0) }
+    count(value.count + 1)
+    bytes.append(contentsOf: value)
+  }
+}
+
+/// Reads what `ByteWriter` wrote, or throws `Malformed`; allocates no more than there are bytes.
+struct ByteReader {
+  private let bytes: ArraySlice<UInt8>
+  private(set) var position: Int
+
+  init(_ bytes: ArraySlice<UInt8>) {
+    self.bytes = bytes
+    position = bytes.startIndex
+  }
+
+  var isAtEnd: Bool { position == bytes.endIndex }
+  var remaining: Int { bytes.endIndex - position }
+
+  mutating func unsigned() throws -> UInt64 {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while position < bytes.endIndex {
+      let byte = bytes[position]
+      position += 1
+      guard shift < 63 || byte <= 1 else { throw Malformed("a number of more than 64 bits") }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+      shift += 7
+    }
+    throw Malformed("the bytes end within a number")
+  }
+
+  mutating func signed() throws -> Int64 {
+    let value = try unsigned()
+    return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+  }
+
+  /// A number of things of which each takes at least `size` bytes.
+  mutating func count(of size: Int = 1) throws -> Int {
+    let value = try unsigned()
+    guard value <= UInt64(remaining / size) else { throw Malformed("a count of \(value)") }
+    return Int(value)
+  }
+
+  mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
+    guard count <= remaining else { throw Malformed("the bytes end within a field") }
+    defer { position += count }
+    return bytes[position..<position + count]
+  }
+
+  mutating func text() throws -> String {
+    let count = try count()
+    guard let text = String(validating: try take(count), as: UTF8.self) else {
+      throw Malformed("a name that is not UTF-8")
+    }
+    return text
+  }
+
+  mutating func optional() throws -> [UInt8]? {
+    let length = try unsigned()
+    if length == 0 { return nil }
+    guard length - 1 <= UInt64(remaining) else { throw Malformed("a field of \(length - 1) bytes") }
+    return Array(try take(Int(length - 1)))
+  }
+}

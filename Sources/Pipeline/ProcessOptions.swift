@@ -1,0 +1,59 @@
+public import ArgumentParser
+
+/// The command-line options of every process that consumes Kafka until it is stopped. A flag wins
+/// over its environment variable, which wins over the configuration file.
+public struct ProcessOptions: ParsableArguments, Sendable {
+  @Option(help: "Kafka bootstrap servers, host:port[,host:port]. [env: MAGPIE_KAFKA_BOOTSTRAP]")
+  var kafkaBootstrap: String?
+
+  @Option(
+    name: .customLong("kafka-property"),
+    help: ArgumentHelp(
+      "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
+        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated]",
+      valueName: "name=value"))
+  var kafkaProperties: [String] = []
+
+  @Option(
+    help:
+      "What names of topics and consumer groups begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]"
+  )
+  var topicPrefix: String?
+
+  @Option(
+    help: """
+      Address of /livez, /readyz and /metrics (default: 127.0.0.1). [env: MAGPIE_HTTP_HOST]
+      """)
+  var httpHost: String?
+
+  @Option(help: "Port of the same; 0 takes a free one and logs it. [env: MAGPIE_HTTP_PORT]")
+  var httpPort: Int?
+
+  @Option(
+    help: """
+      Seconds that a lane may make no step before the process reports itself dead and exits \
+      (default: 600). [env: MAGPIE_WATCHDOG_SECONDS]
+      """)
+  var watchdogSeconds: Int?
+
+  @Option(
+    help: """
+      Seconds to finish the batch in hand after SIGTERM (default: 20). [env: MAGPIE_DRAIN_SECONDS]
+      """)
+  var drainSeconds: Int?
+
+  @Option(help: "text or json (default: text). [env: MAGPIE_LOG_FORMAT]")
+  var logFormat: String?
+
+  @Option(
+    help: "trace, debug, info, notice, warning, error (default: info). [env: MAGPIE_LOG_LEVEL]")
+  var logLevel: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A JSON file with the same settings, such as {\"magpie\":{\"kafka\":{\"bootstrap\":\"…\"}}}. "
+        + "[env: MAGPIE_CONFIG]"))
+  var config: String?
+
+  public init() {}
+}

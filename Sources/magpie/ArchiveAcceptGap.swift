@@ -1,0 +1,39 @@
+import Archive
+import ArgumentParser
+import Kafka
+
+struct ArchiveAcceptGap: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accept-gap",
+    abstract: "Record that offsets were lost before they were archived, so that archiving goes on.",
+    discussion: """
+      Needed when Kafka deleted records that the archive did not have yet: `magpie archive run` \
+      stops then and prints this command. The gap stays on record: `show` and `verify` list it, and \
+      what reads the archive refuses to pass over it unless told to.
+      """)
+
+  @OptionGroup var archive: ArchiveOptions
+
+  @Option(help: "The topic's full name.")
+  var topic: String
+
+  @Option(help: "The partition.")
+  var partition: Int32
+
+  @Option(help: "The first offset that is there again.")
+  var upTo: Int64
+
+  func run() throws {
+    let storage = try archive.open()
+    _ = try Manifest(of: storage)
+    let lock = try storage.lockForWriting()
+    let writer = try ArchiveWriter(storage)
+    try writer.acceptGap(TopicPartition(topic: topic, partition: partition), upTo: upTo)
+    withExtendedLifetime(lock) {}
+    if let gap = writer.manifest.gaps.last {
+      Standard.output.line(
+        "recorded: \(escapedForTerminal(gap.topic))[\(gap.partition)] has no offsets \(gap.first) up "
+          + "to \(gap.next)")
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import Archive
+import ArgumentParser
+import Foundation
+
+struct ArchiveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "archive",
+    abstract: "Copy the log into files that stay, and check them.",
+    discussion: """
+      Kafka forgets; what is to be rebuilt from the log must be kept elsewhere. docs/archive.md \
+      describes the files.
+      """,
+    subcommands: [
+      ArchiveRun.self, ArchiveVerify.self, ArchiveShow.self, ArchiveAcceptGap.self,
+    ])
+}
+
+/// Where the archive is.
+struct ArchiveOptions: ParsableArguments {
+  @Option(help: "The archive's directory. [env: MAGPIE_ARCHIVE_DIR]")
+  var dir: String?
+
+  var directory: String {
+    get throws {
+      guard let directory = setting(dir, "MAGPIE_ARCHIVE_DIR") else {
+        throw Failure(.usage, "There is no archive: set --dir or MAGPIE_ARCHIVE_DIR.")
+      }
+      return directory
+    }
+  }
+
+  func open(creating: Bool = false) throws -> DirectoryStorage {
+    try DirectoryStorage(directory, creating: creating)
+  }
+}
+
+/// A time of a record for people; one that no calendar has is shown as it is.
+func recordTime(_ milliseconds: Int64) -> String {
+  guard abs(milliseconds) < 8_640_000_000_000_000 else { return "\(milliseconds) ms" }
+  return Date(timeIntervalSince1970: Double(milliseconds) / 1000).ISO8601Format(
+    .iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+}

@@ -1,0 +1,75 @@
+import Archive
+import ArgumentParser
+
+struct ArchiveVerify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract: "Check an archive whole; exit 1 if anything in it is not as it was written.",
+    discussion: """
+      Reads every file: checksums, every record, footers and time index, and that each partition's \
+      offsets follow one another without a hole that is not recorded. Right beside a running \
+      archiver, too. Files that are not part of the archive are listed and do no harm.
+      """)
+
+  @OptionGroup var archive: ArchiveOptions
+
+  @Flag(
+    help: """
+      Print one JSON object a finding (file, offset, what) and one with segments, bytes, records, \
+      gaps and unlisted.
+      """)
+  var json = false
+
+  @Flag(help: "Show progress also when standard error is no terminal.")
+  var progress = false
+
+  private struct Total: Encodable {
+    var findings: Int
+    var segments: Int
+    var bytes: Int64
+    var records: Int64
+    var gaps: [Manifest.Span]
+    var unlisted: [String]
+  }
+
+  func run() throws {
+    var shown = Progress(forced: progress)
+    let result = try ArchiveVerification(archive.open()) { so in
+      shown.show("\(so.segments) segments, \(so.records) records, \(so.bytes >> 20) MiB")
+    }
+    shown.clear()
+    if json {
+      for finding in result.findings { printJSON(finding) }
+      printJSON(
+        Total(
+          findings: result.findings.count, segments: result.segments, bytes: result.bytes,
+          records: result.records, gaps: result.gaps, unlisted: result.unlisted))
+    } else {
+      print(result)
+    }
+    if !result.findings.isEmpty { throw ExitCode(Failure.Code.found.rawValue) }
+  }
+
+  private func print(_ result: ArchiveVerification) {
+    for finding in result.findings {
+      let place = finding.offset.map { " at byte \($0)" } ?? ""
+      Standard.output.line(
+        Style.red(escapedForTerminal(finding.file) + place) + ": "
+          + escapedForTerminal(finding.what))
+    }
+    for gap in result.gaps {
+      Standard.output.line(
+        Style.yellow(
+          "recorded gap: \(escapedForTerminal(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
+            + "to \(gap.next)"))
+    }
+    for file in result.unlisted {
+      Standard.output.line("not part of the archive: \(escapedForTerminal(file))")
+    }
+    let verdict =
+      result.findings.isEmpty
+      ? Style.green("as it was written") : Style.red("\(result.findings.count) findings")
+    Standard.output.line(
+      "\(result.records) records in \(result.segments) segments, \(result.bytes) bytes: \(verdict)")
+  }
+}
