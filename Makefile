@@ -45,7 +45,7 @@ bench-quick: bench-build ## Check that the benchmarks run; their figures say not
 
 RELEASE_BIN = $$($(SWIFT) build -c release --show-bin-path)
 # What runs beside the benchmark is built like it: it starts the workers that lie next to itself.
-BENCH_PRODUCTS = magpie-bench fanout-worker notification-worker alarm-text-bench
+BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-text-bench
 
 .PHONY: bench-build
 bench-build: deps

@@ -107,6 +107,7 @@ let package = Package(
     room(
       "DeepVerification",
       ["AlarmText", "Comparison", "Events", "Kafka", "Model", "Postgres", "RecordLog"]),
+    room("Rebuild", ["Events", "Kafka", "Pipeline", "Postgres", "RecordLog", "Schema"]),
     room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
     room("Workload", ["Events"]),
 
@@ -117,9 +118,9 @@ let package = Package(
     executable(
       "magpie",
       [
-        "AlarmCatalogs", "AlarmText", "Archive", "EmbeddedStack", "Events", "Kafka", "Pipeline",
-        "Postgres",
-        "Schema", "Workload", argumentParser,
+        "AlarmCatalogs", "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds",
+        "Kafka", "Notifications", "Pipeline", "Postgres", "Rebuild", "RecordLog", "Schema",
+        "Workload", argumentParser,
       ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
 
     .executableTarget(
@@ -168,6 +169,7 @@ let package = Package(
         "Alarms", "Comparison", "DeepVerification", "Events", "Feeds", "Kafka", "Notifications",
         "Pipeline", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
+    tests("RebuildTests", ["Postgres", "Rebuild", "TestSupport"]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
@@ -179,7 +181,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Comparison", "Events", "Kafka", "MagpieProducer", "Model", "Postgres", "TestSupport",
+        "Comparison", "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Model", "Postgres",
+        "TestSupport",
         "Workload",
       ]),
   ],

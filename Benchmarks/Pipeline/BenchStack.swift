@@ -11,7 +11,7 @@ final class BenchStack {
   let broker: EmbeddedBroker
   let connection: Connection
   let lanes: Int
-  private let directory: URL
+  let directory: URL
   private var workers: [String: ChildProcess] = [:]
   static let partitions = 4
 

@@ -4,6 +4,8 @@ enum Measure: String, CaseIterable {
   case fanoutToInsertSelect, fanoutToCopy
   case postsPerTransaction, logBytesPerDelivery
   case fanoutWorkerShare, fanoutDatabaseShare, fanoutBrokerShare
+  case rebuiltRecordsPerSecond, rebuiltDeliveriesPerSecond, rebuiltToLive
+  case rebuildToolShare, rebuildDatabaseShare
   case likesPerSecond, upsertPerSecond, likesToUpsert
   case likesPerTransaction, likesProducing
   case likesWorkerShare, likesDatabaseShare, likesBrokerShare
@@ -28,6 +30,11 @@ enum Measure: String, CaseIterable {
     case .fanoutWorkerShare: "fan-out: processors busy with the worker"
     case .fanoutDatabaseShare: "fan-out: processors busy with PostgreSQL"
     case .fanoutBrokerShare: "fan-out: processors busy with the embedded broker"
+    case .rebuiltRecordsPerSecond: "records a second, `magpie replay --rebuild feeds`, all of it"
+    case .rebuiltDeliveriesPerSecond: "deliveries a second, the same rebuild"
+    case .rebuiltToLive: "rebuild / live path, for the same rows"
+    case .rebuildToolShare: "rebuild: processors busy with the tool"
+    case .rebuildDatabaseShare: "rebuild: processors busy with PostgreSQL"
     case .likesPerSecond: "like events a second, Kafka to notifications and acknowledged changes"
     case .upsertPerSecond: "the same likes by bulk upsert into one table, 2000 each"
     case .likesToUpsert: "whole path / bulk upsert"

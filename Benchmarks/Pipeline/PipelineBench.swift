@@ -49,6 +49,7 @@ struct PipelineBench: ParsableCommand {
       defer { stack.stop() }
       var measured: [Measure: Double] = [:]
       try measureFanout(stack, into: &measured)
+      try measureRebuild(stack, into: &measured)
       try measureNotifications(stack, into: &measured)
       try measureConsumption(stack, into: &measured)
       results.append(measured)

@@ -13,6 +13,14 @@ extension Handler {
     try connection.transaction { try apply(topic, events).run(on: connection) }
   }
 
+  /// Applies events as part of the transaction that is open on `connection`. For events of a handler
+  /// that makes none itself.
+  public func apply(_ events: [Event], inTransactionOf connection: Connection) throws {
+    for (topic, events) in Dictionary(grouping: events, by: \.topic) {
+      _ = try apply(topic, events).run(on: connection)
+    }
+  }
+
   /// Runs one piece of the backlog in a transaction.
   @discardableResult
   public func runBacklogDirectly(on connection: Connection) throws -> Outcome {

@@ -16,6 +16,7 @@ public func runWorker(
   process.metrics.begin(topics: handler.topics.map(\.rawValue))
   var lane = settings.lane
   lane.kafka = process.kafka
+  lane.handler = sabotaged(handler)
   try await process.run(threads: settings.lanes, reload: reload) {
     [lane, metrics = process.metrics] status, logger in
     try Lane(settings: lane, status: status, metrics: metrics, logger: logger).run()

@@ -14,17 +14,15 @@ struct FanoutWorker: AsyncParsableCommand {
   @Option(
     help: """
       Posts of authors with this many followers or more are not copied to feeds but merged when a \
-      feed is read.
+      feed is read (default: 10000). [env: MAGPIE_PUSH_LIMIT]
       """)
-  var pushLimit = 10_000
-
-  func validate() throws {
-    guard (0...1_000_000).contains(pushLimit) else {
-      throw ValidationError("--push-limit is \(pushLimit), but must be 0 to 1000000.")
-    }
-  }
+  var pushLimit: Int?
 
   func run() async throws {
+    let text = try await options.setting("pushLimit", flag: pushLimit.map(String.init)) ?? "10000"
+    guard let pushLimit = Int(text), (0...1_000_000).contains(pushLimit) else {
+      throw ValidationError("--push-limit is \(text), but must be 0 to 1000000.")
+    }
     try await runWorker(
       feedHandler(pushLimit: pushLimit), options: options, defaultHTTPPort: 9471)
   }

@@ -22,6 +22,7 @@ struct Replay: ParsableCommand {
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var filter: ReplayFilterOptions
+  @OptionGroup var handlers: HandlerOptions
 
   @Option(
     help: ArgumentHelp(
@@ -48,6 +49,20 @@ struct Replay: ParsableCommand {
 
   @Flag(help: "Apply the records again to the tables in use.")
   var apply = false
+
+  @Flag(help: "Rebuild from a log whose beginning is gone; the tables lack what it said.")
+  var acceptMissingRecords = false
+
+  @Flag(
+    help: """
+      Exchange the tables as they are, without first applying what has come since: readers go back \
+      in time until the workers have caught up.
+      """)
+  var withoutCatchingUp = false
+
+  @Option(
+    help: "Seconds that an exchange waits for open transactions in each of its tries: 1 to 600.")
+  var waitReaders = 5
 
   @Flag(help: "Only say what would be done: how many records, which, how long.")
   var dryRun = false
@@ -78,6 +93,9 @@ struct Replay: ParsableCommand {
   }
 
   func validate() throws {
+    guard (1...600).contains(waitReaders) else {
+      throw ValidationError("--wait-readers is \(waitReaders), but must be 1 to 600.")
+    }
     switch try mode() {
     case .apply, .republish: break
     case let mode:
@@ -90,6 +108,10 @@ struct Replay: ParsableCommand {
 
   func run() throws {
     switch try mode() {
+    case .rebuild(let room): try runRebuild(room)
+    case .swap: try runSwap(back: false)
+    case .swapBack: try runSwap(back: true)
+    case .dropOld: try runDropOld()
     case let mode: throw Failure(.usage, "\(mode.flag) is not part of this version.")
     }
   }

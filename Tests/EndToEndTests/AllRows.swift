@@ -3,8 +3,12 @@ import Postgres
 
 extension Stack {
   /// Every canonical row of every table of the workers, as text.
-  func rows() throws -> [String] {
+  ///
+  /// - Parameter schema: where to look first, such as a shadow; what it lacks is looked for in
+  ///   `public`.
+  func rows(in schema: String = "public") throws -> [String] {
     let connection = try connection()
+    try connection.script("SET search_path = \(schema), public")
     return try CanonicalTable.all.flatMap { table in
       try connection.query("SELECT t::text FROM (\(table.query())) t").map {
         "\(table.name) \(try $0.text(0))"

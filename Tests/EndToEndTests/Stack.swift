@@ -39,9 +39,15 @@ final class Stack: Sendable {
   }
 
   /// Starts a worker process, such as `fanout-worker`; its log is `log(of:)`.
+  ///
+  /// - Parameter sabotage: SQL that it runs at the end of each batch, as if its handler had a bug.
   @discardableResult
-  func start(_ worker: String, lanes: Int = 1, arguments: [String] = []) throws -> ChildProcess {
+  func start(
+    _ worker: String, lanes: Int = 1, arguments: [String] = [], sabotage: String? = nil
+  ) throws -> ChildProcess {
     let number = children.withLock(\.count)
+    var environment = try environment
+    environment["MAGPIE_TEST_SABOTAGE"] = sabotage
     let child = try ChildProcess(
       builtExecutable(worker), ["--http-port", "0", "--lanes", "\(lanes)"] + arguments,
       environment: environment,
@@ -51,6 +57,22 @@ final class Stack: Sendable {
   }
 
   static let workers = ["fanout-worker", "notification-worker", "alarm-worker"]
+
+  /// Ends the workers in good order.
+  func stopWorkers() {
+    let running = children.withLock { $0 }.filter(\.isRunning)
+    for child in running { child.signal(SIGTERM) }
+    for child in running { child.terminate(within: 30) }
+  }
+
+  /// Starts the operator's tool; what it prints is among `logTails`.
+  func startMagpie(_ arguments: String...) throws -> ChildProcess {
+    let file = directory.appending(path: "magpie-\(UUID().uuidString).log").path
+    let child = try ChildProcess(
+      builtExecutable("magpie"), arguments, environment: environment, output: .file(file))
+    children.withLock { $0.append(child) }
+    return child
+  }
 
   /// Runs the operator's tool to its end; returns its exit and what it printed.
   @discardableResult

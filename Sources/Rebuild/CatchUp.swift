@@ -1,0 +1,163 @@
+import Foundation
+import Kafka
+import Postgres
+import RecordLog
+
+extension Rebuild {
+  /// Applies what the live tables have and these have not, again and again while each round has
+  /// less to do than the one before; returns how long the last one took.
+  @discardableResult
+  func catchUp(_ schema: ShadowSchema) throws -> Duration {
+    var last = Duration.zero
+    var before = Int64.max
+    while true {
+      let targets = try targets(schema)
+      let lag = try lag(schema, behind: targets)
+      if lag == 0 || (lag > before / 2 && last < .seconds(1)) { return last }
+      if lag > before, last > .seconds(60) {
+        throw RebuildError(
+          "the log grows faster than it is applied: \(lag) records are left, \(before) were before",
+          "Start it again when less is going on, or on a faster machine.")
+      }
+      before = lag
+      let started = ContinuousClock.now
+      try advance(schema, to: targets, runsBacklog: false)
+      last = .now - started
+    }
+  }
+
+  /// How many records are between these tables and the targets.
+  func lag(_ schema: ShadowSchema, behind targets: Offsets) throws -> Int64 {
+    let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
+    var lag: Int64 = 0
+    for (group, partitions) in targets {
+      for (partition, target) in partitions {
+        lag += max(0, target - (known[group]?[partition] ?? 0))
+      }
+    }
+    return lag
+  }
+
+  /// Where the live tables are: what the rebuilt ones must reach and not pass. Of a group that has
+  /// never consumed, the log's ends.
+  func targets(_ schema: ShadowSchema) throws -> Offsets {
+    let live = try storedOffsets(schema.live, prefix: schema.topicPrefix)
+    let spans = try spans(schema)
+    var targets: Offsets = [:]
+    for (group, partitions) in spans {
+      for (partition, span) in partitions {
+        targets[group, default: [:]][partition] =
+          live[group].map { $0[partition] ?? span.lowerBound } ?? span.upperBound
+      }
+    }
+    return targets
+  }
+
+  /// What the log holds of each group's topics that the rebuild reads.
+  func spans(_ schema: ShadowSchema) throws -> [String: [TopicPartition: Range<Int64>]] {
+    let topics = Share.all(schema.rooms, settings.handlers).flatMap {
+      $0.topics(prefix: schema.topicPrefix)
+    }
+    let spans = try settings.openLog().spans(of: Set(topics.map(\.topic)).sorted())
+    var result: [String: [TopicPartition: Range<Int64>]] = [:]
+    for (group, topic) in topics {
+      result[group, default: [:]].merge(spans.filter { $0.key.topic == topic }) { $1 }
+    }
+    return result
+  }
+
+  /// The groups' offsets as the tables of a schema have them.
+  func storedOffsets(_ schema: String, prefix: String) throws -> Offsets {
+    var result: Offsets = [:]
+    for row in try control.query(
+      """
+      SELECT consumer_group, topic, partition, next_offset
+      FROM \(quoted(schema)).consumer_offsets WHERE consumer_group = ANY ($1)
+      """, [.textArray(Room.allCases.map { prefix + $0.worker })])
+    {
+      let partition = TopicPartition(topic: try row.text(1), partition: Int32(try row.int(2)))
+      result[try row.text(0), default: [:]][partition] = try row.int8(3)
+    }
+    return result
+  }
+
+  /// Brings the tables to the targets, each share on a thread of its own.
+  func advance(_ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool) throws {
+    let starts = try starts(schema)
+    counter.begin(
+      runsBacklog ? "finishing" : "applying records", records: try lag(schema, behind: targets))
+    let shares = Share.all(schema.rooms, settings.handlers)
+    let (settings, counter) = (settings, counter)
+    try inParallel(
+      shares.map { share in
+        {
+          try ShareReplay(share: share, settings: settings, schema: schema, counter: counter)
+            .run(starts: starts, to: targets, runsBacklog: runsBacklog)
+        }
+      })
+  }
+
+  /// Where to begin in every partition: the log's beginning, which must be there where the shadow
+  /// has no offset yet.
+  private func starts(_ schema: ShadowSchema) throws -> [TopicPartition: Int64] {
+    let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
+    var starts: [TopicPartition: Int64] = [:]
+    for (group, partitions) in try spans(schema) {
+      for (partition, span) in partitions.sorted(by: { $0.key < $1.key }) {
+        starts[partition] = span.lowerBound
+        guard known[group]?[partition] == nil, span.lowerBound > 0,
+          !settings.acceptsMissingRecords
+        else { continue }
+        throw RebuildError(
+          "\(partition): the log begins at offset \(span.lowerBound): what came before is gone, and "
+            + "tables made without it lack what it said",
+          "Give an archive that holds the beginning (--archive DIR); or, to make the tables from "
+            + "what is left, --accept-missing-records.")
+      }
+    }
+    return starts
+  }
+
+  /// Runs the bodies on threads and reports progress meanwhile; throws the first error when all
+  /// have ended.
+  private func inParallel(_ bodies: [@Sendable () throws -> Void]) throws {
+    let ended = Ended()
+    for body in bodies {
+      let thread = Thread {
+        ended.note(Result { try body() })
+      }
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+    while ended.results.count < bodies.count {
+      ended.wait(milliseconds: 100)
+      settings.onProgress(counter.progress)
+    }
+    for result in ended.results { try result.get() }
+  }
+
+  /// Runs what takes long on this thread, after telling what it is.
+  func waitReporting(_ body: () throws -> Void) throws {
+    settings.onProgress(counter.progress)
+    try body()
+  }
+}
+
+/// What threads ended with. Guarded by its condition's lock.
+private final class Ended: @unchecked Sendable {
+  private let condition = NSCondition()
+  private var list: [Result<Void, any Error>] = []
+
+  var results: [Result<Void, any Error>] { condition.withLock { list } }
+
+  func note(_ result: Result<Void, any Error>) {
+    condition.withLock { list.append(result) }
+    condition.broadcast()
+  }
+
+  func wait(milliseconds: Int) {
+    condition.lock()
+    defer { condition.unlock() }
+    _ = condition.wait(until: Date(timeIntervalSinceNow: Double(milliseconds) / 1000))
+  }
+}

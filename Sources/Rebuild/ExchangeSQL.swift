@@ -1,0 +1,157 @@
+import Postgres
+
+extension Exchange {
+  /// Exchanges what describes the tables: offsets, open dead letters; sees to the lineage, and to
+  /// grants that somebody gave on the tables in use.
+  ///
+  /// Every partition of the groups gets a new epoch, so that whoever owned it claims it again and
+  /// goes on where the tables are.
+  func exchangeDescriptions() throws {
+    let live = quoted(schema.live)
+    let other = quoted(schema.name)
+    let groups = Parameter.textArray(schema.rooms.map { schema.topicPrefix + $0.worker })
+    try connection.script("SET LOCAL search_path = \(live)")
+    try exchangeDeadLetters(live, other, groups)
+    try connection.query(
+      """
+      WITH ours AS (
+        SELECT * FROM \(live).consumer_offsets WHERE consumer_group = ANY ($1)
+      ), theirs AS (
+        SELECT * FROM \(other).consumer_offsets WHERE consumer_group = ANY ($1)
+      ), given AS (
+        INSERT INTO \(live).consumer_offsets AS c
+          (consumer_group, topic, partition, next_offset, owner_epoch)
+        -- What the other tables do not read stays where it is.
+        SELECT consumer_group, topic, partition, coalesce(t.next_offset, o.next_offset),
+          greatest(t.owner_epoch, o.owner_epoch) + 1
+        FROM ours o FULL JOIN theirs t USING (consumer_group, topic, partition)
+        ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
+          next_offset = EXCLUDED.next_offset, owner_epoch = EXCLUDED.owner_epoch,
+          updated_at = now()
+      )
+      INSERT INTO \(other).consumer_offsets AS c
+        (consumer_group, topic, partition, next_offset, owner_epoch)
+      SELECT consumer_group, topic, partition, next_offset, owner_epoch FROM ours
+      ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
+        next_offset = EXCLUDED.next_offset,
+        owner_epoch = greatest(c.owner_epoch, EXCLUDED.owner_epoch) + 1, updated_at = now()
+      """, [groups])
+    if schema.rooms.contains(.notifications) {
+      // Snapshots made from now on must win over all that the tables going out made.
+      try connection.query(
+        """
+        INSERT INTO \(other).notification_generations (generation)
+        SELECT max(o.generation) + 1 FROM \(live).notification_generations o
+        HAVING max(o.generation) >= (
+          SELECT max(i.generation) FROM \(other).notification_generations i)
+        """)
+    }
+    try grantAsLive(live, other)
+    try connection.script(
+      "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")
+  }
+
+  /// The open dead letters belong to the tables that lack what they say.
+  private func exchangeDeadLetters(_ live: String, _ other: String, _ groups: Parameter) throws {
+    try connection.script(
+      "CREATE TEMP TABLE magpie_former_dead_letters (LIKE \(live).dead_letters) ON COMMIT DROP")
+    try connection.query(
+      """
+      INSERT INTO magpie_former_dead_letters
+      SELECT * FROM \(live).dead_letters WHERE consumer_group = ANY ($1) AND state = 'open'
+      """, [groups])
+    try connection.query(
+      """
+      UPDATE \(live).dead_letters d SET
+        state = 'rebuilt', resolved_at = now(), resolved_by = session_user,
+        resolution = 'applied to the tables that were exchanged for these'
+      FROM \(other).consumer_offsets o
+      WHERE d.consumer_group = ANY ($1) AND d.state = 'open'
+        AND o.consumer_group = d.consumer_group AND o.topic = d.topic
+        AND o.partition = d.partition AND o.next_offset > d.record_offset
+        AND NOT EXISTS (
+          SELECT FROM \(other).dead_letters t
+          WHERE t.consumer_group = d.consumer_group AND t.topic = d.topic
+            AND t.partition = d.partition AND t.record_offset = d.record_offset)
+      """, [groups])
+    try connection.query(
+      """
+      INSERT INTO \(live).dead_letters AS d
+      SELECT * FROM \(other).dead_letters WHERE consumer_group = ANY ($1) AND state = 'open'
+      ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
+        state = 'open', resolved_at = NULL, resolved_by = NULL, resolution = NULL
+      WHERE d.state IN ('rebuilt', 'redriven')
+      """, [groups])
+    try connection.query(
+      "DELETE FROM \(other).dead_letters WHERE consumer_group = ANY ($1)", [groups])
+    try connection.script(
+      "INSERT INTO \(other).dead_letters SELECT * FROM magpie_former_dead_letters")
+  }
+
+  /// Grants beyond those of the migrations, such as to somebody who makes statistics.
+  private func grantAsLive(_ live: String, _ other: String) throws {
+    let grants = try connection.query(
+      """
+      SELECT format('GRANT %s ON %s.%I TO %s%s', g.privilege_type, $2, l.relname,
+        CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END,
+        CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+      FROM pg_class l
+      JOIN pg_class t ON t.relname = l.relname AND t.relnamespace = $2::text::regnamespace
+      CROSS JOIN LATERAL aclexplode(l.relacl) g
+      WHERE l.relnamespace = $1::text::regnamespace AND l.relname = ANY ($3)
+        AND g.grantee <> t.relowner
+        AND NOT EXISTS (
+          SELECT FROM aclexplode(t.relacl) h
+          WHERE (h.grantee, h.privilege_type) = (g.grantee, g.privilege_type))
+      """, [.text(live), .text(other), .textArray(schema.tables + schema.views)])
+    for grant in grants { try connection.script(try grant.text(0)) }
+  }
+
+  /// Exchanges the tables, which are locked, and ends with the views showing what is in their own
+  /// schema.
+  func exchangeTables() throws {
+    let live = quoted(schema.live)
+    let other = quoted(schema.name)
+    let between = quoted(schema.name + "_between")
+    let former = ShadowSchema.name(of: .old, beside: schema.live)
+    let views = try schema.viewDefinitions(connection)
+    var script = "CREATE SCHEMA \(between);\n"
+    for (from, to) in [(live, between), (other, live), (between, other)] {
+      for table in try relations() {
+        script += "ALTER TABLE \(from).\(quoted(table)) SET SCHEMA \(to);\n"
+      }
+      for sequence in schema.rooms.flatMap(\.sequences) {
+        script += "ALTER SEQUENCE \(from).\(quoted(sequence)) SET SCHEMA \(to);\n"
+      }
+    }
+    script += "DROP SCHEMA \(between);\n"
+    // In place, so that grants and whoever uses the views are not disturbed.
+    script += "SET LOCAL search_path = \(live);\n"
+    for (view, definition) in views {
+      script += "CREATE OR REPLACE VIEW \(live).\(quoted(view)) AS \(definition);\n"
+    }
+    script += "SET LOCAL search_path = \(other), \(live);\n"
+    for (view, definition) in views {
+      script += "CREATE OR REPLACE VIEW \(other).\(quoted(view)) AS \(definition);\n"
+    }
+    if schema.name != former {
+      script += "ALTER SCHEMA \(other) RENAME TO \(quoted(former));\n"
+    }
+    try connection.script(script)
+  }
+
+  /// The tables and their partitions, which do not move by themselves.
+  private func relations() throws -> [String] {
+    try connection.query(
+      """
+      SELECT c.relname::text FROM pg_class c
+      WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND (
+        c.relname = ANY ($2) OR EXISTS (
+          SELECT FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
+          WHERE i.inhrelid = c.oid AND p.relname = ANY ($2)
+            AND p.relnamespace = c.relnamespace))
+      ORDER BY c.relname
+      """, [.text(quoted(schema.live)), .textArray(schema.tables)]
+    ).map { try $0.text(0) }
+  }
+}

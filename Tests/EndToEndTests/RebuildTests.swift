@@ -1,0 +1,150 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Model
+import Postgres
+import TestSupport
+import Testing
+
+/// Rebuilding and exchanging, as an operator does it, while nothing else goes on.
+@Suite(.serialized) struct RebuildTests {
+  @Test("killed at 20 random points a rebuild completes, equals the tables in use, and so again")
+  func killedRebuild() async throws {
+    var generator = SeededGenerator()
+    let (stack, lines) = try await filledStack(events: 6000, generator: &generator)
+    defer { stack.stop() }
+    let live = try stack.rows()
+
+    var kills = 0
+    for _ in 0..<200 where kills < 20 {
+      let child = try stack.startMagpie("replay", "--rebuild", "all")
+      let seconds = Double.random(in: 0.05...2.5, using: &generator)
+      if let exit = child.wait(seconds: seconds) {
+        // It was faster: begin anew.
+        #expect(exit == .exited(0), "\(stack.logTails)")
+        try stack.succeed("replay", "--drop-old")
+      } else {
+        child.terminate(SIGKILL)
+        kills += 1
+      }
+    }
+    #expect(kills == 20)
+    try stack.succeed("replay", "--rebuild", "all")
+    try stack.expectRows(live, in: "magpie_shadow")
+    #expect(try stack.rows() == live, "the tables in use are as they were")
+    try stack.expectInvariants(in: "magpie_shadow")
+
+    // The whole log once more over it all changes nothing.
+    try stack.connection().script(
+      "UPDATE magpie_shadow.consumer_offsets SET next_offset = 0 WHERE topic !~ 'changes'")
+    try stack.succeed("replay", "--rebuild", "all")
+    try stack.expectRows(live, in: "magpie_shadow")
+    try await exchanges(stack, lines, live, &generator)
+  }
+
+  /// Swaps at bad moments and in bad company; the tables in use always hold the same.
+  private func exchanges(
+    _ stack: Stack, _ lines: [Substring], _ live: [String], _ generator: inout SeededGenerator
+  ) async throws {
+    // A reader that might look at tables which were not there yet when it began.
+    let reader = try stack.connection()
+    try reader.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM users")
+    try stack.connection().script("CREATE TABLE something AS SELECT 1")
+    let refused = try stack.magpie("replay", "--swap", "--wait-readers", "1")
+    #expect(refused.exit == .exited(1))
+    #expect(refused.output.contains("process \(reader.backendProcessID)"), "\(refused.output)")
+    #expect(try reader.query("SELECT count(*) FROM follows").only.int(0) > 0)
+    try reader.script("COMMIT")
+
+    // Killed anywhere, it has happened or not.
+    var exchanged = 0
+    for _ in 0..<12 {
+      let isSwapped = try stack.hasSchema("magpie_old")
+      let child = try stack.startMagpie("replay", isSwapped ? "--swap-back" : "--swap")
+      if child.wait(seconds: Double.random(in: 0.1...2.5, using: &generator)) == nil {
+        child.terminate(SIGKILL)
+      } else {
+        exchanged += 1
+      }
+      try await eventually("the killed one's transaction ends") {
+        try stack.connection().query(
+          "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'magpie-replay'"
+        ).only.int(0) == 0
+      }
+      #expect(try stack.hasSchema("magpie_old") != stack.hasSchema("magpie_shadow"))
+      try stack.expectRows(live, in: "public")
+    }
+    #expect(exchanged > 0)
+
+    // Two at once: one of them does it.
+    if try stack.hasSchema("magpie_old") { try stack.succeed("replay", "--swap-back") }
+    if try stack.hasSchema("magpie_old") {
+      try stack.succeed("replay", "--drop-old")
+      try stack.succeed("replay", "--rebuild", "all")
+    }
+    let two = try [0, 1].map { _ in try stack.startMagpie("replay", "--swap") }
+    let exits = two.map { $0.wait(seconds: 60) }
+    #expect(exits.count { $0 == .exited(0) } == 1, "\(exits)\n\(stack.logTails)")
+    try stack.expectRows(live, in: "public")
+
+    // The workers go on: on these tables, and on the former ones again.
+    for _ in 0..<2 {
+      let verified = try stack.magpie("verify", "--wait", "120")
+      #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+      let model = Model(try lines.map { try StructuredEvent.decode(String($0)) })
+      let differences = try ModelComparison(model: model, connection: try stack.connection())
+        .differences()
+      #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+      if try stack.hasSchema("magpie_old") { try stack.succeed("replay", "--swap-back") }
+    }
+    try stack.succeed("replay", "--drop-old")
+    #expect(try !stack.hasSchema("magpie_old"))
+    try stack.expectRows(live, in: "public")
+  }
+
+  @Test("what a broken handler wrote is gone after a rebuild and an exchange")
+  func brokenHandler() async throws {
+    var generator = SeededGenerator()
+    let stack = try Stack(partitions: 2)
+    defer { stack.stop() }
+    try stack.start(
+      "fanout-worker",
+      sabotage: "UPDATE follow_counts SET followers = followers + 1 WHERE user_key % 5 = 0")
+    try stack.start(
+      "notification-worker",
+      sabotage: "DELETE FROM notifications WHERE abs(hashtext(notification_id::text)) % 4 = 0")
+    try stack.start("alarm-worker")
+    let lines = try stack.generated(users: 60, events: 2000, generator: &generator)
+    try stack.publish(lines)
+    try await stack.waitUntilApplied()
+    let found = try stack.magpie("verify")
+    #expect(found.exit == .exited(1))
+    #expect(found.output.contains("follow_counts = active follows"), "\(found.output)")
+    #expect(found.output.contains("verify_notifications: broken"), "\(found.output)")
+
+    // The bug is mended; people go on writing.
+    stack.stopWorkers()
+    for worker in Stack.workers { try stack.start(worker) }
+    try stack.succeed("replay", "--rebuild", "all")
+    let more = try stack.generated(users: 60, events: 1000, generator: &generator)
+    try stack.publish(more)
+    try stack.succeed("replay", "--swap")
+    let verified = try stack.magpie("verify", "--wait", "120")
+    #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+    let model = Model(try (lines + more).map { try StructuredEvent.decode(String($0)) })
+    let differences = try ModelComparison(model: model, connection: try stack.connection())
+      .differences()
+    #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+  }
+
+  private func filledStack(events: Int, generator: inout SeededGenerator) async throws
+    -> (Stack, [Substring])
+  {
+    let stack = try Stack(partitions: 4)
+    for worker in Stack.workers { try stack.start(worker) }
+    let lines = try stack.generated(users: 100, events: events, generator: &generator)
+    try stack.publish(lines)
+    try await stack.waitUntilApplied()
+    return (stack, lines)
+  }
+}

@@ -1,0 +1,168 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Kafka
+import Model
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+import Workload
+
+/// Exchanging the tables while a thousand events a second are written and people read.
+@Suite(.serialized) struct SwapUnderLoadTests {
+  @Test(
+    "rebuild, swap and swap back under 1000 events/s: nobody sees anything empty, half or older")
+  func exchange() async throws {
+    let stack = try Stack(partitions: 8)
+    defer { stack.stop() }
+    for worker in Stack.workers { try stack.start(worker, lanes: 2) }
+    let load = try Load(prefix: stack.prefix, seed: UInt64(SeededGenerator().seed))
+    try load.begin()
+    try await stack.waitUntilApplied()
+    load.start(eventsPerSecond: 1000)
+    let readers = SwapReaders(url: stack.databaseURL, beginning: load.beginning)
+    readers.start()
+
+    try stack.succeed("replay", "--rebuild", "all")
+    for step in ["--swap", "--swap-back", "--swap-back"] {
+      let done = try stack.magpie("replay", step, "--json", "--wait-readers", "20")
+      #expect(done.exit == .exited(0), "\(step): \(done.output)\n\(stack.logTails)")
+      print("\(step): \(done.output)")
+      try await Task.sleep(for: .seconds(4))
+    }
+    let rate = try load.stop()
+    print("events/s: \(Int(rate))")
+    #expect(rate > 900)
+    let seen = readers.stop()
+    print("looks: \(seen.looks) by the slowest kind of reader, slowest \(seen.slowest)")
+    #expect(seen.findings.isEmpty, "\(seen.findings.joined(separator: "\n"))")
+    #expect(seen.looks > 5)
+
+    let verified = try stack.magpie("verify", "--wait", "280")
+    #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
+    let differences = try ModelComparison(
+      model: Model(load.sent), connection: try stack.connection()
+    ).differences()
+    #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+    try await stack.waitUntilApplied()
+    let live = try stack.rows()
+    try stack.succeed("replay", "--drop-old")
+    try stack.succeed("replay", "--rebuild", "all")
+    try stack.expectRows(live, in: "magpie_shadow")
+  }
+}
+
+/// A producer of so many events a second, some of them for the people that `SwapReaders` look at.
+/// Thread-safe.
+private final class Load: Sendable {
+  /// Milliseconds since 1970: an hour ago.
+  let beginning = Int64(Date.now.timeIntervalSince1970 * 1000) - 3_600_000
+  private let prefix: String
+  private let events: Mutex<[Event]>
+  private let crowd: Mutex<SocialEvents>
+  private let isStopping = Mutex(false)
+  private let result = Mutex<Result<Double, any Error>?>(nil)
+  private let configuration: ClientConfiguration
+
+  init(prefix: String, seed: UInt64) throws {
+    self.prefix = prefix
+    configuration = try TestBroker.shared.configuration
+    events = Mutex([])
+    crowd = Mutex(SocialWorkload(users: 200, events: 1_000_000, seed: seed).makeIterator())
+  }
+
+  var sent: [Event] { events.withLock { $0 } }
+
+  /// What there is before anybody looks.
+  func begin() throws {
+    let producer = try Producer(configuration: configuration)
+    defer { producer.close() }
+    let people = ["star", "watcher"].map { user in
+      event(
+        "profile-\(user)", at: 0, .profileChanged(.with { ($0.user, $0.nickname) = (user, user) }))
+    }
+    let follow = event(
+      "follow", at: 0,
+      .followCreated(.with { ($0.follower, $0.followee) = ("watcher", "star") }))
+    try send(people + [follow] + (1...250).flatMap(next), by: producer)
+  }
+
+  /// What star does the n-th time.
+  private func next(_ number: Int) -> [Event] {
+    [
+      event(
+        "post-\(number)", at: number,
+        .postPublished(
+          .with { ($0.post, $0.author, $0.title) = ("post-\(number)", "star", "\(number)") })),
+      event(
+        "note-\(number)", at: number,
+        .commentCreated(
+          .with {
+            ($0.comment, $0.actor, $0.text) = ("note-\(number)", "star", "\(number)")
+            ($0.post, $0.postOwner) = ("watched", "watcher")
+          })),
+      event(
+        "talk-\(number)", at: number,
+        .messageSent(
+          .with {
+            ($0.message, $0.sender, $0.text) = ("talk-\(number)", "star", "\(number)")
+            $0.receiver = "watcher"
+          })),
+    ]
+  }
+
+  private func event(_ id: String, at milliseconds: Int, _ payload: Payload) -> Event {
+    Event(
+      id: id, source: "test",
+      time: EventTime(microseconds: (beginning + Int64(milliseconds)) * 1000), payload: payload)
+  }
+
+  func start(eventsPerSecond: Int) {
+    Thread.detachNewThread { [self] in
+      let outcome = Result { try run(eventsPerSecond) }
+      result.withLock { $0 = outcome }
+    }
+  }
+
+  /// Ends it; the events a second that were acknowledged.
+  func stop() throws -> Double {
+    isStopping.withLock { $0 = true }
+    while true {
+      if let result = result.withLock({ $0 }) { return try result.get() }
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+  }
+
+  private func run(_ eventsPerSecond: Int) throws -> Double {
+    let producer = try Producer(configuration: configuration)
+    defer { producer.close() }
+    let (started, parts) = (ContinuousClock.now, 10)
+    var (tick, count) = (0, 0)
+    while !isStopping.withLock({ $0 }) {
+      tick += 1
+      var batch = next(250 + tick)
+      crowd.withLock { crowd in
+        while batch.count < eventsPerSecond / parts, let event = crowd.next() {
+          batch.append(event)
+        }
+      }
+      try send(batch, by: producer)
+      count += batch.count
+      let due = started + .seconds(Double(tick) / Double(parts))
+      if due > .now { Thread.sleep(forTimeInterval: (due - .now) / .seconds(1)) }
+    }
+    return Double(count) / ((ContinuousClock.now - started) / .seconds(1))
+  }
+
+  private func send(_ batch: [Event], by producer: Producer) throws {
+    try producer.send(
+      try batch.map { event in
+        let wire = try EventCodec.encode(event, as: .protobuf)
+        return OutgoingRecord(
+          topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
+          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      })
+    events.withLock { $0 += batch }
+  }
+}

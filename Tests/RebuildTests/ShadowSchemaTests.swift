@@ -1,0 +1,99 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Rebuild
+
+/// The tables that a rebuild fills are the live ones in everything but their rows.
+@Suite struct ShadowSchemaTests {
+  @Test func `every table, sequence and view of the schema has its place in the lists`() throws {
+    let connection = try TestDatabase.connection()
+    let relations = try connection.query(
+      """
+      SELECT c.relname::text, c.relkind::text FROM pg_class c
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+        AND NOT c.relispartition
+        -- Sequences that a column owns move with it.
+        AND NOT EXISTS (
+          SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i')
+            AND c.relkind = 'S')
+      """
+    ).map { (name: try $0.text(0), kind: try $0.text(1)) }
+    let tables = Room.allCases.flatMap(\.tables) + Room.sharedTables
+    #expect(Set(tables).count == tables.count)
+    #expect(Set(tables) == Set(relations.filter { "rpf".contains($0.kind) }.map(\.name)))
+    #expect(
+      Set(Room.views.map(\.name)) == Set(relations.filter { "vm".contains($0.kind) }.map(\.name)))
+    #expect(
+      Set(Room.allCases.flatMap(\.sequences))
+        == Set(relations.filter { $0.kind == "S" }.map(\.name)))
+  }
+
+  @Test(
+    arguments: [[Room.feeds], [.notifications, .alarms], [.alarms], Room.allCases]
+  ) func `columns, indexes, constraints, triggers, storage and grants are those of the live tables`(
+    _ rooms: [Room]
+  ) throws {
+    let connection = try TestDatabase.connection()
+    let schema = try ShadowSchema.make(
+      rooms: rooms, topicPrefix: "t.", beside: "public", connection)
+    let tables = rooms.flatMap(\.tables) + Room.sharedTables
+    let (live, shadow) = (
+      try description("public", tables, connection),
+      try description(schema.name, tables, connection)
+    )
+    #expect(live.count > 50)
+    #expect(Set(live).symmetricDifference(shadow).sorted() == [])
+    // Nothing else is there: no function, no table of another room.
+    let others = try connection.query(
+      """
+      SELECT relname::text FROM pg_class
+      WHERE relnamespace = $1::text::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+        AND relname <> ALL ($2) AND relname <> 'rebuild_state'
+      UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = $1::text::regnamespace
+      """, [.text(schema.name), .textArray(tables)])
+    #expect(try others.map { try $0.text(0) } == [])
+    // What a session with both in its path writes goes to the shadow.
+    #expect(try ShadowSchema.find(.shadow, beside: "public", connection)?.rooms == rooms)
+    try connection.script("DROP SCHEMA \(schema.name) CASCADE")
+    #expect(try description("public", tables, connection) == live)
+  }
+
+  /// One line for each column, index, constraint and so on, without the schema's name.
+  private func description(_ schema: String, _ tables: [String], _ connection: Connection) throws
+    -> [String]
+  {
+    try connection.script("SET search_path = \(schema), public")
+    defer { try? connection.script("SET search_path = public") }
+    return try connection.query(
+      """
+      WITH t AS (
+        SELECT c.oid, c.relname, c.reloptions, c.relacl, c.relkind FROM pg_class c
+        WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p')
+          AND (c.relname = ANY ($2) OR EXISTS (
+            SELECT FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
+            WHERE i.inhrelid = c.oid AND p.relname = ANY ($2)))
+      )
+      SELECT replace(line, $1 || '.', '') FROM (
+        SELECT concat_ws(' ', 'table', relname, relkind, reloptions,
+          (SELECT string_agg(g.grantee::regrole || ' ' || g.privilege_type, ',' ORDER BY 1)
+           FROM aclexplode(relacl) g WHERE g.grantee <> 0)) AS line FROM t
+        UNION ALL
+        SELECT concat_ws(' ', 'column', t.relname, a.attnum, a.attname, a.attnotnull, a.attidentity,
+          a.attgenerated, a.attcollation, format_type(a.atttypid, a.atttypmod),
+          pg_get_expr(d.adbin, d.adrelid))
+        FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0
+        LEFT JOIN pg_attrdef d ON d.adrelid = t.oid AND d.adnum = a.attnum
+        UNION ALL
+        SELECT 'index ' || pg_get_indexdef(i.indexrelid) FROM t JOIN pg_index i ON i.indrelid = t.oid
+        UNION ALL
+        SELECT concat_ws(' ', 'constraint', t.relname, c.conname, pg_get_constraintdef(c.oid))
+        FROM t JOIN pg_constraint c ON c.conrelid = t.oid
+        UNION ALL
+        SELECT 'trigger ' || pg_get_triggerdef(g.oid, true)
+        FROM t JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal
+      ) lines ORDER BY 1
+      """, [.text(schema), .textArray(tables)]
+    ).map { try $0.text(0) }
+  }
+}
