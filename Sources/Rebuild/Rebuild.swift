@@ -123,7 +123,7 @@ public final class Rebuild {
   ///   are passed over.
   /// - Throws: `RebuildError` when there are no rebuilt tables, or when they are beyond.
   public func advance(to offsets: Offsets) throws {
-    try advance(try shadow(), to: offsets, runsBacklog: false)
+    try advance(try shadow(), to: offsets, runsBacklog: true)
   }
 
   /// The schema of the rebuilt tables and their rooms.

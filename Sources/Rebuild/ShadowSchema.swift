@@ -128,13 +128,13 @@ struct ShadowSchema {
   private func dropWhatIsNotRebuilt(_ connection: Connection) throws {
     let functions = try connection.query(
       """
-      SELECT p.oid::regprocedure::text FROM pg_proc p
-      WHERE p.pronamespace = $1::text::regnamespace
+      SELECT format('%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid))
+      FROM pg_proc p WHERE p.pronamespace = $1::text::regnamespace
       """, [.text(quoted(name))]
     ).map { try $0.text(0) }
     for function in functions {
-      // One may have gone with another.
-      try connection.script("DROP ROUTINE IF EXISTS \(function) CASCADE")
+      // One may have gone with another; the live one of the same name must not go instead.
+      try connection.script("DROP ROUTINE IF EXISTS \(quoted(name)).\(function) CASCADE")
     }
     let others = Room.allCases.filter { !rooms.contains($0) }
     for table in others.flatMap(\.tables) {

@@ -107,7 +107,7 @@ extension Rebuild {
         """
         BEGIN;
         SET LOCAL lock_timeout = '10s';
-        SET LOCAL idle_in_transaction_session_timeout = '300s';
+        SET LOCAL idle_in_transaction_session_timeout = '60s';
         LOCK TABLE \(quoted(schema.live)).consumer_offsets IN EXCLUSIVE MODE;
         """)
       if !policy.skipsCatchUp {

@@ -58,8 +58,10 @@ extension Stack {
     let connection = try connection()
     try connection.script("SET search_path = \(schema), public")
     for check in ["verify_feeds", "verify_notifications", "verify_alarms"] {
-      let rows = try connection.query("SELECT v::text FROM \(check)() v LIMIT 3")
-      #expect(rows.isEmpty, "\(check): \(try rows.map { try $0.text(0) })")
+      let rows = try connection.query("SELECT v::text FROM \(check)() v LIMIT 3").map {
+        try $0.text(0)
+      }
+      #expect(rows.isEmpty, "\(check): \(rows)")
     }
   }
 }

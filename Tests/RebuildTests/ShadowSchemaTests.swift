@@ -35,6 +35,8 @@ import Testing
     _ rooms: [Room]
   ) throws {
     let connection = try TestDatabase.connection()
+    let functions = "SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+    let before = try connection.query(functions).only.int(0)
     let schema = try ShadowSchema.make(
       rooms: rooms, topicPrefix: "t.", beside: "public", connection)
     let tables = rooms.flatMap(\.tables) + Room.sharedTables
@@ -52,11 +54,13 @@ import Testing
         AND relname <> ALL ($2) AND relname <> 'rebuild_state'
       UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = $1::text::regnamespace
       """, [.text(schema.name), .textArray(tables)])
-    #expect(try others.map { try $0.text(0) } == [])
+    let names = try others.map { try $0.text(0) }
+    #expect(names == [])
     // What a session with both in its path writes goes to the shadow.
     #expect(try ShadowSchema.find(.shadow, beside: "public", connection)?.rooms == rooms)
     try connection.script("DROP SCHEMA \(schema.name) CASCADE")
     #expect(try description("public", tables, connection) == live)
+    #expect(try connection.query(functions).only.int(0) == before)
   }
 
   /// One line for each column, index, constraint and so on, without the schema's name.
