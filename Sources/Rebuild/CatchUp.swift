@@ -5,20 +5,23 @@ import RecordLog
 
 extension Rebuild {
   /// Applies what the live tables have and these have not, again and again while each round has
-  /// less than half as much to do as the one before; returns how long the last one took.
+  /// less to do than the one before; returns about how long what is left will take.
   @discardableResult
   func catchUp(_ schema: ShadowSchema) throws -> Duration {
-    var last = Duration.zero
     var before = Int64.max
+    var secondsForEach = 0.0
     while true {
       let targets = try targets(schema)
       let lag = try lag(schema, behind: targets)
-      // What is left is what comes during a round.
-      if lag == 0 || lag > before / 2 { return last }
+      let expected = Duration.seconds(secondsForEach * Double(lag))
+      // What is left is what came during the last round: either little, or as much as ever.
+      if lag == 0 || (before < .max && (expected < .seconds(1) || lag > before / 10 * 9)) {
+        return expected
+      }
       before = lag
       let started = ContinuousClock.now
       try advance(schema, to: targets, runsBacklog: false)
-      last = .now - started
+      secondsForEach = (ContinuousClock.now - started) / .seconds(1) / Double(lag)
     }
   }
 

@@ -5,8 +5,9 @@ import Postgres
 public struct SwapPolicy: Sendable {
   /// How often it is tried before it is given up.
   public var attemptsMax = 5
-  /// How long workers are held up in one attempt while it waits for readers, on top of applying the
-  /// last records.
+  /// How long applying the last records may hold the workers up, about.
+  public var workersWait: Duration = .seconds(20)
+  /// How long workers are held up in one attempt while it waits for readers, on top of that.
   public var readersWait: Duration = .seconds(5)
   /// How long new readers may have to wait behind one attempt to lock the tables.
   public var lockMilliseconds = 250
@@ -68,10 +69,11 @@ extension Rebuild {
     var obstacle = Obstacle(what: "", holders: [])
     for attempt in 1...max(1, policy.attemptsMax) {
       if !policy.skipsCatchUp {
-        let last = try catchUp(schema)
-        guard last < .seconds(10) else {
+        let left = try catchUp(schema)
+        guard left < policy.workersWait else {
           throw RebuildError(
-            "applying the last records would hold the workers up for about \(last)",
+            "applying the last records would hold the workers up for about "
+              + "\(Int(left / .seconds(1))) s",
             "Start it again when less is going on.")
         }
       }

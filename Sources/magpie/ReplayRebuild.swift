@@ -1,6 +1,7 @@
 import AlarmCatalogs
 import AlarmText
 import Alarms
+import Archive
 import ArgumentParser
 import Feeds
 import Foundation
@@ -53,13 +54,18 @@ struct HandlerOptions: ParsableArguments {
 }
 
 extension Replay {
-  /// The log to read, from the start of the archive if there is one.
+  /// The log to read: the archive, if there is one, and then Kafka where it ends.
   func logOpener() throws -> @Sendable () throws -> any RecordLog {
-    guard filter.archive == nil else {
-      throw Failure(.usage, "--archive is not part of this version.")
-    }
     let configuration = try kafka.configuration()
-    return { try KafkaLog(configuration: configuration) }
+    guard let directory = filter.archive else {
+      return { try KafkaLog(configuration: configuration) }
+    }
+    let passesGaps = acceptMissingRecords
+    return {
+      ChainedLog(
+        ArchiveLog(try DirectoryStorage(directory), passesGaps: passesGaps),
+        then: try KafkaLog(configuration: configuration))
+    }
   }
 
   func rebuildSettings() throws -> RebuildSettings {
