@@ -6,8 +6,12 @@ import RecordLog
 extension Rebuild {
   /// Applies what the live tables have and these have not, again and again while each round has
   /// less to do than the one before; returns about how long what is left will take.
+  ///
+  /// - Parameter patience: for how long it goes on although that does not become less, because
+  ///   workers that were held up themselves are catching up, too.
   @discardableResult
-  func catchUp(_ schema: ShadowSchema) throws -> Duration {
+  func catchUp(_ schema: ShadowSchema, patience: Duration = .zero) throws -> Duration {
+    let deadline = ContinuousClock.now + patience
     var before = Int64.max
     var secondsForEach = 0.0
     while true {
@@ -15,7 +19,10 @@ extension Rebuild {
       let lag = try lag(schema, behind: targets)
       let expected = Duration.seconds(secondsForEach * Double(lag))
       // What is left is what came during the last round: either little, or as much as ever.
-      if lag == 0 || (before < .max && (expected < .seconds(1) || lag > before / 10 * 9)) {
+      if lag == 0
+        || (before < .max
+          && (expected < .seconds(1) || (lag > before / 10 * 9 && .now >= deadline)))
+      {
         return expected
       }
       before = lag
@@ -83,9 +90,23 @@ extension Rebuild {
   /// Brings the tables to the targets, each share on a thread of its own.
   func advance(_ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool) throws {
     let starts = try starts(schema)
-    counter.begin(
-      runsBacklog ? "finishing" : "applying records", records: try lag(schema, behind: targets))
-    let shares = Share.all(schema.rooms, settings.handlers)
+    let lag = try lag(schema, behind: targets)
+    counter.begin(runsBacklog ? "finishing" : "applying records", records: lag)
+    var shares = Share.all(schema.rooms, settings.handlers)
+    // For few records, connecting and fetching is what takes time: all topics at once.
+    if lag < 20_000, !runsBacklog {
+      shares = shares.flatMap { share in
+        share.stages.map { Share(stages: [$0], loopback: share.loopback) }
+      }
+      let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
+      shares = shares.filter { share in
+        share.topics(prefix: schema.topicPrefix).contains { group, topic in
+          targets[group, default: [:]].contains {
+            $0.key.topic == topic && known[group]?[$0.key] != $0.value
+          }
+        }
+      }
+    }
     let (settings, counter) = (settings, counter)
     try inParallel(
       shares.map { share in

@@ -5,6 +5,8 @@ import Postgres
 public struct SwapPolicy: Sendable {
   /// How often it is tried before it is given up.
   public var attemptsMax = 5
+  /// How long it goes on catching up with workers that are about as fast, before any are held up.
+  public var catchUpWait: Duration = .seconds(120)
   /// How long applying the last records may hold the workers up, about.
   public var workersWait: Duration = .seconds(20)
   /// How long workers are held up in one attempt while it waits for readers, on top of that.
@@ -69,7 +71,7 @@ extension Rebuild {
     var obstacle = Obstacle(what: "", holders: [])
     for attempt in 1...max(1, policy.attemptsMax) {
       if !policy.skipsCatchUp {
-        let left = try catchUp(schema)
+        let left = try catchUp(schema, patience: policy.catchUpWait)
         guard left < policy.workersWait else {
           throw RebuildError(
             "applying the last records would hold the workers up for about "

@@ -99,6 +99,8 @@ final class SwapReaders: Sendable {
       check(look, "\(manner)")
       if let last { compare(last, with: look, "\(manner)") }
       last = look
+      // People read; they do not use up the machine.
+      Thread.sleep(forTimeInterval: Double.random(in: 0...0.05))
       looks.withLock { $0[manner, default: 0] += 1 }
     }
   }
