@@ -169,7 +169,9 @@ let package = Package(
         "Alarms", "Comparison", "DeepVerification", "Events", "Feeds", "Kafka", "Notifications",
         "Pipeline", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
-    tests("RebuildTests", ["Postgres", "Rebuild", "TestSupport"]),
+    tests(
+      "RebuildTests",
+      ["Events", "Kafka", "Pipeline", "Postgres", "Rebuild", "RecordLog", "TestSupport"]),
     tests("RepositoryTests", []),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(

@@ -1,0 +1,168 @@
+import Events
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Rebuild
+
+/// What goes with the tables when they are exchanged, and what stands in the way of it.
+@Suite struct ExchangeTests {
+  let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
+  @Test func `tables, their offsets and epochs change sides, and back`() throws {
+    try fixture.stand("fanout", .posts, at: 40)
+    try fixture.stand("fanout", .follows, at: 50)
+    try fixture.connection().script("INSERT INTO users (user_id) VALUES ('former')")
+    try fixture.with { try $0.run([.feeds]) }
+    // Where a topic was never consumed, there is nothing to apply.
+    #expect(
+      try fixture.offsets(in: "magpie_shadow").map { $0.split(separator: " ")[1...2].joined() }
+        == ["follows50", "messages0", "posts40"])
+    try fixture.connection().script(
+      "INSERT INTO magpie_shadow.users (user_id) VALUES ('rebuilt'), ('too')")
+
+    let report = try fixture.with { try $0.swap() }
+    #expect(report.formerSchema == "magpie_old")
+    #expect(try fixture.texts("SELECT user_id FROM users ORDER BY 1") == ["rebuilt", "too"])
+    #expect(try fixture.texts("SELECT user_id FROM magpie_old.users") == ["former"])
+    let fenced = try fixture.offsets()
+    #expect(
+      fenced.map { $0.split(separator: " ")[1...2].joined() }
+        == ["follows50", "messages0", "posts40"])
+    #expect(fenced.allSatisfy { Int($0.split(separator: " ")[3]) ?? 0 > 1 })
+    #expect(fenced.filter { $0.contains("posts") }.allSatisfy { $0.hasSuffix(" 8") }, "\(fenced)")
+    // New people get keys that nobody has on this side.
+    try fixture.connection().script("INSERT INTO users (user_id) VALUES ('new')")
+
+    try fixture.with { try $0.swapBack() }
+    #expect(try fixture.texts("SELECT user_id FROM users") == ["former"])
+    #expect(try fixture.texts("SELECT count(*)::text FROM magpie_old.users") == ["3"])
+    #expect(try fixture.with { try $0.drop() } == "magpie_old")
+    #expect(try fixture.with { try $0.drop() } == nil)
+    #expect(try fixture.texts("SELECT user_id FROM users") == ["former"])
+  }
+
+  @Test func `dead letters that the rebuild applied are resolved, and open again on the way back`()
+    throws
+  {
+    try fixture.stand("fanout", .posts, at: 40)
+    func letter(_ schema: String, _ offset: Int) throws {
+      try fixture.connection().script(
+        """
+        INSERT INTO \(schema).dead_letters (consumer_group, topic, partition, record_offset,
+          header_names, header_values, reason_code, reason, code_version)
+        VALUES ('t.fanout', 't.posts', 0, \(offset), '{}', '{}', 'x', 'x', 'test')
+        """)
+    }
+    for offset in [3, 4, 60] { try letter("public", offset) }
+    try fixture.with { try $0.run([.feeds]) }
+    for offset in [4, 5] { try letter("magpie_shadow", offset) }
+    let states = "SELECT record_offset || ' ' || state FROM dead_letters ORDER BY record_offset"
+    try fixture.with { try $0.swap() }
+    #expect(try fixture.texts(states) == ["3 rebuilt", "4 open", "5 open", "60 open"])
+    try fixture.with { try $0.swapBack() }
+    #expect(try fixture.texts(states) == ["3 open", "4 open", "5 rebuilt", "60 open"])
+    #expect(
+      try fixture.texts(
+        "SELECT what FROM dead_letter_history WHERE record_offset = 3 ORDER BY entry")
+        == ["failed", "rebuilt", "reopened"])
+  }
+
+  @Test func `the lineage of generations grows so that neither side shares one that is written`()
+    throws
+  {
+    let lineage =
+      "SELECT string_agg(generation::text, ',' ORDER BY generation) FROM "
+      + "notification_generations"
+    try fixture.with { try $0.run([.notifications, .alarms]) }
+    var found = try fixture.texts(lineage)
+    for back in [false, true, true] {
+      try fixture.with { _ = try back ? $0.swapBack() : $0.swap() }
+      found += try fixture.texts(lineage)
+    }
+    #expect(found == ["1", "2", "1,3", "2,4"])
+    // The alarms of these cannot be made from the log alone.
+    try fixture.with { rebuild in
+      _ = try rebuild.drop()
+      #expect(throws: RebuildError.self) { try rebuild.run([.alarms]) }
+    }
+  }
+
+  @Test func `views show the tables in use, and grants that somebody gave stay`() throws {
+    try fixture.connection().script("GRANT DELETE ON notifications TO magpie_reader")
+    try fixture.with { try $0.run([.notifications, .alarms]) }
+    try fixture.with { try $0.swap() }
+    for view in ["shown_notifications", "shown_alarms"] {
+      let schemas = try fixture.texts(
+        """
+        SELECT DISTINCT t.relnamespace::regnamespace::text FROM pg_depend d
+        JOIN pg_rewrite r ON r.oid = d.objid AND d.classid = 'pg_rewrite'::regclass
+        JOIN pg_class t ON t.oid = d.refobjid AND d.refclassid = 'pg_class'::regclass
+        WHERE r.ev_class = '\(view)'::regclass
+        """)
+      #expect(schemas == ["public"])
+    }
+    #expect(
+      try fixture.texts(
+        "SELECT has_table_privilege('magpie_reader', 'notifications', 'DELETE')::text") == ["true"])
+    #expect(
+      try fixture.texts(
+        "SELECT has_table_privilege('magpie_reader', 'shown_alarms', 'SELECT')::text") == ["true"])
+  }
+
+  @Test func `a view that somebody made over the tables is named and in the way`() throws {
+    try fixture.with { try $0.run([.feeds]) }
+    try fixture.connection().script("CREATE VIEW theirs AS SELECT count(*) FROM posts")
+    let error = #expect(throws: RebuildError.self) { try fixture.with { try $0.swap() } }
+    #expect(error?.reason.contains("theirs") == true)
+    #expect(
+      try fixture.texts("SELECT nspname::text FROM pg_namespace WHERE nspname ~ 'magpie'")
+        == ["magpie_shadow"])
+  }
+
+  @Test func `one process at a time`() throws {
+    try fixture.with { _ in
+      let error = #expect(throws: RebuildError.self) { try fixture.with { _ in } }
+      #expect(error?.reason.contains("another process") == true)
+    }
+    try fixture.with { _ in }
+  }
+
+  @Test func `a log whose beginning is gone makes no tables unless told so`() throws {
+    fixture.log.holds(5..<100)
+    let error = #expect(throws: RebuildError.self) {
+      try fixture.with { try $0.run([.feeds]) }
+    }
+    #expect(error?.reason.contains("begins at offset 5") == true)
+    let rebuild = try fixture.rebuild(acceptsMissingRecords: true)
+    defer { rebuild.close() }
+    try rebuild.run([.feeds])
+    #expect(try fixture.offsets(in: "magpie_shadow").allSatisfy { $0.contains(" 100 ") })
+  }
+
+  @Test func `rebuilt tables can be brought to exact offsets, but not back`() throws {
+    try fixture.stand("fanout", .posts, at: 10)
+    let posts = TopicPartition(topic: "t.posts", partition: 0)
+    try fixture.with { rebuild in
+      #expect(throws: RebuildError.self) { try rebuild.advance(to: [:]) }
+      try rebuild.run([.feeds])
+      try rebuild.advance(to: ["t.fanout": [posts: 25]])
+      #expect(try fixture.offsets(in: "magpie_shadow").contains { $0.hasPrefix("fanout posts 25") })
+      let error = #expect(throws: RebuildError.self) {
+        try rebuild.advance(to: ["t.fanout": [posts: 20]])
+      }
+      #expect(error?.reason.contains("t.posts[0]") == true)
+    }
+  }
+
+  @Test func `a plan says what there is to do, and does nothing`() throws {
+    try fixture.stand("fanout", .posts, at: 40)
+    let plan = try fixture.with { try $0.plan([.feeds]) }
+    #expect(plan.total.records == 40)
+    #expect(plan.topics.map(\.topic) == ["t.follows", "t.messages", "t.posts"])
+    #expect(try fixture.with { try $0.dropped() } == nil)
+  }
+}

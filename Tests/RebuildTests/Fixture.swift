@@ -1,0 +1,92 @@
+import Events
+import Kafka
+import Pipeline
+import Postgres
+import RecordLog
+import Synchronization
+import TestSupport
+
+@testable import Rebuild
+
+/// A database, and a log of one partition a topic whose offsets hold no records: what moves is
+/// offsets, and the tables are filled by hand.
+final class Fixture: Sendable {
+  let url: String
+  let log = EmptyLog()
+  static let prefix = "t."
+
+  init() throws { url = try TestDatabase.fresh() }
+
+  func connection() throws -> Connection { try Connection(url, applicationName: "test") }
+
+  func rebuild(acceptsMissingRecords: Bool = false) throws -> Rebuild {
+    func idle(_ name: String, _ topics: [Topic]) -> Handler {
+      Handler(name: name, topics: topics) { _, _ in Work([]) }
+    }
+    var settings = RebuildSettings(
+      databaseURL: url, topicPrefix: Self.prefix,
+      handlers: RebuildHandlers(
+        fanout: idle("fanout", [.posts, .follows, .messages]),
+        notification: idle("notification", [.likes, .comments]),
+        alarm: idle("alarm", [.profiles, .notificationChanges])),
+      openLog: { [log] in log })
+    settings.acceptsMissingRecords = acceptsMissingRecords
+    return try Rebuild(settings)
+  }
+
+  /// Runs `body` with a rebuild that is closed afterwards.
+  @discardableResult
+  func with<T>(_ body: (Rebuild) throws -> T) throws -> T {
+    let rebuild = try rebuild()
+    defer { rebuild.close() }
+    return try body(rebuild)
+  }
+
+  /// `worker topic next_offset owner_epoch` of every stored offset.
+  func offsets(in schema: String = "public") throws -> [String] {
+    try connection().query(
+      """
+      SELECT concat_ws(' ', substr(consumer_group, 3), substr(topic, 3), next_offset, owner_epoch)
+      FROM \(schema).consumer_offsets ORDER BY 1
+      """
+    ).map { try $0.text(0) }
+  }
+
+  /// Makes the live tables stand somewhere.
+  func stand(_ worker: String, _ topic: Topic, at offset: Int64) throws {
+    try connection().query(
+      "INSERT INTO consumer_offsets VALUES ($1, $2, 0, $3, 7)",
+      [.text(Self.prefix + worker), .text(topic.name(prefix: Self.prefix)), .int8(offset)])
+  }
+
+  func texts(_ sql: String) throws -> [String] {
+    try connection().query(sql).map { try $0.text(0) }
+  }
+}
+
+/// A log whose offsets hold nothing. Thread-safe.
+final class EmptyLog: RecordLog, Sendable {
+  private let span = Mutex(Int64(0)..<Int64(100))
+
+  func holds(_ range: Range<Int64>) { span.withLock { $0 = range } }
+
+  func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
+    let span = span.withLock { $0 }
+    return Dictionary(
+      uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0, partition: 0), span) })
+  }
+
+  func offsets(at milliseconds: Int64, in spans: [TopicPartition: Range<Int64>]) throws
+    -> [TopicPartition: Int64]
+  { spans.mapValues(\.lowerBound) }
+
+  func read(
+    _ spans: [TopicPartition: Range<Int64>], maxRecords: Int, _ body: (RecordBatch) throws -> Void
+  ) throws {
+    for (partition, span) in spans {
+      try body(
+        RecordBatch(
+          topic: partition.topic, records: [], nextOffsets: [partition: span.upperBound]))
+    }
+  }
+}
