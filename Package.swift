@@ -118,9 +118,9 @@ let package = Package(
     executable(
       "magpie",
       [
-        "AlarmCatalogs", "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds",
-        "Kafka", "Notifications", "Pipeline", "Postgres", "Rebuild", "RecordLog", "Schema",
-        "Workload", argumentParser,
+        "AlarmCatalogs", "AlarmText", "Alarms", "Archive", "Comparison", "DeepVerification",
+        "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications", "Pipeline", "Postgres",
+        "Rebuild", "RecordLog", "Schema", "Workload", argumentParser,
       ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
 
     .executableTarget(

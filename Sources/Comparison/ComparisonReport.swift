@@ -1,3 +1,5 @@
+import Events
+
 /// What a comparison came to: by table and by person, with samples. Bounded in size whatever is wrong.
 public struct ComparisonReport: Sendable {
   /// How many rows are wrong, and in which way.
@@ -46,7 +48,7 @@ public struct ComparisonReport: Sendable {
   public private(set) var tables: [Table] = []
   /// Differences of people beyond `peopleMax`.
   public private(set) var ofOtherPeople = 0
-  private var people: [String: Person] = [:]
+  private var people: [BytewiseString: Person] = [:]
   private var positions: [String: Int] = [:]
 
   public init(samplesMax: Int = 20, peopleMax: Int = 10_000) {
@@ -66,7 +68,7 @@ public struct ComparisonReport: Sendable {
   public func worst(_ limit: Int) -> [Person] {
     Array(
       people.values.sorted {
-        ($1.counts.total, $0.id) < ($0.counts.total, $1.id)
+        ($1.counts.total, BytewiseString($0.id)) < ($0.counts.total, BytewiseString($1.id))
       }.prefix(limit))
   }
 
@@ -97,12 +99,12 @@ public struct ComparisonReport: Sendable {
     if tables[position].samples.count(where: { $0.kind == difference.kind }) < samplesMax {
       tables[position].samples.append(difference)
     }
-    let id = difference.person
+    let id = BytewiseString(difference.person)
     guard people[id] != nil || people.count < peopleMax else {
       ofOtherPeople += 1
       return
     }
-    people[id, default: Person(id: id)].counts.add(difference.kind)
+    people[id, default: Person(id: id.string)].counts.add(difference.kind)
     people[id]?.tables[difference.table, default: 0] += 1
   }
 }

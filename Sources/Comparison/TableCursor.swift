@@ -38,7 +38,7 @@ extension CanonicalTable {
 public struct TableChecksum: Sendable, Equatable {
   public var table: String
   public var rows: Int64
-  /// A sum of the rows' hashes, in hexadecimal.
+  /// Two sums of hashes of the rows.
   public var checksum: String
 }
 

@@ -73,7 +73,8 @@ public struct DeepVerification {
         progress(state)
       }
       let alarms = AlarmsInFlight(
-        snapshot: connection, unapplied: try unapplied(snapshot, slice),
+        snapshot: connection,
+        unapplied: try snapshot.unapplied(in: log, prefix: prefix, slice: slice),
         patience: patience, later: later)
       var comparer = Comparer(report: report, alarms: alarms)
       for table in CanonicalTable.all {
@@ -91,34 +92,6 @@ public struct DeepVerification {
       if index == 0 { for record in models.unexplained { report.add(difference(record)) } }
     }
     return report
-  }
-
-  /// The notifications that records name which the alarm-worker had not applied in the snapshot.
-  private func unapplied(_ snapshot: Snapshot, _ slice: Slice) throws -> Set<String> {
-    let topic = Topic.notificationChanges.name(prefix: prefix)
-    let next = snapshot.next[Reader.alarm.consumerGroup(prefix: prefix)] ?? [:]
-    let spans = try log.spans(of: [topic]).reduce(into: [TopicPartition: Range<Int64>]()) {
-      let start = max($1.value.lowerBound, next[$1.key] ?? 0)
-      if start < $1.value.upperBound { $0[$1.key] = start..<$1.value.upperBound }
-    }
-    var ids: Set<String> = []
-    let now = EventTime.now
-    try log.read(spans, maxRecords: 2000) { batch in
-      for record in batch.records {
-        let wire = WireRecord(
-          key: record.key, value: record.value,
-          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
-        guard let event = try? EventCodec.decode(wire, topic: .notificationChanges, now: now),
-          slice.contains(event.key)
-        else { continue }
-        switch event.payload {
-        case .notificationChanged(let data): ids.insert(data.notification.lowercased())
-        case .notificationRetracted(let data): ids.insert(data.notification.lowercased())
-        default: break
-        }
-      }
-    }
-    return ids
   }
 
   private func difference(

@@ -1,3 +1,4 @@
+import Comparison
 import Events
 public import Kafka
 import Postgres
@@ -99,5 +100,35 @@ struct Snapshot {
     }
     guard late.isEmpty else { throw DeepVerificationError.logIncomplete(late) }
     return ends.mapValues { 0..<$0 }
+  }
+
+  /// The notifications that records name which the alarm-worker had not applied in the snapshot.
+  func unapplied(
+    in log: any RecordLog, prefix: String, slice: Slice = Slice(0, of: 1)
+  ) throws -> Set<String> {
+    let topic = Topic.notificationChanges.name(prefix: prefix)
+    let next = self.next[Reader.alarm.consumerGroup(prefix: prefix)] ?? [:]
+    let spans = try log.spans(of: [topic]).reduce(into: [TopicPartition: Range<Int64>]()) {
+      let start = max($1.value.lowerBound, next[$1.key] ?? 0)
+      if start < $1.value.upperBound { $0[$1.key] = start..<$1.value.upperBound }
+    }
+    var ids: Set<String> = []
+    let now = EventTime.now
+    try log.read(spans, maxRecords: 2000) { batch in
+      for record in batch.records {
+        let wire = WireRecord(
+          key: record.key, value: record.value,
+          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
+        guard let event = try? EventCodec.decode(wire, topic: .notificationChanges, now: now),
+          slice.contains(event.key)
+        else { continue }
+        switch event.payload {
+        case .notificationChanged(let data): ids.insert(data.notification.lowercased())
+        case .notificationRetracted(let data): ids.insert(data.notification.lowercased())
+        default: break
+        }
+      }
+    }
+    return ids
   }
 }

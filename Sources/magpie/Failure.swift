@@ -12,6 +12,8 @@ struct Failure: Error {
     case found = 1
     /// EX_USAGE of sysexits.h.
     case usage = 64
+    /// EX_NOINPUT of sysexits.h: the log does not hold what is needed.
+    case logIncomplete = 66
     /// EX_UNAVAILABLE of sysexits.h.
     case unavailable = 69
   }

@@ -21,6 +21,7 @@ struct Magpie: ParsableCommand {
         0   done, nothing found wrong
         1   something was rejected, undelivered or found wrong, or a worker gave up
         64  the command line or a setting is wrong
+        66  the log does not reach back to where it is needed
         69  Kafka, PostgreSQL, or a program that is needed is not available
       """,
     version: codeVersion,

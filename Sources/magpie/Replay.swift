@@ -23,6 +23,7 @@ struct Replay: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var filter: ReplayFilterOptions
   @OptionGroup var handlers: HandlerOptions
+  @OptionGroup var comparison: ComparisonOptions
 
   @Option(
     help: ArgumentHelp(
@@ -109,6 +110,7 @@ struct Replay: ParsableCommand {
   func run() throws {
     switch try mode() {
     case .rebuild(let room): try runRebuild(room)
+    case .diff: try runDiff()
     case .swap: try runSwap(back: false)
     case .swapBack: try runSwap(back: true)
     case .dropOld: try runDropOld()

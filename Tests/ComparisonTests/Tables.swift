@@ -27,10 +27,10 @@ struct Tables {
   }
 
   /// The three workers, each with a connection of its own.
-  func workers(pushLimit: Int = 10_000) throws -> [TestWorker] {
+  func workers(pushLimit: Int = 10_000, changes: MemoryLog? = nil) throws -> [TestWorker] {
     try [
       feedHandler(pushLimit: pushLimit), notificationHandler, alarmHandler(defaultLocale: "en"),
-    ].map { try TestWorker($0, url: url, log: log) }
+    ].map { try TestWorker($0, url: url, log: log, changes: changes) }
   }
 
   /// Applies all there is, to the end of what follows from it.
@@ -40,12 +40,13 @@ struct Tables {
   }
 
   func verify(
-    slices: Int? = nil, samples: Int = 100_000, log other: (any RecordLog)? = nil
+    slices: Int? = nil, samples: Int = 100_000, log other: (any RecordLog)? = nil,
+    patience: Duration = .milliseconds(500)
   ) throws -> ComparisonReport {
     let reader = try Connection(url, applicationName: "verify")
     return try DeepVerification(
       reader, later: { try Connection(url, applicationName: "later") }, log: other ?? log,
-      prefix: log.prefix, slices: slices, patience: .milliseconds(500)
+      prefix: log.prefix, slices: slices, patience: patience
     ).run(report: ComparisonReport(samplesMax: samples, peopleMax: 100_000))
   }
 
@@ -67,11 +68,13 @@ final class TestWorker: @unchecked Sendable {  // One thread's at a time.
   private let handler: Handler
   private let connection: Connection
   private let log: MemoryLog
+  /// Where notification changes go to and come from.
+  private let changes: MemoryLog
   private var next: [TopicPartition: Int64] = [:]
   private var group: String { log.prefix + handler.name }
 
-  init(_ handler: Handler, url: String, log: MemoryLog) throws {
-    (self.handler, self.log) = (handler, log)
+  init(_ handler: Handler, url: String, log: MemoryLog, changes: MemoryLog? = nil) throws {
+    (self.handler, self.log, self.changes) = (handler, log, changes ?? log)
     connection = try Connection(url, applicationName: handler.name)
     for row in try connection.query(
       "SELECT topic, partition, next_offset FROM consumer_offsets WHERE consumer_group = $1",
@@ -83,12 +86,17 @@ final class TestWorker: @unchecked Sendable {  // One thread's at a time.
   }
 
   /// Applies one batch of each partition, and a piece of the backlog; returns whether there was any.
-  func step(batch: Int) throws -> Bool {
+  ///
+  /// - Parameter ends: by consumer group, how far to go; nil: as far as the log does.
+  func step(batch: Int, to ends: [String: [TopicPartition: Int64]]? = nil) throws -> Bool {
     var found = false
     for topic in handler.topics {
+      let isLooped = topic == .notificationChanges
+      let log = isLooped ? changes : log
       for (place, span) in try log.spans(of: [topic.name(prefix: log.prefix)]) {
         let start = next[place] ?? 0
-        let end = min(span.upperBound, start + Int64(batch))
+        let limit = isLooped ? nil : ends.map { $0[group]?[place] ?? 0 }
+        let end = min(limit ?? span.upperBound, span.upperBound, start + Int64(batch))
         guard start < end else { continue }
         var records: [Record] = []
         try log.read([place: start..<end], maxRecords: batch) { records += $0.records }
@@ -100,7 +108,7 @@ final class TestWorker: @unchecked Sendable {  // One thread's at a time.
     guard let backlog = handler.backlog else { return found }
     return try connection.transaction {
       let outcome = try backlog().run(on: connection)
-      try log.append(outcome.events)
+      try changes.append(outcome.events)
       return outcome.hasMore || !outcome.events.isEmpty
         || outcome.counts.values.contains { $0 > 0 }
     } || found
@@ -123,7 +131,7 @@ final class TestWorker: @unchecked Sendable {  // One thread's at a time.
             """, [.text(group), .text(place.topic), .int4(place.partition), .int8(end)])
         ] + deadLetterStatements(batch, consumerGroup: group, codeVersion: "test")
       let outcome = try handler.apply(topic, batch.events).run(after: opening, on: connection)
-      try log.append(outcome.events)
+      try changes.append(outcome.events)
     }
   }
 }
