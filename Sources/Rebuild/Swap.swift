@@ -6,7 +6,7 @@ public struct SwapPolicy: Sendable {
   /// How often it is tried before it is given up.
   public var attemptsMax = 5
   /// How long it goes on catching up with workers that are about as fast, before any are held up.
-  public var catchUpWait: Duration = .seconds(120)
+  public var catchUpWait: Duration = .seconds(60)
   /// How long applying the last records may hold the workers up, about.
   public var workersWait: Duration = .seconds(20)
   /// How long workers are held up in one attempt while it waits for readers, on top of that.

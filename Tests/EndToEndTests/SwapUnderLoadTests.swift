@@ -17,7 +17,8 @@ import Workload
     let stack = try Stack(partitions: 8)
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
-    let load = try Load(prefix: stack.prefix, seed: UInt64(SeededGenerator().seed))
+    let load = try Load(
+      prefix: stack.prefix, seed: SeededGenerator().seed, databaseURL: stack.databaseURL)
     try load.begin()
     try await stack.waitUntilApplied()
     load.start(eventsPerSecond: 1000)
@@ -65,9 +66,11 @@ private final class Load: Sendable {
   private let isStopping = Mutex(false)
   private let result = Mutex<Result<Double, any Error>?>(nil)
   private let configuration: ClientConfiguration
+  private let databaseURL: String
 
-  init(prefix: String, seed: UInt64) throws {
+  init(prefix: String, seed: UInt64, databaseURL: String) throws {
     self.prefix = prefix
+    self.databaseURL = databaseURL
     configuration = try TestBroker.shared.configuration
     events = Mutex([])
     crowd = Mutex(SocialWorkload(users: 200, events: 1_000_000, seed: seed).makeIterator())
@@ -138,6 +141,8 @@ private final class Load: Sendable {
   private func run(_ eventsPerSecond: Int) throws -> Double {
     let producer = try Producer(configuration: configuration)
     defer { producer.close() }
+    let connection = try Connection(databaseURL, applicationName: "load")
+    defer { connection.close() }
     let (started, parts) = (ContinuousClock.now, 10)
     var (tick, count) = (0, 0)
     while !isStopping.withLock({ $0 }) {
@@ -152,8 +157,23 @@ private final class Load: Sendable {
       count += batch.count
       let due = started + .seconds(Double(tick) / Double(parts))
       if due > .now { Thread.sleep(forTimeInterval: (due - .now) / .seconds(1)) }
+      // On a machine that cannot do more, the log must not run away from the workers.
+      while tick % 10 == 0, try behind(connection, tick) > 100, !isStopping.withLock({ $0 }) {
+        Thread.sleep(forTimeInterval: 0.1)
+      }
     }
     return Double(count) / ((ContinuousClock.now - started) / .seconds(1))
+  }
+
+  /// How many ticks of star's doings are not applied yet, by the slower of two workers.
+  private func behind(_ connection: Connection, _ tick: Int) throws -> Int {
+    let applied = try connection.query(
+      """
+      SELECT least(
+        (SELECT s.posts FROM profile_stats('star') s),
+        (SELECT count(*) FROM comments WHERE post_id = 'watched' AND active))
+      """)
+    return try 250 + tick - applied.only.int(0)
   }
 
   private func send(_ batch: [Event], by producer: Producer) throws {
