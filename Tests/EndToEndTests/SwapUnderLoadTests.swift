@@ -9,7 +9,8 @@ import TestSupport
 import Testing
 import Workload
 
-/// Exchanging the tables while a thousand events a second are written and people read.
+/// Exchanging the tables while a thousand events a second are written and people read;
+/// `MAGPIE_TEST_EVENTS_PER_SECOND` says another number.
 @Suite(.serialized) struct SwapUnderLoadTests {
   @Test(
     "rebuild, swap and swap back under 1000 events/s: nobody sees anything empty, half or older")
@@ -21,7 +22,8 @@ import Workload
       prefix: stack.prefix, seed: SeededGenerator().seed, databaseURL: stack.databaseURL)
     try load.begin()
     try await stack.waitUntilApplied()
-    load.start(eventsPerSecond: 1000)
+    let wanted = ProcessInfo.processInfo.environment["MAGPIE_TEST_EVENTS_PER_SECOND"]
+    load.start(eventsPerSecond: wanted.flatMap { Int($0) } ?? 1000)
     let readers = SwapReaders(url: stack.databaseURL, beginning: load.beginning)
     readers.start()
 
@@ -35,7 +37,7 @@ import Workload
     let rate = try load.stop()
     print("events/s: \(Int(rate))")
     // A machine that is busy with other tests does not keep up with a thousand.
-    #expect(rate > 100)
+    #expect(rate > 50)
     let seen = readers.stop()
     print("looks: \(seen.looks) by the slowest kind of reader, slowest \(seen.slowest)")
     #expect(seen.findings.isEmpty, "\(seen.findings.joined(separator: "\n"))")
