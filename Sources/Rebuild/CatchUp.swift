@@ -19,10 +19,8 @@ extension Rebuild {
       let lag = try lag(schema, behind: targets)
       let expected = Duration.seconds(secondsForEach * Double(lag))
       // What is left is what came during the last round: either little, or as much as ever.
-      if lag == 0
-        || (before < .max
-          && (expected < .seconds(1) || (lag > before / 10 * 9 && .now >= deadline)))
-      {
+      if lag == 0 || (before < .max && expected < .seconds(1)) { return expected }
+      if before < .max, lag > before / 10 * 9, expected < .seconds(5) || .now >= deadline {
         return expected
       }
       before = lag

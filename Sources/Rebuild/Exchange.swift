@@ -53,6 +53,8 @@ struct Exchange {
     let boundary = try boundary ?? snapshotBoundary()
     let deadline = ContinuousClock.now + limit
     while true {
+      // Inside a transaction pg_stat_activity stays as it was when it was first looked at.
+      try connection.query("SELECT pg_stat_clear_snapshot()")
       let readers = try connection.query(
         """
         SELECT pid, usename::text, application_name, (now() - xact_start)::text, query
@@ -73,7 +75,7 @@ struct Exchange {
               + "(\(try row.textOrNil(2) ?? "")), open for \(try row.textOrNil(3) ?? "?")"
           })
       }
-      Thread.sleep(forTimeInterval: 0.01)
+      Thread.sleep(forTimeInterval: 0.005)
     }
   }
 
@@ -119,6 +121,7 @@ struct Exchange {
   }
 
   private func lockHolders() throws -> (names: [String], onlyVacuum: Bool) {
+    try connection.query("SELECT pg_stat_clear_snapshot()")
     let rows = try connection.query(
       """
       SELECT DISTINCT a.pid, a.usename::text, a.application_name,
