@@ -1,4 +1,5 @@
-# One image with every executable: magpie, which is the entry point, and the three workers.
+# One image with every executable: magpie, which is the entry point, and the three workers, which are
+# links to it.
 #
 #   docker build --tag magpie .
 #   docker run --rm magpie --help
@@ -19,10 +20,9 @@ WORKDIR /src
 FROM toolchain AS build
 COPY . .
 RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
-  set -e; for product in magpie fanout-worker notification-worker alarm-worker; do \
-    swift build -c release --static-swift-stdlib --scratch-path /build --product $product; \
-    install -D --strip /build/release/$product /out/$product; \
-  done
+  swift build -c release --static-swift-stdlib --scratch-path /build --product magpie \
+  && install -D --strip --target-directory /out /build/release/magpie \
+  && for worker in fanout notification alarm; do ln -s magpie /out/$worker-worker; done
 
 # librdkafka 2.8, which mends faults of the older ones that the headers above belong to; the two are
 # compatible. No shell is needed to run anything.

@@ -1,6 +1,9 @@
 # Everything a newcomer needs: `make demo` to see it work, `make test` to prove that it does.
 
 SWIFT ?= swift
+# SwiftPM passes a package's traits in the order of a set: random, unless told, so that such a package
+# and all that depends on it would be compiled again each time.
+BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --explicit-target-dependency-import-check error
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
@@ -20,11 +23,11 @@ up: build ## Start the embedded stack and keep it running until interrupted
 
 .PHONY: build
 build: deps ## Build everything but the tests
-	$(SWIFT) build $(BUILD_FLAGS)
+	$(BUILD) $(BUILD_FLAGS)
 
 .PHONY: test
 test: deps ## Run all the tests, end to end included
-	$(SWIFT) build --build-tests $(BUILD_FLAGS)
+	$(BUILD) --build-tests $(BUILD_FLAGS)
 	@# Apart, because both wait for processes and two processors are soon busy.
 	$(SWIFT) test --skip-build --skip 'EndToEndTests|MagpieTests\.'
 	$(SWIFT) test --skip-build --filter 'EndToEndTests|MagpieTests\.'
@@ -50,7 +53,7 @@ BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-tex
 .PHONY: bench-build
 bench-build: deps
 	for product in $(BENCH_PRODUCTS); do \
-	  $(SWIFT) build -c release --product $$product || exit 1; \
+	  $(BUILD) -c release --product $$product || exit 1; \
 	done
 
 .PHONY: lint

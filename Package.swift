@@ -111,16 +111,22 @@ let package = Package(
     room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
     room("Workload", ["Events"]),
 
-    executable("fanout-worker", ["Feeds", "Pipeline", argumentParser]),
-    executable("notification-worker", ["Notifications", "Pipeline", argumentParser]),
-    executable(
-      "alarm-worker", ["AlarmCatalogs", "AlarmText", "Alarms", "Pipeline", argumentParser]),
+    room(
+      "Workers",
+      [
+        "AlarmCatalogs", "AlarmText", "Alarms", "Feeds", "Notifications", "Pipeline",
+        argumentParser,
+      ]),
+
+    executable("fanout-worker", ["Workers", argumentParser]),
+    executable("notification-worker", ["Workers", argumentParser]),
+    executable("alarm-worker", ["Workers", argumentParser]),
     executable(
       "magpie",
       [
         "AlarmCatalogs", "AlarmText", "Alarms", "Archive", "Comparison", "DeepVerification",
         "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications", "Pipeline", "Postgres",
-        "Rebuild", "RecordLog", "Schema", "Workload", argumentParser,
+        "Rebuild", "RecordLog", "Schema", "Workers", "Workload", argumentParser,
       ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
 
     .executableTarget(

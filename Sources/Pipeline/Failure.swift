@@ -94,7 +94,8 @@ func reasonToRetry(_ error: any Error) throws -> String {
 }
 
 private func nextStep(after error: any Error) -> String {
-  switch (error as? PostgresError)?.sqlstate {
+  if (error as? PostgresError)?.code == .usage { return "Correct MAGPIE_DATABASE_URL." }
+  return switch (error as? PostgresError)?.sqlstate {
   case "28P01", "28000": "Check user and password in MAGPIE_DATABASE_URL."
   case "3D000": "Create the database, or correct MAGPIE_DATABASE_URL; then run `magpie migrate`."
   case "42P01", "42883", "3F000", "42704": "Run `magpie migrate` with the same version as this."

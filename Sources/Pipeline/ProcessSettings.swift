@@ -23,7 +23,8 @@ extension ProcessOptions {
   /// Throws `ValidationError` naming the setting, what it was and what it may be.
   public func settings(defaultHTTPPort: Int) async throws -> ProcessSettings {
     let source = SettingSource(reader: try await configReader())
-    let bootstrap = try source.required(kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap")
+    let bootstrap = try source.required(
+      kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap", "MAGPIE_KAFKA_BOOTSTRAP")
     var properties: [String: String] = [:]
     let listed = source.string(nil, "kafkaProperties", default: "")
     let pairs = listed.split(separator: ",").map(String.init) + kafkaProperties
@@ -84,10 +85,12 @@ struct SettingSource {
     flag ?? reader.string(forKey: ConfigKey([key])) ?? fallback
   }
 
-  func required(_ flag: String?, _ key: String, _ name: String) throws -> String {
+  func required(_ flag: String?, _ key: String, _ name: String, _ variable: String) throws -> String
+  {
     let value = string(flag, key, default: "")
     guard !value.isEmpty else {
-      throw ValidationError("\(name) is missing. `magpie up` prints it as an export line.")
+      throw ValidationError(
+        "\(name) is missing: give it, or set \(variable). `magpie up` prints it as an export line.")
     }
     return value
   }

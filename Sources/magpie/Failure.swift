@@ -65,6 +65,9 @@ struct Failure: Error {
 
   private init(postgres error: PostgresError) {
     switch (error.code, error.sqlstate) {
+    case (_, "28P01"), (_, "28000"):
+      self.init(
+        .unavailable, "\(error.message)\nCheck user and password in MAGPIE_DATABASE_URL.")
     case (.connection, _):
       self.init(
         .unavailable,

@@ -2,7 +2,6 @@ import ArgumentParser
 import Pipeline
 
 /// The operator's tool: one subcommand a file.
-@main
 struct Magpie: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "magpie",

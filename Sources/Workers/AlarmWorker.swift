@@ -1,11 +1,11 @@
 import AlarmText
 import Alarms
-import ArgumentParser
+public import ArgumentParser
 import Pipeline
 
-@main
-struct AlarmWorker: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
+/// The command line of `alarm-worker`.
+public struct AlarmWorker: AsyncParsableCommand {
+  public static let configuration = CommandConfiguration(
     commandName: "alarm-worker",
     abstract: "Renders notifications as alarms in their readers' languages.",
     discussion: "SIGHUP reads --catalog-dir again; what is broken is logged and changes nothing.",
@@ -27,7 +27,9 @@ struct AlarmWorker: AsyncParsableCommand {
       """)
   var catalogDir: String?
 
-  func run() async throws {
+  public init() {}
+
+  public func run() async throws {
     let sentences: Sentences
     do {
       sentences = try Sentences(

@@ -1,10 +1,10 @@
-import ArgumentParser
+public import ArgumentParser
 import Feeds
 import Pipeline
 
-@main
-struct FanoutWorker: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
+/// The command line of `fanout-worker`.
+public struct FanoutWorker: AsyncParsableCommand {
+  public static let configuration = CommandConfiguration(
     commandName: "fanout-worker",
     abstract: "Applies posts, follows and messages to feeds and conversations.",
     version: codeVersion)
@@ -18,7 +18,9 @@ struct FanoutWorker: AsyncParsableCommand {
       """)
   var pushLimit: Int?
 
-  func run() async throws {
+  public init() {}
+
+  public func run() async throws {
     let text = try await options.setting("pushLimit", flag: pushLimit.map(String.init)) ?? "10000"
     guard let pushLimit = Int(text), (0...1_000_000).contains(pushLimit) else {
       throw ValidationError("--push-limit is \(text), but must be 0 to 1000000.")
