@@ -69,6 +69,9 @@ let package = Package(
     .package(
       url: "https://github.com/swift-server/swift-service-lifecycle",
       .upToNextMinor(from: "2.13.0")),
+    // For DeployTests only: Kubernetes and compose files use more of YAML than is worth reading by
+    // hand (anchors, merge keys, several documents, block scalars).
+    .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
   ],
   targets: [
     .systemLibrary(
@@ -179,6 +182,12 @@ let package = Package(
       "RebuildTests",
       ["Events", "Kafka", "Pipeline", "Postgres", "Rebuild", "RecordLog", "TestSupport"]),
     tests("RepositoryTests", []),
+    tests(
+      "DeployTests",
+      [
+        "Alarms", "Events", "Feeds", "Notifications", "Pipeline", "TestSupport",
+        .product(name: "Yams", package: "Yams"),
+      ]),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
       "MagpieTests",

@@ -51,15 +51,19 @@ public final class Metrics: Sendable {
 
   init() {}
 
-  /// Starts series at 0, so that the first increase is seen as one and a rate is 0 and not nothing.
+  /// Starts series at 0: of one that appears with its first dead letter, Prometheus sees no increase.
   public func begin(topics: [String]) {
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
     for family in [Family.fenced, .rebalances] { increment(family, by: 0) }
     increment(.retries, ["connection"], by: 0)
+    for outcome in ["committed", "fenced", "not-committed"] {
+      increment(.ambiguousCommits, [outcome], by: 0)
+    }
+    let reasons = EventError.Code.allCases.map(\.rawValue) + ["not-applicable"]
     for topic in topics {
       for family in [Family.records, .batches] { increment(family, [topic], by: 0) }
-      increment(.deadLetters, [topic, "not-applicable"], by: 0)
+      for reason in reasons { increment(.deadLetters, [topic, reason], by: 0) }
       state.withLock { state in
         for family in [Family.commit, .eventAge] {
           state.histograms[family.name, default: [:]][[topic]] = Histogram()

@@ -1,0 +1,87 @@
+import Alarms
+import Events
+import Feeds
+import Foundation
+import Notifications
+import Pipeline
+import Testing
+import Yams
+
+/// The files of the repository that run Magpie somewhere, parsed.
+enum DeployFiles {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  static func exists(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: root.appending(path: path).path)
+  }
+
+  /// Paths below `directory`, relative to the root, that end with one of the suffixes.
+  static func paths(_ directory: String, _ suffixes: String...) -> [String] {
+    let walk = FileManager.default.enumerator(atPath: root.appending(path: directory).path)
+    return (walk?.compactMap { $0 as? String } ?? []).sorted()
+      .filter { path in suffixes.contains { path.hasSuffix($0) } }.map { "\(directory)/\($0)" }
+  }
+
+  static func documents(_ path: String) throws -> [Node] {
+    try Array(Yams.compose_all(yaml: text(path)))
+  }
+
+  /// Every object of the base, the components and the overlays, before patches.
+  static func manifests() throws -> [Node] {
+    try paths("deploy", ".yaml").filter {
+      !$0.hasSuffix("kustomization.yaml") && !$0.contains("/observability/")
+    }.flatMap(documents)
+  }
+
+  static func manifests(kind: String) throws -> [Node] {
+    try manifests().filter { $0["kind"]?.string == kind }
+  }
+
+  /// What every pod of ours gets from the generated config map of the base.
+  static func baseSettings() throws -> [String: String] {
+    try settings("deploy/base/kustomization.yaml")
+  }
+
+  static func settings(_ kustomization: String) throws -> [String: String] {
+    let literals = try documents(kustomization)[0]["configMapGenerator"]?[0]?["literals"]?.strings
+    return Dictionary(
+      uniqueKeysWithValues: try #require(literals).map { literal in
+        let parts = literal.split(separator: "=", maxSplits: 1).map(String.init)
+        return (parts[0], parts.count > 1 ? parts[1] : "")
+      })
+  }
+
+  static let handlers: [Handler] =
+    [feedHandler(), notificationHandler]
+    + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
+  static let workers = handlers.map { "\($0.name)-worker" }
+}
+
+extension Node {
+  var strings: [String] { sequence?.compactMap(\.string) ?? [] }
+  var name: String? { self["metadata"]?["name"]?.string }
+
+  /// The node at a path of keys and indices.
+  subscript(path path: String) -> Node? {
+    path.split(separator: ".").reduce(Node?(self)) { node, part in
+      Int(part).flatMap { index in
+        node?.sequence.flatMap { $0.indices.contains(index) ? $0[index] : nil }
+      } ?? node?[String(part)]
+    }
+  }
+
+  /// All nodes of the tree with this key.
+  func all(_ key: String) -> [Node] {
+    if let mapping {
+      return mapping.flatMap { name, value in
+        (name.string == key ? [value] : []) + value.all(key)
+      }
+    }
+    return sequence?.flatMap { $0.all(key) } ?? []
+  }
+}

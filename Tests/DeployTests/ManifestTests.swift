@@ -1,0 +1,196 @@
+import Events
+import Foundation
+import Testing
+import Yams
+
+@testable import Pipeline
+
+/// Manifests, compose file and image say what the code does.
+@Suite struct ManifestTests {
+  private static func workloads() throws -> [Node] {
+    try DeployFiles.manifests(kind: "Deployment") + DeployFiles.manifests(kind: "Job")
+  }
+
+  @Test("each worker is a Deployment that runs its executable, scraped and probed where it serves")
+  func workers() throws {
+    let deployments = try DeployFiles.manifests(kind: "Deployment")
+    #expect(Set(deployments.compactMap(\.name)) == Set(DeployFiles.workers))
+    let served = try Set(
+      DeployFiles.text("Sources/Pipeline/Health.swift").matches(of: /router\.get\("([a-z]+)"\)/)
+        .map { "/\($0.1)" })
+    #expect(served == ["/livez", "/readyz", "/metrics"])
+    let port = try #require(DeployFiles.baseSettings()["MAGPIE_HTTP_PORT"])
+    for deployment in deployments {
+      let container = try #require(deployment[path: "spec.template.spec.containers.0"])
+      #expect(container["command"]?.strings == [deployment.name ?? ""])
+      #expect(container[path: "ports.0.name"]?.string == "http")
+      #expect(container[path: "ports.0.containerPort"]?.string == port)
+      let probes = container.all("httpGet")
+      #expect(probes.count == 3)
+      for probe in probes {
+        #expect(served.contains(probe["path"]?.string ?? ""))
+        #expect(probe["port"]?.string == "http")
+      }
+      #expect(container[path: "livenessProbe.httpGet.path"]?.string == "/livez")
+      #expect(container[path: "readinessProbe.httpGet.path"]?.string == "/readyz")
+    }
+    let monitor = try #require(DeployFiles.manifests(kind: "PodMonitor").first)
+    let endpoint = monitor[path: "spec.podMetricsEndpoints.0"]
+    #expect(endpoint?["port"]?.string == "http" && endpoint?["path"]?.string == "/metrics")
+    #expect(
+      Set(monitor[path: "spec.selector.matchExpressions.0.values"]?.strings ?? [])
+        == Set(DeployFiles.workers))
+  }
+
+  @Test("the compose file's Prometheus asks the workers where they serve")
+  func scraping() throws {
+    let configuration = try DeployFiles.documents("deploy/observability/prometheus/prometheus.yml")
+    let jobs = configuration[0]["scrape_configs"]?.sequence ?? []
+    let port = try DeployFiles.baseSettings()["MAGPIE_HTTP_PORT"]
+    #expect(jobs.compactMap { $0["job_name"]?.string } == DeployFiles.workers)
+    for job in jobs {
+      let discovery = job[path: "dns_sd_configs.0"]
+      #expect(discovery?["port"]?.string == port)
+      #expect(discovery?["names"]?.strings == [job["job_name"]?.string ?? ""])
+    }
+    guard DeployFiles.exists("Dockerfile") else { return }
+    let dockerfile = try DeployFiles.text("Dockerfile")
+    #expect(dockerfile.contains("MAGPIE_HTTP_PORT=\(port ?? "")"))
+    #expect(dockerfile.contains("EXPOSE \(port ?? "")"))
+    guard DeployFiles.exists("docker-compose.yml") else { return }
+    let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]?.mapping
+    let names = Set(services?.keys.compactMap(\.string) ?? [])
+    #expect(names.isSuperset(of: DeployFiles.workers))
+  }
+
+  @Test("a worker may finish its batch before it is killed, on Kubernetes and under systemd")
+  func draining() throws {
+    let drain = try #require(Int(DeployFiles.baseSettings()["MAGPIE_DRAIN_SECONDS"] ?? ""))
+    for deployment in try DeployFiles.manifests(kind: "Deployment") {
+      let grace = deployment[path: "spec.template.spec.terminationGracePeriodSeconds"]?.int ?? 0
+      #expect(grace >= drain + 15, "\(deployment.name ?? "")")
+    }
+    let unit = try DeployFiles.text("deploy/systemd/magpie@.service")
+    let stop = try #require(unit.firstMatch(of: /TimeoutStopSec=(\d+)/))
+    #expect(Int(stop.1) ?? 0 >= drain + 15)
+  }
+
+  @Test("pods have no token, no rights, no shell's disk, bounded memory and passwords by reference")
+  func hardening() throws {
+    let workloads = try Self.workloads()
+    #expect(workloads.count == 5)
+    for workload in workloads {
+      let pod = try #require(workload[path: "spec.template.spec"])
+      let name = Comment(rawValue: workload.name ?? "")
+      #expect(pod["automountServiceAccountToken"]?.bool == false, name)
+      #expect(pod[path: "securityContext.runAsNonRoot"]?.bool == true, name)
+      #expect(pod[path: "securityContext.seccompProfile.type"]?.string == "RuntimeDefault", name)
+      let container = try #require(pod[path: "containers.0"])
+      let security = container["securityContext"]
+      #expect(security?["readOnlyRootFilesystem"]?.bool == true, name)
+      #expect(security?["allowPrivilegeEscalation"]?.bool == false, name)
+      #expect(security?[path: "capabilities.drop"]?.strings == ["ALL"], name)
+      for resource in ["requests.cpu", "requests.memory", "limits.memory"] {
+        #expect(container[path: "resources.\(resource)"] != nil, name)
+      }
+      for variable in container["env"]?.sequence ?? [] {
+        #expect(variable[path: "valueFrom.secretKeyRef.name"] != nil, name)
+      }
+    }
+    for account in try DeployFiles.manifests(kind: "ServiceAccount") {
+      #expect(account["automountServiceAccountToken"]?.bool == false)
+    }
+    let budgets = try DeployFiles.manifests(kind: "PodDisruptionBudget").compactMap(\.name)
+    #expect(Set(budgets) == Set(DeployFiles.workers))
+  }
+
+  @Test("topics, their partitions and who may read and write them are what the workers do")
+  func kafka() throws {
+    let topics = try DeployFiles.manifests(kind: "KafkaTopic")
+    #expect(
+      Set(topics.compactMap { $0[path: "spec.topicName"]?.string })
+        == Set(Topic.allCases.map { $0.name() }))
+    let jobs = try DeployFiles.manifests(kind: "Job")
+    let arguments = jobs.first { $0.name == "topics" }?[
+      path: "spec.template.spec.containers.0.args"]
+    let partitions = try #require(arguments?.strings.last.flatMap(Int.init))
+    for topic in topics {
+      #expect(topic[path: "spec.partitions"]?.int == partitions)
+      #expect(topic[path: "spec.config"]?["cleanup.policy"]?.string == "delete")
+    }
+    let lanes = try #require(Int(DeployFiles.baseSettings()["MAGPIE_LANES"] ?? ""))
+    let scaled = try DeployFiles.manifests(kind: "ScaledObject")
+    let users = try DeployFiles.manifests(kind: "KafkaUser")
+    for handler in DeployFiles.handlers {
+      let worker = "\(handler.name)-worker"
+      let object = try #require(scaled.first { $0.name == worker })
+      #expect(object[path: "spec.scaleTargetRef.name"]?.string == worker)
+      let most = try #require(object[path: "spec.maxReplicaCount"]?.int)
+      #expect(most * lanes <= partitions, "more lanes than partitions would be idle")
+      let group = object[path: "spec.triggers.0.metadata.consumerGroup"]?.string
+      #expect(group == "\(Topic.defaultPrefix)\(handler.name)")
+
+      let rights = users.first { $0.name == worker }?[path: "spec.authorization.acls"]?.sequence
+      func names(_ type: String, _ operation: String) -> Set<String> {
+        Set(
+          (rights.map(Array.init) ?? []).filter {
+            $0[path: "resource.type"]?.string == type
+              && $0["operations"]?.strings.contains(operation) == true
+          }.compactMap { $0[path: "resource.name"]?.string })
+      }
+      #expect(names("topic", "Read") == Set(handler.topics.map { $0.name() }), "\(worker)")
+      #expect(names("group", "Read") == [group ?? ""])
+      let written: Set = [Topic.notificationChanges.name()]
+      #expect(names("topic", "Write") == (handler.name == "notification" ? written : []))
+    }
+  }
+
+  @Test("PostgreSQL has the workers' roles, acknowledges on two machines, and each has a login")
+  func postgres() throws {
+    let cluster = try #require(DeployFiles.manifests(kind: "Cluster").first)
+    let roles = cluster[path: "spec.managed.roles"]?.sequence.map(Array.init) ?? []
+    for handler in DeployFiles.handlers {
+      let login = try #require(roles.first { $0["name"]?.string == "\(handler.name)_worker" })
+      #expect(login["inRoles"]?.strings == [handler.databaseRole])
+      #expect(
+        login[path: "passwordSecret.name"]?.string == "\(handler.name)-worker-database")
+      #expect(roles.contains { $0["name"]?.string == handler.databaseRole })
+    }
+    #expect(cluster[path: "spec.postgresql.synchronous.number"]?.int ?? 0 >= 1)
+    #expect(cluster[path: "spec.postgresql.synchronous.dataDurability"]?.string == "required")
+  }
+
+  @Test("kubectl renders both overlays", .enabled(if: kubectl != nil))
+  func renders() throws {
+    for overlay in ["single-node", "production"] {
+      let process = Process()
+      let output = Pipe()
+      process.executableURL = Self.kubectl
+      process.arguments = [
+        "kustomize", DeployFiles.root.appending(path: "deploy/overlays/\(overlay)").path,
+      ]
+      process.standardOutput = output
+      try process.run()
+      let data = try output.fileHandleForReading.readToEnd() ?? Data()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+      let objects = Array(try Yams.compose_all(yaml: String(decoding: data, as: UTF8.self)))
+      #expect(objects.count > 15)
+      for object in objects where object["kind"]?.string != "Namespace" {
+        #expect(object[path: "metadata.namespace"]?.string == "magpie", "\(object.name ?? "")")
+      }
+      // Whatever a pod refers to by a file's name is mounted there.
+      for deployment in objects where deployment["kind"]?.string == "Deployment" {
+        let mounts = deployment.all("mountPath").compactMap(\.string)
+        let values = deployment.all("value").compactMap(\.string)
+        for path in values.flatMap({ $0.matches(of: /=(\/etc\/[^,&]+)/).map { String($0.1) } }) {
+          #expect(mounts.contains { path.hasPrefix($0 + "/") }, "\(overlay): \(path)")
+        }
+      }
+    }
+  }
+
+  static let kubectl = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    .map { URL(filePath: "\($0)/kubectl") }
+    .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+}

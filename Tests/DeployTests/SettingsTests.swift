@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+import Testing
+import Yams
+
+/// Every setting that a file gives a worker is one that the worker has, and the documents list them.
+@Suite struct SettingsTests {
+  /// What `--help` of an executable says can be set by the environment.
+  static func settings(_ executable: String, _ arguments: String...) throws -> Set<String> {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: try builtExecutable(executable))
+    process.arguments = arguments + ["--help"]
+    process.standardOutput = output
+    try process.run()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return names(String(decoding: data, as: UTF8.self))
+  }
+
+  static func names(_ text: String) -> Set<String> {
+    Set(text.matches(of: /\bMAGPIE_[A-Z][A-Z_]*[A-Z]\b/).map { String($0.0) })
+  }
+
+  static func workerSettings() throws -> Set<String> {
+    try DeployFiles.workers.reduce(into: []) { $0.formUnion(try settings($1)) }
+  }
+
+  @Test("the page on deploying lists exactly the settings that the workers' --help names")
+  func documented() throws {
+    let page = try DeployFiles.text("docs/deploy.md")
+    let listed = Set(
+      page.split(separator: "\n").compactMap { line in
+        line.firstMatch(of: /^\| `(MAGPIE_[A-Z_]+)` \|/).map { String($0.1) }
+      })
+    let known = try Self.workerSettings()
+    #expect(known.count > 10)
+    #expect(listed == known)
+  }
+
+  @Test("manifests and systemd files set nothing that no worker reads")
+  func manifests() throws {
+    let known = try Self.workerSettings()
+    let set = try Set(DeployFiles.baseSettings().keys)
+      .union(DeployFiles.settings("deploy/overlays/production/kustomization.yaml").keys)
+    #expect(set.count > 10)
+    for name in set { #expect(known.contains(name), "\(name)") }
+    for path in DeployFiles.paths("deploy", ".yaml", ".service", ".example", ".md") {
+      for name in Self.names(try DeployFiles.text(path)) {
+        #expect(known.contains(name), "\(path) names \(name)")
+      }
+    }
+  }
+
+  @Test("the compose file gives the workers only what they read")
+  func compose() throws {
+    guard DeployFiles.exists("docker-compose.yml") else { return }
+    let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]
+    for worker in DeployFiles.workers {
+      let known = try Self.settings(worker)
+      let environment = try #require(services?[worker]?["environment"]?.mapping)
+      for name in environment.keys.compactMap(\.string) where name.hasPrefix("MAGPIE_") {
+        #expect(known.contains(name), "\(worker): \(name)")
+      }
+    }
+  }
+}
