@@ -60,6 +60,8 @@ enum DeployFiles {
     [feedHandler(), notificationHandler]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
   static let workers = handlers.map { "\($0.name)-worker" }
+  /// What Prometheus tells apart.
+  static let jobs = workers + ["archive"]
 }
 
 extension Node {

@@ -96,7 +96,7 @@ import Yams
         #expect(isRecorded || labels.contains(label), "\(label) in \(expression)")
         if label == "topic" { #expect(topics.contains(value), "\(expression)") }
         if label == "job", match.2 == "=" {
-          #expect(DeployFiles.workers.contains(value), "\(expression)")
+          #expect(DeployFiles.jobs.contains(value), "\(expression)")
         }
       }
     }
