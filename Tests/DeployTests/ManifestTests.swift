@@ -76,7 +76,7 @@ import Yams
     #expect(Int(stop.1) ?? 0 >= drain + 15)
   }
 
-  @Test("pods have no token, no rights, a read-only disk, bounded memory and passwords by reference")
+  @Test("pods have no token, no rights, a read-only disk, bounded memory, passwords by reference")
   func hardening() throws {
     let workloads = try Self.workloads()
     #expect(workloads.count == 6)
