@@ -59,7 +59,7 @@ extension Rebuild {
 
   /// What the log holds of each group's topics that the rebuild reads.
   func spans(_ schema: ShadowSchema) throws -> [String: [TopicPartition: Range<Int64>]] {
-    let topics = Share.all(schema.rooms, settings.handlers).flatMap {
+    let topics = Share.all(schema, settings.handlers).flatMap {
       $0.topics(prefix: schema.topicPrefix)
     }
     let spans = try settings.openLog().spans(of: Set(topics.map(\.topic)).sorted())
@@ -90,7 +90,7 @@ extension Rebuild {
     let starts = try starts(schema)
     let lag = try lag(schema, behind: targets)
     counter.begin(runsBacklog ? "finishing" : "applying records", records: lag)
-    var shares = Share.all(schema.rooms, settings.handlers)
+    var shares = Share.all(schema, settings.handlers)
     // For few records, connecting and fetching is what takes time: all topics at once.
     if lag < 20_000, !runsBacklog {
       shares = shares.flatMap { share in

@@ -25,6 +25,8 @@ struct ShadowSchema {
 
   enum Kind { case shadow, old }
 
+  /// Whether these are former tables.
+  var wasInUse: Bool { name == Self.name(of: .old, beside: live) }
   /// Every table of the rooms.
   var tables: [String] { rooms.flatMap(\.tables) }
   /// The views that show any of them, in the order of their making.

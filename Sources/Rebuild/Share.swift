@@ -23,7 +23,11 @@ struct Share: Sendable {
   }
 
   /// The shares of the rooms; each can be done beside the others.
-  static func all(_ rooms: [Room], _ handlers: RebuildHandlers) -> [Share] {
+  ///
+  /// Tables that were in use once may lack alarms whose snapshots were published and not yet read
+  /// when they went out of use: those are read, too.
+  static func all(_ schema: ShadowSchema, _ handlers: RebuildHandlers) -> [Share] {
+    let rooms = schema.rooms
     func stages(_ handler: Handler, without: Topic? = nil) -> [Stage] {
       handler.topics.filter { $0 != without }
         .sorted {
@@ -36,7 +40,8 @@ struct Share: Sendable {
     if rooms.contains(.notifications) {
       shares.append(
         Share(
-          stages: stages(handlers.alarm, without: .notificationChanges)
+          stages: stages(
+            handlers.alarm, without: schema.wasInUse ? nil : .notificationChanges)
             + stages(handlers.notification),
           loopback: handlers.alarm))
     } else if rooms.contains(.alarms) {

@@ -133,9 +133,11 @@ final class SwapReaders: Sendable {
         continue
       }
       let expected = (0..<numbers.count).map { first - $0 }
-      if numbers != expected { report("\(who): \(name) has gaps: \(numbers.prefix(20))") }
-      // A page of 200 holds one alarm of the messages, too.
-      if numbers.count < min(199, first) {
+      // The snapshots of a batch are in no order, so alarms may come in any.
+      if name == "feed_page", numbers != expected {
+        report("\(who): \(name) has gaps: \(numbers.prefix(20))")
+      }
+      if numbers.count < (name == "feed_page" ? min(200, first) : 190) {
         report("\(who): \(name) has \(numbers.count) rows of \(first)")
       }
     }
