@@ -192,8 +192,9 @@ let package = Package(
     tests(
       "MagpieTests",
       [
-        "Alarms", "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications", "Pipeline",
-        "Postgres", "TestSupport",
+        "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications",
+        "Pipeline",
+        "Postgres", "RecordLog", "TestSupport",
       ]),
     tests(
       "EndToEndTests",

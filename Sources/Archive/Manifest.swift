@@ -148,14 +148,20 @@ extension Manifest {
       ArchiveError(.damaged, file: Manifest.key, message)
     }
     guard version == 1 else { throw damaged("version \(version) is of a newer program") }
+    guard (0..<Int64.max).contains(generation) else { throw damaged("generation \(generation)") }
     guard Set(partitions.map(\.topicPartition)).count == partitions.count,
-      partitions.allSatisfy({ 0 <= $0.first && $0.first <= $0.next && $0.records >= 0 })
+      partitions.allSatisfy({
+        0 <= $0.first && $0.first <= $0.next && (0...$0.next - $0.first).contains($0.records)
+      })
     else { throw damaged("its partitions contradict each other") }
     guard gaps.allSatisfy({ 0 <= $0.first && $0.first < $0.next }) else {
       throw damaged("a gap without offsets")
     }
-    for page in pages where !page.file.isUsable(in: "pages/", Manifest.byteCountMax) {
-      throw damaged("page \(page.file.name) is out of bounds")
+    for page in pages {
+      guard page.file.isUsable(in: "pages/", Manifest.byteCountMax),
+        (0...Manifest.pageLength).contains(page.segments),
+        (0...Int64(page.segments * SegmentFile.byteCountMax)).contains(page.segmentBytes)
+      else { throw damaged("page \(page.file.name) is out of bounds") }
     }
     for segment in segments { try segment.check(in: Manifest.key) }
   }

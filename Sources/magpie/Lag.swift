@@ -8,7 +8,8 @@ struct Lag: ParsableCommand {
     abstract: "How many records each consumer group has still to apply.",
     discussion: """
       The next offset is the one in PostgreSQL, which moves in the same transaction as the results. \
-      A partition that no worker was assigned yet has none and counts whole.
+      A partition that no worker was assigned yet has none and counts whole. An archive, if there \
+      ever was one, is shown as it reports to Kafka and is no part of the total.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -48,25 +49,28 @@ struct Lag: ParsableCommand {
     let redraws = watch && !json && Standard.output.isColourful
     repeat {
       let report = try LagReport.measure(connection, admin, prefix: kafka.prefix)
+      let archive = try report.archive(admin, prefix: kafka.prefix)
       if json {
-        for partition in report.partitions { printJSON(partition) }
+        for partition in report.partitions + archive { printJSON(partition) }
         printJSON(
           Total(
             total: report.total, pendingRenders: report.pendingRenders,
             missingTopics: report.missingTopics))
       } else {
-        Standard.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report))
+        Standard.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
       }
       if watch { Thread.sleep(forTimeInterval: interval) }
     } while watch
   }
 
-  private func table(_ report: LagReport) -> String {
+  private func table(_ report: LagReport, _ archive: [LagReport.Partition]) -> String {
     var text = ""
-    for group in ConsumerGroup.all(prefix: kafka.prefix) {
-      let partitions = report.partitions.filter { $0.group == group.name }
+    var groups = ConsumerGroup.all(prefix: kafka.prefix).map(\.name)
+    if let name = archive.first?.group { groups.append(name) }
+    for group in groups {
+      let partitions = (report.partitions + archive).filter { $0.group == group }
       let lag = partitions.reduce(0) { $0 + $1.lag }
-      text += "\(Style.bold(group.name))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))\n"
+      text += "\(Style.bold(group))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))\n"
       for partition in partitions where all || partition.lag > 0 || partition.isCutOff {
         let next = partition.nextOffset.map(String.init) ?? "none"
         text += "  \(escapedForTerminal(partition.topic))[\(partition.partition)]"

@@ -1,0 +1,223 @@
+import Archive
+import EmbeddedStack
+import Foundation
+import Kafka
+import RecordLog
+import TestSupport
+import Testing
+
+@Suite("magpie archive")
+struct ArchiveCommandTests {
+  @Test("what Kafka dropped before it was archived stops it, and the command that it prints helps")
+  func gap() async throws {
+    var random = SeededGenerator()
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    try stage.produce(200, &random)
+    var process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+    let place = TopicPartition(topic: "magpie.likes", partition: 1)
+    let first = try ArchiveStage.everything(ArchiveLog(stage.storage), stage.topics)
+
+    // The embedded broker keeps 5 MiB of a partition.
+    for _ in 0..<14 {
+      try stage.producer.send(
+        (0..<10).map { _ in
+          OutgoingRecord(
+            topic: place.topic, partition: 1, key: nil, value: [UInt8](repeating: 1, count: 50_000))
+        })
+    }
+    let held = try #require(try stage.kafka.spans(of: [place.topic])[place])
+    process = try stage.start()
+    #expect(process.wait(seconds: 30) == .exited(1))
+    let command = try #require(
+      stage.log.split(separator: "run: magpie ").last?.split(separator: "\n").first)
+    #expect(command.contains("--topic 'magpie.likes' --partition 1 --up-to \(held.lowerBound)"))
+    let arguments = command.split(separator: " ").map { $0.filter { $0 != "'" } }
+    let accepted = try await stage.magpie.run(arguments)
+    #expect(accepted.status == 0, "\(accepted.error)")
+
+    process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+    let verified = try await stage.magpie("archive", "verify", "--json")
+    #expect(verified.status == 0)
+    let gaps = try #require(
+      try member("gaps", of: verified.lines.last ?? "", as: [[String: Any]].self))
+    #expect(gaps.count == 1 && gaps[0]["next"] as? Int64 == held.lowerBound)
+    let shown = try await stage.magpie("archive", "show")
+    #expect(shown.output.contains("recorded gap: magpie.likes[1]"))
+
+    // An archive and then Kafka: what Kafka has no more comes from the archive.
+    let archive = ArchiveLog(try stage.storage, passesGaps: true)
+    let chained = try ArchiveStage.everything(
+      ChainedLog(archive, then: stage.kafka), stage.topics)
+    let inKafka = try ArchiveStage.everything(stage.kafka, stage.topics)
+    #expect(chained[place] == (first[place] ?? []) + (inKafka[place] ?? []))
+    #expect(chained.filter { $0.key != place } == first.filter { $0.key != place })
+  }
+
+  @Test("an archive that is behind goes on in Kafka; a hole between them is an error")
+  func chained() async throws {
+    var random = SeededGenerator()
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    try stage.produce(300, &random)
+    let process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0))
+    try stage.produce(300, &random)
+    let log = ChainedLog(ArchiveLog(try stage.storage), then: try stage.kafka)
+    let all = try ArchiveStage.everything(stage.kafka, stage.topics)
+    #expect(try ArchiveStage.everything(log, stage.topics) == all)
+    let time = try #require(all.values.joined().map(\.timestampMilliseconds).max())
+    let spans = try log.spans(of: stage.topics)
+    #expect(try log.offsets(at: 0, in: spans) == spans.mapValues(\.lowerBound))
+    #expect(try log.offsets(at: time + 1, in: spans) == spans.mapValues(\.upperBound))
+
+    let place = TopicPartition(topic: "magpie.likes", partition: 0)
+    for _ in 0..<14 {
+      try stage.producer.send(
+        (0..<10).map { _ in
+          OutgoingRecord(
+            topic: place.topic, partition: 0, key: nil, value: [UInt8](repeating: 1, count: 50_000))
+        })
+    }
+    let end = try #require(
+      try ArchiveLog(stage.storage).spans(of: [place.topic])[place]?.upperBound)
+    let low = try #require(try stage.kafka.spans(of: [place.topic])[place]?.lowerBound)
+    #expect(throws: RecordLogError.gap(place, missing: end..<low)) {
+      try log.spans(of: stage.topics)
+    }
+  }
+
+  @Test("a running archiver answers for its health, and is unready while Kafka is away")
+  func health() async throws {
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    let process = try stage.start()
+    try await eventually(within: .seconds(30), "its port is logged") {
+      stage.log.contains("/metrics address=")
+    }
+    let address = try #require(stage.log.firstMatch(of: /\/metrics address=\S*?:([0-9]+)\s/))
+    let port = String(address.1)
+    try await eventually(within: .seconds(30), "it is ready") {
+      try await stage.magpie("healthcheck", "--port", port).status == 0
+    }
+    try stage.broker.setDown()
+    try await eventually(within: .seconds(30), "it is unready") {
+      try await stage.magpie("healthcheck", "--port", port).status == 1
+    }
+    #expect(try await stage.magpie("healthcheck", "--live", "--port", port).status == 0)
+    try stage.broker.setUp()
+    try await eventually(within: .seconds(30), "it is ready again") {
+      try await stage.magpie("healthcheck", "--port", port).status == 0
+    }
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+  }
+
+  @Test("magpie lag shows the archive once there is one")
+  func lag() async throws {
+    var random = SeededGenerator()
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    try stage.produce(50, &random)
+    let url = try TestDatabase.fresh()
+    let before = try await stage.magpie("lag", "--json", "--database-url", url)
+    #expect(before.status == 0 && !before.output.contains("magpie.archive"), "\(before.error)")
+    let process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0))
+    try stage.produce(30, &random)
+    let after = try await stage.magpie("lag", "--json", "--database-url", url)
+    let rows = after.lines.filter { $0.contains("\"magpie.archive\"") }
+    #expect(rows.count == 16)
+    let lag = try rows.reduce(0) { $0 + (try member("lag", of: $1, as: Int.self) ?? 0) }
+    #expect(lag == 30)
+    let table = try await stage.magpie("lag", "--database-url", url)
+    #expect(table.output.contains("magpie.archive  lag 30"))
+  }
+
+  @Test("verify names file and fault and exits 1; where there is nothing, 69; without --dir, 64")
+  func exitCodes() async throws {
+    var random = SeededGenerator()
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    #expect(try await stage.magpie("archive", "verify").status == 69)
+    try stage.produce(100, &random)
+    let process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0))
+    let name = try #require(try stage.storage.list("segments/").keys.min())
+    let path = stage.directory + "/" + name
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let text = try await stage.magpie("archive", "verify")
+    #expect(text.status == 1 && text.output.contains(name))
+    let json = try await stage.magpie("archive", "verify", "--json")
+    #expect(json.status == 1)
+    #expect(try member("file", of: json.lines[0], as: String.self) == name)
+    #expect(try await Tool()("archive", "verify").status == 64)
+    #expect(try await stage.magpie("archive", "run", "--dir", "/proc/nowhere").status != 0)
+  }
+
+  @Test("a full disk is waited out and nothing is lost", .enabled(if: Mount.isPossible))
+  func fullDisk() async throws {
+    var random = SeededGenerator()
+    let mount = try Mount(kibibytes: 400)
+    defer { mount.remove() }
+    let stage = try ArchiveStage(directory: mount.path + "/archive")
+    defer { stage.close() }
+    let process = try stage.start()
+    for _ in 0..<8 { try stage.produce(600, &random) }
+    try await eventually(within: .seconds(40), "the disk is full") {
+      stage.log.contains("No space left on device")
+    }
+    #expect(process.isRunning)
+    #expect(try ArchiveVerification(stage.storage).findings == [])
+    try mount.resize(kibibytes: 16_000)
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0))
+    #expect(
+      try ArchiveStage.everything(ArchiveLog(stage.storage), stage.topics)
+        == ArchiveStage.everything(stage.kafka, stage.topics))
+    #expect(try ArchiveVerification(stage.storage).findings == [])
+  }
+}
+
+/// A small file system in memory, where the system lets us have one.
+struct Mount {
+  static let isPossible: Bool = {
+    guard geteuid() == 0, let mount = try? Mount(kibibytes: 64) else { return false }
+    mount.remove()
+    return true
+  }()
+
+  let path = NSTemporaryDirectory() + "mount-\(UUID().uuidString.prefix(13))"
+
+  init(kibibytes: Int) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try run("mount", "-t", "tmpfs", "-o", "size=\(kibibytes)k", "tmpfs", path)
+  }
+
+  func resize(kibibytes: Int) throws {
+    try run("mount", "-o", "remount,size=\(kibibytes)k", path)
+  }
+
+  func remove() {
+    try? run("umount", "--lazy", path)
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  private func run(_ command: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw StackError("\(command) failed") }
+  }
+}
