@@ -39,6 +39,7 @@ public final class ArchiveLoop {
   let metrics: Metrics
   let logger: Logger
   private var oldestWaits: ContinuousClock.Instant?
+  private var nextQuestion = ContinuousClock.now
 
   public init(
     settings: ArchiveSettings, storage: any ArchiveStorage, kafka: ClientConfiguration,
@@ -78,7 +79,7 @@ public final class ArchiveLoop {
     do {
       while !status.isStopping {
         status.beat()
-        let records = try poll(consumer)
+        let records = try poll(consumer, admin)
         for record in records { try writer.append(record) }
         if !records.isEmpty, oldestWaits == nil { oldestWaits = .now }
         if writer.bufferedByteCount >= settings.segmentBytesMax
@@ -108,15 +109,11 @@ public final class ArchiveLoop {
     try flush(writer, consumer)
   }
 
-  private func poll(_ consumer: Consumer) throws -> [Record] {
+  private func poll(_ consumer: Consumer, _ admin: Admin) throws -> [Record] {
     do {
       let records = try consumer.poll(
         maxRecords: 10_000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
-      let problem = consumer.connectionProblem
-      if let problem, status.isReady {
-        logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
-      }
-      status.isReady = problem == nil
+      noteHealth(consumer, admin)
       return records
     } catch let error as ConsumerError {
       status.isReady = false
@@ -136,6 +133,22 @@ public final class ArchiveLoop {
         return []
       }
     }
+  }
+
+  /// A problem is past when records come; where none are due, when every leader answers.
+  private func noteHealth(_ consumer: Consumer, _ admin: Admin) {
+    guard let problem = consumer.connectionProblem else {
+      status.isReady = true
+      return
+    }
+    guard .now >= nextQuestion else { return }
+    nextQuestion = .now + .seconds(2)
+    let topics = settings.topics
+    let answers = (try? admin.watermarks(topics: topics, timeoutMilliseconds: 2_000)) != nil
+    if !answers, status.isReady {
+      logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
+    }
+    status.isReady = answers
   }
 
   /// Where to start in every partition there is: where the archive ends, or at the log's beginning

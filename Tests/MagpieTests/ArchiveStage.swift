@@ -62,8 +62,8 @@ final class ArchiveStage {
   /// Whether the archive reaches the end of Kafka's log.
   func isCaughtUp() throws -> Bool {
     let ends = try kafka.spans(of: topics).mapValues(\.upperBound)
-    let log = ArchiveLog(try storage)
-    return (try? log.spans(of: topics).mapValues(\.upperBound)) == ends
+    // It may not have begun yet.
+    return (try? ArchiveLog(storage).spans(of: topics).mapValues(\.upperBound)) == ends
   }
 
   func waitUntilCaughtUp(_ process: ChildProcess) async throws {
