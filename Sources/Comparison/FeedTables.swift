@@ -35,6 +35,10 @@ extension CanonicalTable {
           LEFT JOIN feeds l ON l.owner = e.owner
           LEFT JOIN posts p ON p.post_key = e.post_key
           WHERE e.post_key >= coalesce(l.floor, 0)
+            -- Garbage that nobody sees.
+            AND (
+              p.post_id IS NOT NULL
+              OR NOT EXISTS (SELECT FROM retired_keys k WHERE k.post_key = e.post_key))
           UNION ALL
           SELECT f.follower, p.author, p.post_id
           FROM follows f

@@ -23,7 +23,7 @@ private struct Follow: Hashable {
 
 /// Follows and unfollows: locks the followees, stores the newest version of each, moves the counts
 /// by what really flipped, backfills and prunes the followers' feeds.
-func followWork(_ events: [Event]) -> Work {
+func followWork(_ events: [Event], limits: FeedLimits) -> Work {
   let winners = newest(events) { Follow($0.payload)?.people }
   let follows = winners.compactMap { Follow($0.payload) }
   let followees = Parameter.textArray(follows.map(\.followee.string))
@@ -33,14 +33,19 @@ func followWork(_ events: [Event]) -> Work {
     internUsers(Set(follows.flatMap(\.people))),
     Statement(FollowSQL.lockFollowees, [followees]),
     Statement(
+      FollowSQL.lockFeeds,
+      [.textArray(Set(follows.filter(\.isActive).map(\.follower)).map(\.string))]),
+    Statement(
       FollowSQL.apply,
       [
         followees, .textArray(follows.map(\.follower.string)),
         .boolArray(follows.map(\.isActive)),
         .timestamptzArray(winners.map(\.time.microseconds)), .textArray(winners.map(\.id)),
+        .int8(Int64(limits.feedLength)), .int8(Int64(limits.entriesMax(events: winners.count))),
+        .double(limits.trimChance),
       ]),
   ]) { rows in
-    let counts = try rows[3].only
+    let counts = try rows[4].only
     return Outcome(counts: [
       "backfilled": try counts.int("backfilled"), "pruned": try counts.int("pruned"),
     ])

@@ -21,7 +21,7 @@ private struct PostFact {
 
 /// Posts and their deletions: locks the authors, takes back what the old version of a post
 /// delivered, stores the new version and delivers it.
-func postWork(_ events: [Event], pushLimit: Int) -> Work {
+func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let winners = newest(events) { PostFact($0.payload).map { BytewiseString($0.post) } }
   let facts = winners.compactMap { PostFact($0.payload) }
   let posts = Parameter.textArray(facts.map(\.post))
@@ -31,21 +31,26 @@ func postWork(_ events: [Event], pushLimit: Int) -> Work {
   let keys = zip(winners, facts).map { event, fact -> Int64? in
     fact.isDeleted ? nil : postKey(time: event.time, post: fact.post)
   }
+  let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
 
   return Work([
     planByKey(keepsPlans: false),
     internUsers(Set(authors.map { BytewiseString($0) })),
     Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
-    Statement(PostSQL.takeBack, [posts, times, versions]),
+    Statement(PostSQL.takeBack, [posts, times, versions, takenBackMax]),
     Statement(
       PostSQL.publish,
       [
         posts, .textArray(authors), .int8Array(keys), .textArray(facts.map(\.content.title)),
         .textArray(facts.map(\.content.caption)), .textArray(facts.map(\.content.imageURL)),
-        times, versions, .int8(Int64(pushLimit)),
+        times, versions, .int8(Int64(limits.pushLimit)),
+        .int8(Int64(limits.entriesMax(events: winners.count))), .double(limits.trimChance),
       ]),
     Statement(PostSQL.confirm, [posts, times, versions]),
   ]) { rows in
-    Outcome(counts: ["pruned": rows[3].affectedRows, "deliveries": rows[4].affectedRows])
+    Outcome(counts: [
+      "pruned": rows[3].affectedRows, "deliveries": rows[4].affectedRows,
+      "pulled": try rows[5].only.int("pulled"),
+    ])
   }
 }

@@ -17,6 +17,10 @@ public struct Handler: Sendable {
   /// Bounded housekeeping, run in a transaction of its own while it says that there is more.
   public var backlog: (@Sendable () -> Work)?
 
+  /// Of some topics, how many records a lane applies in one transaction at most, when a poll may
+  /// bring more. Where a single event can mean thousands of rows, this keeps others from waiting.
+  public var recordsMax: [Topic: Int] = [:]
+
   public init(
     name: String, topics: [Topic],
     apply: @escaping @Sendable (Topic, [Event]) throws -> Work,

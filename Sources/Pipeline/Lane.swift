@@ -78,7 +78,11 @@ final class Lane {
     while !status.isStopping {
       status.beat()
       let records = try poll(consumer)
-      for batch in batches(records) { try batch.apply(committing: commit) }
+      for batch in batches(records) {
+        try batch.apply(committing: commit)
+        // A poll may bring many batches: what they leave to do keeps up with them.
+        if upkeep.backlogIsWaiting { try runBacklog(isIdle: false) }
+      }
       try runBacklog(isIdle: records.isEmpty)
       reportOffsets(consumer, isLast: false)
       reportDatabaseSize()
@@ -103,7 +107,8 @@ final class Lane {
     }
   }
 
-  /// Splits a poll's records by topic: a transaction holds the records of one topic.
+  /// Splits a poll's records by topic: a transaction holds the records of one topic, and no more of
+  /// them than the handler wants.
   private func batches(_ records: [Record]) -> [Batch] {
     var items: [String: [Batch.Item]] = [:]
     let now = EventTime.now
@@ -115,8 +120,12 @@ final class Lane {
       else { continue }
       items[record.topic, default: []].append(decode(record, topic: topic, now: now))
     }
-    return items.sorted { $0.key < $1.key }.compactMap { name, items in
-      topics[name].map { Batch(topic: $0, items: items) }
+    return items.sorted { $0.key < $1.key }.flatMap { name, items -> [Batch] in
+      guard let topic = topics[name] else { return [] }
+      let size = max(1, settings.handler.recordsMax[topic] ?? items.count)
+      return stride(from: 0, to: items.count, by: size).map {
+        Batch(topic: topic, items: Array(items[$0..<min($0 + size, items.count)]))
+      }
     }
   }
 

@@ -35,7 +35,7 @@ public enum Room: String, CaseIterable, Sendable {
     case .feeds:
       [
         "users", "follows", "follow_counts", "posts", "pull_authors", "feeds", "feed_entries",
-        "messages", "conversations",
+        "messages", "conversations", "retired_keys", "feed_trims", "feed_visits", "feed_returns",
       ]
     case .notifications:
       [

@@ -32,5 +32,6 @@ extension Migrations {
     Migration(4, "alarms", PackageResources._004_alarms_sql),
     Migration(5, "dead_letters", PackageResources._005_dead_letters_sql),
     Migration(6, "generations", PackageResources._006_generations_sql),
+    Migration(7, "bounded_feeds", PackageResources._007_bounded_feeds_sql),
   ]
 }

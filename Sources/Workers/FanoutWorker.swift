@@ -14,18 +14,50 @@ public struct FanoutWorker: AsyncParsableCommand {
   @Option(
     help: """
       Posts of authors with this many followers or more are not copied to feeds but merged when a \
-      feed is read (default: 10000). [env: MAGPIE_PUSH_LIMIT]
+      feed is read, until there are fewer than four fifths as many (default: 10000). \
+      [env: MAGPIE_PUSH_LIMIT]
       """)
   var pushLimit: Int?
+
+  @Option(
+    help: """
+      Posts that a feed stores, the newest ones, at least; older posts are found by the people \
+      followed when a page gets there (default: 1000). [env: MAGPIE_FEED_LENGTH]
+      """)
+  var feedLength: Int?
+
+  @Option(
+    help: """
+      Days after which the feed of somebody who is away is not stored any more, until they are \
+      back; 0: never. Only for backends that call feed_touch (default: 0). \
+      [env: MAGPIE_EVICT_IDLE_DAYS]
+      """)
+  var evictIdleDays: Int?
 
   public init() {}
 
   public func run() async throws {
-    let text = try await options.setting("pushLimit", flag: pushLimit.map(String.init)) ?? "10000"
-    guard let pushLimit = Int(text), (0...1_000_000).contains(pushLimit) else {
-      throw ValidationError("--push-limit is \(text), but must be 0 to 1000000.")
+    let handler = feedHandler(
+      pushLimit: try await number(pushLimit, "pushLimit", "--push-limit", 0...1_000_000)
+        ?? 10_000,
+      feedLength: try await number(feedLength, "feedLength", "--feed-length", 10...100_000)
+        ?? 1_000,
+      evictIdleDays: try await number(evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650)
+        ?? 0)
+    try await runWorker(handler, options: options, defaultHTTPPort: 9471)
+  }
+
+  /// From the flag, the environment or the file; nil when it is nowhere.
+  private func number(_ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>)
+    async throws -> Int?
+  {
+    guard let text = try await options.setting(name, flag: flag.map(String.init)) else {
+      return nil
     }
-    try await runWorker(
-      feedHandler(pushLimit: pushLimit), options: options, defaultHTTPPort: 9471)
+    guard let value = Int(text), range.contains(value) else {
+      throw ValidationError(
+        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
+    }
+    return value
   }
 }

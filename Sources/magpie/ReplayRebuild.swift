@@ -22,6 +22,13 @@ struct HandlerOptions: ParsableArguments {
 
   @Option(
     help: """
+      As fanout-worker's: posts that a feed stores, at least (default: 1000). \
+      [env: MAGPIE_FEED_LENGTH]
+      """)
+  var feedLength: Int?
+
+  @Option(
+    help: """
       As alarm-worker's: the language of readers whose own is unknown (default: en). \
       [env: MAGPIE_DEFAULT_LOCALE]
       """)
@@ -38,6 +45,10 @@ struct HandlerOptions: ParsableArguments {
     guard let limit = Int(limit), (0...1_000_000).contains(limit) else {
       throw Failure(.usage, "--push-limit is \(limit), but must be 0 to 1000000.")
     }
+    let length = setting(feedLength.map(String.init), "MAGPIE_FEED_LENGTH") ?? "1000"
+    guard let length = Int(length), (10...100_000).contains(length) else {
+      throw Failure(.usage, "--feed-length is \(length), but must be 10 to 100000.")
+    }
     var configuration = AlarmTextEngine.Configuration()
     configuration.defaultLocale = setting(defaultLocale, "MAGPIE_DEFAULT_LOCALE") ?? "en"
     let engine: AlarmTextEngine
@@ -48,7 +59,8 @@ struct HandlerOptions: ParsableArguments {
       throw Failure(.usage, "\(error)")
     }
     return RebuildHandlers(
-      fanout: feedHandler(pushLimit: limit), notification: notificationHandler,
+      fanout: feedHandler(pushLimit: limit, feedLength: length),
+      notification: notificationHandler,
       alarm: alarmHandler(engine: engine))
   }
 }

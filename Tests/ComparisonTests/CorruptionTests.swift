@@ -11,6 +11,7 @@ import Workload
   /// What says nothing about people, or only in ways that another column shows.
   static let silent: Set<String> = [
     "posts.post_key", "posts.delivery", "feeds.owner", "feeds.floor", "pull_authors.author",
+    "pull_authors.pulling",
     "notification_recipients.swept_at", "notification_actors.also_touched",
     "notification_actors.muted", "notifications.generation", "notifications.counter",
     "alarms.generation", "alarms.counter", "alarms.retracted",

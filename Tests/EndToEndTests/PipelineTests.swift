@@ -9,7 +9,9 @@ import Testing
   @Test("20000 generated events, workers joining, leaving and being killed, PostgreSQL crashing")
   func campaign() async throws {
     var generator = SeededGenerator()
-    let stack = try Stack(partitions: 8)
+    // Low, so that trimming and pulling happen to few people with few posts.
+    let stack = try Stack(
+      partitions: 8, settings: ["MAGPIE_FEED_LENGTH": "20", "MAGPIE_PUSH_LIMIT": "40"])
     defer { stack.stop() }
     let file = stack.directory.appending(path: "events.jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)

@@ -19,7 +19,11 @@ final class Stack: Sendable {
   let directory: URL
   private let children = Mutex<[ChildProcess]>([])
 
-  init(partitions: Int = 4) throws {
+  /// More of the workers' environment, such as `MAGPIE_FEED_LENGTH`.
+  private let settings: [String: String?]
+
+  init(partitions: Int = 4, settings: [String: String?] = [:]) throws {
+    self.settings = settings
     directory = URL(filePath: "/tmp/magpie-e2e-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     if TestDatabase.isExternal {
@@ -142,7 +146,7 @@ final class Stack: Sendable {
         "MAGPIE_KAFKA_BOOTSTRAP": try TestBroker.shared.bootstrap,
         "MAGPIE_DATABASE_URL": databaseURL,
         "MAGPIE_TOPIC_PREFIX": prefix,
-      ]
+      ].merging(settings) { $1 }
     }
   }
 }

@@ -1,9 +1,10 @@
 import Events
-import Feeds
 import Model
 import Pipeline
 import Postgres
 import TestSupport
+
+@testable import Feeds
 
 /// A database of its own and a worker's connection to it, with the worker's role.
 struct FeedDatabase {
@@ -11,8 +12,10 @@ struct FeedDatabase {
   let connection: Connection
   let handler: Handler
 
-  init(pushLimit: Int = 10_000) throws {
-    try self.init(url: TestDatabase.fresh(), handler: feedHandler(pushLimit: pushLimit))
+  init(pushLimit: Int = 10_000) throws { try self.init(FeedLimits(pushLimit: pushLimit)) }
+
+  init(_ limits: FeedLimits) throws {
+    try self.init(url: TestDatabase.fresh(), handler: feedHandler(limits))
   }
 
   init(url: String, handler: Handler) throws {
@@ -52,6 +55,51 @@ struct FeedDatabase {
       }
     }
     throw Unexpected(description: "1000 attempts at one batch")
+  }
+
+  /// Runs the backlog until nothing is left to do; its counts.
+  @discardableResult
+  func runBacklog() throws -> [String: Int] {
+    var counts: [String: Int] = [:]
+    while true {
+      let outcome = try handler.runBacklogDirectly(on: connection)
+      counts.merge(outcome.counts) { $0 + $1 }
+      if !outcome.hasMore { return counts.filter { $0.value > 0 } }
+    }
+  }
+
+  /// Runs the backlog until no garbage is left that it knows of; how many entries went.
+  @discardableResult
+  func sweep() throws -> Int {
+    var swept = 0
+    repeat {
+      swept += try runBacklog()["swept"] ?? 0
+    } while try connection.query("SELECT FROM feed_trims").count > 0
+    return swept
+  }
+
+  /// As a backend calls it.
+  func touch(_ person: String) throws -> Bool {
+    _ = try connection.query("SET ROLE magpie_backend")
+    defer { _ = try? connection.query("SET ROLE magpie_fanout") }
+    return try connection.query("SELECT feed_touch($1)", [.text(person)]).only.bool(0)
+  }
+
+  /// Turns the clock of everybody's last visit back.
+  func passDays(_ days: Int) throws {
+    _ = try connection.query(
+      "UPDATE feed_visits SET visited_at = visited_at - \(days) * interval '1 day'")
+  }
+
+  /// The entries that are stored above the floor, live ones, newest first.
+  func stored(_ person: String) throws -> [String] {
+    try connection.query(
+      """
+      SELECT p.post_id FROM users u JOIN feed_entries e ON e.owner = u.user_key
+      LEFT JOIN feeds f ON f.owner = e.owner JOIN posts p USING (post_key)
+      WHERE u.user_id = $1 AND e.post_key >= coalesce(f.floor, 0) ORDER BY e.post_key DESC
+      """, [.text(person)]
+    ).map { try $0.text(0) }
   }
 
   func asOwner<T>(_ body: () throws -> T) throws -> T {

@@ -10,7 +10,7 @@ import Testing
       Say.follow("bo", "ann", at: 1), Say.follow("cy", "ann", at: 1),
       Say.follow("ann", "dee", at: 1))
     let counts = try database.apply([Say.post("p", by: "ann", at: 2)])
-    #expect(counts == ["deliveries": 2, "pruned": 0])
+    #expect(counts == ["deliveries": 2, "pruned": 0, "pulled": 0])
     #expect(try database.feed("bo") == ["p"])
     #expect(try database.feed("cy") == ["p"])
     #expect(try database.feed("ann") == [])
@@ -53,7 +53,7 @@ import Testing
     try database.apply(Say.post("p", by: "ann", at: 10), Say.post("q", by: "ann", at: 20))
     #expect(try database.feed("bo") == ["q", "p"])
     let counts = try database.apply([Say.post("p", by: "ann", at: 30)])
-    #expect(counts == ["deliveries": 1, "pruned": 1])
+    #expect(counts == ["deliveries": 1, "pruned": 1, "pulled": 0])
     #expect(try database.feed("bo") == ["p", "q"])
     #expect(try database.violations() == [])
   }

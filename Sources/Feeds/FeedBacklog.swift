@@ -1,0 +1,41 @@
+import Pipeline
+import Postgres
+
+/// A piece of what can wait: stores the feeds of people who are back; if there are none, evicts those
+/// of people who are away for long; if there are none, trims a few that may have grown too long. And
+/// sweeps some blocks of garbage.
+///
+/// A piece is bounded in feeds, authors and blocks. It is over within some tens of milliseconds, so
+/// that under load, with a piece after each poll, it takes a small part of the lane's time.
+func feedBacklog(limits: FeedLimits) -> Work {
+  let length = Parameter.int8(Int64(limits.feedLength))
+  let evictedAtOnce = limits.evictIdleDays > 0 ? limits.evictedAtOnce : 0
+  return Work([
+    planByKey(keepsPlans: true),
+    Statement(
+      ReturnSQL.pick,
+      [.int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce))]),
+    Statement(ReturnSQL.lockFollowees),
+    Statement(ReturnSQL.lockFeeds),
+    Statement(ReturnSQL.clean),
+    Statement(ReturnSQL.store, [length]),
+    Statement(TrimSQL.evict, [.int8(Int64(limits.evictIdleDays)), .int8(Int64(evictedAtOnce))]),
+    Statement(TrimSQL.pick, [.int8(Int64(limits.trimmedAtOnce))]),
+    Statement(TrimSQL.raise, [length, .bool(evictedAtOnce > 0)]),
+    Statement(SweepSQL.begin),
+    Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce))]),
+    Statement(SweepSQL.sweep),
+  ]) { rows in
+    let returned = try rows[1].only.int("picked")
+    let evicted = try rows[6].only.int("evicted")
+    let picked = try rows[7].only.int("picked")
+    let swept = rows[11].affectedRows
+    return Outcome(
+      counts: [
+        "returned": returned, "rebuilt": rows[5].affectedRows, "evicted": evicted,
+        "trimmed": rows[8].affectedRows, "swept": rows[4].affectedRows + swept,
+      ],
+      // A round of sweeping that finds little can take its time.
+      hasMore: returned + evicted + picked > 0 || swept > 1000)
+  }
+}

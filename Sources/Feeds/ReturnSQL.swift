@@ -1,0 +1,161 @@
+/// The statements that store the feeds of people who are back, in the order in which they run, each
+/// with a snapshot of its own (READ COMMITTED).
+///
+/// A floor that comes down promises entries that are not there yet. So everybody who is followed is
+/// locked, shared: no post of theirs is on its way. Then the feeds are locked: no new follow is.
+enum ReturnSQL {
+  /// Takes a few people off the queue. $1 how many, $2 how many authors they follow, give or take
+  /// one person's.
+  static let pick = """
+    WITH due AS (
+      SELECT r.owner FROM feed_returns r ORDER BY r.owner LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+    ),
+    weighed AS (
+      SELECT
+        d.owner,
+        sum(coalesce(c.following, 0)) OVER (ORDER BY d.owner) - coalesce(c.following, 0) AS before
+      FROM due d LEFT JOIN follow_counts c ON c.user_key = d.owner
+    ),
+    picked AS (
+      DELETE FROM feed_returns r
+      USING weighed w
+      WHERE r.owner = w.owner AND w.before < $2::bigint
+      RETURNING r.owner
+    )
+    SELECT
+      set_config('magpie.returning', coalesce(string_agg(owner::text, ','), ''), true),
+      set_config('magpie.busy', CASE WHEN count(*) > 0 THEN 'returning' ELSE '' END, true),
+      count(*) AS picked
+    FROM picked
+    """
+
+  /// Locks the authors whom they follow.
+  static let lockFollowees = """
+    WITH locked AS MATERIALIZED (
+      SELECT u.user_key
+      FROM users u
+      WHERE u.user_key IN (
+        SELECT f.followee
+        FROM unnest(string_to_array(current_setting('magpie.returning'), ',')::bigint[]) AS r (owner)
+        JOIN follows f ON f.follower = r.owner AND f.active)
+      ORDER BY u.user_key
+      FOR SHARE
+    )
+    SELECT
+      set_config('magpie.locked_authors', coalesce(string_agg(user_key::text, ','), ''), true)
+    FROM locked
+    """
+
+  /// Locks their feeds.
+  static let lockFeeds = """
+    SELECT b.owner
+    FROM feeds b
+    WHERE b.owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
+    ORDER BY b.owner
+    FOR NO KEY UPDATE
+    """
+
+  /// Deletes what is left of the feeds from before they were evicted.
+  static let clean = """
+    WITH doomed AS MATERIALIZED (
+      SELECT e.owner, e.post_key
+      FROM feeds b JOIN feed_entries e ON e.owner = b.owner
+      WHERE b.owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
+        AND b.floor = 9223372036854775807
+    )
+    DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
+    """
+
+  /// Stores the newest entries of each feed that is evicted, and lowers its floor to the last of
+  /// them. $1 the length of a feed. Affects as many rows as it stores.
+  ///
+  /// First a few posts of each author followed are looked at, about twice the length in all: of those
+  /// the n-th newest tells from when on posts are needed. Times are compared with a margin of 2^20
+  /// keys, which are 512 microseconds, because that is how far keys are off the order of times.
+  static let store = """
+    WITH people AS MATERIALIZED (
+      SELECT
+        b.owner, f.followee, 2 * $1::bigint / count(*) OVER (PARTITION BY b.owner) + 1 AS looks
+      FROM feeds b JOIN follows f ON f.follower = b.owner AND f.active
+      WHERE b.owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
+        AND b.floor = 9223372036854775807
+    ),
+    unlocked AS (
+      SELECT followee FROM people
+      EXCEPT
+      SELECT unnest(string_to_array(current_setting('magpie.locked_authors'), ',')::bigint[])
+    ),
+    reach AS MATERIALIZED (
+      SELECT s.owner, min(s.version_time) - interval '512 microseconds' AS since
+      FROM (
+        SELECT
+          p.owner, n.version_time,
+          row_number() OVER (PARTITION BY p.owner ORDER BY n.version_time DESC) AS place
+        FROM people p
+        CROSS JOIN LATERAL (
+          SELECT t.version_time
+          FROM posts t
+          WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
+          ORDER BY t.version_time DESC, t.post_id DESC
+          LIMIT p.looks
+        ) n
+      ) s
+      WHERE s.place = $1::bigint
+      GROUP BY s.owner
+    ),
+    candidates AS (
+      SELECT p.owner, n.post_key, n.cut, p.since
+      FROM (
+        SELECT p.owner, p.followee, r.since
+        FROM people p LEFT JOIN reach r ON r.owner = p.owner
+      ) p
+      CROSS JOIN LATERAL (
+        SELECT
+          t.post_key,
+          CASE WHEN count(*) OVER () <= $1::bigint THEN 0
+            ELSE feeds_time_key(min(t.version_time) OVER ()) + 1048576 END AS cut
+        FROM (
+          SELECT t.post_key, t.version_time
+          FROM posts t
+          WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
+            AND t.version_time >= coalesce(p.since, '-infinity')
+          ORDER BY t.version_time DESC, t.post_id DESC
+          LIMIT $1::bigint + 1
+        ) t
+      ) n
+    ),
+    ranked AS (
+      SELECT
+        owner, post_key, since, max(cut) OVER (PARTITION BY owner) AS cut,
+        count(*) OVER (PARTITION BY owner) AS total,
+        row_number() OVER (PARTITION BY owner ORDER BY post_key DESC) AS place
+      FROM candidates
+    ),
+    wanted AS MATERIALIZED (
+      SELECT
+        owner, post_key,
+        greatest(
+          cut,
+          CASE WHEN total > $1::bigint OR since IS NOT NULL
+            THEN min(post_key) FILTER (WHERE place <= $1::bigint) OVER (PARTITION BY owner) END
+        ) AS floor
+      FROM ranked
+    ),
+    lowered AS (
+      UPDATE feeds b
+      SET floor = coalesce((SELECT max(w.floor) FROM wanted w WHERE w.owner = b.owner), 0)
+      WHERE b.owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
+        AND b.floor = 9223372036854775807
+    )
+    INSERT INTO feed_entries (owner, post_key)
+    SELECT w.owner, w.post_key
+    FROM wanted w
+    WHERE w.post_key >= w.floor
+      AND (
+        SELECT coalesce(max(feeds_retry('somebody whose feed is stored again followed another')), 0)
+        FROM unlocked
+      ) = 0
+    ORDER BY w.owner, w.post_key
+    ON CONFLICT DO NOTHING
+    """
+}

@@ -1,0 +1,130 @@
+/// The statements that keep feeds short: eviction and trimming, each piece's in the order in which
+/// they run, with snapshots of their own (READ COMMITTED).
+///
+/// Both only raise floors: what is then below them is garbage, which `SweepSQL` deletes.
+enum TrimSQL {
+  /// Evicts the feeds of people who were not here for long, unless this transaction does something
+  /// else. $1 for how many days, $2 how many people.
+  static let evict = """
+    WITH idle AS MATERIALIZED (
+      SELECT v.owner
+      FROM feed_visits v
+      WHERE v.visited_at < now() - $1::bigint * interval '1 day'
+        AND current_setting('magpie.busy') = ''
+      ORDER BY v.visited_at
+      LIMIT $2::bigint
+      FOR UPDATE SKIP LOCKED
+    ),
+    gone AS (DELETE FROM feed_visits v USING idle i WHERE v.owner = i.owner),
+    garbage AS (
+      INSERT INTO feed_trims (kind, person)
+      SELECT 'garbage', 1
+      WHERE EXISTS (SELECT FROM idle)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person = 1)
+      ON CONFLICT DO NOTHING
+    ),
+    evicted AS (
+      INSERT INTO feeds (owner, floor) SELECT owner, 9223372036854775807 FROM idle ORDER BY owner
+      ON CONFLICT (owner) DO UPDATE SET floor = excluded.floor
+    )
+    SELECT
+      set_config(
+        'magpie.busy',
+        CASE WHEN count(*) > 0 THEN 'evicting' ELSE current_setting('magpie.busy') END, true),
+      count(*) AS evicted
+    FROM idle
+    """
+
+  /// Picks a few feeds to trim, unless this transaction does something else: some that are queued
+  /// themselves, and some of the followers' of an author who is. $1 how many of either.
+  static let pick = """
+    WITH due AS (
+      SELECT t.kind, t.person
+      FROM feed_trims t
+      WHERE t.kind = 'owner' AND current_setting('magpie.busy') = ''
+      ORDER BY t.queued_at
+      LIMIT $1::bigint
+      FOR UPDATE SKIP LOCKED
+    ),
+    own AS (
+      DELETE FROM feed_trims t USING due d WHERE t.kind = d.kind AND t.person = d.person
+      RETURNING t.person
+    ),
+    round AS MATERIALIZED (
+      SELECT t.kind, t.person, t.done_to
+      FROM feed_trims t
+      WHERE t.kind = 'followers' AND current_setting('magpie.busy') = ''
+      ORDER BY t.queued_at
+      LIMIT 1
+      FOR UPDATE SKIP LOCKED
+    ),
+    slice AS MATERIALIZED (
+      SELECT f.follower
+      FROM round r JOIN follows f ON f.followee = r.person AND f.follower > r.done_to
+      WHERE f.active
+      ORDER BY f.follower
+      LIMIT $1::bigint
+    ),
+    advanced AS (
+      UPDATE feed_trims t
+      SET done_to = (SELECT max(s.follower) FROM slice s)
+      FROM round r
+      WHERE t.kind = r.kind AND t.person = r.person
+        AND (SELECT count(*) FROM slice s) = $1::bigint
+    ),
+    finished AS (
+      DELETE FROM feed_trims t
+      USING round r
+      WHERE t.kind = r.kind AND t.person = r.person
+        AND (SELECT count(*) FROM slice s) < $1::bigint
+    )
+    SELECT
+      set_config('magpie.trimming', coalesce(string_agg(owner::text, ','), ''), true),
+      count(*) + (SELECT count(*) FROM round) AS picked
+    FROM (SELECT person FROM own UNION SELECT follower FROM slice) AS p (owner)
+    """
+
+  /// Raises the floor of each feed that is longer than $1 to its $1-th newest entry. $2 whether
+  /// anybody is ever evicted: then those who never came through feed_touch are noted as having been
+  /// here, so that their time away begins.
+  static let raise = """
+    WITH picked AS MATERIALIZED (
+      SELECT t.owner, coalesce(b.floor, 0) AS floor
+      FROM unnest(string_to_array(current_setting('magpie.trimming'), ',')::bigint[]) AS t (owner)
+      LEFT JOIN feeds b ON b.owner = t.owner
+    ),
+    seen AS (
+      INSERT INTO feed_visits (owner, visited_at)
+      SELECT p.owner, now()
+      FROM picked p
+      WHERE $2::boolean AND p.floor < 9223372036854775807
+        AND NOT EXISTS (SELECT FROM feed_visits v WHERE v.owner = p.owner)
+      ORDER BY p.owner
+      ON CONFLICT DO NOTHING
+    ),
+    longer AS MATERIALIZED (
+      SELECT p.owner, n.post_key
+      FROM picked p
+      CROSS JOIN LATERAL (
+        SELECT max(e.post_key) AS post_key, count(*) AS entries
+        FROM (
+          SELECT e.post_key
+          FROM feed_entries e
+          WHERE e.owner = p.owner AND e.post_key >= p.floor
+          ORDER BY e.post_key DESC
+          OFFSET $1::bigint - 1 LIMIT 2
+        ) e
+      ) n
+      WHERE n.entries = 2
+    ),
+    garbage AS (
+      INSERT INTO feed_trims (kind, person)
+      SELECT 'garbage', 1
+      WHERE EXISTS (SELECT FROM longer)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person = 1)
+      ON CONFLICT DO NOTHING
+    )
+    INSERT INTO feeds (owner, floor) SELECT owner, post_key FROM longer ORDER BY owner
+    ON CONFLICT (owner) DO UPDATE SET floor = greatest(feeds.floor, excluded.floor)
+    """
+}

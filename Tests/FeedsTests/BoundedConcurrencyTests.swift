@@ -1,0 +1,200 @@
+import Dispatch
+import Events
+import Model
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Feeds
+
+/// Writers, two lanes' housekeeping, people who leave and come back, and readers, all at once, with
+/// limits so small that everything that is bounded is reached all the time.
+@Suite struct BoundedConcurrencyTests {
+  private static let limits = [
+    FeedLimits(
+      pushLimit: 4, feedLength: 3, evictIdleDays: 1, entriesMax: 5, trimmedAtOnce: 2,
+      blocksAtOnce: 1, returningAtOnce: 2, lockedAtOnce: 3, evictedAtOnce: 2),
+    FeedLimits(
+      pushLimit: 100, feedLength: 6, evictIdleDays: 1, entriesMax: 20, trimmedAtOnce: 3,
+      blocksAtOnce: 1, returningAtOnce: 3, lockedAtOnce: 100, evictedAtOnce: 3),
+    FeedLimits(
+      pushLimit: 3, feedLength: 1, evictIdleDays: 1, entriesMax: 1_000, trimmedAtOnce: 5,
+      blocksAtOnce: 2, returningAtOnce: 1, lockedAtOnce: 1, evictedAtOnce: 1),
+  ]
+
+  @Test("a page is the join of follows and posts at every moment, whatever happens meanwhile")
+  func everything() throws {
+    var random = SeededGenerator()
+    var counts: [String: Int] = [:]
+    for limits in Self.limits {
+      let events = spread(
+        collidingEvents(1500, people: 6, things: 80, using: &random), using: &random)
+      counts.merge(try check(events, limits, using: &random)) { $0 + $1 }
+    }
+    for kind in ["trimmed", "evicted", "returned", "rebuilt", "swept"] {
+      #expect(counts[kind] ?? 0 > 0, "nothing was \(kind)")
+    }
+  }
+
+  @Test("any order, any batches, with housekeeping in between, end in what the model computes")
+  func orders() throws {
+    var random = SeededGenerator()
+    for limits in Self.limits {
+      let events = spread(collidingEvents(500, using: &random), using: &random)
+      let model = Model(events)
+      for _ in 0..<2 {
+        let database = try FeedDatabase(limits)
+        let log = events.shuffled(using: &random)
+        for batch in batches(of: log, upTo: 60, using: &random) {
+          try database.apply(batch)
+          let person = ["ann", "bo", "ce\u{301}", "dee"].randomElement(using: &random) ?? ""
+          switch Int.random(in: 0..<3, using: &random) {
+          case 0: _ = try database.touch(person)
+          case 1: try database.passDays(1)
+          default: break
+          }
+          for _ in 0..<Int.random(in: 0...3, using: &random) {
+            try database.handler.runBacklogDirectly(on: database.connection)
+          }
+        }
+        let differences = try database.differences(from: model) {
+          Int.random(in: 1...20, using: &random)
+        }
+        #expect(differences.isEmpty, "\(differences.first ?? "")")
+        #expect(try database.violations() == [])
+      }
+    }
+  }
+
+  /// The same events further apart: within 512 microseconds keys need not be in the order of times,
+  /// and a feed that is cut there stores nothing.
+  private func spread(_ events: [Event], using random: inout SeededGenerator) -> [Event] {
+    let start = Say.event("", 0, events[0].payload).time.microseconds
+    let factor: Int64 = [200, 400, 5000].randomElement(using: &random) ?? 1
+    return events.map { event in
+      var event = event
+      event.time = EventTime(microseconds: start + (event.time.microseconds - start) * factor)
+      return event
+    }
+  }
+
+  private func check(
+    _ events: [Event], _ limits: FeedLimits, using random: inout SeededGenerator
+  ) throws -> [String: Int] {
+    let database = try FeedDatabase(limits)
+    let shares = (0..<2).map { _ in
+      let share = events.filter { _ in Int.random(in: 0..<3, using: &random) > 0 }
+      return batches(of: share.shuffled(using: &random), upTo: 8, using: &random)
+    }
+    let failures = Mutex<[String]>([])
+    let counts = Mutex<[String: Int]>([:])
+    let retries = Mutex<[String: Int]>([:])
+    let isOver = Atomic(false)
+    let (url, handler) = (database.url, database.handler)
+    let (writers, others) = (DispatchGroup(), DispatchGroup())
+    func start(_ group: DispatchGroup, _ body: @escaping @Sendable (FeedDatabase) throws -> Void) {
+      DispatchQueue.global().async(group: group) {
+        do {
+          try body(FeedDatabase(url: url, handler: handler))
+        } catch {
+          failures.withLock { $0.append("\(error)") }
+          isOver.store(true, ordering: .relaxed)
+        }
+      }
+    }
+    for share in shares {
+      start(writers) { writer in
+        for batch in share where !isOver.load(ordering: .relaxed) {
+          for reason in try writer.applyRetrying(batch) {
+            retries.withLock { $0[reason, default: 0] += 1 }
+          }
+        }
+      }
+    }
+    for _ in 0..<2 {
+      start(others) { lane in
+        while !isOver.load(ordering: .relaxed) {
+          do {
+            let done = try handler.runBacklogDirectly(on: lane.connection).counts
+            counts.withLock { $0.merge(done) { $0 + $1 } }
+          } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
+            retries.withLock { $0[error.message, default: 0] += 1 }
+          }
+        }
+      }
+    }
+    let seed = random.next()
+    start(others) { backend in
+      var random = SeededGenerator(seed: seed)
+      let people = ["ann", "bo", "cé", "ce\u{301}", "dee", "eve", "person 1", "person 3"]
+      while !isOver.load(ordering: .relaxed) {
+        do {
+          try backend.passDays(1)
+          _ = try backend.touch(people.randomElement(using: &random) ?? "")
+        } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
+          continue
+        }
+      }
+    }
+    start(others) { reader in
+      while !isOver.load(ordering: .relaxed) {
+        let wrong = try reader.wrongPages()
+        guard wrong.isEmpty else { throw Unexpected(description: "\(wrong)") }
+      }
+    }
+    writers.wait()
+    isOver.store(true, ordering: .relaxed)
+    others.wait()
+    #expect(failures.withLock { $0 } == [])
+    print("done: \(counts.withLock { $0 }), run again: \(retries.withLock { $0 })")
+
+    let model = Model(shares.joined().joined())
+    for _ in 0..<2 {
+      let differences = try database.differences(from: model)
+      #expect(differences.isEmpty, "\(differences.first ?? "")")
+      #expect(try database.violations() == [])
+      // And once more when nothing is left to do.
+      try database.sweep()
+    }
+    return counts.withLock { $0 }
+  }
+}
+
+extension FeedDatabase {
+  /// In one snapshot: who has a first or second page that is not what the join of follows and posts
+  /// says, by a query that knows nothing of floors and deliveries; and what `verify_feeds` finds.
+  fileprivate func wrongPages() throws -> [String] {
+    _ = try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    defer { _ = try? connection.query("COMMIT") }
+    let wrong = try connection.query(
+      """
+      WITH page AS (
+        SELECT u.user_key, u.user_id, p.post_id, p.ordinality AS place, p.cursor
+        FROM users u CROSS JOIN LATERAL feed_page(u.user_id, NULL, 4) WITH ORDINALITY p
+      ), second AS (
+        SELECT u.user_key, u.user_id, p.post_id, p.ordinality + 4 AS place
+        FROM page u CROSS JOIN LATERAL feed_page(u.user_id, u.cursor, 3) WITH ORDINALITY p
+        WHERE u.place = 4
+      ), wanted AS (
+        SELECT u.user_key, u.user_id, p.post_id, p.place
+        FROM users u
+        CROSS JOIN LATERAL (
+          SELECT p.post_id,
+            row_number() OVER (ORDER BY p.version_time DESC, p.post_id DESC) AS place
+          FROM follows f JOIN posts p ON p.author = f.followee AND NOT p.deleted
+          WHERE f.follower = u.user_key AND f.active
+        ) p
+        WHERE p.place <= 7
+      ), found AS (
+        SELECT user_key, user_id, post_id, place FROM page
+        UNION ALL SELECT user_key, user_id, post_id, place FROM second
+      )
+      SELECT 'missing ' || t::text FROM (TABLE wanted EXCEPT TABLE found) t
+      UNION ALL
+      SELECT 'extra ' || t::text FROM (TABLE found EXCEPT TABLE wanted) t
+      """
+    ).map { try $0.text(0) }
+    return try wrong + violations()
+  }
+}
