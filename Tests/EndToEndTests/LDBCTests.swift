@@ -23,7 +23,7 @@ import Testing
     .enabled(if: LDBCTests.directory != nil, "set MAGPIE_LDBC_DIR to the benchmark's files"))
   func equalsSQL() async throws {
     let directory = try #require(LDBCTests.directory)
-    let stack = try Stack(partitions: 4)
+    let stack = try Stack(partitions: 4, settings: ["MAGPIE_FEED_LENGTH": "100000"])
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker) }
     let imported = try stack.magpie("import", "ldbc-snb", directory)
