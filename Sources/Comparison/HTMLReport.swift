@@ -10,7 +10,7 @@ public struct HTMLReport: Sendable {
   /// When, where, from what: a line each.
   public var notes: [String]
   /// People listed.
-  public var peopleMax = 100
+  public var peopleMax = 30
 
   public init(title: String, expected: String, found: String, notes: [String]) {
     (self.title, self.expected, self.found, self.notes) = (title, expected, found, notes)

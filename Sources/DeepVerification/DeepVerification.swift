@@ -11,8 +11,8 @@ public import RecordLog
 /// People are taken in slices, so that memory is bounded by the slice and not by the log; each slice
 /// reads the log anew.
 public struct DeepVerification {
-  /// Records whose models fit comfortably into half a gigabyte.
-  public static let recordsInSlice: Int64 = 200_000
+  /// Records whose models fit into half a gigabyte.
+  public static let recordsInSlice: Int64 = 100_000
 
   /// What the reading is at.
   public struct Progress: Sendable {

@@ -14,7 +14,7 @@ struct DeepOptions: ParsableArguments {
   var deep = false
 
   @Option(
-    help: "With --deep: cut people into so many slices (default: one for each 200000 records).")
+    help: "With --deep: cut people into so many slices (default: one for each 100000 records).")
   var slices: Int?
 
   @Option(
