@@ -9,7 +9,8 @@ import Testing
     let stack = try Stack(partitions: 2)
     defer { stack.stop() }
     let file = stack.directory.appending(path: "events.jsonl").path
-    try stack.magpie("generate", "--users", "40", "--events", "1500", "--seed", "7", "--output", file)
+    try stack.magpie(
+      "generate", "--users", "40", "--events", "1500", "--seed", "7", "--output", file)
     for worker in Stack.workers { try stack.start(worker) }
     let published = try stack.magpie("publish", file)
     #expect(published.exit == .exited(0), "\(published.output)")
