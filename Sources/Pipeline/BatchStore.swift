@@ -76,12 +76,31 @@ final class BatchStore {
       if let owned { statements.append(fence.advance(owned, to: nextOffsets)) }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
+      // Records that are applied once more may be dead letters of the first time.
+      if owned == nil {
+        statements.append(
+          redrivenStatement(
+            batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion, doer: "a replay"))
+      }
       let events = batch.events
       let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
       let outcome = try work.run(after: statements, on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
       try commitTransaction(on: connection, counts: outcome.counts)
       return outcome.counts
+    }
+  }
+
+  /// The group's dead letters that are open, by topic.
+  func openDeadLetters() throws -> [String: Int] {
+    try using { connection in
+      let rows = try connection.query(
+        """
+        SELECT topic, count(*) FROM dead_letters
+        WHERE consumer_group = $1 AND state = 'open' GROUP BY topic
+        """, [.text(fence.consumerGroup)])
+      return Dictionary(
+        try rows.map { (try $0.text(0), try $0.int(1)) }, uniquingKeysWith: { first, _ in first })
     }
   }
 

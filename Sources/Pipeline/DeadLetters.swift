@@ -44,6 +44,27 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
   }
 }
 
+/// Marks those of the batch's events that are open dead letters as applied after all. For a batch
+/// of one topic.
+func redrivenStatement(
+  _ batch: Batch, consumerGroup: String, codeVersion: String, doer: String
+) -> Statement {
+  let applied = batch.items.filter { !$0.isPoison }.map(\.record)
+  return Statement(
+    """
+    UPDATE dead_letters d SET state = 'redriven', attempts = attempts + 1, code_version = $5,
+      resolved_at = now(), resolved_by = $6, resolution = 'applied'
+    FROM unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
+    WHERE d.consumer_group = $1 AND d.topic = $2 AND d.partition = l.partition
+      AND d.record_offset = l.record_offset AND d.state = 'open'
+    """,
+    [
+      .text(consumerGroup), .text(applied.first?.topic ?? ""),
+      .int4Array(applied.map(\.partition)), .int8Array(applied.map(\.offset)),
+      .text(codeVersion), .text(doer),
+    ])
+}
+
 /// Nil where the producer gave none, or one that a timestamptz cannot hold.
 private func recordTimeMicroseconds(_ record: Record) -> Int64? {
   let secondsMax: Int64 = 4_102_444_800  // the year 2100

@@ -46,17 +46,10 @@ extension Lane {
     status.isReady = false
     switch error {
     case .offsetOutOfRange(let partition, let offset, let low, let high):
-      // Compared only for the message: either way records would be skipped or applied unseen.
-      let isTruncated = offset < (low ?? 0)
       throw WorkerStopped(
         reason: "\(error)",
-        nextStep: (isTruncated
-          ? "Records between \(offset) and \(low ?? 0) were deleted before they were applied. "
-          : "The log ends at \(high ?? 0): it is another log than the one applied so far. ")
-          + "To go on all the same, run in the database: UPDATE consumer_offsets SET next_offset "
-          + "= \(low ?? 0), owner_epoch = owner_epoch + 1 WHERE consumer_group = "
-          + "'\(settings.consumerGroup)' AND topic = '\(partition.topic)' AND partition = "
-          + "\(partition.partition);")
+        nextStep: nextStep(
+          beyond: partition, at: offset, Watermarks(low: low ?? 0, high: high ?? 0)))
     case .unknownTopic(let topic):
       throw WorkerStopped(
         reason: "topic \(topic) does not exist", nextStep: "Create the topics: magpie topics")
@@ -71,6 +64,22 @@ extension Lane {
       }
       logger.warning("polling again", metadata: ["error": "\(problem)"])
     }
+  }
+
+  /// Either way records would be skipped or applied unseen: which is for a person to decide.
+  private func nextStep(beyond partition: TopicPartition, at offset: Int64, _ log: Watermarks)
+    -> String
+  {
+    let isTruncated = offset < log.low
+    let found =
+      isTruncated
+      ? "Records between \(offset) and \(log.low) were deleted before they were applied. "
+      : "The log ends at \(log.high): it is another log than the one applied so far. "
+    return found
+      + "docs/operations/log-truncated-past-our-offset.md says what that means. To go on "
+      + "all the same: magpie offsets reset --group \(settings.consumerGroup) --topic "
+      + "\(partition.topic) --partition \(partition.partition) --to-start"
+      + (isTruncated ? " --skip-records \(log.low - offset)" : "")
   }
 
   func labels(_ partition: TopicPartition) -> [String] {

@@ -8,6 +8,7 @@ struct Upkeep {
   var offsetsToReport: [TopicPartition: Int64] = [:]
   var nextReport = ContinuousClock.now
   var nextBacklog = ContinuousClock.now
+  var nextDeadLetterCount = ContinuousClock.now
   /// The backlog's last piece said that there is more.
   var backlogIsWaiting = false
   var lagClock = LagClock()
@@ -60,6 +61,18 @@ extension Lane {
     metrics.remove(.lag, labels(partition))
     metrics.remove(.lagSeconds, labels(partition))
     if partition == sizingPartition { metrics.remove(.databaseSize, []) }
+  }
+
+  /// Counts what waits for a person, every 15 seconds. Each lane counts all of the group's, so that
+  /// there is a number whichever processes run.
+  func countDeadLetters() {
+    guard .now >= upkeep.nextDeadLetterCount else { return }
+    upkeep.nextDeadLetterCount = .now + .seconds(15)
+    // Without an answer the last number stands; what is wrong shows at the next batch.
+    guard let counts = try? store.openDeadLetters() else { return }
+    for topic in topics.keys {
+      metrics.set(.openDeadLetters, [topic], to: Double(counts[topic] ?? 0))
+    }
   }
 
   /// Runs a piece of the handler's backlog: after each poll while there is more, else every so often.

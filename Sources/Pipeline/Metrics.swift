@@ -185,6 +185,11 @@ extension Metrics.Family {
   public static let deadLetters = Self(
     name: "magpie_dead_letters_total", help: "Records dead-lettered.", kind: "counter",
     labelNames: ["topic", "reason"])
+  public static let openDeadLetters = Self(
+    name: "magpie_dead_letters_open",
+    help:
+      "Dead letters of this consumer group that nobody has dealt with, as the database has them.",
+    kind: "gauge", labelNames: ["topic"])
   public static let retries = Self(
     name: "magpie_retries_total", help: "Attempts repeated after a passing fault.",
     kind: "counter", labelNames: ["reason"])
@@ -233,7 +238,8 @@ extension Metrics.Family {
 
 extension Metrics {
   static let families: [Family] = [
-    .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .retries, .ambiguousCommits,
+    .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .openDeadLetters, .retries,
+    .ambiguousCommits,
     .rebalances, .work, .lag, .lagSeconds, .archivedBytes, .archivedSegments, .ready, .databaseSize,
     .build, .processorSeconds, .residentMemory, .startTime,
   ]

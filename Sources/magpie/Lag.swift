@@ -27,7 +27,7 @@ struct Lag: ParsableCommand {
   @Flag(
     help: """
       Print one JSON object a partition (group, topic, partition, nextOffset, lowWatermark, \
-      highWatermark, lag) and one with the total, pendingRenders and missingTopics.
+      highWatermark, lag) and one with the total, pendingRenders, openDeadLetters and missingTopics.
       """)
   var json = false
 
@@ -40,6 +40,7 @@ struct Lag: ParsableCommand {
   private struct Total: Encodable {
     var total: Int64
     var pendingRenders: Int64
+    var openDeadLetters: Int64
     var missingTopics: [String]
   }
 
@@ -55,7 +56,7 @@ struct Lag: ParsableCommand {
         printJSON(
           Total(
             total: report.total, pendingRenders: report.pendingRenders,
-            missingTopics: report.missingTopics))
+            openDeadLetters: report.openDeadLetters, missingTopics: report.missingTopics))
       } else {
         Standard.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
       }
@@ -82,6 +83,10 @@ struct Lag: ParsableCommand {
       }
     }
     if report.pendingRenders > 0 { text += "people to render again: \(report.pendingRenders)\n" }
+    if report.openDeadLetters > 0 {
+      text += Style.red("open dead letters: \(report.openDeadLetters)")
+      text += "; magpie dead-letters list\n"
+    }
     for topic in report.missingTopics {
       text += Style.red("\(escapedForTerminal(topic)) does not exist; run: magpie topics\n")
     }

@@ -22,6 +22,9 @@ struct LagReport {
   /// Alarms of people renamed since, still to be written again.
   var pendingRenders: Int64
   var missingTopics: [String]
+  /// Records that could not be applied and that nobody has dealt with. They are no lag: nothing waits
+  /// for them.
+  var openDeadLetters: Int64
 
   var total: Int64 { partitions.reduce(0) { $0 + $1.lag } }
   /// Everything sent so far is applied, and what followed from it too.
@@ -36,11 +39,19 @@ struct LagReport {
     let hasRenders = try connection.query("SELECT to_regclass('pending_renders') IS NOT NULL")
       .only.bool(0)
     let renders = hasRenders ? "(SELECT count(*) FROM pending_renders)" : "0::bigint"
+    // A database that is not migrated yet has no states.
+    let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")
+      .only.bool(0)
+    let letters =
+      hasStates
+      ? "(SELECT count(*) FROM dead_letters WHERE state = 'open' AND starts_with(topic, $1))"
+      : "0::bigint"
     let rows = try connection.query(
       """
-      SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders
+      SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders,
+        \(letters) AS letters
       FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
-      """)
+      """, hasStates ? [.text(prefix)] : [])
     var stored: [String: [TopicPartition: Int64]] = [:]
     for row in rows {
       guard let group = try row.textOrNil("consumer_group") else { continue }
@@ -56,7 +67,8 @@ struct LagReport {
         partitions(of: group, prefix, stored[group.name] ?? [:], watermarks)
       },
       pendingRenders: try rows.first?.int8("renders") ?? 0,
-      missingTopics: names.filter { !present.contains($0) })
+      missingTopics: names.filter { !present.contains($0) },
+      openDeadLetters: try rows.first?.int8("letters") ?? 0)
   }
 
   private static func partitions(

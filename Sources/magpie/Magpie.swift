@@ -27,7 +27,7 @@ struct Magpie: ParsableCommand {
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Feed.self, Alarms.self,
       Conversations.self, Render.self, Setup.self, Migrate.self, Topics.self, Lag.self, Verify.self,
-      ArchiveCommand.self, Replay.self, Healthcheck.self,
+      DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, Healthcheck.self,
     ])
 
   static func main() {

@@ -1,0 +1,94 @@
+/// What can be told of a record however malformed it is, for people who look into dead letters.
+///
+/// Nothing of it is good enough to be applied: that is for ``EventCodec`` to say.
+public struct RecordAnatomy: Sendable {
+  /// The type that the header `ce_type` names; nil if there is none of that name.
+  public let type: EventType?
+  /// The data as JSON, where the value can be read as the type's data.
+  public let json: String?
+  /// The event that headers and data make, whatever key and topic the record came with, and however
+  /// far ahead its time is; nil if they make none.
+  public let event: Event?
+  /// The value's Protobuf fields by number, where its content type says that there are some and
+  /// `json` is nil. The last line says where reading ended, if it did not end well.
+  public let protobufFields: [String]
+
+  public init(_ record: WireRecord) {
+    func header(_ name: String) -> String? {
+      record.headers.first { $0.name == name }?.value
+        .flatMap { String(validating: $0, as: UTF8.self) }
+    }
+    type = header("ce_type").flatMap { EventType(rawValue: $0) }
+    let contentType = header("content-type").flatMap { ContentType(header: $0) }
+    var payload: Payload?
+    if let type, let contentType, let value = record.value, value.count <= Limits.valueBytes {
+      payload = try? EventCodec.payload(type, value, contentType, ignoringUnknownFields: true)
+    }
+    json = payload.flatMap { try? $0.jsonBytes() }.map { String(decoding: $0, as: UTF8.self) }
+    if let payload, let type {
+      var repaired = record
+      repaired.key = Array(payload.key.utf8)
+      let endOfTime = EventTime(microseconds: .max / 2)
+      event = try? EventCodec.decode(repaired, topic: type.topic, now: endOfTime)
+    } else {
+      event = nil
+    }
+    protobufFields =
+      payload == nil && contentType == .protobuf ? protobufFieldLines(record.value ?? []) : []
+  }
+}
+
+/// One line a field, as far as the bytes are Protobuf; at most 200.
+private func protobufFieldLines(_ bytes: [UInt8]) -> [String] {
+  var reader = ProtobufReader(rest: bytes[...])
+  var lines: [String] = []
+  while !reader.rest.isEmpty {
+    let start = reader.rest.startIndex
+    guard lines.count < 200 else { return lines + ["… and more from byte \(start)"] }
+    guard let line = reader.field() else {
+      return lines + ["no Protobuf field begins at byte \(start) of \(bytes.count)"]
+    }
+    lines.append(line)
+  }
+  return lines
+}
+
+/// Protobuf's wire format without a schema.
+private struct ProtobufReader {
+  var rest: ArraySlice<UInt8>
+
+  mutating func field() -> String? {
+    guard let tag = varint(), tag >> 3 > 0, tag >> 3 < 1 << 29 else { return nil }
+    switch tag & 7 {
+    case 0: return varint().map { "\(tag >> 3): \($0)" }
+    case 1: return fixed(8).map { "\(tag >> 3): fixed64 \(hex($0))" }
+    case 5: return fixed(4).map { "\(tag >> 3): fixed32 \(hex($0))" }
+    case 2:
+      guard let length = varint(), let bytes = fixed(length) else { return nil }
+      if let text = String(validating: bytes, as: UTF8.self) { return "\(tag >> 3): \"\(text)\"" }
+      return "\(tag >> 3): \(bytes.count) bytes \(hex(bytes.prefix(64)))"
+    default: return nil
+    }
+  }
+
+  private mutating func varint() -> UInt64? {
+    var value: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 70, by: 7) {
+      guard let byte = rest.popFirst() else { return nil }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+    }
+    return nil
+  }
+
+  private mutating func fixed(_ count: UInt64) -> ArraySlice<UInt8>? {
+    guard count <= UInt64(rest.count) else { return nil }
+    defer { rest = rest.dropFirst(Int(count)) }
+    return rest.prefix(Int(count))
+  }
+
+  private func hex(_ bytes: ArraySlice<UInt8>) -> String {
+    let digits = Array("0123456789abcdef")
+    return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+  }
+}

@@ -1,0 +1,89 @@
+import Events
+import Kafka
+
+extension DeadLetter {
+  var recordTime: EventTime? {
+    record.timestampMilliseconds < 0
+      ? nil : EventTime(microseconds: record.timestampMilliseconds * 1000)
+  }
+
+  /// Why the record cannot be decoded by this version of the code; nil if it can.
+  func problemToday(prefix: String) -> String? {
+    guard let topic = Topic(name: record.topic, prefix: prefix) else {
+      return "\(record.topic) is none of the topics that begin with \(prefix)"
+    }
+    do throws(EventError) {
+      _ = try EventCodec.decode(wireRecord, topic: topic, now: .now)
+      return nil
+    } catch {
+      return "\(error.code.rawValue): \(error.message)"
+    }
+  }
+
+  /// - Parameter isFull: all bytes of the value, not only the first.
+  func text(past: [LetterHistory], prefix: String, isFull: Bool) -> String {
+    let anatomy = RecordAnatomy(wireRecord)
+    var text = "\(Style.bold(escapedForTerminal(id.description)))  \(state)\n"
+    text +=
+      "reason    \(Style.yellow(escapedForTerminal(reasonCode))): \(excerpt(reason, characters: 1000))\n"
+    text += "attempts  \(attempts), the last by code \(escapedForTerminal(codeVersion))"
+    text += " at \(deadLetteredAt.rfc3339)\n"
+    if let resolution {
+      text += "\(state)  by \(excerpt(resolvedBy ?? "?")) at \(resolvedAt?.rfc3339 ?? "?"): "
+      text += excerpt(resolution, characters: 1000) + "\n"
+    }
+    text +=
+      "today     "
+      + (problemToday(prefix: prefix).map { excerpt($0, characters: 1000) }
+        ?? "it can be decoded; the handler is asked when it is redriven") + "\n"
+    text += "record    \(recordTime?.rfc3339 ?? "without a time")\n"
+    text += "key       \(shown(record.key))\n"
+    text += "headers   \(record.headers.count)\n"
+    for header in record.headers {
+      text += "  \(excerpt(header.name, characters: 100)): \(shown(header.value))\n"
+    }
+    text += "value     \(record.value.map { "\($0.count) bytes" } ?? "none (a tombstone)")\n"
+    if let type = anatomy.type, let json = anatomy.json {
+      text += "as \(type.rawValue)\n  \(excerpt(json, characters: isFull ? .max / 8 : 4000))\n"
+    }
+    if !anatomy.protobufFields.isEmpty {
+      text += "Protobuf fields by number\n"
+      for line in anatomy.protobufFields { text += "  \(excerpt(line))\n" }
+    }
+    text += hexDump(record.value ?? [], limit: isFull ? .max : 1024)
+    text += "history\n"
+    for entry in past { text += entry.text }
+    return text
+  }
+
+  private func shown(_ bytes: [UInt8]?) -> String {
+    guard let bytes else { return "none" }
+    if bytes.isEmpty { return "empty" }
+    if let text = String(validating: bytes, as: UTF8.self) { return excerpt(text) }
+    return hex(bytes.prefix(64)) + (bytes.count > 64 ? "… (\(bytes.count) bytes)" : "")
+      + "  (not UTF-8)"
+  }
+}
+
+/// Sixteen bytes a line: offset, hexadecimal, and what is printable ASCII.
+func hexDump(_ bytes: [UInt8], limit: Int) -> String {
+  var text = ""
+  for start in stride(from: 0, to: min(limit, bytes.count), by: 16) {
+    let line = bytes[start..<min(start + 16, bytes.count)]
+    let number = String(start, radix: 16)
+    text += "  " + String(repeating: "0", count: max(0, 6 - number.utf8.count)) + number + "  "
+    let digits = line.map { hex(CollectionOfOne($0)) }.joined(separator: " ")
+    text += digits + String(repeating: " ", count: 49 - digits.utf8.count)
+    text += String(
+      decoding: line.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
+    text += "\n"
+  }
+  if bytes.count > limit { text += "  … \(bytes.count - limit) bytes more; --full shows them\n" }
+  return text
+}
+
+private func hex(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  return String(
+    decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

@@ -1,0 +1,123 @@
+import ArgumentParser
+import Events
+import Foundation
+import Postgres
+
+struct DeadLetters: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "dead-letters",
+    abstract: "Records that could not be applied: look at them, apply them after all, or discard.",
+    discussion: """
+      A dead letter is named GROUP:TOPIC/PARTITION/OFFSET, as `list` prints it. The group may be left \
+      out where one worker alone has a dead letter of the record; TOPIC[PARTITION]@OFFSET, as workers \
+      log it, is understood too. docs/operations/dead-letters.md says what to do when there are some.
+      """,
+    subcommands: [
+      DeadLettersList.self, DeadLettersShow.self, DeadLettersRedrive.self, DeadLettersDiscard.self,
+      DeadLettersExport.self,
+    ])
+}
+
+/// Which dead letters are meant.
+struct DeadLetterFilter: ParsableArguments {
+  @Option(help: "Of this worker or consumer group: fanout, notification, alarm, or the full name.")
+  var group: String?
+
+  @Option(help: "Of this topic: likes, or the full name.")
+  var topic: String?
+
+  @Option(help: "With this reason code, such as bad-json.")
+  var reasonCode: String?
+
+  @Option(help: "Whose record has this person's id as its key.")
+  var user: String?
+
+  @Option(help: "Dead-lettered at this time or later: \(Moment.help).")
+  var since: Moment?
+
+  @Option(help: "Dead-lettered before this time: \(Moment.help).")
+  var until: Moment?
+
+  /// Nothing narrows it down.
+  var isEmpty: Bool {
+    group == nil && topic == nil && reasonCode == nil && user == nil && since == nil && until == nil
+  }
+
+  /// A condition on `dead_letters` for a WHERE clause.
+  ///
+  /// - Parameters:
+  ///   - ids: only these; empty means all.
+  ///   - states: only in these states; nil means all.
+  func condition(prefix: String, ids: [LetterID] = [], states: [String]?) -> SQLCondition {
+    var condition = SQLCondition()
+    if let group { condition.and("consumer_group", "=", .text(full(group, prefix))) }
+    if let topic { condition.and("topic", "=", .text(full(topic, prefix))) }
+    if let reasonCode { condition.and("reason_code", "=", .text(reasonCode)) }
+    if let user { condition.and("key", "=", .bytea(Array(user.utf8))) }
+    if let since { condition.and("dead_lettered_at", ">=", .timestamptz(since.time.microseconds)) }
+    if let until { condition.and("dead_lettered_at", "<", .timestamptz(until.time.microseconds)) }
+    if let states { condition.and("state", "= ANY", .textArray(states)) }
+    if !ids.isEmpty { condition.and(ids) }
+    return condition
+  }
+
+  /// `likes` is `magpie.likes`; a name that has the prefix already stays.
+  private func full(_ name: String, _ prefix: String) -> String {
+    let isShort =
+      Topic(rawValue: name) != nil || ["fanout", "notification", "alarm"].contains(name)
+    return isShort ? prefix + name : name
+  }
+}
+
+/// Conditions joined by AND, and their parameters.
+struct SQLCondition {
+  private(set) var sql = "true"
+  private(set) var parameters: [Parameter] = []
+
+  /// - Parameters column, operation: SQL text.
+  mutating func and(_ column: String, _ operation: String, _ value: Parameter) {
+    parameters.append(value)
+    sql += " AND \(column) \(operation) ($\(parameters.count))"
+  }
+
+  mutating func and(_ ids: [LetterID]) {
+    let first = parameters.count + 1
+    parameters += [
+      .textArray(ids.map(\.group)), .textArray(ids.map(\.topic)),
+      .int4Array(ids.map(\.partition)), .int8Array(ids.map(\.offset)),
+    ]
+    sql += """
+       AND EXISTS (
+        SELECT FROM unnest($\(first)::text[], $\(first + 1)::text[], $\(first + 2)::int[],
+          $\(first + 3)::bigint[]) AS wanted (consumer_group, topic, partition, record_offset)
+        WHERE wanted.topic = dead_letters.topic AND wanted.partition = dead_letters.partition
+          AND wanted.record_offset = dead_letters.record_offset
+          AND coalesce(wanted.consumer_group, dead_letters.consumer_group)
+            = dead_letters.consumer_group)
+      """
+  }
+
+  /// Only what comes behind this dead letter in the order of the primary key.
+  mutating func and(behind id: LetterID) {
+    let first = parameters.count + 1
+    parameters += [
+      .text(id.group ?? ""), .text(id.topic), .int4(id.partition), .int8(id.offset),
+    ]
+    sql += """
+       AND (consumer_group, topic, partition, record_offset)
+        > ($\(first)::text, $\(first + 1)::text, $\(first + 2)::int, $\(first + 3)::bigint)
+      """
+  }
+}
+
+extension LetterID: ExpressibleByArgument {
+  init?(argument: String) { self.init(argument) }
+}
+
+/// Whoever runs this tool, for what is written down about decisions.
+func operatorName() -> String {
+  var host = [CChar](repeating: 0, count: 256)
+  gethostname(&host, host.count - 1)
+  let bytes = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+  return "\(NSUserName())@\(String(decoding: bytes, as: UTF8.self))"
+}

@@ -1,0 +1,201 @@
+import ArgumentParser
+import Events
+import Postgres
+
+struct DeadLettersList: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "How many there are, and which.")
+
+  enum Dimension: String, CaseIterable, ExpressibleByArgument {
+    case group, topic, reason, state, hour, day
+
+    var sql: String {
+      switch self {
+      case .group: "consumer_group"
+      case .topic: "topic"
+      case .reason: "reason_code"
+      case .state: "state"
+      case .hour, .day:
+        "to_char(date_trunc('\(rawValue)', dead_lettered_at), 'YYYY-MM-DD\"T\"HH24:MI\"Z\"')"
+      }
+    }
+  }
+
+  enum State: String, CaseIterable, ExpressibleByArgument {
+    case open, redriven, discarded, rebuilt, all
+  }
+
+  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var filter: DeadLetterFilter
+  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  var topicPrefix: String?
+
+  @Option(help: "Those in this state.")
+  var state = State.open
+
+  @Option(
+    help: "Count them by this instead of listing them; may be repeated. \(Dimension.names)")
+  var by: [Dimension] = []
+
+  @Option(help: "How many to list: 1 to 10000.")
+  var limit = 50
+
+  @Option(help: "List those behind this one, the last of the page before.")
+  var after: LetterID?
+
+  @Flag(
+    help: """
+      Print one JSON object a dead letter (id, group, topic, partition, offset, key, valueBytes, \
+      reasonCode, reason, attempts, state, ...) and one with count and next; with --by, one an amount.
+      """)
+  var json = false
+
+  func validate() throws {
+    guard (1...10_000).contains(limit) else {
+      throw ValidationError("--limit is \(limit), but must be 1 to 10000.")
+    }
+    guard after == nil || after?.group != nil else {
+      throw ValidationError("--after takes GROUP:TOPIC/PARTITION/OFFSET.")
+    }
+  }
+
+  func run() throws {
+    let connection = try database.connect()
+    let prefix = setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix
+    let condition = filter.condition(
+      prefix: prefix, states: state == .all ? nil : [state.rawValue])
+    if by.isEmpty { try list(connection, condition) } else { try count(connection, condition) }
+  }
+
+  private func list(_ connection: Connection, _ condition: SQLCondition) throws {
+    let total = try connection.query(
+      "SELECT count(*) FROM dead_letters WHERE \(condition.sql)", condition.parameters
+    ).only.int8(0)
+    var page = condition
+    if let after { page.and(behind: after) }
+    let rows = try connection.query(
+      """
+      SELECT consumer_group, topic, partition, record_offset, left(encode(key, 'escape'), 200) AS key,
+        octet_length(value) AS value_bytes, reason_code, left(reason, 1000) AS reason, attempts,
+        code_version, dead_lettered_at, record_time, state, resolved_at, resolved_by, resolution
+      FROM dead_letters WHERE \(page.sql)
+      ORDER BY consumer_group, topic, partition, record_offset LIMIT \(limit)
+      """, page.parameters
+    ).map { try ListedLetter($0) }
+    let next = rows.count == limit ? rows.last?.id : nil
+    if json {
+      for row in rows { printJSON(row) }
+      return printJSON(PageEnd(count: total, next: next))
+    }
+    for row in rows { Standard.output.write(row.text) }
+    let which = state == .all ? "" : "\(state.rawValue) "
+    Standard.output.line(
+      "\(total) \(which)dead letters"
+        + (total == 0 ? "" : "; `magpie dead-letters show ID` shows one"))
+    if let next { Standard.output.line(Style.dim("more: --after \(escapedForTerminal(next))")) }
+  }
+
+  private func count(_ connection: Connection, _ condition: SQLCondition) throws {
+    let names = by.map(\.sql).joined(separator: ", ")
+    let rows = try connection.query(
+      """
+      SELECT ARRAY[\(names)]::text[] AS names, count(*) AS count, min(dead_lettered_at) AS oldest,
+        max(dead_lettered_at) AS newest
+      FROM dead_letters WHERE \(condition.sql)
+      GROUP BY \(names) ORDER BY count(*) DESC, 1 LIMIT \(limit)
+      """, condition.parameters)
+    for row in rows {
+      let amount = Amount(
+        values: Dictionary(
+          zip(by.map(\.rawValue), try row.textArray("names").map { $0 ?? "" }),
+          uniquingKeysWith: { first, _ in first }),
+        count: try row.int8("count"),
+        oldest: EventTime(microseconds: try row.timestamptz("oldest")).rfc3339,
+        newest: EventTime(microseconds: try row.timestamptz("newest")).rfc3339)
+      if json {
+        printJSON(amount)
+        continue
+      }
+      let names = by.map { escapedForTerminal(amount.values[$0.rawValue] ?? "") }
+      Standard.output.line(
+        "\(amount.count)  \(names.joined(separator: "  "))  "
+          + Style.dim("\(amount.oldest) to \(amount.newest)"))
+    }
+    if rows.count == 0, !json { Standard.output.line("none") }
+  }
+
+  private struct PageEnd: Encodable {
+    var count: Int64
+    /// For --after; absent on the last page.
+    var next: String?
+  }
+
+  private struct Amount: Encodable {
+    var values: [String: String]
+    var count: Int64
+    var oldest: String
+    var newest: String
+  }
+}
+
+extension DeadLettersList.Dimension {
+  fileprivate static let names = allCases.map(\.rawValue).joined(separator: ", ")
+}
+
+/// A dead letter without its value.
+private struct ListedLetter: Encodable {
+  var id: String
+  var group: String
+  var topic: String
+  var partition: Int32
+  var offset: Int64
+  /// Bytes that are no ASCII as octal escapes, cut at 200 characters.
+  var key: String?
+  var valueBytes: Int?
+  var reasonCode: String
+  var reason: String
+  var attempts: Int
+  var codeVersion: String
+  var deadLetteredAt: String
+  var recordTime: String?
+  var state: String
+  var resolvedAt: String?
+  var resolvedBy: String?
+  var resolution: String?
+
+  init(_ row: Row) throws {
+    group = try row.text("consumer_group")
+    topic = try row.text("topic")
+    partition = Int32(try row.int("partition"))
+    offset = try row.int8("record_offset")
+    id = LetterID(group: group, topic: topic, partition: partition, offset: offset).description
+    key = try row.textOrNil("key")
+    valueBytes = try row.intOrNil("value_bytes")
+    reasonCode = try row.text("reason_code")
+    reason = try row.text("reason")
+    attempts = try row.int("attempts")
+    codeVersion = try row.text("code_version")
+    deadLetteredAt = EventTime(microseconds: try row.timestamptz("dead_lettered_at")).rfc3339
+    recordTime = try row.timestamptzOrNil("record_time").map {
+      EventTime(microseconds: $0).rfc3339
+    }
+    state = try row.text("state")
+    resolvedAt = try row.timestamptzOrNil("resolved_at").map {
+      EventTime(microseconds: $0).rfc3339
+    }
+    resolvedBy = try row.textOrNil("resolved_by")
+    resolution = try row.textOrNil("resolution")
+  }
+
+  var text: String {
+    var text =
+      "\(Style.bold(escapedForTerminal(id)))  \(Style.yellow(escapedForTerminal(reasonCode)))"
+    text += "  \(deadLetteredAt.prefix(19))Z  \(state)"
+    if attempts > 1 { text += "  \(attempts) attempts" }
+    text += "\n    \(excerpt(reason))\n"
+    if let resolution {
+      text += "    \(state) by \(excerpt(resolvedBy ?? "?")): \(excerpt(resolution))\n"
+    }
+    return text
+  }
+}

@@ -1,0 +1,163 @@
+import ArgumentParser
+import Events
+import Foundation
+import Kafka
+import Postgres
+
+struct DeadLettersShow: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract:
+      "All there is to know about one: why, what is in it as far as it can be read, its past."
+  )
+
+  @OptionGroup var database: DatabaseOptions
+  @Argument(help: "GROUP:TOPIC/PARTITION/OFFSET.")
+  var id: LetterID
+
+  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  var topicPrefix: String?
+
+  @Flag(help: "Show all bytes of the value, not the first 1024.")
+  var full = false
+
+  @Flag(help: "Print one JSON object; key, value and headers also in Base64.")
+  var json = false
+
+  func run() throws {
+    let connection = try database.connect()
+    let prefix = setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix
+    let letters = try id.find(connection)
+    for letter in letters {
+      let past = try LetterHistory.read(letter.id, connection)
+      if json {
+        printJSON(ShownLetter(letter, past: past, prefix: prefix))
+      } else {
+        Standard.output.write(letter.text(past: past, prefix: prefix, isFull: full))
+      }
+    }
+  }
+}
+
+extension LetterID {
+  /// The dead letters of this name: one for each worker that could not apply the record.
+  ///
+  /// - Throws: `Failure` if there is none.
+  func find(_ connection: Connection) throws -> [DeadLetter] {
+    var condition = SQLCondition()
+    condition.and([self])
+    let rows = try connection.query(
+      "SELECT \(DeadLetter.columns) FROM dead_letters WHERE \(condition.sql) ORDER BY consumer_group",
+      condition.parameters)
+    guard rows.count > 0 else {
+      throw Failure(
+        .found,
+        "There is no dead letter \(description). `magpie dead-letters list --state all` "
+          + "lists them.")
+    }
+    return try rows.map { try DeadLetter($0) }
+  }
+}
+
+/// One attempt to apply a dead letter, or one decision about it.
+struct LetterHistory: Encodable {
+  var time: String
+  var what: String
+  var reasonCode: String?
+  var reason: String?
+  var attempts: Int
+  var codeVersion: String
+  var by: String?
+  var note: String?
+
+  static func read(_ id: LetterID, _ connection: Connection) throws -> [LetterHistory] {
+    try connection.query(
+      """
+      SELECT happened_at, what, reason_code, reason, attempts, code_version, done_by, note
+      FROM dead_letter_history
+      WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND record_offset = $4
+      ORDER BY entry
+      """, [.text(id.group), .text(id.topic), .int4(id.partition), .int8(id.offset)]
+    ).map { row in
+      LetterHistory(
+        time: EventTime(microseconds: try row.timestamptz(0)).rfc3339, what: try row.text(1),
+        reasonCode: try row.textOrNil(2), reason: try row.textOrNil(3),
+        attempts: try row.int(4), codeVersion: try row.text(5), by: try row.textOrNil(6),
+        note: try row.textOrNil(7))
+    }
+  }
+
+  var text: String {
+    var text = "  \(time)  \(what)"
+    if let reasonCode { text += "  \(escapedForTerminal(reasonCode)): \(excerpt(reason ?? ""))" }
+    if let by { text += "  by \(excerpt(by))" }
+    if let note, !note.isEmpty { text += ": \(excerpt(note))" }
+    return text + Style.dim("  code \(escapedForTerminal(codeVersion))") + "\n"
+  }
+}
+
+/// A dead letter as one JSON object.
+private struct ShownLetter: Encodable {
+  struct Header: Encodable {
+    var name: String
+    var base64: String?
+    var text: String?
+  }
+
+  var id: String
+  var group: String
+  var topic: String
+  var partition: Int32
+  var offset: Int64
+  var recordTime: String?
+  var state: String
+  var reasonCode: String
+  var reason: String
+  var attempts: Int
+  var keyBase64: String?
+  var keyText: String?
+  var valueBase64: String?
+  var headers: [Header]
+  var type: String?
+  /// The data as JSON, where the value can be read as its type's.
+  var data: String?
+  var protobufFields: [String]
+  /// What decoding says today; null if the record would be handed to the handler.
+  var problemToday: String?
+  var resolvedAt: String?
+  var resolvedBy: String?
+  var resolution: String?
+  var history: [LetterHistory]
+
+  init(_ letter: DeadLetter, past: [LetterHistory], prefix: String) {
+    let anatomy = RecordAnatomy(letter.wireRecord)
+    id = letter.id.description
+    group = letter.group
+    topic = letter.record.topic
+    partition = letter.record.partition
+    offset = letter.record.offset
+    recordTime = letter.recordTime?.rfc3339
+    state = letter.state
+    reasonCode = letter.reasonCode
+    reason = letter.reason
+    attempts = letter.attempts
+    keyBase64 = letter.record.key.map(base64)
+    keyText = letter.record.key.flatMap { String(validating: $0, as: UTF8.self) }
+    valueBase64 = letter.record.value.map(base64)
+    headers = letter.record.headers.map { header in
+      Header(
+        name: header.name, base64: header.value.map(base64),
+        text: header.value.flatMap { String(validating: $0, as: UTF8.self) })
+    }
+    type = anatomy.type?.rawValue
+    data = anatomy.json
+    protobufFields = anatomy.protobufFields
+    problemToday = letter.problemToday(prefix: prefix)
+    resolvedAt = letter.resolvedAt?.rfc3339
+    resolvedBy = letter.resolvedBy
+    resolution = letter.resolution
+    history = past
+  }
+}
+
+func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }

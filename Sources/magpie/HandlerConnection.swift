@@ -1,0 +1,29 @@
+import Pipeline
+import Postgres
+import Rebuild
+import Schema
+
+extension RebuildHandlers {
+  /// Each worker's, in the order in which events flow.
+  var all: [Handler] { [fanout, notification, alarm] }
+}
+
+extension DatabaseOptions {
+  /// A connection that may do what this handler's worker may, and no more.
+  func connect(as handler: Handler) throws -> Connection {
+    let connection = try connect()
+    do {
+      try Migrations.check(connection)
+      try connection.script(
+        """
+        SET ROLE \(handler.databaseRole);
+        SET lock_timeout = '30s';
+        SET idle_in_transaction_session_timeout = '30s';
+        """)
+      return connection
+    } catch {
+      connection.close()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import Events
+
+/// A point in time on the command line: RFC 3339, or so long ago, such as `90s`, `15m`, `2h`, `3d`.
+struct Moment: ExpressibleByArgument {
+  var time: EventTime
+
+  static let help = "RFC 3339, or so long ago: 90s, 15m, 2h, 3d"
+
+  init(_ time: EventTime) { self.time = time }
+
+  init?(argument: String) {
+    if let time = try? EventTime(rfc3339: argument) {
+      self.time = time
+      return
+    }
+    let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    guard let unit = argument.last.flatMap({ seconds[$0] }),
+      argument.dropLast().allSatisfy({ $0.isASCII && $0.isNumber }),
+      let amount = Int64(argument.dropLast()),
+      amount <= 36_500
+        || amount <= 36_500 * 86_400 / unit
+    else { return nil }
+    time = EventTime(microseconds: EventTime.now.microseconds - amount * unit * 1_000_000)
+  }
+}

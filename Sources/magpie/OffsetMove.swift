@@ -1,0 +1,72 @@
+import Kafka
+import Postgres
+
+/// A partition's next offset, about to be changed.
+struct OffsetMove: Encodable {
+  var group: String
+  var topic: String
+  var partition: Int32
+  /// Absent where no worker was assigned the partition so far.
+  var from: Int64?
+  var to: Int64
+  var lowWatermark: Int64
+  var highWatermark: Int64
+  /// Offsets that would never be applied: whether they still hold a record or not.
+  var skipped: Int64
+  /// Offsets whose records would be applied once more.
+  var reapplied: Int64
+
+  init(_ group: String, _ place: TopicPartition, from: Int64?, to: Int64, log: Watermarks) {
+    self.group = group
+    (topic, partition) = (place.topic, place.partition)
+    (self.from, self.to) = (from, to)
+    (lowWatermark, highWatermark) = (log.low, log.high)
+    let start = from ?? log.low
+    skipped = max(0, to - start)
+    // Where the stored offset is of another log, what that log held says nothing about this one.
+    reapplied = max(0, min(start, log.high) - to)
+  }
+
+  var text: String {
+    var text = "\(escapedForTerminal(group))  \(escapedForTerminal(topic))/\(partition)"
+    text += "  \(from.map(String.init) ?? "none") to \(to)"
+    text += "  (log \(lowWatermark) to \(highWatermark))"
+    if skipped > 0 { text += Style.red("  skips \(skipped)") }
+    if reapplied > 0 { text += "  applies \(reapplied) again" }
+    return text
+  }
+
+  /// Writes the offsets, and takes the partitions from whoever has them in the same statement: a lane
+  /// in the middle of a batch of the old ones cannot commit it any more.
+  static func write(_ moves: [OffsetMove], _ connection: Connection) throws {
+    let moves = moves.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+    try connection.query(
+      """
+      INSERT INTO consumer_offsets AS c (consumer_group, topic, partition, next_offset, owner_epoch)
+      SELECT *, 1 FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[])
+      ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
+        next_offset = excluded.next_offset, owner_epoch = c.owner_epoch + 1, updated_at = now()
+      """,
+      [
+        .textArray(moves.map(\.group)), .textArray(moves.map(\.topic)),
+        .int4Array(moves.map(\.partition)), .int8Array(moves.map(\.to)),
+      ])
+  }
+}
+
+extension Connection {
+  /// A transaction that waits for a worker's batch at most so long.
+  func shortTransaction<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try transaction {
+        try script("SET LOCAL lock_timeout = '20s'")
+        return try body()
+      }
+    } catch let error as PostgresError where error.sqlstate == "55P03" {
+      throw Failure(
+        .unavailable,
+        "A worker's transaction has held these offsets for 20 s. Try again, or stop the "
+          + "workers first.")
+    }
+  }
+}

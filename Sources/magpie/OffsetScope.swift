@@ -1,0 +1,98 @@
+import ArgumentParser
+import Events
+import Kafka
+import Postgres
+
+/// Which groups, topics and partitions are meant.
+struct OffsetScope: ParsableArguments {
+  @Option(help: "The worker or consumer group: fanout, notification, alarm, or the full name.")
+  var group: String?
+
+  @Option(help: "The topic: likes, or the full name.")
+  var topic: String?
+
+  @Option(help: "The partition; needs --topic.")
+  var partition: Int32?
+
+  func validate() throws {
+    guard partition == nil || topic != nil else {
+      throw ValidationError("--partition needs --topic.")
+    }
+  }
+
+  func groups(prefix: String) throws -> [ConsumerGroup] {
+    let all = ConsumerGroup.all(prefix: prefix)
+    guard let group else { return all }
+    let found = all.filter { $0.name == group || $0.name == prefix + group }
+    guard !found.isEmpty else {
+      throw Failure(
+        .usage,
+        "There is no consumer group \(group); there are "
+          + all.map(\.name).joined(separator: ", ") + ".")
+    }
+    return found
+  }
+
+  /// Full names.
+  func topics(of group: ConsumerGroup, prefix: String) throws -> [String] {
+    let all = group.topics.map { $0.name(prefix: prefix) }
+    guard let topic else { return all }
+    let found = all.filter { $0 == topic || $0 == prefix + topic }
+    // Without --group a topic that one of the groups does not read is passed over.
+    guard !found.isEmpty || self.group == nil && isKnown(topic, prefix) else {
+      throw Failure(
+        .usage,
+        "\(group.name) does not read the topic \(topic); it reads "
+          + all.joined(separator: ", ") + ".")
+    }
+    return found
+  }
+
+  private func isKnown(_ topic: String, _ prefix: String) -> Bool {
+    Topic(rawValue: topic) != nil || Topic(name: topic, prefix: prefix) != nil
+  }
+
+  func includes(_ place: TopicPartition) -> Bool {
+    partition == nil || partition == place.partition
+  }
+}
+
+/// A row of `consumer_offsets`.
+struct StoredOffset {
+  var nextOffset: Int64
+  var epoch: Int64
+  var movedAt: EventTime
+
+  /// By consumer group and partition.
+  static func read(_ connection: Connection) throws -> [String: [TopicPartition: StoredOffset]] {
+    try read(
+      connection.query(
+        """
+        SELECT consumer_group, topic, partition, next_offset, owner_epoch, updated_at
+        FROM consumer_offsets
+        """))
+  }
+
+  /// Those of one group, locked until the transaction's end in the order in which the fence locks.
+  static func lock(_ group: String, _ connection: Connection) throws
+    -> [TopicPartition: StoredOffset]
+  {
+    try read(
+      connection.query(
+        """
+        SELECT consumer_group, topic, partition, next_offset, owner_epoch, updated_at
+        FROM consumer_offsets WHERE consumer_group = $1 ORDER BY topic, partition FOR UPDATE
+        """, [.text(group)]))[group] ?? [:]
+  }
+
+  private static func read(_ rows: Rows) throws -> [String: [TopicPartition: StoredOffset]] {
+    var result: [String: [TopicPartition: StoredOffset]] = [:]
+    for row in rows {
+      let place = TopicPartition(topic: try row.text(1), partition: Int32(try row.int(2)))
+      result[try row.text(0), default: [:]][place] = StoredOffset(
+        nextOffset: try row.int8(3), epoch: try row.int8(4),
+        movedAt: EventTime(microseconds: try row.timestamptz(5)))
+    }
+    return result
+  }
+}

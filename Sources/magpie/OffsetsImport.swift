@@ -1,0 +1,194 @@
+import ArgumentParser
+import Events
+import Foundation
+import Kafka
+import Postgres
+import RecordLog
+
+struct OffsetsImport: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Let the workers go on in this cluster where an export says they were in another.",
+    discussion: """
+      --by offset is for a cluster that holds the same log under the same offsets: the record before \
+      each offset is compared, and one that is another record refuses the whole import. --by time is \
+      for every other copy: each partition goes back to the time of the last record applied, less the \
+      margin; with another number of partitions all of a topic go back to the earliest. So it may \
+      apply records again, which leaves the same rows, and skips none whose time is not older than \
+      that. The workers must be stopped: they would go on in the old cluster under the new offsets.
+      """)
+
+  enum Method: String, CaseIterable, ExpressibleByArgument {
+    case offset, time
+  }
+
+  @OptionGroup var kafka: KafkaOptions
+  @OptionGroup var database: DatabaseOptions
+
+  @Argument(help: "What `magpie offsets export` wrote; - is standard input.")
+  var file: String
+
+  @Option(help: "offset or time.")
+  var by: Method
+
+  @Option(help: "With --by time: seconds to go back further, 0 to 31536000.")
+  var marginSeconds: Int64 = 3600
+
+  @Flag(help: "Change nothing; say what would be changed.")
+  var dryRun = false
+
+  @Flag(help: "Print one JSON object a partition.")
+  var json = false
+
+  func validate() throws {
+    guard (0...31_536_000).contains(marginSeconds) else {
+      throw ValidationError("--margin-seconds must be 0 to 31536000.")
+    }
+  }
+
+  func run() throws {
+    let exported = try read()
+    let connection = try database.connect()
+    let log = try KafkaLog(configuration: kafka.configuration())
+    let known = Set(ConsumerGroup.all(prefix: kafka.prefix).map(\.name))
+    if let other = exported.first(where: { !known.contains($0.group) }) {
+      throw Failure(
+        .usage,
+        "\(other.group) is no consumer group of the prefix \(kafka.prefix); set --topic-prefix.")
+    }
+    let held = try KafkaLogs(log).spans(Set(exported.map(\.topic)).sorted())
+    try refuseWhileWorkersRun(Set(exported.map(\.group)), connection)
+    let targets =
+      try by == .offset ? sameOffsets(exported, held, log) : earlierTimes(exported, held, log)
+    try connection.shortTransaction {
+      for (group, targets) in targets.sorted(by: { $0.key < $1.key }) {
+        let stored = try StoredOffset.lock(group, connection)
+        let moves = targets.sorted { $0.key < $1.key }.map { place, target in
+          OffsetMove(
+            group, place, from: stored[place]?.nextOffset, to: target,
+            log: Watermarks(
+              low: held[place]?.lowerBound ?? 0, high: held[place]?.upperBound ?? 0))
+        }
+        for move in moves {
+          if json { printJSON(move) } else { Standard.output.line(place(move)) }
+        }
+        if !dryRun { try OffsetMove.write(moves, connection) }
+      }
+    }
+  }
+
+  private typealias Targets = [String: [TopicPartition: Int64]]
+
+  /// Skipping and applying again are differences within one log: between two they mean nothing.
+  private func place(_ move: OffsetMove) -> String {
+    "\(escapedForTerminal(move.group))  \(escapedForTerminal(move.topic))/\(move.partition)"
+      + "  goes on at \(move.to)  (log \(move.lowWatermark) to \(move.highWatermark))"
+  }
+
+  /// The same offsets, where the record before each is the one that was applied last.
+  private func sameOffsets(
+    _ exported: [ExportedOffset], _ held: [TopicPartition: Range<Int64>], _ log: KafkaLog
+  ) throws -> Targets {
+    var targets: Targets = [:]
+    for (group, exported) in Dictionary(grouping: exported, by: \.group) {
+      var next: [TopicPartition: Int64] = [:]
+      for offset in exported {
+        let place = TopicPartition(topic: offset.topic, partition: offset.partition)
+        guard let span = held[place], span.lowerBound <= offset.nextOffset,
+          offset.nextOffset <= span.upperBound
+        else {
+          throw notTheSame(
+            place,
+            "does not reach from \(offset.nextOffset) on: it holds "
+              + (held[place].map { "\($0.lowerBound) up to \($0.upperBound)" } ?? "nothing"))
+        }
+        next[place] = offset.nextOffset
+      }
+      let last = try log.lastRecords(before: next, in: held)
+      for offset in exported {
+        let place = TopicPartition(topic: offset.topic, partition: offset.partition)
+        let found = last[place]
+        guard offset.last == found.map(ExportedOffset.Identity.init),
+          offset.lastOffset == found?.offset
+        else { throw notTheSame(place, "holds another record before \(offset.nextOffset)") }
+        // Nothing before it on either side: only the very beginning is the same for certain.
+        guard found != nil || offset.nextOffset == held[place]?.lowerBound else {
+          throw notTheSame(place, "holds no record before \(offset.nextOffset) to compare")
+        }
+      }
+      targets[group] = next
+    }
+    return targets
+  }
+
+  private func notTheSame(_ place: TopicPartition, _ what: String) -> Failure {
+    Failure(
+      .found,
+      "Nothing was changed: \(place) \(what). It is not the same log under the same offsets; "
+        + "use --by time.")
+  }
+
+  /// Where the time of the last record applied, less the margin, begins.
+  private func earlierTimes(
+    _ exported: [ExportedOffset], _ held: [TopicPartition: Range<Int64>], _ log: KafkaLog
+  ) throws -> Targets {
+    var targets: Targets = [:]
+    for (group, exported) in Dictionary(grouping: exported, by: \.group) {
+      for (topic, exported) in Dictionary(grouping: exported, by: \.topic) {
+        let spans = held.filter { $0.key.topic == topic }
+        let isSameCount = Set(spans.keys.map(\.partition)) == Set(exported.map(\.partition))
+        // Without a time there is no going on but from the start; where nothing was ever written
+        // nothing holds it back.
+        let times = exported.map { offset in
+          (offset.partition, offset.last?.timestamp ?? (offset.highWatermark == 0 ? .max : -1))
+        }
+        for (place, span) in spans {
+          let time =
+            (isSameCount ? times.first { $0.0 == place.partition }?.1 : times.map(\.1).min()) ?? -1
+          let start = time == .max || time < 0 ? -1 : time - marginSeconds * 1000
+          targets[group, default: [:]][place] =
+            start < 0 ? span.lowerBound : try log.offsets(at: start, in: [place: span])[place]
+        }
+      }
+    }
+    return targets
+  }
+
+  /// Their sessions are named after their consumer groups.
+  private func refuseWhileWorkersRun(_ groups: Set<String>, _ connection: Connection) throws {
+    let running = try connection.query(
+      """
+      SELECT DISTINCT application_name FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = ANY ($1)
+      """, [.textArray(groups.sorted())]
+    ).map { try $0.text(0) }
+    guard running.isEmpty || dryRun else {
+      throw Failure(
+        .found,
+        "Nothing was changed: workers of \(running.sorted().joined(separator: ", ")) are "
+          + "connected. Stop them first; they read the old cluster.")
+    }
+  }
+
+  private func read() throws -> [ExportedOffset] {
+    var result: [ExportedOffset] = []
+    for (index, line) in try LineReader(path: file, maximumBytes: 64 << 10).enumerated() {
+      guard case .text(let text) = line else {
+        throw Failure(.usage, "\(file):\(index + 1) is unreadable.")
+      }
+      guard !text.allSatisfy(\.isWhitespace) else { continue }
+      do {
+        let offset = try JSONDecoder().decode(ExportedOffset.self, from: Data(text.utf8))
+        guard offset.nextOffset >= 0, offset.partition >= 0 else {
+          throw Failure(.usage, "negative")
+        }
+        result.append(offset)
+      } catch {
+        throw Failure(
+          .usage, "\(file):\(index + 1) is not what `magpie offsets export` writes: \(error)")
+      }
+    }
+    guard !result.isEmpty else { throw Failure(.usage, "\(file) names no offsets.") }
+    return result
+  }
+}

@@ -1,0 +1,207 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+/// `magpie offsets`: what it refuses and what it changes.
+@Suite struct OffsetTests {
+  private let setup: LetterDatabase
+  private var likes: String { Topic.likes.name(prefix: setup.prefix) }
+  private var group: String { setup.prefix + "notification" }
+
+  init() throws { setup = try LetterDatabase(partitions: 2) }
+
+  private func records(_ count: Int, partition: Int32, bytes: Int = 10) -> [OutgoingRecord] {
+    (0..<count).map { index in
+      OutgoingRecord(
+        topic: likes, partition: partition, key: Array("k\(index)".utf8),
+        value: [UInt8](repeating: UInt8(index % 251), count: bytes),
+        headers: [Header("ce_id", "\(partition)-\(index)")],
+        timestampMilliseconds: 1_700_000_000_000 + Int64(index) * 60_000)
+    }
+  }
+
+  private func produce(_ records: [OutgoingRecord], to bootstrap: String? = nil) throws {
+    let producer = try Producer(
+      configuration: ClientConfiguration(
+        bootstrap: bootstrap ?? TestBroker.shared.bootstrap,
+        properties: ["compression.type": "none"]))
+    try producer.send(records)
+    producer.close()
+  }
+
+  private func store(_ next: Int64, partition: Int32) throws {
+    try setup.connection.query(
+      "SELECT fence_claim($1, $2, $3, $4)",
+      [.text(group), .textArray([likes]), .int4Array([partition]), .int8Array([next])])
+  }
+
+  /// `next/epoch` of each partition with a row.
+  private func stored() throws -> [String] {
+    try setup.connection.query(
+      "SELECT next_offset || '/' || owner_epoch FROM consumer_offsets ORDER BY partition"
+    ).map { try $0.text(0) }
+  }
+
+  private func reset(_ arguments: String...) async throws -> Tool.Result {
+    try await setup.tool.run(
+      ["offsets", "reset", "--group", "notification", "--topic", "likes"] + arguments)
+  }
+
+  @Test("going back moves the offset, bumps the epoch and says what is applied again")
+  func back() async throws {
+    try produce(records(10, partition: 0) + records(5, partition: 1))
+    try store(8, partition: 0)
+    try store(5, partition: 1)
+    let dry = try await reset("--to-start", "--dry-run")
+    #expect(dry.status == 0 && dry.output.contains("2 partitions would be moved"), "\(dry.error)")
+    #expect(try stored() == ["8/1", "5/1"])
+    let done = try await reset("--to-start", "--json")
+    #expect(try member("reapplied", of: done.lines[2], as: Int.self) == 13)
+    #expect(try stored() == ["0/2", "0/2"])
+    let one = try await reset("--partition", "0", "--to-offset", "0")
+    #expect(one.output.contains("1 partitions moved"), "\(one.error)")
+    #expect(try stored() == ["0/3", "0/2"])
+  }
+
+  @Test("going forward is refused unless the exact number that is skipped is named")
+  func forward() async throws {
+    try produce(records(10, partition: 0) + records(5, partition: 1))
+    try store(3, partition: 0)
+    // A partition that was never consumed would be skipped from its start.
+    for arguments in [[], ["--skip-records", "7"], ["--skip-records", "13"]] {
+      let refused = try await setup.tool.run(
+        ["offsets", "reset", "--group", group, "--topic", likes, "--to-end"] + arguments)
+      #expect(refused.status == 1)
+      #expect(refused.error.contains("--skip-records 12"), "\(refused.error)")
+    }
+    #expect(try stored() == ["3/1"])
+    #expect(try await reset("--to-start", "--skip-records", "1").status == 1)
+    let done = try await reset("--to-end", "--skip-records", "12")
+    #expect(done.status == 0, "\(done.error)")
+    #expect(try stored() == ["10/2", "5/1"])
+    // Minute 4 of partition 0 is going back, nothing is skipped.
+    let back = try await reset("--to-time", "2023-11-14T22:17:20Z")
+    #expect(back.status == 0, "\(back.error)")
+    #expect(try stored() == ["4/3", "4/2"])
+  }
+
+  @Test(
+    "offsets beyond the log, unknown groups, topics and partitions, and two targets are refused")
+  func refuses() async throws {
+    try produce(records(3, partition: 0))
+    #expect(try await reset("--partition", "0", "--to-offset", "4").status == 1)
+    #expect(try await reset("--to-offset", "1").status == 64)
+    #expect(try await reset("--to-start", "--to-end").status == 64)
+    #expect(try await reset().status == 64)
+    #expect(try await reset("--partition", "7", "--to-start").status == 64)
+    for arguments in [
+      ["--to-start"], ["--group", "nobody", "--to-start"],
+      ["--group", "alarm", "--topic", "likes", "--to-start"],
+    ] {
+      #expect(try await setup.tool.run(["offsets", "reset"] + arguments).status == 64)
+    }
+    #expect(try stored() == [])
+  }
+
+  @Test("after the log lost records, the command that the worker prints is the one that works")
+  func truncated() async throws {
+    // The embedded broker keeps 5 MiB.
+    try produce(records(250, partition: 0, bytes: 30_000))
+    try store(2, partition: 0)
+    let shown = try await setup.tool(
+      "offsets", "show", "--group", "notification", "--topic", "likes", "--json")
+    let low = try member("lowWatermark", of: shown.lines[0], as: Int64.self) ?? 0
+    #expect(low > 2, "\(shown.output)\(shown.error)")
+    #expect(try member("lagSeconds", of: shown.lines[0], as: Double.self) ?? 0 > 1_000_000)
+    #expect(
+      try await setup.tool("offsets", "show").output.contains("were deleted before they were"))
+    let refused = try await reset("--partition", "0", "--to-start")
+    #expect(refused.status == 1 && refused.error.contains("--skip-records \(low - 2)"))
+    let done = try await reset("--partition", "0", "--to-start", "--skip-records", "\(low - 2)")
+    #expect(done.status == 0, "\(done.error)")
+    #expect(try stored() == ["\(low)/2"])
+  }
+
+  @Test("an import by offset compares the record before each; one other record refuses all of it")
+  func importsByOffset() async throws {
+    let all = records(10, partition: 0) + records(5, partition: 1)
+    try produce(all)
+    try store(7, partition: 0)
+    try store(5, partition: 1)
+    let exported = try await setup.tool("offsets", "export")
+    #expect(exported.lines.count == 2, "\(exported.error)")
+    let input = Array(exported.output.utf8)
+
+    var changed = all
+    changed[6].headers = [Header("ce_id", "another")]
+    for (copy, isRefused) in [(all, false), (changed, true), (Array(all[..<6]), true)] {
+      let (broker, other) = try otherCluster(partitions: 2)
+      try produce(copy, to: broker.bootstrap)
+      try setup.connection.query("UPDATE consumer_offsets SET next_offset = 0")
+      let result = try await other("offsets", "import", "-", "--by", "offset", input: input)
+      #expect(result.status == (isRefused ? 1 : 0), "\(result.error)")
+      let offsets = try stored().map { $0.prefix { $0 != "/" } }
+      #expect(offsets == (isRefused ? ["0", "0"] : ["7", "5"]))
+    }
+  }
+
+  @Test(
+    "an import by time goes back by the margin, also to another number of partitions, not forward")
+  func importsByTime() async throws {
+    try produce(records(10, partition: 0) + records(5, partition: 1))
+    try store(7, partition: 0)
+    try store(5, partition: 1)
+    let input = Array(try await setup.tool("offsets", "export").output.utf8)
+
+    let (same, sameTool) = try otherCluster(partitions: 2)
+    // Other offsets: the copy begins with something else.
+    try produce(
+      [records(1, partition: 0)[0]] + records(10, partition: 0) + records(5, partition: 1),
+      to: same.bootstrap)
+    let moved = try await sameTool(
+      "offsets", "import", "-", "--by", "time", "--margin-seconds", "120", input: input)
+    #expect(moved.status == 0, "\(moved.error)")
+    // The records of minutes 6 and 4, less two: at offset 4 + 1 and 2.
+    #expect(try stored().map { $0.prefix { $0 != "/" } } == ["5", "2"])
+
+    let (broker, otherTool) = try otherCluster(partitions: 1)
+    try produce(records(10, partition: 0), to: broker.bootstrap)
+    let merged = try await otherTool(
+      "offsets", "import", "-", "--by", "time", "--margin-seconds", "60", input: input)
+    #expect(merged.status == 0, "\(merged.error)")
+    #expect(try stored().first?.hasPrefix("3/") == true, "the earlier of minutes 6 and 4, less one")
+  }
+
+  @Test("while a worker is connected nothing is imported")
+  func importNeedsStoppedWorkers() async throws {
+    try produce(records(2, partition: 0))
+    try store(1, partition: 0)
+    let input = Array(try await setup.tool("offsets", "export").output.utf8)
+    let worker = try Connection(
+      setup.tool.environment["MAGPIE_DATABASE_URL"] ?? "", applicationName: group)
+    let refused = try await setup.tool("offsets", "import", "-", "--by", "offset", input: input)
+    #expect(refused.status == 1 && refused.error.contains("Stop them first"), "\(refused.error)")
+    worker.close()
+    try await eventually {
+      try setup.count("pg_stat_activity WHERE application_name = '\(group)'") == 0
+    }
+    #expect(
+      try await setup.tool("offsets", "import", "-", "--by", "offset", input: input).status == 0)
+    let garbage = try await setup.tool(
+      "offsets", "import", "-", "--by", "offset", input: Array("{}\n".utf8))
+    #expect(garbage.status == 64)
+  }
+
+  private func otherCluster(partitions: Int) throws -> (EmbeddedBroker, Tool) {
+    let broker = try EmbeddedBroker()
+    for topic in Topic.allCases {
+      try broker.createTopic(topic.name(prefix: setup.prefix), partitions: partitions)
+    }
+    var tool = setup.tool
+    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
+    return (broker, tool)
+  }
+}

@@ -1,0 +1,107 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+/// Dead letters applied after all.
+@Suite struct RedriveTests {
+  private let letters: LetterDatabase
+
+  init() throws { letters = try LetterDatabase() }
+
+  private func insertLikes(_ count: Int, poison: Set<Int> = []) throws {
+    for offset in 0..<count {
+      var record = try letters.wire(letters.like("actor\(offset)", post: "post\(offset % 7)"))
+      if poison.contains(offset) { record.value = Array("{".utf8) }
+      try letters.insert(record, offset: offset)
+    }
+  }
+
+  @Test("redriven ones are applied and published; those that fail again stay open with their past")
+  func redrives() async throws {
+    try insertLikes(40, poison: [3, 17, 18])
+    let done = try await letters.tool("dead-letters", "redrive", "--all", "--json", "--batch", "16")
+    #expect(done.status == 1, "\(done.error)")
+    #expect(try member("redriven", of: done.lines[0], as: Int.self) == 37)
+    #expect(try member("failed", of: done.lines[0], as: Int.self) == 3)
+    #expect(try letters.count("likes WHERE active") == 37)
+    #expect(try letters.count("notifications") == 7)
+    #expect(try letters.count("dead_letters WHERE state = 'redriven' AND attempts = 2") == 37)
+    #expect(
+      try letters.count(
+        "dead_letters WHERE state = 'open' AND attempts = 2 AND reason_code = 'bad-json'") == 3)
+    #expect(
+      try letters.count(
+        "dead_letter_history WHERE what = 'failed' AND entry = 1 AND reason = 'for the test'") == 40
+    )
+    #expect(try letters.count("dead_letter_history WHERE what = 'failed' AND entry = 2") == 3)
+    let admin = try Admin(configuration: TestBroker.shared.configuration)
+    let changes = try admin.watermarks(
+      topics: [Topic.notificationChanges.name(prefix: letters.prefix)])
+    #expect(changes.values.reduce(0) { $0 + $1.high } >= 7)
+    // Nothing is left but the three, however often it is tried.
+    let again = try await letters.tool("dead-letters", "redrive", "--group", "notification")
+    #expect(again.status == 1 && again.output == "0 redriven, 3 failed again and stay open\n")
+    #expect(try letters.count("dead_letters WHERE attempts = 3") == 3)
+  }
+
+  @Test("only what is selected is redriven, and a dry run changes nothing")
+  func selects() async throws {
+    try insertLikes(5)
+    try letters.insert(letters.wire(letters.like("z")), offset: 9, code: "wrong-key")
+    #expect(try await letters.tool("dead-letters", "redrive").status == 64)
+    let dry = try await letters.tool("dead-letters", "redrive", "--all", "--dry-run")
+    #expect(dry.output == "6 would be redriven\n")
+    let one = try await letters.tool("dead-letters", "redrive", letters.id(2))
+    #expect(one.output == "1 redriven\n", "\(one.error)")
+    #expect(try letters.states() == ["open", "open", "redriven", "open", "open", "open"])
+    let some = try await letters.tool("dead-letters", "redrive", "--reason-code", "wrong-key")
+    #expect(some.output == "1 redriven\n")
+    #expect(try letters.count("dead_letters WHERE state = 'open'") == 4)
+  }
+
+  @Test("without a broker nothing that makes notifications is marked as applied")
+  func needsBroker() async throws {
+    try insertLikes(2)
+    var tool = letters.tool
+    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = "127.0.0.1:9"
+    let failed = try await tool(
+      "dead-letters", "redrive", "--all", "--kafka-property", "message.timeout.ms=1500",
+      "--patience", "1")
+    #expect(failed.status == 69, "\(failed.error)")
+    #expect(try letters.states() == ["open", "open"])
+    #expect(try letters.count("likes") == 0)
+  }
+
+  @Test("killed at any point and run twice at once, each is redriven once and none is lost")
+  func killed() async throws {
+    try insertLikes(600, poison: [100])
+    for delay in [0.15, 0.3, 0.5, 0.7] {
+      let process = try letters.tool.makeProcess([
+        "dead-letters", "redrive", "--all", "--batch", "5",
+      ])
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      try await Task.sleep(for: .seconds(delay))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+    let open = try letters.count("dead_letters WHERE state = 'open'")
+    let applied = try letters.count("likes")
+    #expect(applied == 600 - open)
+    let tool = letters.tool
+    async let one = tool("dead-letters", "redrive", "--all", "--batch", "7", "--json")
+    async let two = tool("dead-letters", "redrive", "--all", "--batch", "5", "--json")
+    let results = try await [one, two]
+    let redriven = try results.map { try member("redriven", of: $0.lines[0], as: Int.self) ?? 0 }
+    #expect(redriven.reduce(0, +) == open - 1)
+    #expect(try letters.count("likes") == 599)
+    #expect(try letters.count("dead_letters WHERE state = 'redriven' AND attempts = 2") == 599)
+    #expect(try letters.count("dead_letter_history WHERE what = 'redriven'") == 599)
+    let broken = try letters.connection.query("SELECT count(*) FROM verify_notifications()")
+    #expect(try broken.only.int(0) == 0)
+  }
+}
