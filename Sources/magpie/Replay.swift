@@ -24,6 +24,7 @@ struct Replay: ParsableCommand {
   @OptionGroup var filter: ReplayFilterOptions
   @OptionGroup var handlers: HandlerOptions
   @OptionGroup var comparison: ComparisonOptions
+  @OptionGroup var again: ReplayAgainOptions
 
   @Option(
     help: ArgumentHelp(
@@ -114,6 +115,8 @@ struct Replay: ParsableCommand {
     case .swap: try runSwap(back: false)
     case .swapBack: try runSwap(back: true)
     case .dropOld: try runDropOld()
+    case .republish(let prefix): try republish(to: prefix)
+    case .apply: try applyAgain()
     case let mode: throw Failure(.usage, "\(mode.flag) is not part of this version.")
     }
   }

@@ -13,7 +13,7 @@ import TestSupport
 /// an embedded broker and a private PostgreSQL; either way topics and database are this stack's own.
 final class Stack: Sendable {
   /// nil when the server is somebody else's.
-  private let cluster: PrivateCluster?
+  let cluster: PrivateCluster?
   let databaseURL: String
   let prefix = TestBroker.topicPrefix()
   let directory: URL
@@ -82,6 +82,15 @@ final class Stack: Sendable {
   @discardableResult
   func magpie(_ arguments: String...) throws -> (exit: ChildProcess.Exit, output: String) {
     try magpie(arguments)
+  }
+
+  /// The operator's tool, running; its output is thrown away.
+  func child(_ arguments: String...) throws -> ChildProcess {
+    let child = try ChildProcess(
+      builtExecutable("magpie"), arguments, environment: environment,
+      output: .file(directory.appending(path: "tool-\(UUID().uuidString)").path))
+    children.withLock { $0.append(child) }
+    return child
   }
 
   func magpie(_ arguments: [String]) throws -> (exit: ChildProcess.Exit, output: String) {

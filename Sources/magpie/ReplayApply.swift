@@ -1,0 +1,115 @@
+import Events
+import Foundation
+import Kafka
+import Pipeline
+import Postgres
+
+/// `magpie replay --apply`: records through the handlers of the running workers, once more.
+extension Replay {
+  private struct AppliedAgain: Encodable {
+    var applied = 0
+    var deadLetters = 0
+    var pausedSeconds = 0.0
+  }
+
+  func applyAgain() throws {
+    let handlers = try self.handlers.handlers().all.filter {
+      again.workers.isEmpty || again.workers.contains($0.name)
+    }
+    let topics = Topic.allCases.filter { topic in handlers.contains { $0.topics.contains(topic) } }
+    let configuration = try kafka.configuration()
+    var selection = try ReplaySelection(
+      filter, of: topics, in: logOpener()(), prefix: kafka.prefix)
+    var shown = Progress(forced: progress)
+    if dryRun {
+      return try ReplaySummary(selection, rate: again.rate, progress: &shown)
+        .print(json: json, doing: "applied again")
+    }
+    var position = try ReplayPosition(
+      path: again.position,
+      of: "apply \(kafka.prefix) by \(handlers.map(\.name).joined(separator: ",")): "
+        + filter.description)
+    position.resume(&selection)
+    let producer = EventProducer(configuration: configuration, topicPrefix: kafka.prefix)
+    let appliers = handlers.map { applier($0, producer) }
+    defer {
+      for (_, applier) in appliers { applier.close() }
+      producer.close()
+    }
+    var live = try LiveLag(database.connect(), Admin(configuration: configuration), kafka.prefix)
+    var pace = Pace(perSecond: again.rate)
+    var done = AppliedAgain()
+    var read: Int64 = 0
+    try selection.log.read(selection.spans, maxRecords: pace.portion(of: 1000)) { batch in
+      done.pausedSeconds += try live.wait(atMost: again.maxLag) { shown.show($0) }
+      let records = batch.records.filter(selection.includes)
+      for (handler, applier) in appliers {
+        guard let topic = Topic(name: batch.topic, prefix: kafka.prefix),
+          handler.topics.contains(topic), !records.isEmpty
+        else { continue }
+        done.deadLetters += try applier.apply(records).deadLetters
+      }
+      done.applied += records.count
+      try position.advance(batch.nextOffsets)
+      read += Int64(batch.records.count)
+      shown.show("\(read) of \(selection.offsetCount) read, \(done.applied) applied again")
+      pace.wait(for: records.count)
+    }
+    try position.write()
+    shown.clear()
+    report(done)
+  }
+
+  /// No fence: the workers keep their partitions and go on. Results meet theirs as any two events
+  /// about one fact meet.
+  private func applier(_ handler: Handler, _ producer: EventProducer) -> (Handler, RecordApplier) {
+    let applier = RecordApplier(
+      handler: handler, consumerGroup: kafka.prefix + handler.name, topicPrefix: kafka.prefix,
+      isFenced: false, open: { [database] in try database.connect(as: handler) },
+      deliver: { events, _ in try producer.send(events) })
+    return (handler, applier)
+  }
+
+  private func report(_ done: AppliedAgain) {
+    if json { return printJSON(done) }
+    var text = "\(done.applied) applied again"
+    if done.deadLetters > 0 { text += ", \(done.deadLetters) of them are dead letters" }
+    if done.pausedSeconds >= 1 { text += "; waited \(Int(done.pausedSeconds)) s for the workers" }
+    Standard.output.line(text)
+  }
+}
+
+/// How far behind the running workers are, looked at once a second.
+private struct LiveLag {
+  private let connection: Connection
+  private let admin: Admin
+  private let prefix: String
+  private var nextLook = ContinuousClock.now
+
+  init(_ connection: Connection, _ admin: Admin, _ prefix: String) {
+    (self.connection, self.admin, self.prefix) = (connection, admin, prefix)
+  }
+
+  /// Waits until the lag is within the bound; returns the seconds waited.
+  ///
+  /// - Throws: `Failure` when it does not fall for five minutes: nobody works on it.
+  mutating func wait(atMost bound: Int64, note: (String) -> Void) throws -> Double {
+    guard .now >= nextLook else { return 0 }
+    let start = ContinuousClock.now
+    var lowest = (lag: Int64.max, at: start)
+    while true {
+      let lag = try LagReport.measure(connection, admin, prefix: prefix).total
+      nextLook = .now + .seconds(1)
+      guard lag > bound else { return (.now - start) / .seconds(1) }
+      if lag < lowest.lag { lowest = (lag, .now) }
+      guard .now - lowest.at < .seconds(300) else {
+        throw Failure(
+          .unavailable,
+          "The workers have \(lag) records to apply, and in five minutes they have not "
+            + "become fewer. Are they running? A higher --max-lag does not wait for them.")
+      }
+      note("waiting for the workers: they have \(lag) records to apply")
+      Thread.sleep(forTimeInterval: 0.5)
+    }
+  }
+}

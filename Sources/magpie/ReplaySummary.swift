@@ -1,0 +1,80 @@
+import Events
+import Kafka
+
+/// What a replay is about, found out by reading it: for `--dry-run`.
+struct ReplaySummary: Encodable {
+  struct Person: Encodable {
+    var user: String
+    var records: Int
+  }
+
+  var records = 0
+  var bytes = 0
+  /// Offsets read to find them.
+  var offsets: Int64
+  /// The earliest and the latest time of a record.
+  var from: String?
+  var to: String?
+  var people = 0
+  /// There are more than were counted.
+  var peopleIsLowerBound = false
+  /// Those with the most records.
+  var sample: [Person] = []
+  /// Seconds at the rate asked for; absent without one.
+  var secondsAtRate: Double?
+  /// Seconds that reading alone took.
+  var secondsToRead = 0.0
+
+  /// People counted one by one; beyond it the number is a lower bound.
+  private static let peopleMax = 1_000_000
+
+  init(_ selection: ReplaySelection, rate: Double?, progress: inout Progress) throws {
+    offsets = selection.offsetCount
+    var counts: [[UInt8]: Int] = [:]
+    var times: (Int64, Int64)?
+    var read: Int64 = 0
+    let start = ContinuousClock.now
+    let total = offsets
+    var (records, bytes, isLowerBound) = (0, 0, false)
+    try selection.log.read(selection.spans, maxRecords: 5000) { batch in
+      for record in batch.records where selection.includes(record) {
+        records += 1
+        bytes += record.byteCount
+        let key = record.key ?? []
+        if counts.count < Self.peopleMax || counts[key] != nil {
+          counts[key, default: 0] += 1
+        } else {
+          isLowerBound = true
+        }
+        let time = record.timestampMilliseconds
+        times = (min(times?.0 ?? time, time), max(times?.1 ?? time, time))
+      }
+      read += Int64(batch.records.count)
+      progress.show("\(read) of \(total) read, \(records) selected")
+    }
+    progress.clear()
+    (self.records, self.bytes, peopleIsLowerBound) = (records, bytes, isLowerBound)
+    secondsToRead = (ContinuousClock.now - start) / .seconds(1)
+    secondsAtRate = rate.map { Double(records) / $0 }
+    from = (times?.0).map { EventTime(microseconds: $0 * 1000).rfc3339 }
+    to = (times?.1).map { EventTime(microseconds: $0 * 1000).rfc3339 }
+    people = counts.count
+    sample = counts.sorted {
+      $0.value != $1.value ? $0.value > $1.value : $0.key.lexicographicallyPrecedes($1.key)
+    }
+    .prefix(10).map { Person(user: String(decoding: $0.key, as: UTF8.self), records: $0.value) }
+  }
+
+  func print(json: Bool, doing: String) {
+    if json { return printJSON(self) }
+    var text = "\(records) records (\(bytes) bytes) of \(offsets) offsets would be \(doing)\n"
+    if let from, let to { text += "their times: \(from) to \(to)\n" }
+    text += "people: \(peopleIsLowerBound ? "more than " : "")\(people)\n"
+    for person in sample {
+      text += "  \(excerpt(person.user, characters: 60))  \(person.records)\n"
+    }
+    if let secondsAtRate { text += "at --rate it takes \(Int(secondsAtRate.rounded(.up))) s\n" }
+    text += "reading alone took \(Int(secondsToRead.rounded(.up))) s\n"
+    Standard.output.write(text)
+  }
+}

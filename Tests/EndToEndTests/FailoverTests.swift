@@ -1,0 +1,69 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Model
+import Postgres
+import TestSupport
+import Testing
+
+/// A database that comes back as it was a while ago, as after a failover to a replica that was behind.
+@Suite(.serialized) struct FailoverTests {
+  @Test(
+    "after lost commits the workers go on by themselves; a new generation sets the alarms right")
+  func lostCommits() async throws {
+    var generator = SeededGenerator()
+    let stack = try Stack(partitions: 2)
+    defer { stack.stop() }
+    guard let cluster = stack.cluster else { return }  // Somebody else's server stays as it is.
+    let file = stack.directory.appending(path: "events.jsonl").path
+    let seed = UInt32.random(in: 1...1_000_000, using: &generator)
+    let generated = try stack.magpie(
+      "generate", "--users", "40", "--events", "2400", "--seed", "\(seed)", "--output", file)
+    #expect(generated.exit == .exited(0), "\(generated.output)")
+    let log = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    for worker in Stack.workers { try stack.start(worker) }
+    try publish(log[..<800], stack)
+    try waitUntilApplied(stack)
+
+    let live = cluster.directory
+    let replica = live + ".behind"
+    cluster.stop()
+    try FileManager.default.copyItem(atPath: live, toPath: replica)
+    try cluster.restart()
+    let before = EventTime.now
+    try publish(log[800..<1600], stack)
+    try waitUntilApplied(stack)
+    // Everything since is lost, but for what is in Kafka.
+    cluster.immediateStop()
+    try FileManager.default.removeItem(atPath: live)
+    try FileManager.default.moveItem(atPath: replica, toPath: live)
+    try cluster.restart()
+    // Other batches than before, so that the same versions mean something else.
+    try publish(log[1600...], stack)
+    let waited = try stack.magpie("verify", "--wait", "120")
+    print("without the runbook: verify exits with \(waited.exit)")
+
+    let reset = try stack.magpie(
+      "offsets", "reset", "--group", "notification", "--new-generation",
+      "--to-time", EventTime(microseconds: before.microseconds - 60_000_000).rfc3339)
+    #expect(reset.exit == .exited(0), "\(reset.output)")
+    let verified = try stack.magpie("verify", "--wait", "120")
+    #expect(verified.exit == .exited(0), "seed \(seed)\n\(verified.output)\n\(stack.logTails)")
+    let model = Model(try log.map { try StructuredEvent.decode(String($0)) })
+    let differences = try ModelComparison(model: model, connection: stack.connection())
+      .differences()
+    #expect(differences.isEmpty, "seed \(seed)\n\(differences.joined(separator: "\n"))")
+  }
+
+  private func publish(_ lines: ArraySlice<Substring>, _ stack: Stack) throws {
+    let path = stack.directory.appending(path: "part-\(UUID()).jsonl")
+    try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: path)
+    let published = try stack.magpie("publish", path.path)
+    #expect(published.exit == .exited(0), "\(published.output)")
+  }
+
+  private func waitUntilApplied(_ stack: Stack) throws {
+    let waited = try stack.magpie("verify", "--wait", "120")
+    #expect(waited.exit == .exited(0), "\(waited.output)\n\(stack.logTails)")
+  }
+}

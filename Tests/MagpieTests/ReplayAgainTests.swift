@@ -1,0 +1,158 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+import RecordLog
+import TestSupport
+import Testing
+
+/// `magpie replay --republish` and `--apply` without any worker.
+@Suite struct ReplayAgainTests {
+  private let setup: LetterDatabase
+
+  init() throws { setup = try LetterDatabase(partitions: 2) }
+
+  private func publish(_ count: Int) throws {
+    let producer = try Producer(configuration: TestBroker.shared.configuration)
+    try producer.send(
+      try (0..<count).map { index in
+        let wire = try setup.wire(setup.like("actor\(index)", owner: "owner\(index % 5)"))
+        return OutgoingRecord(
+          topic: Topic.likes.name(prefix: setup.prefix), key: wire.key, value: wire.value,
+          headers: wire.headers.map { Header(name: $0.name, value: $0.value) }
+            + [Header(name: "trace", value: nil)],
+          timestampMilliseconds: 1_700_000_000_000 + Int64(index) * 1000)
+      })
+    producer.close()
+  }
+
+  private func all(_ prefix: String) throws -> [TopicPartition: [Record]] {
+    let log = try KafkaLog(configuration: TestBroker.shared.configuration)
+    var result: [TopicPartition: [Record]] = [:]
+    try log.read(log.spans(of: [Topic.likes.name(prefix: prefix)]), maxRecords: 1000) { batch in
+      for record in batch.records { result[record.topicPartition, default: []].append(record) }
+    }
+    return result
+  }
+
+  @Test("republished records are the same in the same order, and say where they come from")
+  func republishes() async throws {
+    try publish(200)
+    let target = TestBroker.topicPrefix()
+    #expect(try await setup.tool("replay", "--republish", setup.prefix).status == 64)
+    let missing = try await setup.tool("replay", "--republish", target)
+    #expect(missing.status == 69 && missing.error.contains("magpie topics --topic-prefix"))
+    try TestBroker.shared.createTopics(prefix: target, partitions: 2)
+    let done = try await setup.tool("replay", "--republish", target)
+    #expect(done.output == "200 published again\n", "\(done.error)")
+    let (sources, copies) = (try all(setup.prefix), try all(target))
+    #expect(copies.values.reduce(0) { $0 + $1.count } == 200)
+    for (place, records) in sources {
+      let copied =
+        copies[
+          TopicPartition(topic: Topic.likes.name(prefix: target), partition: place.partition)] ?? []
+      #expect(copied.map(\.value) == records.map(\.value))
+      #expect(copied.map(\.key) == records.map(\.key))
+      #expect(copied.map(\.timestampMilliseconds) == records.map(\.timestampMilliseconds))
+      for (copy, record) in zip(copied, records) {
+        #expect(Array(copy.headers.dropLast()) == record.headers)
+        #expect(
+          copy.headers.last
+            == Header("magpie_origin", "\(record.topic)/\(record.partition)/\(record.offset)"))
+      }
+    }
+  }
+
+  @Test("a position file lets a killed republish go on; another replay's file is refused")
+  func resumes() async throws {
+    try publish(300)
+    let target = TestBroker.topicPrefix()
+    try TestBroker.shared.createTopics(prefix: target, partitions: 2)
+    let file = NSTemporaryDirectory() + "position-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let process = try setup.tool.makeProcess([
+      "replay", "--republish", target, "--rate", "10", "--position", file,
+    ])
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    try await eventually(within: .seconds(30)) { FileManager.default.fileExists(atPath: file) }
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    let before = try all(target).values.reduce(0) { $0 + $1.count }
+    #expect(before > 0 && before < 300)
+    let rest = try await setup.tool("replay", "--republish", target, "--position", file)
+    #expect(rest.status == 0, "\(rest.error)")
+    let copies = try all(target).values.flatMap { $0 }
+    #expect(Set(copies.map { $0.headers.last?.value }).count == 300)
+    // A second's worth at most is published twice.
+    #expect(copies.count < 300 + 50)
+    let nothing = try await setup.tool("replay", "--republish", target, "--position", file)
+    #expect(nothing.output == "0 published again\n")
+    let other = try await setup.tool(
+      "replay", "--republish", target, "--position", file, "--user", "owner1")
+    #expect(other.status == 64 && other.error.contains("another replay"))
+  }
+
+  @Test("filters choose by person, type, time and offset; a dry run counts and changes nothing")
+  func filters() async throws {
+    try publish(100)
+    func count(_ arguments: String...) async throws -> Int? {
+      let result = try await setup.tool.run(
+        ["replay", "--apply", "--dry-run", "--json"] + arguments)
+      #expect(result.status == 0, "\(result.error)")
+      return try member("records", of: result.lines[0], as: Int.self)
+    }
+    #expect(try await count() == 100)
+    #expect(try await count("--user", "owner1") == 20)
+    #expect(try await count("--user", "owner1", "--user", "owner2", "--topic", "likes") == 40)
+    #expect(try await count("--topic", "posts") == 0)
+    #expect(try await count("--type", "like.removed.v1") == 0)
+    #expect(try await count("--type", "magpie.like.created.v1") == 100)
+    #expect(try await count("--since", "2023-11-14T22:13:50Z") == 70)
+    #expect(
+      try await count("--since", "2023-11-14T22:13:50Z", "--until", "2023-11-14T22:14:00Z") == 10)
+    let end =
+      try all(setup.prefix)[
+        TopicPartition(topic: Topic.likes.name(prefix: setup.prefix), partition: 0)]?.count ?? 0
+    #expect(try await count("--from-offset", "likes:0:\(end)") == 100 - end)
+    let text = try await setup.tool("replay", "--apply", "--dry-run", "--rate", "10")
+    #expect(text.output.contains("people: 5") && text.output.contains("takes 10 s"))
+    #expect(try await setup.tool("replay", "--apply", "--type", "nonsense").status == 64)
+    #expect(try await setup.tool("replay", "--apply", "--from-offset", "likes:9:0").status == 1)
+    #expect(try setup.count("likes") == 0)
+  }
+
+  @Test("applying waits while the workers are behind, and applies what a worker had dead-lettered")
+  func applies() async throws {
+    try publish(50)
+    let group = setup.prefix + "notification"
+    let likes = Topic.likes.name(prefix: setup.prefix)
+    let partition = try #require(try all(setup.prefix).keys.first)
+    try setup.connection.query(
+      """
+      INSERT INTO dead_letters (consumer_group, topic, partition, record_offset, header_names,
+        header_values, reason_code, reason, code_version)
+      VALUES ($1, $2, $3, 0, '{}', '{}', 'not-applicable', 'then', '0')
+      """, [.text(group), .text(likes), .int4(partition.partition)])
+    // Nobody consumes: all 50 records are live lag.
+    let process = try setup.tool.makeProcess([
+      "replay", "--apply", "--max-lag", "0", "--worker", "notification",
+    ])
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    try await Task.sleep(for: .seconds(1.5))
+    #expect(process.isRunning)
+    #expect(try setup.count("likes") == 0)
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    let done = try await setup.tool("replay", "--apply", "--worker", "notification", "--json")
+    #expect(done.status == 0, "\(done.error)")
+    #expect(try member("applied", of: done.lines[0], as: Int.self) == 50)
+    #expect(try setup.count("likes WHERE active") == 50)
+    #expect(
+      try setup.count("dead_letters WHERE state = 'redriven' AND resolved_by = 'a replay'") == 1)
+    #expect(try setup.count("consumer_offsets") == 0)
+  }
+}
