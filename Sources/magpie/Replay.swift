@@ -117,7 +117,6 @@ struct Replay: ParsableCommand {
     case .dropOld: try runDropOld()
     case .republish(let prefix): try republish(to: prefix)
     case .apply: try applyAgain()
-    case let mode: throw Failure(.usage, "\(mode.flag) is not part of this version.")
     }
   }
 }
