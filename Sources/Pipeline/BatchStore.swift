@@ -91,6 +91,11 @@ final class BatchStore {
     }
   }
 
+  /// Whether the stored offsets and epochs are the ones known here.
+  func isOwner(_ owned: [TopicPartition: Ownership]) throws -> Bool {
+    try using { try fence.holds(owned, on: $0) }
+  }
+
   /// The group's dead letters that are open, by topic.
   func openDeadLetters() throws -> [String: Int] {
     try using { connection in

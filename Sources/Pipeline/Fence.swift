@@ -70,6 +70,26 @@ struct Fence {
         ]))
   }
 
+  /// Whether these are the stored offsets and epochs. Locks nothing.
+  func holds(_ owned: [TopicPartition: Ownership], on connection: Connection) throws -> Bool {
+    let partitions = Array(owned.keys)
+    let rows = try connection.query(
+      """
+      SELECT count(*) FROM consumer_offsets c
+      JOIN unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[])
+        AS o (topic, partition, next_offset, owner_epoch)
+        USING (topic, partition, next_offset, owner_epoch)
+      WHERE c.consumer_group = $1
+      """,
+      [
+        .text(consumerGroup), .textArray(partitions.map(\.topic)),
+        .int4Array(partitions.map(\.partition)),
+        .int8Array(partitions.map { owned[$0]?.nextOffset }),
+        .int8Array(partitions.map { owned[$0]?.epoch }),
+      ])
+    return try rows.only.int(0) == owned.count
+  }
+
   private func owned(_ rows: Rows) throws -> [TopicPartition: Ownership] {
     var result: [TopicPartition: Ownership] = [:]
     for row in rows {

@@ -84,6 +84,7 @@ final class Lane {
         if upkeep.backlogIsWaiting { try runBacklog(isIdle: false) }
       }
       try runBacklog(isIdle: records.isEmpty)
+      if records.isEmpty { try checkOwnership() }
       countDeadLetters()
       reportOffsets(consumer, isLast: false)
       reportDatabaseSize()

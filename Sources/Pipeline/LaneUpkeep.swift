@@ -9,6 +9,7 @@ struct Upkeep {
   var nextReport = ContinuousClock.now
   var nextBacklog = ContinuousClock.now
   var nextDeadLetterCount = ContinuousClock.now
+  var nextOwnershipCheck = ContinuousClock.now
   /// The backlog's last piece said that there is more.
   var backlogIsWaiting = false
   var lagClock = LagClock()
@@ -61,6 +62,16 @@ extension Lane {
     metrics.remove(.lag, labels(partition))
     metrics.remove(.lagSeconds, labels(partition))
     if partition == sizingPartition { metrics.remove(.databaseSize, []) }
+  }
+
+  /// Notices within two seconds that somebody has moved the offsets (`magpie offsets reset`, tables
+  /// put back, a failover), also when no record comes whose batch the fence would refuse.
+  func checkOwnership() throws {
+    guard .now >= upkeep.nextOwnershipCheck, !owned.isEmpty else { return }
+    upkeep.nextOwnershipCheck = .now + .seconds(2)
+    // Without an answer nothing is known; the next look, or the next batch, finds out.
+    guard let isOwner = try? store.isOwner(owned), !isOwner else { return }
+    throw Fenced()
   }
 
   /// Counts what waits for a person, every 15 seconds. Each lane counts all of the group's, so that

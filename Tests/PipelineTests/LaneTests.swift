@@ -102,6 +102,18 @@ import Testing
     #expect(try fixture.deadLetterCount() < 20)
   }
 
+  @Test("a lane without new records notices that its offset was moved, and goes on from there")
+  func idleLaneNotices() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.publish(posts: ["a", "b"])
+    let lane = RunningLane(try fixture.settings())
+    try await eventually { try fixture.applied() == ["0", "1"] }
+    try fixture.connection().query(
+      "UPDATE consumer_offsets SET next_offset = 1, owner_epoch = owner_epoch + 1")
+    try await eventually(within: .seconds(60)) { try fixture.applied() == ["0", "1", "1"] }
+    try await lane.stop()
+  }
+
   @Test("a stored offset that the log does not hold stops the lane with the command to run")
   func outOfRange() async throws {
     let fixture = try LaneFixture(partitions: 1)
