@@ -7,15 +7,15 @@ enum TrimSQL {
   /// else. $1 for how many days, $2 how many people.
   static let evict = """
     WITH idle AS MATERIALIZED (
-      SELECT v.owner
-      FROM feed_visits v
+      SELECT v.user_id, u.user_key AS owner
+      FROM feed_visits v LEFT JOIN users u USING (user_id)
       WHERE v.visited_at < now() - $1::bigint * interval '1 day'
         AND current_setting('magpie.busy') = ''
       ORDER BY v.visited_at
       LIMIT $2::bigint
-      FOR UPDATE SKIP LOCKED
+      FOR UPDATE OF v SKIP LOCKED
     ),
-    gone AS (DELETE FROM feed_visits v USING idle i WHERE v.owner = i.owner),
+    gone AS (DELETE FROM feed_visits v USING idle i WHERE v.user_id = i.user_id),
     garbage AS (
       INSERT INTO feed_trims (kind, person)
       SELECT 'garbage', 1
@@ -24,7 +24,8 @@ enum TrimSQL {
       ON CONFLICT DO NOTHING
     ),
     evicted AS (
-      INSERT INTO feeds (owner, floor) SELECT owner, 9223372036854775807 FROM idle ORDER BY owner
+      INSERT INTO feeds (owner, floor)
+      SELECT owner, 9223372036854775807 FROM idle WHERE owner IS NOT NULL ORDER BY owner
       ON CONFLICT (owner) DO UPDATE SET floor = excluded.floor
     )
     SELECT
@@ -94,12 +95,12 @@ enum TrimSQL {
       LEFT JOIN feeds b ON b.owner = t.owner
     ),
     seen AS (
-      INSERT INTO feed_visits (owner, visited_at)
-      SELECT p.owner, now()
-      FROM picked p
+      INSERT INTO feed_visits (user_id, visited_at)
+      SELECT u.user_id, now()
+      FROM picked p JOIN users u ON u.user_key = p.owner
       WHERE $2::boolean AND p.floor < 9223372036854775807
-        AND NOT EXISTS (SELECT FROM feed_visits v WHERE v.owner = p.owner)
-      ORDER BY p.owner
+        AND NOT EXISTS (SELECT FROM feed_visits v WHERE v.user_id = u.user_id)
+      ORDER BY u.user_id
       ON CONFLICT DO NOTHING
     ),
     longer AS MATERIALIZED (

@@ -182,12 +182,17 @@ public final class Consumer {
     return left && freed
   }
 
-  /// False when no broker answered yet.
-  private func subscribe(_ timeoutMilliseconds: Int32) throws -> Bool {
-    // Subscribing to a missing topic makes brokers that know no better create it (the embedded one
-    // with 4 partitions), so look first; at all topics, because asking by name does the same.
+  /// Throws `ConsumerError.unknownTopic` when a topic of the subscription does not exist, or does not
+  /// any more: the group then assigns what there is of the others, in silence. Allowed in the
+  /// rebalance handler.
+  ///
+  /// - Returns: false when no broker answered.
+  @discardableResult
+  public func checkTopics(timeoutMilliseconds: Int = 10_000) throws -> Bool {
+    // All topics are asked for, because asking by name makes some brokers create them.
     var metadata: UnsafePointer<rd_kafka_metadata>?
-    let answer = rd_kafka_metadata(client.pointer, 1, nil, &metadata, max(timeoutMilliseconds, 10))
+    let answer = rd_kafka_metadata(
+      client.pointer, 1, nil, &metadata, max(Int32(clamping: timeoutMilliseconds), 10))
     guard answer == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
       context.note(answer, nil)
       return false
@@ -197,6 +202,14 @@ public final class Consumer {
     if let missing = topics.first(where: { known[$0] == nil }) {
       throw ConsumerError.unknownTopic(missing)
     }
+    return true
+  }
+
+  /// False when no broker answered yet.
+  private func subscribe(_ timeoutMilliseconds: Int32) throws -> Bool {
+    // Subscribing to a missing topic makes brokers that know no better create it (the embedded one
+    // with 4 partitions), so look first.
+    guard try checkTopics(timeoutMilliseconds: Int(timeoutMilliseconds)) else { return false }
     let code = withPartitionList(
       topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }
     ) { rd_kafka_subscribe(client.pointer, $0) }

@@ -9,6 +9,8 @@ extension Lane {
     switch event {
     case .assigned(let partitions):
       metrics.increment(.rebalances)
+      // Nothing to do may mean more lanes than partitions; or that the topics were deleted.
+      if partitions.isEmpty { try consumer?.checkTopics() }
       let claimed = try retrying { try claim(partitions) }
       owned.merge(claimed) { $1 }
       for partition in claimed.keys {

@@ -35,7 +35,7 @@ public enum Room: String, CaseIterable, Sendable {
     case .feeds:
       [
         "users", "follows", "follow_counts", "posts", "pull_authors", "feeds", "feed_entries",
-        "messages", "conversations", "retired_keys", "feed_trims", "feed_visits", "feed_returns",
+        "messages", "conversations", "retired_keys", "feed_trims", "feed_returns",
       ]
     case .notifications:
       [
@@ -50,9 +50,10 @@ public enum Room: String, CaseIterable, Sendable {
   /// Sequences that no table owns.
   public var sequences: [String] { self == .notifications ? ["notification_counter"] : [] }
 
-  /// The tables that belong to no room: what describes the rooms' tables, and the schema.
+  /// The tables that belong to no room: what describes the rooms' tables, the schema, and what the
+  /// log does not say.
   public static let sharedTables = [
-    "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations",
+    "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
   ]
 
   /// Views and the rooms whose tables they show, in the order in which they can be made.

@@ -103,6 +103,7 @@ struct ConsumerTests {
     let fixture = try Fixture()
     let consumer = try fixture.consumer(topics: ["t", "nowhere"])
     #expect(consumer.failure() as? ConsumerError == .unknownTopic("nowhere"))
+    #expect(throws: ConsumerError.unknownTopic("nowhere")) { try consumer.checkTopics() }
     consumer.close()
   }
 

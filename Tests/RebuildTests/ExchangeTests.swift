@@ -16,6 +16,7 @@ import Testing
     try fixture.stand("fanout", .posts, at: 40)
     try fixture.stand("fanout", .follows, at: 50)
     try fixture.connection().script("INSERT INTO users (user_id) VALUES ('former')")
+    try fixture.connection().script("SELECT feed_touch('former')")
     try fixture.with { try $0.run([.feeds]) }
     // Where a topic was never consumed, there is nothing to apply.
     #expect(
@@ -28,6 +29,8 @@ import Testing
     #expect(report.formerSchema == "magpie_old")
     #expect(try fixture.texts("SELECT user_id FROM users ORDER BY 1") == ["rebuilt", "too"])
     #expect(try fixture.texts("SELECT user_id FROM magpie_old.users") == ["former"])
+    // Who was here when is not in the log, and stays.
+    #expect(try fixture.texts("SELECT user_id FROM feed_visits") == ["former"])
     let fenced = try fixture.offsets()
     #expect(
       fenced.map { $0.split(separator: " ")[1...2].joined() }

@@ -36,12 +36,14 @@ COMMENT ON TABLE feed_trims IS
   'below the floors, done up to the block done_to; person 1 for doing so once more after that.';
 
 CREATE TABLE feed_visits (
-  owner bigint PRIMARY KEY,
+  user_id text COLLATE "C" PRIMARY KEY,
   visited_at timestamptz NOT NULL
 ) WITH (fillfactor = 70);
 CREATE INDEX feed_visits_by_time ON feed_visits (visited_at);
 COMMENT ON TABLE feed_visits IS
-  'When somebody was last here, to the hour, by feed_touch. Eviction deletes the row.';
+  'When somebody was last here, to the hour, by feed_touch. Eviction deletes the row. Not made from '
+  'the log, so not keyed as what is: it stays when rebuilt tables, with keys of their own, take the '
+  'place of the others.';
 
 CREATE TABLE feed_returns (owner bigint PRIMARY KEY);
 COMMENT ON TABLE feed_returns IS 'Whose feed is to be stored again, in the background.';
@@ -89,10 +91,10 @@ BEGIN
   IF visitor IS NULL THEN RETURN false; END IF;
   IF NOT EXISTS (
     SELECT FROM feed_visits v
-    WHERE v.owner = visitor AND v.visited_at >= now() - interval '1 hour')
+    WHERE v.user_id = $1 AND v.visited_at >= now() - interval '1 hour')
   THEN
-    INSERT INTO feed_visits AS v (owner, visited_at) VALUES (visitor, now())
-    ON CONFLICT (owner) DO UPDATE SET visited_at = greatest(v.visited_at, excluded.visited_at);
+    INSERT INTO feed_visits AS v (user_id, visited_at) VALUES ($1, now())
+    ON CONFLICT (user_id) DO UPDATE SET visited_at = greatest(v.visited_at, excluded.visited_at);
   END IF;
   -- A statement of its own: an eviction that the one above waited for is seen here.
   IF NOT EXISTS (
