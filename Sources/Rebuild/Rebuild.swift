@@ -1,3 +1,4 @@
+import Foundation
 public import Kafka
 public import Pipeline
 import Postgres
@@ -78,9 +79,14 @@ public final class Rebuild {
   public func close() { control.close() }
 
   private func takeLock() throws {
-    let taken = try control.query(
-      "SELECT pg_try_advisory_lock($1)", [.int8(Self.advisoryLock)])
-    if try taken.only.bool(0) { return }
+    // PostgreSQL takes a moment to notice that a process which had the lock has ended.
+    let deadline = ContinuousClock.now + .seconds(3)
+    repeat {
+      let taken = try control.query(
+        "SELECT pg_try_advisory_lock($1)", [.int8(Self.advisoryLock)])
+      if try taken.only.bool(0) { return }
+      Thread.sleep(forTimeInterval: 0.05)
+    } while .now < deadline
     let holder = try control.query(
       """
       SELECT pid FROM pg_locks

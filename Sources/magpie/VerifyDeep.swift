@@ -77,8 +77,7 @@ struct DeepOptions: ParsableArguments {
       shown.clear()
       throw Failure(
         .logIncomplete,
-        "\(error).\n"
-          + (archive == nil ? "An archive that covers it can be named with --archive." : ""))
+        "\(error).\n" + nextStep(after: error))
     }
     shown.clear()
     let took = (ContinuousClock.now - start).formatted(.time(pattern: .hourMinuteSecond))
@@ -119,5 +118,13 @@ struct ChecksumLine: Encodable {
       }
     }
     try connection.query("COMMIT")
+  }
+
+  private func nextStep(after error: DeepVerificationError) -> String {
+    switch error {
+    case .logIncomplete:
+      archive == nil ? "An archive that covers it can be named with --archive." : ""
+    case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
+    }
   }
 }

@@ -86,7 +86,7 @@ import Testing
   func makeTargets() throws {
     let makefile = try Self.text("Makefile")
     for path in Self.files where path.hasSuffix(".md") {
-      for match in try Self.text(path).matches(of: /`make ([a-z-]+)/) {
+      for match in try Self.text(path).matches(of: /`make ([a-z0-9-]+)/) {
         #expect(makefile.contains("\n\(match.1): "), "\(path) names make \(match.1)")
       }
     }
