@@ -98,6 +98,14 @@ func recordLog(_ kafka: KafkaOptions, archive: String?) throws -> any RecordLog 
   let live = try KafkaLog(configuration: kafka.configuration())
   guard let archive else { return live }
   return ChainedLog(ArchiveLog(try DirectoryStorage(archive)), then: live)
+
+  private func nextStep(after error: DeepVerificationError) -> String {
+    switch error {
+    case .logIncomplete:
+      archive == nil ? "An archive that covers it can be named with --archive." : ""
+    case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
+    }
+  }
 }
 
 /// One table's checksum, printed.
@@ -118,13 +126,5 @@ struct ChecksumLine: Encodable {
       }
     }
     try connection.query("COMMIT")
-  }
-
-  private func nextStep(after error: DeepVerificationError) -> String {
-    switch error {
-    case .logIncomplete:
-      archive == nil ? "An archive that covers it can be named with --archive." : ""
-    case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
-    }
   }
 }
