@@ -91,13 +91,6 @@ struct DeepOptions: ParsableArguments {
       ],
       options: output, json: json)
   }
-}
-
-/// The log: Kafka's, or an archive and Kafka's after it.
-func recordLog(_ kafka: KafkaOptions, archive: String?) throws -> any RecordLog {
-  let live = try KafkaLog(configuration: kafka.configuration())
-  guard let archive else { return live }
-  return ChainedLog(ArchiveLog(try DirectoryStorage(archive)), then: live)
 
   private func nextStep(after error: DeepVerificationError) -> String {
     switch error {
@@ -106,6 +99,13 @@ func recordLog(_ kafka: KafkaOptions, archive: String?) throws -> any RecordLog 
     case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
     }
   }
+}
+
+/// The log: Kafka's, or an archive and Kafka's after it.
+func recordLog(_ kafka: KafkaOptions, archive: String?) throws -> any RecordLog {
+  let live = try KafkaLog(configuration: kafka.configuration())
+  guard let archive else { return live }
+  return ChainedLog(ArchiveLog(try DirectoryStorage(archive)), then: live)
 }
 
 /// One table's checksum, printed.
