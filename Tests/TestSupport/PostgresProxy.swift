@@ -36,6 +36,8 @@ public final class PostgresProxy: Sendable {
     self.decide = decide
     directory = URL(filePath: "/tmp/magpie-proxy-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    // Whoever is spoken to may just have gone away: an error of send, not the end of this process.
+    signal(SIGPIPE, SIG_IGN)
     listener = try unixSocket()
     try withAddress(of: directory.path + "/.s.PGSQL.5432") { address, length in
       guard bind(listener, address, length) == 0, listen(listener, 64) == 0 else {
