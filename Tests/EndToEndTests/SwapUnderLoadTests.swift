@@ -9,11 +9,13 @@ import TestSupport
 import Testing
 import Workload
 
-/// Exchanging the tables while a thousand events a second are written and people read;
-/// `MAGPIE_TEST_EVENTS_PER_SECOND` says another number.
+/// Exchanging the tables while events are written and people read.
+///
+/// `MAGPIE_TEST_EVENTS_PER_SECOND` says how many; 200 unless told, because other tests want the
+/// processors, too.
 @Suite(.serialized) struct SwapUnderLoadTests {
   @Test(
-    "rebuild, swap and swap back under 1000 events/s: nobody sees anything empty, half or older")
+    "rebuild, swap and swap back under writes: nobody sees anything empty, half or older")
   func exchange() async throws {
     let stack = try Stack(partitions: 8)
     defer { stack.stop() }
@@ -23,7 +25,7 @@ import Workload
     try load.begin()
     try await stack.waitUntilApplied()
     let wanted = ProcessInfo.processInfo.environment["MAGPIE_TEST_EVENTS_PER_SECOND"]
-    load.start(eventsPerSecond: wanted.flatMap { Int($0) } ?? 1000)
+    load.start(eventsPerSecond: wanted.flatMap { Int($0) } ?? 200)
     let readers = SwapReaders(url: stack.databaseURL, beginning: load.beginning)
     readers.start()
 
@@ -36,8 +38,8 @@ import Workload
     }
     let rate = try load.stop()
     print("events/s: \(Int(rate))")
-    // A machine that is busy with other tests does not keep up with a thousand.
-    #expect(rate > 50)
+    // Of the 200: the machine may be busy with other tests.
+    #expect(rate > 20)
     let seen = readers.stop()
     print("looks: \(seen.looks) by the slowest kind of reader, slowest \(seen.slowest)")
     #expect(seen.findings.isEmpty, "\(seen.findings.joined(separator: "\n"))")
