@@ -71,7 +71,7 @@ import Testing
     let file = NSTemporaryDirectory() + "position-\(UUID())"
     defer { try? FileManager.default.removeItem(atPath: file) }
     let process = try setup.tool.makeProcess([
-      "replay", "--republish", target, "--rate", "10", "--position", file,
+      "replay", "--republish", target, "--rate", "1", "--position", file,
     ])
     process.standardError = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
