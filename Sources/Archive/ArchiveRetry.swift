@@ -1,35 +1,11 @@
 import Foundation
 import Kafka
-import Logging
 import Pipeline
 
 extension ArchiveLoop {
   /// Repeats what fails for a passing reason, for ever, until asked to stop.
   func retrying<T>(_ body: () throws -> T) throws -> T {
-    var backoff = Backoff()
-    while true {
-      do {
-        let result = try body()
-        status.isReady = true
-        return result
-      } catch {
-        let reason = try reasonToRetry(error)
-        metrics.increment(.retries, [reason])
-        status.isReady = false
-        logger.warning("trying again", metadata: ["error": "\(error)"])
-        try wait(milliseconds: backoff.nextDelayMilliseconds())
-      }
-    }
-  }
-
-  /// Sleeps in steps short enough for the watchdog and for a stop.
-  private func wait(milliseconds: Int) throws {
-    let end = ContinuousClock.now + .milliseconds(milliseconds)
-    repeat {
-      if status.isStopping { throw Stopping() }
-      status.beat()
-      Thread.sleep(forTimeInterval: 0.02)
-    } while ContinuousClock.now < end
+    try status.retrying(metrics: metrics, logger: logger, reason: reasonToRetry, body)
   }
 }
 

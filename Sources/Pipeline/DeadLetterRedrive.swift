@@ -79,7 +79,7 @@ public final class DeadLetterRedrive {
   public func step(
     after place: Place, limit: Int, condition: String = "true", _ parameters: [Parameter] = []
   ) throws -> Step {
-    let letters = try retrying {
+    let letters = try withPatience(patience) {
       try using { try read($0, after: place, limit, condition, parameters) }
     }
     guard let last = letters.last else { return Step() }
@@ -100,7 +100,7 @@ public final class DeadLetterRedrive {
     let batch = Batch(
       topic: topic, items: letters.map { decode($0.record, topic: topic, now: now) })
     try batch.apply { batch in
-      let applied = try retrying { try using { try commit(batch, versions, $0) } }
+      let applied = try withPatience(patience) { try using { try commit(batch, versions, $0) } }
       step.redriven += applied.count { !$0.isPoison }
       step.failed += applied.count { $0.isPoison }
       step.passedOver += batch.items.count - applied.count
@@ -216,20 +216,6 @@ public final class DeadLetterRedrive {
     } catch {
       if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil { close() }
       throw error
-    }
-  }
-
-  private func retrying<T>(_ body: () throws -> T) throws -> T {
-    var backoff = Backoff()
-    let deadline = ContinuousClock.now + patience
-    while true {
-      do {
-        return try body()
-      } catch {
-        _ = try reasonToRetry(error)
-        guard .now < deadline else { throw error }
-        Thread.sleep(forTimeInterval: Double(backoff.nextDelayMilliseconds()) / 1000)
-      }
     }
   }
 }

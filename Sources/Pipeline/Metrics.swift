@@ -239,8 +239,7 @@ extension Metrics.Family {
 extension Metrics {
   static let families: [Family] = [
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .openDeadLetters, .retries,
-    .ambiguousCommits,
-    .rebalances, .work, .lag, .lagSeconds, .archivedBytes, .archivedSegments, .ready, .databaseSize,
-    .build, .processorSeconds, .residentMemory, .startTime,
+    .ambiguousCommits, .rebalances, .work, .lag, .lagSeconds, .archivedBytes, .archivedSegments,
+    .ready, .databaseSize, .build, .processorSeconds, .residentMemory, .startTime,
   ]
 }

@@ -144,22 +144,12 @@ public final class RecordApplier {
   }
 
   private func retrying<T>(_ body: () throws -> T) throws -> T {
-    var backoff = Backoff()
-    let deadline = ContinuousClock.now + patience
-    while true {
-      do {
-        return try body()
-      } catch {
-        do {
-          _ = try reasonToRetry(error)
-        } catch is Fenced {
-          throw WorkerStopped(
-            reason: "somebody else has taken over partitions that are being applied here",
-            nextStep: "Let the other process finish, or end it, and start this one again.")
-        }
-        guard .now < deadline else { throw error }
-        Thread.sleep(forTimeInterval: Double(backoff.nextDelayMilliseconds()) / 1000)
-      }
+    do {
+      return try withPatience(patience, body)
+    } catch is Fenced {
+      throw WorkerStopped(
+        reason: "somebody else has taken over partitions that are being applied here",
+        nextStep: "Let the other process finish, or end it, and start this one again.")
     }
   }
 }

@@ -1,7 +1,6 @@
 import AlarmCatalogs
 import AlarmText
 import Alarms
-import Archive
 import ArgumentParser
 import Feeds
 import Foundation
@@ -68,16 +67,9 @@ struct HandlerOptions: ParsableArguments {
 extension Replay {
   /// The log to read: the archive, if there is one, and then Kafka where it ends.
   func logOpener() throws -> @Sendable () throws -> any RecordLog {
-    let configuration = try kafka.configuration()
-    guard let directory = filter.archive else {
-      return { try KafkaLog(configuration: configuration) }
-    }
+    let (configuration, archive) = (try kafka.configuration(), filter.archive)
     let passesGaps = acceptMissingRecords
-    return {
-      ChainedLog(
-        ArchiveLog(try DirectoryStorage(directory), passesGaps: passesGaps),
-        then: try KafkaLog(configuration: configuration))
-    }
+    return { try recordLog(configuration, archive: archive, passesGaps: passesGaps) }
   }
 
   func rebuildSettings() throws -> RebuildSettings {

@@ -1,12 +1,10 @@
 import AlarmCatalogs
 import AlarmText
-import Archive
 import ArgumentParser
 import Comparison
 import DeepVerification
 import Foundation
 import Postgres
-import RecordLog
 
 /// What `verify --deep` needs beside the rest.
 struct DeepOptions: ParsableArguments {
@@ -58,7 +56,7 @@ struct DeepOptions: ParsableArguments {
 
   func run(_ database: DatabaseOptions, _ kafka: KafkaOptions, json: Bool, progress: Bool) throws {
     let engine = try engine()
-    let log = try recordLog(kafka, archive: archive)
+    let log = try recordLog(kafka.configuration(), archive: archive)
     let seconds = 24 * 3600
     let verification = DeepVerification(
       try database.connect(statementTimeoutSeconds: seconds),
@@ -99,13 +97,6 @@ struct DeepOptions: ParsableArguments {
     case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
     }
   }
-}
-
-/// The log: Kafka's, or an archive and Kafka's after it.
-func recordLog(_ kafka: KafkaOptions, archive: String?) throws -> any RecordLog {
-  let live = try KafkaLog(configuration: kafka.configuration())
-  guard let archive else { return live }
-  return ChainedLog(ArchiveLog(try DirectoryStorage(archive)), then: live)
 }
 
 /// One table's checksum, printed.

@@ -22,7 +22,7 @@ import Testing
     #expect(generated.exit == .exited(0), "\(generated.output)")
     let log = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
     for worker in Stack.workers { try stack.start(worker) }
-    try publish(log[..<800], stack)
+    try stack.publish(log[..<800])
     try waitUntilApplied(stack)
 
     let live = cluster.directory
@@ -32,7 +32,7 @@ import Testing
     #expect(try ChildProcess("/bin/cp", ["-a", live, replica]).wait(seconds: 60) == .exited(0))
     try cluster.restart()
     let before = EventTime.now
-    try publish(log[800..<1600], stack)
+    try stack.publish(log[800..<1600])
     try waitUntilApplied(stack)
     // Everything since is lost, but for what is in Kafka.
     cluster.immediateStop()
@@ -40,7 +40,7 @@ import Testing
     try FileManager.default.moveItem(atPath: replica, toPath: live)
     try cluster.restart()
     // Other batches than before, so that the same versions mean something else.
-    try publish(log[1600...], stack)
+    try stack.publish(log[1600...])
     let waited = try stack.magpie("verify", "--wait", "120")
     print("without the runbook: verify exits with \(waited.exit)")
 
@@ -54,13 +54,6 @@ import Testing
     let differences = try ModelComparison(model: model, connection: stack.connection())
       .differences()
     #expect(differences.isEmpty, "seed \(seed)\n\(differences.joined(separator: "\n"))")
-  }
-
-  private func publish(_ lines: ArraySlice<Substring>, _ stack: Stack) throws {
-    let path = stack.directory.appending(path: "part-\(UUID()).jsonl")
-    try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: path)
-    let published = try stack.magpie("publish", path.path)
-    #expect(published.exit == .exited(0), "\(published.output)")
   }
 
   private func waitUntilApplied(_ stack: Stack) throws {

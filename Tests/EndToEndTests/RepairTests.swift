@@ -23,7 +23,7 @@ import Testing
     }
     let log = try generate(stack, events: 3000, generator: &generator)
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
-    try publish(log[..<2000], stack)
+    try stack.publish(log[..<2000])
     try waitUntilApplied(stack)
     let open = try count(stack, "dead_letters WHERE state = 'open'")
     #expect(open > 20)
@@ -41,7 +41,7 @@ import Testing
       try stack.connection().script("ALTER TABLE \(table) DROP CONSTRAINT defect")
     }
     let redrive = try stack.child("dead-letters", "redrive", "--all", "--batch", "7")
-    try publish(log[2000...], stack)
+    try stack.publish(log[2000...])
     #expect(redrive.wait(seconds: 120) == .exited(0))
     try waitUntilApplied(stack)
     // Alarms whose snapshots were poison are open until now, if their worker was behind.
@@ -59,7 +59,7 @@ import Testing
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker) }
     let log = try generate(stack, events: 2500, generator: &generator)
-    try publish(log[...], stack)
+    try stack.publish(log[...])
     try await swept(stack)
     let rows = try stack.rows()
     #expect(rows.count > 1000)
@@ -82,7 +82,7 @@ import Testing
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
     let log = try generate(stack, events: 3000, generator: &generator)
     for part in 0..<6 {
-      try publish(log[(part * 500)..<((part + 1) * 500)], stack)
+      try stack.publish(log[(part * 500)..<((part + 1) * 500)])
       let group = ["fanout", "notification", "alarm"].randomElement(using: &generator) ?? ""
       let reset = try stack.magpie("offsets", "reset", "--group", group, "--to-start")
       #expect(reset.exit == .exited(0), "\(reset.output)")
@@ -103,13 +103,6 @@ import Testing
       "generate", "--users", "80", "--events", "\(events)", "--seed", "\(seed)", "--output", file)
     #expect(generated.exit == .exited(0), "\(generated.output)")
     return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
-  }
-
-  private func publish(_ lines: ArraySlice<Substring>, _ stack: Stack) throws {
-    let path = stack.directory.appending(path: "part-\(UUID()).jsonl")
-    try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: path)
-    let published = try stack.magpie("publish", path.path)
-    #expect(published.exit == .exited(0), "\(published.output)")
   }
 
   /// Everything is applied; what `verify` says of rows that wait for a redrive is not asked.

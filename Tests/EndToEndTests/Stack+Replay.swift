@@ -22,7 +22,7 @@ extension Stack {
     return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
   }
 
-  func publish(_ lines: [Substring]) throws {
+  func publish(_ lines: some Collection<Substring>) throws {
     let path = directory.appending(path: "log-\(UUID().uuidString).jsonl")
     try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: path)
     try succeed("publish", path.path)

@@ -1,0 +1,55 @@
+import Foundation
+public import Logging
+
+extension LaneStatus {
+  /// Repeats what fails for a passing reason, for ever, until asked to stop; unready meanwhile.
+  ///
+  /// Blocks the lane's thread, in steps short enough for the watchdog and for a stop.
+  ///
+  /// - Parameter reason: names why another attempt may succeed; throws what else is to be done.
+  /// - Throws: what `reason` throws; `Stopping` when asked to stop while waiting.
+  public func retrying<T>(
+    metrics: Metrics, logger: Logger, reason: (any Error) throws -> String, _ body: () throws -> T
+  ) throws -> T {
+    var backoff = Backoff()
+    while true {
+      do {
+        let result = try body()
+        isReady = true
+        return result
+      } catch {
+        let reason = try reason(error)
+        metrics.increment(.retries, [reason])
+        // A serialization failure or a lock says nothing about the next batch.
+        if !["serialization", "lock"].contains(reason) { isReady = false }
+        logger.warning("trying again", metadata: ["error": "\(error)"])
+        try wait(milliseconds: backoff.nextDelayMilliseconds())
+      }
+    }
+  }
+
+  private func wait(milliseconds: Int) throws {
+    let end = ContinuousClock.now + .milliseconds(milliseconds)
+    repeat {
+      if isStopping { throw Stopping() }
+      beat()
+      Thread.sleep(forTimeInterval: 0.02)
+    } while ContinuousClock.now < end
+  }
+}
+
+/// Repeats what fails for a passing reason until `patience` is over, and throws the last failure
+/// then; at once what `reasonToRetry` throws. Blocks the thread.
+func withPatience<T>(_ patience: Duration, _ body: () throws -> T) throws -> T {
+  var backoff = Backoff()
+  let deadline = ContinuousClock.now + patience
+  while true {
+    do {
+      return try body()
+    } catch {
+      _ = try reasonToRetry(error)
+      guard .now < deadline else { throw error }
+      Thread.sleep(forTimeInterval: Double(backoff.nextDelayMilliseconds()) / 1000)
+    }
+  }
+}
