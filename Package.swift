@@ -112,6 +112,7 @@ let package = Package(
       ["AlarmText", "Comparison", "Events", "Kafka", "Model", "Postgres", "RecordLog"]),
     room("Rebuild", ["Events", "Kafka", "Pipeline", "Postgres", "RecordLog", "Schema"]),
     room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
+    room("FaultInjection", ["EmbeddedStack", "Postgres"]),
     room("Workload", ["Events"]),
 
     room(
@@ -153,7 +154,10 @@ let package = Package(
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
     tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),
-    tests("PipelineTests", ["Events", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
+    tests("FaultInjectionTests", ["EmbeddedStack", "FaultInjection", "Postgres", "TestSupport"]),
+    tests(
+      "PipelineTests",
+      ["Events", "FaultInjection", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
     tests("FeedsTests", ["Events", "Feeds", "Model", "Pipeline", "Postgres", "TestSupport"]),
     tests(
       "NotificationsTests",

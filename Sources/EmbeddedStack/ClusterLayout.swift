@@ -92,7 +92,7 @@ struct ClusterLayout {
     }
   }
 
-  func serverArguments(durable: Bool) -> [String] {
+  func serverArguments(durable: Bool, _ given: [String: String]) -> [String] {
     var settings = [
       "listen_addresses": "", "unix_socket_directories": socketDirectory,
       "unix_socket_permissions": "0700", "port": "5432", "max_connections": "200",
@@ -109,6 +109,7 @@ struct ClusterLayout {
       settings["wal_level"] = "minimal"
       settings["max_wal_senders"] = "0"
     }
+    settings.merge(given) { $1 }
     return ["-D", data]
       + settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
   }

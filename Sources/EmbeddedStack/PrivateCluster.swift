@@ -25,10 +25,12 @@ public final class PrivateCluster: Sendable {
   public static let user = "magpie"
 
   private let layout: ClusterLayout
+  private let settings: [String: String]
   private let server = Mutex<ChildProcess?>(nil)
 
-  private init(_ layout: ClusterLayout, durable: Bool) {
+  private init(_ layout: ClusterLayout, durable: Bool, settings: [String: String] = [:]) {
     self.layout = layout
+    self.settings = settings
     directory = layout.directory
     isDurable = durable
   }
@@ -38,11 +40,15 @@ public final class PrivateCluster: Sendable {
   /// If the account that PostgreSQL must run as cannot use `directory`, a directory under /var/tmp
   /// whose name is derived from it takes its place, the same one every time.
   ///
-  /// - Parameter durable: false trades safety for speed (no fsync): for tests and demonstrations.
+  /// - Parameters:
+  ///   - durable: false trades safety for speed (no fsync): for tests and demonstrations.
+  ///   - settings: of the server, such as `max_connections`, beyond and instead of ours.
   /// - Throws: `StackError`, also when another process runs a server there.
-  public static func start(directory: String, durable: Bool) throws -> PrivateCluster {
+  public static func start(
+    directory: String, durable: Bool, settings: [String: String] = [:]
+  ) throws -> PrivateCluster {
     let layout = try ClusterLayout.prepare(directory, temporary: false)
-    let cluster = PrivateCluster(layout, durable: durable)
+    let cluster = PrivateCluster(layout, durable: durable, settings: settings)
     try cluster.start()
     return cluster
   }
@@ -115,7 +121,7 @@ public final class PrivateCluster: Sendable {
       try layout.initializeIfNeeded(durable: isDurable)
       try layout.clearStaleLock()
       let child = try ChildProcess(
-        layout.binaries.postgres, layout.serverArguments(durable: isDurable),
+        layout.binaries.postgres, layout.serverArguments(durable: isDurable, settings),
         environment: ["LC_ALL": "C", "PGOPTIONS": nil, "PGDATA": nil], user: layout.user,
         output: .file(layout.logFile),
         orphaned: .init(signal: SIGINT, removing: layout.isTemporary ? directory : nil))

@@ -1,3 +1,4 @@
+import FaultInjection
 import Postgres
 import Synchronization
 import TestSupport

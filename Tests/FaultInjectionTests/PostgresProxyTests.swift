@@ -1,0 +1,125 @@
+import FaultInjection
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct PostgresProxyTests {
+  @Test("what passes in slices and late is what was sent", arguments: [0, 1, 7])
+  func slices(bytes: Int) throws {
+    let proxy = try PostgresProxy(to: TestDatabase.fresh())
+    defer { proxy.close() }
+    proxy.conditions.sliceBytes = bytes
+    proxy.conditions.delayMilliseconds = 20
+    let started = ContinuousClock.now
+    let connection = try Connection(proxy.url, applicationName: "test")
+    let text = String(repeating: "까치", count: 1000)
+    #expect(try connection.query("SELECT $1::text", [.text(text)]).only.text(0) == text)
+    #expect(.now - started > .milliseconds(40))
+  }
+
+  @Test("a COMMIT is lost, or its answer, whether it was prepared or not", arguments: [0, 256])
+  func commits(prepared: Int) throws {
+    let url = try TestDatabase.fresh()
+    let fault = Mutex(PostgresProxy.Fault.none)
+    let proxy = try PostgresProxy(to: url) { fault.withLock { $0 } }
+    defer { proxy.close() }
+    let direct = try Connection(url, applicationName: "test")
+    try direct.script("CREATE TABLE t (x int)")
+    for next in [PostgresProxy.Fault.none, .dropBeforeCommit, .dropAfterCommit] {
+      let connection = try Connection(
+        proxy.url, applicationName: "test", preparedStatementLimit: prepared)
+      fault.withLock { $0 = .none }
+      for _ in 0..<2 { try connection.transaction { _ = try connection.query("SELECT 1") } }
+      fault.withLock { $0 = next }
+      func commit() throws {
+        try connection.transaction { _ = try connection.query("INSERT INTO t VALUES (1)") }
+      }
+      if next == .none {
+        try commit()
+      } else {
+        let error = try #require(throws: PostgresError.self) { try commit() }
+        #expect(error.isConnectionLost)
+      }
+    }
+    #expect(try direct.query("SELECT count(*) FROM t").only.int(0) == 2)
+    #expect(proxy.commits(meeting: .dropBeforeCommit) == 1)
+    #expect(proxy.commits(meeting: .dropAfterCommit) == 1)
+  }
+
+  @Test("COMMIT as a simple query is seen too; a long message that names it is not one")
+  func simpleQueries() throws {
+    let proxy = try PostgresProxy(to: TestDatabase.fresh()) { .dropBeforeCommit }
+    defer { proxy.close() }
+    let connection = try Connection(proxy.url, applicationName: "test")
+    let text = String(repeating: "COMMIT\0", count: 100_000).replacing("\0", with: " ")
+    #expect(try connection.query("SELECT $1::text", [.text(text)]).only.text(0) == text)
+    try connection.script("BEGIN")
+    #expect(throws: PostgresError.self) { try connection.script("COMMIT") }
+  }
+
+  @Test("silence holds everything back, new connections too, until it is over")
+  func silence() throws {
+    let proxy = try PostgresProxy(to: TestDatabase.fresh())
+    defer { proxy.close() }
+    proxy.conditions.isSilent = true
+    #expect(throws: PostgresError.self) {
+      try Connection(proxy.url, applicationName: "test", connectTimeoutSeconds: 1)
+    }
+    proxy.conditions.isSilent = false
+    let connection = try Connection(proxy.url, applicationName: "test")
+    #expect(try connection.query("SELECT 1").only.int(0) == 1)
+  }
+
+  @Test("an end is an end, a reset a reset, and others can connect afterwards")
+  func ends() throws {
+    let proxy = try PostgresProxy(to: TestDatabase.fresh())
+    let (ended, reset) = try (peer(of: proxy), peer(of: proxy))
+    defer { for descriptor in [ended, reset] { close(descriptor) } }
+    try waitUntilConnected(proxy, 2)
+    var byte: UInt8 = 0
+    proxy.breakAll()
+    #expect(recv(ended, &byte, 1, 0) == 0)
+    #expect(recv(reset, &byte, 1, 0) == 0)
+    let again = try peer(of: proxy)
+    defer { close(again) }
+    try waitUntilConnected(proxy, 1)
+    proxy.reset()
+    #expect(recv(again, &byte, 1, 0) == -1)
+    #expect(errno == ECONNRESET)
+    let connection = try Connection(proxy.url, applicationName: "test")
+    try connection.query("SELECT 1")
+    proxy.close()
+    #expect(throws: PostgresError.self) { try Connection(proxy.url, applicationName: "test") }
+  }
+
+  /// A bare socket: libpq says the same of an end and of a reset.
+  private func peer(of proxy: PostgresProxy) throws -> Int32 {
+    let port = try #require(ConnectionInfo(proxy.url)["port"].flatMap { UInt16($0) })
+    #if os(Linux)
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    #expect(status == 0)
+    return descriptor
+  }
+
+  private func waitUntilConnected(_ proxy: PostgresProxy, _ count: Int) throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while proxy.connections != count {
+      try #require(ContinuousClock.now < deadline)
+      Thread.sleep(forTimeInterval: 0.005)
+    }
+  }
+}
