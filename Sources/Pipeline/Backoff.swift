@@ -3,13 +3,18 @@
 ///
 /// Full jitter spreads clients that failed together best of the simple schemes: Marc Brooker,
 /// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
-public struct Backoff {
+public struct Backoff: Sendable {
   private var ceilingMilliseconds = 50
 
   public init() {}
 
   public mutating func nextDelayMilliseconds() -> Int {
+    Int.random(in: 0...nextCeilingMilliseconds())
+  }
+
+  /// The next delay at most: for those who draw it themselves.
+  mutating func nextCeilingMilliseconds() -> Int {
     defer { ceilingMilliseconds = min(ceilingMilliseconds * 2, 10_000) }
-    return Int.random(in: 0...ceilingMilliseconds)
+    return ceilingMilliseconds
   }
 }

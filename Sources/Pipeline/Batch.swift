@@ -1,29 +1,42 @@
-import Events
-import Kafka
+package import Events
+package import Kafka
 
 /// The records of one topic from one poll, each decoded or found to be poison.
 ///
 /// Per partition the records are in offset order, so any prefix of a batch can be committed alone.
-struct Batch {
+package struct Batch: Sendable {
   /// One record and what became of it.
-  struct Item {
-    var record: Record
-    var content: Content
+  package struct Item: Sendable {
+    package var record: Record
+    package var content: Content
 
-    var isPoison: Bool { if case .poison = content { true } else { false } }
+    package init(record: Record, content: Content) {
+      self.record = record
+      self.content = content
+    }
+
+    package var isPoison: Bool { if case .poison = content { true } else { false } }
   }
 
   /// What a record turned out to be.
-  enum Content {
+  package enum Content: Sendable {
     case event(Event)
     case poison(DeadLetterReason)
   }
 
-  var topic: Topic
-  var items: [Item]
+  package var topic: Topic
+  package var items: [Item]
   /// How far the batch reaches where that is beyond its last record, because the log holds no
   /// record at those offsets.
-  var reach: [TopicPartition: Int64] = [:]
+  package var reach: [TopicPartition: Int64]
+
+  package init(topic: Topic, items: [Item], reach: [TopicPartition: Int64] = [:]) {
+    self.topic = topic
+    self.items = items
+    self.reach = reach
+  }
+
+  var eventCount: Int { items.count { !$0.isPoison } }
 
   var events: [Event] {
     items.compactMap { if case .event(let event) = $0.content { event } else { nil } }
@@ -49,44 +62,34 @@ struct Batch {
   }
 
   /// The offset after the last record of each partition, or how far the batch reaches.
-  var nextOffsets: [TopicPartition: Int64] {
+  package var nextOffsets: [TopicPartition: Int64] {
     var result: [TopicPartition: Int64] = [:]
-    for item in items { result[item.record.topicPartition] = item.record.offset + 1 }
+    // Records of one partition mostly follow one another.
+    for (index, item) in items.enumerated() {
+      let isLastOfRun =
+        index + 1 == items.count || items[index + 1].record.partition != item.record.partition
+        || items[index + 1].record.topic != item.record.topic
+      if isLastOfRun { result[item.record.topicPartition] = item.record.offset + 1 }
+    }
     result.merge(reach) { max($0, $1) }
     return result
-  }
-
-  /// Applies the batch whole, or bisects it until the poison is alone and dead-lettered.
-  ///
-  /// - Parameter commit: applies one batch in one transaction; throws `Poison` when an event of it
-  ///   cannot be applied.
-  func apply(attempts: Int = 0, committing commit: (Batch) throws -> Void) throws {
-    guard !items.isEmpty || !reach.isEmpty else { return }
-    do {
-      try commit(self)
-    } catch let poison as Poison {
-      if events.count > 1 {
-        let (first, second) = halves
-        try first.apply(committing: commit)
-        try second.apply(committing: commit)
-      } else if attempts == 0 {
-        // A concurrent transaction can make an innocent event violate a constraint once.
-        try apply(attempts: 1, committing: commit)
-      } else {
-        try deadLettering(poison.reason, attempts: attempts + 1).apply(committing: commit)
-      }
-    }
   }
 }
 
 /// Why a record is dead-lettered.
-struct DeadLetterReason: Equatable {
+package struct DeadLetterReason: Equatable, Sendable {
   /// Stable, for metrics and filters: an `EventError`'s code, or `not-applicable`.
-  var code: String
+  package var code: String
   /// For a person.
-  var message: String
+  package var message: String
   /// How often it was tried.
-  var attempts = 1
+  package var attempts: Int
+
+  package init(code: String, message: String, attempts: Int = 1) {
+    self.code = code
+    self.message = message
+    self.attempts = attempts
+  }
 }
 
 /// Decodes a record; what cannot be decoded is poison with its reason.

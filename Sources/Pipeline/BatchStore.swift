@@ -7,18 +7,12 @@ import Postgres
 /// Confined to one thread. Every function throws what `disposition(of:)` classifies and may be
 /// called again after a throw: it reconnects by itself.
 final class BatchStore {
-  /// A COMMIT whose reply has not arrived: it may have happened.
-  private struct Uncertain {
-    var counts: [String: Int]
-  }
-
   private let handler: Handler
   private let fence: Fence
   private let codeVersion: String
   private let open: () throws -> Connection
   private let deliver: ([Event], Connection) throws -> Void
   private var connection: Connection?
-  private var uncertain: Uncertain?
   private var nextPlanning = ContinuousClock.now
 
   /// - Parameters:
@@ -57,23 +51,12 @@ final class BatchStore {
 
   /// Applies a batch and moves its offsets in one transaction; returns the handler's counts.
   ///
-  /// After a throw call it again with the same batch: if the last attempt's COMMIT was sent and its
-  /// reply lost, the stored offsets say whether it happened. Without a fence there is nothing to
-  /// ask, and the batch is applied again, which changes nothing.
-  ///
   /// - Parameter owned: the partitions whose offsets move; nil applies the batch without a fence.
-  func commit(
-    _ batch: Batch, owned: [TopicPartition: Ownership]?, metrics: Metrics?
-  ) throws -> [String: Int] {
-    let nextOffsets = batch.nextOffsets
-    if let owned,
-      let counts = try resolveUncertain(nextOffsets, owned: owned, metrics: metrics)
-    {
-      return counts
-    }
-    return try using { connection in
+  /// - Throws: `CommitUnanswered` when COMMIT was sent and its answer lost.
+  func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
+    try using { connection in
       var statements = [Statement("BEGIN")] + freshPlans()
-      if let owned { statements.append(fence.advance(owned, to: nextOffsets)) }
+      if let owned { statements.append(fence.advance(owned, to: batch.nextOffsets)) }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
       // Records that are applied once more may be dead letters of the first time.
@@ -138,37 +121,13 @@ final class BatchStore {
   }
 
   private func commitTransaction(on connection: Connection, counts: [String: Int]) throws {
-    uncertain = Uncertain(counts: counts)
     do {
       // Throws also when the server answers with ROLLBACK, because the transaction had failed.
       try connection.query("COMMIT")
-      uncertain = nil
-    } catch let error as PostgresError where !error.isConnectionLost {
-      // The server refused, and lives to say so: it did not commit.
-      uncertain = nil
-      throw error
+    } catch let error as PostgresError where error.isConnectionLost {
+      // Whereas a server that refuses lives to say so: it did not commit.
+      throw CommitUnanswered(cause: error, counts: counts)
     }
-  }
-
-  private func resolveUncertain(
-    _ nextOffsets: [TopicPartition: Int64], owned: [TopicPartition: Ownership], metrics: Metrics?
-  ) throws -> [String: Int]? {
-    guard let uncertain else { return nil }
-    let stored = try stored(Array(nextOffsets.keys))
-    self.uncertain = nil
-    let isCommitted = nextOffsets.allSatisfy { partition, next in
-      stored[partition]?.nextOffset == next && stored[partition]?.epoch == owned[partition]?.epoch
-    }
-    if isCommitted {
-      metrics?.increment(.ambiguousCommits, ["committed"])
-      return uncertain.counts
-    }
-    guard nextOffsets.keys.allSatisfy({ stored[$0] == owned[$0] }) else {
-      metrics?.increment(.ambiguousCommits, ["fenced"])
-      throw Fenced()
-    }
-    metrics?.increment(.ambiguousCommits, ["not-committed"])
-    return nil
   }
 
   /// Lends the connection; after an error it is rolled back, or forgotten when it is lost.
@@ -177,7 +136,6 @@ final class BatchStore {
     do {
       return try body(connection)
     } catch {
-      // What is uncertain stays so, also when asking about it fails.
       if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil {
         connection.close()
         self.connection = nil
@@ -192,4 +150,11 @@ final class BatchStore {
     self.connection = connection
     return connection
   }
+}
+
+/// COMMIT was sent and its answer lost: it may have happened.
+struct CommitUnanswered: Error {
+  var cause: PostgresError
+  /// The handler's counts, in case it has happened.
+  var counts: [String: Int]
 }

@@ -44,15 +44,10 @@ public struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker {
-  /// The breaker after the batch; throws `WorkerStopped` when the batch opens it.
-  func counting(_ batch: Batch) throws -> CircuitBreaker {
+  /// The breaker after the batch.
+  func counting(_ batch: Batch) -> CircuitBreaker {
     var breaker = self
     for item in batch.items { breaker.record(deadLettered: item.isPoison) }
-    guard let reason = breaker.openReason else { return breaker }
-    throw WorkerStopped(
-      reason: "stopped by the dead-letter limit on topic \(batch.topic.rawValue): \(reason)",
-      nextStep: "The records are still in Kafka. Compare the reasons in dead_letters with the "
-        + "deployed version; to dead-letter them all the same, raise --dead-letter-run-limit "
-        + "and --dead-letter-share-limit.")
+    return breaker
   }
 }

@@ -99,12 +99,18 @@ public final class DeadLetterRedrive {
     )
     let batch = Batch(
       topic: topic, items: letters.map { decode($0.record, topic: topic, now: now) })
-    try batch.apply { batch in
-      let applied = try withPatience(patience) { try using { try commit(batch, versions, $0) } }
-      step.redriven += applied.count { !$0.isPoison }
-      step.failed += applied.count { $0.isPoison }
-      step.passedOver += batch.items.count - applied.count
-    }
+    var machine = BatchMachine(isFenced: false, breaker: nil)
+    try machine.apply(
+      batch,
+      by: .init(
+        patience: patience,
+        commit: { [self] batch, _ in
+          let applied = try using { try commit(batch, versions, $0) }
+          step.redriven += applied.count { !$0.isPoison }
+          step.failed += applied.count { $0.isPoison }
+          step.passedOver += batch.items.count - applied.count
+          return [:]
+        }))
     return step
   }
 

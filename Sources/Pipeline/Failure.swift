@@ -3,7 +3,7 @@ import Kafka
 import Postgres
 
 /// What a lane does about an error. The one place where errors are classified.
-enum Disposition: Equatable {
+package enum Disposition: Equatable, Sendable {
   /// The same attempt may succeed later: back off and try again, for ever, unready meanwhile.
   case retry(reason: String)
   /// The data is at fault: bisect the batch and dead-letter the culprit.
@@ -11,7 +11,13 @@ enum Disposition: Equatable {
   /// The partition has another owner: rejoin the consumer group.
   case fenced
   /// Only a person can resolve it: stop the worker and say how.
-  case stop(reason: String)
+  case stop(WorkerStopped)
+}
+
+extension String {
+  /// Whether such a reason to try again says something about the next batch too: a serialization
+  /// failure or a lock does not.
+  var meansUnready: Bool { self != "serialization" && self != "lock" }
 }
 
 /// SQLSTATE of `fence_advance` in migration 0001.
@@ -23,8 +29,8 @@ func disposition(of error: any Error) -> Disposition {
   case let error as KafkaError: disposition(of: error)
   case let error as EventError: .poison(reason: error.message)
   case is Fenced: .fenced
-  case let error as WorkerStopped: .stop(reason: error.description)
-  default: .stop(reason: String(describing: error))
+  case let error as WorkerStopped: .stop(error)
+  default: stop(error)
   }
 }
 
@@ -34,7 +40,7 @@ private func disposition(of error: PostgresError) -> Disposition {
     // The server or the network is away: nothing is wrong with the batch.
     case .connection: .retry(reason: "connection")
     // The reply was not what the protocol or our statements promise: a defect, not a passing fault.
-    default: .stop(reason: String(describing: error))
+    default: stop(error)
     }
   }
   if sqlstate == fencedSQLState { return .fenced }
@@ -44,7 +50,7 @@ private func disposition(of error: PostgresError) -> Disposition {
   // gave to another session: the connection prepares it anew.
   if sqlstate == "0A000" || sqlstate == "26000" { return .retry(reason: "stale-plan") }
   // A protocol violation is a defect of ours; the rest of its class is the network's.
-  if sqlstate == "08P01" { return .stop(reason: String(describing: error)) }
+  if sqlstate == "08P01" { return stop(error) }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
   return switch sqlstate.prefix(2) {
@@ -63,14 +69,13 @@ private func disposition(of error: PostgresError) -> Disposition {
   // Data exceptions and integrity constraint violations: some event is at fault.
   case "22", "23": .poison(reason: "\(sqlstate) \(error.message)")
   // A missing table, a missing grant, a wrong password, an internal error.
-  default: .stop(reason: String(describing: error))
+  default: stop(error)
   }
 }
 
 private func disposition(of error: KafkaError) -> Disposition {
-  if error.isFatal { return .stop(reason: String(describing: error)) }
-  return error.isRetriable
-    ? .retry(reason: "kafka") : .stop(reason: String(describing: error))
+  if error.isFatal { return stop(error) }
+  return error.isRetriable ? .retry(reason: "kafka") : stop(error)
 }
 
 /// The lane does not own a partition any more.
@@ -89,8 +94,12 @@ func reasonToRetry(_ error: any Error) throws -> String {
   case .retry(let reason): return reason
   case .poison(let reason): throw Poison(reason: reason)
   case .fenced: throw Fenced()
-  case .stop(let reason): throw WorkerStopped(reason: reason, nextStep: nextStep(after: error))
+  case .stop(let stopped): throw stopped
   }
+}
+
+private func stop(_ error: any Error) -> Disposition {
+  .stop(WorkerStopped(reason: String(describing: error), nextStep: nextStep(after: error)))
 }
 
 private func nextStep(after error: any Error) -> String {
@@ -105,7 +114,7 @@ private func nextStep(after error: any Error) -> String {
 }
 
 /// A worker stopped because only a person can resolve what it found.
-public struct WorkerStopped: Error, CustomStringConvertible {
+public struct WorkerStopped: Error, Equatable, CustomStringConvertible {
   /// What was found.
   public var reason: String
   /// The command, or what else, resolves it.

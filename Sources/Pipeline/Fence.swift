@@ -2,11 +2,16 @@ import Kafka
 import Postgres
 
 /// What a lane knows of a partition that it owns.
-struct Ownership: Equatable {
+package struct Ownership: Equatable, Sendable {
   /// As stored in `consumer_offsets`: the first record that is not applied yet.
-  var nextOffset: Int64
+  package var nextOffset: Int64
   /// The epoch under which this lane owns the partition.
-  var epoch: Int64
+  package var epoch: Int64
+
+  package init(nextOffset: Int64, epoch: Int64) {
+    self.nextOffset = nextOffset
+    self.epoch = epoch
+  }
 }
 
 /// The statements around `consumer_offsets`; see migration 0001.

@@ -4,10 +4,11 @@ import Kafka
 import Logging
 import Postgres
 
-/// One thread with one consumer and one PostgreSQL connection: poll, decode, commit, repeat.
+/// One thread with one consumer and one PostgreSQL connection: performs what `LaneMachine` decides,
+/// and tells it what came of it.
 ///
-/// Not polling is the back-pressure: at most one batch is in hand, and librdkafka's own queue is
-/// bounded in bytes. Confined to the thread that calls `run`.
+/// Not polling is the back-pressure: at most one poll's records are in hand, and librdkafka's own
+/// queue is bounded in bytes. Confined to the thread that calls `run`.
 final class Lane {
   let settings: LaneSettings
   let status: LaneStatus
@@ -15,19 +16,32 @@ final class Lane {
   let logger: Logger
   let topics: [String: Topic]
 
+  /// The transaction under way, or one that may be repeated, or whose answer was lost.
+  private struct Attempt {
+    var batch: Batch
+    var started: ContinuousClock.Instant
+    var counts: [String: Int] = [:]
+  }
+
   let store: BatchStore
   private let producer: EventProducer
+  private var machine: LaneMachine
   var consumer: Consumer?
-  var owned: [TopicPartition: Ownership] = [:]
   var upkeep = Upkeep()
-  private var breaker: CircuitBreaker
+  /// The newest failure, for the log.
+  private var failure: (any Error)?
+  /// What the machine decided in the middle of a poll that cannot go on.
+  private var interruption: LaneMachine.Action?
+  private var attempt: Attempt?
+  private let started = ContinuousClock.now
+
+  var owned: [TopicPartition: Ownership] { machine.owned }
 
   init(settings: LaneSettings, status: LaneStatus, metrics: Metrics, logger: Logger) {
     self.settings = settings
     self.status = status
     self.metrics = metrics
     self.logger = logger
-    breaker = settings.circuitBreaker
     topics = Dictionary(
       uniqueKeysWithValues: settings.handler.topics.map {
         ($0.name(prefix: settings.topicPrefix), $0)
@@ -39,6 +53,12 @@ final class Lane {
       handler: settings.handler, consumerGroup: settings.consumerGroup,
       codeVersion: settings.codeVersion, open: settings.openConnection
     ) { events, _ in try producer.send(events) }
+    var plan = LaneMachine.Plan(topics: topics, breaker: settings.circuitBreaker) {
+      decode($0, topic: $1, now: EventTime.now)
+    }
+    plan.recordsMax = settings.handler.recordsMax
+    plan.hasBacklog = settings.handler.backlog != nil
+    machine = LaneMachine(plan)
   }
 
   /// Runs until asked to stop; throws `WorkerStopped` when only a person can help.
@@ -47,105 +67,201 @@ final class Lane {
       store.close()
       producer.close()
     }
+    var action = machine.start()
+    while true {
+      switch action {
+      case .end: return
+      case .stop(let stopped): throw stopped
+      default: action = perform(action)
+      }
+    }
+  }
+
+  /// Performs an action; answers the one after it.
+  private func perform(_ action: LaneMachine.Action) -> LaneMachine.Action {
     do {
-      try retrying { try store.connect() }
-      while !status.isStopping {
-        do {
-          try consume()
-        } catch is Fenced {
-          // Somebody else owns a partition of ours: what we know of the assignment is out of date.
-          metrics.increment(.fenced)
-          logger.warning("fenced; joining the consumer group again")
-        }
-      }
-    } catch is Stopping {
-      // Asked to stop while waiting; the batch in hand was not committed and is not lost.
+      let input = try outcome(of: action)
+      failure = nil
+      return tell(input)
+    } catch is PollInterrupted {
+      return interruption ?? .end
+    } catch let lost as CommitUnanswered {
+      attempt?.counts = lost.counts
+      return tell(failed(lost.cause, isUnanswered: true))
+    } catch {
+      return tell(failed(error))
     }
   }
 
-  /// One membership of the consumer group, from joining to leaving.
-  private func consume() throws {
-    let consumer = try Consumer(
-      configuration: settings.kafka, group: settings.consumerGroup,
-      topics: topics.keys.sorted()
-    ) { [unowned self] in try rebalance($0) }
-    self.consumer = consumer
-    defer {
-      consumer.close()
-      self.consumer = nil
-      forget(Array(owned.keys))
+  private func failed(_ error: any Error, isUnanswered: Bool = false) -> LaneMachine.Input {
+    failure = error
+    let disposition = disposition(of: error, group: settings.consumerGroup)
+    guard case .retry(let reason) = disposition else {
+      attempt = nil
+      return .failed(disposition)
     }
-    while !status.isStopping {
-      status.beat()
-      let records = try poll(consumer)
-      for batch in batches(records) {
-        try batch.apply(committing: commit)
-        // A poll may bring many batches: what they leave to do keeps up with them.
-        if upkeep.backlogIsWaiting { try runBacklog(isIdle: false) }
-      }
-      try runBacklog(isIdle: records.isEmpty)
-      if records.isEmpty { try checkOwnership() }
-      countDeadLetters()
-      reportOffsets(consumer, isLast: false)
-      reportDatabaseSize()
-    }
-    reportOffsets(consumer, isLast: true)
+    return isUnanswered ? .unanswered(reason: reason) : .failed(disposition)
   }
 
-  private func poll(_ consumer: Consumer) throws -> [Record] {
+  private func tell(_ input: LaneMachine.Input) -> LaneMachine.Action {
+    machine.isStopping = status.isStopping
+    let action = machine.handle(input, at: milliseconds(since: started))
+    status.isReady = machine.isReady
+    return action
+  }
+
+  private func outcome(of action: LaneMachine.Action) throws -> LaneMachine.Input {
+    switch action {
+    case .connect:
+      try store.connect()
+      return .connected
+    case .join:
+      try join()
+      return .joined
+    case .poll(let waits):
+      return try poll(waits: waits)
+    case .checkTopics:
+      try consumer?.checkTopics()
+      return .topicsExist
+    case .lookUp(let partitions):
+      return try lookUp(partitions)
+    case .askLogStarts(let partitions):
+      var starts: [TopicPartition: Int64] = [:]
+      for partition in partitions { starts[partition] = try consumer?.watermarks(partition).low }
+      return .logStarts(starts)
+    case .claim(let starts):
+      let claimed = try store.claim(starts)
+      note(claimed)
+      return .claimed(claimed)
+    case .commit(let batch, let owned):
+      return try commit(batch, owned: owned)
+    case .wait(let wait):
+      metrics.increment(.retries, [wait.reason])
+      logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+      status.wait(milliseconds: Int.random(in: 0...wait.millisecondsMax))
+      return .waited
+    case .workOnBacklog:
+      return .backlogDone(hasMore: try workOnBacklog())
+    case .compare(let owned):
+      return .compared(isOwner: try store.isOwner(owned))
+    case .leave(let rejoins):
+      leave(rejoins: rejoins)
+      return .left
+    case .resumePoll, .end, .stop:
+      // These are not performed: they end what called for them.
+      return .failed(.stop(.defect("\(action) has no outcome")))
+    }
+  }
+
+  // MARK: The consumer group
+
+  private func join() throws {
+    do {
+      consumer = try Consumer(
+        configuration: settings.kafka, group: settings.consumerGroup, topics: topics.keys.sorted()
+      ) { [unowned self] in try rebalance($0) }
+    } catch {
+      throw ConsumerError.other(error)
+    }
+  }
+
+  private func poll(waits: Bool) throws -> LaneMachine.Input {
+    status.beat()
+    countDeadLetters()
+    reportOffsets(isLast: false)
+    reportDatabaseSize()
+    guard let consumer else { return .failed(.fenced) }
     do {
       let records = try consumer.poll(
         maxRecords: settings.batchRecordsMax, maxBytes: settings.batchBytesMax,
-        timeoutMilliseconds: upkeep.backlogIsWaiting ? 0 : settings.pollTimeoutMilliseconds)
+        timeoutMilliseconds: waits ? settings.pollTimeoutMilliseconds : 0)
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
         logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
       }
-      status.isReady = problem == nil
-      return records
-    } catch let error as ConsumerError {
-      try resolve(error)
-      return []
+      return .polled(records, isReachable: problem == nil)
+    } catch let error as ConsumerError where error.isRetriable {
+      logger.warning("polling again", metadata: ["error": "\(error)"])
+      throw error
+    } catch let error as KafkaError {
+      // The consumer gave its partitions up.
+      throw error.isRetriable ? ConsumerError.fatal(error) : .other(error)
     }
   }
 
-  /// Splits a poll's records by topic: a transaction holds the records of one topic, and no more of
-  /// them than the handler wants.
-  private func batches(_ records: [Record]) -> [Batch] {
-    var items: [String: [Batch.Item]] = [:]
-    let now = EventTime.now
-    for record in records {
-      // After a rebalance inside the poll a record may be of a partition that went away, or be
-      // there twice.
-      guard let ownership = owned[record.topicPartition], record.offset >= ownership.nextOffset,
-        let topic = topics[record.topic]
-      else { continue }
-      items[record.topic, default: []].append(decode(record, topic: topic, now: now))
+  /// Runs inside poll. Answers where to start in newly assigned partitions: at the offsets in
+  /// PostgreSQL, of which this lane becomes the owner.
+  private func rebalance(_ event: RebalanceEvent) throws -> [TopicPartition: Int64] {
+    var action: LaneMachine.Action
+    switch event {
+    case .assigned(let partitions):
+      metrics.increment(.rebalances)
+      action = tell(.assigned(partitions))
+    case .revoked(let partitions), .lost(let partitions):
+      for partition in partitions { forget(partition) }
+      action = tell(.withdrawn(partitions))
     }
-    return items.sorted { $0.key < $1.key }.flatMap { name, items -> [Batch] in
-      guard let topic = topics[name] else { return [] }
-      let size = max(1, settings.handler.recordsMax[topic] ?? items.count)
-      return stride(from: 0, to: items.count, by: size).map {
-        Batch(topic: topic, items: Array(items[$0..<min($0 + size, items.count)]))
+    while true {
+      switch action {
+      case .resumePoll(let starts): return starts
+      case .leave, .end, .stop:
+        interruption = action
+        throw PollInterrupted()
+      default: action = perform(action)
       }
     }
   }
 
-  private func commit(_ batch: Batch) throws {
-    let breaker = try breaker.counting(batch)
-    let started = ContinuousClock.now
-    let nextOffsets = batch.nextOffsets
-    let counts = try retrying {
-      try store.commit(batch, owned: owned, metrics: metrics)
+  private func leave(rejoins: Bool) {
+    if rejoins {
+      // What we know of the assignment is out of date.
+      metrics.increment(.fenced)
+      logger.warning(
+        "fenced; joining the consumer group again",
+        metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+    } else {
+      reportOffsets(isLast: true)
     }
-    self.breaker = breaker
-    for (partition, next) in nextOffsets { owned[partition]?.nextOffset = next }
-    upkeep.offsetsToReport.merge(nextOffsets) { $1 }
-    count(batch, work: counts, since: started)
+    for partition in owned.keys { forget(partition) }
+    consumer?.close()
+    consumer = nil
+    attempt = nil
   }
 
-  /// Repeats what fails for a passing reason, for ever, until asked to stop.
-  func retrying<T>(_ body: () throws -> T) throws -> T {
-    try status.retrying(metrics: metrics, logger: logger, reason: reasonToRetry, body)
+  // MARK: Batches
+
+  private func commit(_ batch: Batch, owned: [TopicPartition: Ownership]) throws
+    -> LaneMachine.Input
+  {
+    attempt = Attempt(batch: batch, started: attempt?.started ?? .now)
+    attempt?.counts = try store.commit(batch, owned: owned)
+    finishAttempt()
+    return .committed
   }
+
+  private func lookUp(_ partitions: [TopicPartition]) throws -> LaneMachine.Input {
+    let stored = try store.stored(partitions)
+    if attempt != nil {
+      let outcome = machine.batches.outcome(stored)
+      metrics.increment(.ambiguousCommits, [outcome.rawValue])
+      if outcome == .committed { finishAttempt() }
+    }
+    return .stored(stored)
+  }
+
+  /// The batch is committed.
+  private func finishAttempt() {
+    guard let attempt else { return }
+    upkeep.offsetsToReport.merge(attempt.batch.nextOffsets) { $1 }
+    count(attempt.batch, work: attempt.counts, since: attempt.started)
+    self.attempt = nil
+  }
+}
+
+/// Ends a poll in whose middle the lane has to leave, or to stop.
+private struct PollInterrupted: Error {}
+
+private func milliseconds(since start: ContinuousClock.Instant) -> Int64 {
+  let (seconds, attoseconds) = (ContinuousClock.now - start).components
+  return seconds * 1000 + attoseconds / 1_000_000_000_000_000
 }

@@ -7,11 +7,7 @@ struct Upkeep {
   /// Committed to PostgreSQL and not yet told to Kafka.
   var offsetsToReport: [TopicPartition: Int64] = [:]
   var nextReport = ContinuousClock.now
-  var nextBacklog = ContinuousClock.now
   var nextDeadLetterCount = ContinuousClock.now
-  var nextOwnershipCheck = ContinuousClock.now
-  /// The backlog's last piece said that there is more.
-  var backlogIsWaiting = false
   var lagClock = LagClock()
   var nextSizing = ContinuousClock.now
 }
@@ -21,8 +17,8 @@ private let tracedLinesMax = 32
 
 extension Lane {
   /// Tells Kafka's own lag tools, and our metrics, how far this lane is: once a second.
-  func reportOffsets(_ consumer: Consumer, isLast: Bool) {
-    guard isLast || .now >= upkeep.nextReport else { return }
+  func reportOffsets(isLast: Bool) {
+    guard let consumer, isLast || .now >= upkeep.nextReport else { return }
     upkeep.nextReport = .now + .seconds(1)
     if let error = consumer.commitAsync(upkeep.offsetsToReport) {
       logger.debug("offsets not reported to Kafka", metadata: ["error": "\(error)"])
@@ -52,28 +48,6 @@ extension Lane {
     }
   }
 
-  private var sizingPartition: TopicPartition {
-    TopicPartition(topic: topics.keys.min() ?? "", partition: 0)
-  }
-
-  /// The metrics of partitions that are not ours any more.
-  func forgetMetrics(of partition: TopicPartition) {
-    upkeep.lagClock.forget(partition)
-    metrics.remove(.lag, labels(partition))
-    metrics.remove(.lagSeconds, labels(partition))
-    if partition == sizingPartition { metrics.remove(.databaseSize, []) }
-  }
-
-  /// Notices within two seconds that somebody has moved the offsets (`magpie offsets reset`, tables
-  /// put back, a failover), also when no record comes whose batch the fence would refuse.
-  func checkOwnership() throws {
-    guard .now >= upkeep.nextOwnershipCheck, !owned.isEmpty else { return }
-    upkeep.nextOwnershipCheck = .now + .seconds(2)
-    // Without an answer nothing is known; the next look, or the next batch, finds out.
-    guard let isOwner = try? store.isOwner(owned), !isOwner else { return }
-    throw Fenced()
-  }
-
   /// Counts what waits for a person, every 15 seconds. Each lane counts all of the group's, so that
   /// there is a number whichever processes run.
   func countDeadLetters() {
@@ -86,25 +60,19 @@ extension Lane {
     }
   }
 
-  /// Runs a piece of the handler's backlog: after each poll while there is more, else every so often.
-  func runBacklog(isIdle: Bool) throws {
-    guard let backlog = settings.handler.backlog, .now >= upkeep.nextBacklog else { return }
+  /// Runs a piece of the handler's backlog; returns whether there is more.
+  func workOnBacklog() throws -> Bool {
+    guard let backlog = settings.handler.backlog else { return false }
     do {
       let (counts, hasMore) = try store.runBacklog(backlog())
       count(work: counts)
-      upkeep.backlogIsWaiting = hasMore
-      upkeep.nextBacklog = hasMore ? .now : .now + (isIdle ? .milliseconds(200) : .seconds(1))
+      return hasMore
     } catch {
-      do {
-        metrics.increment(.retries, [try reasonToRetry(error)])
-      } catch let poison as Poison {
-        // There is no record to dead-letter: what is stored already cannot be worked on.
-        throw WorkerStopped(
-          reason: "the backlog failed: \(poison.reason)", nextStep: "Run `magpie verify`.")
+      if case .retry(let reason) = disposition(of: error) {
+        metrics.increment(.retries, [reason])
+        logger.warning("backlog: trying again", metadata: ["error": "\(error)"])
       }
-      logger.warning("backlog: trying again", metadata: ["error": "\(error)"])
-      upkeep.backlogIsWaiting = false
-      upkeep.nextBacklog = .now + .seconds(1)
+      throw error
     }
   }
 

@@ -23,16 +23,16 @@ public final class RecordApplier {
   /// How long failures that may pass (a lost connection, a lock) are tried again before they are
   /// thrown.
   public var patience: Duration = .seconds(300)
-  /// When to stop for too many dead letters.
-  public var circuitBreaker = CircuitBreaker()
   /// The partitions claimed and the offset at which each goes on; empty without a fence.
   public var nextOffsets: [TopicPartition: Int64] { owned.mapValues(\.nextOffset) }
+
+  private var owned: [TopicPartition: Ownership] { machine.owned ?? [:] }
 
   private let handler: Handler
   private let topics: [String: Topic]
   private let isFenced: Bool
   private let store: BatchStore
-  private var owned: [TopicPartition: Ownership] = [:]
+  private var machine: BatchMachine
 
   /// - Parameters:
   ///   - consumerGroup: the group whose offsets move, and whose dead letters are written.
@@ -50,6 +50,7 @@ public final class RecordApplier {
   ) {
     self.handler = handler
     self.isFenced = isFenced
+    machine = BatchMachine(isFenced: isFenced, breaker: CircuitBreaker())
     topics = Dictionary(
       uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
     store = BatchStore(
@@ -64,7 +65,7 @@ public final class RecordApplier {
   ///
   /// - Parameter starts: where to begin in those that have no stored offset.
   public func claim(_ starts: [TopicPartition: Int64]) throws {
-    owned.merge(try retrying { try store.claim(starts) }) { $1 }
+    machine.claimed(try retrying { try store.claim(starts) })
   }
 
   /// Applies records, of any of the handler's topics, in offset order within a partition.
@@ -79,7 +80,7 @@ public final class RecordApplier {
   public func apply(_ records: [Record], reach: [TopicPartition: Int64] = [:]) throws -> Applied {
     var applied = Applied()
     for batch in try batches(records, reach: reach) {
-      try batch.apply { try commit($0, &applied) }
+      try apply(batch, &applied)
     }
     return applied
   }
@@ -95,8 +96,7 @@ public final class RecordApplier {
       do {
         piece = try retrying { try store.runBacklog(backlog()) }
       } catch let poison as Poison {
-        throw WorkerStopped(
-          reason: "the backlog failed: \(poison.reason)", nextStep: "Run `magpie verify`.")
+        throw WorkerStopped.unworkableBacklog(poison.reason)
       }
       total.merge(piece.counts, uniquingKeysWith: +)
       hasMore = piece.hasMore
@@ -131,21 +131,31 @@ public final class RecordApplier {
     return topic
   }
 
-  private func commit(_ batch: Batch, _ applied: inout Applied) throws {
-    let breaker = try circuitBreaker.counting(batch)
-    let counts = try retrying {
-      try store.commit(batch, owned: isFenced ? owned : nil, metrics: nil)
+  private func apply(_ batch: Batch, _ applied: inout Applied) throws {
+    var (records, deadLetters, counts) = (0, 0, [String: Int]())
+    try unlessFenced {
+      try machine.apply(
+        batch,
+        by: .init(
+          patience: patience, commit: store.commit, lookUp: store.stored,
+          committed: { batch, work in
+            records += batch.items.count
+            deadLetters += batch.items.count(where: \.isPoison)
+            counts.merge(work, uniquingKeysWith: +)
+          }))
     }
-    circuitBreaker = breaker
-    for (partition, next) in batch.nextOffsets { owned[partition]?.nextOffset = next }
-    applied.records += batch.items.count
-    applied.deadLetters += batch.items.count(where: \.isPoison)
+    applied.records += records
+    applied.deadLetters += deadLetters
     applied.counts.merge(counts, uniquingKeysWith: +)
   }
 
   private func retrying<T>(_ body: () throws -> T) throws -> T {
+    try unlessFenced { try withPatience(patience, body) }
+  }
+
+  private func unlessFenced<T>(_ body: () throws -> T) throws -> T {
     do {
-      return try withPatience(patience, body)
+      return try body()
     } catch is Fenced {
       throw WorkerStopped(
         reason: "somebody else has taken over partitions that are being applied here",

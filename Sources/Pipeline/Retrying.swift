@@ -20,21 +20,21 @@ extension LaneStatus {
       } catch {
         let reason = try reason(error)
         metrics.increment(.retries, [reason])
-        // A serialization failure or a lock says nothing about the next batch.
-        if !["serialization", "lock"].contains(reason) { isReady = false }
+        if reason.meansUnready { isReady = false }
         logger.warning("trying again", metadata: ["error": "\(error)"])
-        try wait(milliseconds: backoff.nextDelayMilliseconds())
+        wait(milliseconds: backoff.nextDelayMilliseconds())
+        if isStopping { throw Stopping() }
       }
     }
   }
 
-  private func wait(milliseconds: Int) throws {
+  /// Returns early when asked to stop.
+  func wait(milliseconds: Int) {
     let end = ContinuousClock.now + .milliseconds(milliseconds)
-    repeat {
-      if isStopping { throw Stopping() }
+    while !isStopping, ContinuousClock.now < end {
       beat()
       Thread.sleep(forTimeInterval: 0.02)
-    } while ContinuousClock.now < end
+    }
   }
 }
 

@@ -1,0 +1,42 @@
+import Kafka
+
+/// What a lane does about any error, also of its consumer.
+func disposition(of error: any Error, group: String) -> Disposition {
+  guard let error = error as? ConsumerError else { return disposition(of: error) }
+  switch error {
+  case .offsetOutOfRange(let partition, let offset, let low, let high):
+    let log = Watermarks(low: low ?? 0, high: high ?? 0)
+    return .stop(
+      WorkerStopped(
+        reason: "\(error)", nextStep: nextStep(beyond: partition, at: offset, log, group: group)))
+  case .unknownTopic(let topic):
+    return .stop(
+      WorkerStopped(
+        reason: "topic \(topic) does not exist", nextStep: "Create the topics: magpie topics"))
+  // The consumer is of no use any more: join the group with another.
+  case .fatal:
+    return .fenced
+  case .maxPollExceeded, .other:
+    if error.isRetriable { return .retry(reason: "kafka") }
+    return .stop(
+      WorkerStopped(
+        reason: "\(error)",
+        nextStep: "Check the Kafka address, the security properties and ACLs."))
+  }
+}
+
+/// Either way records would be skipped or applied unseen: which is for a person to decide.
+private func nextStep(
+  beyond partition: TopicPartition, at offset: Int64, _ log: Watermarks, group: String
+) -> String {
+  let isTruncated = offset < log.low
+  let found =
+    isTruncated
+    ? "Records between \(offset) and \(log.low) were deleted before they were applied. "
+    : "The log ends at \(log.high): it is another log than the one applied so far. "
+  return found
+    + "docs/operations/log-truncated-past-our-offset.md says what that means. To go on "
+    + "all the same: magpie offsets reset --group \(group) --topic "
+    + "\(partition.topic) --partition \(partition.partition) --to-start"
+    + (isTruncated ? " --skip-records \(log.low - offset)" : "")
+}

@@ -1,0 +1,30 @@
+import Events
+
+/// Why a worker stops of its own accord, when it is not one error that says so.
+extension WorkerStopped {
+  static func tooManyDeadLetters(on topic: Topic, _ reason: String) -> WorkerStopped {
+    WorkerStopped(
+      reason: "stopped by the dead-letter limit on topic \(topic.rawValue): \(reason)",
+      nextStep: "The records are still in Kafka. Compare the reasons in dead_letters with the "
+        + "deployed version; to dead-letter them all the same, raise --dead-letter-run-limit "
+        + "and --dead-letter-share-limit.")
+  }
+
+  static func unwritableDeadLetters(_ reason: String) -> WorkerStopped {
+    WorkerStopped(
+      reason: "dead letters could not be written: \(reason)",
+      nextStep: "Nothing was lost: the records are still in Kafka. Look at what constraints and "
+        + "triggers dead_letters has, then restart.")
+  }
+
+  static func unworkableBacklog(_ reason: String) -> WorkerStopped {
+    // There is no record to dead-letter: what is stored already cannot be worked on.
+    WorkerStopped(reason: "the backlog failed: \(reason)", nextStep: "Run `magpie verify`.")
+  }
+
+  static func defect(_ what: String) -> WorkerStopped {
+    WorkerStopped(
+      reason: "a defect of the worker: \(what)",
+      nextStep: "Nothing was lost: the batch was not committed. Restart, and report this.")
+  }
+}
