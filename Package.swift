@@ -197,15 +197,13 @@ let package = Package(
       "MagpieTests",
       [
         "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications",
-        "Pipeline",
-        "Postgres", "RecordLog", "TestSupport",
+        "Pipeline", "Postgres", "RecordLog", "TestSupport",
       ]),
     tests(
       "EndToEndTests",
       [
         "Comparison", "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Model", "Postgres",
-        "TestSupport",
-        "Workload",
+        "RecordLog", "TestSupport", "Workload",
       ]),
   ],
   cxxLanguageStandard: .cxx17

@@ -59,20 +59,9 @@ import Testing
     // Killed anywhere, it has happened or not.
     var exchanged = 0
     for attempt in 0..<14 {
-      let isSwapped = try stack.hasSchema("magpie_old")
-      let child = try stack.startMagpie("replay", isSwapped ? "--swap-back" : "--swap")
       // Ever later, so that on any machine some are killed and some are not.
       let seconds = Double.random(in: 0.1...(1 + Double(attempt)), using: &generator)
-      if child.wait(seconds: seconds) == nil {
-        child.terminate(SIGKILL)
-      } else {
-        exchanged += 1
-      }
-      try await eventually("the killed one's transaction ends") {
-        try stack.connection().query(
-          "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'magpie-replay'"
-        ).only.int(0) == 0
-      }
+      if try await stack.exchange(killedAfter: seconds) { exchanged += 1 }
       #expect(try stack.hasSchema("magpie_old") != stack.hasSchema("magpie_shadow"))
       try stack.expectRows(live, in: "public")
     }

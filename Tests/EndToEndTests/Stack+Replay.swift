@@ -47,6 +47,20 @@ extension Stack {
     ).only.bool(0)
   }
 
+  /// An exchange of tables, forth or back, that is killed unless it has ended by then; whether it did.
+  func exchange(killedAfter seconds: Double) async throws -> Bool {
+    let isSwapped = try hasSchema("magpie_old")
+    let child = try startMagpie("replay", isSwapped ? "--swap-back" : "--swap")
+    let exit = child.wait(seconds: seconds)
+    if exit == nil { child.terminate(SIGKILL) }
+    try await eventually("the killed one's transaction ends") {
+      try connection().query(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'magpie-replay'"
+      ).only.int(0) == 0
+    }
+    return exit == .exited(0)
+  }
+
   func expectRows(_ expected: [String], in schema: String) throws {
     let found = try rows(in: schema)
     let difference = found.difference(from: expected)

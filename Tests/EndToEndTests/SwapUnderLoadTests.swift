@@ -17,11 +17,12 @@ import Workload
   @Test(
     "rebuild, swap and swap back under writes: nobody sees anything empty, half or older")
   func exchange() async throws {
+    var generator = SeededGenerator()
     let stack = try Stack(partitions: 8)
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
     let load = try Load(
-      prefix: stack.prefix, seed: SeededGenerator().seed, databaseURL: stack.databaseURL)
+      prefix: stack.prefix, seed: generator.seed, databaseURL: stack.databaseURL)
     try load.begin()
     try await stack.waitUntilApplied()
     let wanted = ProcessInfo.processInfo.environment["MAGPIE_TEST_EVENTS_PER_SECOND"]
@@ -30,6 +31,16 @@ import Workload
     readers.start()
 
     try stack.succeed("replay", "--rebuild", "all")
+    // Killed at any moment it has happened or not, and nobody notices.
+    for attempt in 1...5 {
+      let seconds = Double.random(in: 0.1...Double(attempt), using: &generator)
+      _ = try await stack.exchange(killedAfter: seconds)
+    }
+    if try stack.hasSchema("magpie_old") {
+      try stack.succeed("replay", "--swap-back", "--wait-readers", "20")
+      try stack.succeed("replay", "--drop-old")
+      try stack.succeed("replay", "--rebuild", "all")
+    }
     for step in ["--swap", "--swap-back", "--swap-back"] {
       let done = try stack.magpie("replay", step, "--json", "--wait-readers", "20")
       try #require(done.exit == .exited(0), "\(step): \(done.output)\n\(stack.logTails)")

@@ -1,0 +1,79 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Kafka
+import RecordLog
+import TestSupport
+import Testing
+
+/// Repairing from an archive what Kafka alone cannot repair any more.
+@Suite(.serialized) struct ArchiveReplayTests {
+  @Test("what Kafka has forgotten is rebuilt, checked and applied again from the archive")
+  func forgotten() async throws {
+    var generator = SeededGenerator()
+    let stack = try Stack(partitions: 1)
+    defer { stack.stop() }
+    let archive = stack.directory.appending(path: "archive").path
+    for worker in Stack.workers { try stack.start(worker) }
+    let archiver = try stack.startMagpie(
+      "archive", "run", "--dir", archive, "--segment-seconds", "0.2", "--http-port", "0")
+    try stack.publish(try stack.generated(users: 40, events: 1500, generator: &generator))
+
+    // The embedded broker keeps 5 MiB of a partition: nobody may fall behind by that much.
+    let messages = TopicPartition(topic: Topic.messages.name(prefix: stack.prefix), partition: 0)
+    let kafka = try KafkaLog(configuration: TestBroker.shared.configuration)
+    for part in 0..<7 {
+      try sendLongMessages(part, prefix: stack.prefix)
+      try await stack.waitUntilApplied()
+      let end = try kafka.spans(of: [messages.topic])[messages]?.upperBound
+      try await eventually(within: .seconds(60), "the archive has them") {
+        let shown = try stack.magpie("archive", "show", "--dir", archive, "--json")
+        return shown.output.split(separator: "\n").contains {
+          $0.contains(messages.topic) && $0.contains("\"next\":\(end ?? -1)")
+        }
+      }
+    }
+    #expect(archiver.terminate(within: 30) == .exited(0), "\(stack.logTails)")
+    // A broker that keeps more has nothing to say here.
+    guard try kafka.spans(of: [messages.topic])[messages]?.lowerBound != 0 else { return }
+
+    let live = try stack.rows()
+    let refused = try stack.magpie("replay", "--rebuild", "all")
+    #expect(refused.exit == .exited(1), "\(refused.output)")
+    #expect(refused.output.contains(messages.topic), "\(refused.output)")
+    try stack.succeed("replay", "--rebuild", "all", "--archive", archive)
+    try stack.expectRows(live, in: "magpie_shadow")
+    try stack.succeed("replay", "--diff", "--archive", archive)
+    let shallow = try stack.magpie("verify", "--deep")
+    #expect(shallow.exit == .exited(1), "\(shallow.output)")
+    try stack.succeed("verify", "--deep", "--archive", archive)
+
+    try stack.connection().script("DELETE FROM messages")
+    let found = try stack.magpie("verify", "--deep", "--archive", archive)
+    #expect(found.exit == .exited(1), "\(found.output)")
+    try stack.succeed("replay", "--apply", "--archive", archive, "--topic", "messages")
+    try stack.succeed("verify", "--deep", "--archive", archive)
+    #expect(try stack.rows() == live)
+  }
+
+  private func sendLongMessages(_ part: Int, prefix: String) throws {
+    let producer = try Producer(configuration: TestBroker.shared.configuration)
+    defer { producer.close() }
+    let now = EventTime.now
+    try producer.send(
+      try (0..<100).map { number in
+        let name = "\(part)-\(number)"
+        let event = Event(
+          id: "long-\(name)", source: "test", time: now,
+          payload: .messageSent(
+            .with {
+              ($0.message, $0.sender, $0.receiver) = ("long-\(name)", "talker", "listener")
+              $0.text = String(repeating: name, count: 10_000 / name.utf8.count)
+            }))
+        let wire = try EventCodec.encode(event, as: .protobuf)
+        return OutgoingRecord(
+          topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
+          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      })
+  }
+}
