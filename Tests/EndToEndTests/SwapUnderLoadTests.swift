@@ -12,7 +12,7 @@ import Workload
 /// Exchanging the tables while events are written and people read.
 ///
 /// `MAGPIE_TEST_EVENTS_PER_SECOND` says how many; 200 unless told, because other tests want the
-/// processors, too.
+/// processors, too. docs/decisions/0013 says what came of it with the release build.
 @Suite(.serialized) struct SwapUnderLoadTests {
   @Test(
     "rebuild, swap and swap back under writes: nobody sees anything empty, half or older")
