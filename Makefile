@@ -5,7 +5,7 @@ SWIFT ?= swift
 # and all that depends on it would be compiled again each time.
 BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --explicit-target-dependency-import-check error
-SOURCES = Package.swift Sources Tests Examples Benchmarks
+SOURCES = Package.swift Sources Tests Examples Benchmarks Campaign
 
 .DEFAULT_GOAL := help
 
@@ -36,6 +36,15 @@ test: deps ## Run all the tests, end to end included
 .PHONY: e2e
 e2e: ## Run the end-to-end tests and the failure cases of containers with Docker Compose
 	scripts/e2e
+
+SEED ?= 1
+MINUTES ?= 2
+
+.PHONY: campaign
+campaign: build ## Inject faults for MINUTES on a schedule that follows from SEED, and check everything
+	MAGPIE_CAMPAIGN_COMMIT=$$(git describe --always --dirty 2>/dev/null) \
+	  $$($(SWIFT) build --show-bin-path)/magpie-campaign --seed $(SEED) --minutes $(MINUTES) \
+	  $(CAMPAIGN_FLAGS)
 
 .PHONY: bench
 bench: bench-build ## Measure throughput beside its bounds, in one run (release build, a few minutes)

@@ -140,6 +140,14 @@ let package = Package(
       name: "magpie-bench",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema", argumentParser],
       path: "Benchmarks/Pipeline", swiftSettings: strict),
+    .executableTarget(
+      name: "magpie-campaign",
+      dependencies: [
+        "Comparison", "DeepVerification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
+        "Model", "Postgres",
+        "RecordLog", "Schema", "Workload", argumentParser,
+      ],
+      path: "Campaign", exclude: ["README.md", "Regressions"], swiftSettings: strict),
 
     .target(
       name: "TestSupport",
@@ -202,8 +210,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Comparison", "EmbeddedStack", "Events", "Kafka", "MagpieProducer", "Model", "Postgres",
-        "RecordLog", "TestSupport", "Workload",
+        "Comparison", "DeepVerification", "EmbeddedStack", "Events", "Kafka", "MagpieProducer",
+        "Model", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
   ],
   cxxLanguageStandard: .cxx17

@@ -13,6 +13,7 @@ extension CanonicalTable {
     "consumer_offsets": "how far the tables are",
     "dead_letters": "what could not be applied",
     "dead_letter_history": "what became of it",
+    "batch_audit": "how the offsets moved, during fault campaigns",
     "users": "interned ids: every other table of the room is read through it",
     "retired_keys": "which feed entries are garbage",
     "feed_trims": "work to do",

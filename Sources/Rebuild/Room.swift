@@ -54,6 +54,7 @@ public enum Room: String, CaseIterable, Sendable {
   /// log does not say.
   public static let sharedTables = [
     "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
+    "batch_audit",
   ]
 
   /// Views and the rooms whose tables they show, in the order in which they can be made.

@@ -33,5 +33,6 @@ extension Migrations {
     Migration(5, "dead_letters", PackageResources._005_dead_letters_sql),
     Migration(6, "generations", PackageResources._006_generations_sql),
     Migration(7, "bounded_feeds", PackageResources._007_bounded_feeds_sql),
+    Migration(8, "audit", PackageResources._008_audit_sql),
   ]
 }

@@ -1,3 +1,4 @@
+import DeepVerification
 import Events
 import Foundation
 import Model

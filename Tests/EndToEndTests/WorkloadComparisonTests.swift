@@ -1,3 +1,4 @@
+import DeepVerification
 import EmbeddedStack
 import Events
 import Foundation

@@ -1,19 +1,32 @@
 import Events
-import Model
-import Postgres
+public import Model
+public import Postgres
 
-/// Compares every table, through the functions that a backend calls where there is one, with what
-/// the model computes from the same events.
-struct ModelComparison {
-  let model: Model
-  let connection: Connection
+/// Compares what everybody sees, through the functions that a backend calls where there is one, with
+/// what the model computes from the same events.
+public struct ModelComparison {
+  private let feeds: Model
+  private let notifications: Model
+  private let profiles: Model
+  private let connection: Connection
+
+  /// - Parameter model: of the events that every worker applied.
+  public init(model: Model, connection: Connection) {
+    self.init(feeds: model, notifications: model, profiles: model, connection: connection)
+  }
+
+  /// For workers that applied different events: what one cannot apply another may.
+  public init(feeds: Model, notifications: Model, profiles: Model, connection: Connection) {
+    (self.feeds, self.notifications, self.profiles) = (feeds, notifications, profiles)
+    self.connection = connection
+  }
 
   /// What differs, a few samples of each kind; empty when all is equal.
-  func differences() throws -> [String] {
-    let notified = model.notifications
+  public func differences() throws -> [String] {
+    let notified = notifications.notifications
     let parts: [(String, expected: [[String?]], found: [[String?]])] = [
       (
-        "follows", model.allFollows.map(\.fields),
+        "follows", feeds.allFollows.map(\.fields),
         try rows(
           """
           SELECT e.user_id, r.user_id, f.active::text FROM follows f
@@ -21,7 +34,7 @@ struct ModelComparison {
           """)
       ),
       (
-        "posts", model.home.map { [$0.id, $0.author, $0.title, $0.caption, $0.imageURL] },
+        "posts", feeds.home.map { [$0.id, $0.author, $0.title, $0.caption, $0.imageURL] },
         try rows(
           """
           SELECT p.post_id, u.user_id, p.title, p.caption, p.image_url
@@ -30,10 +43,10 @@ struct ModelComparison {
       ),
       ("feeds", expectedFeeds, try pages("feed_page", "post_id, published_at")),
       ("conversations", expectedConversations, try pages("conversation_list", "peer_id, sent_at")),
-      ("messages", model.allMessages.map(\.fields), try rows(messages)),
+      ("messages", feeds.allMessages.map(\.fields), try rows(messages)),
       (
         "profile statistics",
-        model.profileStats.map { user, stats in
+        feeds.profileStats.map { user, stats in
           [user.string, "\(stats.posts)", "\(stats.followers)", "\(stats.following)"]
         },
         try rows(
@@ -44,18 +57,20 @@ struct ModelComparison {
           """)
       ),
       (
-        "likes", model.allLikes.map(\.fields),
+        "likes", notifications.allLikes.map(\.fields),
         try rows(
           "SELECT post_id, actor, post_owner, active::text, \(time("first_at")) FROM likes")
       ),
       (
         "comments",
-        model.allComments.filter(\.isActive).map { [$0.id, $0.post, $0.actor, $0.text] },
+        notifications.allComments.filter(\.isActive).map { [$0.id, $0.post, $0.actor, $0.text] },
         try rows("SELECT comment_id, post_id, actor, text FROM comments WHERE active")
       ),
       (
         "post statistics",
-        model.postStats.map { [$0.key.string, "\($0.value.likes)", "\($0.value.comments)"] },
+        notifications.postStats.map {
+          [$0.key.string, "\($0.value.likes)", "\($0.value.comments)"]
+        },
         try rows(
           """
           SELECT p.post_id, s.likes::text, s.comments::text
@@ -63,7 +78,7 @@ struct ModelComparison {
           WHERE (s.likes, s.comments) <> (0, 0)
           """)
       ),
-      ("notifications", notified.map(\.fields), try rows(notifications)),
+      ("notifications", notified.map(\.fields), try rows(shownNotifications)),
       (
         "badges",
         Dictionary(grouping: notified.filter(\.isUnread)) { BytewiseString($0.recipient) }.map {
@@ -76,7 +91,7 @@ struct ModelComparison {
           """)
       ),
       (
-        "profiles", model.allProfiles.map(\.fields),
+        "profiles", profiles.allProfiles.map(\.fields),
         try rows(
           """
           SELECT user_id, nickname, locale, image_url, name, major, bio FROM profiles
@@ -92,13 +107,13 @@ struct ModelComparison {
   }
 
   private var expectedFeeds: [[String?]] {
-    model.feeds.flatMap { user, posts in
+    feeds.feeds.flatMap { user, posts in
       posts.enumerated().map { [user.string, "\($0)", $1.id, $1.publishedAt.rfc3339] }
     }
   }
 
   private var expectedConversations: [[String?]] {
-    model.conversations.flatMap { user, list in
+    feeds.conversations.flatMap { user, list in
       list.enumerated().map { [user.string, "\($0)", $1.peer, $1.last.sentAt.rfc3339] }
     }
   }
@@ -108,7 +123,7 @@ struct ModelComparison {
     FROM messages m JOIN users s ON s.user_key = m.sender JOIN users r ON r.user_key = m.receiver
     """
 
-  private let notifications = """
+  private let shownNotifications = """
     SELECT notification_id::text, recipient, type::text, subject, bucket::text, actor,
       second_actor, actor_count::text, contribution_count::text, post_id, comment_id, head_text,
       \(time("raised_at")), \(time("oldest_at")), unread::text
@@ -117,7 +132,7 @@ struct ModelComparison {
 
   private func shownAlarms() throws -> [[String?]] {
     var result: [[String?]] = []
-    for user in model.people {
+    for user in notifications.people {
       var before: String?
       while true {
         let page = try connection.query(

@@ -1,0 +1,87 @@
+import Comparison
+import DeepVerification
+import Events
+import Kafka
+import Model
+import Postgres
+import RecordLog
+
+/// What the tables hold once everything is applied, against the log.
+struct TableChecks {
+  let world: World
+  let log: LogContents
+
+  func findings() throws -> [Finding] { try deadLetters() + invariants() + tables() + functions() }
+
+  private func deadLetters() throws -> [Finding] {
+    let connection = try world.connection()
+    var found: Set<LogContents.Place> = []
+    var findings: [Finding] = []
+    for row in try connection.query(
+      """
+      SELECT d.consumer_group, d.topic, d.partition, d.record_offset,
+        (SELECT count(*) FROM dead_letter_history h
+          WHERE (h.consumer_group, h.topic, h.partition, h.record_offset)
+            = (d.consumer_group, d.topic, d.partition, d.record_offset)) AS entries
+      FROM dead_letters d
+      """)
+    {
+      let partition = TopicPartition(topic: try row.text(1), partition: Int32(try row.int(2)))
+      let place = LogContents.Place(
+        group: try row.text(0), partition: partition, offset: try row.int8(3))
+      found.insert(place)
+      if try row.int(4) != 1 {
+        findings.append(
+          Finding(check: .deadLetters, text: "\(place) was dead-lettered \(try row.int(4)) times"))
+      }
+    }
+    findings += log.poison.subtracting(found).sorted().prefix(5).map {
+      Finding(check: .deadLetters, text: "\($0) is poison, and neither applied nor a dead letter")
+    }
+    findings += found.subtracting(log.poison).sorted().prefix(5).map {
+      Finding(check: .deadLetters, text: "\($0) is a dead letter and nothing is wrong with it")
+    }
+    return findings
+  }
+
+  private func invariants() throws -> [Finding] {
+    let connection = try world.connection()
+    return try ["verify_feeds", "verify_notifications", "verify_alarms"].flatMap { check in
+      try connection.query("SELECT v::text FROM \(check)() v LIMIT 3").map {
+        Finding(check: .tables, text: "\(check): \(try $0.text(0))")
+      }
+    }
+  }
+
+  /// Every table, row by row, in canonical form.
+  private func tables() throws -> [Finding] {
+    let report = try DeepVerification(
+      world.connection(), later: { try world.connection() },
+      log: KafkaLog(configuration: world.kafka), prefix: world.topicPrefix
+    ).run()
+    return report.findings.map { Finding(check: .tables, text: $0) }
+  }
+
+  /// What everybody sees through the functions that a backend calls.
+  private func functions() throws -> [Finding] {
+    let model = { (group: ConsumerGroup) in log.models[group] ?? Model() }
+    let comparison = ModelComparison(
+      feeds: model(.fanout), notifications: model(.notification), profiles: model(.alarm),
+      connection: try world.connection())
+    return try comparison.differences().map { Finding(check: .tables, text: $0) }
+  }
+}
+
+extension ComparisonReport {
+  fileprivate var findings: [String] {
+    tables.filter { $0.counts.total > 0 }.flatMap { table in
+      table.samples.prefix(3).map { sample in
+        let columns = sample.columns.filter { $0.expected != $0.found }.prefix(4).map {
+          "\($0.name) should be \($0.expected ?? "NULL") and is \($0.found ?? "NULL")"
+        }
+        return "\(table.name), \(table.counts.total) rows: \(sample.kind.rawValue) "
+          + "\(sample.person) \(sample.key.joined(separator: " ")) \(columns.joined(separator: ", "))"
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Events
+import Kafka
+import Workload
+
+/// The records of a round, one after the other, the same ones for the same seed: a social network's
+/// events, what the readers watch, and poison.
+struct LoadEvents {
+  private var random: SplitMix64
+  private var social: SocialEvents
+  private var probes: ProbeEvents
+  private var made = 0
+  private let prefix: String
+
+  init(_ plan: CampaignPlan, prefix: String) {
+    random = SplitMix64(seed: plan.seed ^ 0x10AD)
+    let events = Int(plan.rate * plan.seconds * 4) + 10_000
+    social = SocialWorkload(users: plan.users, events: events, seed: plan.seed).makeIterator()
+    probes = ProbeEvents(seed: plan.seed)
+    self.prefix = prefix
+  }
+
+  mutating func next() throws -> OutgoingRecord {
+    made += 1
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0: return try poison()
+    case 1: return try record(refused())
+    case 2..<20: return try record(probes.next())
+    default:
+      guard let event = social.next() else { return try record(probes.next()) }
+      return try record(event)
+    }
+  }
+
+  /// A record that cannot be decoded.
+  mutating func poison() throws -> OutgoingRecord {
+    made += 1
+    let event = social.next() ?? probes.next()
+    return Poison.undecodable(try record(event), &random)
+  }
+
+  /// What must be there before the readers begin.
+  func beginnings() throws -> [OutgoingRecord] {
+    var copy = self
+    return try ProbeEvents.beginnings.map { try copy.record($0) }
+  }
+
+  private mutating func refused() -> Event {
+    let time = EventTime(microseconds: 1_740_000_000_000_000 + Int64(made))
+    return Poison.refused(made, at: time, &random)
+  }
+
+  private mutating func record(_ event: Event) throws -> OutgoingRecord {
+    let wire = try EventCodec.encode(event, as: Bool.random(using: &random) ? .json : .protobuf)
+    return OutgoingRecord(
+      topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
+      headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+  }
+}

@@ -1,0 +1,57 @@
+import Events
+import Kafka
+import Workload
+
+/// Records that must end as dead letters.
+enum Poison {
+  /// Texts that begin so are refused by a constraint that the campaign adds: valid for every decoder,
+  /// found only when PostgreSQL is asked, and innocent neighbours are in the same transaction.
+  static let refusedText = "campaign: refused"
+
+  /// A record that no worker can decode.
+  static func undecodable(
+    _ record: OutgoingRecord, _ random: inout some RandomNumberGenerator
+  ) -> OutgoingRecord {
+    var record = record
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: record.key = Array("somebody else".utf8)
+    case 1: record.key = nil
+    case 2: record.value = [0xFF, 0xFE, 0x00, 0x0A]
+    case 3: record.value = nil
+    case 4: record.headers.removeAll { $0.name == "ce_type" }
+    default:
+      record.headers = record.headers.map { header in
+        header.name == "ce_time" ? Header("ce_time", "'; DROP TABLE posts; --") : header
+      }
+    }
+    return record
+  }
+
+  /// The groups that must have a dead letter for the event, though it can be decoded.
+  static func refusing(_ event: Event) -> [ConsumerGroup] {
+    switch event.payload {
+    case .messageSent(let data) where data.text.hasPrefix(refusedText): [.fanout]
+    case .commentCreated(let data) where data.text.hasPrefix(refusedText): [.notification]
+    default: []
+    }
+  }
+
+  static func refused(_ number: Int, at time: EventTime, _ random: inout some RandomNumberGenerator)
+    -> Event
+  {
+    let (id, isMessage) = ("refused-\(number)", Bool.random(using: &random))
+    return Event(
+      id: id, source: "magpie/campaign", time: time,
+      payload: isMessage
+        ? .messageSent(
+          .with {
+            ($0.message, $0.sender, $0.receiver) = (id, "refused-sender", "refused-receiver")
+            $0.text = refusedText
+          })
+        : .commentCreated(
+          .with {
+            ($0.comment, $0.actor, $0.post, $0.postOwner) = (id, "a", "refused-post", "b")
+            $0.text = refusedText
+          }))
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import Kafka
+
+/// One world from beginning to end: load and faults, healing, checks.
+final class Round {
+  private let plan: CampaignPlan
+  private let keeping: URL?
+  private let note: (String) -> Void
+  private var report: RoundReport
+
+  /// Seconds within which everything must be applied once everything is healed.
+  static let recoverySecondsMax = 90.0
+
+  /// - Parameter keeping: where the logs go when something is found.
+  init(
+    _ plan: CampaignPlan, commit: String, keeping: URL?, note: @escaping (String) -> Void
+  ) {
+    (self.plan, self.keeping, self.note) = (plan, keeping, note)
+    report = RoundReport(seed: plan.seed, commit: commit, seconds: plan.seconds)
+  }
+
+  /// - Throws: when the campaign itself could not be carried out; what it finds is in the report.
+  func run() throws -> RoundReport {
+    let world = try World(plan, note: note)
+    defer { world.stop() }
+    note("starting \(plan.processes) processes of each worker, \(plan.lanes) lane(s) each")
+    try world.startWorkers()
+    try world.load.begin()
+    try waitUntilDrained(world, seconds: Self.recoverySecondsMax)
+    let sampler = Sampler(world)
+    let reported = ReportedOffsets(world)
+    let readers = Readers(world)
+    defer {
+      sampler.stop()
+      reported.stop()
+      readers.stop()
+    }
+    do {
+      try injectAll(world, sampler)
+      try settle(world, sampler, readers, reported)
+    } catch let failure as Unsettled {
+      add(.liveness, failure.description)
+      add(try AuditCheck(connection: world.connection()).findings())
+    }
+    for text in sampler.violations { add(.offsets, text) }
+    for text in reported.violations { add(.reported, text) }
+    for end in world.unexpectedEnds { add(.ends, end) }
+    for end in world.stopWorkers() { add(.ends, end) }
+    if let keeping, !report.findings.isEmpty { try world.copyLogs(to: keeping) }
+    world.stop()
+    add(LeakCheck.processes(of: world))
+    return report
+  }
+
+  /// Runs the schedule to its end and heals everything.
+  private func injectAll(_ world: World, _ sampler: Sampler) throws {
+    let start = ContinuousClock.now
+    world.load.start()
+    var waiting = plan.faults.sorted { $0.at < $1.at }[...]
+    var active: [(fault: PlannedFault, since: ContinuousClock.Instant)] = []
+    while true {
+      let elapsed = (ContinuousClock.now - start) / .seconds(1)
+      active.removeAll { fault, since in
+        guard elapsed >= fault.at + fault.seconds, heal(fault, world) else { return false }
+        sampler.expectRecovery(from: fault.kind, injectedAt: since, ends: world.load.ends)
+        return true
+      }
+      if let fault = waiting.first, elapsed >= fault.at {
+        waiting.removeFirst()
+        note("\(seconds(elapsed)) \(fault.kind.rawValue) for \(seconds(fault.seconds))")
+        do {
+          try fault.inject(world)
+          report.faults[fault.kind.rawValue, default: 0] += 1
+        } catch {
+          note("\(fault.kind.rawValue) could not be injected: \(error)")
+        }
+        active.append((fault, .now))
+      }
+      if waiting.isEmpty, active.isEmpty, elapsed >= plan.seconds { break }
+      try world.tend()
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+    try world.wait(seconds: 60, "every fault is healed") {
+      try world.injected.healAll()
+      return true
+    }
+  }
+
+  private func heal(_ fault: PlannedFault, _ world: World) -> Bool {
+    do {
+      try fault.heal(world)
+      return true
+    } catch {
+      note("\(fault.kind.rawValue) is not healed yet: \(error)")
+      return false
+    }
+  }
+
+  /// Waits until everything is applied, and checks everything that can be checked then.
+  private func settle(
+    _ world: World, _ sampler: Sampler, _ readers: Readers, _ reported: ReportedOffsets
+  ) throws {
+    let healedAt = ContinuousClock.now
+    guard world.load.finish(seconds: 60) else {
+      throw Unsettled("60 s after healing the broker had not acknowledged every record")
+    }
+    if let problem = world.load.problem { throw CampaignError("the load: \(problem)") }
+    note("healed; waiting until everything is applied")
+    do {
+      try waitUntilDrained(world, seconds: Self.recoverySecondsMax)
+    } catch {
+      throw Unsettled("\(error)")
+    }
+    report.drainedAfter = (ContinuousClock.now - healedAt) / .seconds(1)
+    Thread.sleep(forTimeInterval: 0.5)
+    sampler.stop()
+    reported.stop()
+    readers.stop()
+    note("applied after \(seconds(report.drainedAfter ?? 0)); checking")
+    try check(world, sampler, readers)
+    note("applying everything once more")
+    add(
+      try ReplayCheck(world: world) {
+        try self.waitUntilDrained(world, seconds: Self.recoverySecondsMax)
+      }.findings(seed: plan.seed))
+  }
+
+  private func check(_ world: World, _ sampler: Sampler, _ readers: Readers) throws {
+    let log = try LogContents(world)
+    add(log.missing(world.load.acknowledged))
+    let audit = AuditCheck(connection: try world.connection())
+    add(try audit.findings() + audit.strays())
+    add(try TableChecks(world: world, log: log).findings())
+    add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
+    for problem in readers.problems { add(.reads, problem) }
+    add(LeakCheck.sessions(world))
+    add(LeakCheck.growth(sampler.figures))
+    try count(world, sampler, readers, log, audit)
+  }
+
+  private func count(
+    _ world: World, _ sampler: Sampler, _ readers: Readers, _ log: LogContents, _ audit: AuditCheck
+  ) throws {
+    report.acknowledged = world.load.acknowledgedCount
+    report.producerFailures = world.load.failures
+    report.events = log.eventCount
+    report.deadLetters = log.poison.count
+    report.commits = try audit.commits()
+    report.fences = sampler.total("magpie_fenced_total")
+    report.rebalances = sampler.total("magpie_rebalances_total")
+    report.ambiguous = RoundReport.Ambiguous(
+      committed: sampler.total("magpie_ambiguous_commits_total{outcome=\"committed\"}"),
+      notCommitted: sampler.total("magpie_ambiguous_commits_total{outcome=\"not-committed\"}"),
+      fenced: sampler.total("magpie_ambiguous_commits_total{outcome=\"fenced\"}"))
+    report.handoversWithWork = try audit.handovers().count { handover in
+      let partition = TopicPartition(topic: handover.topic, partition: handover.partition)
+      guard let records = log.records[partition], handover.offset < records.count else {
+        return false
+      }
+      return records[Int(handover.offset)].timestampMilliseconds < handover.atMilliseconds
+    }
+    report.reads = readers.reads
+    for recovery in sampler.recoveries {
+      guard let seconds = recovery.seconds else { continue }
+      report.recovery[recovery.kind.rawValue, default: []].append(seconds)
+    }
+    (report.throughputDuringFaults, report.throughputOtherwise) = throughput(sampler)
+    report.unproved = unproved()
+  }
+
+  private func unproved() -> [String] {
+    [
+      (report.fences, "no batch was fenced"),
+      (report.ambiguous.committed, "no commit whose reply was lost turned out to have happened"),
+      (
+        report.ambiguous.notCommitted,
+        "no commit whose reply was lost turned out not to have happened"
+      ),
+      (report.handoversWithWork, "no partition changed hands while records of it were waiting"),
+    ].filter { $0.0 == 0 }.map(\.1)
+  }
+
+  /// Faults count until they are recovered from.
+  private func throughput(_ sampler: Sampler) -> (Double?, Double?) {
+    let progress = sampler.progress
+    let faults = sampler.recoveries.map { recovery in
+      (recovery.injectedAt, recovery.healedAt + .seconds(recovery.seconds ?? 0))
+    }
+    var sums = [(offsets: 0.0, seconds: 0.0), (offsets: 0.0, seconds: 0.0)]
+    for (before, after) in zip(progress, progress.dropFirst()) {
+      let index = faults.contains { $0.0 < after.at && before.at < $0.1 } ? 0 : 1
+      sums[index].offsets += Double(after.applied - before.applied)
+      sums[index].seconds += (after.at - before.at) / .seconds(1)
+    }
+    let rates = sums.map { $0.seconds > 0 ? $0.offsets / $0.seconds : nil }
+    return (rates[0], rates[1])
+  }
+
+  private func waitUntilDrained(_ world: World, seconds: Double) throws {
+    let admin = try Admin(configuration: world.kafka)
+    try world.wait(seconds: seconds, "everything is applied") {
+      try Lag(world, admin).isZero
+    }
+  }
+
+  private func add(_ findings: [Finding]) {
+    for finding in findings { note("FOUND: \(finding)") }
+    report.findings += findings
+  }
+
+  private func add(_ check: Finding.Check, _ text: String) {
+    add([Finding(check: check, text: text)])
+  }
+
+  private func seconds(_ value: Double) -> String { "\((value * 10).rounded() / 10) s" }
+}
+
+/// Not everything was applied within the bound.
+private struct Unsettled: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,41 @@
+import Events
+import Kafka
+
+/// How far the workers are from having nothing to do.
+struct Lag {
+  let records: Int64
+  let other: Int
+
+  var isZero: Bool { records == 0 && other == 0 }
+
+  /// Offsets are read before the watermarks: when they turn out to be equal, nothing was waiting at the
+  /// moment of the statement, because a worker's own records are on the broker before the offset that
+  /// they follow from is in the database.
+  init(_ world: World, _ admin: Admin) throws {
+    let rows = try world.connection().query(
+      """
+      SELECT consumer_group, topic, partition, next_offset,
+        (SELECT count(*) FROM pending_renders)
+          + (SELECT count(*) FROM notification_recipients WHERE deleted_all_at > swept_at)
+          + (SELECT count(*) FROM feed_trims) AS other
+      FROM consumer_offsets
+      """)
+    var stored: [String: Int64] = [:]
+    for row in rows {
+      stored["\(try row.text(0)) \(try row.text(1)) \(try row.int(2))"] = try row.int8(3)
+    }
+    other = try rows.first?.int(4) ?? 1
+    let watermarks = try admin.watermarks(
+      topics: Topic.allCases.map { $0.name(prefix: world.topicPrefix) }, timeoutMilliseconds: 3000)
+    var lag: Int64 = 0
+    for (partition, log) in watermarks {
+      guard let topic = Topic(name: partition.topic, prefix: world.topicPrefix) else { continue }
+      for group in ConsumerGroup.reading(topic) {
+        let place =
+          "\(group.name(prefix: world.topicPrefix)) \(partition.topic) \(partition.partition)"
+        lag += max(0, log.high - (stored[place] ?? 0))
+      }
+    }
+    records = lag
+  }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Kafka
+import Postgres
+import Synchronization
+
+/// Looks at the stored offsets and at the workers while everything happens, on a thread of its own:
+/// safety is checked always, and how long recovery takes is seen as it happens. Thread-safe.
+final class Sampler: Sendable {
+  /// A partition as a group has it.
+  struct Place: Hashable, Sendable {
+    var group: String
+    var partition: TopicPartition
+  }
+
+  struct Stored: Equatable, Sendable {
+    var nextOffset: Int64
+    var epoch: Int64
+  }
+
+  /// What must be applied for a fault to count as recovered from.
+  struct Recovery: Sendable {
+    var kind: FaultKind
+    var injectedAt: ContinuousClock.Instant
+    var healedAt: ContinuousClock.Instant
+    var ends: [TopicPartition: Int64]
+    var seconds: Double?
+  }
+
+  /// How many offsets all groups had advanced by, at one moment.
+  struct Progress: Sendable {
+    var at: ContinuousClock.Instant
+    var applied: Int64
+  }
+
+  private struct State {
+    var isStopping = false
+    var violations: [String] = []
+    var stored: [Place: Stored] = [:]
+    var recoveries: [Recovery] = []
+    var progress: [Progress] = []
+    /// The last that each process said.
+    var metrics: [String: [String: Double]] = [:]
+    var figures: [String: [(age: Double, ProcessFigures)]] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let url: String
+  private let workers: [WorkerProcess]
+  private let prefix: String
+  private let ended = DispatchSemaphore(value: 0)
+
+  init(_ world: World) {
+    (url, workers, prefix) = (world.cluster.url(), world.workers, world.topicPrefix)
+    Thread.detachNewThread { [self] in
+      run()
+      ended.signal()
+    }
+    Thread.detachNewThread { [self] in
+      runScrapes()
+      ended.signal()
+    }
+  }
+
+  func stop() {
+    state.withLock { $0.isStopping = true }
+    for _ in 0..<2 { ended.wait() }
+    for _ in 0..<2 { ended.signal() }
+  }
+
+  /// From now until everything below `ends` is applied is this fault's recovery.
+  func expectRecovery(
+    from kind: FaultKind, injectedAt: ContinuousClock.Instant, ends: [TopicPartition: Int64]
+  ) {
+    let recovery = Recovery(kind: kind, injectedAt: injectedAt, healedAt: .now, ends: ends)
+    state.withLock { $0.recoveries.append(recovery) }
+  }
+
+  var violations: [String] { state.withLock { $0.violations } }
+  var recoveries: [Recovery] { state.withLock { $0.recoveries } }
+  var progress: [Progress] { state.withLock { $0.progress } }
+
+  /// The sum of a counter over all processes there ever were, as far as they lived to tell.
+  func total(_ series: String) -> Int {
+    state.withLock { state in
+      Int(
+        state.metrics.values.reduce(0.0) { total, values in
+          values.reduce(total) { $1.key.hasPrefix(series) ? $0 + $1.value : $0 }
+        })
+    }
+  }
+
+  /// What each process held, by its identity, with the process's age in seconds.
+  var figures: [String: [(age: Double, ProcessFigures)]] { state.withLock { $0.figures } }
+
+  private func run() {
+    var connection: Connection?
+    while !state.withLock({ $0.isStopping }) {
+      do {
+        let current =
+          try connection
+          ?? Connection(
+            url, applicationName: "magpie-campaign", connectTimeoutSeconds: 2,
+            statementTimeoutSeconds: 5)
+        connection = current
+        try sample(current)
+      } catch {
+        // PostgreSQL is away, which is one of the faults.
+        connection?.close()
+        connection = nil
+      }
+      Thread.sleep(forTimeInterval: 0.1)
+    }
+    connection?.close()
+  }
+
+  private func sample(_ connection: Connection) throws {
+    let rows = try connection.query(
+      "SELECT consumer_group, topic, partition, next_offset, owner_epoch FROM consumer_offsets")
+    var found: [Place: Stored] = [:]
+    for row in rows {
+      let partition = TopicPartition(topic: try row.text(1), partition: Int32(try row.int(2)))
+      found[Place(group: try row.text(0), partition: partition)] = Stored(
+        nextOffset: try row.int8(3), epoch: try row.int8(4))
+    }
+    state.withLock { state in
+      for (place, before) in state.stored {
+        let now = found[place]
+        if let now, now.nextOffset >= before.nextOffset, now.epoch >= before.epoch { continue }
+        state.violations.append(
+          "offsets only grow: \(place.group) \(place.partition) was at \(before.nextOffset) under "
+            + "epoch \(before.epoch), and then "
+            + (now.map { "at \($0.nextOffset) under epoch \($0.epoch)" } ?? "gone"))
+      }
+      state.stored = found
+      let applied = found.values.reduce(0) { $0 + $1.nextOffset }
+      state.progress.append(Progress(at: .now, applied: applied))
+      for index in state.recoveries.indices where state.recoveries[index].seconds == nil {
+        let recovery = state.recoveries[index]
+        let isOver = found.allSatisfy { place, stored in
+          stored.nextOffset >= recovery.ends[place.partition] ?? 0
+        }
+        if isOver {
+          state.recoveries[index].seconds = (ContinuousClock.now - recovery.healedAt) / .seconds(1)
+        }
+      }
+    }
+  }
+
+  private func runScrapes() {
+    var ports: [String: UInt16] = [:]
+    while !state.withLock({ $0.isStopping }) {
+      for worker in workers {
+        guard let current = worker.current, current.child.isRunning, !current.isSuspended else {
+          continue
+        }
+        let age = (ContinuousClock.now - current.startedAt) / .seconds(1)
+        if let figures = ProcessFigures(current.child.processID), current.child.isRunning {
+          state.withLock { $0.figures[current.identity, default: []].append((age, figures)) }
+        }
+        let port = ports[current.identity] ?? WorkerMetrics.port(inLog: current.log)
+        ports[current.identity] = port
+        if let port, let values = WorkerMetrics.scrape(port: port) {
+          state.withLock { $0.metrics[current.identity] = values }
+        }
+      }
+      Thread.sleep(forTimeInterval: 0.25)
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import EmbeddedStack
+import Events
+import FaultInjection
+import Foundation
+import Kafka
+import Postgres
+import Schema
+
+/// What runs, and what faults act on: a broker, PostgreSQL, a proxy before it, worker processes, and
+/// the load.
+///
+/// Used by the thread that drives the campaign; what other threads share is in parts that are
+/// thread-safe.
+final class World {
+  let directory: URL
+  /// Nil when `MAGPIE_KAFKA_BOOTSTRAP` names a broker.
+  let broker: EmbeddedBroker?
+  let kafka: ClientConfiguration
+  let topicPrefix: String
+  let cluster: PrivateCluster
+  /// Every connection of the workers goes through it; those of the campaign itself do not.
+  let proxy: PostgresProxy
+  let load: Load
+  private(set) var workers: [WorkerProcess] = []
+  let injected = InjectedFaults()
+  /// What workers did that nobody made them do.
+  private(set) var unexpectedEnds: [String] = []
+
+  private let plan: CampaignPlan
+  private let executables: URL
+  private let say: (String) -> Void
+  private var isStopped = false
+  private var deadSince: [String: ContinuousClock.Instant] = [:]
+
+  init(_ plan: CampaignPlan, note: @escaping (String) -> Void) throws {
+    self.plan = plan
+    say = note
+    executables = try builtExecutables()
+    directory = FileManager.default.temporaryDirectory.appending(
+      path: "magpie-campaign-\(UUID().uuidString.prefix(8).lowercased())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    topicPrefix = "campaign-\(UUID().uuidString.prefix(8).lowercased())."
+    if let bootstrap = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] {
+      (broker, kafka) = (nil, ClientConfiguration(bootstrap: bootstrap))
+    } else {
+      let embedded = try EmbeddedBroker()
+      (broker, kafka) = (embedded, embedded.configuration)
+    }
+    // Durable: a crash of the server must not lose what it said was committed.
+    cluster = try PrivateCluster.start(
+      directory: directory.appending(path: "postgres").path, durable: true)
+    proxy = try PostgresProxy(to: cluster.url()) { .none }
+    load = Load(plan, configuration: kafka, prefix: topicPrefix)
+    do {
+      try prepare()
+    } catch {
+      stop()
+      throw error
+    }
+  }
+
+  /// The superuser, directly: what the campaign itself connects as.
+  var superuserURL: String { cluster.url() }
+
+  /// After which a member of a consumer group that says nothing is given up, as workers have it.
+  let sessionTimeoutSeconds = 6.0
+
+  /// Of each worker process.
+  var lanes: Int { plan.lanes }
+
+  func partitions(of topic: Topic) -> Int { plan.partitions(of: topic) }
+
+  func worker(_ target: UInt32) -> WorkerProcess { workers[Int(target) % workers.count] }
+
+  /// A connection that no fault of the proxy meets.
+  func connection() throws -> Connection {
+    try Connection(
+      cluster.url(), applicationName: "magpie-campaign", statementTimeoutSeconds: 60)
+  }
+
+  /// Progress, for people.
+  func note(_ text: String) { say(text) }
+
+  /// Starts the workers and waits until every partition has its owner.
+  func startWorkers() throws {
+    for group in ConsumerGroup.allCases {
+      for number in 1...plan.processes { workers.append(WorkerProcess(group, number: number)) }
+    }
+    for worker in workers { try start(worker) }
+    try wait(seconds: 60, "every partition has its owner") {
+      let owned = try connection().query("SELECT count(*) FROM consumer_offsets").only.int(0)
+      return owned
+        == ConsumerGroup.allCases.reduce(0) { total, group in
+          total + group.topics.reduce(0) { $0 + plan.partitions(of: $1) }
+        }
+    }
+  }
+
+  /// Starts again what has ended, a moment later, as whatever supervises workers would.
+  func tend() throws {
+    for worker in workers where !worker.isRunning && !worker.isHeld {
+      guard let since = deadSince[worker.name] else {
+        deadSince[worker.name] = .now
+        if let end = worker.unexpectedEnd {
+          unexpectedEnds.append(end)
+          note("UNEXPECTED: \(end)")
+        }
+        continue
+      }
+      guard .now - since > .milliseconds(300) else { continue }
+      deadSince[worker.name] = nil
+      try start(worker)
+    }
+  }
+
+  /// Starts a worker that is down, or starts one anew.
+  func start(_ worker: WorkerProcess) throws {
+    try worker.start(
+      executables.appending(path: worker.group.executable).path, directory: directory,
+      arguments: ["--lanes", "\(plan.lanes)"]
+    ) { identity in
+      [
+        "MAGPIE_KAFKA_BOOTSTRAP": kafka.bootstrap, "MAGPIE_TOPIC_PREFIX": topicPrefix,
+        "MAGPIE_DATABASE_URL": proxy.url + " application_name=\(identity)",
+        // A flood of poison is a fault here, and no broken deploy.
+        "MAGPIE_DEAD_LETTER_RUN_LIMIT": "1000000",
+        "MAGPIE_DEAD_LETTER_SHARE_LIMIT": "1",
+      ]
+    }
+  }
+
+  /// Runs the operator's tool to its end; returns its exit and what it printed.
+  func magpie(_ arguments: [String]) throws -> (exit: ChildProcess.Exit, output: String) {
+    let file = directory.appending(path: "tool-\(UUID().uuidString).log").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let child = try ChildProcess(
+      executables.appending(path: "magpie").path, arguments,
+      environment: [
+        "MAGPIE_KAFKA_BOOTSTRAP": kafka.bootstrap, "MAGPIE_TOPIC_PREFIX": topicPrefix,
+        "MAGPIE_DATABASE_URL": cluster.url(),
+      ], output: .file(file))
+    guard let exit = child.wait(seconds: 180) else {
+      child.terminate(9)
+      throw CampaignError("magpie \(arguments.joined(separator: " ")) did not end in 180 s")
+    }
+    return (exit, try String(contentsOfFile: file, encoding: .utf8))
+  }
+
+  /// Ends the workers in good order; returns those that did not end so.
+  func stopWorkers() -> [String] {
+    for worker in workers { worker.isHeld = true }
+    for worker in workers where worker.isRunning {
+      worker.signal(SIGCONT)
+      worker.signal(SIGTERM)
+    }
+    return workers.compactMap { worker in
+      guard let child = worker.current?.child, worker.current?.ending == SIGTERM else { return nil }
+      if let exit = child.wait(seconds: 30) {
+        return exit == .exited(0) ? nil : "\(worker.name) ended with \(exit) on SIGTERM"
+      }
+      child.terminate(SIGKILL)
+      return "\(worker.name) did not end within 30 s of SIGTERM"
+    }
+  }
+
+  /// What the workers and PostgreSQL logged, for whoever looks for the cause.
+  func copyLogs(to target: URL) throws {
+    try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
+    let own = try FileManager.default.contentsOfDirectory(
+      at: directory, includingPropertiesForKeys: nil)
+    let server = URL(filePath: cluster.directory).appending(path: "postgres.log")
+    for log in own.filter({ $0.pathExtension == "log" }) + [server] {
+      let copy = target.appending(path: log.lastPathComponent)
+      try? FileManager.default.removeItem(at: copy)
+      try? FileManager.default.copyItem(at: log, to: copy)
+    }
+  }
+
+  /// Ends and removes everything. May be called twice.
+  func stop() {
+    if isStopped { return }
+    isStopped = true
+    load.stop()
+    for worker in workers { worker.current?.child.terminate(SIGKILL) }
+    proxy.close()
+    cluster.stop()
+    broker?.close()
+    try? FileManager.default.removeItem(atPath: cluster.directory)
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  /// Waits, tending the workers, until the condition holds; what it throws counts as no.
+  func wait(seconds: Double, _ what: String, until condition: () throws -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    var problem: (any Error)?
+    while true {
+      do {
+        if try condition() { return }
+        problem = nil
+      } catch {
+        problem = error
+      }
+      try tend()
+      guard .now < deadline else {
+        throw CampaignError(
+          "after \(Int(seconds)) s it was not so that \(what)" + (problem.map { ": \($0)" } ?? ""))
+      }
+      Thread.sleep(forTimeInterval: 0.05)
+    }
+  }
+
+  private func prepare() throws {
+    let connection = try connection()
+    try Migrations.apply(connection)
+    try connection.script(
+      """
+      SELECT audit_start();
+      -- What the database refuses is poison that no decoder sees.
+      ALTER TABLE messages ADD CONSTRAINT campaign_refuses
+        CHECK (text NOT LIKE '\(Poison.refusedText)%');
+      ALTER TABLE comments ADD CONSTRAINT campaign_refuses
+        CHECK (text NOT LIKE '\(Poison.refusedText)%');
+      """)
+    connection.close()
+    let topics = Topic.allCases.map { topic in
+      NewTopic(
+        name: topic.name(prefix: topicPrefix), partitions: plan.partitions(of: topic),
+        replicationFactor: 1)
+    }
+    guard let broker else {
+      try Admin(configuration: kafka).createTopics(topics)
+      return
+    }
+    for topic in topics { try broker.createTopic(topic.name, partitions: topic.partitions) }
+  }
+}
+
+/// The campaign itself could not go on, or what it waited for did not come.
+struct CampaignError: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// The directory of this executable, where the workers are.
+private func builtExecutables() throws -> URL {
+  let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
+  guard let own,
+    (ConsumerGroup.allCases.map(\.executable) + ["magpie"]).allSatisfy({
+      FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
+    })
+  else {
+    throw CampaignError("the workers and magpie are not built beside this program: make build")
+  }
+  return own
+}
