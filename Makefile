@@ -47,18 +47,22 @@ campaign: build ## Inject faults for MINUTES on a schedule that follows from SEE
 	  $(CAMPAIGN_FLAGS)
 
 .PHONY: bench
-bench: bench-build ## Measure throughput beside its bounds, in one run (release build, a few minutes)
-	$(RELEASE_BIN)/magpie-bench $(BENCH_FLAGS)
+bench: bench-build ## Measure everything beside its bounds (release build; about ten minutes)
+	$(RELEASE_BIN)/magpie-bench measure $(BENCH_FLAGS)
 	$(RELEASE_BIN)/alarm-text-bench
 
+.PHONY: bench-report
+bench-report: ## Write tables and plots of docs/performance.md from what bench measured
+	$(RELEASE_BIN)/magpie-bench report
+
 .PHONY: bench-quick
-bench-quick: bench-build ## Check that the benchmarks run; their figures say nothing
-	$(RELEASE_BIN)/magpie-bench --quick $(BENCH_FLAGS)
-	$(RELEASE_BIN)/alarm-text-bench
+bench-quick: build ## Check that the benchmarks run (debug build); their figures say nothing
+	$$($(SWIFT) build --show-bin-path)/magpie-bench measure --quick $(BENCH_FLAGS)
 
 RELEASE_BIN = $$($(SWIFT) build -c release --show-bin-path)
 # What runs beside the benchmark is built like it: it starts the workers that lie next to itself.
-BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-text-bench
+BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-worker \
+  alarm-text-bench
 
 .PHONY: bench-build
 bench-build: deps

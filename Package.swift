@@ -138,7 +138,9 @@ let package = Package(
       path: "Examples/Producer", swiftSettings: strict),
     .executableTarget(
       name: "magpie-bench",
-      dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema", argumentParser],
+      dependencies: [
+        "EmbeddedStack", "Events", "Kafka", "Postgres", "Schema", "Workload", argumentParser,
+      ],
       path: "Benchmarks/Pipeline", swiftSettings: strict),
     .executableTarget(
       name: "magpie-campaign",

@@ -10,63 +10,69 @@ final class BenchStack {
   let cluster: PrivateCluster
   let broker: EmbeddedBroker
   let connection: Connection
-  let lanes: Int
   let directory: URL
-  private var workers: [String: ChildProcess] = [:]
-  static let partitions = 4
+  private(set) var workers: [String: [ChildProcess]] = [:]
+  /// The embedded broker keeps 5 MiB of each.
+  static let partitions = 12
 
-  init(lanes: Int) throws {
-    self.lanes = lanes
+  init(_ bench: Bench) throws {
     directory = URL(filePath: "/tmp/magpie-bench-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     cluster = try PrivateCluster.start(
-      directory: directory.appending(path: "postgres").path, durable: true)
+      directory: directory.appending(path: "postgres").path, durable: true,
+      // So that the server says when each transaction was committed.
+      settings: ["track_commit_timestamp": "on"].merging(bench.settings) { $1 })
     connection = try Connection(cluster.url(), applicationName: "magpie-bench")
     try Migrations.apply(connection)
     broker = try EmbeddedBroker()
     for topic in Topic.allCases {
-      try broker.createTopic(topic.name(), partitions: BenchStack.partitions)
+      try broker.createTopic(topic.name(), partitions: Self.partitions)
     }
   }
 
-  /// Starts a worker and waits until it owns its partitions of `topic`.
-  func start(_ name: String, owning topic: Topic) throws {
-    let executable = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
-      .deletingLastPathComponent().appending(path: name).path
-    workers[name] = try ChildProcess(
-      executable, ["--http-port", "0", "--lanes", "\(lanes)"],
-      environment: [
-        "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url(),
-      ], output: .file(directory.appending(path: "\(name).log").path))
+  /// Starts a worker and waits until all its lanes have joined and it owns its partitions of `topic`.
+  func start(
+    _ name: String, owning topic: Topic, lanes: Int = 1, processes: Int = 1,
+    arguments: [String] = []
+  ) throws {
+    let children = try (1...processes).map { number in
+      try ChildProcess(
+        executable(name), ["--http-port", "0", "--lanes", "\(lanes)"] + arguments,
+        environment: environment, output: .file(logPath(name, number)))
+    }
+    workers[name] = children
     try wait("\(name) to be assigned its partitions") {
-      try connection.query(
+      let owned = try connection.query(
         "SELECT count(*) FROM consumer_offsets WHERE topic = $1", [.text(topic.name())]
-      ).only.int(0) == BenchStack.partitions
+      ).only.int(0)
+      return owned == Self.partitions && (1...processes).allSatisfy { joined(name, $0) == lanes }
     }
   }
 
-  /// Produces events and measures until all of them are committed by `worker`.
-  func apply(_ events: [Event], topic: Topic, by worker: String) throws -> Application {
-    let records = try events.map { event in
-      let wire = try EventCodec.encode(event, as: .protobuf)
-      return OutgoingRecord(
-        topic: topic.name(), key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+  /// Ends a worker, which leaves its group.
+  func stop(_ name: String) {
+    for (index, child) in (workers.removeValue(forKey: name) ?? []).enumerated() {
+      child.terminate(within: 30)
+      try? FileManager.default.removeItem(atPath: logPath(name, index + 1))
     }
-    let producer = try Producer(configuration: broker.configuration)
-    defer { producer.close() }
-    let before = try appliedRecords(topic)
-    try settle()
-    let counters = try counters(worker)
-    let started = ContinuousClock.now
-    try producer.send(records)
-    let produced = seconds(since: started)
-    try wait("\(topic.rawValue) to be applied") {
-      try appliedRecords(topic) >= before + records.count
-    }
-    return Application(
-      seconds: seconds(since: started), producing: produced, before: counters,
-      after: try self.counters(worker))
+  }
+
+  func stop() {
+    for name in workers.keys { stop(name) }
+    connection.close()
+    cluster.stop()
+    broker.close()
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  /// An executable that was built beside this one.
+  func executable(_ name: String) -> String {
+    URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: name).path
+  }
+
+  var environment: [String: String?] {
+    ["MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url()]
   }
 
   /// Every measurement begins after a checkpoint and with current statistics, so that none pays
@@ -76,47 +82,52 @@ final class BenchStack {
     try connection.query("ANALYZE")
   }
 
-  func stop() {
-    for worker in workers.values { worker.terminate(within: 30) }
-    connection.close()
-    cluster.stop()
-    broker.close()
-    try? FileManager.default.removeItem(at: directory)
+  /// `magpie verify`: throws unless every invariant holds.
+  func verify(_ arguments: [String] = []) throws {
+    let output = directory.appending(path: "verify.txt").path
+    try? FileManager.default.removeItem(atPath: output)
+    let child = try ChildProcess(
+      executable("magpie"), ["verify"] + arguments, environment: environment,
+      output: .file(output))
+    guard child.wait(seconds: 1800) == .exited(0) else {
+      child.terminate(within: 5)
+      let text = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+      throw BenchError(description: "an invariant is broken: \(text)")
+    }
   }
 
-  private func counters(_ worker: String) throws -> Application.Counters {
-    // A snapshot takes no transaction number itself, so only those of writers are counted.
-    let row = try connection.query(
-      """
-      SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
-        (pg_current_wal_insert_lsn() - '0/0')::bigint
-      """
-    ).only
-    return Application.Counters(
-      transactions: try row.int(0), logBytes: try row.int(1),
-      processor: workers[worker].flatMap {
-        ProcessorTime(
-          worker: $0.processID, postmaster: cluster.processID,
-          except: connection.backendProcessID)
-      })
+  func count(_ table: String) throws -> Int {
+    try connection.query("SELECT count(*) FROM \(table)").only.int(0)
   }
 
-  private func appliedRecords(_ topic: Topic) throws -> Int {
-    try connection.query(
-      "SELECT coalesce(max(sum), 0)::bigint FROM (SELECT sum(next_offset) FROM consumer_offsets "
-        + "WHERE topic = $1 GROUP BY consumer_group) AS groups", [.text(topic.name())]
-    ).only.int(0)
-  }
-
-  private func wait(_ what: String, until condition: () throws -> Bool) throws {
-    let deadline = ContinuousClock.now + .seconds(300)
+  func wait(_ what: String, seconds limit: Double = 300, until condition: () throws -> Bool) throws
+  {
+    let deadline = ContinuousClock.now + .seconds(limit)
     while try !condition() {
-      guard ContinuousClock.now < deadline, workers.values.allSatisfy(\.isRunning) else {
-        throw BenchError(
-          description: "gave up waiting for \(what); see the logs in \(directory.path)")
+      guard ContinuousClock.now < deadline, workers.values.joined().allSatisfy(\.isRunning) else {
+        throw BenchError(description: "gave up waiting for \(what): \(logTails())")
       }
       Thread.sleep(forTimeInterval: 0.005)
     }
+  }
+
+  private func logPath(_ name: String, _ number: Int) -> String {
+    directory.appending(path: "\(name)-\(number).log").path
+  }
+
+  /// How many lanes of a process were told what they own, if that is nothing.
+  private func joined(_ name: String, _ number: Int) -> Int {
+    let text = (try? String(contentsOfFile: logPath(name, number), encoding: .utf8)) ?? ""
+    let lines = text.split(separator: "\n").filter { $0.contains(": assigned") }
+    return Set(lines.compactMap { $0.split(separator: " ").first { $0.hasPrefix("lane=") } }).count
+  }
+
+  private func logTails() -> String {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    return files.filter { $0.hasSuffix(".log") }.map { file in
+      let text = try? String(contentsOf: directory.appending(path: file), encoding: .utf8)
+      return "\n\(file): …\(String((text ?? "").suffix(2000)))"
+    }.joined()
   }
 }
 

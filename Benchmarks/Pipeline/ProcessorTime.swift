@@ -3,22 +3,51 @@ import Foundation
 /// Processor seconds used so far by the parts of the pipeline, as Linux counts them, in steps of
 /// 10 ms; nil on other systems.
 struct ProcessorTime {
-  /// All threads of the worker.
+  /// All threads of all processes of the worker.
   var worker: Double
-  /// All processes of PostgreSQL but the one that serves the benchmark itself.
+  /// All processes of PostgreSQL but the ones that serve the benchmark itself.
   var database: Double
   /// The embedded broker's thread in this process.
   var broker: Double
 
-  init?(worker: Int32, postmaster: Int32?, except backend: Int32) {
-    guard let postmaster, let ofWorker = Usage("/proc/\(worker)/stat") else { return nil }
-    let servers = numbers(in: "/proc").filter { $0 != backend }
+  init?(workers: [Int32], postmaster: Int32?, except backends: [Int32]) {
+    let used = workers.compactMap { Usage("/proc/\($0)/stat") }
+    guard let postmaster, used.count == workers.count else { return nil }
+    let servers = numbers(in: "/proc").filter { !backends.contains($0) }
       .compactMap { Usage("/proc/\($0)/stat") }.filter { $0.parent == postmaster }
     let brokers = numbers(in: "/proc/self/task")
       .compactMap { Usage("/proc/self/task/\($0)/stat") }.filter { $0.name == "rdk:mock" }
-    self.worker = ofWorker.seconds
+    worker = used.reduce(0) { $0 + $1.seconds }
     database = servers.reduce(0) { $0 + $1.seconds }
     broker = brokers.reduce(0) { $0 + $1.seconds }
+  }
+
+  static func - (after: ProcessorTime, before: ProcessorTime) -> ProcessorTime {
+    var result = after
+    result.worker -= before.worker
+    result.database -= before.database
+    result.broker -= before.broker
+    return result
+  }
+
+  var total: Double { worker + database + broker }
+}
+
+/// Resident memory of a process in MiB: now, and the most it ever was.
+struct ResidentMemory {
+  var now: Double
+  var most: Double
+
+  init?(_ process: Int32) {
+    guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+    else { return nil }
+    func mebibytes(_ name: String) -> Double? {
+      status.split(separator: "\n").first { $0.hasPrefix(name + ":") }?
+        .split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) }
+        .map { $0 / 1024 }
+    }
+    guard let now = mebibytes("VmRSS"), let most = mebibytes("VmHWM") else { return nil }
+    (self.now, self.most) = (now, most)
   }
 }
 

@@ -1,0 +1,117 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+
+/// What it took to apply some events that were all sent at once.
+struct Burst {
+  /// From before the first record is produced until the last one is committed.
+  var seconds: Double
+  /// How much of that passed until the broker had acknowledged all records; the worker is at work
+  /// meanwhile.
+  var producing: Double
+  /// When each transaction was committed, as the server noted it, with how much work was in it.
+  var commits: [Commit]
+  /// From before the first record is produced until the first transaction is committed.
+  var secondsToFirstCommit: Double
+  /// Bytes of PostgreSQL's write-ahead log.
+  var logBytes: Double
+  /// Processor seconds, where the system tells them.
+  var processor: ProcessorTime?
+  /// The largest worker process afterwards, in MiB.
+  var memory: ResidentMemory?
+
+  struct Commit {
+    var microseconds: Int64
+    var work: Double
+  }
+
+  var work: Double { commits.reduce(0) { $0 + $1.work } }
+
+  /// Work a second, the start included.
+  var rate: Double { work / seconds }
+
+  /// Work a second from the first commit to the last; what was in the first is not counted.
+  var steadyRate: Double? {
+    guard let first = commits.first, let last = commits.last,
+      last.microseconds > first.microseconds
+    else { return nil }
+    return (work - first.work) / Double(last.microseconds - first.microseconds) * 1_000_000
+  }
+}
+
+extension BenchStack {
+  /// Produces events and measures until all of them are committed by `worker`.
+  ///
+  /// - Parameter commits: SQL that selects the transaction that wrote them and the amount of work in
+  ///   it, in any number of rows; transactions from before the burst are passed over.
+  func burst(
+    _ events: [Event], topic: Topic, by worker: String, commits: String, settled: Bool = true
+  ) throws -> Burst {
+    let records = try events.map { try outgoing($0, topic: topic.name()) }
+    let producer = try Producer(configuration: broker.configuration)
+    defer { producer.close() }
+    let before = try appliedRecords(topic)
+    if settled { try settle() }
+    let (log, first, processor) = (try logPosition(), try nextTransaction(), processorTime(worker))
+    let began = EventTime.now.microseconds
+    let started = ContinuousClock.now
+    try producer.send(records)
+    let produced = seconds(since: started)
+    try wait("\(topic.rawValue) to be applied") {
+      try appliedRecords(topic) >= before + records.count
+    }
+    let took = seconds(since: started)
+    let after = processorTime(worker)
+    let timeline = try self.commits(commits, since: first)
+    return Burst(
+      seconds: took, producing: produced, commits: timeline,
+      secondsToFirstCommit: Double((timeline.first?.microseconds ?? began) - began) / 1_000_000,
+      logBytes: try logPosition() - log,
+      processor: processor.flatMap { before in after.map { $0 - before } },
+      memory: (workers[worker] ?? []).compactMap { ResidentMemory($0.processID) }
+        .max { $0.most < $1.most })
+  }
+
+  /// Of the consumer group that is furthest.
+  func appliedRecords(_ topic: Topic) throws -> Int {
+    try connection.query(
+      "SELECT coalesce(max(sum), 0)::bigint FROM (SELECT sum(next_offset) FROM consumer_offsets "
+        + "WHERE topic = $1 GROUP BY consumer_group) AS groups", [.text(topic.name())]
+    ).only.int(0)
+  }
+
+  private func commits(_ sql: String, since first: Int64) throws -> [Burst.Commit] {
+    try connection.query(
+      """
+      SELECT (extract(epoch FROM pg_xact_commit_timestamp(xid)) * 1000000)::bigint, sum(work)::float8
+      FROM (\(sql)) AS written (xid, work)
+      WHERE xid::text::bigint >= $1
+      GROUP BY xid ORDER BY 1
+      """, [.int8(first)]
+    ).map { Burst.Commit(microseconds: try $0.int8(0), work: try $0.double(1)) }
+  }
+
+  private func nextTransaction() throws -> Int64 {
+    // A snapshot takes no transaction number itself.
+    try connection.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+      .only.int8(0)
+  }
+
+  private func logPosition() throws -> Double {
+    Double(try connection.query("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").only.int(0))
+  }
+
+  func processorTime(_ worker: String) -> ProcessorTime? {
+    ProcessorTime(
+      workers: (workers[worker] ?? []).map(\.processID), postmaster: cluster.processID,
+      except: [connection.backendProcessID])
+  }
+}
+
+func outgoing(_ event: Event, topic: String) throws -> OutgoingRecord {
+  let wire = try EventCodec.encode(event, as: .protobuf)
+  return OutgoingRecord(
+    topic: topic, key: wire.key, value: wire.value,
+    headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+}

@@ -1,0 +1,82 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Kafka
+import Workload
+
+/// Records of likes consumed and decoded by us, and consumed by librdkafka's own performance tool
+/// with the same settings for fetching; both are timed from their first record on.
+func measureConsumption(_ bench: Bench) throws -> Measured {
+  let broker = try EmbeddedBroker()
+  defer { broker.close() }
+  let topic = Topic.likes.name()
+  // The broker keeps 5 MiB of a partition.
+  let partitions = bench.isQuick ? 4 : 32
+  try broker.createTopic(topic, partitions: partitions)
+  let rounds = bench.isQuick ? 1 : 20
+  try fill(broker, topic, rounds: rounds, seed: bench.seed)
+  let count = rounds * recordsInRound
+
+  var measured: Measured = ["records": Double(count)]
+  let consumed = try consume(broker, topic, partitions: partitions, count: count, decoding: false)
+  let decoded = try consume(broker, topic, partitions: partitions, count: count, decoding: true)
+  measured["consumedPerSecond"] = consumed
+  measured["consumedAndDecodedPerSecond"] = decoded
+  if let tool = try LibrdkafkaPerformance() {
+    defer { tool.remove() }
+    let theirs = try tool.recordsPerSecond(
+      bootstrap: broker.bootstrap, topic: topic, partitions: partitions, count: count)
+    measured["toolPerSecond"] = theirs
+    measured["decodedToTool"] = decoded / theirs
+  }
+  return measured
+}
+
+private let recordsInRound = 16_000
+
+private func fill(_ broker: EmbeddedBroker, _ topic: String, rounds: Int, seed: UInt64) throws {
+  let likes = LikesWorkload(quick: false).events(
+    recordsInRound, seed: seed, at: EventTime.now.microseconds - 60_000_000)
+  let records = try likes.map { try outgoing($0, topic: topic) }
+  // Partition by turns, so that all are as full; batches as a busy producer's.
+  var configuration = broker.configuration
+  configuration.properties["linger.ms"] = "50"
+  let producer = try Producer(configuration: configuration)
+  defer { producer.close() }
+  for _ in 0..<rounds { try producer.send(records) }
+}
+
+/// Records a second after the first poll that brought any.
+private func consume(
+  _ broker: EmbeddedBroker, _ topic: String, partitions: Int, count: Int, decoding: Bool
+) throws -> Double {
+  let starts = (0..<partitions).map {
+    (TopicPartition(topic: topic, partition: Int32($0)), Int64(0))
+  }
+  let consumer = try Consumer(
+    configuration: broker.configuration, group: "bench",
+    assigning: Dictionary(uniqueKeysWithValues: starts))
+  defer { consumer.close() }
+  let deadline = ContinuousClock.now + .seconds(120)
+  var started: (at: ContinuousClock.Instant, records: Int)?
+  var done = 0
+  let now = EventTime.now
+  while done < count {
+    guard ContinuousClock.now < deadline else {
+      throw BenchError(description: "only \(done) of \(count) records could be consumed")
+    }
+    let records = try consumer.poll(maxRecords: 2000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
+    if decoding {
+      for record in records {
+        let wire = WireRecord(
+          key: record.key, value: record.value,
+          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
+        _ = try EventCodec.decode(wire, topic: .likes, now: now)
+      }
+    }
+    done += records.count
+    if started == nil, done > 0 { started = (.now, done) }
+  }
+  guard let started else { return .nan }
+  return Double(count - started.records) / seconds(since: started.at)
+}

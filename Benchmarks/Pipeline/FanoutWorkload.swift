@@ -1,0 +1,80 @@
+import Events
+import Workload
+
+/// Authors with followers, a few with many, and their posts.
+struct FanoutWorkload {
+  var people: Int
+  var posts: Int
+  /// Who follows each author.
+  let followers: [[Int]]
+  var seed: UInt64
+
+  /// 592,719 deliveries of 2,000 posts to 20,000 people, or a fiftieth of it.
+  init(quick: Bool, seed: UInt64) {
+    self.init(
+      people: quick ? 1_000 : 20_000, authors: quick ? 20 : 200, posts: quick ? 200 : 2_000,
+      follows: quick ? 1_186 : 59_272, seed: seed)
+  }
+
+  init(people: Int, authors: Int, posts: Int, follows: Int, seed: UInt64) {
+    (self.people, self.posts, self.seed) = (people, posts, seed)
+    var random = SplitMix64(seed: seed)
+    // The n-th author has followers in proportion to 1 / (n + a tenth of the authors).
+    let weights = (0..<authors).map { 1 / (Double($0) + Double(authors) / 10) }
+    let all = weights.reduce(0, +)
+    var sizes = weights.map { min(people - 1, Int($0 / all * Double(follows))) }
+    // The first has one more than the second, and one post less (see `author`): so the number of
+    // deliveries is ten times the number of follows, less one.
+    sizes[0] = sizes[1] + 1
+    var missing = follows - sizes.reduce(0, +)
+    var index = authors - 1
+    while missing != 0 {
+      sizes[index] += missing.signum()
+      missing -= missing.signum()
+      index = index > 2 ? index - 1 : authors - 1
+    }
+    followers = sizes.map { size in
+      var chosen = Set<Int>()
+      while chosen.count < size { chosen.insert(Int.random(in: 0..<people, using: &random)) }
+      return chosen.sorted()
+    }
+  }
+
+  var follows: Int { followers.reduce(0) { $0 + $1.count } }
+  var authors: Int { followers.count }
+
+  func author(_ post: Int) -> Int { post == 0 ? 1 : post % authors }
+
+  var deliveries: Int { (0..<posts).reduce(0) { $0 + followers[author($1)].count } }
+
+  func followEvents(at start: Int64) -> [Event] {
+    followers.enumerated().flatMap { author, readers in
+      readers.map { reader in
+        Event(
+          id: "f-\(author)-\(reader)", source: "bench", time: EventTime(microseconds: start),
+          payload: .followCreated(
+            .with { ($0.follower, $0.followee) = (Self.reader(reader), Self.author(author)) }))
+      }
+    }
+  }
+
+  /// - Parameter series: distinguishes posts from those of another series.
+  func postEvents(at start: Int64, series: String = "") -> [Event] {
+    (0..<posts).map { post(author($0), "\(series)\($0)", at: start + Int64($0) * 1000) }
+  }
+
+  func post(_ author: Int, _ name: String, at microseconds: Int64) -> Event {
+    Event(
+      id: "p-\(name)", source: "bench", time: EventTime(microseconds: microseconds),
+      payload: .postPublished(
+        .with {
+          $0.post = "post-\(name)"
+          $0.author = Self.author(author)
+          $0.title = "Title \(name)"
+          $0.caption = "A caption of an ordinary length, about as long as this one here."
+        }))
+  }
+
+  static func reader(_ number: Int) -> String { "reader-\(number)" }
+  static func author(_ number: Int) -> String { "author-\(number)" }
+}

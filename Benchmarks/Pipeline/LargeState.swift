@@ -1,0 +1,112 @@
+import Events
+import Postgres
+import Workload
+
+/// Many people, each of whom follows 20 authors and has the same number of feed entries.
+struct LargeState {
+  var people: Int
+  var entries: Int
+
+  private static let followees = 20
+  /// Of each author.
+  var followers: Int { min(300, people / 2) }
+  var authors: Int { max(1, people * Self.followees / followers) }
+  var posts: Int { entries / followers }
+
+  func reader(_ number: Int) -> String { "reader-\(number)" }
+
+  func post(by author: Int, _ name: String, at microseconds: Int64) -> Event {
+    Event(
+      id: "p-\(name)", source: "bench", time: EventTime(microseconds: microseconds),
+      payload: .postPublished(
+        .with {
+          $0.post = "post-\(name)"
+          $0.author = "author-\(author)"
+          $0.title = "Title \(name)"
+          $0.caption = "A caption of an ordinary length, about as long as this one here."
+        }))
+  }
+}
+
+extension BenchStack {
+  /// Writes the rows that fanout-worker would have made, with SQL, because making 100 million of them
+  /// with the worker takes minutes that measure nothing new. Entries lie in the order in which they
+  /// would have come, and the index is as full as one that grew at random.
+  func load(_ size: LargeState) throws {
+    try connection.script(
+      """
+      SET synchronous_commit = off;
+      SET maintenance_work_mem = '1GB';
+      SET work_mem = '256MB';
+      INSERT INTO users (user_key, user_id) OVERRIDING SYSTEM VALUE
+      SELECT n + 1, CASE WHEN n < \(size.people) THEN 'reader-' || n
+        ELSE 'author-' || n - \(size.people) END
+      FROM generate_series(0, \(size.people + size.authors - 1)) n;
+      SELECT setval(pg_get_serial_sequence('users', 'user_key'), \(size.people + size.authors));
+
+      ALTER TABLE follows DROP CONSTRAINT follows_pkey;
+      DROP INDEX follows_by_follower;
+      -- The followers of an author are spread over all people.
+      INSERT INTO follows (followee, follower, active, version_time, version_id)
+      SELECT \(size.people) + 1 + a,
+        1 + (a * 104729::bigint + j * \(size.people / size.followers)) % \(size.people), true,
+        now() - interval '30 days', 'loaded'
+      FROM generate_series(0, \(size.authors - 1)) a, generate_series(0, \(size.followers - 1)) j;
+      ALTER TABLE follows ADD PRIMARY KEY (followee, follower) INCLUDE (active);
+      CREATE INDEX follows_by_follower ON follows (follower, followee) WHERE active;
+
+      INSERT INTO posts (post_id, post_key, author, delivery, deleted, title, caption, image_url,
+        version_time, version_id)
+      SELECT 'old-' || k, feeds_time_key(t.at), \(size.people) + 1 + k % \(size.authors), 'push',
+        false, 'Title', 'A caption of an ordinary length, about as long as this one here.', '',
+        t.at, 'loaded'
+      FROM generate_series(0, \(size.posts - 1)) k
+      CROSS JOIN LATERAL (
+        SELECT date_trunc('day', now()) - interval '20 days' + k * interval '1 second' AS at) t;
+      ANALYZE;
+      ALTER TABLE feed_entries DROP CONSTRAINT feed_entries_pkey;
+      """)
+    try countFollows()
+    for first in stride(from: 0, to: size.posts, by: 250) {
+      try connection.query(
+        """
+        INSERT INTO feed_entries (owner, post_key)
+        SELECT f.follower, p.post_key
+        FROM posts p JOIN follows f ON f.followee = p.author
+        WHERE p.post_id = ANY ($1::text[])
+        ORDER BY 1, 2
+        """, [.textArray((first..<min(first + 250, size.posts)).map { "old-\($0)" })])
+    }
+    try connection.script(
+      """
+      ALTER TABLE feed_entries ADD PRIMARY KEY (owner, post_key) WITH (fillfactor = 70);
+      RESET synchronous_commit;
+      """)
+    try connection.query("VACUUM ANALYZE")
+  }
+
+  /// What `magpie verify` checks of feeds, of 1,000 people, where all of them would take too long.
+  func verifySample(_ size: LargeState, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let people = (0..<1_000).map { _ in
+      Int64(Int.random(in: 0..<size.people, using: &random) + 1)
+    }
+    let broken = try connection.query(
+      """
+      SELECT count(*) FROM (
+        SELECT owner, post_key FROM (
+          SELECT DISTINCT f.follower AS owner, p.post_key
+          FROM follows f JOIN posts p ON p.author = f.followee
+          WHERE f.follower = ANY ($1::bigint[]) AND f.active
+          UNION ALL
+          SELECT owner, post_key FROM feed_entries WHERE owner = ANY ($1::bigint[])
+        ) both_sides
+        GROUP BY owner, post_key HAVING count(*) <> 2
+      ) differing
+      """, [.int8Array(people)]
+    ).only.int(0)
+    guard broken == 0 else {
+      throw BenchError(description: "\(broken) feed entries of 1,000 people are wrong")
+    }
+  }
+}

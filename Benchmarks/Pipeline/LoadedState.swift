@@ -1,0 +1,63 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+
+extension BenchStack {
+  /// Writes a workload's people and follows with SQL, as if fanout-worker had been told of them
+  /// before anybody posted.
+  func load(_ workload: FanoutWorkload) throws {
+    let pairs = workload.followers.enumerated().flatMap { author, readers in
+      readers.map { (FanoutWorkload.author(author), FanoutWorkload.reader($0)) }
+    }
+    try connection.query(
+      """
+      INSERT INTO users (user_id)
+      SELECT DISTINCT id FROM (
+        SELECT unnest($1::text[]) UNION ALL SELECT unnest($2::text[])
+      ) AS ids (id)
+      """, [.textArray(pairs.map(\.0)), .textArray(pairs.map(\.1))])
+    try connection.query(
+      """
+      INSERT INTO follows (followee, follower, active, version_time, version_id)
+      SELECT e.user_key, r.user_key, true, now() - interval '1 day', 'loaded'
+      FROM unnest($1::text[], $2::text[]) AS f (followee, follower)
+      JOIN users e ON e.user_id = f.followee
+      JOIN users r ON r.user_id = f.follower
+      ORDER BY 1, 2
+      """, [.textArray(pairs.map(\.0)), .textArray(pairs.map(\.1))])
+    try countFollows()
+  }
+
+  /// Derives everybody's counts from the follows.
+  func countFollows() throws {
+    try connection.query(
+      """
+      INSERT INTO follow_counts (user_key, followers, following)
+      SELECT person, sum(followers), sum(following)
+      FROM (
+        SELECT followee, count(*), 0 FROM follows GROUP BY followee
+        UNION ALL
+        SELECT follower, 0, count(*) FROM follows GROUP BY follower
+      ) AS c (person, followers, following)
+      GROUP BY person ORDER BY person
+      """)
+  }
+
+  /// `magpie verify` where alarm-worker was not part of what was measured.
+  func verifyWithAlarms() throws {
+    try start("alarm-worker", owning: .notificationChanges)
+    try waitForAlarms()
+    try verify()
+  }
+
+  /// Waits until alarm-worker has applied every change that was published.
+  func waitForAlarms() throws {
+    let topic = Topic.notificationChanges
+    let admin = try Admin(configuration: broker.configuration)
+    try wait("all alarms") {
+      let ends = try admin.watermarks(topics: [topic.name()])
+      return try appliedRecords(topic) >= Int(ends.values.reduce(0) { $0 + $1.high })
+    }
+  }
+}

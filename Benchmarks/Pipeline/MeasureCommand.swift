@@ -1,0 +1,115 @@
+import ArgumentParser
+import Foundation
+
+struct MeasureCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "measure",
+    abstract: "Run scenarios and keep their figures in a JSON file.",
+    discussion: """
+      Each scenario's figures replace that scenario's earlier ones in the file, so that scenarios may \
+      be run one at a time. A ratio is taken within a run; `magpie-bench report` makes medians, \
+      extremes, tables and plots of them.
+
+      \(Scenario.allCases.map { "\($0.rawValue): \($0.abstract)" }.joined(separator: "\n"))
+      """)
+
+  @Option(help: "Only these scenarios, separated by commas.") var only: String?
+  @Option(help: "Runs of each scenario.") var runs = 5
+  @Option(help: "The file that keeps the figures.") var results = "docs/performance/results.json"
+  @Flag(help: "Print the figures of this command as one JSON object.") var json = false
+  @Flag(help: "Only check that everything runs and holds: one run, small; the file is not touched.")
+  var quick = false
+
+  @Option(help: "Random numbers begin here; equal seeds make equal workloads.")
+  var seed: UInt64 = 1
+  @Option(help: "scale: feed entries that are there already, separated by commas.")
+  var entries = "1000000,10000000"
+  @Option(help: "Events of each kind in a burst of notifications.") var likes = 60_000
+  @Option(
+    name: .customLong("postgres"),
+    help: ArgumentHelp(
+      "A PostgreSQL setting, such as jit=off. May be repeated.", valueName: "name=value"))
+  var postgres: [String] = []
+
+  func run() throws {
+    let scenarios = try self.scenarios()
+    var file = try quick ? ResultsFile() : ResultsFile.load(results)
+    var measured: [String: ScenarioResult] = [:]
+    for scenario in scenarios {
+      var result = ScenarioResult(
+        command: CommandLine.arguments.dropFirst().joined(separator: " "), machine: .current())
+      let count = quick ? 1 : scenario.runs(runs)
+      for number in 1...count {
+        progress("\(scenario.rawValue): run \(number) of \(count)")
+        let bench = Bench(
+          isQuick: quick, seed: seed &+ UInt64(number - 1), likes: likes,
+          entries: try numbers(entries), settings: try settings())
+        result.add(try scenario.measure(bench))
+      }
+      result.finish()
+      measured[scenario.rawValue] = result
+      file.scenarios[scenario.rawValue] = result
+      if !quick { try file.save(results) }
+    }
+    if json {
+      print(try ResultsFile(scenarios: measured).text())
+    } else {
+      print(Table.text(ResultsFile(scenarios: measured)))
+    }
+  }
+
+  func validate() throws {
+    guard runs > 0, likes > 0, likes <= 150_000 else {
+      throw ValidationError(
+        "--runs must be at least 1, and --likes 1 to 150000: the embedded broker keeps 5 MiB a "
+          + "partition.")
+    }
+    _ = try (scenarios(), settings(), numbers(entries))
+  }
+
+  private func scenarios() throws -> [Scenario] {
+    guard let only else { return quick ? Scenario.quick : Scenario.usual }
+    return try only.split(separator: ",").map { name in
+      guard let scenario = Scenario(rawValue: String(name)) else {
+        throw ValidationError(
+          "--only \(name): there are \(Scenario.allCases.map(\.rawValue).joined(separator: ", ")).")
+      }
+      return scenario
+    }
+  }
+
+  private func settings() throws -> [String: String] {
+    try Dictionary(
+      postgres.map { pair in
+        let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else {
+          throw ValidationError("--postgres takes name=value, not \(pair).")
+        }
+        return (parts[0], parts[1])
+      }, uniquingKeysWith: { $1 })
+  }
+
+  private func numbers(_ list: String) throws -> [Int] {
+    try list.split(separator: ",").map { text in
+      guard let number = Int(text.replacing("_", with: "")), number >= 10_000 else {
+        throw ValidationError("--entries takes numbers of at least 10000, not \(text).")
+      }
+      return number
+    }
+  }
+}
+
+/// What a scenario is run with.
+struct Bench {
+  var isQuick: Bool
+  var seed: UInt64
+  var likes: Int
+  var entries: [Int]
+  /// PostgreSQL settings over the usual ones.
+  var settings: [String: String]
+}
+
+/// A line for people on standard error.
+func progress(_ line: String) {
+  FileHandle.standardError.write(Data((line + "\n").utf8))
+}

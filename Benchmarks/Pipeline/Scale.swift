@@ -1,0 +1,66 @@
+import Events
+import Foundation
+import Workload
+
+/// What a delivery costs beside ever more feed entries and people.
+func measureScale(_ bench: Bench) throws -> Measured {
+  var measured: Measured = [:]
+  var sizes = bench.entries.map { LargeState(people: $0 / 100, entries: $0) }
+  if let first = bench.entries.first, first >= 1_000_000 {
+    sizes.insert(LargeState(people: 1_000, entries: first), at: 0)
+  }
+  for size in sizes {
+    let name = "\(size.people)x\(size.entries)"
+    progress("scale: \(size.people) people, \(size.entries) entries")
+    measured.merge(try measureScale(bench, size).map { ("\(name).\($0)", $1) }) { $1 }
+  }
+  return measured
+}
+
+private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured {
+  let stack = try BenchStack(bench)
+  defer { stack.stop() }
+  var measured: Measured = ["people": Double(size.people)]
+  let began = ContinuousClock.now
+  try stack.load(size)
+  measured["entries"] = Double(try stack.count("feed_entries"))
+  measured["loadingSeconds"] = seconds(since: began)
+  measured["databaseGiB"] =
+    Double(
+      try stack.connection.query("SELECT pg_database_size(current_database())").only.int(0))
+    / Double(1 << 30)
+  try stack.start("fanout-worker", owning: .posts)
+  var random = SplitMix64(seed: bench.seed)
+  // The first series meets the pages as a checkpoint left them: each is logged whole when it is
+  // first written. Further ones come upon pages that were written since.
+  for series in 0..<4 {
+    let now = EventTime.now.microseconds - 10_000_000
+    let posts = (0..<(bench.isQuick ? 100 : 1_000)).map { index in
+      size.post(
+        by: Int.random(in: 0..<size.authors, using: &random), "\(series)-\(index)",
+        at: now + Int64(index) * 100)
+    }
+    let run = try stack.burst(
+      posts, topic: .posts, by: "fanout-worker", commits: postCommits, settled: series == 0)
+    let rate = run.steadyRate ?? run.rate
+    let when = series == 0 ? "afterCheckpoint" : "series\(series)"
+    measured["\(when).microsecondsPerDelivery"] = 1_000_000 / rate
+    measured["\(when).logBytesPerDelivery"] = run.logBytes / run.work
+  }
+  let later = (1..<4).compactMap { measured["series\($0).microsecondsPerDelivery"] }
+  measured["microsecondsPerDelivery"] = Spread(later)?.median
+
+  let reads = Reads(
+    url: stack.cluster.url(),
+    [Reads.Query(name: "feedPage", sql: "SELECT * FROM feed_page($1, NULL, 50)")],
+    of: (0..<2_000).map { _ in size.reader(Int.random(in: 0..<size.people, using: &random)) },
+    perSecond: 500, seed: bench.seed)
+  Thread.sleep(forTimeInterval: 3)
+  measured.merge(try reads.stop()) { $1 }
+  if size.entries <= 20_000_000 {
+    try stack.verify()
+  } else {
+    try stack.verifySample(size, seed: bench.seed)
+  }
+  return measured
+}

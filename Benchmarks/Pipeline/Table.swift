@@ -1,0 +1,129 @@
+import Foundation
+
+/// Results as Markdown.
+enum Table {
+  /// All figures of all scenarios.
+  static func text(_ results: ResultsFile) -> String {
+    let head = "| what | median | min | max | runs |\n|---|---:|---:|---:|---:|\n"
+    return Scenario.allCases.compactMap { scenario -> String? in
+      let lines = Measure.all.filter { $0.scenario == scenario }.compactMap { measure in
+        results[scenario, measure.key].map { line(measure, $0) }
+      }
+      let known = Set(Measure.all.filter { $0.scenario == scenario }.map(\.key))
+      // Such as the sizes of `scale`, which nobody knows beforehand.
+      let others = (results.scenarios[scenario.rawValue]?.measured.keys.sorted() ?? [])
+        .filter { !known.contains($0) && scenario == .scale }
+        .compactMap { key in
+          results[scenario, key].map { line(Measure(scenario, key, key, digits: 2), $0) }
+        }
+      guard !lines.isEmpty || !others.isEmpty else { return nil }
+      return head + (lines + others).joined(separator: "\n") + "\n"
+    }.joined(separator: "\n")
+  }
+
+  /// The aims beside what was measured.
+  static func aims(_ results: ResultsFile) -> String {
+    var lines = ["| what | aim | median | min to max | |", "|---|---:|---:|---:|---|"]
+    for aim in Aim.all {
+      guard let spread = results[aim.measure.scenario, aim.measure.key] else { continue }
+      let digits = aim.measure.digits
+      lines.append(
+        "| \(aim.title) | \(aim.isFloor ? "≥" : "≤") \(number(aim.bound, aim.bound < 10 ? 1 : 0)) "
+          + "| \(number(spread.median, digits)) "
+          + "| \(number(spread.low, digits)) to \(number(spread.high, digits)) "
+          + "| \(aim.isMet(spread.median) ? "met" : "**missed**") |")
+    }
+    if let flatness = Scale(results).flatness {
+      lines.append(
+        "| cost of a delivery at \(number(flatness.entries, 0)) entries / at 1,000,000 | ≤ 1.5 "
+          + "| \(number(flatness.ratio, 2)) | | \(flatness.ratio <= 1.5 ? "met" : "**missed**") |")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func line(_ measure: Measure, _ spread: Spread) -> String {
+    let cells = [spread.median, spread.low, spread.high].map { number($0, measure.digits) }
+    return "| \(measure.title) | \(cells.joined(separator: " | ")) | \(spread.count) |"
+  }
+
+  /// With commas between thousands.
+  static func number(_ value: Double, _ digits: Int) -> String {
+    let text = String(format: "%.\(digits)f", abs(value))
+    let parts = text.split(separator: ".", maxSplits: 1)
+    var whole = ""
+    for (index, digit) in (parts.first ?? "0").reversed().enumerated() {
+      if index > 0, index % 3 == 0 { whole = "," + whole }
+      whole = String(digit) + whole
+    }
+    return (value < 0 ? "-" : "") + whole + (parts.count > 1 ? "." + parts[1] : "")
+  }
+}
+
+/// What `scale` found, size by size.
+struct Scale {
+  struct Point {
+    var people: Double
+    var entries: Double
+    var microseconds: Double
+    var microsecondsAfterCheckpoint: Double
+    var logBytes: Double
+    var feedPage: Double
+    var databaseGiB: Double
+  }
+
+  /// In the order of entries and people.
+  var points: [Point] = []
+
+  init(_ results: ResultsFile) {
+    let keys = results.scenarios[Scenario.scale.rawValue]?.measured.keys.map { $0 } ?? []
+    let names = Set(keys.compactMap { $0.split(separator: ".").first.map(String.init) })
+    points = names.compactMap { name in
+      func value(_ key: String) -> Double? { results[.scale, "\(name).\(key)"]?.median }
+      guard let people = value("people"), let entries = value("entries"),
+        let microseconds = value("microsecondsPerDelivery")
+      else { return nil }
+      return Point(
+        people: people, entries: entries, microseconds: microseconds,
+        microsecondsAfterCheckpoint: value("afterCheckpoint.microsecondsPerDelivery") ?? .nan,
+        logBytes: value("series2.logBytesPerDelivery") ?? .nan,
+        feedPage: value("feedPage.p50") ?? .nan, databaseGiB: value("databaseGiB") ?? .nan)
+    }.sorted { ($0.entries, $0.people) < ($1.entries, $1.people) }
+  }
+
+  /// Those that grow in people as in entries, 100 entries for each.
+  var growing: [Point] { points.filter { $0.entries / $0.people < 200 } }
+
+  /// The largest beside the one of a million entries.
+  var flatness: (entries: Double, ratio: Double)? {
+    guard let small = growing.first(where: { abs($0.entries / 1_000_000 - 1) < 0.2 }),
+      let large = growing.last, large.entries > small.entries * 2
+    else { return nil }
+    return (large.entries, large.microseconds / small.microseconds)
+  }
+
+  /// The exponent of cost over entries, by least squares over logarithms: 0 is flat.
+  var slope: Double? {
+    guard growing.count > 1 else { return nil }
+    let x = growing.map { log($0.entries) }
+    let y = growing.map { log($0.microseconds) }
+    let (meanX, meanY) = (x.reduce(0, +) / Double(x.count), y.reduce(0, +) / Double(y.count))
+    let above = zip(x, y).reduce(0) { $0 + ($1.0 - meanX) * ($1.1 - meanY) }
+    return above / x.reduce(0) { $0 + ($1 - meanX) * ($1 - meanX) }
+  }
+
+  var table: String {
+    var lines = [
+      "| people | entries before | database, GiB | µs a delivery | the same, just after a checkpoint "
+        + "| log bytes a delivery | feed_page p50, ms |",
+      "|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for point in points {
+      let cells = [
+        (point.people, 0), (point.entries, 0), (point.databaseGiB, 1), (point.microseconds, 2),
+        (point.microsecondsAfterCheckpoint, 2), (point.logBytes, 0), (point.feedPage, 2),
+      ].map { Table.number($0, $1) }
+      lines.append("| \(cells.joined(separator: " | ")) |")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Postgres
+import Synchronization
+
+/// Looks every millisecond, as a reader would, how far a consumer group's committed results reach:
+/// an offset moves in the transaction of the rows, so whoever sees the one sees the others.
+final class Visibility: Sendable {
+  typealias Sightings = [Int32: [(nextOffset: Int64, at: ContinuousClock.Instant)]]
+
+  private let sightings = Mutex<Sightings>([:])
+  private let failure = Mutex<(any Error)?>(nil)
+  private let backend = Mutex<Int32?>(nil)
+  private let isStopping = Atomic(false)
+  private let ended = DispatchSemaphore(value: 0)
+
+  init(url: String, group: String, topic: String) {
+    Thread.detachNewThread { [self] in
+      do {
+        let connection = try Connection(url, applicationName: "magpie-bench")
+        backend.withLock { $0 = connection.backendProcessID }
+        while !isStopping.load(ordering: .relaxed) {
+          let rows = try connection.query(
+            """
+            SELECT partition, next_offset FROM consumer_offsets
+            WHERE consumer_group = $1 AND topic = $2
+            """, [.text(group), .text(topic)])
+          let now = ContinuousClock.now
+          try note(rows.map { (Int32(try $0.int(0)), try $0.int8(1)) }, at: now)
+          Thread.sleep(forTimeInterval: 0.001)
+        }
+        connection.close()
+      } catch { failure.withLock { $0 = error } }
+      ended.signal()
+    }
+  }
+
+  /// Waits until everything that was sent is visible; milliseconds from when each was due, in the
+  /// order in which they were sent.
+  func latencies(of sent: [OpenLoop.Sent], within limit: Duration) throws -> [Double] {
+    let deadline = ContinuousClock.now + limit
+    var last: [Int32: Int64] = [:]
+    for record in sent { last[record.partition] = max(last[record.partition] ?? 0, record.offset) }
+    while !reaches(last) {
+      if let error = failure.withLock({ $0 }) { throw error }
+      guard ContinuousClock.now < deadline else {
+        throw BenchError(description: "not everything was visible \(limit) after it was sent")
+      }
+      Thread.sleep(forTimeInterval: 0.005)
+    }
+    stop()
+    return sightings.withLock { sightings in
+      sent.map { record in
+        let seen = sightings[record.partition] ?? []
+        var (low, high) = (0, seen.count)
+        while low < high {
+          let middle = (low + high) / 2
+          if seen[middle].nextOffset > record.offset { high = middle } else { low = middle + 1 }
+        }
+        return (seen[low].at - record.due) / .milliseconds(1)
+      }
+    }
+  }
+
+  func stop() {
+    guard !isStopping.exchange(true, ordering: .relaxed) else { return }
+    ended.wait()
+  }
+
+  private func reaches(_ last: [Int32: Int64]) -> Bool {
+    sightings.withLock { sightings in
+      last.allSatisfy { sightings[$0.key]?.last?.nextOffset ?? 0 > $0.value }
+    }
+  }
+
+  private func note(_ offsets: [(Int32, Int64)], at now: ContinuousClock.Instant) {
+    sightings.withLock { sightings in
+      for (partition, next) in offsets where sightings[partition]?.last?.nextOffset ?? -1 < next {
+        sightings[partition, default: []].append((next, now))
+      }
+    }
+  }
+}
