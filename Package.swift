@@ -176,6 +176,13 @@ let package = Package(
     .executableTarget(
       name: "alarm-text-bench", dependencies: ["AlarmText", "AllocationCount", "ICUReference"],
       path: "Benchmarks/AlarmText", swiftSettings: strict),
+    .executableTarget(
+      name: "allocation-bench",
+      dependencies: [
+        "AlarmText", "Alarms", "AllocationCount", "Events", "Feeds", "Kafka", "Notifications",
+        "Pipeline",
+      ],
+      path: "Benchmarks/Allocations", swiftSettings: strict),
     .target(
       name: "ICUReference", path: "Tests/ICUReference",
       linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),

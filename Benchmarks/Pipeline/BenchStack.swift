@@ -14,8 +14,11 @@ final class BenchStack {
   private(set) var workers: [String: [ChildProcess]] = [:]
   /// The embedded broker keeps 5 MiB of each.
   static let partitions = 12
+  /// librdkafka properties of the workers.
+  private let kafkaProperties: [String: String]
 
-  init(_ bench: Bench) throws {
+  init(_ bench: Bench, kafkaProperties: [String: String] = [:]) throws {
+    self.kafkaProperties = kafkaProperties
     directory = URL(filePath: "/tmp/magpie-bench-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     cluster = try PrivateCluster.start(
@@ -72,7 +75,11 @@ final class BenchStack {
   }
 
   var environment: [String: String?] {
-    ["MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url()]
+    [
+      "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url(),
+      "MAGPIE_KAFKA_PROPERTIES":
+        kafkaProperties.map { "\($0)=\($1)" }.sorted().joined(separator: ","),
+    ]
   }
 
   /// Every measurement begins after a checkpoint and with current statistics, so that none pays

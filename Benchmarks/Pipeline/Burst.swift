@@ -82,7 +82,10 @@ extension BenchStack {
   }
 
   private func commits(_ sql: String, since first: Int64) throws -> [Burst.Commit] {
-    try connection.query(
+    guard try connection.query("SHOW track_commit_timestamp").only.text(0) == "on" else {
+      return []
+    }
+    return try connection.query(
       """
       SELECT (extract(epoch FROM pg_xact_commit_timestamp(xid)) * 1000000)::bigint, sum(work)::float8
       FROM (\(sql)) AS written (xid, work)

@@ -1,9 +1,9 @@
 /// What can be measured, each with a stack of its own.
 enum Scenario: String, CaseIterable {
-  case fanout, notifications, consumption, latency, lanes, scale, invariants
+  case fanout, notifications, consumption, latency, lanes, scale, invariants, settings
 
   /// What `make bench` runs.
-  static let usual = allCases
+  static let usual = allCases.filter { $0 != .settings }
   /// What `make bench-quick` runs.
   static let quick: [Scenario] = [.fanout, .notifications, .consumption, .latency, .invariants]
 
@@ -25,7 +25,7 @@ enum Scenario: String, CaseIterable {
   /// How often it is run when `--runs` asks for so many.
   func runs(_ asked: Int) -> Int {
     switch self {
-    case .fanout, .notifications, .consumption, .latency: asked
+    case .fanout, .notifications, .consumption, .latency, .settings: asked
     case .lanes, .scale, .invariants: 1
     }
   }
@@ -39,6 +39,7 @@ enum Scenario: String, CaseIterable {
     case .lanes: try measureLanes(bench)
     case .scale: try measureScale(bench)
     case .invariants: try measureInvariants(bench)
+    case .settings: try measureSettings(bench)
     }
   }
 }

@@ -12,7 +12,7 @@ enum Table {
       let known = Set(Measure.all.filter { $0.scenario == scenario }.map(\.key))
       // Such as the sizes of `scale`, which nobody knows beforehand.
       let others = (results.scenarios[scenario.rawValue]?.measured.keys.sorted() ?? [])
-        .filter { !known.contains($0) && scenario == .scale }
+        .filter { !known.contains($0) && [.scale, .settings].contains(scenario) }
         .compactMap { key in
           results[scenario, key].map { line(Measure(scenario, key, key, digits: 2), $0) }
         }

@@ -1,0 +1,21 @@
+// How many blocks of memory the hot functions ask for, an event. `--check` exits 1 when one asks for
+// more than is committed here; times are not checked, because they differ from machine to machine.
+
+import AllocationCount
+import Foundation
+
+let measurements = try HotFunctions().measure()
+guard allocation_count() >= 0 else {
+  print("Allocations cannot be counted on this system.")
+  exit(0)
+}
+var isExceeded = false
+for (function, blocks) in measurements {
+  let limit = function.limit
+  isExceeded = isExceeded || blocks > limit
+  let columns = [blocks, limit].map { String(format: "%8.1f", $0) }
+  print(
+    "\(columns[0]) of \(columns[1]) blocks  \(function.rawValue)"
+      + (blocks > limit ? "  MORE THAN ALLOWED" : ""))
+}
+if isExceeded, CommandLine.arguments.contains("--check") { exit(1) }
