@@ -17,6 +17,7 @@ enum Scenario: String, CaseIterable {
       "event to visible at 10, 50 and 90 % of what was measured just before; pages read at 50 %."
     case .lanes: "lanes and processes, 1, 2 and 4."
     case .scale: "cost of a delivery beside ever more feed entries and people."
+    case .settings: "PostgreSQL settings, one changed at a time; only when it is asked for."
     case .invariants:
       "trimming, eviction, authors crossing the push limit, and follows, all at once."
     }
