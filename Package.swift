@@ -164,6 +164,12 @@ let package = Package(
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
     tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),
+    tests(
+      "CampaignTests",
+      [
+        "EmbeddedStack", "Events", "FaultInjection", "Kafka", "Postgres", "TestSupport",
+        "magpie-campaign",
+      ]),
     tests("FaultInjectionTests", ["EmbeddedStack", "FaultInjection", "Postgres", "TestSupport"]),
     tests(
       "PipelineTests",

@@ -12,25 +12,44 @@ struct ReaderCheck {
     Probe.all.compactMap { probe in check(probe, answers[probe.name] ?? []) }
   }
 
-  private func check(_ probe: Probe, _ answers: [Readers.Answer]) -> Finding? {
-    let states = states(of: probe)
+  /// The first answer that nothing explains.
+  struct Failure: Equatable {
+    /// Which answer, counted from 0.
+    var answer: Int
+    /// After how many events the one before it was given.
+    var reached: Int
+    /// After how many events this one would have been right.
+    var earlier: Int?
+  }
+
+  /// - Parameter states: what should be shown after each prefix, the empty one included.
+  static func failure(_ answers: [String], states: [String]) -> Failure? {
     var reached = 0
     for (number, answer) in answers.enumerated() {
       // The earliest state that is no step back leaves the most to those that follow.
-      if let next = states[reached...].firstIndex(of: answer.text) {
-        reached = next
-        continue
+      guard let next = states[reached...].firstIndex(of: answer) else {
+        return Failure(
+          answer: number, reached: reached, earlier: states[..<reached].lastIndex(of: answer))
       }
-      let earlier = states[..<reached].lastIndex(of: answer.text)
-      let why =
-        earlier.map { "went back from the state after \(reached) events to that after \($0)" }
-        ?? "showed what no prefix of \(states.count - 1) events explains"
-      return Finding(
-        check: .reads,
-        text: "\(probe.name) of \(probe.key), answer \(number + 1) of \(answers.count), \(why): "
-          + String(answer.text.replacing("\n", with: " ").prefix(300)))
+      reached = next
     }
     return nil
+  }
+
+  private func check(_ probe: Probe, _ answers: [Readers.Answer]) -> Finding? {
+    let states = states(of: probe)
+    guard let failure = Self.failure(answers.map(\.text), states: states) else { return nil }
+    let why =
+      failure.earlier.map {
+        "went back from the state after \(failure.reached) events to that after \($0)"
+      }
+      ?? "showed what no prefix of \(states.count - 1) events explains"
+    let text = answers[failure.answer].text.replacing("\n", with: " ").prefix(300)
+    return Finding(
+      check: .reads,
+      text:
+        "\(probe.name) of \(probe.key), answer \(failure.answer + 1) of \(answers.count), \(why): "
+        + text)
   }
 
   /// What should be shown after each prefix, the empty one included.
