@@ -72,10 +72,14 @@ enum PostSQL {
     WHERE e.owner = d.owner AND e.post_key = d.post_key
     """
 
-  /// Stores the posts that are not there (new, or just removed by `takeBack`) and delivers them.
+  /// Stores the posts that are not there (new, or just removed by `takeBack`) and tells to whom they
+  /// are to be delivered: a row for each author, with the keys of their posts, their followers, and,
+  /// where it matters, the floors of these (NULL: 0). The author is locked, so until the commit nobody
+  /// follows or unfollows them, and no floor of a follower sinks.
+  ///
   /// $1 posts, $2 authors, $3 keys (NULL: deleted), $4 titles, $5 captions, $6 image URLs, $7 and
   /// $8 versions, $9 push limit, $10 how many entries to write at most, $11 the chance of a post to
-  /// have its readers' feeds trimmed. Affects as many rows as it delivers.
+  /// have its readers' feeds trimmed.
   ///
   /// Beyond $10, beginning with the posts that have the most readers, posts are pulled.
   ///
@@ -87,8 +91,6 @@ enum PostSQL {
   ///
   /// `high` are the feeds whose floor is above any post: commonly few, then a follower is looked up
   /// among them, in memory, instead of each in `feeds` (measured: a tenth to a fifth of the statement).
-  ///
-  /// The entries need no ON CONFLICT: nobody can have one for a key that was free until now.
   static let publish = """
     WITH missing AS (
       SELECT
@@ -180,15 +182,31 @@ enum PostSQL {
       ORDER BY s.author
       ON CONFLICT DO NOTHING
     )
-    INSERT INTO feed_entries (owner, post_key)
-    SELECT f.follower, s.post_key
-    FROM stored s
-    JOIN follows f ON f.followee = s.author AND f.active
-    WHERE s.delivery = 'push' AND NOT s.deleted
-      AND (
-        ((SELECT count(*) FROM high) <= 10000 AND f.follower NOT IN (SELECT owner FROM high))
-        OR s.post_key >= coalesce((SELECT b.floor FROM feeds b WHERE b.owner = f.follower), 0))
-    ORDER BY f.follower, s.post_key
+    SELECT a.posts, r.readers, r.floors
+    FROM (
+      SELECT
+        s.author, array_agg(s.post_key ORDER BY s.post_key) AS posts, max(s.post_key) AS newest
+      FROM stored s
+      WHERE s.delivery = 'push' AND NOT s.deleted
+      GROUP BY s.author
+    ) a
+    CROSS JOIN LATERAL (
+      SELECT
+        array_agg(f.follower) AS readers,
+        CASE WHEN count(f.floor) > 0 THEN array_agg(f.floor) END AS floors
+      FROM (
+        SELECT
+          f.follower,
+          CASE
+            WHEN (SELECT count(*) FROM high) > 10000 OR f.follower IN (SELECT owner FROM high)
+            THEN (SELECT b.floor FROM feeds b WHERE b.owner = f.follower)
+          END AS floor
+        FROM follows f
+        WHERE f.followee = a.author AND f.active
+      ) f
+      WHERE coalesce(f.floor, 0) <= a.newest
+    ) r
+    WHERE r.readers IS NOT NULL
     """
 
   /// Every post of the batch is stored now as this batch has it, or newer; how many are pulled.

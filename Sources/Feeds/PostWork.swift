@@ -48,9 +48,12 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
       ]),
     Statement(PostSQL.confirm, [posts, times, versions]),
   ]) { rows in
-    Outcome(counts: [
-      "pruned": rows[3].affectedRows, "deliveries": rows[4].affectedRows,
-      "pulled": try rows[5].only.int("pulled"),
-    ])
+    let deliveries = try Deliveries(rows[4])
+    return Outcome(
+      copies: deliveries.count == 0 ? [] : [deliveries.copy],
+      counts: [
+        "pruned": rows[3].affectedRows, "deliveries": deliveries.count,
+        "pulled": try rows[5].only.int("pulled"),
+      ])
   }
 }

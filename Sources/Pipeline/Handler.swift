@@ -57,6 +57,8 @@ public struct Work: Sendable {
 public struct Outcome: Sendable {
   /// Run in one more round trip, before the commit.
   public var statements: [Statement]
+  /// Run after the statements, before the commit.
+  public var copies: [Copy]
   /// Produced and acknowledged before the commit, so that a crash in between produces them again
   /// and loses none.
   public var events: [Event]
@@ -66,12 +68,26 @@ public struct Outcome: Sendable {
   public var hasMore: Bool
 
   public init(
-    statements: [Statement] = [], events: [Event] = [], counts: [String: Int] = [:],
-    hasMore: Bool = false
+    statements: [Statement] = [], copies: [Copy] = [], events: [Event] = [],
+    counts: [String: Int] = [:], hasMore: Bool = false
   ) {
     self.statements = statements
+    self.copies = copies
     self.events = events
     self.counts = counts
     self.hasMore = hasMore
+  }
+}
+
+/// Rows for one `COPY … FROM STDIN (FORMAT binary)`: where there are very many of them.
+public struct Copy: Sendable {
+  /// The COPY statement.
+  public var sql: String
+  /// Writes the rows.
+  public var write: @Sendable (inout CopyWriter) throws -> Void
+
+  public init(_ sql: String, write: @escaping @Sendable (inout CopyWriter) throws -> Void) {
+    self.sql = sql
+    self.write = write
   }
 }

@@ -30,12 +30,13 @@ extension Handler {
 }
 
 extension Work {
-  /// Both round trips, inside the transaction that is open on `connection`. `opening` goes with
+  /// All of it, inside the transaction that is open on `connection`. `opening` goes with
   /// the first.
   func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
     let rows = try connection.pipeline(opening + statements)
     let outcome = try finish(Array(rows.dropFirst(opening.count)))
     if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
+    for copy in outcome.copies { try connection.copyIn(copy.sql, copy.write) }
     return outcome
   }
 }

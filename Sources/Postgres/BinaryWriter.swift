@@ -48,6 +48,13 @@ struct BinaryWriter {
     try text(value)
   }
 
+  /// An integer's field. Apart from `field`, because there are millions of them.
+  mutating func integerField<I: FixedWidthInteger>(_ value: I?) {
+    guard let value else { return integer(Int32(-1)) }
+    integer(Int32(MemoryLayout<I>.size))
+    integer(value)
+  }
+
   /// A field: its length and the value, or the length -1 for NULL.
   mutating func field<T>(_ value: T?, _ write: (inout BinaryWriter, T) throws -> Void) throws {
     guard let value else { return integer(Int32(-1)) }

@@ -39,11 +39,11 @@ public struct CopyWriter {
     try writer.field(value) { try $0.text($1) }
   }
   /// smallint
-  public mutating func int2(_ value: Int16?) throws { try writer.field(value) { $0.integer($1) } }
+  public mutating func int2(_ value: Int16?) throws { writer.integerField(value) }
   /// integer
-  public mutating func int4(_ value: Int32?) throws { try writer.field(value) { $0.integer($1) } }
+  public mutating func int4(_ value: Int32?) throws { writer.integerField(value) }
   /// bigint
-  public mutating func int8(_ value: Int64?) throws { try writer.field(value) { $0.integer($1) } }
+  public mutating func int8(_ value: Int64?) throws { writer.integerField(value) }
   /// boolean
   public mutating func bool(_ value: Bool?) throws { try writer.field(value) { $0.bool($1) } }
   /// double precision

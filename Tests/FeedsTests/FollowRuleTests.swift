@@ -2,6 +2,8 @@ import Model
 import Postgres
 import Testing
 
+@testable import Pipeline
+
 @Suite struct FollowRuleTests {
   @Test("a follow backfills the feed, an unfollow prunes it")
   func backfillAndPrune() throws {
@@ -102,7 +104,7 @@ import Testing
     _ = try other.connection.query("SET lock_timeout = '200ms'")
     try database.connection.transaction {
       let work = try database.handler.apply(.posts, [Say.post("p", by: "ann", at: 1)])
-      _ = try database.connection.pipeline(work.statements)
+      _ = try work.run(on: database.connection)
       let error = #expect(throws: PostgresError.self) {
         try other.apply(Say.follow("bo", "ann", at: 2))
       }

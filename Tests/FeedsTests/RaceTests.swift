@@ -1,9 +1,9 @@
 import Events
-import Pipeline
 import Postgres
 import Testing
 
 @testable import Feeds
+@testable import Pipeline
 
 /// Two writers interleaved by hand: the first stops between two statements, the second runs a whole
 /// transaction, the first goes on.
@@ -84,7 +84,7 @@ import Testing
     _ = try other.connection.query("SET lock_timeout = '200ms'")
     try database.connection.transaction {
       let work = try database.handler.apply(.posts, [Say.post("p", by: "ann", at: 1)])
-      _ = try database.connection.pipeline(work.statements)
+      _ = try work.run(on: database.connection)
       #expect(throws: PostgresError.self) { try other.apply(Say.unfollow("bo", "ann", at: 2)) }
     }
     try other.apply(Say.unfollow("bo", "ann", at: 2))
