@@ -23,8 +23,14 @@ struct Contributions {
   private var versionTimes: [Int64?] = []
   private var versionIDs: [String?] = []
   /// Where the batch's events alone would have put the contributions: notification, recipient,
-  /// subject.
+  /// subject; each once.
   private var candidates: (ids: [UUID?], recipients: [String?], subjects: [String?]) = ([], [], [])
+  private var known: [Candidate: UUID] = [:]
+
+  private struct Candidate: Hashable {
+    var notification: Key
+    var day: Int64
+  }
 
   init(_ type: AlarmType) {
     self.type = type
@@ -42,51 +48,116 @@ struct Contributions {
     firstAt.append(register.firstAt?.microseconds)
     notifications.append(
       register.firstAt.map {
-        notificationID(recipient: recipient, type: type, subject: subject, bucket: $0.day)
+        candidate(recipient: recipient, subject: subject, day: $0.microseconds / microsecondsInDay)
       })
     posts.append(post)
     texts.append(text)
     versionTimes.append(register.newest.time.microseconds)
     versionIDs.append(register.newest.id)
     for day in register.createdOn {
-      let bucket = EventTime(microseconds: day * microsecondsInDay).day
-      candidates.ids.append(
-        notificationID(recipient: recipient, type: type, subject: subject, bucket: bucket))
-      candidates.recipients.append(recipient)
-      candidates.subjects.append(subject)
+      _ = candidate(recipient: recipient, subject: subject, day: day)
     }
+  }
+
+  /// The notification of a day, noted as one that the batch touches. Many contributions are to the
+  /// same: its id is computed once.
+  private mutating func candidate(recipient: String, subject: String, day: Int64) -> UUID {
+    let key = Candidate(notification: Key(recipient, subject), day: day)
+    if let known = known[key] { return known }
+    let id = notificationID(
+      recipient: recipient, type: type, subject: subject,
+      bucket: EventTime(microseconds: day * microsecondsInDay).day)
+    known[key] = id
+    candidates.ids.append(id)
+    candidates.recipients.append(recipient)
+    candidates.subjects.append(subject)
+    return id
   }
 
   /// Locks the recipients, writes the contributions, recomputes their notifications.
   var statements: [Statement] {
     guard !recipients.isEmpty else { return [] }
     let people = distinct(recipients.compactMap(\.self))
-    return [insertRecipients(people), lockRecipients(people), upsert, recompute(people)]
+    return [insertRecipients(people), lockRecipients(people), write(people), recompute(people)]
   }
 
-  private var upsert: Statement {
+  /// Merges the batch's registers into the table's, as `mergeContribution` does, but by looking first:
+  /// the recipients are locked, so what the statement sees is what is there, and new rows need no
+  /// ON CONFLICT. Leaves in `magpie.touched_…` the notifications that contributions had before, where
+  /// they are others than the batch says.
+  private func write(_ people: [String]) -> Statement {
     Statement(
       """
-      INSERT INTO notification_actors AS a
-        (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
-         post_id, head_text, version_time, version_id)
-      SELECT e.recipient, $1, e.subject, e.source, e.actor, e.active,
-        e.active AND notification_muted(e.recipient, $1, e.first_at),
-        e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
-        e.version_time, e.version_id
-      FROM unnest(
-        $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::timestamptz[],
-        $8::uuid[], $9::text[], $10::text[], $11::timestamptz[], $12::text[]
-      ) AS e (recipient, subject, source, actor, active, first_at, notification_id, post_id, text,
-        version_time, version_id)
-      ORDER BY e.recipient COLLATE "C", e.subject COLLATE "C", e.source COLLATE "C"
-      \(mergeContribution)
+      WITH muters AS MATERIALIZED (
+        SELECT DISTINCT m.recipient FROM notification_mutes m
+        WHERE m.recipient = ANY ($13::text[]) AND m.type = $1
+      ),
+      merged AS MATERIALIZED (
+        SELECT e.*, old.is_known, old.notification_id AS old_id,
+          (e.version_time, e.version_id) > (old.version_time, old.version_id) AS is_newer,
+          e.first_at < old.first_at OR old.first_at IS NULL AND e.first_at IS NOT NULL
+            AS is_earlier,
+          e.recipient IN (SELECT recipient FROM muters) AS may_be_muted
+        FROM (
+          SELECT * FROM unnest(
+            $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::timestamptz[],
+            $8::uuid[], $9::text[], $10::text[], $11::timestamptz[], $12::text[]
+          ) AS e (recipient, subject, source, actor, active, first_at, notification_id, post_id,
+            text, version_time, version_id)
+          ORDER BY e.recipient COLLATE "C", e.subject COLLATE "C", e.source COLLATE "C"
+        ) e
+        -- LIMIT is what makes this one look-up by key for each event, whatever size the planner
+        -- takes the table to have.
+        LEFT JOIN LATERAL (
+          SELECT true AS is_known, a.notification_id, a.first_at, a.version_time, a.version_id
+          FROM notification_actors a
+          WHERE a.recipient = e.recipient AND a.type = $1 AND a.subject = e.subject
+            AND a.source = e.source
+          LIMIT 1
+        ) old ON true
+      ),
+      added AS (
+        INSERT INTO notification_actors
+          (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
+           post_id, head_text, version_time, version_id)
+        SELECT e.recipient, $1, e.subject, e.source, e.actor, e.active,
+          e.active AND e.may_be_muted AND notification_muted(e.recipient, $1, e.first_at),
+          e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
+          e.version_time, e.version_id
+        FROM merged e WHERE e.is_known IS NULL
+      ),
+      changed AS (
+        UPDATE notification_actors a SET
+          actor = CASE WHEN e.is_newer THEN e.actor ELSE a.actor END,
+          active = CASE WHEN e.is_newer THEN e.active ELSE a.active END,
+          muted = CASE WHEN e.is_newer THEN e.active ELSE a.active END AND e.may_be_muted
+            AND notification_muted(a.recipient, a.type, least(a.first_at, e.first_at)),
+          first_at = least(a.first_at, e.first_at),
+          notification_id =
+            CASE WHEN e.is_earlier THEN e.notification_id ELSE a.notification_id END,
+          post_id = CASE WHEN e.is_newer THEN e.post_id ELSE a.post_id END,
+          head_text = CASE WHEN e.is_newer THEN left(e.text, \(headCharacters)) ELSE a.head_text END,
+          version_time = CASE WHEN e.is_newer THEN e.version_time ELSE a.version_time END,
+          version_id = CASE WHEN e.is_newer THEN e.version_id ELSE a.version_id END
+        FROM merged e
+        WHERE e.is_known AND (e.is_newer OR e.is_earlier)
+          AND a.recipient = e.recipient AND a.type = $1 AND a.subject = e.subject
+          AND a.source = e.source
+      )
+      SELECT
+        set_config('magpie.touched_ids', coalesce(array_agg(m.old_id)::text, '{}'), true),
+        set_config('magpie.touched_recipients', coalesce(array_agg(m.recipient)::text, '{}'), true),
+        set_config('magpie.touched_subjects', coalesce(array_agg(m.subject)::text, '{}'), true)
+      FROM (
+        SELECT DISTINCT e.old_id, e.recipient, e.subject FROM merged e
+        WHERE e.old_id <> e.notification_id OR e.old_id IS NOT NULL AND e.notification_id IS NULL
+      ) m
       """,
       [
         .int2(Int16(type.code)), .textArray(recipients), .textArray(subjects),
         .textArray(sources), .textArray(actors), .boolArray(active), .timestamptzArray(firstAt),
         .uuidArray(notifications), .textArray(posts), .textArray(texts),
-        .timestamptzArray(versionTimes), .textArray(versionIDs),
+        .timestamptzArray(versionTimes), .textArray(versionIDs), .textArray(people),
       ])
   }
 
@@ -94,23 +165,17 @@ struct Contributions {
     recomputeNotifications(
       recipients: people,
       touched: """
-        SELECT a.notification_id, a.recipient, a.type, a.subject
-        FROM unnest($2::text[], $3::text[], $4::text[]) AS e (recipient, subject, source)
-        -- LIMIT is what makes this one look-up by key for each event, whatever size the planner
-        -- takes the table to have.
-        CROSS JOIN LATERAL (
-          SELECT a.notification_id, a.recipient, a.type, a.subject
-          FROM notification_actors a
-          WHERE a.recipient = e.recipient AND a.type = $5 AND a.subject = e.subject
-            AND a.source = e.source
-          LIMIT 1
-        ) a
+        SELECT c.notification_id, c.recipient COLLATE "C", $2, c.subject COLLATE "C"
+        FROM unnest($3::uuid[], $4::text[], $5::text[]) AS c (notification_id, recipient, subject)
         UNION ALL
-        SELECT c.notification_id, c.recipient COLLATE "C", $5, c.subject COLLATE "C"
-        FROM unnest($6::uuid[], $7::text[], $8::text[]) AS c (notification_id, recipient, subject)
+        SELECT o.notification_id, o.recipient COLLATE "C", $2, o.subject COLLATE "C"
+        FROM unnest(
+          current_setting('magpie.touched_ids')::uuid[],
+          current_setting('magpie.touched_recipients')::text[],
+          current_setting('magpie.touched_subjects')::text[]
+        ) AS o (notification_id, recipient, subject)
         """,
       [
-        .textArray(recipients), .textArray(subjects), .textArray(sources),
         .int2(Int16(type.code)), .uuidArray(candidates.ids), .textArray(candidates.recipients),
         .textArray(candidates.subjects),
       ])

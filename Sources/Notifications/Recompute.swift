@@ -68,7 +68,7 @@ func recomputeNotifications(
       ) oldest ON true
       LEFT JOIN notification_sizes size ON size.notification_id = t.notification_id
       CROSS JOIN LATERAL (
-        SELECT EXISTS (
+        SELECT greatest(r.deleted_all_at, m.deleted_at) > '-infinity' AND EXISTS (
           SELECT FROM notification_actors a
           WHERE a.notification_id = t.notification_id AND a.active AND NOT a.muted
             AND a.first_at <= greatest(r.deleted_all_at, m.deleted_at)
