@@ -38,6 +38,7 @@ public final class Producer: Sendable {
     self.context = context
     pollThreadEnded.enter()
     let thread = Thread { [client, context, pollThreadEnded] in
+      client.askForTopics()
       while !context.shouldStop.load(ordering: .acquiring) {
         _ = rd_kafka_poll(client.pointer, 50)
       }
