@@ -36,6 +36,11 @@ extension BytewiseString: ExpressibleByStringLiteral {
 extension String {
   /// Whether both strings are the same bytes, which is stricter than `==`.
   public func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    guard utf8.count == other.utf8.count else { return false }
+    // Over the bytes in memory, because comparing element by element takes a twentieth of a worker's
+    // time. Only a bridged string has none.
+    return utf8.withContiguousStorageIfAvailable { mine in
+      other.utf8.withContiguousStorageIfAvailable { mine.elementsEqual($0) }
+    }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
   }
 }

@@ -95,8 +95,13 @@ func checkRange(_ value: Int64, _ field: String, _ range: ClosedRange<Int64>) th
 
 /// C0, DEL and C1 (U+0080 to U+009F, in UTF-8 C2 80 to C2 9F).
 func containsControlCharacter(_ value: String) -> Bool {
+  value.utf8.withContiguousStorageIfAvailable(hasControlCharacter)
+    ?? hasControlCharacter(value.utf8)
+}
+
+private func hasControlCharacter(_ bytes: some Sequence<UInt8>) -> Bool {
   var previous: UInt8 = 0
-  for byte in value.utf8 {
+  for byte in bytes {
     if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
     previous = byte
   }
