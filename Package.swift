@@ -57,6 +57,8 @@ let package = Package(
     .executable(name: "fanout-worker", targets: ["fanout-worker"]),
     .executable(name: "notification-worker", targets: ["notification-worker"]),
     .executable(name: "alarm-worker", targets: ["alarm-worker"]),
+    // For the fault campaign alone.
+    .library(name: "CampaignClock", type: .dynamic, targets: ["CampaignClock"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
@@ -149,7 +151,9 @@ let package = Package(
         "Model", "Postgres",
         "RecordLog", "Schema", "Workload", argumentParser,
       ],
-      path: "Campaign", exclude: ["README.md", "Regressions"], swiftSettings: strict),
+      path: "Campaign", exclude: ["Clock", "Mutations", "README.md", "Regressions"],
+      swiftSettings: strict),
+    .target(name: "CampaignClock", path: "Campaign/Clock"),
 
     .target(
       name: "TestSupport",

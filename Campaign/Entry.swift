@@ -13,6 +13,9 @@ struct Campaign: ParsableCommand {
 
       Exit status: 0 nothing was found; 1 something was; 3 nothing was found, but what makes a run worth \
       something did not happen (see --short); 64 wrong usage; 69 the campaign could not be carried out.
+
+      Faults:
+      \(FaultKind.help)
       """)
 
   enum Status: Int32 {
@@ -44,8 +47,8 @@ struct Campaign: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Only these faults, separated by commas: "
-        + FaultKind.allCases.map(\.rawValue).joined(separator: ", ") + ".", valueName: "kinds"))
+      "Only these faults, separated by commas; without it all that are possible here.",
+      valueName: "kinds"))
   var faults: String?
 
   @Option(help: ArgumentHelp("Run the round that this file describes instead.", valueName: "file"))
@@ -153,7 +156,7 @@ struct Campaign: ParsableCommand {
   }
 
   private func kinds() throws -> [FaultKind] {
-    guard let faults else { return FaultKind.allCases }
+    guard let faults else { return FaultKind.possible }
     return try faults.split(separator: ",").map { name in
       guard let kind = FaultKind(rawValue: String(name)) else {
         throw ValidationError("there is no fault named \(name); --help lists them")

@@ -1,15 +1,5 @@
 import Foundation
 
-/// What can go wrong.
-enum FaultKind: String, CaseIterable, Codable {
-  /// SIGKILL to a worker.
-  case kill
-  /// SIGSTOP to a worker, for longer than its session lasts, and SIGCONT.
-  case suspend
-  /// SIGTERM to a worker.
-  case terminate
-}
-
 /// One thing that goes wrong, when, and for how long.
 struct PlannedFault: Codable, Hashable, Sendable {
   /// Seconds from the start of the load.
@@ -17,51 +7,49 @@ struct PlannedFault: Codable, Hashable, Sendable {
   var kind: FaultKind
   /// Until it is healed.
   var seconds: Double
-  /// Which worker, partition, …: taken modulo how many there are.
+  /// Which worker, table, request, …: taken modulo how many there are.
   var target: UInt32
 }
 
 extension PlannedFault {
   /// Makes it happen.
+  ///
+  /// - Throws: when that is not possible at the moment, or here.
   func inject(_ world: World) throws {
-    let worker = world.worker(target)
     switch kind {
-    case .kill: worker.signal(SIGKILL)
-    case .suspend:
-      world.injected.onHeal(self) { worker.signal(SIGCONT) }
-      worker.signal(SIGSTOP)
-    case .terminate: worker.signal(SIGTERM)
+    case .kill: world.worker(target).signal(SIGKILL)
+    case .terminate: world.worker(target).signal(SIGTERM)
+    case .suspend: suspend(world)
+    case .suspendWithWork: try suspendWithWork(world)
+    case .rebalanceChurn: churn(world)
+    case .extraMember: join(world)
+    case .clockJump: try jumpClock(world)
+    case .memoryLimit: try limitMemory(world)
+    case .descriptorLimit: try limitDescriptors(world)
+    case .databaseCrash: crashDatabase(world)
+    case .sessionsEnded: endSessions(world)
+    case .connectionsExhausted: try exhaustConnections(world)
+    case .diskFull: try fillDisk(world)
+    case .tableLocked: try lockTable(world)
+    case .rowsLocked: try lockRows(world)
+    case .deadlock: deadlock(world)
+    case .serialization: try sabotage(.conflicts, world)
+    case .handlerThrows: try sabotage(.throwing, world)
+    case .slowTransactions: try sabotage(.dawdling, world)
+    case .networkDelay: delayNetwork(world)
+    case .networkSlices: sliceNetwork(world)
+    case .networkReset: resetNetwork(world)
+    case .networkSilence: silenceNetwork(world)
+    case .commitLost: loseCommits(.dropBeforeCommit, world)
+    case .commitAnswerLost: loseCommits(.dropAfterCommit, world)
+    case .brokerDown: try stopBroker(world)
+    case .brokerSlow: try slowBroker(world)
+    case .brokerErrors: try refuseRequests(world)
+    case .brokerRestart: try restartBroker()
+    case .poisonFlood: world.load.flood(poison: 100 + Int(target % 300))
     }
   }
 
   /// Undoes it. Always called, and harmless when called again.
   func heal(_ world: World) throws { try world.injected.heal(self) }
-}
-
-/// How to undo the faults that are in force.
-final class InjectedFaults {
-  private var undo: [PlannedFault: () throws -> Void] = [:]
-
-  /// What `heal` must do for this fault.
-  func onHeal(_ fault: PlannedFault, _ body: @escaping () throws -> Void) { undo[fault] = body }
-
-  /// Undoes the fault; one that throws is in force still.
-  func heal(_ fault: PlannedFault) throws {
-    try undo[fault]?()
-    undo[fault] = nil
-  }
-
-  /// Undoes all that are in force.
-  func healAll() throws { for fault in Array(undo.keys) { try heal(fault) } }
-}
-
-extension FaultKind {
-  /// How long it may last, in seconds.
-  var duration: ClosedRange<Double> {
-    switch self {
-    case .kill, .terminate: 0...0
-    // The session timeout is six seconds.
-    case .suspend: 2...12
-    }
-  }
 }

@@ -14,8 +14,12 @@ final class WorkerProcess: Sendable {
     var log: String
     var startedAt: ContinuousClock.Instant
     var isSuspended = false
-    /// What was sent that ends it.
+    /// Whether that it ends by itself is what a fault is about, rather than a finding.
+    var mayEnd = false
+    /// What was sent last that ends it.
     var ending: Int32?
+    /// Whether it was asked in good order at some time.
+    var wasToldToEnd = false
   }
 
   private struct State {
@@ -24,7 +28,6 @@ final class WorkerProcess: Sendable {
     var environment: [String: String?] = [:]
     var wrapper: [String] = []
     var isHeld = false
-    var mayExit = false
   }
 
   let group: ConsumerGroup
@@ -57,24 +60,20 @@ final class WorkerProcess: Sendable {
     set { state.withLock { $0.isHeld = newValue } }
   }
 
-  /// Whether that it ends by itself is what a fault is about, rather than a finding.
-  var mayExit: Bool {
-    get { state.withLock { $0.mayExit } }
-    set { state.withLock { $0.mayExit = newValue } }
-  }
+  /// The process that runs now may end by itself: that is what a fault is about.
+  func expectEnd() { state.withLock { $0.current?.mayEnd = true } }
 
   /// - Parameters:
   ///   - path: the worker's executable.
   ///   - environment: what every worker gets, given what it is called this time.
   func start(
-    _ path: String, directory: URL, arguments: [String], environment: (String) -> [String: String?]
+    _ path: String, directory: URL, environment: (String) -> [String: String?]
   ) throws {
     try state.withLock { state in
       state.count += 1
       let identity = "\(name).\(state.count)"
       let log = directory.appending(path: "\(identity).log").path
-      var command = [path, "--http-port", "0"] + arguments
-      if !state.wrapper.isEmpty { command = state.wrapper + command }
+      let command = state.wrapper + [path]
       let child = try ChildProcess(
         Self.resolved(command[0]), Array(command.dropFirst()),
         environment: environment(identity).merging(state.environment) { $1 }, output: .file(log))
@@ -89,7 +88,9 @@ final class WorkerProcess: Sendable {
       switch number {
       case SIGSTOP: state.current?.isSuspended = true
       case SIGCONT: state.current?.isSuspended = false
-      default: state.current?.ending = number
+      default:
+        state.current?.ending = number
+        if number == SIGTERM { state.current?.wasToldToEnd = true }
       }
       state.current?.child.signal(number)
     }
@@ -97,16 +98,21 @@ final class WorkerProcess: Sendable {
 
   /// Why its end, if it has ended, is no doing of ours; nil when all is well.
   var unexpectedEnd: String? {
-    guard let current, let exit = current.child.exit, !mayExit else { return nil }
+    guard let current, let exit = current.child.exit, !current.mayEnd else { return nil }
     switch (exit, current.ending) {
     case (.signalled(SIGKILL), SIGKILL?), (.exited(0), SIGTERM?): return nil
     // What it could not finish in time is left to the fence.
     case (.exited(1), SIGTERM?): return nil
+    // It had not come to listening for it yet.
+    case (.signalled(SIGTERM), _?): return nil
+    // A SIGTERM that was faster than the SIGKILL after it.
+    case (.exited(0), SIGKILL?) where current.wasToldToEnd: return nil
     // A SIGKILL that overtook a SIGTERM.
     case (.signalled(SIGKILL), _?): return nil
     default:
       let tail = ((try? String(contentsOfFile: current.log, encoding: .utf8)) ?? "")
         .split(separator: "\n").suffix(3).joined(separator: " / ")
+      if tail.contains(Sabotage.message) { return nil }
       return "\(current.identity) ended with \(exit): \(tail)"
     }
   }

@@ -17,6 +17,8 @@ final class World {
   let broker: EmbeddedBroker?
   let kafka: ClientConfiguration
   let topicPrefix: String
+  /// What PostgreSQL's files are on; nil where none can be mounted.
+  let disk: SmallDisk?
   let cluster: PrivateCluster
   /// Every connection of the workers goes through it; those of the campaign itself do not.
   let proxy: PostgresProxy
@@ -27,7 +29,7 @@ final class World {
   private(set) var unexpectedEnds: [String] = []
 
   private let plan: CampaignPlan
-  private let executables: URL
+  let executables: URL
   private let say: (String) -> Void
   private var isStopped = false
   private var deadSince: [String: ContinuousClock.Instant] = [:]
@@ -47,8 +49,10 @@ final class World {
       (broker, kafka) = (embedded, embedded.configuration)
     }
     // Durable: a crash of the server must not lose what it said was committed.
+    disk = SmallDisk.isPossible ? try SmallDisk(bytes: 640 << 20) : nil
     cluster = try PrivateCluster.start(
-      directory: directory.appending(path: "postgres").path, durable: true)
+      directory: (disk?.path ?? directory.path) + "/postgres", durable: true,
+      settings: Self.serverSettings)
     proxy = try PostgresProxy(to: cluster.url()) { .none }
     load = Load(plan, configuration: kafka, prefix: topicPrefix)
     do {
@@ -58,6 +62,16 @@ final class World {
       throw error
     }
   }
+
+  /// Few connections for workers, so that they can be exhausted, and always some for the campaign; a
+  /// log that leaves room on a small disk.
+  private static let serverSettings = [
+    "max_connections": "70", "superuser_reserved_connections": "30", "shared_buffers": "64MB",
+    "max_wal_size": "192MB", "min_wal_size": "64MB",
+  ]
+
+  /// What the workers log in as: nobody whom PostgreSQL keeps connections for.
+  static let workersRole = "campaign_worker"
 
   /// The superuser, directly: what the campaign itself connects as.
   var superuserURL: String { cluster.url() }
@@ -76,6 +90,12 @@ final class World {
   func connection() throws -> Connection {
     try Connection(
       cluster.url(), applicationName: "magpie-campaign", statementTimeoutSeconds: 60)
+  }
+
+  /// Starts PostgreSQL if it does not run; returns once it answers.
+  func startDatabase() throws {
+    if cluster.processID == nil { try cluster.restart() }
+    try connection().close()
   }
 
   /// Progress, for people.
@@ -116,16 +136,17 @@ final class World {
   /// Starts a worker that is down, or starts one anew.
   func start(_ worker: WorkerProcess) throws {
     try worker.start(
-      executables.appending(path: worker.group.executable).path, directory: directory,
-      arguments: ["--lanes", "\(plan.lanes)"]
+      executables.appending(path: worker.group.executable).path, directory: directory
     ) { identity in
       [
+        "MAGPIE_HTTP_PORT": "0", "MAGPIE_LANES": "\(plan.lanes)",
         "MAGPIE_KAFKA_BOOTSTRAP": kafka.bootstrap, "MAGPIE_TOPIC_PREFIX": topicPrefix,
-        "MAGPIE_DATABASE_URL": proxy.url + " application_name=\(identity)",
+        "MAGPIE_DATABASE_URL": proxy.url(user: Self.workersRole)
+          + " application_name=\(identity)",
         // A flood of poison is a fault here, and no broken deploy.
         "MAGPIE_DEAD_LETTER_RUN_LIMIT": "1000000",
         "MAGPIE_DEAD_LETTER_SHARE_LIMIT": "1",
-      ]
+      ].merging(Sabotage.environment) { $1 }
     }
   }
 
@@ -184,6 +205,7 @@ final class World {
     for worker in workers { worker.current?.child.terminate(SIGKILL) }
     proxy.close()
     cluster.stop()
+    disk?.close()
     broker?.close()
     try? FileManager.default.removeItem(atPath: cluster.directory)
     try? FileManager.default.removeItem(at: directory)
@@ -215,12 +237,16 @@ final class World {
     try connection.script(
       """
       SELECT audit_start();
+      CREATE ROLE \(Self.workersRole) LOGIN
+        IN ROLE magpie_fanout, magpie_notification, magpie_alarm;
+      CREATE ROLE \(Hog.role) LOGIN;
       -- What the database refuses is poison that no decoder sees.
       ALTER TABLE messages ADD CONSTRAINT campaign_refuses
         CHECK (text NOT LIKE '\(Poison.refusedText)%');
       ALTER TABLE comments ADD CONSTRAINT campaign_refuses
         CHECK (text NOT LIKE '\(Poison.refusedText)%');
       """)
+    try Sabotage.install(connection)
     connection.close()
     let topics = Topic.allCases.map { topic in
       NewTopic(

@@ -16,6 +16,13 @@ public final class SmallDisk: Sendable {
   /// Where it is mounted: a directory that every account can enter, and this one write to.
   public let path: String
 
+  /// Whether this process can mount one: found out by mounting one.
+  public static let isPossible: Bool = {
+    guard geteuid() == 0, let disk = try? SmallDisk(bytes: 1 << 20) else { return false }
+    disk.close()
+    return true
+  }()
+
   private let mount: ChildProcess
   private var ballast: String { path + "/ballast" }
 

@@ -50,10 +50,15 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
   }
 
   /// The same connection, to another database.
-  public func replacing(database: String) -> ConnectionInfo {
+  public func replacing(database: String) -> ConnectionInfo { replacing("dbname", by: database) }
+
+  /// The same connection, as another user.
+  public func replacing(user: String) -> ConnectionInfo { replacing("user", by: user) }
+
+  private func replacing(_ keyword: String, by value: String) -> ConnectionInfo {
     var copy = self
-    copy.settings.removeAll { $0.keyword == "dbname" }
-    copy.settings.append(("dbname", database))
+    copy.settings.removeAll { $0.keyword == keyword }
+    copy.settings.append((keyword, value))
     return copy
   }
 

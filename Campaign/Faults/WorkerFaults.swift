@@ -1,0 +1,119 @@
+import EmbeddedStack
+import Foundation
+import Kafka
+import Synchronization
+
+// What happens to the workers' processes.
+extension PlannedFault {
+  func suspend(_ world: World) {
+    let worker = world.worker(target)
+    world.injected.onHeal(self) { worker.signal(SIGCONT) }
+    worker.signal(SIGSTOP)
+  }
+
+  /// A worker stops with batches in hand and its sessions end, as idle ones do after a while: when it
+  /// goes on it tries to commit what another may have applied.
+  func suspendWithWork(_ world: World) throws {
+    let worker = world.worker(target)
+    guard let current = worker.current else { throw CampaignError("\(worker.name) is down") }
+    let itsSessions = "application_name = '\(current.identity)'"
+    let group = worker.group.name(prefix: world.topicPrefix)
+    let connection = try world.connection()
+    defer { connection.close() }
+    try connection.script(
+      """
+      SET lock_timeout = '5s';
+      BEGIN;
+      SELECT FROM consumer_offsets WHERE consumer_group = '\(group)' FOR UPDATE;
+      """)
+    let deadline = ContinuousClock.now + .seconds(3)
+    while .now < deadline {
+      let waiting = try connection.query(
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE \(itsSessions) AND wait_event_type = 'Lock'
+        """)
+      if try waiting.only.int(0) > 0 { break }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    world.injected.onHeal(self) { worker.signal(SIGCONT) }
+    worker.signal(SIGSTOP)
+    try terminateBackends(world, itsSessions)
+  }
+
+  /// One of a worker's processes comes and goes, in good order and not.
+  func churn(_ world: World) {
+    let worker = world.worker(target)
+    let count = Mutex(0)
+    let coming = Repeated(everyMilliseconds: 1500) {
+      let isEven = count.withLock { count in
+        count += 1
+        return count % 2 == 0
+      }
+      worker.signal(isEven ? SIGKILL : SIGTERM)
+    }
+    world.injected.onHeal(self) { coming.stop() }
+  }
+
+  /// A stranger is in a worker's group: it is given partitions, and does nothing with them.
+  func join(_ world: World) {
+    let worker = world.worker(target)
+    let topics = worker.group.topics.map { $0.name(prefix: world.topicPrefix) }
+    let group = worker.group.name(prefix: world.topicPrefix)
+    let kafka = world.kafka
+    let isLeaving = Mutex(false)
+    let membership = Repeated(everyMilliseconds: 100) {
+      let consumer = try Consumer(configuration: kafka, group: group, topics: topics) { event in
+        guard case .assigned(let partitions) = event else { return [:] }
+        return Dictionary(uniqueKeysWithValues: partitions.map { ($0, Consumer.end) })
+      }
+      defer { consumer.close() }
+      while !isLeaving.withLock({ $0 }) {
+        _ = try consumer.poll(maxRecords: 1000, maxBytes: 1 << 20, timeoutMilliseconds: 100)
+      }
+    }
+    world.injected.onHeal(self) {
+      isLeaving.withLock { $0 = true }
+      membership.stop()
+    }
+  }
+
+  /// What is allocated from now on is refused.
+  func limitMemory(_ world: World) throws {
+    let worker = world.worker(target)
+    guard let processID = worker.processID else { throw CampaignError("\(worker.name) is down") }
+    let statistics = try String(contentsOfFile: "/proc/\(processID)/statm", encoding: .utf8)
+    guard let pages = statistics.split(separator: " ").first.flatMap({ Int($0) }) else {
+      throw CampaignError("/proc/\(processID)/statm says nothing")
+    }
+    worker.expectEnd()
+    // Whatever is left of it afterwards has lost threads or worse.
+    world.injected.onHeal(self) { worker.signal(SIGKILL) }
+    try limit(processID, "--as=\(pages * Int(getpagesize())):")
+  }
+
+  /// No descriptor can be opened, and its connections to the database break, so that it must.
+  func limitDescriptors(_ world: World) throws {
+    let worker = world.worker(target)
+    guard let current = worker.current, let processID = worker.processID else {
+      throw CampaignError("\(worker.name) is down")
+    }
+    let limits = try String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
+    let before =
+      limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }?
+      .split(separator: " ").dropFirst(3).first ?? "1024"
+    world.injected.onHeal(self) { try? limit(processID, "--nofile=\(before):") }
+    // It needs no more than it has; and those it is about to lose it will not get again.
+    try limit(processID, "--nofile=3:")
+    try terminateBackends(world, "application_name = '\(current.identity)'")
+  }
+}
+
+/// Changes the soft limit of a process that runs.
+private func limit(_ processID: Int32, _ limit: String) throws {
+  let child = try ChildProcess(
+    "/usr/bin/prlimit", ["--pid", "\(processID)", limit])
+  guard child.wait(seconds: 10) == .exited(0) else {
+    throw CampaignError("prlimit --pid \(processID) \(limit) failed")
+  }
+}

@@ -1,0 +1,178 @@
+import EmbeddedStack
+import Foundation
+import Kafka
+import Postgres
+import Testing
+
+@testable import magpie_campaign
+
+/// A fault that does nothing proves nothing: each is seen to bite in real workers and servers, and to
+/// be over once it is healed.
+@Suite(.serialized) struct FaultTests {
+  @Test("workers: what befalls processes befalls them")
+  func workers() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    try stage.endsProcess(.kill)
+    try stage.endsProcess(.terminate)
+    try stage.endsProcess(.memoryLimit)
+    try stage.endsProcess(.rebalanceChurn)
+    try stage.endsProcess(.handlerThrows)
+    try stage.inject(.suspend, "the worker is stopped") { worker in
+      try stage.processState(worker) == "T"
+    } healed: { worker in
+      try stage.processState(worker) != "T"
+    }
+    try stage.inject(.descriptorLimit, "the worker wants descriptors and gets none") { worker in
+      stage.log(worker).contains("Too many open files")
+    }
+    try stage.inject(.clockJump, "the worker has another clock") { worker in
+      stage.log(worker).split(separator: "\n").contains { line in
+        guard let time = try? Date(line.prefix(19) + "Z", strategy: .iso8601) else { return false }
+        return abs(time.timeIntervalSinceNow) > 600
+      }
+    }
+    #expect(stage.world.unexpectedEnds == [])
+  }
+
+  @Test("groups: strangers join, members come back from the dead and are fenced")
+  func groups() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    let entry = try stage.number("SELECT max(entry) FROM batch_audit")
+    try stage.inject(.suspendWithWork, "another has its partitions") { worker in
+      try stage.number(
+        """
+        SELECT count(*) FROM batch_audit WHERE entry > \(entry) AND to_epoch > from_epoch
+          AND process LIKE 'fanout-%' AND process <> '\(worker.current?.identity ?? "")'
+        """) > 0
+    } healed: { worker in
+      stage.log(worker).contains("fenced")
+    }
+    let assignments = stage.logs("assigned")
+    try stage.inject(.extraMember, "partitions are assigned anew") { _ in
+      stage.logs("assigned") > assignments
+    }
+    // Heartbeats are answered with "unknown member", among others.
+    let before = stage.logs("assigned")
+    try stage.inject(.brokerErrors, target: 6, "members are thrown out") { _ in
+      stage.logs("assigned") > before
+    }
+  }
+
+  @Test("PostgreSQL: crashed, full, exhausted, locked; and well again")
+  func database() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    try stage.inject(.databaseCrash, "nobody answers") { _ in
+      stage.direct() != nil
+    } healed: { _ in
+      stage.direct() == nil
+    }
+    let insert = "INSERT INTO filler SELECT repeat('x', 1000) FROM generate_series(1, 3000)"
+    try stage.world.connection().script("CREATE TABLE filler (x text)")
+    try stage.inject(.diskFull, "nothing can be written") { _ in
+      let error = #expect(throws: PostgresError.self) {
+        for _ in 0..<200 { try stage.world.connection().query(insert) }
+      }
+      return error?.sqlstate == "53100" || error?.isConnectionLost == true
+        || error?.code == .connection
+    } healed: { _ in
+      try stage.world.connection().query(insert)
+      return true
+    }
+    try stage.inject(.connectionsExhausted, "workers are refused, the campaign is not") { _ in
+      stage.asWorker()?.sqlstate == "53300" && stage.direct() == nil
+    } healed: { _ in
+      stage.asWorker() == nil
+    }
+    try stage.inject(.sessionsEnded, "sessions end") { _ in
+      stage.logs("terminating connection due to administrator command") > 0
+    }
+    for kind in [FaultKind.tableLocked, .rowsLocked] {
+      try stage.inject(kind, "somebody waits") { _ in
+        try stage.number(
+          "SELECT count(*) FROM pg_stat_activity WHERE \(workersSessions) AND wait_event_type = 'Lock'"
+        ) > 0
+      }
+    }
+    try stage.inject(.deadlock, "a worker is the victim") { _ in
+      stage.logs("deadlock detected") > 0
+    }
+    try stage.inject(.serialization, "workers try again") { _ in
+      stage.logs(Sabotage.message) > 0
+    }
+    try stage.inject(.slowTransactions, "workers sleep") { _ in
+      try stage.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") > 0
+    }
+  }
+
+  @Test("the network: commits are ambiguous either way, and connections late, silent, reset")
+  func network() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    try stage.inject(.commitAnswerLost, "a lane asks and learns that it had committed") { _ in
+      stage.metric("magpie_ambiguous_commits_total{outcome=\"committed\"}") > 0
+    }
+    try stage.inject(.commitLost, "a lane asks and learns that it had not") { _ in
+      stage.metric("magpie_ambiguous_commits_total{outcome=\"not-committed\"}") > 0
+    }
+    let retries = stage.metric("magpie_retries_total{reason=\"connection\"}")
+    try stage.inject(.networkReset, "connections are lost") { _ in
+      stage.metric("magpie_retries_total{reason=\"connection\"}") > retries
+    }
+    try stage.inject(.networkDelay, target: 140, "answers come late") { _ in
+      try stage.secondsOfQuery() > 0.3
+    } healed: { _ in
+      try stage.secondsOfQuery() < 0.3
+    }
+    try stage.inject(.networkSilence, "nobody answers") { _ in
+      stage.asWorker()?.code == .connection
+    } healed: { _ in
+      stage.asWorker() == nil
+    }
+    try stage.inject(.networkSlices, target: 0, "bytes come one by one, and work goes on") { _ in
+      let applied = try stage.applied()
+      try stage.world.wait(seconds: 20, "more is applied") { try stage.applied() > applied }
+      return true
+    }
+  }
+
+  @Test("Kafka: gone, slow, flooded with poison")
+  func kafka() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    try stage.inject(.brokerDown, "nobody answers") { _ in
+      !stage.isKafkaThere
+    } healed: { _ in
+      stage.isKafkaThere
+    }
+    try stage.inject(.brokerSlow, target: 400, "answers come late") { _ in
+      let started = ContinuousClock.now
+      _ = stage.isKafkaThere
+      return .now - started > .milliseconds(400)
+    }
+    let letters = try stage.number("SELECT count(*) FROM dead_letters")
+    try stage.inject(.poisonFlood, "it ends among the dead letters") { _ in
+      try stage.number("SELECT count(*) FROM dead_letters") >= letters + 100
+    }
+  }
+
+  @Test("healing twice is healing once, also when what was hurt is gone")
+  func healing() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    let faults = FaultKind.possible.enumerated().map { index, kind in
+      PlannedFault(at: 0, kind: kind, seconds: 1, target: UInt32(index))
+    }
+    for fault in faults { try? fault.inject(stage.world) }
+    for worker in stage.world.workers { worker.signal(SIGKILL) }
+    for _ in 0..<2 { for fault in faults { try? fault.heal(stage.world) } }
+    try stage.world.wait(seconds: 60, "everything is healed") {
+      try stage.world.injected.healAll()
+      return true
+    }
+    let applied = try stage.applied()
+    try stage.world.wait(seconds: 60, "work goes on") { try stage.applied() > applied + 100 }
+  }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Kafka
+import Postgres
+import Testing
+
+@testable import magpie_campaign
+
+/// A world in which one fault after the other is tried.
+final class Stage {
+  let world: World
+
+  init() throws {
+    let plan = CampaignPlan(
+      seed: 1, seconds: 600, rate: 150, users: 60, processes: 2, lanes: 1, kinds: [])
+    world = try World(plan) { print("world: \($0)") }
+    do {
+      try world.startWorkers()
+      try world.load.begin()
+      world.load.start()
+    } catch {
+      world.stop()
+      throw error
+    }
+  }
+
+  func stop() { world.stop() }
+
+  /// Injects it, waits until it bites, heals it, waits until it is over.
+  func inject(
+    _ kind: FaultKind, target: UInt32 = 0, _ what: String,
+    bites: (WorkerProcess) throws -> Bool, healed: (WorkerProcess) throws -> Bool = { _ in true }
+  ) throws {
+    if let obstacle = kind.obstacle { return print("\(kind.rawValue) not tried: \(obstacle)") }
+    try world.wait(seconds: 30, "all workers run") {
+      try world.workers.allSatisfy(\.isRunning) && world.connection().status == .idle
+    }
+    let worker = world.worker(target)
+    let fault = PlannedFault(at: 0, kind: kind, seconds: 0, target: target)
+    let started = ContinuousClock.now
+    do {
+      try fault.inject(world)
+      try world.wait(seconds: 40, what) { try bites(worker) }
+    } catch {
+      Issue.record("\(kind.rawValue): \(error)")
+    }
+    try world.wait(seconds: 40, "\(kind.rawValue) is healed") {
+      try fault.heal(world)
+      return true
+    }
+    do {
+      try world.wait(seconds: 40, "\(kind.rawValue) is over") { try healed(worker) }
+    } catch {
+      Issue.record("\(error)")
+    }
+    print("\(kind.rawValue): \((ContinuousClock.now - started) / .seconds(1)) s")
+  }
+
+  /// For a fault that ends a process, which is then started again.
+  func endsProcess(_ kind: FaultKind) throws {
+    let before = Set(world.workers.compactMap { $0.current?.identity })
+    try inject(kind, "a process ends") { _ in
+      !before.isSubset(of: self.world.workers.compactMap { $0.current?.identity })
+    }
+  }
+
+  func log(_ worker: WorkerProcess) -> String {
+    worker.current.flatMap { try? String(contentsOfFile: $0.log, encoding: .utf8) } ?? ""
+  }
+
+  /// How often the text is in the logs of the workers that run.
+  func logs(_ text: String) -> Int {
+    world.workers.reduce(0) { $0 + log($1).ranges(of: text).count }
+  }
+
+  /// The sum over the workers that run.
+  func metric(_ series: String) -> Double {
+    world.workers.reduce(0) { total, worker in
+      guard let log = worker.current?.log, let port = WorkerMetrics.port(inLog: log) else {
+        return total
+      }
+      return total + (WorkerMetrics.scrape(port: port)?[series] ?? 0)
+    }
+  }
+
+  /// As `ps` has it: T is stopped.
+  func processState(_ worker: WorkerProcess) throws -> String? {
+    guard let processID = worker.processID else { return nil }
+    let line = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
+    return line.split(separator: ")").last?.split(separator: " ").first.map(String.init)
+  }
+
+  func number(_ sql: String) throws -> Int { try world.connection().query(sql).only.int(0) }
+
+  func applied() throws -> Int {
+    try number("SELECT sum(next_offset)::bigint FROM consumer_offsets")
+  }
+
+  /// Why the campaign's own user cannot connect; nil when it can.
+  func direct() -> PostgresError? { failure { try self.world.connection().close() } }
+
+  /// Why a worker cannot connect; nil when it can.
+  func asWorker() -> PostgresError? {
+    failure {
+      try Connection(
+        self.world.proxy.url(user: World.workersRole), applicationName: "test",
+        connectTimeoutSeconds: 2
+      ).close()
+    }
+  }
+
+  func secondsOfQuery() throws -> Double {
+    let connection = try Connection(world.proxy.url, applicationName: "test")
+    let started = ContinuousClock.now
+    try connection.query("SELECT 1")
+    return (ContinuousClock.now - started) / .seconds(1)
+  }
+
+  var isKafkaThere: Bool {
+    let topic = ConsumerGroup.fanout.topics[0].name(prefix: world.topicPrefix)
+    return
+      (try? Admin(configuration: world.kafka).watermarks(
+        TopicPartition(topic: topic, partition: 0))) != nil
+  }
+
+  private func failure(_ body: () throws -> Void) -> PostgresError? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return error as? PostgresError
+    }
+  }
+}
