@@ -72,6 +72,9 @@ struct Campaign: ParsableCommand {
   @Option(help: "What is tested, for the report. [env: MAGPIE_CAMPAIGN_COMMIT]")
   var commit: String?
 
+  @Option(help: .private)
+  var report: String?
+
   @Flag(help: "Print the report as one JSON object.")
   var json = false
 
@@ -91,7 +94,8 @@ struct Campaign: ParsableCommand {
   func run() throws {
     var report = CampaignReport()
     do {
-      for plan in try plans() { report.rounds.append(try runRound(plan)) }
+      if let file = self.report { return try runHere(reportingTo: URL(filePath: file)) }
+      for plan in try plans() { try runRound(plan, into: &report) }
     } catch {
       note("the campaign could not be carried out: \(error)")
       throw ExitCode(Status.unavailable.rawValue)
@@ -101,16 +105,28 @@ struct Campaign: ParsableCommand {
     if !short, !report.unproved.isEmpty { throw ExitCode(Status.provedNothing.rawValue) }
   }
 
-  private func runRound(_ plan: CampaignPlan) throws -> RoundReport {
+  /// What a `RoundProcess` does.
+  private func runHere(reportingTo file: URL) throws {
+    for plan in try plans() {
+      let directory = keep.map { URL(filePath: $0) }
+      let report = try Round(plan, commit: commitText, keeping: directory, note: note).run()
+      try JSONEncoder().encode(report).write(to: file)
+    }
+  }
+
+  private func runRound(_ plan: CampaignPlan, into report: inout CampaignReport) throws {
     note("seed \(plan.seed): \(Int(plan.seconds)) s with \(plan.faults.count) faults")
     let keeping = keep.map { URL(filePath: $0).appending(path: "seed-\(plan.seed)") }
-    let report = try Round(plan, commit: commitText, keeping: keeping, note: note).run()
-    guard !report.findings.isEmpty else { return report }
-    note("seed \(plan.seed): \(report.findings.count) findings")
-    var shortest = plan
-    if let shrink { shortest = try shrunk(plan, report, tries: shrink) }
-    try save(shortest, in: keeping)
-    return report
+    switch try RoundProcess(commit: commitText, keeping: keeping).run(plan) {
+    case .void(let assertion):
+      note("seed \(plan.seed) is void, the embedded broker ended itself: \(assertion)")
+      report.void.append(plan.seed)
+    case .report(let round):
+      report.rounds.append(round)
+      guard !round.findings.isEmpty else { return }
+      note("seed \(plan.seed): \(round.findings.count) findings")
+      try save(shrink.map { try shrunk(plan, round, tries: $0) } ?? plan, in: keeping)
+    }
   }
 
   private func shrunk(_ plan: CampaignPlan, _ report: RoundReport, tries: Int) throws
@@ -120,7 +136,9 @@ struct Campaign: ParsableCommand {
     var shrinking = Shrinking(
       fails: { candidate in
         note("shrinking: \(candidate.faults.count) faults, \(Int(candidate.seconds)) s")
-        let again = try Round(candidate, commit: commitText, keeping: nil, note: note).run()
+        guard case .report(let again) = try RoundProcess(commit: commitText).run(candidate) else {
+          return false
+        }
         return !checks.isDisjoint(with: again.findings.map(\.check))
       }, triesLeft: tries)
     return try shrinking.shrink(plan)

@@ -3,12 +3,14 @@ import Foundation
 /// All rounds together.
 struct CampaignReport: Codable {
   var rounds: [RoundReport] = []
+  /// Seeds whose rounds say nothing, because the embedded broker ended itself.
+  var void: [UInt64] = []
 
   var findings: [Finding] { rounds.flatMap(\.findings) }
 
   /// What happened in none of the rounds.
   var unproved: [String] {
-    guard var common = rounds.first?.unproved else { return [] }
+    guard var common = rounds.first?.unproved else { return ["no round came to its end"] }
     for round in rounds { common.removeAll { !round.unproved.contains($0) } }
     return common
   }
@@ -24,6 +26,11 @@ struct CampaignReport: Codable {
       "\(rounds.count) round(s), seeds \(rounds.map { "\($0.seed)" }.joined(separator: " ")), commit "
         + "\(rounds.first?.commit ?? "unknown"), \(number(sum(\.seconds) / 60)) minutes of faults"
     ]
+    if !void.isEmpty {
+      lines.append(
+        "void          seeds \(void.map { "\($0)" }.joined(separator: " ")): the embedded broker ended itself"
+      )
+    }
     lines.append(
       "events        \(sum(\.events)) in the log, \(sum(\.acknowledged)) records acknowledged, "
         + "\(sum(\.producerFailures)) sent again")

@@ -32,6 +32,8 @@ final class World {
   let executables: URL
   private let say: (String) -> Void
   private var isStopped = false
+  /// Does nothing but end with this process, whose directory is then removed, however it ended.
+  private let keeper: ChildProcess
   private var deadSince: [String: ContinuousClock.Instant] = [:]
 
   init(_ plan: CampaignPlan, note: @escaping (String) -> Void) throws {
@@ -41,6 +43,8 @@ final class World {
     directory = FileManager.default.temporaryDirectory.appending(
       path: "magpie-campaign-\(UUID().uuidString.prefix(8).lowercased())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    keeper = try ChildProcess(
+      "/bin/sleep", ["1000000"], orphaned: .init(removing: directory.path))
     topicPrefix = "campaign-\(UUID().uuidString.prefix(8).lowercased())."
     if let bootstrap = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] {
       (broker, kafka) = (nil, ClientConfiguration(bootstrap: bootstrap))
@@ -208,6 +212,7 @@ final class World {
     disk?.close()
     broker?.close()
     try? FileManager.default.removeItem(atPath: cluster.directory)
+    keeper.terminate()
     try? FileManager.default.removeItem(at: directory)
   }
 

@@ -1,0 +1,47 @@
+import EmbeddedStack
+import Foundation
+import Synchronization
+
+/// A round in a process of its own: the embedded broker is librdkafka's mock cluster, and an assertion
+/// of it that fails ends the process it is in, but not the campaign.
+struct RoundProcess {
+  /// What a round came to.
+  enum Outcome {
+    case report(RoundReport)
+    /// The embedded broker ended itself; nothing can be said about anything else.
+    case void(String)
+  }
+
+  var commit: String
+  /// Where plan and logs go when something is found.
+  var keeping: URL?
+
+  func run(_ plan: CampaignPlan) throws -> Outcome {
+    let directory = FileManager.default.temporaryDirectory.appending(
+      path: "magpie-round-\(UUID().uuidString.prefix(8).lowercased())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let (planFile, reportFile) = (
+      directory.appending(path: "plan.json"), directory.appending(path: "report.json")
+    )
+    try JSONEncoder().encode(plan).write(to: planFile)
+    var arguments = ["--plan", planFile.path, "--report", reportFile.path, "--commit", commit]
+    if let keeping { arguments += ["--keep", keeping.path] }
+    let assertion = Mutex<String?>(nil)
+    let child = try ChildProcess(
+      Bundle.main.executablePath ?? CommandLine.arguments[0], arguments,
+      environment: ["SWIFT_BACKTRACE": "enable=no"],
+      output: .lines { line in
+        if line.contains("rdkafka_mock") { assertion.withLock { $0 = line } }
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+      })
+    let exit = child.wait(seconds: plan.seconds + 600)
+    child.terminate(within: 30)
+    if exit == .exited(0), let data = try? Data(contentsOf: reportFile) {
+      return .report(try JSONDecoder().decode(RoundReport.self, from: data))
+    }
+    if case .signalled = exit, let line = assertion.withLock({ $0 }) { return .void(line) }
+    throw CampaignError(
+      "the round of seed \(plan.seed) ended with \(exit.map { "\($0)" } ?? "nothing")")
+  }
+}
