@@ -5,7 +5,7 @@ SWIFT ?= swift
 # and all that depends on it would be compiled again each time.
 BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --explicit-target-dependency-import-check error
-SOURCES = Package.swift Sources Tests Examples Benchmarks Campaign
+SOURCES = Package.swift Sources Tests Examples Benchmarks Campaign Simulation
 
 .DEFAULT_GOAL := help
 
@@ -69,6 +69,13 @@ bench-build: deps
 	for product in $(BENCH_PRODUCTS); do \
 	  $(BUILD) -c release --product $$product || exit 1; \
 	done
+
+SCHEDULES ?= 1000000
+
+.PHONY: simulate
+simulate: deps ## Run the lanes' decisions in generated schedules of faults (release build; SEED, SCHEDULES)
+	$(BUILD) -c release --product magpie-simulate
+	$(RELEASE_BIN)/magpie-simulate --schedules $(SCHEDULES) $(if $(SEED),--seed $(SEED)) $(SIMULATE_FLAGS)
 
 .PHONY: lint
 lint: ## Check the format

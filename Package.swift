@@ -156,6 +156,13 @@ let package = Package(
     .target(name: "CampaignClock", path: "Campaign/Clock"),
 
     .target(
+      name: "LaneSimulation", dependencies: ["Events", "Kafka", "Pipeline", "Workload"],
+      path: "Simulation/Lanes", exclude: ["README.md"], swiftSettings: strict),
+    .executableTarget(
+      name: "magpie-simulate", dependencies: ["LaneSimulation", argumentParser],
+      path: "Simulation/Command", swiftSettings: strict),
+    tests("SimulationTests", ["LaneSimulation"]),
+    .target(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),

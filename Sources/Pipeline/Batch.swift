@@ -36,7 +36,8 @@ package struct Batch: Sendable {
     self.reach = reach
   }
 
-  var eventCount: Int { items.count { !$0.isPoison } }
+  /// How many of the records are not poison.
+  package var eventCount: Int { items.count { !$0.isPoison } }
 
   var events: [Event] {
     items.compactMap { if case .event(let event) = $0.content { event } else { nil } }

@@ -44,10 +44,14 @@ public struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker {
-  /// The breaker after the batch.
+  /// The breaker after the batch, or after the record of it that opens it: what follows that record
+  /// must not close it again.
   func counting(_ batch: Batch) -> CircuitBreaker {
     var breaker = self
-    for item in batch.items { breaker.record(deadLettered: item.isPoison) }
+    for item in batch.items {
+      breaker.record(deadLettered: item.isPoison)
+      if breaker.openReason != nil { break }
+    }
     return breaker
   }
 }

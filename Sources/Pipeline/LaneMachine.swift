@@ -54,8 +54,8 @@ package struct LaneMachine: Sendable {
     case logStarts([TopicPartition: Int64])
     case claimed([TopicPartition: Ownership])
     case backlogDone(hasMore: Bool)
-    /// Whether the stored offsets and epochs are ours; nil when there was no answer.
-    case compared(isOwner: Bool?)
+    /// Whether the stored offsets and epochs are ours.
+    case compared(isOwner: Bool)
     case left
     case failed(Disposition)
     // Of a batch.
@@ -99,7 +99,7 @@ package struct LaneMachine: Sendable {
     case stop(WorkerStopped)
   }
 
-  let plan: Plan
+  package let plan: Plan
   package internal(set) var state = State.new
   package internal(set) var batches: BatchMachine
   /// Whether a batch could be committed now, as far as is known.
@@ -151,6 +151,8 @@ package struct LaneMachine: Sendable {
       state = .connecting
       return .connect
     case (.joining, .joined):
+      // Also when asked to stop meanwhile: there is a group to leave now.
+      state = .polling
       return poll()
     case (.joining, .failed(.retry(let reason))):
       return wait(reason, .waitingToJoin)

@@ -1,3 +1,5 @@
+import Events
+import Kafka
 import Testing
 
 @testable import Pipeline
@@ -34,5 +36,23 @@ import Testing
     for _ in 0..<90 { breaker.record(deadLettered: true) }
     for _ in 0..<400 { breaker.record(deadLettered: false) }
     #expect(breaker.openReason == nil)
+  }
+
+  @Test("a run of dead letters in the middle of a batch opens it, whatever follows")
+  func opensWithinBatch() {
+    let record = Record(
+      topic: "t", partition: 0, offset: 0, timestampMilliseconds: 0, key: nil, value: nil)
+    let event = Event(
+      id: "e", source: "s", time: .now, payload: .likeCreated(LikeCreated()))
+    let good = Batch.Item(record: record, content: .event(event))
+    let bad = Batch.Item(
+      record: record, content: .poison(DeadLetterReason(code: "c", message: "m")))
+    let breaker = CircuitBreaker(runLimit: 10, shareLimit: 1, windowRecords: 100)
+    func reason(deadLetters: Int) -> String? {
+      let items = [good] + Array(repeating: bad, count: deadLetters) + [good, good]
+      return breaker.counting(Batch(topic: .likes, items: items)).openReason
+    }
+    #expect(reason(deadLetters: 9) == nil)
+    #expect(reason(deadLetters: 10) == "10 records in a row could not be applied")
   }
 }

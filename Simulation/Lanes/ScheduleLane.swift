@@ -1,0 +1,169 @@
+import Kafka
+import Pipeline
+
+/// Performs what a lane's machine decides, on the simulated broker and store, as `Lane` does on
+/// Kafka and PostgreSQL.
+extension Schedule {
+  /// Tells the machine what came of its last action, or what happened meanwhile.
+  mutating func tell(_ lane: Int, _ input: LaneMachine.Input) {
+    now += Int64(below(300))
+    lanes[lane].machine.isStopping = lanes[lane].isStopping
+    let (state, told) = (lanes[lane].machine.transitionState, lanes[lane].machine.told(input))
+    let action = lanes[lane].machine.handle(input, at: now)
+    var transition = Transition(state: state, told: told, answer: Transition.Answer(action))
+    if told == .poisonOfOne, case .commit(let batch, _) = action, batch.eventCount == 0 {
+      transition.answer = .commitDeadLetters
+    }
+    if settings.isTraced { trace.append("\(step): lane \(lane) \(transition)") }
+    coverage.count(transition)
+    if told == .committed || told == .foundCommitted { checkBelief(lane) }
+    lanes[lane].action = action
+    if case .resumePoll(let starts) = action { resumePoll(lane, starts) }
+  }
+
+  /// What a lane believes is what it tells Kafka, and so what lag tools show.
+  private mutating func checkBelief(_ lane: Int) {
+    for (partition, owned) in lanes[lane].machine.owned {
+      let index = Fixed.index(of: partition)
+      let row = store.rows[index]
+      if row.claim == lanes[lane].claims[index], owned.nextOffset > row.next {
+        note(.believes, "\(partition): \(owned.nextOffset), stored is \(row.next)")
+      }
+    }
+  }
+
+  /// The lane takes a step.
+  mutating func act(_ lane: Int) {
+    guard lanes[lane].isRunning, !lanes[lane].isStalled else { return }
+    switch lanes[lane].action {
+    case .connect:
+      if !isFailing(lane) { tell(lane, .connected) }
+    case .join:
+      if hits(.brokerAway) { return tell(lane, .failed(.retry(reason: "kafka"))) }
+      if hits(.topicMissing) { return stop(lane, "the consumer cannot be made") }
+      join(lane)
+      tell(lane, .joined)
+    case .poll:
+      poll(lane)
+    case .checkTopics:
+      if hits(.topicMissing) { return stop(lane, "a topic is missing") }
+      if hits(.brokerAway) { return tell(lane, .failed(.retry(reason: "kafka"))) }
+      tell(lane, .topicsExist)
+    case .lookUp(let partitions):
+      lookUp(lane, partitions)
+    case .askLogStarts(let partitions):
+      if hits(.brokerAway) { return tell(lane, .failed(.retry(reason: "kafka"))) }
+      if hits(.topicMissing) { return stop(lane, "a topic is missing") }
+      let starts = partitions.map { ($0, Int64(logs[Fixed.index(of: $0)].low)) }
+      tell(lane, .logStarts(Dictionary(uniqueKeysWithValues: starts)))
+    case .claim(let starts):
+      claim(lane, starts)
+    case .commit(let batch, let owned):
+      if lanes[lane].transaction == nil { begin(lane, batch, owned) } else { commit(lane) }
+    case .wait:
+      if below(2) == 0 { tell(lane, .waited) }
+    case .workOnBacklog:
+      workOnBacklog(lane)
+    case .compare(let owned):
+      if isFailing(lane) { return }
+      tell(
+        lane,
+        .compared(isOwner: owned.allSatisfy { store.ownership(Fixed.index(of: $0)) == $1 }))
+    case .leave:
+      leaveGroup(lane)
+    case .end, .stop:
+      end(lane)
+    case .resumePoll:
+      note(.justStops, "a poll is resumed outside of one")
+    }
+  }
+
+  /// The lane's thread returns.
+  private mutating func end(_ lane: Int) {
+    if case .stop(let stopped) = lanes[lane].action {
+      if !lanes[lane].needsPerson, !isBroken(lane) { note(.justStops, "lane \(lane): \(stopped)") }
+    } else if !lanes[lane].isStopping {
+      note(.justStops, "lane \(lane) ended unasked")
+    }
+    if lanes[lane].isMember { note(.leaves, "lane \(lane)") }
+    lanes[lane].isRunning = false
+  }
+
+  /// Whether the circuit breaker has a reason to stop the lane.
+  private func isBroken(_ lane: Int) -> Bool {
+    guard case .stop(let stopped) = lanes[lane].action,
+      stopped.reason.contains("dead-letter limit")
+    else { return false }
+    // At most the undecodable records of the poll in hand, and one that failed alone twice, come on
+    // top of those committed.
+    return lanes[lane].deadLetters + lanes[lane].undecodableInHand + 1 >= Fixed.breaker.runLimit
+  }
+
+  mutating func stop(_ lane: Int, _ reason: String) {
+    lanes[lane].needsPerson = true
+    tell(lane, .failed(.stop(WorkerStopped(reason: reason, nextStep: "mend it"))))
+  }
+
+  /// Whether the database cannot be asked anything now; the lane has been told then.
+  private mutating func isFailing(_ lane: Int) -> Bool {
+    if hits(.connectionLost) {
+      tell(lane, .failed(.retry(reason: "connection")))
+    } else if hits(.permissionMissing) {
+      // A comparison that fails has no consequence, so it is no reason to stop.
+      if case .compare = lanes[lane].action {
+        tell(lane, .failed(.stop(WorkerStopped(reason: "no", nextStep: ""))))
+      } else {
+        stop(lane, "permission denied")
+      }
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// Whether the rows are locked by others; then the lane waits, and may be told that it did for too
+  /// long.
+  private mutating func isBlocked(_ lane: Int, _ partitions: some Sequence<Int>) -> Bool {
+    guard store.isLocked(partitions) else { return false }
+    if hits(.lockTimeout) { tell(lane, .failed(.retry(reason: "lock"))) }
+    return true
+  }
+
+  private mutating func lookUp(_ lane: Int, _ partitions: [TopicPartition]) {
+    let indices = partitions.map(Fixed.index)
+    // Processes are stopped when something is wrong with the database.
+    if hits(.terminate) { lanes[lane].isStopping = true }
+    if isBlocked(lane, indices) || isFailing(lane) { return }
+    var stored: [TopicPartition: Ownership] = [:]
+    for partition in partitions { stored[partition] = store.ownership(Fixed.index(of: partition)) }
+    if case .applying = lanes[lane].machine.state,
+      lanes[lane].machine.batches.outcome(stored) == .committed
+    {
+      countCommitted(lane)
+    }
+    tell(lane, .stored(stored))
+  }
+
+  private mutating func claim(_ lane: Int, _ starts: [TopicPartition: Int64]) {
+    if isBlocked(lane, starts.keys.map(Fixed.index)) || isFailing(lane) { return }
+    let (owned, claim) = store.claim(starts, bumping: mutation != .epochNotBumped)
+    // The answer may be lost after the claim has happened.
+    if isFailing(lane) { return }
+    for partition in starts.keys { lanes[lane].claims[Fixed.index(of: partition)] = claim }
+    tell(lane, .claimed(owned))
+  }
+
+  private mutating func workOnBacklog(_ lane: Int) {
+    if isFailing(lane) { return }
+    if hits(.backlogFailed) {
+      switch below(8) {
+      case 0:
+        lanes[lane].needsPerson = true
+        return tell(lane, .failed(.poison(reason: "constraint")))
+      case 1: return tell(lane, .failed(.fenced))
+      default: return tell(lane, .failed(.retry(reason: "serialization")))
+      }
+    }
+    tell(lane, .backlogDone(hasMore: isFaulty && below(4) == 0))
+  }
+}

@@ -1,0 +1,168 @@
+import Kafka
+import Pipeline
+
+/// What PostgreSQL holds: offsets with their epochs, row locks, results and dead letters.
+struct SimulatedStore {
+  /// One row of `consumer_offsets`, and what was done with its partition's records.
+  struct Row {
+    var next = 0
+    var epoch: Int64 = 0
+    /// Nothing is stored before the first claim.
+    var exists = false
+    /// The transaction that has the row locked; 0 is none.
+    var lock = 0
+    /// Which claim was the newest: a witness of its own, so that epochs are checked, not believed.
+    var claim = 0
+    /// By offset: how often applied, and how often dead-lettered.
+    var applied = [UInt8](repeating: 0, count: Fixed.offsetsMax)
+    var letters = [UInt8](repeating: 0, count: Fixed.offsetsMax)
+    /// A person gave up what is below.
+    var skipped: [Range<Int>] = []
+  }
+
+  /// A transaction that holds its locks and has not been committed.
+  struct Transaction {
+    struct Span {
+      var partition: Int
+      var old: Int
+      var new: Int
+      var claim: Int
+    }
+
+    var id: Int
+    var batch: Batch
+    var spans: [Span]
+    /// The record that failed alone twice.
+    var struck: Record?
+  }
+
+  var rows = [Row](repeating: Row(), count: Fixed.partitions.count)
+  var lastTransaction = 0
+  var lastClaim = 0
+  /// Transactions whose client is gone, and whether they are going to commit.
+  var orphans: [(transaction: Transaction, commits: Bool)] = []
+
+  func isLocked(_ partitions: some Sequence<Int>) -> Bool {
+    partitions.contains { rows[$0].lock != 0 }
+  }
+
+  func ownership(_ partition: Int) -> Ownership? {
+    guard rows[partition].exists else { return nil }
+    return Ownership(nextOffset: Int64(rows[partition].next), epoch: rows[partition].epoch)
+  }
+
+  /// Takes partitions over; the caller has seen to it that none is locked.
+  mutating func claim(_ starts: [TopicPartition: Int64], bumping: Bool)
+    -> (owned: [TopicPartition: Ownership], claim: Int)
+  {
+    lastClaim += 1
+    var owned: [TopicPartition: Ownership] = [:]
+    for (partition, start) in starts {
+      let index = Fixed.index(of: partition)
+      if !rows[index].exists {
+        rows[index].exists = true
+        rows[index].next = Int(start)
+        // A group that never consumed a partition starts at the first record there is.
+        rows[index].skipped.append(0..<Int(start))
+        rows[index].epoch = 1
+      } else if bumping {
+        rows[index].epoch += 1
+      }
+      rows[index].claim = lastClaim
+      owned[partition] = ownership(index)
+    }
+    return (owned, lastClaim)
+  }
+
+  /// A person moves the offset; what was done from there on counts for nothing.
+  mutating func reset(_ partition: Int, to offset: Int) {
+    rows[partition].epoch += 1
+    lastClaim += 1
+    rows[partition].claim = lastClaim
+    if offset > rows[partition].next {
+      rows[partition].skipped.append(rows[partition].next..<offset)
+    }
+    for index in offset..<Fixed.offsetsMax {
+      rows[partition].applied[index] = 0
+      rows[partition].letters[index] = 0
+    }
+    rows[partition].skipped = rows[partition].skipped.map { $0.clamped(to: 0..<offset) }
+    rows[partition].next = offset
+  }
+
+  mutating func release(_ transaction: Transaction) {
+    for span in transaction.spans where rows[span.partition].lock == transaction.id {
+      rows[span.partition].lock = 0
+    }
+  }
+
+  /// Makes the transaction's results visible, checking every rule about them.
+  mutating func commit(_ transaction: Transaction, _ logs: [SimulatedLog], mutation: Mutation?)
+    -> (rule: Violation.Rule, detail: String)?
+  {
+    defer { release(transaction) }
+    for span in transaction.spans {
+      let partition = Fixed.partitions[span.partition]
+      if rows[span.partition].claim != span.claim {
+        return (.newestOwner, "\(partition) was claimed by another before this commit")
+      }
+      if mutation != .offsetsBeforeResults, rows[span.partition].next != span.old {
+        return (.contiguous, "\(partition) was at \(rows[span.partition].next), not \(span.old)")
+      }
+      if span.new < span.old { return (.forward, "\(partition): \(span.old) to \(span.new)") }
+      var expected = span.old
+      for item in transaction.batch.items where Fixed.index(of: item.record) == span.partition {
+        let offset = Int(item.record.offset)
+        while expected < offset, logs[span.partition].kinds[expected] == .hole { expected += 1 }
+        if offset != expected {
+          return (.contiguous, "\(partition): \(offset) where \(expected) was to be applied")
+        }
+        let mayBePoison =
+          logs[span.partition].kinds[offset] != .plain || transaction.struck == item.record
+        if let broken = count(item, span.partition, mayBePoison, mutation) { return broken }
+        expected += 1
+      }
+      if expected != span.new {
+        return (.contiguous, "\(partition): moved to \(span.new), applied up to \(expected)")
+      }
+      rows[span.partition].next = span.new
+    }
+    return nil
+  }
+
+  private mutating func count(
+    _ item: Batch.Item, _ partition: Int, _ mayBePoison: Bool, _ mutation: Mutation?
+  ) -> (rule: Violation.Rule, detail: String)? {
+    let offset = Int(item.record.offset)
+    let name = "\(Fixed.partitions[partition])@\(offset)"
+    if item.isPoison {
+      if mutation != .deadLetterOutside { rows[partition].letters[offset] += 1 }
+      if !mayBePoison { return (.justDeadLetters, "\(name) was dead-lettered") }
+    } else {
+      rows[partition].applied[offset] += 1
+    }
+    return onlyOnce(partition, offset)
+  }
+
+  func onlyOnce(_ partition: Int, _ offset: Int) -> (rule: Violation.Rule, detail: String)? {
+    let (applied, letters) = (rows[partition].applied[offset], rows[partition].letters[offset])
+    guard applied + letters > 1 else { return nil }
+    let name = "\(Fixed.partitions[partition])@\(offset)"
+    return (.appliedOnce, "\(name) was applied \(applied) times, dead-lettered \(letters) times")
+  }
+
+  /// What is missing once everything is said to be applied.
+  func missing(_ logs: [SimulatedLog]) -> (rule: Violation.Rule, detail: String)? {
+    for (partition, log) in logs.enumerated() {
+      for offset in 0..<log.high where log.kinds[offset] != .hole {
+        let count = rows[partition].applied[offset] + rows[partition].letters[offset]
+        guard count != 1 else { continue }
+        if count == 0, rows[partition].skipped.contains(where: { $0.contains(offset) }) { continue }
+        return (
+          .appliedOnce, "\(Fixed.partitions[partition])@\(offset) was applied \(count) times"
+        )
+      }
+    }
+    return nil
+  }
+}

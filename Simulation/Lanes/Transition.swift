@@ -1,0 +1,132 @@
+import Pipeline
+
+/// One step of the machine.
+public struct Transition: Hashable, Sendable, CustomStringConvertible {
+  enum State: Int, CaseIterable {
+    case connecting, waitingToConnect, joining, waitingToJoin, polling
+    case checkingTopics, lookingUp, askingLogStarts, claiming, waitingToClaim
+    case committing, waitingToCommit, lookingUpCommit, waitingToLookUp
+    case workingOnBacklog, comparing, leaving, none
+  }
+
+  enum Told: Int, CaseIterable {
+    case connected, joined, records, noRecords, nothingAssigned, assigned, withdrawn, topicsExist
+    case logStarts, claimed, backlogDone, moreBacklog, owner, notOwner, left
+    case committed, unanswered, stored, foundCommitted, foundNotCommitted, foundFenced, waited
+    case retry, fenced, stop, poison, poisonOfSeveral, poisonOfOne, poisonOfNone
+  }
+
+  enum Answer: Int, CaseIterable {
+    case connect, join, poll, checkTopics, lookUp, askLogStarts, claim, resumePoll
+    case commit, commitDeadLetters, wait, workOnBacklog, compare, rejoin, leave, end, stop
+  }
+
+  var state: State
+  var told: Told
+  var answer: Answer
+
+  static let numbers = State.allCases.count * 32 * 32
+  var number: Int { (state.rawValue * 32 + told.rawValue) * 32 + answer.rawValue }
+
+  public var description: String {
+    "\(state) \(told) → \(answer)"
+  }
+}
+
+extension LaneMachine {
+  var transitionState: Transition.State {
+    switch state {
+    case .connecting: .connecting
+    case .waitingToConnect: .waitingToConnect
+    case .joining: .joining
+    case .waitingToJoin: .waitingToJoin
+    case .polling: .polling
+    case .checkingTopics: .checkingTopics
+    case .lookingUp: .lookingUp
+    case .askingLogStarts: .askingLogStarts
+    case .claiming: .claiming
+    case .waitingToClaim: .waitingToClaim
+    case .workingOnBacklog: .workingOnBacklog
+    case .comparing: .comparing
+    case .leaving: .leaving
+    case .new, .over: .none
+    case .applying:
+      switch batches.state {
+      case .committing: .committing
+      case .waitingToCommit: .waitingToCommit
+      case .lookingUp: .lookingUpCommit
+      case .waitingToLookUp: .waitingToLookUp
+      case .idle: .none
+      }
+    }
+  }
+}
+
+extension LaneMachine {
+  func told(_ input: LaneMachine.Input) -> Transition.Told {
+    switch input {
+    case .connected: .connected
+    case .joined: .joined
+    case .polled(let records, _): records.isEmpty ? .noRecords : .records
+    case .assigned(let partitions): partitions.isEmpty ? .nothingAssigned : .assigned
+    case .withdrawn: .withdrawn
+    case .topicsExist: .topicsExist
+    case .logStarts: .logStarts
+    case .claimed: .claimed
+    case .backlogDone(let hasMore): hasMore ? .moreBacklog : .backlogDone
+    case .compared(let isOwner): isOwner ? .owner : .notOwner
+    case .left: .left
+    case .committed: .committed
+    case .unanswered: .unanswered
+    case .waited: .waited
+    case .stored(let stored):
+      if state == .applying {
+        switch batches.outcome(stored) {
+        case .committed: .foundCommitted
+        case .notCommitted: .foundNotCommitted
+        case .fenced: .foundFenced
+        }
+      } else {
+        .stored
+      }
+    // Nothing is made of why a comparison failed.
+    case .failed where state == .comparing: .retry
+    case .failed(let disposition):
+      switch disposition {
+      case .retry: .retry
+      case .fenced: .fenced
+      case .stop: .stop
+      case .poison:
+        switch batches.inHand?.eventCount {
+        case nil: .poison
+        case 0: .poisonOfNone
+        case 1: .poisonOfOne
+        default: .poisonOfSeveral
+        }
+      }
+    }
+  }
+}
+
+extension Transition.Answer {
+  init(_ action: LaneMachine.Action) {
+    self =
+      switch action {
+      case .connect: .connect
+      case .join: .join
+      case .poll: .poll
+      case .checkTopics: .checkTopics
+      case .lookUp: .lookUp
+      case .askLogStarts: .askLogStarts
+      case .claim: .claim
+      case .resumePoll: .resumePoll
+      case .commit: .commit
+      case .wait: .wait
+      case .workOnBacklog: .workOnBacklog
+      case .compare: .compare
+      case .leave(let rejoins): rejoins ? .rejoin : .leave
+      case .end: .end
+      case .stop: .stop
+      }
+  }
+}

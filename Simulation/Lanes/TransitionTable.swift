@@ -1,0 +1,154 @@
+extension Transition {
+  /// Every transition that the machine has. A simulation in which one of them was never taken, or
+  /// another was, fails.
+  public static let all: [Transition] = table.flatMap { state, lines in
+    lines.flatMap { told, answers in
+      answers.map { Transition(state: state, told: told, answer: $0) }
+    }
+  }
+
+  private static let table: [(State, [(Told, [Answer])])] = [
+    (
+      .connecting,
+      [
+        (.connected, [.join]),
+        (.retry, [.wait]),
+        (.stop, [.stop]),
+      ]
+    ),
+    (
+      .waitingToConnect,
+      [
+        (.waited, [.connect, .end])
+      ]
+    ),
+    (
+      .joining,
+      [
+        (.joined, [.poll, .leave]),
+        (.retry, [.wait]),
+        (.stop, [.stop]),
+      ]
+    ),
+    (
+      .waitingToJoin,
+      [
+        (.waited, [.join, .end])
+      ]
+    ),
+    (
+      .polling,
+      [
+        (.records, [.poll, .commit, .workOnBacklog, .leave]),
+        (.noRecords, [.poll, .workOnBacklog, .compare, .leave]),
+        (.nothingAssigned, [.checkTopics]),
+        (.assigned, [.lookUp]),
+        (.withdrawn, [.resumePoll]),
+        (.retry, [.poll, .workOnBacklog, .compare, .leave]),
+        (.fenced, [.rejoin]),
+        (.stop, [.leave]),
+      ]
+    ),
+    (
+      .checkingTopics,
+      [
+        (.topicsExist, [.resumePoll]),
+        (.retry, [.resumePoll]),
+        (.stop, [.leave]),
+      ]
+    ),
+    (
+      .lookingUp,
+      [
+        (.stored, [.askLogStarts, .claim]),
+        (.retry, [.wait]),
+        (.stop, [.leave]),
+      ]
+    ),
+    (
+      .askingLogStarts,
+      [
+        (.logStarts, [.claim]),
+        (.retry, [.wait]),
+        (.stop, [.leave]),
+      ]
+    ),
+    (
+      .claiming,
+      [
+        (.claimed, [.resumePoll]),
+        (.retry, [.wait]),
+        (.stop, [.leave]),
+      ]
+    ),
+    (
+      .waitingToClaim,
+      [
+        (.waited, [.lookUp, .leave])
+      ]
+    ),
+    (
+      .committing,
+      [
+        (.committed, [.poll, .commit, .workOnBacklog, .leave]),
+        (.unanswered, [.wait]),
+        (.retry, [.wait]),
+        (.fenced, [.rejoin]),
+        (.stop, [.leave]),
+        (.poisonOfSeveral, [.commit]),
+        (.poisonOfOne, [.commit, .commitDeadLetters, .leave]),
+        (.poisonOfNone, [.leave]),
+      ]
+    ),
+    (
+      .waitingToCommit,
+      [
+        (.waited, [.commit, .leave])
+      ]
+    ),
+    (
+      .lookingUpCommit,
+      [
+        (.foundCommitted, [.poll, .commit, .workOnBacklog, .leave]),
+        (.foundNotCommitted, [.commit]),
+        (.foundFenced, [.rejoin]),
+        (.retry, [.wait]),
+        (.stop, [.leave]),
+      ]
+    ),
+    (
+      .waitingToLookUp,
+      [
+        (.waited, [.lookUp, .leave])
+      ]
+    ),
+    (
+      .workingOnBacklog,
+      [
+        (.backlogDone, [.poll, .commit, .compare, .leave]),
+        (.moreBacklog, [.poll, .commit, .workOnBacklog, .compare, .leave]),
+        (.retry, [.poll, .commit, .compare, .leave]),
+        (.fenced, [.rejoin]),
+        (.stop, [.leave]),
+        (.poison, [.leave]),
+      ]
+    ),
+    (
+      .comparing,
+      [
+        (.owner, [.poll, .leave]),
+        (.notOwner, [.rejoin]),
+        (.retry, [.poll, .leave]),
+      ]
+    ),
+    (
+      .leaving,
+      [
+        (.nothingAssigned, [.resumePoll]),
+        (.assigned, [.resumePoll]),
+        (.withdrawn, [.resumePoll]),
+        (.left, [.join, .end, .stop]),
+      ]
+    ),
+  ]
+}
