@@ -15,14 +15,18 @@ struct LaneService: Service {
     try await withTaskCancellationOrGracefulShutdownHandler {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (index, status) in statuses.enumerated() {
-          group.addTask { try await runLane(index, status) }
+          group.addTask {
+            do {
+              try await runLane(index, status)
+            } catch {
+              // Here, because waitForAll waits for all of them also when one has thrown.
+              logger.error("a lane stops, and the others with it", metadata: ["error": "\(error)"])
+              stopAll()
+              throw error
+            }
+          }
         }
-        do {
-          try await group.waitForAll()
-        } catch {
-          stopAll()
-          throw error
-        }
+        try await group.waitForAll()
       }
     } onCancelOrGracefulShutdown: {
       stopAll()
