@@ -65,13 +65,18 @@ struct LogContents {
     }
   }
 
-  /// Acknowledged records that are not where the broker said they are.
+  /// Acknowledged records that the log does not hold where the broker said they are, or anywhere where
+  /// it did not say: it does not when it recognizes a record that was sent again.
   func missing(_ acknowledged: [Load.Acknowledged]) -> [Finding] {
     acknowledged.filter { sent in
-      guard let records = records[sent.partition], sent.offset < records.count else { return true }
-      let record = records[Int(sent.offset)]
-      return record.offset != sent.offset || record.key != sent.record.key
-        || record.value != sent.record.value
+      let records = records[sent.partition] ?? []
+      let isSent = { (record: Record) in
+        record.key == sent.record.key && record.value == sent.record.value
+      }
+      guard sent.offset >= 0 else { return !records.contains(where: isSent) }
+      return !records.dropFirst(Int(sent.offset)).prefix(1).contains {
+        $0.offset == sent.offset && isSent($0)
+      }
     }.prefix(5).map {
       Finding(
         check: .acknowledged,
