@@ -19,7 +19,12 @@ extension PlannedFault {
   /// The broker answers requests of one kind with errors, some now and some later.
   func refuseRequests(_ world: World) throws {
     let broker = try embedded(world)
-    let (request, codes) = RefusedRequests.all[Int(target) % RefusedRequests.all.count]
+    let (request, codes, isRepeated) = RefusedRequests.all[
+      Int(target) % RefusedRequests.all.count]
+    guard isRepeated else {
+      world.injected.onHeal(self) { broker.clearErrors(request) }
+      return broker.pushErrors(request, codes)
+    }
     let refusing = Repeated(everyMilliseconds: 400) {
       broker.clearErrors(request)
       broker.pushErrors(request, codes)
@@ -55,17 +60,19 @@ enum BrokerRestart {
 
 /// Requests, and errors that brokers give to them in ordinary life.
 enum RefusedRequests {
-  static let all: [(EmbeddedBroker.Request, [KafkaError.Code])] = [
-    (.produce, [notLeader, requestTimedOut, notEnoughReplicas]),
-    (.fetch, [notLeader, requestTimedOut]),
-    (.metadata, [leaderNotAvailable]),
-    (.findCoordinator, [coordinatorNotAvailable, coordinatorLoading]),
-    (.joinGroup, [coordinatorLoading, notCoordinator, unknownMember]),
-    (.syncGroup, [rebalanceInProgress, notCoordinator]),
-    (.heartbeat, [rebalanceInProgress, unknownMember, notCoordinator, illegalGeneration]),
-    (.offsetCommit, [rebalanceInProgress, requestTimedOut, illegalGeneration]),
-    (.listOffsets, [notLeader, leaderNotAvailable]),
-    (.initProducerID, [coordinatorLoading, notCoordinator]),
+  /// Once, where it makes a member join again: the embedded broker (librdkafka 2.0.2) aborts on a
+  /// member that joins while it is joining.
+  static let all: [(EmbeddedBroker.Request, [KafkaError.Code], isRepeated: Bool)] = [
+    (.produce, [notLeader, requestTimedOut, notEnoughReplicas], true),
+    (.fetch, [notLeader, requestTimedOut], true),
+    (.metadata, [leaderNotAvailable], true),
+    (.findCoordinator, [coordinatorNotAvailable, coordinatorLoading], true),
+    (.heartbeat, [unknownMember], false),
+    (.joinGroup, [coordinatorLoading], false),
+    (.syncGroup, [notCoordinator], false),
+    (.offsetCommit, [requestTimedOut, coordinatorLoading], true),
+    (.listOffsets, [notLeader, leaderNotAvailable], true),
+    (.initProducerID, [coordinatorLoading, notCoordinator], true),
   ]
 
   // Numbers as in the protocol's list of error codes.
@@ -76,7 +83,5 @@ enum RefusedRequests {
   private static let coordinatorNotAvailable = KafkaError.Code(rawValue: 15)
   private static let notCoordinator = KafkaError.Code(rawValue: 16)
   private static let notEnoughReplicas = KafkaError.Code(rawValue: 19)
-  private static let illegalGeneration = KafkaError.Code(rawValue: 22)
   private static let unknownMember = KafkaError.Code(rawValue: 25)
-  private static let rebalanceInProgress = KafkaError.Code(rawValue: 27)
 }

@@ -86,7 +86,7 @@ extension FaultKind {
     case .kill, .terminate, .brokerRestart, .poisonFlood: 0...0
     // The session timeout is six seconds.
     case .suspend: 4...12
-    case .suspendWithWork: 8...14
+    case .suspendWithWork: 10...14
     case .rebalanceChurn, .extraMember: 5...15
     case .clockJump: 6...12
     case .databaseCrash, .brokerDown: 0.5...6
