@@ -50,19 +50,21 @@ campaign: build ## Inject faults for MINUTES on a schedule that follows from SEE
 bench: bench-build ## Measure everything beside its bounds (release build; about ten minutes)
 	$(RELEASE_BIN)/magpie-bench measure $(BENCH_FLAGS)
 	$(RELEASE_BIN)/alarm-text-bench
+	$(RELEASE_BIN)/allocation-bench
 
 .PHONY: bench-report
 bench-report: ## Write tables and plots of docs/performance.md from what bench measured
 	$(RELEASE_BIN)/magpie-bench report
 
 .PHONY: bench-quick
-bench-quick: build ## Check that the benchmarks run (debug build); their figures say nothing
+bench-quick: build ## Check that the benchmarks run, invariants hold and hot functions allocate no more
 	$$($(SWIFT) build --show-bin-path)/magpie-bench measure --quick $(BENCH_FLAGS)
+	$$($(SWIFT) build --show-bin-path)/allocation-bench --check
 
 RELEASE_BIN = $$($(SWIFT) build -c release --show-bin-path)
 # What runs beside the benchmark is built like it: it starts the workers that lie next to itself.
 BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-worker \
-  alarm-text-bench
+  alarm-text-bench allocation-bench
 
 .PHONY: bench-build
 bench-build: deps

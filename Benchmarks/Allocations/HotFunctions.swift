@@ -24,14 +24,14 @@ enum HotFunction: String, CaseIterable {
   var limit: Double {
     #if DEBUG
       switch self {
-      case .decodeLike: 1000
-      case .decodeLikeJSON: 1000
-      case .decodePost: 1000
-      case .encodeChange: 1000
-      case .applyLikes: 1000
-      case .applyPosts: 1000
-      case .applyFollows: 1000
-      case .applyChanges: 1000
+      case .decodeLike: 49
+      case .decodeLikeJSON: 51
+      case .decodePost: 44
+      case .encodeChange: 130
+      case .applyLikes: 173
+      case .applyPosts: 15
+      case .applyFollows: 22
+      case .applyChanges: 9
       }
     #else
       switch self {

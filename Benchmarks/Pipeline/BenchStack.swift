@@ -10,15 +10,19 @@ final class BenchStack {
   let cluster: PrivateCluster
   let broker: EmbeddedBroker
   let connection: Connection
+  /// Connected, and known to the broker: whoever publishes has been running for long.
+  let producer: Producer
   let directory: URL
   private(set) var workers: [String: [ChildProcess]] = [:]
   /// The embedded broker keeps 5 MiB of each.
   static let partitions = 12
   /// librdkafka properties of the workers.
   private let kafkaProperties: [String: String]
+  private let serverLog: String?
 
   init(_ bench: Bench, kafkaProperties: [String: String] = [:]) throws {
     self.kafkaProperties = kafkaProperties
+    serverLog = bench.serverLog
     directory = URL(filePath: "/tmp/magpie-bench-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     cluster = try PrivateCluster.start(
@@ -31,6 +35,9 @@ final class BenchStack {
     for topic in Topic.allCases {
       try broker.createTopic(topic.name(), partitions: Self.partitions)
     }
+    try broker.createTopic("bench.warm", partitions: 1)
+    producer = try Producer(configuration: broker.configuration)
+    try producer.send([OutgoingRecord(topic: "bench.warm", key: nil, value: [])])
   }
 
   /// Starts a worker and waits until all its lanes have joined and it owns its partitions of `topic`.
@@ -62,8 +69,10 @@ final class BenchStack {
 
   func stop() {
     for name in workers.keys { stop(name) }
+    producer.close()
     connection.close()
     cluster.stop()
+    if let serverLog { keepLog(in: serverLog) }
     broker.close()
     try? FileManager.default.removeItem(at: directory)
   }
@@ -116,6 +125,12 @@ final class BenchStack {
       }
       Thread.sleep(forTimeInterval: 0.005)
     }
+  }
+
+  private func keepLog(in path: String) {
+    let log = try? Data(contentsOf: URL(filePath: cluster.directory + "/postgres.log"))
+    let all = (FileManager.default.contents(atPath: path) ?? Data()) + (log ?? Data())
+    try? all.write(to: URL(filePath: path))
   }
 
   private func logPath(_ name: String, _ number: Int) -> String {

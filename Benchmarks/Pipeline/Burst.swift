@@ -49,8 +49,6 @@ extension BenchStack {
     _ events: [Event], topic: Topic, by worker: String, commits: String, settled: Bool = true
   ) throws -> Burst {
     let records = try events.map { try outgoing($0, topic: topic.name()) }
-    let producer = try Producer(configuration: broker.configuration)
-    defer { producer.close() }
     let before = try appliedRecords(topic)
     if settled { try settle() }
     let (log, first, processor) = (try logPosition(), try nextTransaction(), processorTime(worker))

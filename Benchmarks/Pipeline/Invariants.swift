@@ -1,6 +1,5 @@
 import Events
 import Foundation
-import Kafka
 import Workload
 
 /// Everything that makes feeds hard at once, under generated load: feeds that are trimmed, people who
@@ -17,13 +16,11 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
   let rounds = bench.isQuick ? 2 : 6
   var load = Load(bench, rounds: rounds)
   var measured: Measured = [:]
-  let producer = try Producer(configuration: stack.broker.configuration)
-  defer { producer.close() }
   let began = ContinuousClock.now
   for round in 0..<rounds {
     // Up across the limit in even rounds, down again in odd ones, and then posts tell which.
     for events in load.round(round) {
-      try producer.send(try events.map { try outgoing($0, topic: $0.topic.name()) })
+      try stack.producer.send(try events.map { try outgoing($0, topic: $0.topic.name()) })
       try stack.verify(["--wait", "120"])
     }
     let pulling = try stack.connection.query(

@@ -124,15 +124,18 @@ private struct Phases {
         topic: topic.name())
     }
     first += count
-    let producer = try Producer(configuration: stack.broker.configuration)
-    defer { producer.close() }
     try stack.settle()
     let visibility = Visibility(
       url: stack.cluster.url(), group: "magpie.\(worker)", topic: topic.name())
     defer { visibility.stop() }
     let sent = try OpenLoop(records: records, perSecond: perSecond, seed: UInt64(first))
-      .run(producer)
+      .run(stack.producer)
     let all = try visibility.latencies(of: sent, within: .seconds(60))
+    let half = max(1, Int(perSecond / 2))
+    let medians = stride(from: 0, to: all.count, by: half).map { first in
+      Int(percentile(50, of: all[first..<min(first + half, all.count)].sorted()))
+    }
+    progress("\(name) at \(load) %: median of each half second, ms: \(medians)")
     return Array(all.dropFirst(Int(perSecond)))
   }
 }

@@ -31,9 +31,17 @@ struct MeasureCommand: ParsableCommand {
       "A PostgreSQL setting, such as jit=off. May be repeated.", valueName: "name=value"))
   var postgres: [String] = []
 
+  @Option(help: "Append PostgreSQL's log to this file, such as what auto_explain writes.")
+  var serverLog: String?
+
   func run() throws {
+    // Quickly means: all of it, but nothing that stays.
+    let temporary = FileManager.default.temporaryDirectory.appending(
+      path: "magpie-bench-\(getpid())")
+    defer { try? FileManager.default.removeItem(at: temporary) }
+    let results = quick ? temporary.appending(path: "results.json").path : self.results
     let scenarios = try self.scenarios()
-    var file = try quick ? ResultsFile() : ResultsFile.load(results)
+    var file = try ResultsFile.load(results)
     var measured: [String: ScenarioResult] = [:]
     for scenario in scenarios {
       var result = ScenarioResult(
@@ -43,18 +51,23 @@ struct MeasureCommand: ParsableCommand {
         progress("\(scenario.rawValue): run \(number) of \(count)")
         let bench = Bench(
           isQuick: quick, seed: seed &+ UInt64(number - 1), likes: likes,
-          entries: try numbers(entries), settings: try settings())
+          entries: try numbers(entries), settings: try settings(),
+          serverLog: serverLog)
         result.add(try scenario.measure(bench))
       }
       result.finish()
       measured[scenario.rawValue] = result
       file.scenarios[scenario.rawValue] = result
-      if !quick { try file.save(results) }
+      try file.save(results)
     }
+    if quick { try ReportCommand.writePlots(file, beside: results) }
     if json {
       print(try ResultsFile(scenarios: measured).text())
     } else {
       print(Table.text(ResultsFile(scenarios: measured)))
+      if scenarios.contains(.settings) {
+        print(Table.settings(ResultsFile(scenarios: measured)))
+      }
     }
   }
 
@@ -107,6 +120,8 @@ struct Bench {
   var entries: [Int]
   /// PostgreSQL settings over the usual ones.
   var settings: [String: String]
+  /// Where PostgreSQL's log is kept.
+  var serverLog: String?
 }
 
 /// A line for people on standard error.

@@ -84,6 +84,8 @@ struct Measure {
     Measure(.consumption, "consumedPerSecond", "records a second, consumed only"),
     Measure(.consumption, "consumedAndDecodedPerSecond", "records a second, consumed and decoded"),
     Measure(.consumption, "toolPerSecond", "records a second, librdkafka's `rdkafka_performance`"),
+    Measure(
+      .consumption, "toolPerSecondByItself", "the same as the tool tells it, from its first record"),
     Measure(.consumption, "decodedToTool", "consumed and decoded / librdkafka's tool", digits: 2),
   ]
 

@@ -12,26 +12,42 @@ struct ReportCommand: ParsableCommand {
 
   @Option(help: "The file that keeps the figures.") var results = "docs/performance/results.json"
   @Option(help: "The page.") var page = "docs/performance.md"
+  @Option(help: "The page about PostgreSQL's settings.")
+  var settingsPage = "docs/operations/postgres.md"
 
   func run() throws {
     let file = try ResultsFile.load(results)
     guard !file.scenarios.isEmpty else {
       throw ValidationError("\(results) has no figures: run magpie-bench measure first.")
     }
-    var text = try String(contentsOfFile: page, encoding: .utf8)
-    let sections = [
-      "machine": machines(file), "aims": Table.aims(file), "all": Table.text(file),
-      "scale": scale(file),
-    ]
-    for (name, content) in sections { text = try replace(name, in: text, with: content) }
-    try Data(text.utf8).write(to: URL(filePath: page), options: .atomic)
+    try write(
+      page,
+      [
+        "machine": machines(file), "aims": Table.aims(file), "all": Table.text(file),
+        "scale": scale(file),
+      ])
+    if file.scenarios[Scenario.settings.rawValue] != nil {
+      try write(settingsPage, ["settings": Table.settings(file)])
+    }
+    try Self.writePlots(file, beside: results)
+  }
+
+  static func writePlots(_ file: ResultsFile, beside results: String) throws {
     let directory = URL(filePath: results).deletingLastPathComponent()
     for (name, plot) in plots(file) {
       try Data(plot.utf8).write(to: directory.appending(path: "\(name).svg"), options: .atomic)
     }
   }
 
-  private func replace(_ name: String, in text: String, with content: String) throws -> String {
+  private func write(_ page: String, _ sections: [String: String]) throws {
+    var text = try String(contentsOfFile: page, encoding: .utf8)
+    for (name, content) in sections { text = try replace(name, in: text, with: content, of: page) }
+    try Data(text.utf8).write(to: URL(filePath: page), options: .atomic)
+  }
+
+  private func replace(
+    _ name: String, in text: String, with content: String, of page: String
+  ) throws -> String {
     let opening = "<!-- measured: \(name) -->\n"
     guard let start = text.range(of: opening),
       let end = text.range(of: "<!-- end -->", range: start.upperBound..<text.endIndex)
@@ -65,7 +81,7 @@ struct ReportCommand: ParsableCommand {
     return scale.table + (slope ?? "")
   }
 
-  private func plots(_ file: ResultsFile) -> [(String, String)] {
+  private static func plots(_ file: ResultsFile) -> [(String, String)] {
     let aims = Aim.all.compactMap { aim -> Chart.Bar? in
       file[aim.measure.scenario, aim.measure.key].map { spread in
         let shares = [aim.share(spread.low), aim.share(spread.high)]
@@ -108,7 +124,7 @@ struct ReportCommand: ParsableCommand {
     ]
   }
 
-  private func latency(_ file: ResultsFile) -> String {
+  private static func latency(_ file: ResultsFile) -> String {
     let series = ["feeds", "notifications"].flatMap { name in
       ["p50", "p95", "p99"].map { which in
         Chart.Series(

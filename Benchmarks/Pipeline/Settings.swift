@@ -27,6 +27,15 @@ enum PostgresSetting: String, CaseIterable {
     }
   }
 
+  var title: String {
+    switch self {
+    case .usual: "usual, as everywhere here"
+    case .fullPages: "fillfactor 100 of notifications and counts"
+    case .autovacuumOff: "no autovacuum of notifications, counts, offsets"
+    default: settings.sorted { $0.key < $1.key }.map { "`\($0) = \($1)`" }.joined(separator: ", ")
+    }
+  }
+
   /// Of tables.
   var sql: String? {
     switch self {
@@ -85,7 +94,7 @@ private func measureSetting(_ bench: Bench, _ sql: String?) throws -> Measured {
     workload.postEvents(at: now), topic: .posts, by: "fanout-worker", commits: postCommits)
   stack.stop("fanout-worker")
   try stack.start("notification-worker", owning: .likes)
-  let count = bench.isQuick ? 2_000 : 40_000
+  let count = bench.isQuick ? 2_000 : 20_000
   let likes = try stack.burst(
     LikesWorkload(quick: bench.isQuick).events(count, seed: bench.seed, at: now), topic: .likes,
     by: "notification-worker", commits: likeCommits)

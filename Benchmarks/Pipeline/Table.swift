@@ -12,7 +12,7 @@ enum Table {
       let known = Set(Measure.all.filter { $0.scenario == scenario }.map(\.key))
       // Such as the sizes of `scale`, which nobody knows beforehand.
       let others = (results.scenarios[scenario.rawValue]?.measured.keys.sorted() ?? [])
-        .filter { !known.contains($0) && [.scale, .settings].contains(scenario) }
+        .filter { !known.contains($0) && scenario == .scale }
         .compactMap { key in
           results[scenario, key].map { line(Measure(scenario, key, key, digits: 2), $0) }
         }
@@ -37,6 +37,32 @@ enum Table {
       lines.append(
         "| cost of a delivery at \(number(flatness.entries, 0)) entries / at 1,000,000 | ≤ 1.5 "
           + "| \(number(flatness.ratio, 2)) | | \(flatness.ratio <= 1.5 ? "met" : "**missed**") |")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// What each PostgreSQL setting changes, within each run.
+  static func settings(_ results: ResultsFile) -> String {
+    var lines = [
+      "| setting | deliveries a second | likes a second | log bytes a delivery | a like |",
+      "|---|---:|---:|---:|---:|",
+    ]
+    for setting in PostgresSetting.allCases {
+      let keys = [
+        "deliveriesPerSecond", "likesPerSecond", "logBytesPerDelivery", "logBytesPerLike",
+      ]
+      let cells = keys.map { key -> String in
+        let values = results.scenarios[Scenario.settings.rawValue]?.measured
+        guard let found = values?["\(setting.rawValue).\(key)"],
+          let usual = values?["usual.\(key)"], found.count == usual.count,
+          let spread = Spread(setting == .usual ? found : zip(found, usual).map { $0 / $1 })
+        else { return "not tried" }
+        let digits = setting == .usual ? 0 : 2
+        let range = [spread.low, spread.high].map { number($0, digits) }
+        return "\(setting == .usual ? "" : "× ")\(number(spread.median, digits)) "
+          + "(\(range.joined(separator: " to ")))"
+      }
+      lines.append("| \(setting.title) | \(cells.joined(separator: " | ")) |")
     }
     return lines.joined(separator: "\n") + "\n"
   }
