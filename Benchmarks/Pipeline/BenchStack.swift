@@ -53,7 +53,8 @@ final class BenchStack {
     workers[name] = children
     try wait("\(name) to be assigned its partitions") {
       let owned = try connection.query(
-        "SELECT count(*) FROM consumer_offsets WHERE topic = $1", [.text(topic.name())]
+        "SELECT count(*) FROM consumer_offsets WHERE topic = $1 AND consumer_group = $2",
+        [.text(topic.name()), .text(group(name))]
       ).only.int(0)
       return owned == Self.partitions && (1...processes).allSatisfy { joined(name, $0) == lanes }
     }

@@ -49,7 +49,7 @@ extension BenchStack {
     _ events: [Event], topic: Topic, by worker: String, commits: String, settled: Bool = true
   ) throws -> Burst {
     let records = try events.map { try outgoing($0, topic: topic.name()) }
-    let before = try appliedRecords(topic)
+    let before = try appliedRecords(topic, by: worker)
     if settled { try settle() }
     let (log, first, processor) = (try logPosition(), try nextTransaction(), processorTime(worker))
     let began = EventTime.now.microseconds
@@ -57,7 +57,7 @@ extension BenchStack {
     try producer.send(records)
     let produced = seconds(since: started)
     try wait("\(topic.rawValue) to be applied") {
-      try appliedRecords(topic) >= before + records.count
+      try appliedRecords(topic, by: worker) >= before + records.count
     }
     let took = seconds(since: started)
     let after = processorTime(worker)
@@ -71,13 +71,18 @@ extension BenchStack {
         .max { $0.most < $1.most })
   }
 
-  /// Of the consumer group that is furthest.
-  func appliedRecords(_ topic: Topic) throws -> Int {
+  /// How many records of a topic a worker has applied, in the sum over partitions.
+  func appliedRecords(_ topic: Topic, by worker: String) throws -> Int {
     try connection.query(
-      "SELECT coalesce(max(sum), 0)::bigint FROM (SELECT sum(next_offset) FROM consumer_offsets "
-        + "WHERE topic = $1 GROUP BY consumer_group) AS groups", [.text(topic.name())]
+      """
+      SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offsets
+      WHERE topic = $1 AND consumer_group = $2
+      """, [.text(topic.name()), .text(group(worker))]
     ).only.int(0)
   }
+
+  /// A worker's consumer group.
+  func group(_ worker: String) -> String { "magpie." + worker.replacing("-worker", with: "") }
 
   private func commits(_ sql: String, since first: Int64) throws -> [Burst.Commit] {
     guard try connection.query("SHOW track_commit_timestamp").only.text(0) == "on" else {

@@ -14,7 +14,7 @@ func measureConsumption(_ bench: Bench) throws -> Measured {
   // The broker keeps 5 MiB of a partition.
   let partitions = bench.isQuick ? 4 : 32
   try broker.createTopic(topic, partitions: partitions)
-  let rounds = bench.isQuick ? 1 : 50
+  let rounds = bench.isQuick ? 1 : 30
   try fill(broker, topic, rounds: rounds, seed: bench.seed)
   let count = rounds * recordsInRound
 

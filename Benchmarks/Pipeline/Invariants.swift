@@ -13,7 +13,7 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
     arguments: ["--push-limit", "60", "--feed-length", "20", "--evict-idle-days", "1"])
   try stack.start("notification-worker", owning: .likes, lanes: 2)
   try stack.start("alarm-worker", owning: .notificationChanges)
-  let rounds = bench.isQuick ? 2 : 6
+  let rounds = bench.isQuick ? 2 : 4
   var load = Load(bench, rounds: rounds)
   var measured: Measured = [:]
   let began = ContinuousClock.now

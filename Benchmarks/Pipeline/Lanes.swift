@@ -23,6 +23,11 @@ func measureLanes(_ bench: Bench) throws -> Measured {
     measured["fanoutSteady.\(name)"] = posts.steadyRate
 
     try stack.start("notification-worker", owning: .likes, lanes: lanes, processes: processes)
+    // It consumes posts, too.
+    try stack.wait("the posts to be looked at for mentions") {
+      try stack.appliedRecords(.posts, by: "notification-worker")
+        == stack.appliedRecords(.posts, by: "fanout-worker")
+    }
     let liked = try stack.burst(
       likes.events(
         bench.isQuick ? 2_000 : 40_000, seed: bench.seed &+ UInt64(number), at: now - 60_000_000),

@@ -115,7 +115,7 @@ private struct Phases {
   /// Sends at a share of the capacity; the first second is left out, for it meets idle processes.
   private func latencies(_ load: Int, from first: inout Int) throws -> [Double] {
     let perSecond = max(1, capacity * Double(load) / 100)
-    let count = Int(perSecond * (bench.isQuick ? 1.5 : 5))
+    let count = Int(perSecond * (bench.isQuick ? 1.5 : 4))
     var random = SplitMix64(seed: bench.seed &+ UInt64(first))
     let now = EventTime.now.microseconds
     let records = try (0..<count).map { index in

@@ -57,7 +57,8 @@ extension BenchStack {
     let admin = try Admin(configuration: broker.configuration)
     try wait("all alarms") {
       let ends = try admin.watermarks(topics: [topic.name()])
-      return try appliedRecords(topic) >= Int(ends.values.reduce(0) { $0 + $1.high })
+      return try appliedRecords(topic, by: "alarm-worker")
+        >= Int(ends.values.reduce(0) { $0 + $1.high })
     }
   }
 }
