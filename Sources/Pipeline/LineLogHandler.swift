@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Logging
 
@@ -6,9 +7,9 @@ enum LogFormat: String {
   case text, json
 }
 
-/// One line an event on standard error, as text or as a JSON object. Control and bidi characters,
-/// which hostile records may carry into a message, are escaped in both, so that they cannot forge
-/// lines or move a terminal's cursor.
+/// One line an event on standard error, as text or as a JSON object, each part of at most 16 KiB.
+/// Control and invisible characters, which hostile records may carry into a message, are escaped in
+/// both, so that they cannot forge lines or move a terminal's cursor.
 struct LineLogHandler: LogHandler {
   let label: String
   let format: LogFormat
@@ -59,14 +60,8 @@ struct LineLogHandler: LogHandler {
   }
 
   private func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      if scalar.properties.generalCategory == .control || scalar.properties.isBidiControl {
-        result += scalar.escaped(asASCII: true)
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
+    let bytesMax = 16 << 10
+    guard text.utf8.count > bytesMax else { return escapedForDisplay(text) }
+    return escapedForDisplay(String(decoding: text.utf8.prefix(bytesMax), as: UTF8.self)) + "…"
   }
 }

@@ -1,24 +1,8 @@
-/// What people wrote, safe to show in a terminal: control characters, the invisible ones that
-/// reorder text, line separators and unassigned ones become visible escapes. Joiners stay, because
-/// emoji and several scripts need them.
+import Events
+
+/// Text that people wrote, safe to show in a terminal.
 func escapedForTerminal(_ text: String, keepingNewlines: Bool = false) -> String {
-  var result = ""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\n" where keepingNewlines: result += "\n"
-    case "\n": result += "\\n"
-    case "\r": result += "\\r"
-    case "\t": result += "\\t"
-    case "\u{200C}", "\u{200D}": result.unicodeScalars.append(scalar)
-    default:
-      if isHazardous(scalar) {
-        result += scalar.escaped(asASCII: true)
-      } else {
-        result.unicodeScalars.append(scalar)
-      }
-    }
-  }
-  return result
+  escapedForDisplay(text, keepingNewlines: keepingNewlines)
 }
 
 /// The same for a beginning of `text`, cut at a bound on characters and on bytes (a single
@@ -36,28 +20,5 @@ func excerpt(_ text: String, characters limit: Int = 200) -> String {
   return escapedForTerminal(result)
 }
 
-/// One line of JSON whose strings hold nothing that could control a terminal: such characters can
-/// only stand inside strings, where JSON has an escape for each.
-func escapedJSON(_ line: String) -> String {
-  var result = ""
-  for scalar in line.unicodeScalars {
-    if isHazardous(scalar), scalar != "\u{200C}", scalar != "\u{200D}" {
-      for unit in String(scalar).utf16 {
-        let digits = String(unit, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-      }
-    } else {
-      result.unicodeScalars.append(scalar)
-    }
-  }
-  return result
-}
-
-private func isHazardous(_ scalar: Unicode.Scalar) -> Bool {
-  if scalar.value < 0x7F { return scalar.value < 0x20 }
-  switch scalar.properties.generalCategory {
-  case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
-    return true
-  default: return false
-  }
-}
+/// One line of JSON, safe to show in a terminal and the same to a program.
+func escapedJSON(_ line: String) -> String { escapedJSONForDisplay(line) }

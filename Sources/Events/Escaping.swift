@@ -1,0 +1,51 @@
+/// What people or producers wrote, safe to show on a terminal, in a log line, anywhere a character
+/// could act instead of being seen: control characters, the invisible ones that reorder or hide text,
+/// line separators and unassigned ones become visible escapes. Joiners stay, because emoji and several
+/// scripts need them. The one place that decides it for logs and for the tool.
+public func escapedForDisplay(_ text: String, keepingNewlines: Bool = false) -> String {
+  guard text.unicodeScalars.contains(where: isHazardous) else { return text }
+  var result = ""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\n" where keepingNewlines: result += "\n"
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    default:
+      if isHazardous(scalar) {
+        result += scalar.escaped(asASCII: true)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+  return result
+}
+
+/// One line of JSON whose strings hold nothing that could act on a terminal: such characters can only
+/// stand inside strings, where JSON has an escape for each.
+public func escapedJSONForDisplay(_ line: String) -> String {
+  guard line.unicodeScalars.contains(where: isHazardous) else { return line }
+  var result = ""
+  for scalar in line.unicodeScalars {
+    if isHazardous(scalar) {
+      for unit in String(scalar).utf16 {
+        let digits = String(unit, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      }
+    } else {
+      result.unicodeScalars.append(scalar)
+    }
+  }
+  return result
+}
+
+private func isHazardous(_ scalar: Unicode.Scalar) -> Bool {
+  if scalar.value < 0x7F { return scalar.value < 0x20 }
+  if scalar == "\u{200C}" || scalar == "\u{200D}" { return false }
+  switch scalar.properties.generalCategory {
+  case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+    return true
+  default: return false
+  }
+}
