@@ -1,6 +1,7 @@
 import CRDKafka
 import Dispatch
 import Foundation
+import Synchronization
 
 /// An `rd_kafka_t`. `@unchecked Sendable`: librdkafka locks inside; the pointer never changes.
 struct Client: @unchecked Sendable {
@@ -10,7 +11,31 @@ struct Client: @unchecked Sendable {
   /// What librdkafka's callbacks find through the client's opaque. It must outlive the client.
   class Context {
     let log: (@Sendable (Int, String, String) -> Void)?
+    /// What was wrong with the broker's certificate that was looked at last.
+    let certificateProblem = Mutex<String?>(nil)
+    /// The newest refusal that was logged, and when.
+    private let refused = Mutex<(refusal: Refusal, at: ContinuousClock.Instant)?>(nil)
+
     init(log: (@Sendable (Int, String, String) -> Void)?) { self.log = log }
+
+    /// Notes what a log line says about a broker that refuses this client.
+    func note(facility: String, _ line: String) {
+      guard facility == "FAIL" else { return }
+      let certificate = certificateProblem.withLock { $0 }
+      guard let refusal = Refusal(line, certificate: certificate) else { return }
+      refused.withLock { $0 = (refusal, .now) }
+    }
+
+    /// A refusal of just now: a client that is refused tries again, and librdkafka logs the same
+    /// line twice a minute.
+    var refusal: Refusal? {
+      refused.withLock { noted in
+        noted.flatMap { ContinuousClock.now - $0.at < .seconds(40) ? $0.refusal : nil }
+      }
+    }
+
+    /// Something came, so that a refusal before it is past.
+    func forgetRefusal() { refused.withLock { $0 = nil } }
   }
 
   /// `prepare` sets the callbacks; they reach `context` through `Client.context(of:)`.
@@ -29,11 +54,26 @@ struct Client: @unchecked Sendable {
       // that nothing depends on it.
       guard name != "AUTOCREATE" else { return }
       let context = Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
+      context.note(facility: name, text)
       if let log = context.log {
         log(Int(level), name, text)
       } else {
-        FileHandle.standardError.write(Data("librdkafka: \(name): \(text)\n".utf8))
+        // A broker's words may be among them.
+        let line = String(text.map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } ? $0 : "?" })
+        FileHandle.standardError.write(Data("librdkafka: \(name): \(line)\n".utf8))
       }
+    }
+    // Changes nothing about what is believed; without it nobody says why something is not.
+    rd_kafka_conf_set_ssl_cert_verify_cb(conf) {
+      _, _, _, error, depth, _, _, reason, size, opaque in
+      guard let error, let opaque else { return 0 }
+      let problem = error.pointee == 0 ? nil : certificateProblem(error.pointee, depth: depth)
+      Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
+        .certificateProblem.withLock { $0 = problem ?? (depth == 0 ? nil : $0) }
+      guard let problem else { return 1 }
+      // All of them are shorter than librdkafka's 512 bytes.
+      for (index, byte) in problem.utf8CString.prefix(size).enumerated() { reason?[index] = byte }
+      return 0
     }
     prepare(conf)
     let type =
@@ -78,9 +118,16 @@ struct Client: @unchecked Sendable {
     }
   }
 
+  private var context: Context? {
+    rd_kafka_opaque(pointer).map { Unmanaged<Context>.fromOpaque($0).takeUnretainedValue() }
+  }
+
   func error(_ code: rd_kafka_resp_err_t, _ message: String? = nil) -> KafkaError {
     guard code == RD_KAFKA_RESP_ERR__FATAL else {
-      return KafkaError(code, message, bootstrap: bootstrap)
+      let error = KafkaError(code, message, bootstrap: bootstrap)
+      // That nobody answered in time is the consequence; the refusal is the cause.
+      guard error.isRetriable, let refusal = context?.refusal else { return error }
+      return KafkaError(refusal.code, refusal.message, bootstrap: bootstrap)
     }
     // The code behind the general "fatal" one.
     var reason = [CChar](repeating: 0, count: 512)

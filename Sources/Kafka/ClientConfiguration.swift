@@ -125,8 +125,15 @@ public struct ClientConfiguration: Sendable {
     }
     for (name, value) in settings {
       var reason = [CChar](repeating: 0, count: 512)
-      guard rd_kafka_conf_set(conf, name, value, &reason, reason.count) == RD_KAFKA_CONF_OK else {
+      let result = rd_kafka_conf_set(conf, name, value, &reason, reason.count)
+      guard result == RD_KAFKA_CONF_OK else {
         rd_kafka_conf_destroy(conf)
+        // A name of no such form may be the rest of a password that a comma cut in two.
+        guard name.wholeMatch(of: /[a-z]+(\.[a-z0-9]+)+/) != nil else {
+          throw .usage(
+            "one of the Kafka properties has no name that librdkafka knows; values with a comma, "
+              + "such as a password may be, go into MAGPIE_KAFKA_PROPERTIES_FILE")
+        }
         throw .usage("Kafka property \(name): \(text(of: reason))")
       }
     }

@@ -89,6 +89,7 @@ public final class Consumer {
   ///
   /// Ends at `maxRecords`, or with the record that reaches `maxBytes` (so it exceeds that by at
   /// most one record). Records of partitions revoked during this very call are not returned.
+  /// A broker that refuses certificate or login is an error that trying again does not mend.
   /// Throws `ConsumerError`, or what the rebalance handler threw. Records already taken are
   /// returned first and the error by the next call.
   public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> [Record] {
@@ -118,6 +119,10 @@ public final class Consumer {
     }
     let batch = context.takeBatch()
     if batch.isEmpty, let error = context.takeError() { throw error }
+    if batch.isEmpty, let refusal = context.refusal {
+      throw ConsumerError.other(
+        KafkaError(refusal.code, refusal.message, bootstrap: client.bootstrap))
+    }
     return batch
   }
 

@@ -107,6 +107,7 @@ final class ConsumerContext: Client.Context {
     }
     assignment.formUnion(partitions)
     problem = nil
+    forgetRefusal()
   }
 
   private func revoke(

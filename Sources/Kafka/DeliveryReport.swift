@@ -41,8 +41,10 @@ func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
   } else {
     let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
     let reason = String(cString: rd_kafka_err2str(code))
-    ticket.completion(
-      .failure(
-        KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)))
+    var error = KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)
+    if error.isRetriable, let refusal = ticket.context.refusal {
+      error = KafkaError(refusal.code, refusal.message, bootstrap: ticket.bootstrap)
+    }
+    ticket.completion(.failure(error))
   }
 }

@@ -21,6 +21,10 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let allBrokersDown = Code(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     /// A connection failed.
     public static let transport = Code(RD_KAFKA_RESP_ERR__TRANSPORT)
+    /// A broker refused the login (SASL).
+    public static let authenticationFailed = Code(RD_KAFKA_RESP_ERR__AUTHENTICATION)
+    /// A certificate is not believed, on this side or on the broker's.
+    public static let tls = Code(RD_KAFKA_RESP_ERR__SSL)
     /// The topic or partition does not exist on the broker.
     public static let unknownTopicOrPartition = Code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     /// The same, found out locally.
