@@ -62,6 +62,14 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
     return copy
   }
 
+  /// The same connection, with this password.
+  public func replacing(password: String) -> ConnectionInfo {
+    var copy = self
+    copy.settings.removeAll { $0.keyword == "password" }
+    copy.settings.append(("password", password))
+    return copy
+  }
+
   /// libpq's key=value form, password included: for opening connections, not for showing.
   public var connectionString: String {
     settings.map { setting in

@@ -7,6 +7,9 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
   public enum Code: String, Sendable {
     /// The connection could not be made, or was lost.
     case connection
+    /// No connection was made because one side does not believe the other's certificate, or one
+    /// insists on TLS that the other does not offer. Trying again does not help.
+    case untrusted
     /// The server refused a statement; `sqlstate` says why.
     case server
     /// The server answered something this library does not understand.

@@ -28,6 +28,13 @@ extension PostgresError {
   static func refused(_ reason: String, _ info: ConnectionInfo, lacksPassword: Bool = false)
     -> PostgresError
   {
+    // With sslmode=prefer libpq tries both ways and tells of both; a wrong password is what it is.
+    if !reason.contains("28P01"), let hint = certificateHint(reason) {
+      return PostgresError(
+        code: .untrusted, sqlstate: "08001",
+        message: "cannot connect to PostgreSQL at \(info): \(reason)", hint: hint,
+        isConnectionLost: true)
+    }
     let named = reason.firstMatch(of: #/[A-Z]+:  ?([0-9A-Z]{5}): /#).map { String($0.1) }
     let sqlstate = named ?? (lacksPassword ? "28P01" : nil)
     let hint =
@@ -45,6 +52,43 @@ extension PostgresError {
       message: "cannot connect to PostgreSQL at \(info): \(reason)", hint: hint,
       isConnectionLost: true)
   }
+}
+
+/// What to do when `reason`, in libpq's and OpenSSL's words, is about certificates; nil when it is not.
+private func certificateHint(_ reason: String) -> String? {
+  let hints = [
+    (
+      "certificate verify failed",
+      "the server's certificate is signed by an authority that is not in sslrootcert, or it has "
+        + "expired; openssl s_client -starttls postgres -connect HOST:PORT -CAfile FILE tells which"
+    ),
+    (
+      "does not match host name",
+      "connect by a name that the server's certificate holds (sslmode=verify-full compares them), "
+        + "or have one issued for this name"
+    ),
+    (
+      "server does not support SSL",
+      "turn on ssl in the server; without it nobody knows who answers and who listens"
+    ),
+    ("root certificate file", "sslrootcert names the file with the authority's certificate"),
+    ("certificate file", "sslcert and sslkey name the client's certificate and its key"),
+    ("private key file", "sslkey names the key of the certificate in sslcert, for its user alone"),
+    (
+      "requires a valid client certificate",
+      "sslcert and sslkey name the certificate that the server asks for"
+    ),
+    (
+      "alert unknown ca",
+      "the server does not know the authority of the client's certificate in sslcert"
+    ),
+    ("alert certificate", "the server refuses the client's certificate in sslcert"),
+    (
+      "no encryption",
+      "the server's pg_hba.conf wants TLS from here: sslmode=verify-full in the database URL"
+    ),
+  ]
+  return hints.first { reason.contains($0.0) }?.1
 }
 
 /// A COMMIT in a transaction that has failed is answered with success and the tag ROLLBACK.
