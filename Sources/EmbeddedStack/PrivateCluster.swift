@@ -56,12 +56,16 @@ public final class PrivateCluster: Sendable {
   /// Starts a server without durability on a new directory, which is removed by `stop` or when this
   /// process ends.
   ///
-  /// - Parameter parent: where that directory is made; nil is the system's place for such things.
-  public static func temporary(in parent: String? = nil) throws -> PrivateCluster {
+  /// - Parameters:
+  ///   - parent: where that directory is made; nil is the system's place for such things.
+  ///   - settings: as of `start`.
+  public static func temporary(
+    in parent: String? = nil, settings: [String: String] = [:]
+  ) throws -> PrivateCluster {
     let parent = parent ?? FileManager.default.temporaryDirectory.path
     let path = parent + "/magpie-\(UUID().uuidString.prefix(13))"
     let layout = try ClusterLayout.prepare(path, temporary: true)
-    let cluster = PrivateCluster(layout, durable: false)
+    let cluster = PrivateCluster(layout, durable: false, settings: settings)
     do {
       try cluster.start()
     } catch {
@@ -78,7 +82,7 @@ public final class PrivateCluster: Sendable {
       return text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
     }
     return "postgresql:///\(encode(database))?host=\(encode(layout.socketDirectory))"
-      + "&user=\(Self.user)"
+      + "&user=\(Self.user)" + (settings["port"].map { "&port=\($0)" } ?? "")
   }
 
   /// Creates a database unless it exists.

@@ -35,6 +35,8 @@ func disposition(of error: any Error) -> Disposition {
 }
 
 private func disposition(of error: PostgresError) -> Disposition {
+  // A certificate does not become another by trying again.
+  if error.code == .untrusted { return stop(error) }
   guard let sqlstate = error.sqlstate else {
     return switch error.code {
     // The server or the network is away: nothing is wrong with the batch.
@@ -103,7 +105,11 @@ private func stop(_ error: any Error) -> Disposition {
 }
 
 private func nextStep(after error: any Error) -> String {
-  if (error as? PostgresError)?.code == .usage { return "Correct MAGPIE_DATABASE_URL." }
+  switch (error as? PostgresError)?.code {
+  case .usage: return "Correct MAGPIE_DATABASE_URL."
+  case .untrusted: return "Check the certificates and sslmode of MAGPIE_DATABASE_URL."
+  default: break
+  }
   return switch (error as? PostgresError)?.sqlstate {
   case "28P01", "28000": "Check user and password in MAGPIE_DATABASE_URL."
   case "3D000": "Create the database, or correct MAGPIE_DATABASE_URL; then run `magpie migrate`."
@@ -125,5 +131,8 @@ public struct WorkerStopped: Error, Equatable, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
-  public var description: String { "\(reason)\n  \(nextStep)" }
+  /// Fit for a terminal, whatever a server or a record put into the reason.
+  public var description: String {
+    "\(escapedForDisplay(reason, keepingNewlines: true))\n  \(escapedForDisplay(nextStep))"
+  }
 }

@@ -10,7 +10,9 @@ public struct ProcessOptions: ParsableArguments, Sendable {
     name: .customLong("kafka-property"),
     help: ArgumentHelp(
       "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
-        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated]",
+        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated; MAGPIE_KAFKA_PROPERTIES_FILE, one a line]",
+      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
+        + "the machine: sasl.password has MAGPIE_KAFKA_PASSWORD and MAGPIE_KAFKA_PASSWORD_FILE.",
       valueName: "name=value"))
   var kafkaProperties: [String] = []
 
@@ -51,7 +53,7 @@ public struct ProcessOptions: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "A JSON file with the same settings, such as {\"magpie\":{\"kafka\":{\"bootstrap\":\"…\"}}}. "
+      "A JSON file with the same settings, such as {\"magpie\":{\"kafkaBootstrap\":\"…\"}}. "
         + "[env: MAGPIE_CONFIG]"))
   var config: String?
 

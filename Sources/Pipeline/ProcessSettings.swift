@@ -25,18 +25,7 @@ extension ProcessOptions {
     let source = SettingSource(reader: try await configReader())
     let bootstrap = try source.required(
       kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap", "MAGPIE_KAFKA_BOOTSTRAP")
-    var properties: [String: String] = [:]
-    let listed = source.string(nil, "kafkaProperties", default: "")
-    let pairs = listed.split(separator: ",").map(String.init) + kafkaProperties
-    for pair in pairs {
-      let parts = pair.split(separator: "=", maxSplits: 1).map {
-        $0.trimmingCharacters(in: .whitespaces)
-      }
-      guard parts.count == 2, !parts[0].isEmpty else {
-        throw ValidationError("--kafka-property takes name=value; the name or the = is missing.")
-      }
-      properties[parts[0]] = parts[1]
-    }
+    let properties = try source.connections.kafkaProperties(flags: kafkaProperties)
     return ProcessSettings(
       kafka: ClientConfiguration(bootstrap: bootstrap, properties: properties),
       topicPrefix: source.string(topicPrefix, "topicPrefix", default: "magpie."),
@@ -81,6 +70,14 @@ struct SettingSource {
 
   init(reader: ConfigReader) { self.reader = reader.scoped(to: "magpie") }
 
+  /// What several settings together say about Kafka and PostgreSQL.
+  var connections: ConnectionSettings {
+    ConnectionSettings { [self] name in
+      let value = string(nil, name, default: "")
+      return value.isEmpty ? nil : value
+    }
+  }
+
   func string(_ flag: String?, _ key: String, default fallback: String) -> String {
     flag ?? reader.string(forKey: ConfigKey([key])) ?? fallback
   }
@@ -88,11 +85,13 @@ struct SettingSource {
   func required(_ flag: String?, _ key: String, _ name: String, _ variable: String) throws -> String
   {
     let value = string(flag, key, default: "")
-    guard !value.isEmpty else {
-      throw ValidationError(
-        "\(name) is missing: give it, or set \(variable). `magpie up` prints it as an export line.")
-    }
+    guard !value.isEmpty else { throw Self.missing(name, variable) }
     return value
+  }
+
+  static func missing(_ name: String, _ variable: String) -> ValidationError {
+    ValidationError(
+      "\(name) is missing: give it, or set \(variable). `magpie up` prints it as an export line.")
   }
 
   func int(_ flag: Int?, _ key: String, default fallback: Int, _ range: ClosedRange<Int>) throws

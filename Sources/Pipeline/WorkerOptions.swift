@@ -7,8 +7,11 @@ public struct WorkerOptions: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "PostgreSQL connection URL. [env: MAGPIE_DATABASE_URL]",
-      discussion: "Prefer the environment: command lines are visible to everyone on the machine."))
+      "PostgreSQL connection URL, without a password. [env: MAGPIE_DATABASE_URL, "
+        + "MAGPIE_DATABASE_URL_FILE]",
+      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
+        + "the machine: the variables may hold the password; MAGPIE_DATABASE_PASSWORD_FILE names a "
+        + "file with it alone."))
   var databaseURL: String?
 
   @Option(

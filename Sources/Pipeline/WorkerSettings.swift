@@ -15,8 +15,9 @@ extension WorkerOptions {
   func settings(for handler: Handler, defaultHTTPPort: Int) async throws -> WorkerSettings {
     let process = try await process.settings(defaultHTTPPort: defaultHTTPPort)
     let source = SettingSource(reader: try await self.process.configReader())
-    let databaseURL = try source.required(
-      databaseURL, "databaseUrl", "--database-url", "MAGPIE_DATABASE_URL")
+    guard let databaseURL = try source.connections.databaseURL(flag: databaseURL) else {
+      throw SettingSource.missing("--database-url", "MAGPIE_DATABASE_URL")
+    }
     var lane = LaneSettings(
       handler: handler, kafka: process.kafka, topicPrefix: process.topicPrefix,
       databaseURL: databaseURL, codeVersion: codeVersion)

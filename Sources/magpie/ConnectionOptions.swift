@@ -2,6 +2,7 @@ import ArgumentParser
 import Events
 import Foundation
 import Kafka
+import Pipeline
 import Postgres
 import Synchronization
 
@@ -14,7 +15,9 @@ struct KafkaOptions: ParsableArguments {
     name: .customLong("kafka-property"),
     help: ArgumentHelp(
       "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
-        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated]",
+        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated; MAGPIE_KAFKA_PROPERTIES_FILE, one a line]",
+      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
+        + "the machine: sasl.password has MAGPIE_KAFKA_PASSWORD and MAGPIE_KAFKA_PASSWORD_FILE.",
       valueName: "name=value"))
   var kafkaProperties: [String] = []
 
@@ -24,10 +27,16 @@ struct KafkaOptions: ParsableArguments {
   var bootstrap: String? { setting(kafkaBootstrap, "MAGPIE_KAFKA_BOOTSTRAP") }
   var prefix: String { setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix }
 
-  /// `name=value`, from the environment and then from the flags.
-  var properties: [String] {
-    let listed = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_PROPERTIES"] ?? ""
-    return listed.split(separator: ",").map(String.init) + kafkaProperties
+  /// librdkafka's, from files, the environment and the flags.
+  func properties() throws -> [String: String] {
+    try usage { try ConnectionSettings().kafkaProperties(flags: kafkaProperties) }
+  }
+
+  /// The environment's and the flags' as a worker started from here is to have them; what files
+  /// hold it finds itself.
+  var listed: String {
+    ([setting(nil, "MAGPIE_KAFKA_PROPERTIES") ?? ""] + kafkaProperties).filter { !$0.isEmpty }
+      .joined(separator: ",")
   }
 
   func configuration() throws -> ClientConfiguration {
@@ -41,18 +50,10 @@ struct KafkaOptions: ParsableArguments {
   }
 
   func configuration(bootstrap: String) throws -> ClientConfiguration {
-    var parsed: [String: String] = [:]
-    for pair in properties {
-      let parts = pair.split(separator: "=", maxSplits: 1).map {
-        $0.trimmingCharacters(in: .whitespaces)
-      }
-      guard parts.count == 2, !parts[0].isEmpty else {
-        throw Failure(.usage, "--kafka-property takes name=value; the name or the = is missing.")
-      }
-      parsed[parts[0]] = parts[1]
-    }
+    let properties = try properties()
     return ClientConfiguration(
-      bootstrap: bootstrap, clientID: "magpie-tool", properties: parsed, log: KafkaComplaints.note)
+      bootstrap: bootstrap, clientID: "magpie-tool", properties: properties,
+      log: KafkaComplaints.note)
   }
 }
 
@@ -60,14 +61,24 @@ struct KafkaOptions: ParsableArguments {
 struct DatabaseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "PostgreSQL connection URL. [env: MAGPIE_DATABASE_URL]",
-      discussion: "Prefer the environment: command lines are visible to everyone on the machine."))
+      "PostgreSQL connection URL, without a password. [env: MAGPIE_DATABASE_URL, "
+        + "MAGPIE_DATABASE_URL_FILE]",
+      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
+        + "the machine: the variables may hold the password; MAGPIE_DATABASE_PASSWORD_FILE names a "
+        + "file with it alone."))
   var databaseURL: String?
 
-  var url: String? { setting(databaseURL, "MAGPIE_DATABASE_URL") }
+  func url() throws -> String? {
+    try usage { try ConnectionSettings().databaseURL(flag: databaseURL) }
+  }
+
+  /// Whether a database was named, in whichever way.
+  var isGiven: Bool {
+    setting(databaseURL, "MAGPIE_DATABASE_URL") ?? setting(nil, "MAGPIE_DATABASE_URL_FILE") != nil
+  }
 
   func connect(statementTimeoutSeconds: Int = 300) throws -> Connection {
-    guard let url else {
+    guard let url = try url() else {
       throw Failure(
         .usage,
         "There is no database: set MAGPIE_DATABASE_URL or --database-url. "
@@ -87,6 +98,15 @@ enum KafkaComplaints {
   static func note(level: Int, facility: String, text: String) {
     guard level <= 4 else { return }
     newest.withLock { $0 = "\(facility): \(text.prefix(300))" }
+  }
+}
+
+/// `body`, whose complaints are about the command line or a setting.
+private func usage<T>(_ body: () throws -> T) throws -> T {
+  do {
+    return try body()
+  } catch let error as ValidationError {
+    throw Failure(.usage, error.message)
   }
 }
 

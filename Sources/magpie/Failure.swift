@@ -53,6 +53,9 @@ struct Failure: Error {
     let message = "\(error.name): \(error.message)"
     switch error.code {
     case .invalidArgument: self.init(.usage, message)
+    case .authenticationFailed, .tls:
+      self.init(
+        .unavailable, "Kafka at \(error.bootstrap): \(error.message) (docs/deploy.md).")
     case .transport, .allBrokersDown, .timedOut, .messageTimedOut:
       let why = KafkaComplaints.last.map { "; \($0)" } ?? ""
       self.init(
@@ -68,6 +71,8 @@ struct Failure: Error {
     case (_, "28P01"), (_, "28000"):
       self.init(
         .unavailable, "\(error.message)\nCheck user and password in MAGPIE_DATABASE_URL.")
+    case (.untrusted, _):
+      self.init(.unavailable, "\(error.message)\nWhat to check: \(error.hint ?? "sslmode").")
     case (.connection, _):
       self.init(
         .unavailable,

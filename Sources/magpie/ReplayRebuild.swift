@@ -73,7 +73,7 @@ extension Replay {
   }
 
   func rebuildSettings() throws -> RebuildSettings {
-    guard let url = database.url else {
+    guard let url = try database.url() else {
       throw Failure(
         .usage,
         "There is no database: set MAGPIE_DATABASE_URL or --database-url. "

@@ -25,7 +25,7 @@ final class Stack {
     prefix = options.kafka.prefix
     try FileManager.default.createDirectory(
       atPath: options.stateDir, withIntermediateDirectories: true)
-    if let url = options.database.url, let address = options.kafka.bootstrap {
+    if let url = try options.database.url(), let address = options.kafka.bootstrap {
       (broker, cluster, databaseURL, bootstrap) = (nil, nil, url, address)
       configuration = try options.kafka.configuration()
       try Self.migrate(url)
@@ -74,7 +74,7 @@ final class Stack {
       environment: [
         "MAGPIE_KAFKA_BOOTSTRAP": bootstrap, "MAGPIE_DATABASE_URL": databaseURL,
         "MAGPIE_TOPIC_PREFIX": prefix,
-        "MAGPIE_KAFKA_PROPERTIES": options.kafka.properties.joined(separator: ","),
+        "MAGPIE_KAFKA_PROPERTIES": options.kafka.listed,
       ])
     workers = fleet
     let counts = try Admin(configuration: configuration)
@@ -127,7 +127,10 @@ final class Stack {
   /// What another shell needs to find it.
   var exports: String {
     var text = "export MAGPIE_KAFKA_BOOTSTRAP=\(quoted(bootstrap))\n"
-    text += "export MAGPIE_DATABASE_URL=\(quoted(databaseURL))\n"
+    // One with a password was given to us: whoever reads this need not learn it.
+    if (try? ConnectionInfo(databaseURL)["password"]) == nil {
+      text += "export MAGPIE_DATABASE_URL=\(quoted(databaseURL))\n"
+    }
     if prefix != Topic.defaultPrefix { text += "export MAGPIE_TOPIC_PREFIX=\(quoted(prefix))\n" }
     return text
   }

@@ -38,17 +38,17 @@ struct StackOptions: ParsableArguments {
     guard (1...256).contains(lanes) else {
       throw ValidationError("--lanes is \(lanes), but must be 1 to 256.")
     }
-    guard (kafka.bootstrap == nil) == (database.url == nil) else {
+    guard (kafka.bootstrap == nil) == !database.isGiven else {
       throw ValidationError(
         """
         Only one of MAGPIE_KAFKA_BOOTSTRAP and MAGPIE_DATABASE_URL is set. Set both to attach to \
         what they name, or none to start an embedded broker and a private PostgreSQL.
         """)
     }
-    guard database.url == nil || dataDir == nil else {
+    guard !database.isGiven || dataDir == nil else {
       throw ValidationError("--data-dir is for the private PostgreSQL; MAGPIE_DATABASE_URL is set.")
     }
   }
 
-  var attaches: Bool { database.url != nil }
+  var attaches: Bool { database.isGiven }
 }

@@ -64,7 +64,7 @@ struct UsageTests {
   func databaseAway() async throws {
     let url = "postgresql://someone:secret@127.0.0.1:1/magpie"
     for command in ["migrate", "verify"] {
-      let result = try await magpie(command, "--database-url", url)
+      let result = try await Tool(environment: ["MAGPIE_DATABASE_URL": url])(command)
       #expect(result.status == 69)
       #expect(result.error.contains("127.0.0.1"))
       #expect(!result.error.contains("secret"))

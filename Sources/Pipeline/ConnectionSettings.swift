@@ -1,0 +1,134 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+/// How to reach Kafka and PostgreSQL, put together from wherever its parts may come. Secrets come from
+/// the environment or from files: a command line is there for everybody on the machine to read.
+public struct ConnectionSettings {
+  /// What is set under a name such as `kafkaPasswordFile`, if anything.
+  private let setting: (String) -> String?
+
+  init(_ setting: @escaping (String) -> String?) { self.setting = setting }
+
+  /// Of a process that has no configuration file: `kafkaPasswordFile` is `MAGPIE_KAFKA_PASSWORD_FILE`.
+  public init() {
+    let environment = ProcessInfo.processInfo.environment
+    setting = { environment[variable($0)] }
+  }
+
+  /// librdkafka's properties: a file's, over them those of the environment, over them `flags`
+  /// (`name=value`); the password on its own over all.
+  ///
+  /// - Throws: `ValidationError` when one is malformed, or a secret where others can read it.
+  public func kafkaProperties(flags: [String]) throws -> [String: String] {
+    var properties: [String: String] = [:]
+    if let file = value("kafkaPropertiesFile") {
+      let text = try contents(file, "kafkaPropertiesFile", bytesMax: 1 << 20)
+      for (index, line) in text.split(whereSeparator: \.isNewline).enumerated() {
+        let line = line.trimmingCharacters(in: .whitespaces)
+        guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+        guard let (name, value) = property(line) else {
+          throw ValidationError("\(file), line \(index + 1), is not name=value.")
+        }
+        properties[name] = value
+      }
+    }
+    for pair in (value("kafkaProperties") ?? "").split(separator: ",") {
+      guard let (name, value) = property(String(pair)) else {
+        throw ValidationError(
+          "\(variable("kafkaProperties")) takes name=value,name=value; a name or a = is missing. "
+            + "Values with a comma go into \(variable("kafkaPropertiesFile")).")
+      }
+      properties[name] = value
+    }
+    for pair in flags {
+      guard let (name, value) = property(pair) else {
+        throw ValidationError("--kafka-property takes name=value; the name or the = is missing.")
+      }
+      guard !isSecret(name) else {
+        throw ValidationError(
+          "--kafka-property \(name) is refused: everybody on this machine can read command lines. "
+            + "Use \(variable("kafkaPasswordFile")) or \(variable("kafkaPropertiesFile")).")
+      }
+      properties[name] = value
+    }
+    if let password = try secret("kafkaPassword") { properties["sasl.password"] = password }
+    return properties
+  }
+
+  /// PostgreSQL's connection string, with the password that is set on its own, if one is.
+  ///
+  /// - Returns: nil when there is none.
+  /// - Throws: `ValidationError` for a password on the command line or a file that cannot be read;
+  ///   `PostgresError` when there is a password to put into a URL that cannot be parsed.
+  public func databaseURL(flag: String?) throws -> String? {
+    if let flag, (try? ConnectionInfo(flag)["password"]) != nil {
+      throw ValidationError(
+        "--database-url with a password is refused: everybody on this machine can read command "
+          + "lines. Use \(variable("databaseUrl")) or \(variable("databaseUrlFile")).")
+    }
+    let url = if let flag { flag } else { try secret("databaseUrl") ?? "" }
+    guard !url.isEmpty else { return nil }
+    guard let password = try fileOnly("databasePassword") else { return url }
+    return try ConnectionInfo(url).replacing(password: password).connectionString
+  }
+
+  /// From the variable, or from the file that its other form names.
+  private func secret(_ name: String) throws -> String? {
+    if let value = value(name) { return value }
+    return try fileOnly(name)
+  }
+
+  private func fileOnly(_ name: String) throws -> String? {
+    guard let file = value(name + "File") else { return nil }
+    var text = try contents(file, name + "File", bytesMax: 64 << 10)
+    // What editors and `echo` put there.
+    if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
+    guard !text.isEmpty else {
+      throw ValidationError("\(variable(name + "File")): \(file) is empty.")
+    }
+    return text
+  }
+
+  private func value(_ name: String) -> String? {
+    setting(name).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// - Throws: without a word of what the file holds.
+  private func contents(_ file: String, _ name: String, bytesMax: Int) throws -> String {
+    guard let handle = FileHandle(forReadingAtPath: file) else {
+      throw ValidationError(
+        "\(variable(name)): \(file) cannot be read; check the path and that this user may read it.")
+    }
+    defer { try? handle.close() }
+    guard let data = try? handle.read(upToCount: bytesMax + 1) ?? Data(), data.count <= bytesMax,
+      let text = String(validating: data, as: UTF8.self), !text.utf8.contains(0)
+    else {
+      throw ValidationError(
+        "\(variable(name)): \(file) is no text of at most \(bytesMax >> 10) KiB.")
+    }
+    return text
+  }
+}
+
+/// `kafkaPasswordFile` as the environment has it.
+private func variable(_ name: String) -> String {
+  name.reduce(into: "MAGPIE_") { result, character in
+    if character.isUppercase { result += "_" }
+    result += character.uppercased()
+  }
+}
+
+private func property(_ text: String) -> (name: String, value: String)? {
+  let parts = text.split(separator: "=", maxSplits: 1).map {
+    $0.trimmingCharacters(in: .whitespaces)
+  }
+  guard parts.count == 2, !parts[0].isEmpty else { return nil }
+  return (parts[0], parts[1])
+}
+
+/// Whether librdkafka's documentation calls the property's value secret, or it holds a key.
+private func isSecret(_ property: String) -> Bool {
+  property.hasSuffix("password") || property.hasSuffix("secret") || property.hasSuffix(".pem")
+    || property == "sasl.oauthbearer.config"
+}
