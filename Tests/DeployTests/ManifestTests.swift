@@ -86,6 +86,11 @@ import Yams
       #expect(pod["automountServiceAccountToken"]?.bool == false, name)
       #expect(pod[path: "securityContext.runAsNonRoot"]?.bool == true, name)
       #expect(pod[path: "securityContext.seccompProfile.type"]?.string == "RuntimeDefault", name)
+      if workload["kind"]?.string != "Job" {
+        // A key that is mounted with mode 0440 is root's: its group is the only way to it.
+        let group = pod[path: "securityContext.runAsGroup"]?.int
+        #expect(group != nil && pod[path: "securityContext.fsGroup"]?.int == group, name)
+      }
       let container = try #require(pod[path: "containers.0"])
       let security = container["securityContext"]
       #expect(security?["readOnlyRootFilesystem"]?.bool == true, name)
