@@ -219,6 +219,15 @@ let package = Package(
     tests(
       "RebuildTests",
       ["Events", "Kafka", "Pipeline", "Postgres", "Rebuild", "RecordLog", "TestSupport"]),
+    .systemLibrary(
+      name: "COpenSSL", path: "Tests/COpenSSL", pkgConfig: "openssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl"])]),
+    tests(
+      "SecurityTests",
+      [
+        "Archive", "AlarmCatalogs", "AlarmText", "COpenSSL", "Comparison", "EmbeddedStack",
+        "Events", "Kafka", "Pipeline", "Postgres", "Schema", "TestSupport", crypto,
+      ]),
     tests("RepositoryTests", []),
     tests(
       "DeployTests",

@@ -1,0 +1,181 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// What each database role may do, found out by doing it to every table that there is.
+@Suite struct RoleTests {
+  private enum Verb: String, CaseIterable {
+    case insert, update, delete, truncate
+  }
+
+  /// What may be written by whom. A table that is not here fails the tests: somebody has to say whose
+  /// it is.
+  private static let writers: [(tables: [String], roles: [String], verbs: Set<Verb>)] = [
+    (["consumer_offsets", "dead_letters"], workers, [.insert, .update]),
+    (["dead_letter_history", "batch_audit"], workers, [.insert]),
+    (
+      [
+        "users", "follows", "follow_counts", "posts", "pull_authors", "feeds", "feed_entries",
+        "messages", "conversations", "retired_keys", "feed_trims", "feed_visits", "feed_returns",
+      ], ["magpie_fanout"], [.insert, .update, .delete]
+    ),
+    (["feed_visits"], ["magpie_backend"], [.insert, .update]),
+    (["feed_returns"], ["magpie_backend"], [.insert]),
+    (
+      [
+        "post_counts", "likes", "comments", "post_facts", "notification_recipients",
+        "notification_marks", "notification_actors", "notification_sizes",
+      ], ["magpie_notification"], [.insert, .update]
+    ),
+    (["notification_mutes"], ["magpie_notification"], [.insert]),
+    (["notifications"], ["magpie_notification"], [.insert, .update, .delete]),
+    (["profiles", "alarms"], ["magpie_alarm"], [.insert, .update]),
+    (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
+    (["schema_migrations", "notification_generation", "notification_generations"], [], []),
+  ]
+
+  private static let workers = ["magpie_fanout", "magpie_notification", "magpie_alarm"]
+  private static let roles = workers + ["magpie_reader", "magpie_backend"]
+
+  /// Tables and views, partitions among them, and a column of each.
+  private func relations(_ connection: Connection) throws -> [(name: String, column: String)] {
+    try connection.query(
+      """
+      SELECT c.relname::text, min(a.attname::text)
+      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+        AND NOT a.attisdropped
+      GROUP BY 1 ORDER BY 1
+      """
+    ).map { (try $0.text(0), try $0.text(1)) }
+  }
+
+  /// SQLSTATE of trying; nil when it was allowed. Nothing is kept.
+  private func attempt(_ sql: String, as role: String, _ connection: Connection) throws -> String? {
+    try connection.script("BEGIN; SET LOCAL ROLE \(role)")
+    defer { try? connection.script("ROLLBACK") }
+    do {
+      try connection.script(sql)
+      return nil
+    } catch let error as PostgresError {
+      return error.sqlstate ?? "?"
+    }
+  }
+
+  @Test("every role is refused every write to every table that is not its own")
+  func tables() throws {
+    let connection = try TestDatabase.connection()
+    let relations = try relations(connection)
+    #expect(relations.count > 30)
+    let known = Set(Self.writers.flatMap(\.tables))
+    var (refused, allowed) = (0, 0)
+    for (name, column) in relations {
+      // A partition may be written through its parent only; a view by nobody.
+      let isOther = try connection.query(
+        """
+        SELECT relispartition OR relkind <> 'r' AND relkind <> 'p' FROM pg_class
+        WHERE oid = $1::text::regclass
+        """, [.text(name)]
+      ).only.bool(0)
+      #expect(isOther || known.contains(name), "whose table is \(name)?")
+      for role in Self.roles {
+        let may = Self.writers.filter { $0.tables.contains(name) && $0.roles.contains(role) }
+          .reduce(into: Set<Verb>()) { $0.formUnion($1.verbs) }
+        for verb in Verb.allCases {
+          let sql =
+            switch verb {
+            case .insert: "INSERT INTO \(name) DEFAULT VALUES"
+            case .update: "UPDATE \(name) SET \(column) = DEFAULT WHERE false"
+            case .delete: "DELETE FROM \(name) WHERE false"
+            case .truncate: "TRUNCATE \(name)"
+            }
+          let state = try attempt(sql, as: role, connection)
+          if may.contains(verb) {
+            allowed += 1
+            // Whatever else is wrong with such a statement, permission is not.
+            #expect(state != "42501", "\(role) must be able to \(verb) \(name)")
+          } else {
+            refused += 1
+            // Of what cannot be written at all, such as a view over a join, that may be said first.
+            let states: Set = isOther ? ["42501", "42809", "55000", "0A000"] : ["42501"]
+            #expect(
+              states.contains(state ?? ""), "\(role), \(verb) \(name): \(state ?? "allowed")")
+          }
+        }
+      }
+    }
+    print("\(relations.count) relations: \(refused) writes refused, \(allowed) allowed")
+    #expect(refused > 500)
+  }
+
+  @Test("a role owns nothing, makes nothing, and is nothing more than its grants")
+  func powers() throws {
+    let connection = try TestDatabase.connection()
+    let powers = try connection.query(
+      """
+      SELECT rolname::text FROM pg_roles
+      WHERE rolname = ANY ($1) AND (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication
+        OR rolbypassrls OR rolcanlogin)
+      """, [.textArray(Self.roles)])
+    #expect(try powers.map { try $0.text(0) } == [])
+    let owned = try connection.query(
+      """
+      SELECT count(*) FROM (
+        SELECT relowner AS owner FROM pg_class UNION ALL SELECT proowner FROM pg_proc
+        UNION ALL SELECT nspowner FROM pg_namespace UNION ALL SELECT typowner FROM pg_type
+      ) o JOIN pg_roles r ON r.oid = o.owner WHERE r.rolname = ANY ($1)
+      """, [.textArray(Self.roles)])
+    #expect(try owned.only.int(0) == 0)
+    // Its owner's rights would be lent to whoever calls it.
+    let lending = try connection.query(
+      """
+      SELECT proname::text FROM pg_proc
+      WHERE pronamespace = 'public'::regnamespace AND prosecdef
+      """)
+    #expect(try lending.map { try $0.text(0) } == [])
+    let forbidden = [
+      "CREATE TABLE public.mine (x int)",
+      "CREATE FUNCTION public.mine() RETURNS int LANGUAGE sql RETURN 1",
+      "CREATE SCHEMA mine", "CREATE ROLE mine", "DROP TABLE alarms",
+      "ALTER TABLE users ADD mine int",
+      "CREATE TRIGGER mine BEFORE INSERT ON posts EXECUTE FUNCTION dead_letter_remember()",
+      "COPY users TO PROGRAM 'true'", "COPY users FROM '/etc/passwd'",
+      "SELECT pg_read_file('/etc/passwd')", "SELECT * FROM pg_authid",
+      // Would switch triggers off.
+      "SET session_replication_role = replica",
+      "SELECT setval('notification_counter', 1)",
+      "CREATE EXTENSION file_fdw",
+    ]
+    for role in Self.roles {
+      for sql in forbidden {
+        let state = try attempt(sql, as: role, connection)
+        #expect(state == "42501", "\(role): \(sql): \(state ?? "allowed")")
+      }
+    }
+  }
+
+  @Test("a worker's login may take its own role and no other")
+  func logins() throws {
+    let url = try TestDatabase.fresh()
+    let admin = try Connection(url, applicationName: "admin")
+    let suffix = UUID().uuidString.prefix(8).lowercased()
+    for role in Self.roles {
+      let login = "login_\(role)_\(suffix)"
+      try admin.script("CREATE ROLE \(login) LOGIN IN ROLE \(role)")
+      defer { try? admin.script("DROP ROLE \(login)") }
+      let session = try Connection(url + " user=\(login)", applicationName: "t")
+      defer { session.close() }
+      for other in Self.roles + ["pg_monitor", "magpie"] {
+        // magpie_backend is a reader and something more.
+        let may = other == role || (role, other) == ("magpie_backend", "magpie_reader")
+        do {
+          try session.script("SET ROLE \(other); RESET ROLE")
+          #expect(may, "\(login) took \(other)")
+        } catch let error as PostgresError {
+          #expect(error.sqlstate == "42501" && !may, "\(login): \(error)")
+        }
+      }
+    }
+  }
+}
