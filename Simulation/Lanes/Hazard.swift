@@ -58,6 +58,8 @@ public struct Violation: Error, Sendable, Equatable {
     case live = "once all is mended, everything is applied soon"
     case ready = "once all is mended, every lane says that it is ready"
     case believes = "a lane never takes more for applied than is stored"
+    case owns = "a lane takes for its own only what it was assigned"
+    case justFences = "a lane is fenced only when somebody else has taken over"
     case leaves = "a lane that ends has left the group"
   }
 

@@ -20,6 +20,7 @@ extension Schedule {
     }
     if let failure = failureBeforeCommit(lane) { return tell(lane, .failed(failure)) }
     for span in spans where !passesFence(span, owned[Fixed.partitions[span.partition]]) {
+      checkFence(lane)
       return tell(lane, .failed(.fenced))
     }
     if mutation == .deadLetterOutside {

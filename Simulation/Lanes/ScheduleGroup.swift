@@ -92,6 +92,10 @@ extension Schedule {
 
   /// A moment of a poll: the group says something, records come, or the poll is over.
   mutating func poll(_ lane: Int) {
+    let assigned = lanes[lane].positions.count { $0 != nil }
+    if lanes[lane].machine.owned.count != assigned {
+      return note(.owns, "lane \(lane): \(lanes[lane].machine.owned.keys)")
+    }
     // An error comes once the records that were taken before it have been returned.
     if lanes[lane].buffer.isEmpty {
       if hits(.pollFailed) { return endPoll(lane, .failed(.retry(reason: "kafka"))) }

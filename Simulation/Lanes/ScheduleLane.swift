@@ -16,7 +16,11 @@ extension Schedule {
     }
     if settings.isTraced { trace.append("\(step): lane \(lane) \(transition)") }
     coverage.count(transition)
-    if told == .committed || told == .foundCommitted { checkBelief(lane) }
+    switch told {
+    case .committed, .foundCommitted: checkBelief(lane)
+    case .foundFenced, .notOwner: checkFence(lane)
+    default: break
+    }
     lanes[lane].action = action
     if case .resumePoll(let starts) = action { resumePoll(lane, starts) }
   }
@@ -30,6 +34,15 @@ extension Schedule {
         note(.believes, "\(partition): \(owned.nextOffset), stored is \(row.next)")
       }
     }
+  }
+
+  /// Whether the claim of some partition that the lane takes for its own is not the newest.
+  mutating func checkFence(_ lane: Int) {
+    let isTaken = lanes[lane].machine.owned.keys.contains { partition in
+      let index = Fixed.index(of: partition)
+      return store.rows[index].claim != lanes[lane].claims[index]
+    }
+    if !isTaken { note(.justFences, "lane \(lane)") }
   }
 
   /// The lane takes a step.
