@@ -1,0 +1,33 @@
+import EmbeddedStack
+import Foundation
+import Testing
+
+/// `scripts/campaign-mutations` takes minutes for each; that they can be tried is checked here.
+@Suite struct MutationTests {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  static let patches: [String] = {
+    let directory = root.appending(path: "Campaign/Mutations").path
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return files.filter { $0.hasSuffix(".patch") }.sorted()
+  }()
+
+  @Test("each safeguard can still be taken away", arguments: patches)
+  func applies(patch: String) throws {
+    let child = try ChildProcess(
+      "/usr/bin/env",
+      ["git", "-C", Self.root.path, "apply", "--check", "Campaign/Mutations/\(patch)"],
+      output: .inherit)
+    #expect(child.wait(seconds: 60) == .exited(0), "make \(patch) anew")
+  }
+
+  @Test("the safeguards that the campaign must miss are all there")
+  func completeness() {
+    #expect(
+      Set(Self.patches).isSuperset(of: [
+        "commit-assumed.patch", "dead-letter-outside.patch", "epoch-not-bumped.patch",
+        "fence-removed.patch", "offsets-first.patch", "tombstones-dropped.patch",
+      ]))
+  }
+}
