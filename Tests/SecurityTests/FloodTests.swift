@@ -1,0 +1,126 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+/// How much memory a worker takes when a producer sends as much as can be sent.
+@Suite struct FloodTests {
+  /// What a worker with one lane may have in memory at its worst: a poll of 8 MiB and one record, its
+  /// decoded form and its statements, 32 MiB fetched ahead, one answer of a broker; see
+  /// docs/security.md. It is what the manifests and the systemd units give a worker.
+  private static let mebibytesMax = 512
+
+  /// The most that the process ever had, in MiB.
+  private func peak(_ worker: Running) throws -> Int {
+    let status = try String(
+      contentsOfFile: "/proc/\(worker.child.processID)/status", encoding: .utf8)
+    let line = try #require(status.firstMatch(of: /VmHWM:\s+(\d+) kB/))
+    return (Int(line.1) ?? 0) >> 10
+  }
+
+  private struct Flood: CustomTestStringConvertible {
+    var testDescription: String
+    var worker: String
+    var partitions = 8
+    var count: Int
+    var codec = "none"
+    var record: @Sendable (Int) throws -> (Topic, WireRecord)
+    var areDeadLetters = false
+  }
+
+  /// As much as one event may carry: every field at its bound.
+  private static func largestPost(_ number: Int) throws -> (Topic, WireRecord) {
+    let filler = { (count: Int) in String(repeating: "가", count: count / 3) }
+    let event = Event(
+      id: "e\(number)", source: filler(Limits.sourceBytes), time: .now,
+      payload: .postPublished(
+        .with {
+          ($0.post, $0.author) = ("p\(number)", "a\(number % 50)")
+          ($0.title, $0.caption) = (filler(Limits.titleBytes), filler(Limits.captionBytes))
+          $0.mentions = (0..<Limits.mentions).map { "m\($0)-" + filler(Limits.idBytes - 8) }
+        }))
+    return (.posts, try EventCodec.encode(event, as: .json))
+  }
+
+  /// A value of the largest size that is decoded, of nested brackets.
+  private static func deepestJSON(_ number: Int) throws -> (Topic, WireRecord) {
+    var (topic, record) = try largestPost(number)
+    record.value = Array(
+      ("{\"x\":" + String(repeating: "[", count: Limits.valueBytes - 20)).utf8)
+    return (topic, record)
+  }
+
+  /// A value that nothing decodes, larger than is taken, and easily compressed.
+  private static func largestGarbage(_ number: Int) throws -> (Topic, WireRecord) {
+    var (topic, record) = try largestPost(number)
+    record.value = [UInt8](repeating: 0x41, count: 4 << 20)
+    return (topic, record)
+  }
+
+  private static let floods = [
+    Flood(
+      testDescription: "3000 posts with every field at its bound", worker: "fanout-worker",
+      count: 3_000, codec: "zstd", record: largestPost),
+    Flood(
+      testDescription: "600 such posts, for those they mention", worker: "notification-worker",
+      count: 600, codec: "zstd", record: largestPost),
+    Flood(
+      testDescription: "200 values of 1 MiB of open brackets", worker: "fanout-worker", count: 200,
+      codec: "gzip", record: deepestJSON, areDeadLetters: true),
+    Flood(
+      testDescription: "100 values of 4 MiB, compressed a thousandfold", worker: "fanout-worker",
+      count: 100, codec: "gzip", record: largestGarbage, areDeadLetters: true),
+  ]
+
+  @Test("a worker's memory stays bounded under a flood of", arguments: floods)
+  private func bounded(_ flood: Flood) async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let prefix = TestBroker.topicPrefix()
+    for topic in Topic.allCases {
+      try broker.createTopic(topic.name(prefix: prefix), partitions: flood.partitions)
+    }
+    var configuration = broker.configuration
+    configuration.properties = [
+      "message.max.bytes": "8000000", "compression.type": flood.codec, "batch.size": "8000000",
+      "linger.ms": "50",
+    ]
+    let producer = try Producer(configuration: configuration)
+    var bytes = 0
+    for start in stride(from: 0, to: flood.count, by: 20) {
+      let records = try (start..<start + 20).map { number in
+        let (topic, wire) = try flood.record(number)
+        return OutgoingRecord(
+          topic: topic.name(prefix: prefix), key: wire.key, value: wire.value,
+          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      }
+      bytes += records.reduce(0) { $0 + ($1.value?.count ?? 0) }
+      try producer.send(records)
+    }
+    producer.close()
+    let url = try TestDatabase.fresh()
+    let worker = try Running(
+      flood.worker, ["--dead-letter-share-limit", "1", "--dead-letter-run-limit", "100000"],
+      [
+        "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": url,
+        "MAGPIE_TOPIC_PREFIX": prefix, "MAGPIE_HTTP_PORT": "0",
+      ])
+    let database = try Connection(url, applicationName: "test")
+    try await eventually(within: .seconds(150), "the flood is through") {
+      let applied = try database.query(
+        "SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offsets WHERE topic = $1",
+        [.text(Topic.posts.name(prefix: prefix))]
+      ).only.int8(0)
+      #expect(worker.child.isRunning, "\(worker.output.suffix(2000))")
+      return applied >= flood.count || !worker.child.isRunning
+    }
+    let letters = try database.query("SELECT count(*) FROM dead_letters").only.int(0)
+    #expect(letters == (flood.areDeadLetters ? flood.count : 0))
+    let most = try peak(worker)
+    print("\(flood.testDescription): \(bytes >> 20) MiB of values, at most \(most) MiB resident")
+    #expect(most < Self.mebibytesMax)
+  }
+}
