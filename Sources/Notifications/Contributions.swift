@@ -126,23 +126,16 @@ struct Contributions {
           e.version_time, e.version_id
         FROM merged e WHERE e.is_known IS NULL
       ),
+      -- ON CONFLICT, though all of them conflict, because an UPDATE would be joined, and while the
+      -- table is new the planner may read all of it for each row of the batch.
       changed AS (
-        UPDATE notification_actors a SET
-          actor = CASE WHEN e.is_newer THEN e.actor ELSE a.actor END,
-          active = CASE WHEN e.is_newer THEN e.active ELSE a.active END,
-          muted = CASE WHEN e.is_newer THEN e.active ELSE a.active END AND e.may_be_muted
-            AND notification_muted(a.recipient, a.type, least(a.first_at, e.first_at)),
-          first_at = least(a.first_at, e.first_at),
-          notification_id =
-            CASE WHEN e.is_earlier THEN e.notification_id ELSE a.notification_id END,
-          post_id = CASE WHEN e.is_newer THEN e.post_id ELSE a.post_id END,
-          head_text = CASE WHEN e.is_newer THEN left(e.text, \(headCharacters)) ELSE a.head_text END,
-          version_time = CASE WHEN e.is_newer THEN e.version_time ELSE a.version_time END,
-          version_id = CASE WHEN e.is_newer THEN e.version_id ELSE a.version_id END
-        FROM merged e
-        WHERE e.is_known AND (e.is_newer OR e.is_earlier)
-          AND a.recipient = e.recipient AND a.type = $1 AND a.subject = e.subject
-          AND a.source = e.source
+        INSERT INTO notification_actors AS a
+          (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
+           post_id, head_text, version_time, version_id)
+        SELECT e.recipient, $1, e.subject, e.source, e.actor, e.active, false, e.first_at,
+          e.notification_id, e.post_id, left(e.text, \(headCharacters)), e.version_time, e.version_id
+        FROM merged e WHERE e.is_known AND (e.is_newer OR e.is_earlier)
+        \(mergeContribution)
       )
       SELECT
         set_config('magpie.touched_ids', coalesce(array_agg(m.old_id)::text, '{}'), true),

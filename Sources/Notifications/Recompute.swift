@@ -10,6 +10,9 @@ import Postgres
 /// what is touched must not depend on what a batch's events come to together: an event touches at
 /// least what it would have touched alone.
 ///
+/// Rows are changed by ON CONFLICT and by arrays of keys, never by a join: its order is the planner's
+/// choice, and while a table is new it may read all of it for each row of the batch.
+///
 /// - Parameters:
 ///   - recipients: all of whom the transaction has locked; `$1` in `touched`.
 ///   - touched: SQL that selects `notification_id, recipient, type, subject` of what to recompute,
@@ -20,15 +23,13 @@ func recomputeNotifications(
   Statement(
     """
     WITH moved AS MATERIALIZED (
-      SELECT a.recipient, a.type, a.subject, a.source, a.also_touched
+      SELECT a.ctid, a.recipient, a.type, a.subject, a.also_touched
       FROM notification_actors a
       WHERE a.recipient = ANY ($1::text[]) AND a.also_touched IS NOT NULL
     ),
     cleared AS (
       UPDATE notification_actors a SET also_touched = NULL
-      FROM moved m
-      WHERE a.recipient = m.recipient AND a.type = m.type AND a.subject = m.subject
-        AND a.source = m.source
+      WHERE a.ctid = ANY (ARRAY(SELECT m.ctid FROM moved m))
     ),
     touched AS MATERIALIZED (
       SELECT DISTINCT t.notification_id, t.recipient, t.type, t.subject
@@ -95,8 +96,8 @@ func recomputeNotifications(
         counter = EXCLUDED.counter
     ),
     gone AS (
-      DELETE FROM notifications n USING state s
-      WHERE n.notification_id = s.notification_id AND s.actor IS NULL
+      DELETE FROM notifications n WHERE n.notification_id = ANY (
+        ARRAY(SELECT s.notification_id FROM state s WHERE s.actor IS NULL))
     )
     SELECT s.notification_id::text, s.recipient, s.generation, s.counter, s.actor, s.type,
       s.subject, s.second_actor, \(actorCount), s.contribution_count, s.post_id, s.comment_id,
