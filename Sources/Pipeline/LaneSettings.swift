@@ -11,7 +11,7 @@ public struct LaneSettings: Sendable {
   /// A PostgreSQL connection URL; may hold a password, so it is never logged.
   public var databaseURL: String
   /// Records in one poll, and so in one transaction, at most.
-  public var batchRecordsMax = 2000
+  public var batchRecordsMax = 5000
   /// Bytes of keys, values and headers in one poll at most, passed by no more than one record.
   public var batchBytesMax = 8 << 20
   /// How long a poll waits for the first record.

@@ -28,7 +28,7 @@ public struct WorkerOptions: ParsableArguments, Sendable {
       """)
   var lanes: Int?
 
-  @Option(help: "Records in one transaction at most (default: 2000). [env: MAGPIE_BATCH_RECORDS]")
+  @Option(help: "Records in one transaction at most (default: 5000). [env: MAGPIE_BATCH_RECORDS]")
   var batchRecords: Int?
 
   @Option(

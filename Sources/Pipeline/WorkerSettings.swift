@@ -21,7 +21,7 @@ extension WorkerOptions {
     var lane = LaneSettings(
       handler: handler, kafka: process.kafka, topicPrefix: process.topicPrefix,
       databaseURL: databaseURL, codeVersion: codeVersion)
-    lane.batchRecordsMax = try source.int(batchRecords, "batchRecords", default: 2000, 1...20_000)
+    lane.batchRecordsMax = try source.int(batchRecords, "batchRecords", default: 5000, 1...20_000)
     lane.preparesStatements = try source.choice(
       preparedStatements, "preparedStatements", default: true
     ) { ["on": true, "off": false][$0] }
