@@ -24,11 +24,11 @@ enum HotFunction: String, CaseIterable {
   var limit: Double {
     #if DEBUG
       switch self {
-      case .decodeLike: 49
-      case .decodeLikeJSON: 51
-      case .decodePost: 44
-      case .encodeChange: 130
-      case .applyLikes: 173
+      case .decodeLike: 61
+      case .decodeLikeJSON: 63
+      case .decodePost: 55
+      case .encodeChange: 138
+      case .applyLikes: 89
       case .applyPosts: 15
       case .applyFollows: 22
       case .applyChanges: 9

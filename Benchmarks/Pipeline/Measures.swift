@@ -117,9 +117,9 @@ struct Measure {
     ]
 
   private static let lanes: [Measure] =
-    [("fanoutSteady", "deliveries"), ("likesSteady", "likes")].flatMap { key, title in
+    [("fanout", "deliveries"), ("likes", "likes")].flatMap { key, title in
       arrangements.map { arrangement, words in
-        Measure(.lanes, "\(key).\(arrangement)", "\(title) a second, \(words)")
+        Measure(.lanes, "\(key).\(arrangement)", "\(title) a second, start included, \(words)")
       }
     }
 
