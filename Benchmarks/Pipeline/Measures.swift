@@ -58,10 +58,10 @@ struct Measure {
     Measure(.notifications, "secondsToFirstCommit", "seconds until the first commit", digits: 2),
     Measure(
       .notifications, "equalRowsPerSecond",
-      "the same rows of all tables by bulk SQL, 2000 likes each"
+      "the same rows of all tables by bulk SQL, 5000 likes each"
     ),
     Measure(
-      .notifications, "likesAlonePerSecond", "the likes' own table alone by bulk upsert, 2000 each"),
+      .notifications, "likesAlonePerSecond", "the likes' own table alone by bulk upsert, 5000 each"),
     Measure(
       .notifications, "likesToEqualRows", "whole path / the same rows, start included", digits: 2),
     Measure(.notifications, "steadyToEqualRows", "steady / the same rows", digits: 2),

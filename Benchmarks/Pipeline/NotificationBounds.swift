@@ -1,7 +1,10 @@
 import Events
 import Postgres
 
-// Two bounds for likes, 2000 a transaction, each sent in one round trip.
+// Two bounds for likes, each transaction sent in one round trip.
+
+/// As many as a worker takes at most: a notification is written once for all likes in a transaction.
+private let likesInTransaction = 5_000
 
 /// The very rows that notification-worker writes, into the same tables with the same indexes, by
 /// hand-written SQL that knows more than the worker may: that these are likes, none of them known
@@ -85,8 +88,8 @@ private func likeBatches(_ events: [Event]) -> [[Parameter]] {
     return NotificationID.uuid(
       recipient: like.postOwner, type: .like, subject: like.post, day: event.time.day)
   }
-  return stride(from: 0, to: events.count, by: 2000).map { first in
-    let range = first..<min(first + 2000, events.count)
+  return stride(from: 0, to: events.count, by: likesInTransaction).map { first in
+    let range = first..<min(first + likesInTransaction, events.count)
     let likes = events[range].compactMap { event in
       if case .likeCreated(let like) = event.payload { like } else { nil }
     }
