@@ -33,7 +33,8 @@ struct CampaignReport: Codable {
     }
     lines.append(
       "events        \(sum(\.events)) in the log, \(sum(\.acknowledged)) records acknowledged, "
-        + "\(sum(\.producerFailures)) sent again")
+        + "\(sum(\.producerFailures)) sent again, \(sum(\.takenForResent)) lost by the embedded broker"
+    )
     lines.append("commits       \(sum(\.commits))")
     lines.append("fences        \(sum(\.fences))")
     lines.append(

@@ -30,6 +30,8 @@ struct RoundReport: Codable {
   var acknowledged = 0
   /// Records that the producer had to send again.
   var producerFailures = 0
+  /// Records that the embedded broker took for others sent before, and did not store.
+  var takenForResent = 0
   /// In the log, and decoded.
   var events = 0
   var commits = 0
