@@ -35,14 +35,14 @@ enum HotFunction: String, CaseIterable {
       }
     #else
       switch self {
-      case .decodeLike: 1000
-      case .decodeLikeJSON: 1000
-      case .decodePost: 1000
-      case .encodeChange: 1000
-      case .applyLikes: 1000
-      case .applyPosts: 1000
-      case .applyFollows: 1000
-      case .applyChanges: 1000
+      case .decodeLike: 11
+      case .decodeLikeJSON: 13.5
+      case .decodePost: 10
+      case .encodeChange: 21
+      case .applyLikes: 18.5
+      case .applyPosts: 0.4
+      case .applyFollows: 1.5
+      case .applyChanges: 1.2
       }
     #endif
   }

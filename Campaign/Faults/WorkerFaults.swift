@@ -98,6 +98,10 @@ extension PlannedFault {
     guard let current = worker.current, let processID = worker.processID else {
       throw CampaignError("\(worker.name) is down")
     }
+    // swift-nio traps when it cannot have the descriptors that it begins with.
+    guard .now - current.startedAt > .seconds(10) else {
+      throw CampaignError("\(worker.name) is only starting")
+    }
     let limits = try String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
     let before =
       limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }?
