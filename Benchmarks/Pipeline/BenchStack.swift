@@ -21,7 +21,7 @@ final class BenchStack {
   private let serverLog: String?
 
   init(_ bench: Bench, kafkaProperties: [String: String] = [:]) throws {
-    self.kafkaProperties = kafkaProperties
+    self.kafkaProperties = kafkaProperties.merging(bench.kafka) { $1 }
     serverLog = bench.serverLog
     directory = URL(filePath: "/tmp/magpie-bench-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -32,6 +32,7 @@ final class BenchStack {
     connection = try Connection(cluster.url(), applicationName: "magpie-bench")
     try Migrations.apply(connection)
     broker = try EmbeddedBroker()
+    broker.answerAtOnce()
     for topic in Topic.allCases {
       try broker.createTopic(topic.name(), partitions: Self.partitions)
     }

@@ -31,6 +31,13 @@ struct MeasureCommand: ParsableCommand {
       "A PostgreSQL setting, such as jit=off. May be repeated.", valueName: "name=value"))
   var postgres: [String] = []
 
+  @Option(
+    name: .customLong("kafka"),
+    help: ArgumentHelp(
+      "A librdkafka property of the workers, such as linger.ms=0. May be repeated.",
+      valueName: "name=value"))
+  var kafka: [String] = []
+
   @Option(help: "Append PostgreSQL's log to this file, such as what auto_explain writes.")
   var serverLog: String?
 
@@ -51,7 +58,8 @@ struct MeasureCommand: ParsableCommand {
         progress("\(scenario.rawValue): run \(number) of \(count)")
         let bench = Bench(
           isQuick: quick, seed: seed &+ UInt64(number - 1), likes: likes,
-          entries: try numbers(entries), settings: try settings(),
+          entries: try numbers(entries), settings: try pairs(postgres, "--postgres"),
+          kafka: try pairs(kafka, "--kafka"),
           serverLog: serverLog)
         result.add(try scenario.measure(bench))
       }
@@ -77,7 +85,9 @@ struct MeasureCommand: ParsableCommand {
         "--runs must be at least 1, and --likes 1 to 150000: the embedded broker keeps 5 MiB a "
           + "partition.")
     }
-    _ = try (scenarios(), settings(), numbers(entries))
+    _ = try (
+      scenarios(), pairs(postgres, "--postgres"), pairs(kafka, "--kafka"), numbers(entries)
+    )
   }
 
   private func scenarios() throws -> [Scenario] {
@@ -91,12 +101,12 @@ struct MeasureCommand: ParsableCommand {
     }
   }
 
-  private func settings() throws -> [String: String] {
+  private func pairs(_ list: [String], _ option: String) throws -> [String: String] {
     try Dictionary(
-      postgres.map { pair in
+      list.map { pair in
         let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else {
-          throw ValidationError("--postgres takes name=value, not \(pair).")
+          throw ValidationError("\(option) takes name=value, not \(pair).")
         }
         return (parts[0], parts[1])
       }, uniquingKeysWith: { $1 })
@@ -120,6 +130,8 @@ struct Bench {
   var entries: [Int]
   /// PostgreSQL settings over the usual ones.
   var settings: [String: String]
+  /// librdkafka properties of the workers over their own.
+  var kafka: [String: String]
   /// Where PostgreSQL's log is kept.
   var serverLog: String?
 }
