@@ -1,6 +1,6 @@
 # Everything a newcomer needs: `make demo` to see it work, `make test` to prove that it does.
 
-SWIFT ?= swift
+export SWIFT ?= swift
 # SwiftPM passes a package's traits in the order of a set: random, unless told, so that such a package
 # and all that depends on it would be compiled again each time.
 BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
@@ -29,11 +29,10 @@ build: deps ## Build everything but the tests
 test: deps ## Run all the tests, end to end included
 	$(BUILD) --build-tests $(BUILD_FLAGS)
 	@# Apart, because they wait for processes and two processors are soon busy; whole stacks one by one.
-	$(SWIFT) test --skip-build \
-	  --skip 'EndToEndTests|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
-	$(SWIFT) test --skip-build --filter 'MagpieTests\.'
-	$(SWIFT) test --skip-build --filter 'SecurityTests\.'
-	$(SWIFT) test --skip-build --no-parallel --filter 'EndToEndTests|CampaignTests.FaultTests'
+	scripts/run-tests --skip 'EndToEndTests|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
+	scripts/run-tests --filter 'MagpieTests\.'
+	scripts/run-tests --filter 'SecurityTests\.'
+	scripts/run-tests --no-parallel --filter 'EndToEndTests|CampaignTests.FaultTests'
 
 .PHONY: e2e
 e2e: ## Run the end-to-end tests and the failure cases of containers with Docker Compose

@@ -80,6 +80,10 @@ extension FaultKind {
     }.joined(separator: "\n")
   }
 
+  /// How often it is drawn for each time that most others are. Hardly anything else leaves a former
+  /// owner with a batch in hand, so a short round would seldom meet the fence.
+  var share: Int { self == .suspendWithWork ? 4 : 1 }
+
   /// How long it may last, in seconds.
   var duration: ClosedRange<Double> {
     switch self {
