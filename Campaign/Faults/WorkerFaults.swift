@@ -98,8 +98,9 @@ extension PlannedFault {
     guard let current = worker.current, let processID = worker.processID else {
       throw CampaignError("\(worker.name) is down")
     }
-    // swift-nio traps when it cannot have the descriptors that it begins with.
-    guard .now - current.startedAt > .seconds(10) else {
+    // swift-nio traps when it cannot have the descriptors that it begins with, which it has by the
+    // time that it listens.
+    guard current.isListening else {
       throw CampaignError("\(worker.name) is only starting")
     }
     let limits = try String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)

@@ -20,6 +20,9 @@ final class WorkerProcess: Sendable {
     var ending: Int32?
     /// Whether it was asked in good order at some time.
     var wasToldToEnd = false
+
+    /// Whether it has come as far as having its health endpoint.
+    var isListening: Bool { WorkerMetrics.port(inLog: log) != nil }
   }
 
   private struct State {

@@ -32,7 +32,8 @@ final class Stage {
   ) throws {
     if let obstacle = kind.obstacle { return print("\(kind.rawValue) not tried: \(obstacle)") }
     try world.wait(seconds: 30, "all workers run") {
-      try world.workers.allSatisfy(\.isRunning) && world.connection().status == .idle
+      try world.workers.allSatisfy { $0.isRunning && $0.current?.isListening == true }
+        && world.connection().status == .idle
     }
     let worker = world.worker(target)
     let fault = PlannedFault(at: 0, kind: kind, seconds: 0, target: target)
@@ -87,6 +88,15 @@ final class Stage {
     guard let processID = worker.processID else { return nil }
     let line = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
     return line.split(separator: ")").last?.split(separator: " ").first.map(String.init)
+  }
+
+  /// What RLIMIT_AS is; nil of a process that has ended.
+  func memoryLimit(_ worker: WorkerProcess) throws -> String? {
+    guard let processID = worker.processID,
+      let limits = try? String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
+    else { return nil }
+    let line = limits.split(separator: "\n").first { $0.hasPrefix("Max address space") }
+    return line?.split(separator: " ").dropFirst(3).first.map(String.init)
   }
 
   func number(_ sql: String) throws -> Int { try world.connection().query(sql).only.int(0) }
