@@ -34,5 +34,6 @@ extension Migrations {
     Migration(6, "generations", PackageResources._006_generations_sql),
     Migration(7, "bounded_feeds", PackageResources._007_bounded_feeds_sql),
     Migration(8, "audit", PackageResources._008_audit_sql),
+    Migration(9, "own_rows", PackageResources._009_own_rows_sql),
   ]
 }

@@ -12,7 +12,7 @@ import Testing
 
   init() throws { connection = try TestDatabase.connection() }
 
-  private func fail(_ reason: String, value: String = "v", role: String = "magpie_alarm") throws {
+  private func fail(_ reason: String, value: String = "v") throws {
     let record = Record(
       topic: "t", partition: 0, offset: 7, timestampMilliseconds: 1, key: [1],
       value: Array(value.utf8), headers: [Header("a", "b")])
@@ -23,9 +23,9 @@ import Testing
           record: record, content: .poison(DeadLetterReason(code: "bad-json", message: reason)))
       ])
     try connection.transaction {
-      try connection.script("SET LOCAL ROLE \(role)")
+      try connection.script("SET LOCAL ROLE magpie_alarm")
       _ = try connection.pipeline(
-        deadLetterStatements(batch, consumerGroup: "g", codeVersion: "1"))
+        deadLetterStatements(batch, consumerGroup: "g.alarm", codeVersion: "1"))
     }
   }
 
@@ -52,7 +52,7 @@ import Testing
   @Test("a second failure keeps the first one's reason, and a decision is an entry of its own")
   func keeps() throws {
     try fail("one")
-    try fail("two", role: "magpie_fanout")
+    try fail("two")
     try resolve("redriven")
     #expect(try history() == ["1 failed one 1", "2 failed two 2", "3 redriven me 2"])
     #expect(try connection.query("SELECT reason FROM dead_letters").only.text(0) == "two")

@@ -51,7 +51,8 @@ import Testing
     ).map { (try $0.text(0), try $0.text(1)) }
   }
 
-  /// SQLSTATE of trying; nil when it was allowed. Nothing is kept.
+  /// SQLSTATE of trying, or `ownRows` when it is the row that is somebody else's; nil when it was
+  /// allowed. Nothing is kept.
   private func attempt(_ sql: String, as role: String, _ connection: Connection) throws -> String? {
     try connection.script("BEGIN; SET LOCAL ROLE \(role)")
     defer { try? connection.script("ROLLBACK") }
@@ -59,9 +60,11 @@ import Testing
       try connection.script(sql)
       return nil
     } catch let error as PostgresError {
-      return error.sqlstate ?? "?"
+      return "\(error)".contains("row-level security") ? Self.ownRows : error.sqlstate ?? "?"
     }
   }
+
+  private static let ownRows = "row-level security"
 
   @Test("every role is refused every write to every table that is not its own")
   func tables() throws {
@@ -107,6 +110,77 @@ import Testing
     }
     print("\(relations.count) relations: \(refused) writes refused, \(allowed) allowed")
     #expect(refused > 500)
+  }
+
+  /// A table with rows of every worker, and how to write one.
+  private struct SharedTable {
+    var name: String
+    var columns: String
+    var values: String
+    /// One that may be changed; nil where no role may change any.
+    var changed: String?
+
+    func insert(_ group: String, partition: Int) -> String {
+      "INSERT INTO \(name) (consumer_group, topic, partition, \(columns)) "
+        + "VALUES ('\(group)', 'likes', \(partition), \(values))"
+    }
+  }
+
+  private static let shared = [
+    SharedTable(
+      name: "consumer_offsets", columns: "next_offset, owner_epoch", values: "7, 1",
+      changed: "next_offset"),
+    SharedTable(
+      name: "dead_letters",
+      columns: "record_offset, header_names, header_values, reason_code, reason, code_version",
+      values: "3, '{}', '{}', 'r', 'r', 'v'", changed: "attempts"),
+    SharedTable(
+      name: "dead_letter_history",
+      columns: "record_offset, entry, what, attempts, code_version",
+      values: "3, 1 + (random() * 1e9)::int, 'failed', 1, 'v'"),
+    SharedTable(
+      name: "batch_audit", columns: "to_offset, to_epoch, process, backend, written_at",
+      values: "1, 1, 'p', 1, now()"),
+  ]
+
+  @Test(
+    "of the tables that workers share, a role writes its own consumer group's rows and no other's")
+  func sharedTables() throws {
+    let connection = try TestDatabase.connection()
+    let groups = Self.workers.map { "some.prefix-" + $0.dropFirst("magpie_".count) }
+    for table in Self.shared {
+      for group in groups { try connection.script(table.insert(group, partition: 0)) }
+    }
+    for (role, own) in zip(Self.workers, groups) {
+      for group in groups {
+        let refusal = group == own ? nil : Self.ownRows
+        for table in Self.shared {
+          // An entry of a history belongs to a letter, of which there is one.
+          let sql = table.insert(group, partition: table.name == "dead_letter_history" ? 0 : 1)
+          #expect(
+            try attempt(sql, as: role, connection) == refusal, "\(role), \(group): \(table.name)")
+          guard let column = table.changed else { continue }
+          try connection.script("BEGIN; SET LOCAL ROLE \(role)")
+          let changed = try connection.query(
+            "UPDATE \(table.name) SET \(column) = 9 WHERE consumer_group = $1", [.text(group)])
+          try connection.script("ROLLBACK")
+          #expect(
+            changed.affectedRows == (group == own ? 1 : 0), "\(role), \(group): \(table.name)")
+        }
+        let claim = "SELECT * FROM fence_claim('\(group)', '{likes}', '{0}', '{0}')"
+        #expect(try attempt(claim, as: role, connection) == refusal, "\(role) claims for \(group)")
+        let advance = "SELECT fence_advance('\(group)', '{likes}', '{0}', '{7}', '{8}', '{1}')"
+        #expect(
+          try attempt(advance, as: role, connection) == (group == own ? nil : "MG001"),
+          "\(role) advances \(group)")
+      }
+    }
+    for role in Self.roles where role != "magpie_backend" {
+      try connection.script("BEGIN; SET LOCAL ROLE \(role)")
+      let seen = try connection.query("SELECT count(*) FROM consumer_offsets").only.int(0)
+      try connection.script("ROLLBACK")
+      #expect(seen == groups.count, "\(role) sees all offsets")
+    }
   }
 
   @Test("a role owns nothing, makes nothing, and is nothing more than its grants")
