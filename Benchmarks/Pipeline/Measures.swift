@@ -83,6 +83,9 @@ struct Measure {
   private static let consumption = [
     Measure(.consumption, "consumedPerSecond", "records a second, consumed only"),
     Measure(.consumption, "consumedAndDecodedPerSecond", "records a second, consumed and decoded"),
+    Measure(
+      .consumption, "decodedWithWorkersQueuePerSecond",
+      "the same, with no more fetched ahead than workers fetch"),
     Measure(.consumption, "toolPerSecond", "records a second, librdkafka's `rdkafka_performance`"),
     Measure(
       .consumption, "toolPerSecondByItself", "the same as the tool tells it, from its first record"),

@@ -59,8 +59,7 @@ public enum EventCodec {
       throw EventError(
         .unsupportedSpecVersion, "ce_specversion must be \(specVersion).", field: "ce_specversion")
     }
-    let type = try type(
-      named: headerText(headers.type, "ce_type", Limits.headerBytes), field: "ce_type")
+    let type = try headers.parsedType()
     guard type.topic == topic else {
       throw EventError(
         .wrongTopic,
@@ -71,7 +70,7 @@ public enum EventCodec {
     let source = try headerText(headers.source, "ce_source", Limits.sourceBytes)
     let time: EventTime
     do throws(EventError) {
-      time = try EventTime(rfc3339: headerText(headers.time, "ce_time", Limits.headerBytes))
+      time = try headers.parsedTime()
       try checkTime(time, now: now)
     } catch {
       var named = error

@@ -11,34 +11,44 @@ extension EventTime {
     guard text.utf8.count <= 64 else {
       throw badTime("a time of \(text.utf8.count) bytes is too long")
     }
-    var reader = DigitReader(bytes: Array(text.utf8))
     do throws(Malformed) {
-      let year = try reader.number(digits: 4)
-      try reader.expect("-")
-      let month = try reader.number(digits: 2)
-      try reader.expect("-")
-      let day = try reader.number(digits: 2)
-      try reader.expect("T", or: "t")
-      let hour = try reader.number(digits: 2)
-      try reader.expect(":")
-      let minute = try reader.number(digits: 2)
-      try reader.expect(":")
-      let second = try reader.number(digits: 2)
-      let fraction = try reader.fractionMicroseconds()
-      let offsetMinutes = try reader.offsetMinutes()
-      try reader.expectEnd()
-
-      guard (1...12).contains(month), day >= 1, day <= days(in: month, of: year) else {
-        throw Malformed("there is no such day")
-      }
-      guard second != 60 else { throw Malformed("leap seconds (:60) cannot be stored, send :59") }
-      guard hour < 24, minute < 60, second < 60 else { throw Malformed("there is no such hour") }
-      let date = daysSince1970(year: year, month: month, day: day)
-      let seconds = date * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
-      self.init(microseconds: seconds * 1_000_000 + fraction)
+      self = try Self.parse(Array(text.utf8))
     } catch {
       throw badTime("\(excerpt(text)) is not an RFC 3339 time: \(error.reason)")
     }
+  }
+
+  /// The same of bytes, nil where it throws; a string need not be made of them.
+  init?(rfc3339 bytes: [UInt8]) {
+    guard bytes.count <= 64, let time = try? Self.parse(bytes) else { return nil }
+    self = time
+  }
+
+  private static func parse(_ bytes: [UInt8]) throws(Malformed) -> EventTime {
+    var reader = DigitReader(bytes: bytes)
+    let year = try reader.number(digits: 4)
+    try reader.expect("-")
+    let month = try reader.number(digits: 2)
+    try reader.expect("-")
+    let day = try reader.number(digits: 2)
+    try reader.expect("T", or: "t")
+    let hour = try reader.number(digits: 2)
+    try reader.expect(":")
+    let minute = try reader.number(digits: 2)
+    try reader.expect(":")
+    let second = try reader.number(digits: 2)
+    let fraction = try reader.fractionMicroseconds()
+    let offsetMinutes = try reader.offsetMinutes()
+    try reader.expectEnd()
+
+    guard (1...12).contains(month), day >= 1, day <= days(in: month, of: year) else {
+      throw Malformed("there is no such day")
+    }
+    guard second != 60 else { throw Malformed("leap seconds (:60) cannot be stored, send :59") }
+    guard hour < 24, minute < 60, second < 60 else { throw Malformed("there is no such hour") }
+    let date = daysSince1970(year: year, month: month, day: day)
+    let seconds = date * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
+    return EventTime(microseconds: seconds * 1_000_000 + fraction)
   }
 }
 

@@ -44,7 +44,21 @@ struct Headers {
     slot = header.value
   }
 
+  // Of what is as it should be, no string is made; why anything else is refused is said of its text.
+
+  func parsedType() throws(EventError) -> EventType {
+    if let type = eventTypes.first(where: { $0.bytes == type })?.value { return type }
+    let name = try headerText(type, "ce_type", Limits.headerBytes)
+    return try EventCodec.type(named: name, field: "ce_type")
+  }
+
+  func parsedTime() throws(EventError) -> EventTime {
+    if let time = time.flatMap({ EventTime(rfc3339: $0) }) { return time }
+    return try EventTime(rfc3339: headerText(time, "ce_time", Limits.headerBytes))
+  }
+
   func parsedContentType() throws(EventError) -> ContentType {
+    if let type = contentTypes.first(where: { $0.bytes == contentType })?.value { return type }
     let header = try headerText(contentType, "content-type", Limits.headerBytes)
     guard let contentType = ContentType(header: header) else {
       throw EventError(
@@ -56,6 +70,9 @@ struct Headers {
     return contentType
   }
 }
+
+private let eventTypes = EventType.allCases.map { (bytes: Array($0.rawValue.utf8), value: $0) }
+private let contentTypes = ContentType.allCases.map { (bytes: Array($0.rawValue.utf8), value: $0) }
 
 /// A header's value as text.
 ///

@@ -4,8 +4,6 @@
 public enum Limits {
   /// A record's value.
   public static let valueBytes = 1 << 20
-  /// A record's value; the name by which the rest of the program knows it.
-  public static let recordBytes = valueBytes
   /// An id: a person, a post, an event. At least one byte.
   public static let idBytes = 128
   /// The `ce_source` header. At least one byte.
