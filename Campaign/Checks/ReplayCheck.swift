@@ -1,3 +1,4 @@
+import Events
 /// Everything once more: it must change nothing.
 struct ReplayCheck {
   let world: World

@@ -1,3 +1,4 @@
+import Events
 import FaultInjection
 import Foundation
 import Postgres

@@ -1,4 +1,5 @@
 import EmbeddedStack
+import Events
 import Foundation
 import Kafka
 import Synchronization

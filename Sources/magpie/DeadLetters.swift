@@ -63,8 +63,7 @@ struct DeadLetterFilter: ParsableArguments {
 
   /// `likes` is `magpie.likes`; a name that has the prefix already stays.
   private func full(_ name: String, _ prefix: String) -> String {
-    let isShort =
-      Topic(rawValue: name) != nil || ["fanout", "notification", "alarm"].contains(name)
+    let isShort = Topic(rawValue: name) != nil || ConsumerGroup(rawValue: name) != nil
     return isShort ? prefix + name : name
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import Kafka
 import Postgres
@@ -66,7 +67,7 @@ struct Lag: ParsableCommand {
 
   private func table(_ report: LagReport, _ archive: [LagReport.Partition]) -> String {
     var text = ""
-    var groups = ConsumerGroup.all(prefix: kafka.prefix).map(\.name)
+    var groups = ConsumerGroup.allCases.map { $0.name(prefix: kafka.prefix) }
     if let name = archive.first?.group { groups.append(name) }
     for group in groups {
       let partitions = (report.partitions + archive).filter { $0.group == group }

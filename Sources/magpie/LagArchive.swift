@@ -1,3 +1,4 @@
+import Events
 import Kafka
 
 extension LagReport {

@@ -63,8 +63,8 @@ struct LagReport {
     let watermarks = try admin.watermarks(topics: names)
     let present = Set(watermarks.keys.map(\.topic))
     return LagReport(
-      partitions: ConsumerGroup.all(prefix: prefix).flatMap { group in
-        partitions(of: group, prefix, stored[group.name] ?? [:], watermarks)
+      partitions: ConsumerGroup.allCases.flatMap { group in
+        partitions(of: group, prefix, stored[group.name(prefix: prefix)] ?? [:], watermarks)
       },
       pendingRenders: try rows.first?.int8("renders") ?? 0,
       missingTopics: names.filter { !present.contains($0) },
@@ -79,7 +79,7 @@ struct LagReport {
     return watermarks.filter { topics.contains($0.key.topic) }.sorted { $0.key < $1.key }
       .map { place, log in
         Partition(
-          group: group.name, topic: place.topic, partition: place.partition,
+          group: group.name(prefix: prefix), topic: place.topic, partition: place.partition,
           nextOffset: stored[place], lowWatermark: log.low, highWatermark: log.high,
           lag: max(0, log.high - (stored[place] ?? log.low)))
       }

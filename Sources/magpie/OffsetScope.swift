@@ -21,14 +21,14 @@ struct OffsetScope: ParsableArguments {
   }
 
   func groups(prefix: String) throws -> [ConsumerGroup] {
-    let all = ConsumerGroup.all(prefix: prefix)
+    let all = ConsumerGroup.allCases
     guard let group else { return all }
-    let found = all.filter { $0.name == group || $0.name == prefix + group }
+    let found = all.filter { [group, prefix + group].contains($0.name(prefix: prefix)) }
     guard !found.isEmpty else {
       throw Failure(
         .usage,
         "There is no consumer group \(group); there are "
-          + all.map(\.name).joined(separator: ", ") + ".")
+          + all.map { $0.name(prefix: prefix) }.joined(separator: ", ") + ".")
     }
     return found
   }
@@ -42,7 +42,7 @@ struct OffsetScope: ParsableArguments {
     guard !found.isEmpty || self.group == nil && isKnown(topic, prefix) else {
       throw Failure(
         .usage,
-        "\(group.name) does not read the topic \(topic); it reads "
+        "\(group.name(prefix: prefix)) does not read the topic \(topic); it reads "
           + all.joined(separator: ", ") + ".")
     }
     return found

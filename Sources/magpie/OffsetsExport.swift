@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Kafka
 import Postgres
 import RecordLog
@@ -26,16 +27,17 @@ struct OffsetsExport: ParsableCommand {
     let log = try KafkaLog(configuration: configuration)
     var file = try LineWriter(path: output)
     for group in try scope.groups(prefix: kafka.prefix) {
+      let name = group.name(prefix: kafka.prefix)
       let held = try KafkaLogs(log).spans(scope.topics(of: group, prefix: kafka.prefix))
         .filter { scope.includes($0.key) }
-      let next = (stored[group.name] ?? [:]).mapValues(\.nextOffset).filter { held[$0.key] != nil }
+      let next = (stored[name] ?? [:]).mapValues(\.nextOffset).filter { held[$0.key] != nil }
       let last = try log.lastRecords(before: next, in: held)
       for (place, nextOffset) in next.sorted(by: { $0.key < $1.key }) {
         guard let span = held[place] else { continue }
         try file.write(
           jsonLine(
             ExportedOffset(
-              group: group.name, topic: place.topic, partition: place.partition,
+              group: name, topic: place.topic, partition: place.partition,
               nextOffset: nextOffset, lowWatermark: span.lowerBound,
               highWatermark: span.upperBound, lastOffset: last[place]?.offset,
               last: last[place].map(ExportedOffset.Identity.init))))

@@ -50,7 +50,7 @@ struct OffsetsImport: ParsableCommand {
     let exported = try read()
     let connection = try database.connect()
     let log = try KafkaLog(configuration: kafka.configuration())
-    let known = Set(ConsumerGroup.all(prefix: kafka.prefix).map(\.name))
+    let known = Set(ConsumerGroup.allCases.map { $0.name(prefix: kafka.prefix) })
     if let other = exported.first(where: { !known.contains($0.group) }) {
       throw Failure(
         .usage,

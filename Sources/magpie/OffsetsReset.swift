@@ -80,6 +80,7 @@ struct OffsetsReset: ParsableCommand {
     let configuration = try kafka.configuration()
     let connection = try database.connect()
     guard let group = try scope.groups(prefix: kafka.prefix).first else { return }
+    let name = group.name(prefix: kafka.prefix)
     let log = KafkaLogs(try KafkaLog(configuration: configuration))
     let topics = try scope.topics(of: group, prefix: kafka.prefix)
     let spans = try log.spans(topics).filter { scope.includes($0.key) }
@@ -88,10 +89,10 @@ struct OffsetsReset: ParsableCommand {
     }
     let targets = try targets(spans, log)
     try connection.shortTransaction {
-      let stored = try StoredOffset.lock(group.name, connection)
+      let stored = try StoredOffset.lock(name, connection)
       let moves = spans.sorted { $0.key < $1.key }.map { place, span in
         OffsetMove(
-          group.name, place, from: stored[place]?.nextOffset, to: targets[place] ?? span.lowerBound,
+          name, place, from: stored[place]?.nextOffset, to: targets[place] ?? span.lowerBound,
           log: Watermarks(low: span.lowerBound, high: span.upperBound))
       }
       let total = Total(

@@ -41,17 +41,18 @@ struct OffsetsShow: ParsableCommand {
     let stored = try StoredOffset.read(connection)
     let admin = try Admin(configuration: configuration)
     for group in groups {
+      let name = group.name(prefix: kafka.prefix)
       let topics = try scope.topics(of: group, prefix: kafka.prefix)
       let log = try admin.watermarks(topics: topics).filter { scope.includes($0.key) }
-      let offsets = stored[group.name] ?? [:]
+      let offsets = stored[name] ?? [:]
       let ages = try ages(
         log.compactMapValues { $0 }, offsets.mapValues(\.nextOffset), configuration)
-      if !json { Standard.output.line(Style.bold(group.name)) }
+      if !json { Standard.output.line(Style.bold(name)) }
       for (place, log) in log.sorted(by: { $0.key < $1.key }) {
         let offset = offsets[place]
         show(
           Shown(
-            group: group.name, topic: place.topic, partition: place.partition,
+            group: name, topic: place.topic, partition: place.partition,
             nextOffset: offset?.nextOffset, ownerEpoch: offset?.epoch,
             movedAt: offset?.movedAt.rfc3339, lowWatermark: log.low, highWatermark: log.high,
             lag: max(0, log.high - (offset?.nextOffset ?? log.low)), lagSeconds: ages[place]))

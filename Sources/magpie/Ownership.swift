@@ -18,11 +18,11 @@ struct Ownership {
 
   /// Whether a partition that a worker consumes still has the owner it had.
   func lacksSuccessors(of before: Ownership, topics: [String: Int], prefix: String) -> Bool {
-    ConsumerGroup.all(prefix: prefix).contains { group in
+    ConsumerGroup.allCases.contains { group in
       group.topics.contains { topic in
         let topic = topic.name(prefix: prefix)
         return (0..<(topics[topic] ?? 0)).contains { partition in
-          let name = Self.name(group.name, topic, partition)
+          let name = Self.name(group.name(prefix: prefix), topic, partition)
           return (epochs[name] ?? 0) <= (before.epochs[name] ?? 0)
         }
       }

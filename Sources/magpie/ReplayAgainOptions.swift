@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 
 /// What `--apply` and `--republish` have in common beside the filters.
 struct ReplayAgainOptions: ParsableArguments {
@@ -27,7 +28,7 @@ struct ReplayAgainOptions: ParsableArguments {
       throw ValidationError("--rate must be more than 0 and at most 10000000.")
     }
     guard maxLag >= 0 else { throw ValidationError("--max-lag must not be negative.") }
-    for worker in workers where !["fanout", "notification", "alarm"].contains(worker) {
+    for worker in workers where ConsumerGroup(rawValue: worker) == nil {
       throw ValidationError("--worker is \(worker), but must be fanout, notification or alarm.")
     }
   }

@@ -93,8 +93,8 @@ final class Stack {
       Thread.sleep(forTimeInterval: 0.1)
     }
     say(
-      "\(ConsumerGroup.all(prefix: prefix).count) workers, \(options.workers) process(es) each of \(options.lanes) "
-        + "lane(s); logs in \(fleet.logDirectory)")
+      "\(ConsumerGroup.allCases.count) workers, \(options.workers) process(es) each of "
+        + "\(options.lanes) lane(s); logs in \(fleet.logDirectory)")
   }
 
   /// Restarts what has died; throws when something dies again and again.

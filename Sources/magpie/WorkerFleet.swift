@@ -1,4 +1,5 @@
 import EmbeddedStack
+import Events
 import Foundation
 
 /// The three workers as child processes.
@@ -29,7 +30,7 @@ final class WorkerFleet {
     arguments = ["--http-port", "0", "--lanes", String(lanes)]
     try FileManager.default.createDirectory(
       atPath: logDirectory, withIntermediateDirectories: true)
-    for group in ConsumerGroup.all(prefix: "") {
+    for group in ConsumerGroup.allCases {
       let path = try Self.executable(group.executable)
       for number in 1...processes {
         let name = "\(group.executable)-\(number)"

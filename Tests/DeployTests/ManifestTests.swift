@@ -146,6 +146,8 @@ import Yams
           }.compactMap { $0[path: "resource.name"]?.string })
       }
       #expect(names("topic", "Read") == Set(handler.topics.map { $0.name() }), "\(worker)")
+      // What `magpie lag` counts, and what the campaign waits for.
+      #expect(ConsumerGroup(rawValue: handler.name).map { Set($0.topics) } == Set(handler.topics))
       #expect(names("group", "Read") == [group ?? ""])
       let written: Set = [Topic.notificationChanges.name()]
       #expect(names("topic", "Write") == (handler.name == "notification" ? written : []))
