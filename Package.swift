@@ -173,7 +173,9 @@ let package = Package(
     tests("RecordLogTests", ["Kafka", "RecordLog", "TestSupport"]),
     tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
-    tests("EmbeddedStackTests", ["EmbeddedStack", "Events", "Kafka", "Postgres", "TestSupport"]),
+    tests(
+      "EmbeddedStackTests",
+      ["EmbeddedStack", "Events", "FaultInjection", "Kafka", "Postgres", "TestSupport"]),
     tests("SchemaTests", ["Postgres", "Schema", "TestSupport"]),
     tests(
       "CampaignTests",

@@ -1,0 +1,54 @@
+import EmbeddedStack
+import Foundation
+import Testing
+
+@testable import FaultInjection
+
+@Suite struct LocalHTTPTests {
+  private static let said = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nlanes"
+
+  @Test("an answer that the server ended is whole")
+  func whole() throws {
+    let answer = try #require(try get(Self.said))
+    #expect(answer.status == 503)
+    #expect(answer.body == "lanes")
+    #expect(answer.isWhole)
+  }
+
+  @Test("what is too large or too late is cut off, and says so")
+  func cut() throws {
+    let large = try #require(try get(Self.said, bytesMax: Self.said.utf8.count - 2))
+    #expect(large.body == "lan")
+    #expect(!large.isWhole)
+    let late = try #require(try get(Self.said, ends: false))
+    #expect(late.body == "lanes")
+    #expect(!late.isWhole)
+  }
+
+  @Test("silence, another protocol and nobody are no answer", arguments: ["", "220 smtp\r\n\r\n"])
+  func nothing(said: String) throws {
+    #expect(try get(said) == nil)
+    #expect(LocalHTTP.get("/", port: 1, timeoutSeconds: 1, bytesMax: 4096) == nil)
+  }
+
+  /// What comes of a GET from a server that says this, and then ends the connection or does not.
+  private func get(
+    _ said: String, ends: Bool = true, bytesMax: Int = 4096
+  ) throws -> LocalHTTP.Answer? {
+    let (listener, port) = try listenOnLoopback()
+    let isAnswered = DispatchSemaphore(value: 0)
+    defer {
+      isAnswered.signal()
+      close(listener)
+    }
+    Thread.detachNewThread {
+      let peer = accept(listener, nil, nil)
+      var request = [UInt8](repeating: 0, count: 4096)
+      _ = recv(peer, &request, request.count, 0)
+      _ = sendAll(peer, ArraySlice(said.utf8))
+      if !ends { isAnswered.wait() }
+      close(peer)
+    }
+    return LocalHTTP.get("/readyz", port: port, timeoutSeconds: 1, bytesMax: bytesMax)
+  }
+}
