@@ -27,17 +27,18 @@ final class Round {
     try world.startWorkers()
     try world.load.begin()
     try waitUntilDrained(world, seconds: Self.recoverySecondsMax)
-    let sampler = Sampler(world)
-    let reported = ReportedOffsets(world)
-    let readers = Readers(world)
-    defer {
-      sampler.stop()
-      reported.stop()
-      readers.stop()
-    }
+    let (sampler, reported, readers) = (Sampler(world.workers), ReportedOffsets(world), Readers())
+    let url = world.superuserURL
+    let watching = [
+      Repeated(everyMilliseconds: 100, on: url, statementTimeoutSeconds: 5, sampler.look),
+      Repeated(everyMilliseconds: 250, sampler.scrape),
+      Repeated(everyMilliseconds: 2000, reported.look),
+      Repeated(everyMilliseconds: 10, on: url, statementTimeoutSeconds: 10, readers.look),
+    ]
+    defer { for one in watching { one.stop() } }
     do {
       try injectAll(world, sampler)
-      try settle(world, sampler, readers, reported)
+      try settle(world, sampler, readers, watching)
     } catch let failure as Unsettled {
       add(.liveness, failure.description)
       add(try AuditCheck(connection: world.connection()).findings())
@@ -98,7 +99,7 @@ final class Round {
 
   /// Waits until everything is applied, and checks everything that can be checked then.
   private func settle(
-    _ world: World, _ sampler: Sampler, _ readers: Readers, _ reported: ReportedOffsets
+    _ world: World, _ sampler: Sampler, _ readers: Readers, _ watching: [Repeated]
   ) throws {
     let healedAt = ContinuousClock.now
     guard world.load.finish(seconds: 60) else {
@@ -113,9 +114,7 @@ final class Round {
     }
     report.drainedAfter = (ContinuousClock.now - healedAt) / .seconds(1)
     Thread.sleep(forTimeInterval: 0.5)
-    sampler.stop()
-    reported.stop()
-    readers.stop()
+    for one in watching { one.stop() }
     note("applied after \(seconds(report.drainedAfter ?? 0)); checking")
     try check(world, sampler, readers)
     note("applying everything once more")

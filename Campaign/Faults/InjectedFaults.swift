@@ -1,6 +1,3 @@
-import Foundation
-import Synchronization
-
 /// How to undo the faults that are in force. Used by the thread that drives the campaign.
 final class InjectedFaults {
   private var undo: [PlannedFault: [() throws -> Void]] = [:]
@@ -26,31 +23,5 @@ final class InjectedFaults {
       do { try heal(fault) } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
-  }
-}
-
-/// Does something again and again on a thread of its own. Thread-safe.
-final class Repeated: Sendable {
-  private let isStopping = Mutex(false)
-  private let ended = DispatchSemaphore(value: 0)
-
-  /// Begins at once. What `body` throws is no reason to stop: the database may be away, which is
-  /// another fault's doing.
-  init(everyMilliseconds interval: Int, _ body: @escaping @Sendable () throws -> Void) {
-    Thread.detachNewThread { [self] in
-      while !isStopping.withLock({ $0 }) {
-        try? body()
-        let next = ContinuousClock.now + .milliseconds(interval)
-        while .now < next, !isStopping.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.01) }
-      }
-      ended.signal()
-    }
-  }
-
-  /// Waits until it is over.
-  func stop() {
-    isStopping.withLock { $0 = true }
-    ended.wait()
-    ended.signal()
   }
 }

@@ -1,22 +1,15 @@
 import Events
-import Foundation
 import Kafka
 import Postgres
 import Synchronization
 
 /// Compares what the workers tell Kafka with what is stored: Kafka must never be told of more, or the
-/// lag tools would call lost what is not. On a thread of its own. Thread-safe.
+/// lag tools would call lost what is not. Thread-safe.
 final class ReportedOffsets: Sendable {
-  private struct State {
-    var isStopping = false
-    var violations: [String] = []
-  }
-
-  private let state = Mutex(State())
+  private let found = Mutex<[String]>([])
   private let url: String
   private let kafka: ClientConfiguration
   private let groups: [(name: String, partitions: [TopicPartition])]
-  private let ended = DispatchSemaphore(value: 0)
 
   init(_ world: World) {
     (url, kafka) = (world.superuserURL, world.kafka)
@@ -29,28 +22,13 @@ final class ReportedOffsets: Sendable {
       }
       return (group.name(prefix: world.topicPrefix), partitions)
     }
-    Thread.detachNewThread { [self] in
-      run()
-      ended.signal()
-    }
   }
 
-  var violations: [String] { state.withLock { $0.violations } }
+  var violations: [String] { found.withLock { $0 } }
 
-  func stop() {
-    state.withLock { $0.isStopping = true }
-    ended.wait()
-    ended.signal()
-  }
-
-  private func run() {
-    while !state.withLock({ $0.isStopping }) {
-      // Either may be away; the next look finds out.
-      for group in groups { try? look(group.name, group.partitions) }
-      for _ in 0..<20 where !state.withLock({ $0.isStopping }) {
-        Thread.sleep(forTimeInterval: 0.1)
-      }
-    }
+  /// Either server may be away; the next look finds out.
+  func look() {
+    for group in groups { try? look(group.name, group.partitions) }
   }
 
   private func look(_ group: String, _ partitions: [TopicPartition]) throws {
@@ -67,8 +45,8 @@ final class ReportedOffsets: Sendable {
       let partition = TopicPartition(topic: try row.text(0), partition: Int32(try row.int(1)))
       let stored = try row.int8(2)
       guard let told = reported[partition], told > stored else { continue }
-      state.withLock {
-        $0.violations.append("\(group) told Kafka \(told) of \(partition), but stored \(stored)")
+      found.withLock {
+        $0.append("\(group) told Kafka \(told) of \(partition), but stored \(stored)")
       }
     }
   }

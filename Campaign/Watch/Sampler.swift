@@ -1,10 +1,9 @@
-import Foundation
 import Kafka
 import Postgres
 import Synchronization
 
-/// Looks at the stored offsets and at the workers while everything happens, on a thread of its own:
-/// safety is checked always, and how long recovery takes is seen as it happens. Thread-safe.
+/// Looks at the stored offsets and at the workers while everything happens: safety is checked always,
+/// and how long recovery takes is seen as it happens. Thread-safe.
 final class Sampler: Sendable {
   /// A partition as a group has it.
   struct Place: Hashable, Sendable {
@@ -33,7 +32,6 @@ final class Sampler: Sendable {
   }
 
   private struct State {
-    var isStopping = false
     var violations: [String] = []
     var stored: [Place: Stored] = [:]
     var recoveries: [Recovery] = []
@@ -41,31 +39,14 @@ final class Sampler: Sendable {
     /// The last that each process said.
     var metrics: [String: [String: Double]] = [:]
     var figures: [String: [(age: Double, ProcessFigures)]] = [:]
+    /// Where each process listens.
+    var ports: [String: UInt16] = [:]
   }
 
   private let state = Mutex(State())
-  private let url: String
   private let workers: [WorkerProcess]
-  private let prefix: String
-  private let ended = DispatchSemaphore(value: 0)
 
-  init(_ world: World) {
-    (url, workers, prefix) = (world.cluster.url(), world.workers, world.topicPrefix)
-    Thread.detachNewThread { [self] in
-      run()
-      ended.signal()
-    }
-    Thread.detachNewThread { [self] in
-      runScrapes()
-      ended.signal()
-    }
-  }
-
-  func stop() {
-    state.withLock { $0.isStopping = true }
-    for _ in 0..<2 { ended.wait() }
-    for _ in 0..<2 { ended.signal() }
-  }
+  init(_ workers: [WorkerProcess]) { self.workers = workers }
 
   /// From now until everything below `ends` is applied is this fault's recovery.
   func expectRecovery(
@@ -92,28 +73,8 @@ final class Sampler: Sendable {
   /// What each process held, by its identity, with the process's age in seconds.
   var figures: [String: [(age: Double, ProcessFigures)]] { state.withLock { $0.figures } }
 
-  private func run() {
-    var connection: Connection?
-    while !state.withLock({ $0.isStopping }) {
-      do {
-        let current =
-          try connection
-          ?? Connection(
-            url, applicationName: "magpie-campaign", connectTimeoutSeconds: 2,
-            statementTimeoutSeconds: 5)
-        connection = current
-        try sample(current)
-      } catch {
-        // PostgreSQL is away, which is one of the faults.
-        connection?.close()
-        connection = nil
-      }
-      Thread.sleep(forTimeInterval: 0.1)
-    }
-    connection?.close()
-  }
-
-  private func sample(_ connection: Connection) throws {
+  /// Reads the stored offsets.
+  func look(_ connection: Connection) throws {
     let rows = try connection.query(
       "SELECT consumer_group, topic, partition, next_offset, owner_epoch FROM consumer_offsets")
     var found: [Place: Stored] = [:]
@@ -146,24 +107,23 @@ final class Sampler: Sendable {
     }
   }
 
-  private func runScrapes() {
-    var ports: [String: UInt16] = [:]
-    while !state.withLock({ $0.isStopping }) {
-      for worker in workers {
-        guard let current = worker.current, current.child.isRunning, !current.isSuspended else {
-          continue
-        }
-        let age = (ContinuousClock.now - current.startedAt) / .seconds(1)
-        if let figures = ProcessFigures(current.child.processID), current.child.isRunning {
-          state.withLock { $0.figures[current.identity, default: []].append((age, figures)) }
-        }
-        let port = ports[current.identity] ?? WorkerMetrics.port(inLog: current.log)
-        ports[current.identity] = port
-        if let port, let values = WorkerMetrics.scrape(port: port) {
-          state.withLock { $0.metrics[current.identity] = values }
-        }
+  /// Asks the processes that can answer.
+  func scrape() {
+    for worker in workers {
+      guard let current = worker.current, current.child.isRunning, !current.isSuspended else {
+        continue
       }
-      Thread.sleep(forTimeInterval: 0.25)
+      let age = (ContinuousClock.now - current.startedAt) / .seconds(1)
+      if let figures = ProcessFigures(current.child.processID), current.child.isRunning {
+        state.withLock { $0.figures[current.identity, default: []].append((age, figures)) }
+      }
+      let port =
+        state.withLock { $0.ports[current.identity] } ?? WorkerMetrics.port(inLog: current.log)
+      guard let port else { continue }
+      state.withLock { $0.ports[current.identity] = port }
+      if let values = WorkerMetrics.scrape(port: port) {
+        state.withLock { $0.metrics[current.identity] = values }
+      }
     }
   }
 }
