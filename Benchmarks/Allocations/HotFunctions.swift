@@ -105,71 +105,65 @@ struct HotFunctions {
   // Ids as long as people's are, and not of the length that Swift keeps without a block.
 
   private func likes(_ count: Int) -> [Event] {
-    (0..<count).map { index in
-      event(
-        index,
-        .likeCreated(
-          .with {
-            $0.actor = "reader-of-posts-\(index)"
-            $0.post = "post-of-somebody-\(index % 900)"
-            $0.postOwner = "author-of-posts-\(index % 200)"
-          }))
+    events(count) { index in
+      .likeCreated(
+        .with {
+          $0.actor = "reader-of-posts-\(index)"
+          $0.post = "post-of-somebody-\(index % 900)"
+          $0.postOwner = "author-of-posts-\(index % 200)"
+        })
     }
   }
 
   private func follows(_ count: Int) -> [Event] {
-    (0..<count).map { index in
-      event(
-        index,
-        .followCreated(
-          .with {
-            $0.follower = "reader-of-posts-\(index)"
-            $0.followee = "author-of-posts-\(index % 20)"
-          }))
+    events(count) { index in
+      .followCreated(
+        .with {
+          $0.follower = "reader-of-posts-\(index)"
+          $0.followee = "author-of-posts-\(index % 20)"
+        })
     }
   }
 
   private func posts(_ count: Int) -> [Event] {
-    (0..<count).map { index in
-      event(
-        index,
-        .postPublished(
-          .with {
-            $0.post = "post-of-somebody-\(index)"
-            $0.author = "author-of-posts-\(index % 20)"
-            $0.title = "A title \(index)"
-            $0.caption = "A caption of an ordinary length, about as long as this one here."
-          }))
+    events(count) { index in
+      .postPublished(
+        .with {
+          $0.post = "post-of-somebody-\(index)"
+          $0.author = "author-of-posts-\(index % 20)"
+          $0.title = "A title \(index)"
+          $0.caption = "A caption of an ordinary length, about as long as this one here."
+        })
     }
   }
 
   private func changes(_ count: Int) -> [Event] {
-    (0..<count).map { index in
-      event(
-        index,
-        .notificationChanged(
-          .with {
-            $0.notification = NotificationID.uuid(
-              recipient: "author-of-posts-\(index % 200)", type: .like, subject: "post-\(index)",
-              day: "2025-10-09")
-            $0.recipient = "author-of-posts-\(index % 200)"
-            $0.type = 0
-            $0.subject = "post-of-somebody-\(index)"
-            $0.actor = "reader-of-posts-\(index)"
-            $0.secondActor = "reader-of-posts-\(index + 1)"
-            $0.actorCount = 12
-            $0.contributionCount = 12
-            $0.post = "post-of-somebody-\(index)"
-            $0.raisedAt = Self.time.microseconds
-            $0.generation = 1
-            $0.counter = Int64(index + 1)
-          }))
+    events(count) { index in
+      .notificationChanged(
+        .with {
+          $0.notification = NotificationID.uuid(
+            recipient: "author-of-posts-\(index % 200)", type: .like, subject: "post-\(index)",
+            day: "2025-10-09")
+          $0.recipient = "author-of-posts-\(index % 200)"
+          $0.type = 0
+          $0.subject = "post-of-somebody-\(index)"
+          $0.actor = "reader-of-posts-\(index)"
+          $0.secondActor = "reader-of-posts-\(index + 1)"
+          $0.actorCount = 12
+          $0.contributionCount = 12
+          $0.post = "post-of-somebody-\(index)"
+          $0.raisedAt = Self.time.microseconds
+          $0.generation = 1
+          $0.counter = Int64(index + 1)
+        })
     }
   }
 
-  private func event(_ number: Int, _ payload: Payload) -> Event {
-    Event(
-      id: "an-event-of-ordinary-length-\(number)", source: "allocations", time: Self.time,
-      payload: payload)
+  private func events(_ count: Int, _ payload: (Int) -> Payload) -> [Event] {
+    (0..<count).map { index in
+      Event(
+        id: "an-event-of-ordinary-length-\(index)", source: "allocations", time: Self.time,
+        payload: payload(index))
+    }
   }
 }
