@@ -148,8 +148,7 @@ let package = Package(
       name: "magpie-campaign",
       dependencies: [
         "Comparison", "DeepVerification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
-        "Model", "Postgres",
-        "RecordLog", "Schema", "Workload", argumentParser,
+        "Model", "Postgres", "RecordLog", "Schema", "Workload", argumentParser,
       ],
       path: "Campaign", exclude: ["Clock", "Mutations", "README.md", "Regressions"],
       swiftSettings: strict),
