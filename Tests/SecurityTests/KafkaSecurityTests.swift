@@ -83,56 +83,53 @@ import Testing
       mechanism: .scram, says: ["refuses the login", "sasl.mechanism"]),
   ]
 
-  /// A broker of the case's own, and the properties of a client of the case.
-  private static func prepare(_ given: Case) throws -> Stage {
-    let certificates = try Certificates()
-    let others = try Certificates()
-    let embedded = try EmbeddedBroker()
-    let pair = try given.names.map {
-      try certificates.issue("server", names: $0, days: given.days)
-    }
-    let broker = try SecureBroker(
-      before: embedded.bootstrap,
-      SecureBroker.Listener(
-        tls: pair, clientAuthority: given.wantsClientCertificate ? certificates.authority : nil,
-        login: given.mechanism.map {
-          SASLServer(user: "fanout", password: password, mechanism: $0)
-        }))
-    var properties = given.properties
-    if pair != nil {
-      properties["ssl.ca.location"] = given.trusts ? certificates.authority : others.authority
-    }
-    if let kind = given.clientCertificate {
-      let own = try (kind == .right ? certificates : others).issue("client", names: "DNS:worker")
-      properties["ssl.certificate.location"] = own.certificate
-      properties["ssl.key.location"] = own.key
-    }
-    return Stage(
-      embedded: embedded, broker: broker, certificates: [certificates, others],
-      properties: properties)
-  }
-
+  /// A broker of the case's own, and what processes of the case are started with.
   private struct Stage {
     let embedded: EmbeddedBroker
     let broker: SecureBroker
     let certificates: [Certificates]
-    let properties: [String: String]
+    let environment: [String: String]
 
-    /// For a process, with the password in a file.
-    func environment(prefix: String) throws -> [String: String] {
-      var listed = properties
+    init(_ given: Case) throws {
+      let certificates = try Certificates()
+      let others = try Certificates()
+      let prefix = TestBroker.topicPrefix()
+      embedded = try EmbeddedBroker()
+      for topic in Topic.allCases {
+        try embedded.createTopic(topic.name(prefix: prefix), partitions: 1)
+      }
+      let pair = try given.names.map {
+        try certificates.issue("server", names: $0, days: given.days)
+      }
+      broker = try SecureBroker(
+        before: embedded.bootstrap,
+        SecureBroker.Listener(
+          tls: pair, clientAuthority: given.wantsClientCertificate ? certificates.authority : nil,
+          login: given.mechanism.map {
+            SASLServer(user: "fanout", password: password, mechanism: $0)
+          }))
+      var properties = given.properties
+      if pair != nil {
+        properties["ssl.ca.location"] = given.trusts ? certificates.authority : others.authority
+      }
+      if let kind = given.clientCertificate {
+        let own = try (kind == .right ? certificates : others).issue("client", names: "DNS:worker")
+        properties["ssl.certificate.location"] = own.certificate
+        properties["ssl.key.location"] = own.key
+      }
       var environment = [
         "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_TOPIC_PREFIX": prefix,
         "MAGPIE_HTTP_PORT": "0", "MAGPIE_DATABASE_URL": try TestDatabase.fresh(),
       ]
-      if let password = listed.removeValue(forKey: "sasl.password") {
-        let file = certificates[0].path("password")
+      if let password = properties.removeValue(forKey: "sasl.password") {
+        let file = certificates.path("password")
         try (password + "\n").write(toFile: file, atomically: false, encoding: .utf8)
         environment["MAGPIE_KAFKA_PASSWORD_FILE"] = file
       }
-      environment["MAGPIE_KAFKA_PROPERTIES"] = listed.map { "\($0.key)=\($0.value)" }
+      environment["MAGPIE_KAFKA_PROPERTIES"] = properties.map { "\($0.key)=\($0.value)" }
         .joined(separator: ",")
-      return environment
+      self.environment = environment
+      self.certificates = [certificates, others]
     }
 
     func close() {
@@ -143,18 +140,13 @@ import Testing
 
   @Test("worker and tool reach a broker by", arguments: accepted)
   func accepts(_ given: Case) async throws {
-    let stage = try Self.prepare(given)
+    let stage = try Stage(given)
     defer { stage.close() }
-    let prefix = TestBroker.topicPrefix()
-    for topic in Topic.allCases {
-      try stage.embedded.createTopic(topic.name(prefix: prefix), partitions: 1)
-    }
-    let environment = try stage.environment(prefix: prefix)
-    let published = try run("magpie", Self.publishing, environment)
+    let published = try run("magpie", Self.publishing, stage.environment)
     #expect(published.exit == .exited(0), "\(published.output)")
-    let worker = try Running("notification-worker", [], environment)
+    let worker = try Running("notification-worker", [], stage.environment)
     let database = try Connection(
-      environment["MAGPIE_DATABASE_URL"] ?? "", applicationName: "test")
+      stage.environment["MAGPIE_DATABASE_URL"] ?? "", applicationName: "test")
     try await eventually(within: .seconds(60), "the like is applied") {
       try database.query("SELECT count(*) FROM likes").only.int(0) == 1
     }
@@ -167,17 +159,12 @@ import Testing
 
   @Test("worker and tool say cause and next step, and end, when refused for", arguments: refused)
   func refuses(_ given: Case) async throws {
-    let stage = try Self.prepare(given)
+    let stage = try Stage(given)
     defer { stage.close() }
-    let prefix = TestBroker.topicPrefix()
-    for topic in Topic.allCases {
-      try stage.embedded.createTopic(topic.name(prefix: prefix), partitions: 1)
-    }
-    let environment = try stage.environment(prefix: prefix)
-    let worker = try Running("fanout-worker", ["--log-level", "debug"], environment)
-    let lag = try run("magpie", ["lag"], environment)
+    let worker = try Running("fanout-worker", ["--log-level", "debug"], stage.environment)
+    let lag = try run("magpie", ["lag"], stage.environment)
     #expect(lag.exit == .exited(69), "\(lag.output)")
-    let published = try run("magpie", Self.publishing, environment)
+    let published = try run("magpie", Self.publishing, stage.environment)
     #expect(published.exit == .exited(69), "\(published.output)")
     #expect(worker.end() == .exited(1), "\(worker.output)")
     for output in [lag.output, published.output, worker.output] {
