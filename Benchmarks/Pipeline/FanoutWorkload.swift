@@ -60,10 +60,10 @@ struct FanoutWorkload {
 
   /// - Parameter series: distinguishes posts from those of another series.
   func postEvents(at start: Int64, series: String = "") -> [Event] {
-    (0..<posts).map { post(author($0), "\(series)\($0)", at: start + Int64($0) * 1000) }
+    (0..<posts).map { Self.post(by: author($0), "\(series)\($0)", at: start + Int64($0) * 1000) }
   }
 
-  func post(_ author: Int, _ name: String, at microseconds: Int64) -> Event {
+  static func post(by author: Int, _ name: String, at microseconds: Int64) -> Event {
     Event(
       id: "p-\(name)", source: "bench", time: EventTime(microseconds: microseconds),
       payload: .postPublished(

@@ -1,4 +1,3 @@
-import Events
 import Postgres
 import Workload
 
@@ -12,20 +11,6 @@ struct LargeState {
   var followers: Int { min(300, people / 2) }
   var authors: Int { max(1, people * Self.followees / followers) }
   var posts: Int { entries / followers }
-
-  func reader(_ number: Int) -> String { "reader-\(number)" }
-
-  func post(by author: Int, _ name: String, at microseconds: Int64) -> Event {
-    Event(
-      id: "p-\(name)", source: "bench", time: EventTime(microseconds: microseconds),
-      payload: .postPublished(
-        .with {
-          $0.post = "post-\(name)"
-          $0.author = "author-\(author)"
-          $0.title = "Title \(name)"
-          $0.caption = "A caption of an ordinary length, about as long as this one here."
-        }))
-  }
 }
 
 extension BenchStack {

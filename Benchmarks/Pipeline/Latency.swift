@@ -33,8 +33,8 @@ private func measureFeedLatency(_ bench: Bench) throws -> Measured {
     stack: stack, bench: bench, name: "feeds", topic: .posts, worker: "fanout",
     capacity: capacity
   ) { number, time, random in
-    workload.post(
-      Int.random(in: 0..<workload.authors, using: &random), "\(number)", at: time)
+    FanoutWorkload.post(
+      by: Int.random(in: 0..<workload.authors, using: &random), "\(number)", at: time)
   }
   let pages = [Reads.Query(name: "feedPage", sql: "SELECT * FROM feed_page($1, NULL, 50)")]
   measured.merge(

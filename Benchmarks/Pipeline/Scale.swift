@@ -36,7 +36,7 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
   for series in 0..<4 {
     let now = EventTime.now.microseconds - 10_000_000
     let posts = (0..<(bench.isQuick ? 100 : 1_000)).map { index in
-      size.post(
+      FanoutWorkload.post(
         by: Int.random(in: 0..<size.authors, using: &random), "\(series)-\(index)",
         at: now + Int64(index) * 100)
     }
@@ -53,7 +53,9 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
   let reads = Reads(
     url: stack.cluster.url(),
     [Reads.Query(name: "feedPage", sql: "SELECT * FROM feed_page($1, NULL, 50)")],
-    of: (0..<2_000).map { _ in size.reader(Int.random(in: 0..<size.people, using: &random)) },
+    of: (0..<2_000).map { _ in
+      FanoutWorkload.reader(Int.random(in: 0..<size.people, using: &random))
+    },
     perSecond: 500, seed: bench.seed)
   Thread.sleep(forTimeInterval: 3)
   measured.merge(try reads.stop()) { $1 }
