@@ -1,9 +1,10 @@
-import FaultInjection
 import Foundation
 import Postgres
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import FaultInjection
 
 @Suite struct PostgresProxyTests {
   @Test("what passes in slices and late is what was sent", arguments: [0, 1, 7])
@@ -96,23 +97,8 @@ import Testing
 
   /// A bare socket: libpq says the same of an end and of a reset.
   private func peer(of proxy: PostgresProxy) throws -> Int32 {
-    let port = try #require(ConnectionInfo(proxy.url)["port"].flatMap { UInt16($0) })
-    #if os(Linux)
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #else
-      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-    #endif
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    #expect(status == 0)
-    return descriptor
+    let port = try #require(ConnectionInfo(proxy.url)["port"])
+    return try #require(ServerAddress.tcp(host: "127.0.0.1", port: port).connected())
   }
 
   private func waitUntilConnected(_ proxy: PostgresProxy, _ count: Int) throws {
