@@ -24,9 +24,9 @@ enum HotFunction: String, CaseIterable {
   var limit: Double {
     #if DEBUG
       switch self {
-      case .decodeLike: 61
-      case .decodeLikeJSON: 63
-      case .decodePost: 55
+      case .decodeLike: 57
+      case .decodeLikeJSON: 60.5
+      case .decodePost: 47.5
       case .encodeChange: 138
       case .applyLikes: 89
       case .applyPosts: 15
@@ -35,9 +35,9 @@ enum HotFunction: String, CaseIterable {
       }
     #else
       switch self {
-      case .decodeLike: 11
-      case .decodeLikeJSON: 13.5
-      case .decodePost: 10
+      case .decodeLike: 6.6
+      case .decodeLikeJSON: 8.8
+      case .decodePost: 5.5
       case .encodeChange: 21
       case .applyLikes: 18.5
       case .applyPosts: 0.4

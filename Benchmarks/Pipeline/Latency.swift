@@ -4,7 +4,7 @@ import Kafka
 import Workload
 
 /// Shares of the measured capacity, in percent.
-let loads = [10, 50, 90]
+let loads = [10, 25, 50, 90]
 
 /// The embedded broker answers a fetch that finds nothing only when its wait is over, also when
 /// records come meanwhile, which a real one does not. So the wait is short here.
