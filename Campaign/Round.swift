@@ -7,6 +7,8 @@ final class Round {
   private let keeping: URL?
   private let note: (String) -> Void
   private var report: RoundReport
+  /// Why a fault is in force beyond its time.
+  private var unhealed: [PlannedFault: String] = [:]
 
   /// Seconds within which everything must be applied once everything is healed.
   static let recoverySecondsMax = 90.0
@@ -92,7 +94,9 @@ final class Round {
       try fault.heal(world)
       return true
     } catch {
-      note("\(fault.kind.rawValue) is not healed yet: \(error)")
+      // Asked again and again until it is.
+      let why = "\(fault.kind.rawValue) is not healed yet: \(error)"
+      if unhealed.updateValue(why, forKey: fault) != why { note(why) }
       return false
     }
   }

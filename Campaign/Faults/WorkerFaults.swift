@@ -13,7 +13,7 @@ extension PlannedFault {
   }
 
   /// A worker stops with batches in hand and its sessions end, as idle ones do after a while: when it
-  /// goes on it tries to commit what another may have applied.
+  /// goes on, once its partitions are another's, it tries to commit what that one may have applied.
   func suspendWithWork(_ world: World) throws {
     let worker = world.worker(target)
     guard let current = worker.current else { throw CampaignError("\(worker.name) is down") }
@@ -27,17 +27,23 @@ extension PlannedFault {
       BEGIN;
       SELECT FROM consumer_offsets WHERE consumer_group = '\(group)' FOR UPDATE;
       """)
-    let deadline = ContinuousClock.now + .seconds(3)
-    while .now < deadline {
-      let waiting = try connection.query(
+    try world.wait(seconds: 3, "\(current.identity) has a batch under way") {
+      try connection.query(
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE \(itsSessions) AND wait_event_type = 'Lock'
-        """)
-      if try waiting.only.int(0) > 0 { break }
-      Thread.sleep(forTimeInterval: 0.01)
+        """
+      ).only.int(0) > 0
     }
-    world.injected.onHeal(self) { worker.signal(SIGCONT) }
+    let giveUpAt = ContinuousClock.now + .seconds(seconds + 15)
+    world.injected.onHeal(self) {
+      if worker.current?.identity == current.identity, worker.isRunning, .now < giveUpAt,
+        try world.owns(current.identity, of: group)
+      {
+        throw CampaignError("nobody has taken \(current.identity)'s partitions over")
+      }
+      worker.signal(SIGCONT)
+    }
     worker.signal(SIGSTOP)
     try terminateBackends(world, itsSessions)
   }
@@ -121,5 +127,23 @@ private func limit(_ processID: Int32, _ limit: String) throws {
     "/usr/bin/prlimit", ["--pid", "\(processID)", limit])
   guard child.wait(seconds: 10) == .exited(0) else {
     throw CampaignError("prlimit --pid \(processID) \(limit) failed")
+  }
+}
+
+extension World {
+  /// Whether a process was the last to claim any of a group's partitions.
+  fileprivate func owns(_ identity: String, of group: String) throws -> Bool {
+    let connection = try connection()
+    defer { connection.close() }
+    return try connection.query(
+      """
+      SELECT count(*) FROM (
+        SELECT DISTINCT ON (topic, partition) process FROM batch_audit
+        WHERE consumer_group = $1 AND to_epoch IS DISTINCT FROM from_epoch
+        ORDER BY topic, partition, entry DESC
+      ) claims
+      WHERE process = $2
+      """, [.text(group), .text(identity)]
+    ).only.int(0) > 0
   }
 }
