@@ -108,6 +108,8 @@ struct Measure {
     [
       ("feedPage", "feed_page, 50 posts, feeds"), ("alarmPage", "alarm_page, 50 alarms, likes"),
       ("unreadCount", "unread_count, likes"), ("hasUnread", "has_unread, likes"),
+      ("feedsNothing", "a query that reads nothing, feeds"),
+      ("notificationsNothing", "a query that reads nothing, likes"),
     ].flatMap { name, title in
       ["p50", "p99"].map { which in
         Measure(

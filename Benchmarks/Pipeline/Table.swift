@@ -111,7 +111,7 @@ struct Scale {
       return Point(
         people: people, entries: entries, microseconds: microseconds,
         microsecondsAfterCheckpoint: value("afterCheckpoint.microsecondsPerDelivery") ?? .nan,
-        logBytes: value("series2.logBytesPerDelivery") ?? .nan,
+        logBytes: value("logBytesPerDelivery") ?? .nan,
         feedPage: value("feedPage.p50") ?? .nan, databaseGiB: value("databaseGiB") ?? .nan)
     }.sorted { ($0.entries, $0.people) < ($1.entries, $1.people) }
   }

@@ -2,8 +2,8 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// Looks every millisecond, as a reader would, how far a consumer group's committed results reach:
-/// an offset moves in the transaction of the rows, so whoever sees the one sees the others.
+/// Looks again and again, as a reader would, how far a consumer group's committed results reach: an
+/// offset moves in the transaction of the rows, so whoever sees the one sees the others.
 final class Visibility: Sendable {
   typealias Sightings = [Int32: [(nextOffset: Int64, at: ContinuousClock.Instant)]]
 
@@ -13,7 +13,9 @@ final class Visibility: Sendable {
   private let isStopping = Atomic(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  init(url: String, group: String, topic: String) {
+  /// - Parameter seconds: between two looks. What happens in between counts as happening at the next;
+  ///   each look takes processor time from those that are looked at.
+  init(url: String, group: String, topic: String, every seconds: Double) {
     Thread.detachNewThread { [self] in
       do {
         let connection = try Connection(url, applicationName: "magpie-bench")
@@ -26,7 +28,7 @@ final class Visibility: Sendable {
             """, [.text(group), .text(topic)])
           let now = ContinuousClock.now
           try note(rows.map { (Int32(try $0.int(0)), try $0.int8(1)) }, at: now)
-          Thread.sleep(forTimeInterval: 0.001)
+          Thread.sleep(forTimeInterval: seconds)
         }
         connection.close()
       } catch { failure.withLock { $0 = error } }
