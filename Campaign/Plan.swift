@@ -29,18 +29,17 @@ struct CampaignPlan: Codable, Equatable {
     faults = Self.schedule(seed: seed, seconds: seconds, kinds: kinds)
   }
 
-  /// Each kind as often as its share says, in an order of the seed's own; a new one every few seconds,
-  /// so that two are in force at once more often than not.
+  /// Each kind as often as any other, in an order of the seed's own, once those have been that a round
+  /// proves little without; a new one every few seconds, so that two are in force at once more often
+  /// than not.
   private static func schedule(seed: UInt64, seconds: Double, kinds: [FaultKind]) -> [PlannedFault]
   {
     var random = SplitMix64(seed: seed ^ 0xFA17)
     var faults: [PlannedFault] = []
-    var deck: [FaultKind] = []
+    var deck = FaultKind.essential.filter(kinds.contains).shuffled(using: &random)
     var at = 1.0
     while at < seconds, !kinds.isEmpty {
-      if deck.isEmpty {
-        deck = kinds.flatMap { Array(repeating: $0, count: $0.share) }.shuffled(using: &random)
-      }
+      if deck.isEmpty { deck = kinds.shuffled(using: &random) }
       let kind = deck.removeLast()
       let lasting = Double.random(in: kind.duration, using: &random)
       faults.append(

@@ -80,9 +80,11 @@ extension FaultKind {
     }.joined(separator: "\n")
   }
 
-  /// How often it is drawn for each time that most others are. Hardly anything else leaves a former
-  /// owner with a batch in hand, so a short round would seldom meet the fence.
-  var share: Int { self == .suspendWithWork ? 4 : 1 }
+  /// Hardly anything else leaves a former owner with a batch in hand, or an answer to COMMIT lost; a
+  /// short round would seldom draw all of them. Not every attempt succeeds.
+  static let essential: [FaultKind] = [
+    .suspendWithWork, .suspendWithWork, .commitLost, .commitAnswerLost,
+  ]
 
   /// How long it may last, in seconds.
   var duration: ClosedRange<Double> {
