@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Kafka
 import Postgres
@@ -44,14 +45,21 @@ extension Rebuild {
 
   /// Where the live tables are: what the rebuilt ones must reach and not pass. Of a group that has
   /// never consumed, the log's ends.
+  ///
+  /// Tables that were in use once read what they published themselves to its end. The live ones may not
+  /// have come there: they were given these alarms as they were made, and read on from further back.
   func targets(_ schema: ShadowSchema) throws -> Offsets {
     let live = try storedOffsets(schema.live, prefix: schema.topicPrefix)
     let spans = try spans(schema)
+    let published =
+      schema.wasInUse ? Topic.notificationChanges.name(prefix: schema.topicPrefix) : nil
     var targets: Offsets = [:]
     for (group, partitions) in spans {
       for (partition, span) in partitions {
         targets[group, default: [:]][partition] =
-          live[group].map { $0[partition] ?? span.lowerBound } ?? span.upperBound
+          partition.topic == published
+          ? span.upperBound
+          : live[group].map { $0[partition] ?? span.lowerBound } ?? span.upperBound
       }
     }
     return targets
