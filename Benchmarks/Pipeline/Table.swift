@@ -6,12 +6,14 @@ enum Table {
   static func text(_ results: ResultsFile) -> String {
     let head = "| what | median | min | max | runs |\n|---|---:|---:|---:|---:|\n"
     return Scenario.allCases.compactMap { scenario -> String? in
+      // Its sizes are nobody's to know beforehand.
+      if scenario == .scale {
+        let scale = Scale(results)
+        return scale.points.isEmpty ? nil : scale.table
+      }
       let lines = Measure.all.filter { $0.scenario == scenario }.compactMap { measure in
         results[scenario, measure.key].map { line(measure, $0) }
       }
-      // Its sizes are nobody's to know beforehand.
-      let scale = Scale(results)
-      if scenario == .scale, !scale.points.isEmpty { return scale.table }
       guard !lines.isEmpty else { return nil }
       return head + lines.joined(separator: "\n") + "\n"
     }.joined(separator: "\n")

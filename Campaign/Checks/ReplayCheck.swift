@@ -1,4 +1,5 @@
 import Events
+
 /// Everything once more: it must change nothing.
 struct ReplayCheck {
   let world: World

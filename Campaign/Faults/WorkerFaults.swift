@@ -110,15 +110,19 @@ extension PlannedFault {
     guard current.isListening else {
       throw CampaignError("\(worker.name) is only starting")
     }
-    let limits = try String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
-    let before =
-      limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }?
-      .split(separator: " ").dropFirst(3).first ?? "1024"
+    let before = try softLimit("Max open files", of: processID) ?? "1024"
     world.injected.onHeal(self) { try? limit(processID, "--nofile=\(before):") }
     // It needs no more than it has; and those it is about to lose it will not get again.
     try limit(processID, "--nofile=3:")
     try terminateBackends(world, "application_name = '\(current.identity)'")
   }
+}
+
+/// A limit of a process that runs, by its three words in `/proc/PID/limits`.
+func softLimit(_ name: String, of processID: Int32) throws -> String? {
+  try String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
+    .split(separator: "\n").first { $0.hasPrefix(name) }?
+    .split(separator: " ").dropFirst(3).first.map(String.init)
 }
 
 /// Changes the soft limit of a process that runs.

@@ -8,7 +8,7 @@ extension EventTime {
   ///
   /// - Throws: ``EventError`` with the code ``EventError/Code/badTime``.
   public init(rfc3339 text: String) throws(EventError) {
-    guard text.utf8.count <= 64 else {
+    guard text.utf8.count <= bytesMax else {
       throw badTime("a time of \(text.utf8.count) bytes is too long")
     }
     do throws(Malformed) {
@@ -20,7 +20,7 @@ extension EventTime {
 
   /// The same of bytes, nil where it throws; a string need not be made of them.
   init?(rfc3339 bytes: [UInt8]) {
-    guard bytes.count <= 64, let time = try? Self.parse(bytes) else { return nil }
+    guard bytes.count <= bytesMax, let time = try? Self.parse(bytes) else { return nil }
     self = time
   }
 
@@ -51,6 +51,9 @@ extension EventTime {
     return EventTime(microseconds: seconds * 1_000_000 + fraction)
   }
 }
+
+/// No time is longer that is worth reading.
+private let bytesMax = 64
 
 private func badTime(_ message: String) -> EventError {
   EventError(.badTime, message + ". Send it like 2012-09-14T07:30:01.250000Z.", field: "time")

@@ -17,9 +17,9 @@ import Testing
     try stage.endsProcess(.terminate)
     // When it next wants memory that it has not got yet, and ends, is its allocator's business.
     try stage.inject(.memoryLimit, "the worker can have no more memory") { worker in
-      try stage.memoryLimit(worker) != "unlimited"
+      stage.memoryLimit(worker) != "unlimited"
     } healed: { worker in
-      try stage.memoryLimit(worker) == "unlimited"
+      stage.memoryLimit(worker) == "unlimited"
     }
     try stage.endsProcess(.rebalanceChurn)
     try stage.endsProcess(.handlerThrows)

@@ -92,12 +92,8 @@ final class Stage {
   }
 
   /// What RLIMIT_AS is; nil of a process that has ended.
-  func memoryLimit(_ worker: WorkerProcess) throws -> String? {
-    guard let processID = worker.processID,
-      let limits = try? String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
-    else { return nil }
-    let line = limits.split(separator: "\n").first { $0.hasPrefix("Max address space") }
-    return line?.split(separator: " ").dropFirst(3).first.map(String.init)
+  func memoryLimit(_ worker: WorkerProcess) -> String? {
+    worker.processID.flatMap { try? softLimit("Max address space", of: $0) }
   }
 
   func number(_ sql: String) throws -> Int { try world.connection().query(sql).only.int(0) }

@@ -51,16 +51,25 @@ import Testing
     ).map { (try $0.text(0), try $0.text(1)) }
   }
 
+  /// What comes of it when a role does it. Nothing is kept.
+  private func acting<Result>(
+    as role: String, _ connection: Connection, _ body: () throws -> Result
+  ) throws -> Result {
+    try connection.script("BEGIN; SET LOCAL ROLE \(role)")
+    defer { try? connection.script("ROLLBACK") }
+    return try body()
+  }
+
   /// SQLSTATE of trying, or `ownRows` when it is the row that is somebody else's; nil when it was
   /// allowed. Nothing is kept.
   private func attempt(_ sql: String, as role: String, _ connection: Connection) throws -> String? {
-    try connection.script("BEGIN; SET LOCAL ROLE \(role)")
-    defer { try? connection.script("ROLLBACK") }
-    do {
-      try connection.script(sql)
-      return nil
-    } catch let error as PostgresError {
-      return "\(error)".contains("row-level security") ? Self.ownRows : error.sqlstate ?? "?"
+    try acting(as: role, connection) {
+      do {
+        try connection.script(sql)
+        return nil
+      } catch let error as PostgresError {
+        return "\(error)".contains("row-level security") ? Self.ownRows : error.sqlstate ?? "?"
+      }
     }
   }
 
@@ -160,12 +169,12 @@ import Testing
           #expect(
             try attempt(sql, as: role, connection) == refusal, "\(role), \(group): \(table.name)")
           guard let column = table.changed else { continue }
-          try connection.script("BEGIN; SET LOCAL ROLE \(role)")
-          let changed = try connection.query(
-            "UPDATE \(table.name) SET \(column) = 9 WHERE consumer_group = $1", [.text(group)])
-          try connection.script("ROLLBACK")
-          #expect(
-            changed.affectedRows == (group == own ? 1 : 0), "\(role), \(group): \(table.name)")
+          let changed = try acting(as: role, connection) {
+            try connection.query(
+              "UPDATE \(table.name) SET \(column) = 9 WHERE consumer_group = $1", [.text(group)]
+            ).affectedRows
+          }
+          #expect(changed == (group == own ? 1 : 0), "\(role), \(group): \(table.name)")
         }
         let claim = "SELECT * FROM fence_claim('\(group)', '{likes}', '{0}', '{0}')"
         #expect(try attempt(claim, as: role, connection) == refusal, "\(role) claims for \(group)")
@@ -176,9 +185,9 @@ import Testing
       }
     }
     for role in Self.roles where role != "magpie_backend" {
-      try connection.script("BEGIN; SET LOCAL ROLE \(role)")
-      let seen = try connection.query("SELECT count(*) FROM consumer_offsets").only.int(0)
-      try connection.script("ROLLBACK")
+      let seen = try acting(as: role, connection) {
+        try connection.query("SELECT count(*) FROM consumer_offsets").only.int(0)
+      }
       #expect(seen == groups.count, "\(role) sees all offsets")
     }
   }
