@@ -166,11 +166,11 @@ let package = Package(
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests("EventsTests", ["Events"]),
-    tests("KafkaTests", ["Kafka"]),
+    tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests(
       "ArchiveTests", ["Archive", "EmbeddedStack", "Kafka", "RecordLog", "TestSupport", crypto]),
     tests("RecordLogTests", ["Kafka", "RecordLog", "TestSupport"]),
-    tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer"]),
+    tests("MagpieProducerTests", ["Events", "Kafka", "MagpieProducer", "TestSupport"]),
     tests("PostgresTests", ["EmbeddedStack", "Postgres", "TestSupport"]),
     tests(
       "EmbeddedStackTests",

@@ -51,6 +51,9 @@ struct Campaign: ParsableCommand {
       valueName: "kinds"))
   var faults: String?
 
+  @Option(help: "Seconds within which everything must be applied once everything is healed.")
+  var recoverySeconds = 90.0
+
   @Option(help: ArgumentHelp("Run the round that this file describes instead.", valueName: "file"))
   var plan: String?
 
@@ -109,7 +112,10 @@ struct Campaign: ParsableCommand {
   private func runHere(reportingTo file: URL) throws {
     for plan in try plans() {
       let directory = keep.map { URL(filePath: $0) }
-      let report = try Round(plan, commit: commitText, keeping: directory, note: note).run()
+      let report = try Round(
+        plan, commit: commitText, keeping: directory, recoverySecondsMax: recoverySeconds,
+        note: note
+      ).run()
       try JSONEncoder().encode(report).write(to: file)
     }
   }
@@ -117,7 +123,7 @@ struct Campaign: ParsableCommand {
   private func runRound(_ plan: CampaignPlan, into report: inout CampaignReport) throws {
     note("seed \(plan.seed): \(Int(plan.seconds)) s with \(plan.faults.count) faults")
     let keeping = keep.map { URL(filePath: $0).appending(path: "seed-\(plan.seed)") }
-    switch try RoundProcess(commit: commitText, keeping: keeping).run(plan) {
+    switch try roundProcess(keeping: keeping).run(plan) {
     case .void(let assertion):
       note("seed \(plan.seed) is void, the embedded broker ended itself: \(assertion)")
       report.void.append(plan.seed)
@@ -129,6 +135,10 @@ struct Campaign: ParsableCommand {
     }
   }
 
+  private func roundProcess(keeping: URL? = nil) -> RoundProcess {
+    RoundProcess(commit: commitText, keeping: keeping, recoverySecondsMax: recoverySeconds)
+  }
+
   private func shrunk(_ plan: CampaignPlan, _ report: RoundReport, tries: Int) throws
     -> CampaignPlan
   {
@@ -136,7 +146,7 @@ struct Campaign: ParsableCommand {
     var shrinking = Shrinking(
       fails: { candidate in
         note("shrinking: \(candidate.faults.count) faults, \(Int(candidate.seconds)) s")
-        guard case .report(let again) = try RoundProcess(commit: commitText).run(candidate) else {
+        guard case .report(let again) = try roundProcess().run(candidate) else {
           return false
         }
         return !checks.isDisjoint(with: again.findings.map(\.check))

@@ -11,13 +11,15 @@ final class Round {
   private var unhealed: [PlannedFault: String] = [:]
 
   /// Seconds within which everything must be applied once everything is healed.
-  static let recoverySecondsMax = 90.0
+  private let recoverySecondsMax: Double
 
   /// - Parameter keeping: where the logs go when something is found.
   init(
-    _ plan: CampaignPlan, commit: String, keeping: URL?, note: @escaping (String) -> Void
+    _ plan: CampaignPlan, commit: String, keeping: URL?, recoverySecondsMax: Double,
+    note: @escaping (String) -> Void
   ) {
     (self.plan, self.keeping, self.note) = (plan, keeping, note)
+    self.recoverySecondsMax = recoverySecondsMax
     report = RoundReport(seed: plan.seed, commit: commit, seconds: plan.seconds)
   }
 
@@ -28,7 +30,7 @@ final class Round {
     note("starting \(plan.processes) processes of each worker, \(plan.lanes) lane(s) each")
     try world.startWorkers()
     try world.load.begin()
-    try waitUntilDrained(world, seconds: Self.recoverySecondsMax)
+    try waitUntilDrained(world, seconds: recoverySecondsMax)
     let (sampler, reported, readers) = (Sampler(world.workers), ReportedOffsets(world), Readers())
     let url = world.superuserURL
     let watching = [
@@ -83,7 +85,7 @@ final class Round {
       try world.tend()
       Thread.sleep(forTimeInterval: 0.02)
     }
-    try world.wait(seconds: 60, "every fault is healed") {
+    try world.wait(seconds: World.hangLimitSeconds, "every fault is healed") {
       try world.injected.healAll()
       return true
     }
@@ -106,13 +108,14 @@ final class Round {
     _ world: World, _ sampler: Sampler, _ readers: Readers, _ watching: [Repeated]
   ) throws {
     let healedAt = ContinuousClock.now
-    guard world.load.finish(seconds: 60) else {
-      throw Unsettled("60 s after healing the broker had not acknowledged every record")
+    guard world.load.finish(seconds: recoverySecondsMax) else {
+      throw Unsettled(
+        "\(seconds(recoverySecondsMax)) after healing the broker had not acknowledged every record")
     }
     if let problem = world.load.problem { throw CampaignError("the load: \(problem)") }
     note("healed; waiting until everything is applied")
     do {
-      try waitUntilDrained(world, seconds: Self.recoverySecondsMax)
+      try waitUntilDrained(world, seconds: recoverySecondsMax)
     } catch {
       throw Unsettled("\(error)")
     }
@@ -124,7 +127,7 @@ final class Round {
     note("applying everything once more")
     add(
       try ReplayCheck(world: world) {
-        try self.waitUntilDrained(world, seconds: Self.recoverySecondsMax)
+        try self.waitUntilDrained(world, seconds: self.recoverySecondsMax)
       }.findings(seed: plan.seed))
   }
 

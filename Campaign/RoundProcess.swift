@@ -15,6 +15,7 @@ struct RoundProcess {
   var commit: String
   /// Where plan and logs go when something is found.
   var keeping: URL?
+  var recoverySecondsMax: Double
 
   func run(_ plan: CampaignPlan) throws -> Outcome {
     let directory = FileManager.default.temporaryDirectory.appending(
@@ -25,7 +26,10 @@ struct RoundProcess {
       directory.appending(path: "plan.json"), directory.appending(path: "report.json")
     )
     try JSONEncoder().encode(plan).write(to: planFile)
-    var arguments = ["--plan", planFile.path, "--report", reportFile.path, "--commit", commit]
+    var arguments = [
+      "--plan", planFile.path, "--report", reportFile.path, "--commit", commit,
+      "--recovery-seconds", "\(recoverySecondsMax)",
+    ]
     if let keeping { arguments += ["--keep", keeping.path] }
     let assertion = Mutex<String?>(nil)
     let child = try ChildProcess(
@@ -35,7 +39,7 @@ struct RoundProcess {
         if line.contains("rdkafka_mock") { assertion.withLock { $0 = line } }
         FileHandle.standardError.write(Data((line + "\n").utf8))
       })
-    let exit = child.wait(seconds: plan.seconds + 600)
+    let exit = child.wait(seconds: plan.seconds + 2 * World.hangLimitSeconds)
     child.terminate(within: 30)
     if exit == .exited(0), let data = try? Data(contentsOf: reportFile) {
       return .report(try JSONDecoder().decode(RoundReport.self, from: data))

@@ -63,20 +63,15 @@ struct AlarmDatabase {
 
   /// Until some connection waits for another one's lock.
   func waitUntilSomebodyWaits() throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < deadline {
-      let waiting = try admin.query(
+    try block(until: "somebody waits for a lock") {
+      try admin.query(
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'
-        """)
-      if try waiting.only.int(0) > 0 { return }
-      Thread.sleep(forTimeInterval: 0.01)
+        """
+      ).only.int(0) > 0
     }
-    throw TimedOut()
   }
-
-  struct TimedOut: Error {}
 
   func pendingCount() throws -> Int {
     try admin.query("SELECT count(*) FROM pending_renders").only.int(0)

@@ -2,6 +2,7 @@ import EmbeddedStack
 import Foundation
 import Kafka
 import Postgres
+import TestSupport
 import Testing
 
 @testable import magpie_campaign
@@ -138,7 +139,9 @@ import Testing
     }
     try stage.inject(.networkSlices, target: 0, "bytes come one by one, and work goes on") { _ in
       let applied = try stage.applied()
-      try stage.world.wait(seconds: 20, "more is applied") { try stage.applied() > applied }
+      try stage.world.wait(seconds: hangLimitSeconds, "more is applied") {
+        try stage.applied() > applied
+      }
       return true
     }
   }
@@ -173,11 +176,13 @@ import Testing
     for fault in faults { try? fault.inject(stage.world) }
     for worker in stage.world.workers { worker.signal(SIGKILL) }
     for _ in 0..<2 { for fault in faults { try? fault.heal(stage.world) } }
-    try stage.world.wait(seconds: 60, "everything is healed") {
+    try stage.world.wait(seconds: hangLimitSeconds, "everything is healed") {
       try stage.world.injected.healAll()
       return true
     }
     let applied = try stage.applied()
-    try stage.world.wait(seconds: 60, "work goes on") { try stage.applied() > applied + 100 }
+    try stage.world.wait(seconds: hangLimitSeconds, "work goes on") {
+      try stage.applied() > applied + 100
+    }
   }
 }

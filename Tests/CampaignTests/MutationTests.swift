@@ -1,5 +1,6 @@
 import EmbeddedStack
 import Foundation
+import TestSupport
 import Testing
 
 /// `scripts/campaign-mutations` takes minutes for each; that they can be tried is checked here.
@@ -19,7 +20,7 @@ import Testing
       "/usr/bin/env",
       ["git", "-C", Self.root.path, "apply", "--check", "Campaign/Mutations/\(patch)"],
       output: .inherit)
-    #expect(child.wait(seconds: 60) == .exited(0), "make \(patch) anew")
+    #expect(child.wait(seconds: hangLimitSeconds) == .exited(0), "make \(patch) anew")
   }
 
   @Test("the safeguards that the campaign must miss are all there")

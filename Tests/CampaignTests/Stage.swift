@@ -2,6 +2,7 @@ import Events
 import Foundation
 import Kafka
 import Postgres
+import TestSupport
 import Testing
 
 @testable import magpie_campaign
@@ -32,7 +33,7 @@ final class Stage {
     bites: (WorkerProcess) throws -> Bool, healed: (WorkerProcess) throws -> Bool = { _ in true }
   ) throws {
     if let obstacle = kind.obstacle { return print("\(kind.rawValue) not tried: \(obstacle)") }
-    try world.wait(seconds: 30, "all workers run") {
+    try world.wait(seconds: hangLimitSeconds, "all workers run") {
       try world.workers.allSatisfy { $0.isRunning && $0.current?.isListening == true }
         && world.connection().status == .idle
     }
@@ -41,16 +42,16 @@ final class Stage {
     let started = ContinuousClock.now
     do {
       try fault.inject(world)
-      try world.wait(seconds: 40, what) { try bites(worker) }
+      try world.wait(seconds: hangLimitSeconds, what) { try bites(worker) }
     } catch {
       Issue.record("\(kind.rawValue): \(error)")
     }
-    try world.wait(seconds: 40, "\(kind.rawValue) is healed") {
+    try world.wait(seconds: hangLimitSeconds, "\(kind.rawValue) is healed") {
       try fault.heal(world)
       return true
     }
     do {
-      try world.wait(seconds: 40, "\(kind.rawValue) is over") { try healed(worker) }
+      try world.wait(seconds: hangLimitSeconds, "\(kind.rawValue) is over") { try healed(worker) }
     } catch {
       Issue.record("\(error)")
     }

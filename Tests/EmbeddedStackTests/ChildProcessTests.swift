@@ -18,7 +18,7 @@ final class Lines: Sendable {
     let child = try ChildProcess(
       "/bin/sh", ["-c", "echo one; echo two >&2; printf \"$WORD\"; exit 3"],
       environment: ["WORD": "three"], output: .lines { lines.append($0) })
-    #expect(child.wait(seconds: 20) == .exited(3))
+    #expect(child.wait(seconds: hangLimitSeconds) == .exited(3))
     try await eventually { lines.all == ["one", "two", "three"] }
     #expect(child.wait(seconds: 0) == .exited(3))
     #expect(!child.isRunning)
@@ -29,7 +29,7 @@ final class Lines: Sendable {
     let script = "test -n \"$PATH\" && test -z \"${HOME+x}\" && test \"$ADDED\" = 'a b'"
     let child = try ChildProcess(
       "/bin/sh", ["-c", script], environment: ["HOME": nil, "ADDED": "a b"])
-    #expect(child.wait(seconds: 20) == .exited(0))
+    #expect(child.wait(seconds: hangLimitSeconds) == .exited(0))
   }
 
   @Test("a child inherits no descriptor but the first three")
@@ -37,7 +37,7 @@ final class Lines: Sendable {
     let lines = Lines()
     let child = try ChildProcess(
       "/bin/sh", ["-c", "ls /proc/self/fd || echo 0 1 2"], output: .lines { lines.append($0) })
-    #expect(child.wait(seconds: 20) == .exited(0))
+    #expect(child.wait(seconds: hangLimitSeconds) == .exited(0))
     // ls itself opens one to read the directory.
     try await eventually { lines.all.count >= 3 }
     #expect(lines.all.count <= 4, "\(lines.all)")
@@ -78,7 +78,8 @@ final class Lines: Sendable {
     defer { try? FileManager.default.removeItem(atPath: path) }
     for word in ["one", "two"] {
       #expect(
-        try ChildProcess("/bin/echo", [word], output: .file(path)).wait(seconds: 20) == .exited(0))
+        try ChildProcess("/bin/echo", [word], output: .file(path)).wait(seconds: hangLimitSeconds)
+          == .exited(0))
     }
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "one\ntwo\n")
   }

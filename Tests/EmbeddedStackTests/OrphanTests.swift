@@ -21,8 +21,8 @@
         : try PrivateCluster.start(directory: directory, durable: true)
       print("cluster \(cluster.processID ?? 0) \(cluster.directory)")
       fflush(nil)
-      // Longer than the busiest machine needs until the test gets its turn.
-      try await Task.sleep(for: .seconds(900))
+      // Until it is killed.
+      try await eventually("the end") { false }
     }
 
     private func startOwner(_ directory: String) async throws -> (
@@ -37,7 +37,7 @@
         lines.all.first { $0.hasPrefix("cluster ") }?.split(separator: " ")
       }
       do {
-        try await eventually(within: .seconds(60), "the cluster") {
+        try await eventually("the cluster") {
           #expect(owner.isRunning, "\(lines.all)")
           return announced() != nil
         }
@@ -62,7 +62,7 @@
       #expect(isAlive(postmaster))
       #expect(FileManager.default.fileExists(atPath: directory + "/data/PG_VERSION"))
       owner.signal(SIGKILL)
-      try await eventually(within: .seconds(30), "the end of the cluster") {
+      try await eventually("the end of the cluster") {
         !isAlive(postmaster) && !FileManager.default.fileExists(atPath: directory)
       }
     }

@@ -26,14 +26,14 @@ import Testing
       try sendLongMessages(part, prefix: stack.prefix)
       try await stack.waitUntilApplied()
       let end = try kafka.spans(of: [messages.topic])[messages]?.upperBound
-      try await eventually(within: .seconds(60), "the archive has them") {
+      try await eventually("the archive has them") {
         let shown = try stack.magpie("archive", "show", "--dir", archive, "--json")
         return shown.output.split(separator: "\n").contains {
           $0.contains(messages.topic) && $0.contains("\"next\":\(end ?? -1)")
         }
       }
     }
-    #expect(archiver.terminate(within: 30) == .exited(0), "\(stack.logTails)")
+    #expect(archiver.terminate(within: hangLimitSeconds) == .exited(0), "\(stack.logTails)")
     // A broker that keeps more has nothing to say here.
     guard try kafka.spans(of: [messages.topic])[messages]?.lowerBound != 0 else { return }
 

@@ -48,7 +48,7 @@ import Testing
       SELECT DISTINCT recipient, 'recipient' FROM alarms WHERE NOT retracted
       ON CONFLICT (user_id, part) DO UPDATE SET below_time = DEFAULT, below_id = DEFAULT
       """)
-    try await eventually(within: .seconds(60), "everything is rendered again") {
+    try await eventually("everything is rendered again") {
       try text(of: "a", stack) == "Someone third" && text(of: "b", stack) == "Someone third"
     }
     #expect(worker.isRunning && other.isRunning)
@@ -64,7 +64,7 @@ import Testing
     let worker = try ChildProcess(
       builtExecutable("alarm-worker"), [], environment: ["MAGPIE_CATALOG_DIR": directory.path],
       output: .lines { line in output.withLock { $0 += line + "\n" } })
-    #expect(worker.wait(seconds: 30) == .exited(64))
+    #expect(worker.wait(seconds: hangLimitSeconds) == .exited(64))
     let said = output.withLock { $0 }
     #expect(said.contains("\(directory.path)/en.arb:1:"), "\(said)")
     #expect(said.contains("like"), "\(said)")
@@ -79,7 +79,7 @@ import Testing
     let published = try stack.magpie(
       "publish", "like", "--actor", "mina", "--post", "post-\(owner)", "--owner", owner)
     #expect(published.exit == .exited(0), "\(published.output)")
-    try await eventually(within: .seconds(60), "\(owner) has an alarm\n\(stack.logTails)") {
+    try await eventually("\(owner) has an alarm\n\(stack.logTails)") {
       try text(of: owner, stack) != nil
     }
     #expect(try text(of: owner, stack) == expected)

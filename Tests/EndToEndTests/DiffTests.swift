@@ -15,7 +15,7 @@ import Testing
     for worker in Stack.workers { try stack.start(worker) }
     let published = try stack.magpie("publish", file)
     #expect(published.exit == .exited(0), "\(published.output)")
-    let applied = try stack.magpie("verify", "--wait", "120")
+    let applied = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
     let clean = try stack.magpie("verify", "--deep", "--slices", "2")
     #expect(clean.exit == .exited(0), "\(clean.output)")
@@ -55,7 +55,7 @@ import Testing
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker) }
     try stack.publish(try stack.generated(users: 40, events: 1500, generator: &generator))
-    let applied = try stack.magpie("verify", "--wait", "120")
+    let applied = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
     try stack.succeed("replay", "--rebuild", "alarms")
     try stack.succeed("replay", "--diff")

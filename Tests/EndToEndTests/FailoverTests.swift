@@ -30,7 +30,9 @@ import Testing
     let replica = live + ".behind"
     cluster.stop()
     // With its owner, who need not be us.
-    #expect(try ChildProcess("/bin/cp", ["-a", live, replica]).wait(seconds: 60) == .exited(0))
+    #expect(
+      try ChildProcess("/bin/cp", ["-a", live, replica]).wait(seconds: hangLimitSeconds)
+        == .exited(0))
     try cluster.restart()
     let before = EventTime.now
     try stack.publish(log[800..<1600])
@@ -42,14 +44,14 @@ import Testing
     try cluster.restart()
     // Other batches than before, so that the same versions mean something else.
     try stack.publish(log[1600...])
-    let waited = try stack.magpie("verify", "--wait", "120")
+    let waited = try stack.magpie("verify", "--wait", hangLimitText)
     print("without the runbook: verify exits with \(waited.exit)")
 
     let reset = try stack.magpie(
       "offsets", "reset", "--group", "notification", "--new-generation",
       "--to-time", EventTime(microseconds: before.microseconds - 60_000_000).rfc3339)
     #expect(reset.exit == .exited(0), "\(reset.output)")
-    let verified = try stack.magpie("verify", "--wait", "120")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "seed \(seed)\n\(verified.output)\n\(stack.logTails)")
     let model = Model(try log.map { try StructuredEvent.decode(String($0)) })
     let differences = try ModelComparison(model: model, connection: stack.connection())
@@ -58,7 +60,7 @@ import Testing
   }
 
   private func waitUntilApplied(_ stack: Stack) throws {
-    let waited = try stack.magpie("verify", "--wait", "120")
+    let waited = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(waited.exit == .exited(0), "\(waited.output)\n\(stack.logTails)")
   }
 }

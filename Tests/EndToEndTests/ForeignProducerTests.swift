@@ -21,7 +21,7 @@ import Testing
       stack, topic: .likes, key: "somchai",
       headers: ["ce_type=magpie.like.created.v1", "ce_id=l-1", "ce_time=\(now)"],
       value: #"{"actor":"mina","post":"post-1","postOwner":"somchai"}"#)
-    let verified = try stack.magpie("verify", "--wait", "60")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     let alarms = try stack.connection().query(
       "SELECT text, unread FROM alarm_page('somchai', NULL, 10)")
@@ -45,6 +45,6 @@ import Testing
       ]
     for header in all { arguments += ["-H", header] }
     let child = try ChildProcess("/usr/bin/env", ["kcat"] + arguments + [file.path])
-    #expect(child.wait(seconds: 30) == .exited(0))
+    #expect(child.wait(seconds: hangLimitSeconds) == .exited(0))
   }
 }

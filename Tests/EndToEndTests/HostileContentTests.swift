@@ -29,7 +29,7 @@ import Testing
       })
     producer.close()
 
-    let verified = try stack.magpie("verify", "--wait", "120")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     let connection = try stack.connection()
     // As a worker reads them: whoever is mentioned twice is mentioned once.

@@ -25,7 +25,7 @@ import Testing
     try producer.send(samples.map(\.record))
     producer.close()
 
-    let verified = try stack.magpie("verify", "--wait", "60")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     // A broker that was not ours to set up may have spread the keys over several partitions.
     let letters = try stack.connection().query(

@@ -28,7 +28,7 @@ import Testing
     for worker in Stack.workers { try stack.start(worker) }
     let imported = try stack.magpie("import", "ldbc-snb", directory)
     #expect(imported.exit == .exited(0), "\(imported.output)")
-    let verified = try stack.magpie("verify", "--wait", "120")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
 
     try load(directory, into: stack)
@@ -76,7 +76,7 @@ import Testing
       ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", stack.databaseURL, "-f", path.path],
       output: .file(log))
     #expect(
-      psql.wait(seconds: 60) == .exited(0),
+      psql.wait(seconds: hangLimitSeconds) == .exited(0),
       "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
   }
 }

@@ -76,7 +76,7 @@ import Testing
     #expect(try left.map { try $0.text(0) } == ["mine"])
     #expect(try connection.query("SELECT FROM feed_page('reader2', NULL, 10)").count == 0)
     #expect(try connection.query("SELECT FROM retired_keys").count > 0)
-    try await eventually(within: .seconds(120), "what is left of the deleted posts is swept") {
+    try await eventually("what is left of the deleted posts is swept") {
       try connection.query("SELECT count(*) FROM feed_entries").only.int(0) == 1
     }
   }
@@ -86,10 +86,10 @@ import Testing
     _ worker: ChildProcess, _ stack: Stack, when isBegun: () throws -> Bool,
     finished isOver: () throws -> Bool
   ) async throws -> ChildProcess {
-    try await eventually(within: .seconds(60), "a part is applied") { try isBegun() }
+    try await eventually("a part is applied") { try isBegun() }
     worker.signal(SIGKILL)
     let next = try start(stack)
-    try await eventually(within: .seconds(180), "everything is applied") { try isOver() }
+    try await eventually("everything is applied") { try isOver() }
     let violations = try stack.connection().query("SELECT * FROM verify_feeds()")
     #expect(violations.count == 0)
     return next

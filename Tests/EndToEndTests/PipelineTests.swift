@@ -40,9 +40,9 @@ import Testing
       default: break
       }
     }
-    let verified = try stack.magpie("verify", "--wait", "240")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "seed \(seed)\n\(verified.output)\n\(stack.logTails)")
-    for child in running[3..<6] { #expect(child.wait(seconds: 1) == .exited(0)) }
+    for child in running[3..<6] { #expect(child.wait(seconds: hangLimitSeconds) == .exited(0)) }
 
     let model = Model(try lines.map { try StructuredEvent.decode(String($0)) })
     let differences = try ModelComparison(model: model, connection: try stack.connection())
@@ -67,15 +67,15 @@ import Testing
       try Data((log.joined(separator: "\n") + "\n").utf8).write(to: path)
       let published = try stack.magpie("publish", path.path)
       #expect(published.exit == .exited(0), "\(published.output)")
-      let applied = try stack.magpie("verify", "--wait", "120")
+      let applied = try stack.magpie("verify", "--wait", hangLimitText)
       #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
-      try await eventually(within: .seconds(30), "all that was deleted is swept") {
+      try await eventually("all that was deleted is swept") {
         try stack.connection().query(
           "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
         ).only.bool(0)
       }
       // The sweep's retractions, too.
-      let swept = try stack.magpie("verify", "--wait", "120")
+      let swept = try stack.magpie("verify", "--wait", hangLimitText)
       #expect(swept.exit == .exited(0), "\(swept.output)\n\(stack.logTails)")
       found.append(try stack.rows())
     }

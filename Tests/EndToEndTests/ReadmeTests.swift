@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the README tells a reader to type.
@@ -33,7 +34,7 @@ import Testing
       #expect(result.exit == .exited(0), "magpie \(command): \(result.output)\n\(stack.logTails)")
       if command.first == "publish" {
         // A reader is slower than this test.
-        _ = try stack.magpie("verify", "--wait", "60")
+        _ = try stack.magpie("verify", "--wait", hangLimitText)
       }
       if command.first == "alarms" {
         #expect(result.output.contains("your post"), "\(result.output)")

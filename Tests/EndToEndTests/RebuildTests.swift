@@ -75,13 +75,13 @@ import Testing
       try stack.succeed("replay", "--rebuild", "all")
     }
     let two = try [0, 1].map { _ in try stack.startMagpie("replay", "--swap") }
-    let exits = two.map { $0.wait(seconds: 60) }
+    let exits = two.map { $0.wait(seconds: hangLimitSeconds) }
     #expect(exits.count { $0 == .exited(0) } == 1, "\(exits)\n\(stack.logTails)")
     try stack.expectRows(live, in: "public")
 
     // The workers go on: on these tables, and on the former ones again.
     for _ in 0..<2 {
-      let verified = try stack.magpie("verify", "--wait", "120")
+      let verified = try stack.magpie("verify", "--wait", hangLimitText)
       #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
       let model = Model(try lines.map { try StructuredEvent.decode(String($0)) })
       let differences = try ModelComparison(model: model, connection: try stack.connection())
@@ -125,7 +125,7 @@ import Testing
     let more = try stack.generated(users: 60, events: 1000, generator: &generator)
     try stack.publish(more)
     try stack.succeed("replay", "--swap")
-    let verified = try stack.magpie("verify", "--wait", "120")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     try stack.succeed("verify", "--deep")
     let model = Model(try (lines + more).map { try StructuredEvent.decode(String($0)) })

@@ -43,7 +43,7 @@ import Testing
     }
     let redrive = try stack.child("dead-letters", "redrive", "--all", "--batch", "7")
     try stack.publish(log[2000...])
-    #expect(redrive.wait(seconds: 120) == .exited(0))
+    #expect(redrive.wait(seconds: hangLimitSeconds) == .exited(0))
     try waitUntilApplied(stack)
     // Alarms whose snapshots were poison are open until now, if their worker was behind.
     try stack.magpie("dead-letters", "redrive", "--all")
@@ -108,13 +108,13 @@ import Testing
 
   /// Everything is applied; what `verify` says of rows that wait for a redrive is not asked.
   private func waitUntilApplied(_ stack: Stack) throws {
-    let waited = try stack.magpie("verify", "--wait", "120")
+    let waited = try stack.magpie("verify", "--wait", hangLimitText)
     #expect([.exited(0), .exited(1)].contains(waited.exit), "\(waited.output)\n\(stack.logTails)")
   }
 
   private func swept(_ stack: Stack) async throws {
     try waitUntilApplied(stack)
-    try await eventually(within: .seconds(30), "all that was deleted is swept") {
+    try await eventually("all that was deleted is swept") {
       try stack.connection().query(
         "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
       ).only.bool(0)
@@ -123,7 +123,7 @@ import Testing
   }
 
   private func expectModel(_ log: [Substring], _ stack: Stack) throws {
-    let verified = try stack.magpie("verify", "--wait", "60")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     let model = Model(try log.map { try StructuredEvent.decode(String($0)) })
     let differences = try ModelComparison(model: model, connection: stack.connection())

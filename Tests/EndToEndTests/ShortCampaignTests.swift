@@ -26,8 +26,9 @@ import Testing
     let output = NSTemporaryDirectory() + "magpie-campaign-\(UUID().uuidString).log"
     defer { try? FileManager.default.removeItem(atPath: output) }
     let campaign = try ChildProcess(
-      builtExecutable("magpie-campaign"), arguments + ["--short"], output: .file(output))
-    let exit = campaign.wait(seconds: 400)
+      builtExecutable("magpie-campaign"),
+      arguments + ["--short", "--recovery-seconds", hangLimitText], output: .file(output))
+    let exit = campaign.wait(seconds: 2 * hangLimitSeconds)
     campaign.terminate(within: 60)
     #expect(
       exit == .exited(0), "\((try? String(contentsOfFile: output, encoding: .utf8)) ?? "no output")"

@@ -32,8 +32,8 @@ extension Stack {
   func waitUntilApplied() async throws {
     for _ in 0..<2 {
       // Its verdict is another matter here.
-      _ = try magpie("verify", "--wait", "180")
-      try await eventually(within: .seconds(60), "all that was deleted is swept") {
+      _ = try magpie("verify", "--wait", hangLimitText)
+      try await eventually("all that was deleted is swept") {
         try connection().query(
           "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
         ).only.bool(0)

@@ -66,7 +66,7 @@ final class Stack: Sendable {
   func stopWorkers() {
     let running = children.withLock { $0 }.filter(\.isRunning)
     for child in running { child.signal(SIGTERM) }
-    for child in running { child.terminate(within: 30) }
+    for child in running { child.terminate(within: hangLimitSeconds) }
   }
 
   /// Starts the operator's tool; what it prints is among `logTails`.
@@ -98,7 +98,8 @@ final class Stack: Sendable {
     defer { try? FileManager.default.removeItem(atPath: file) }
     let child = try ChildProcess(
       builtExecutable("magpie"), arguments, environment: environment, output: .file(file))
-    guard let exit = child.wait(seconds: 300) else {
+    // It may itself wait that long.
+    guard let exit = child.wait(seconds: 2 * hangLimitSeconds) else {
       child.terminate(9)
       throw TimedOutTool(arguments: arguments)
     }

@@ -52,13 +52,18 @@ final class SwapReaders: Sendable {
     }
   }
 
+  /// How often the slowest manner of reader has looked.
+  var looksOfSlowest: Int {
+    looks.withLock { looks in Manner.allCases.map { looks[$0] ?? 0 }.min() ?? 0 }
+  }
+
+  var isUncomplaining: Bool { findings.withLock { $0.isEmpty } }
+
   /// Ends them; returns what they complained of.
   func stop() -> (findings: [String], looks: Int, slowest: Duration) {
     isStopping.withLock { $0 = true }
     group.wait()
-    return (
-      findings.withLock { $0 }, looks.withLock { $0.values.min() ?? 0 }, slowest.withLock { $0 }
-    )
+    return (findings.withLock { $0 }, looksOfSlowest, slowest.withLock { $0 })
   }
 
   private func report(_ text: String) {

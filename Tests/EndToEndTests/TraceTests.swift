@@ -24,7 +24,7 @@ import Testing
         + ["--actor", "a", "--post", "p2", "--owner", "o"])
     #expect(unsampled.exit == .exited(0), "\(unsampled.output)")
     try publishHostile(stack)
-    let verified = try stack.magpie("verify", "--wait", "60")
+    let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     #expect(
       try stack.connection().query("SELECT count(*) FROM dead_letters").only.int(0) == 0)

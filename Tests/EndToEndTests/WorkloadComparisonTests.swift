@@ -30,7 +30,7 @@ import Testing
           "generate", "--users", numbers[0], "--events", numbers[1], "--seed", numbers[2],
           "--output", file,
         ])
-      #expect(generating.wait(seconds: 120) == .exited(0))
+      #expect(generating.wait(seconds: hangLimitSeconds) == .exited(0))
       events += try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map {
         try StructuredEvent.decode(String($0))
       }

@@ -104,10 +104,6 @@ import Testing
   }
 
   private func waitUntilConnected(_ proxy: PostgresProxy, _ count: Int) throws {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while proxy.connections != count {
-      try #require(ContinuousClock.now < deadline)
-      Thread.sleep(forTimeInterval: 0.005)
-    }
+    try block(until: "\(count) connections") { proxy.connections == count }
   }
 }

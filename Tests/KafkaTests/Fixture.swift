@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Kafka
 import Synchronization
+import TestSupport
 
 /// A broker of the test's own, so that tests neither wait for nor disturb each other.
 struct Fixture {
@@ -13,11 +14,10 @@ struct Fixture {
     try broker.createTopic(topic, partitions: partitions)
   }
 
-  /// Short sessions, because the embedded broker's rebalances wait for them; but not shorter than
-  /// the 3 seconds it takes over a group's first join.
+  /// Sessions that no busy machine lets expire.
   func configuration(_ properties: [String: String] = [:]) -> ClientConfiguration {
     var quick = [
-      "session.timeout.ms": "4000", "heartbeat.interval.ms": "100", "fetch.wait.max.ms": "10",
+      "session.timeout.ms": "300000", "heartbeat.interval.ms": "100", "fetch.wait.max.ms": "10",
     ]
     quick.merge(properties) { $1 }
     return ClientConfiguration(
@@ -28,7 +28,9 @@ struct Fixture {
     // A log handler that keeps quiet; consumer properties would only be warned about.
     try Producer(
       configuration: ClientConfiguration(
-        bootstrap: broker.bootstrap, properties: properties, log: { _, _, _ in }))
+        bootstrap: broker.bootstrap,
+        properties: ["message.timeout.ms": "600000"].merging(properties) { $1 },
+        log: { _, _, _ in }))
   }
 
   func consumer(
@@ -60,28 +62,28 @@ func fromBeginning(_ event: RebalanceEvent) -> [TopicPartition: Int64] {
 }
 
 extension Consumer {
-  /// Polls until `count` records have come or the time is over.
-  func read(_ count: Int, withinSeconds seconds: Double = 20) throws -> [Record] {
+  /// Polls until `count` records have come.
+  func read(_ count: Int) throws -> [Record] {
     var records: [Record] = []
-    let deadline = Date(timeIntervalSinceNow: seconds)
-    while records.count < count, Date() < deadline {
+    try block(until: "\(count) records", pauses: false) {
       records += try poll(
         maxRecords: count - records.count, maxBytes: .max, timeoutMilliseconds: 50)
+      return records.count >= count
     }
     return records
   }
 
   /// Polls until it throws, and returns what was thrown.
-  func failure(withinSeconds seconds: Double = 20) -> (any Error)? {
-    let deadline = Date(timeIntervalSinceNow: seconds)
-    while Date() < deadline {
-      do {
+  func failure() -> (any Error)? {
+    do {
+      try block(until: "an error", pauses: false) {
         _ = try poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
-      } catch {
-        return error
+        return false
       }
+      return nil
+    } catch {
+      return error
     }
-    return nil
   }
 }
 

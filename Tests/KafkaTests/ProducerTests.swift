@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import TestSupport
 import Testing
 
 @Suite("A producer tells the fate of every record")
@@ -47,7 +48,7 @@ struct ProducerTests {
     #expect(error?.isRetriable == true)
     #expect(producer.flush(withinMilliseconds: 100) == 10)
     try fixture.broker.setUp()
-    #expect(producer.flush(withinMilliseconds: 20_000) == 0)
+    #expect(producer.flush(withinMilliseconds: Int(hangLimitSeconds * 1000)) == 0)
     // Ten times the queue, waiting for room.
     #expect(try producer.send(Array(repeating: record, count: 100)).count == 100)
     #expect(answers.all.count == 10)
@@ -109,7 +110,7 @@ struct ProducerTests {
           OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1]), completion: answers.add)
       }
     }
-    #expect(producer.flush(withinMilliseconds: 20_000) == 0)
+    #expect(producer.flush(withinMilliseconds: Int(hangLimitSeconds * 1000)) == 0)
     #expect(try Set(answers.all.map { try $0.get().offset }) == Set(0..<2000))
     producer.close()
   }

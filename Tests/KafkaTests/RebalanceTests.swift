@@ -1,9 +1,14 @@
 import Foundation
 import Kafka
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Partitions move between consumers")
 struct RebalanceTests {
+  /// The embedded broker's rebalances wait for the session timeout, less a second.
+  static let shortSession = ["session.timeout.ms": "6000"]
+
   /// Where each partition goes on: what PostgreSQL is for the pipeline.
   final class Progress {
     var next: [TopicPartition: Int64] = [:]
@@ -31,20 +36,23 @@ struct RebalanceTests {
     let producer = try fixture.producer()
     for partition in 0..<4 { try fixture.fill(100, partition: Int32(partition), producer) }
     let progress = Progress()
-    let first = try fixture.consumer(onRebalance: progress.handler("first"))
+    let first = try fixture.consumer(
+      Self.shortSession, onRebalance: progress.handler("first"))
     while first.assignment.count < 4 { progress.apply(try first.read(1)) }
-    let second = try fixture.consumer(onRebalance: progress.handler("second"))
-    let deadline = Date(timeIntervalSinceNow: 30)
-    while first.assignment.count != 2 || second.assignment.count != 2, Date() < deadline {
+    let second = try fixture.consumer(
+      Self.shortSession, onRebalance: progress.handler("second"))
+    try block(until: "both have their share", pauses: false) {
       progress.apply(try first.poll(maxRecords: 5, maxBytes: .max, timeoutMilliseconds: 20))
       progress.apply(try second.poll(maxRecords: 5, maxBytes: .max, timeoutMilliseconds: 20))
+      return first.assignment.count == 2 && second.assignment.count == 2
     }
     #expect(first.assignment.isDisjoint(with: second.assignment))
     #expect(first.assignment.union(second.assignment).count == 4)
     for partition in 0..<4 { try fixture.fill(100, partition: Int32(partition), producer) }
     second.close()
-    while progress.next.values.reduce(0, +) < 800, Date() < deadline {
+    try block(until: "everything is applied", pauses: false) {
       progress.apply(try first.poll(maxRecords: 50, maxBytes: .max, timeoutMilliseconds: 20))
+      return progress.next.values.reduce(0, +) >= 800
     }
     #expect(progress.next.values.reduce(0, +) == 800)
     #expect(
@@ -59,19 +67,27 @@ struct RebalanceTests {
     let producer = try fixture.producer()
     for partition in 0..<2 { try fixture.fill(500, partition: Int32(partition), producer) }
     var revocations = 0
-    let first = try fixture.consumer(["max.poll.interval.ms": "60000"]) { event in
+    let isRevoking = Mutex(false)
+    var configuration = fixture.configuration(
+      Self.shortSession.merging(["debug": "cgrp"]) { $1 })
+    configuration.log = { _, facility, text in
+      if facility == "ASSIGN", text.contains("revoke") { isRevoking.withLock { $0 = true } }
+    }
+    let first = try Consumer(configuration: configuration, group: "g", topics: ["t"]) { event in
       if case .revoked = event { revocations += 1 }
       return fromBeginning(event)
     }
     #expect(try first.read(1).count == 1)
-    let second = try fixture.consumer()
-    // Meanwhile the first one's heartbeats learn of the rebalance; its queue holds records, then
-    // the revocation.
-    _ = try second.read(1, withinSeconds: 1)
+    let second = try fixture.consumer(Self.shortSession)
+    // Until the first one's queue holds records, and then the revocation.
+    try block(until: "the first one's heartbeats learn of the rebalance", pauses: false) {
+      _ = try second.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 10)
+      return isRevoking.withLock { $0 }
+    }
     var afterwards: [Record] = []
-    let deadline = Date(timeIntervalSinceNow: 10)
-    while revocations == 0, Date() < deadline {
+    try block(until: "the revocation", pauses: false) {
       afterwards = try first.poll(maxRecords: 10_000, maxBytes: .max, timeoutMilliseconds: 50)
+      return revocations > 0
     }
     #expect(revocations == 1)
     #expect(afterwards.isEmpty)

@@ -30,7 +30,7 @@ struct ArchiveCommandTests {
     }
     let held = try #require(try stage.kafka.spans(of: [place.topic])[place])
     process = try stage.start()
-    #expect(process.wait(seconds: 30) == .exited(1))
+    #expect(process.wait(seconds: hangLimitSeconds) == .exited(1))
     let command = try #require(
       stage.log.split(separator: "run: magpie ").last?.split(separator: "\n").first)
     #expect(command.contains("--topic 'magpie.likes' --partition 1 --up-to \(held.lowerBound)"))
@@ -97,21 +97,21 @@ struct ArchiveCommandTests {
     let stage = try ArchiveStage()
     defer { stage.close() }
     let process = try stage.start()
-    try await eventually(within: .seconds(30), "its port is logged") {
+    try await eventually("its port is logged") {
       stage.log.contains("/metrics address=")
     }
     let address = try #require(stage.log.firstMatch(of: /\/metrics address=\S*?:([0-9]+)\s/))
     let port = String(address.1)
-    try await eventually(within: .seconds(30), "it is ready") {
+    try await eventually("it is ready") {
       try await stage.magpie("healthcheck", "--port", port).status == 0
     }
     try stage.broker.setDown()
-    try await eventually(within: .seconds(30), "it is unready") {
+    try await eventually("it is unready") {
       try await stage.magpie("healthcheck", "--port", port).status == 1
     }
     #expect(try await stage.magpie("healthcheck", "--live", "--port", port).status == 0)
     try stage.broker.setUp()
-    try await eventually(within: .seconds(30), "it is ready again") {
+    try await eventually("it is ready again") {
       try await stage.magpie("healthcheck", "--port", port).status == 0
     }
     #expect(process.terminate() == .exited(0), "\(stage.log)")
@@ -172,7 +172,7 @@ struct ArchiveCommandTests {
     defer { stage.close() }
     let process = try stage.start()
     for _ in 0..<8 { try stage.produce(600, &random) }
-    try await eventually(within: .seconds(40), "the disk is full") {
+    try await eventually("the disk is full") {
       stage.log.contains("No space left on device")
     }
     #expect(process.isRunning)

@@ -32,14 +32,16 @@ struct ArchiveCrashTests {
       if round % 4 != 0 {
         // Past the start, into the writing.
         let steps = Int64.random(in: 1...4, using: &random)
-        try await eventually(within: .seconds(60), "the archive grows") {
+        try await eventually("the archive grows") {
           if let exit = process.exit { throw StackError("ended (\(exit)): \(stage.log)") }
           return stage.generation() >= before + steps
         }
       }
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...200, using: &random)))
       process.signal(SIGKILL)
-      #expect(process.wait(seconds: 20) == .signalled(SIGKILL), "round \(round): \(stage.log)")
+      #expect(
+        process.wait(seconds: hangLimitSeconds) == .signalled(SIGKILL),
+        "round \(round): \(stage.log)")
       #expect(
         try await stage.magpie("archive", "verify").status == (stage.generation() == 0 ? 69 : 0))
     }

@@ -67,7 +67,7 @@ final class ArchiveStage {
   }
 
   func waitUntilCaughtUp(_ process: ChildProcess) async throws {
-    try await eventually(within: .seconds(60), "the archive is caught up") {
+    try await eventually("the archive is caught up") {
       if let exit = process.exit { throw StackError("magpie archive run ended (\(exit)): \(log)") }
       return try isCaughtUp()
     }

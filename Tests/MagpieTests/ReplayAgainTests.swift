@@ -76,7 +76,7 @@ import Testing
     process.standardError = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     try process.run()
-    try await eventually(within: .seconds(30)) { FileManager.default.fileExists(atPath: file) }
+    try await eventually { FileManager.default.fileExists(atPath: file) }
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     let before = try all(target).values.reduce(0) { $0 + $1.count }
@@ -137,12 +137,17 @@ import Testing
       """, [.text(group), .text(likes), .int4(partition.partition)])
     // Nobody consumes: all 50 records are live lag.
     let process = try setup.tool.makeProcess([
-      "replay", "--apply", "--max-lag", "0", "--worker", "notification",
+      "replay", "--apply", "--max-lag", "0", "--worker", "notification", "--progress",
     ])
+    let said = NSTemporaryDirectory() + "said-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: said) }
+    try Data().write(to: URL(filePath: said))
     process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
+    process.standardError = FileHandle(forWritingAtPath: said)
     try process.run()
-    try await Task.sleep(for: .seconds(1.5))
+    try await eventually("it says that it waits") {
+      try String(contentsOfFile: said, encoding: .utf8).contains("waiting for the workers")
+    }
     #expect(process.isRunning)
     #expect(try setup.count("likes") == 0)
     kill(process.processIdentifier, SIGKILL)

@@ -26,7 +26,7 @@ final class RunningUp {
     process = try ChildProcess(
       builtExecutable("magpie"), ["up", "--state-dir", self.directory + "/state"] + arguments,
       environment: environment, output: .file(log))
-    try await eventually(within: .seconds(120), "magpie up is ready") {
+    try await eventually("magpie up is ready") {
       if let exit = process.exit { throw StackError("magpie up ended (\(exit)): \(output)") }
       return output.contains("ready")
     }

@@ -45,7 +45,7 @@ struct UpTests {
     let named = try await magpie(
       "publish", "profile", "--user", "minji", "--nickname", hostile, "--locale", "ko-KR")
     #expect(named.status == 0, "\(named.error)")
-    let verified = try await magpie("verify", "--wait", "60")
+    let verified = try await magpie("verify", "--wait", hangLimitText)
     #expect(verified.status == 0, "\(verified.error)\(verified.output)")
 
     let lag = try await magpie("lag", "--json")
@@ -85,7 +85,7 @@ struct UpTests {
     #expect(broken.output.contains("and 7 more"))
     connection.close()
 
-    #expect(up.process.terminate(within: 60) == .exited(0), "\(up.output)")
+    #expect(up.process.terminate(within: hangLimitSeconds) == .exited(0), "\(up.output)")
     #expect(try await magpie("verify").status == 69)
     #expect(try await magpie("topics").status == 69)
     let left = try FileManager.default.contentsOfDirectory(atPath: up.directory + "/state")
@@ -98,11 +98,11 @@ struct UpTests {
     let first = try await RunningUp("--data-dir", directory + "/data", in: directory)
     defer { first.remove() }
     _ = try await first.magpie("publish", Self.story)
-    #expect(try await first.magpie("verify", "--wait", "60").status == 0)
+    #expect(try await first.magpie("verify", "--wait", hangLimitText).status == 0)
     let before = try await first.magpie("alarms", "minji", "--json")
     // As rude as can be.
     first.process.signal(SIGKILL)
-    _ = first.process.wait(seconds: 10)
+    _ = first.process.wait(seconds: hangLimitSeconds)
 
     let second = try await RunningUp("--data-dir", directory + "/data", in: directory)
     defer { second.remove() }
@@ -110,7 +110,7 @@ struct UpTests {
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
     // The same events again change nothing.
     _ = try await second.magpie("publish", Self.story)
-    #expect(try await second.magpie("verify", "--wait", "60").status == 0)
+    #expect(try await second.magpie("verify", "--wait", hangLimitText).status == 0)
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
   }
 
@@ -127,7 +127,7 @@ struct UpTests {
     var killed: Set<Int32> = []
     for _ in 0..<3 {
       // The next one as soon as there is one, which is in the middle of its recovery.
-      try await eventually(within: .seconds(60), "another PostgreSQL") {
+      try await eventually("another PostgreSQL") {
         guard let text = try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8),
           let process = text.split(separator: "\n").first.flatMap({ Int32($0) }),
           killed.insert(process).inserted
@@ -137,7 +137,7 @@ struct UpTests {
     }
     #if os(Linux)
       for round in 0..<6 {
-        try await eventually(within: .seconds(60), "round \(round)") {
+        try await eventually("round \(round)") {
           up.children(named: "alarm-worker").contains {
             killed.insert($0).inserted && kill($0, SIGKILL) == 0
           }
@@ -145,7 +145,7 @@ struct UpTests {
       }
     #endif
     _ = try await up.magpie("publish", Self.story)
-    let verified = try await up.magpie("verify", "--wait", "60")
+    let verified = try await up.magpie("verify", "--wait", hangLimitText)
     #expect(verified.status == 0, "\(verified.error)\n\(up.output)")
     #expect(up.process.isRunning, "\(up.output)")
   }

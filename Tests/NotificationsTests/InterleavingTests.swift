@@ -74,7 +74,7 @@ struct InterleavingTests {
       }
       done.signal()
     }
-    #expect(done.wait(timeout: .now() + .seconds(30)) == .success)
+    #expect(done.wait(timeout: .now() + hangLimitSeconds) == .success)
     if let error = second.withLock({ $0 }) { throw error }
     let model = Model(known + [pair.first, pair.second])
     #expect(try first.shown() == model.shown)

@@ -133,7 +133,7 @@ final class RunningLane: Sendable {
 
   /// Waits for the lane's end; throws what it threw.
   func end() async throws {
-    try await eventually(within: .seconds(60), "the lane's end") { result.withLock { $0 != nil } }
+    try await eventually("the lane's end") { result.withLock { $0 != nil } }
     try result.withLock { $0 }?.get()
   }
 

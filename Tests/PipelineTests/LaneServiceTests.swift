@@ -1,5 +1,7 @@
 import Foundation
 import Logging
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -7,10 +9,8 @@ import Testing
 @Suite struct LaneServiceTests {
   private struct Broken: Error {}
 
-  @Test(
-    "a lane that stops for a reason that only a person can resolve stops the others",
-    .timeLimit(.minutes(1)))
-  func firstStopsTheOthers() async {
+  @Test("a lane that stops for a reason that only a person can resolve stops the others")
+  func firstStopsTheOthers() async throws {
     let statuses = (0..<3).map { _ in LaneStatus() }
     let service = LaneService(
       // Else the process of the tests would be ended.
@@ -19,7 +19,17 @@ import Testing
       if status === statuses[1] { throw Broken() }
       while !status.isStopping { Thread.sleep(forTimeInterval: 0.01) }
     }
-    await #expect(throws: Broken.self) { try await service.run() }
+    let ended = Mutex<Result<Void, any Error>?>(nil)
+    Task {
+      do {
+        try await service.run()
+        ended.withLock { $0 = .success(()) }
+      } catch {
+        ended.withLock { $0 = .failure(error) }
+      }
+    }
+    try await eventually("the service has ended") { ended.withLock { $0 != nil } }
+    #expect(throws: Broken.self) { try ended.withLock { $0 }?.get() }
     let stoppingCount = statuses.count { $0.isStopping }
     #expect(stoppingCount == 3)
   }

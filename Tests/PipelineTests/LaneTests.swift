@@ -17,7 +17,7 @@ import Testing
 
     let second = try fixture.publish(posts: (0..<200).map { "p\($0)" }, from: 300)
     let successor = RunningLane(try fixture.settings())
-    try await eventually(within: .seconds(30)) { try fixture.lag() == 0 }
+    try await eventually { try fixture.lag() == 0 }
     try await successor.stop()
     #expect(try fixture.applied() == first + second)
     #expect(successor.metrics.total(.records) == 200)
@@ -55,7 +55,7 @@ import Testing
     // What a successor's claim does, without its knowing.
     try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
     try fixture.publish(posts: ["b", "c", "d", "e"], from: 1)
-    try await eventually(within: .seconds(40)) { try fixture.lag() == 0 }
+    try await eventually { try fixture.lag() == 0 }
     #expect(lane.metrics.total(.fenced) >= 1)
     try await lane.stop()
     #expect(try fixture.applied() == ["0", "1", "2", "3", "4"])
@@ -110,7 +110,7 @@ import Testing
     try await eventually { try fixture.applied() == ["0", "1"] }
     try fixture.connection().query(
       "UPDATE consumer_offsets SET next_offset = 1, owner_epoch = owner_epoch + 1")
-    try await eventually(within: .seconds(60)) { try fixture.applied() == ["0", "1", "1"] }
+    try await eventually { try fixture.applied() == ["0", "1", "1"] }
     try await lane.stop()
   }
 

@@ -31,7 +31,9 @@ import Testing
   func timeoutOfTheURL() throws {
     let url = try TestDatabase.empty() + " options='-c statement_timeout=50ms'"
     let connection = try Connection(url, applicationName: "postgres tests")
-    let error = #expect(throws: PostgresError.self) { try connection.query("SELECT pg_sleep(30)") }
+    let error = #expect(throws: PostgresError.self) {
+      try connection.query("SELECT pg_sleep(\(hangLimitSeconds))")
+    }
     #expect(error?.sqlstate == "57014")
     #expect(error?.isConnectionLost == false)
     #expect(try connection.query("SELECT 1").only.int(0) == 1)
@@ -83,10 +85,8 @@ import Testing
       }
       return UInt16(bigEndian: pointer.pointee.sin_port)
     }
-    let begin = ContinuousClock.now
     let error = refusal("postgresql://u:hidden@127.0.0.1:\(port)/db", seconds: 1)
     #expect(error?.description.contains("no answer in time") == true)
-    #expect(ContinuousClock.now - begin < .seconds(10))
   }
 
   @Test("a wrong password says so and is not repeated; the right one works")

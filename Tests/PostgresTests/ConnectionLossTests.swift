@@ -91,7 +91,9 @@ import Testing
       try? Connection(url, applicationName: "killer").script("CALL terminate_sleeper(\(victim))")
     }
     let error = #expect(throws: PostgresError.self) {
-      try connection.pipeline([Statement("BEGIN"), Statement("SELECT pg_sleep(60)")])
+      try connection.pipeline([
+        Statement("BEGIN"), Statement("SELECT pg_sleep(\(hangLimitSeconds))"),
+      ])
     }
     expectLost(connection, error)
   }
@@ -159,10 +161,10 @@ import Testing
     let connection = try Connection(url, applicationName: "victim")
     connection.socket.statementTimeoutMilliseconds = 1
     connection.socket.graceMilliseconds = 200
-    let begin = ContinuousClock.now
-    let error = #expect(throws: PostgresError.self) { try connection.query("SELECT pg_sleep(30)") }
+    let error = #expect(throws: PostgresError.self) {
+      try connection.query("SELECT pg_sleep(\(hangLimitSeconds))")
+    }
     #expect(error?.message.contains("silent") == true)
-    #expect(ContinuousClock.now - begin < .seconds(20))
     expectLost(connection, error)
   }
 

@@ -1,5 +1,6 @@
 import Kafka
 import RecordLog
+import TestSupport
 
 /// A broker of the test's own, so that tests neither wait for nor disturb each other.
 struct Fixture {
@@ -15,7 +16,7 @@ struct Fixture {
     producer = try Producer(configuration: configuration)
   }
 
-  func log(stallSecondsMax: Int = 20) throws -> KafkaLog {
+  func log(stallSecondsMax: Int = Int(hangLimitSeconds)) throws -> KafkaLog {
     try KafkaLog(configuration: Fixture.quiet(broker), stallSecondsMax: stallSecondsMax)
   }
 

@@ -22,6 +22,15 @@ import Testing
     return result
   }()
 
+  /// The directories under Sources.
+  static let rooms = Set(
+    files.filter { $0.hasPrefix("Sources/") }.compactMap { path in
+      path.split(separator: "/").dropFirst().first.map(String.init)
+    })
+
+  /// Those that only name a C library for the compiler.
+  static let cLibraries = rooms.filter { files.contains("Sources/\($0)/module.modulemap") }
+
   static func text(_ path: String) throws -> String {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
@@ -40,28 +49,33 @@ import Testing
 
   @Test("every room under Sources says what it owns")
   func roomsHaveReadmes() throws {
-    let rooms = Set(
-      Self.files.filter { $0.hasPrefix("Sources/") }.compactMap { path in
-        path.split(separator: "/").dropFirst().first.map(String.init)
-      })
-    let libraries = rooms.filter {
-      !$0.hasSuffix("-worker") && $0 != "magpie" && !$0.hasPrefix("C")
-    }
-    for room in libraries {
-      let lines = try Self.text("Sources/\(room)/README.md").split(separator: "\n")
-      #expect(lines.count >= 5, "Sources/\(room)/README.md")
+    // The workers' executables are described where their library is.
+    let rooms = Self.rooms.subtracting(Self.cLibraries).filter { !$0.hasSuffix("-worker") }
+    #expect(rooms.isSuperset(of: ["Comparison", "Pipeline", "magpie"]))
+    for room in rooms {
+      let path = "Sources/\(room)/README.md"
+      let paragraphs = try #require(try? Self.text(path), "\(path) is missing")
+        .split(separator: "\n\n")
+      #expect(paragraphs.first == "# \(room)", "\(path)")
+      // What it is, in prose, before any list; and somewhere what it may import.
+      let first = paragraphs.dropFirst().first ?? ""
+      #expect(first.count > 40 && !first.hasPrefix("-"), "\(path) does not begin with what it is")
+      #expect(
+        paragraphs.contains { $0.contains(/[Ii]mport/) }, "\(path) does not say what it imports")
     }
   }
 
   @Test("only one room imports each C library")
   func cLibrariesHaveOneImporter() throws {
-    for (module, room) in [("CRDKafka", "Kafka"), ("CLibPQ", "Postgres"), ("CZstd", "Archive")] {
+    #expect(Self.cLibraries.count >= 3)
+    for module in Self.cLibraries {
       let importers = try Self.files.filter { path in
-        try path.hasPrefix("Sources/") && path.hasSuffix(".swift")
+        try path.hasSuffix(".swift")
           && Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(module)") }
       }
-      #expect(!importers.isEmpty)
-      #expect(importers.allSatisfy { $0.hasPrefix("Sources/\(room)/") }, "\(importers)")
+      let rooms = Set(importers.map { $0.split(separator: "/").prefix(2).joined(separator: "/") })
+      #expect(rooms.count == 1, "\(module) is imported by \(rooms)")
+      #expect(rooms.allSatisfy { $0.hasPrefix("Sources/") }, "\(rooms)")
     }
   }
 
@@ -85,23 +99,65 @@ import Testing
   @Test("make targets that the documents name exist")
   func makeTargets() throws {
     let makefile = try Self.text("Makefile")
+    var count = 0
     for path in Self.files where path.hasSuffix(".md") {
-      for match in try Self.text(path).matches(of: /`make ([a-z0-9-]+)/) {
-        #expect(makefile.contains("\n\(match.1): "), "\(path) names make \(match.1)")
+      // In the text as code, and at the beginning of a line of a block of commands.
+      for match in try Self.text(path).matches(
+        of: /(?:`|\n\$ |\n {0,4})make ((?:[A-Z_]+=\S+ )*)([a-z0-9-]+)/)
+      where try Self.isCommand(match.0, in: path) {
+        count += 1
+        #expect(makefile.contains("\n\(match.2): "), "\(path) names make \(match.2)")
       }
     }
+    #expect(count > 10)
+  }
+
+  /// Whether it is code, rather than the word "make" at the beginning of a line.
+  private static func isCommand(_ match: Substring, in path: String) throws -> Bool {
+    if match.hasPrefix("`") { return true }
+    let before = try text(path)[..<match.startIndex]
+    return before.ranges(of: "```").count % 2 == 1 || match.hasPrefix("\n    ")
   }
 
   @Test("no force unwrap and no try! outside of tests")
   func noForcing() throws {
-    for path in Self.files
-    where path.hasPrefix("Sources/") && path.hasSuffix(".swift") && !path.hasSuffix(".pb.swift") {
-      for (number, line) in try Self.text(path).split(
-        separator: "\n", omittingEmptySubsequences: false
-      ).enumerated() {
-        let code = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false)[0]
-        #expect(!code.contains("try! "), "\(path):\(number + 1)")
-        #expect(!code.contains("as! "), "\(path):\(number + 1)")
+    let swift = Self.files.filter {
+      $0.hasSuffix(".swift") && !$0.hasSuffix(".pb.swift") && !$0.hasPrefix("Tests/")
+    }
+    #expect(swift.contains { $0.hasPrefix("Campaign/") } && swift.count > 100)
+    for path in swift {
+      for (number, line) in try Self.codeLines(of: path).enumerated() {
+        // After a name, a bracket or a question mark; before anything but "=".
+        let isForced = line.contains(/[\w\)\]?>]!(?!=)/)
+        #expect(!isForced, "\(path):\(number + 1): \(line)")
+      }
+    }
+  }
+
+  /// A file's lines without what is in comments and in string literals, as far as they are apart.
+  private static func codeLines(of path: String) throws -> [Substring] {
+    func blanked(_ match: Substring) -> String {
+      String(repeating: "\n", count: match.count { $0 == "\n" })
+    }
+    return try text(path)
+      .replacing(/(?s)#*"""\n.*?"""#*/) { blanked($0.output) }
+      .replacing(/#"(?:[^\n])*?"#/) { _ in "" }
+      .replacing(/"(?:\\.|[^"\\\n])*"/) { _ in "" }
+      .replacing(/\/\/[^\n]*/) { _ in "" }
+      .split(separator: "\n", omittingEmptySubsequences: false)
+  }
+
+  @Test("tests wait for states: none sleeps for long or sets a time limit of its own")
+  func testsWaitForStates() throws {
+    let tests = Self.files.filter { $0.hasPrefix("Tests/") && $0.hasSuffix(".swift") }
+    #expect(tests.count > 50)
+    for path in tests {
+      for (number, line) in try Self.codeLines(of: path).enumerated() {
+        let isTimed =
+          line.contains(/Task\.sleep\(for: \.seconds/) || line.contains(/\.timeLimit\(/)
+          || line.contains(/sleep\(forTimeInterval: (?:[1-9]|0\.[2-9])/)
+          || line.contains(/eventually\(\s*within: \.seconds/)
+        #expect(!isTimed, "\(path):\(number + 1): \(line)")
       }
     }
   }

@@ -1,5 +1,6 @@
 import EmbeddedStack
 import Foundation
+import TestSupport
 
 /// A certificate authority of the test's own, and certificates that it signs, made with the openssl
 /// command in a directory that goes with it.
@@ -50,7 +51,7 @@ final class Certificates {
   private func openssl(_ arguments: String...) throws {
     let log = path("openssl.log")
     let child = try ChildProcess("/usr/bin/env", ["openssl"] + arguments, output: .file(log))
-    guard child.wait(seconds: 60) == .exited(0) else {
+    guard child.wait(seconds: hangLimitSeconds) == .exited(0) else {
       let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
       throw StackError("openssl \(arguments[0]) failed: \(said)")
     }

@@ -31,7 +31,7 @@ final class Running: Sendable {
   }
 
   /// How it ended by itself; nil when it did not in time, and was killed.
-  func end(within seconds: Double = 60) -> ChildProcess.Exit? {
+  func end(within seconds: Double = 2 * hangLimitSeconds) -> ChildProcess.Exit? {
     let exit = child.wait(seconds: seconds)
     if exit == nil { child.terminate(SIGKILL) }
     return exit

@@ -109,7 +109,7 @@ import Testing
         "MAGPIE_TOPIC_PREFIX": prefix, "MAGPIE_HTTP_PORT": "0",
       ])
     let database = try Connection(url, applicationName: "test")
-    try await eventually(within: .seconds(150), "the flood is through") {
+    try await eventually("the flood is through") {
       let applied = try database.query(
         "SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offsets WHERE topic = $1",
         [.text(Topic.posts.name(prefix: prefix))]

@@ -80,7 +80,7 @@ import Testing
         try Running(
           name, ["--log-format", format, "--dead-letter-share-limit", "1"], environment))
     }
-    let verified = try run("magpie", ["verify", "--wait", "100"], environment)
+    let verified = try run("magpie", ["verify", "--wait", hangLimitText], environment)
     #expect(verified.exit == .exited(0), "\(verified.output) \(workers.map(\.output))")
     let database = try Connection(url, applicationName: "test")
     let letters = try database.query("SELECT count(*) FROM dead_letters").only.int(0)

@@ -147,7 +147,7 @@ import Testing
     let worker = try Running("notification-worker", [], stage.environment)
     let database = try Connection(
       stage.environment["MAGPIE_DATABASE_URL"] ?? "", applicationName: "test")
-    try await eventually(within: .seconds(60), "the like is applied") {
+    try await eventually("the like is applied") {
       try database.query("SELECT count(*) FROM likes").only.int(0) == 1
     }
     worker.child.signal(SIGTERM)

@@ -32,7 +32,7 @@ import Testing
     for url in urls {
       let environment = try environment(server, url)
       let worker = try Running("fanout-worker", [], environment)
-      try await eventually(within: .seconds(60), "the worker is at work") {
+      try await eventually("the worker is at work") {
         worker.output.contains("assigned")
       }
       let sessions = try server.admin.query(

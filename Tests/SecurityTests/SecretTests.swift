@@ -124,7 +124,7 @@ import Testing
     defer { cluster.stop() }
     for situation in situations {
       let worker = try Running("fanout-worker", [], situation.environment)
-      try await eventually(within: .seconds(60), "\(situation.name): \(situation.says)") {
+      try await eventually("\(situation.name): \(situation.says)") {
         worker.output.contains(situation.says) || !worker.child.isRunning
       }
       if worker.child.isRunning, situation.end == nil {
@@ -207,7 +207,7 @@ import Testing
 
   private func port(_ worker: Running) async throws -> Int {
     let pattern = /address=\[[^\]]*\][^:]*:(\d+)/
-    try await eventually(within: .seconds(60), "the worker serves HTTP") {
+    try await eventually("the worker serves HTTP") {
       worker.output.firstMatch(of: pattern) != nil
     }
     return try #require(worker.output.firstMatch(of: pattern).flatMap { Int($0.1) })
