@@ -40,6 +40,7 @@ public final class ArchiveLoop {
   let logger: Logger
   private var oldestWaits: ContinuousClock.Instant?
   private var nextQuestion = ContinuousClock.now
+  private var recognition = Recognition()
 
   public init(
     settings: ArchiveSettings, storage: any ArchiveStorage, kafka: ClientConfiguration,
@@ -101,6 +102,8 @@ public final class ArchiveLoop {
           }
         }
       }
+    } catch is LogMoved {
+      logger.info("the log's start has moved")
     } catch let error as WorkerStopped {
       // What is in memory may be gone from Kafka by the time that somebody has helped.
       try? flush(writer, consumer)
@@ -113,11 +116,18 @@ public final class ArchiveLoop {
     do {
       let records = try consumer.poll(
         maxRecords: 10_000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
+      try recognition.check(records)
       noteHealth(consumer, admin)
       return records
+    } catch let another as AnotherLog {
+      throw WorkerStopped(reason: "\(another)", nextStep: "Archive it to a new directory.")
     } catch let error as ConsumerError {
       status.isReady = false
       switch error {
+      case .offsetOutOfRange(let partition, let offset, _, _)
+      where recognition.start(of: partition) == offset:
+        // Retention has just deleted the last record archived, which was read only to be compared.
+        throw LogMoved()
       case .offsetOutOfRange(let partition, let offset, let low?, let high?):
         throw unreadable(partition, at: offset, Watermarks(low: low, high: high))
       case .unknownTopic(let topic):
@@ -151,8 +161,8 @@ public final class ArchiveLoop {
     status.isReady = answers
   }
 
-  /// Where to start in every partition there is: where the archive ends, or at the log's beginning
-  /// in partitions that it does not have yet.
+  /// Where to start in every partition there is: with the last record archived, to compare it, or
+  /// where the archive ends; at the log's beginning in partitions that it does not have yet.
   private func startingOffsets(_ writer: ArchiveWriter, _ admin: Admin) throws
     -> [TopicPartition: Int64]
   {
@@ -167,8 +177,15 @@ public final class ArchiveLoop {
       if next < log.low || next > log.high { throw unreadable(partition, at: next, log) }
     }
     try writer.begin(watermarks.mapValues(\.low))
-    return watermarks.mapValues(\.low).merging(
-      watermarks.keys.map { ($0, writer.nextOffset(of: $0) ?? 0) }, uniquingKeysWith: { $1 })
+    recognition = Recognition()
+    recognition.expect(
+      writer.lastRecords.filter { partition, last in
+        watermarks[partition].map { $0.low..<$0.high ~= last.offset } ?? false
+      })
+    return watermarks.reduce(into: [:]) { starts, log in
+      starts[log.key] =
+        recognition.start(of: log.key) ?? writer.nextOffset(of: log.key) ?? log.value.low
+    }
   }
 
   private func unreadable(_ partition: TopicPartition, at offset: Int64, _ log: Watermarks)
@@ -220,3 +237,6 @@ public final class ArchiveLoop {
     }
   }
 }
+
+/// The log does not hold any more where reading began.
+private struct LogMoved: Error {}

@@ -1,5 +1,6 @@
 import Foundation
 public import Kafka
+package import Pipeline
 
 /// Writes an archive: collects records in memory and adds them as a segment, together with the
 /// offsets that they reach, by one replacement of the manifest.
@@ -20,6 +21,7 @@ public final class ArchiveWriter {
     var segment: Manifest.Segment
     var bytes: [UInt8]
     var recordCounts: [TopicPartition: Int]
+    var last: [TopicPartition: LastRecord]
     var isStored = false
   }
 
@@ -31,6 +33,8 @@ public final class ArchiveWriter {
   private var builder = SegmentBuilder()
   private var pending: Pending?
   private var nextOffsets: [TopicPartition: Int64]
+  /// The newest records in `builder`.
+  private var newest: [TopicPartition: Record] = [:]
 
   /// Begins an archive or takes over the one that is there, and deletes what a writer that died has
   /// left behind. Throws `ArchiveError`.
@@ -57,6 +61,11 @@ public final class ArchiveWriter {
   /// The next offset to archive, what is collected in memory included; nil for a partition that the
   /// archive does not have yet.
   public func nextOffset(of partition: TopicPartition) -> Int64? { nextOffsets[partition] }
+
+  /// The last record archived of each partition, where it is known.
+  package var lastRecords: [TopicPartition: LastRecord] {
+    manifest.partitions.reduce(into: [:]) { $0[$1.topicPartition] = $1.last }
+  }
 
   /// About what is collected in memory.
   public var bufferedByteCount: Int { builder.byteCount + (pending?.bytes.count ?? 0) }
@@ -87,6 +96,7 @@ public final class ArchiveWriter {
     guard record.offset >= start else { return }
     try builder.append(record, after: start)
     nextOffsets[record.topicPartition] = record.offset + 1
+    newest[record.topicPartition] = record
   }
 
   /// Brings what was collected into the archive. If it throws, nothing is lost: the next call goes
@@ -105,7 +115,11 @@ public final class ArchiveWriter {
     var next = manifest
     if next.segments.count >= Manifest.pageLength { try turnPage(&next) }
     next.segments.append(pending.segment)
-    for span in pending.segment.spans { advance(&next, span, records: pending.recordCounts) }
+    for span in pending.segment.spans {
+      advance(
+        &next, span, records: pending.recordCounts[span.topicPartition] ?? 0,
+        last: pending.last[span.topicPartition])
+    }
     try replaceManifest(with: next)
     self.pending = nil
     return Flushed(
@@ -128,7 +142,7 @@ public final class ArchiveWriter {
       topic: partition.topic, partition: partition.partition, first: start, next: offset)
     var next = manifest
     next.gaps.append(gap)
-    advance(&next, gap, records: [:])
+    advance(&next, gap, records: 0, last: nil)
     try replaceManifest(with: next)
     nextOffsets[partition] = offset
   }
@@ -137,6 +151,8 @@ public final class ArchiveWriter {
     var spent = SegmentBuilder()
     swap(&spent, &builder)
     let (bytes, file) = try spent.finish()
+    let last = newest.mapValues { LastRecord($0) }
+    newest = [:]
     let blocks = file.blocks.map(\.block)
     let spans = file.spans.sorted { $0.key < $1.key }.map { partition, offsets in
       Manifest.Span(
@@ -151,7 +167,8 @@ public final class ArchiveWriter {
         maxTime: blocks.map(\.times.upperBound).max() ?? 0),
       bytes: bytes,
       recordCounts: Dictionary(
-        file.blocks.map { ($0.partition, $0.block.recordCount) }, uniquingKeysWith: +))
+        file.blocks.map { ($0.partition, $0.block.recordCount) }, uniquingKeysWith: +),
+      last: last)
   }
 
   /// Moves the manifest's segments to a page of their own.
@@ -169,13 +186,13 @@ public final class ArchiveWriter {
   }
 
   private func advance(
-    _ manifest: inout Manifest, _ span: Manifest.Span, records: [TopicPartition: Int]
+    _ manifest: inout Manifest, _ span: Manifest.Span, records: Int, last: LastRecord?
   ) {
-    let count = Int64(records[span.topicPartition] ?? 0)
     for index in manifest.partitions.indices
     where manifest.partitions[index].topicPartition == span.topicPartition {
       manifest.partitions[index].next = span.next
-      manifest.partitions[index].records += count
+      manifest.partitions[index].records += Int64(records)
+      manifest.partitions[index].last = last
     }
   }
 

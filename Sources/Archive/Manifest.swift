@@ -1,5 +1,6 @@
 import Foundation
 public import Kafka
+package import Pipeline
 
 /// What an archive consists of: its segments and the offsets up to which they reach, in one file
 /// that is only ever replaced as a whole. What it does not name is not part of the archive.
@@ -21,6 +22,9 @@ public struct Manifest: Codable, Sendable, Equatable {
     public var next: Int64
     /// Records held between the two.
     public var records: Int64
+    /// The last of them, by which Kafka's log is recognized; nil in archives of an older version, and
+    /// behind a gap.
+    package var last: LastRecord?
 
     public var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
   }
@@ -152,6 +156,7 @@ extension Manifest {
     guard Set(partitions.map(\.topicPartition)).count == partitions.count,
       partitions.allSatisfy({
         0 <= $0.first && $0.first <= $0.next && (0...$0.next - $0.first).contains($0.records)
+          && $0.last?.offset ?? -1 < $0.next
       })
     else { throw damaged("its partitions contradict each other") }
     guard gaps.allSatisfy({ 0 <= $0.first && $0.first < $0.next }) else {

@@ -64,15 +64,23 @@ package struct Batch: Sendable {
 
   /// The offset after the last record of each partition, or how far the batch reaches.
   package var nextOffsets: [TopicPartition: Int64] {
-    var result: [TopicPartition: Int64] = [:]
+    lastItems.mapValues { items[$0].record.offset + 1 }.merging(reach) { max($0, $1) }
+  }
+
+  /// The last record of each partition.
+  var lastRecords: [TopicPartition: LastRecord] {
+    lastItems.mapValues { LastRecord(items[$0].record) }
+  }
+
+  private var lastItems: [TopicPartition: Int] {
+    var result: [TopicPartition: Int] = [:]
     // Records of one partition mostly follow one another.
     for (index, item) in items.enumerated() {
       let isLastOfRun =
         index + 1 == items.count || items[index + 1].record.partition != item.record.partition
         || items[index + 1].record.topic != item.record.topic
-      if isLastOfRun { result[item.record.topicPartition] = item.record.offset + 1 }
+      if isLastOfRun { result[item.record.topicPartition] = index }
     }
-    result.merge(reach) { max($0, $1) }
     return result
   }
 }

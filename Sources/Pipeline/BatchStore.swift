@@ -49,6 +49,11 @@ final class BatchStore {
     try using { try fence.stored(partitions, on: $0) }
   }
 
+  /// The last record applied in each partition that was claimed, where it is known.
+  func lastRecords(_ claimed: [TopicPartition: Ownership]) throws -> [TopicPartition: LastRecord] {
+    try using { try fence.lastRecords(claimed, on: $0) }
+  }
+
   /// Applies a batch and moves its offsets in one transaction; returns the handler's counts.
   ///
   /// - Parameter owned: the partitions whose offsets move; nil applies the batch without a fence.
@@ -56,7 +61,7 @@ final class BatchStore {
   func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
     try using { connection in
       var statements = [Statement("BEGIN")] + freshPlans()
-      if let owned { statements.append(fence.advance(owned, to: batch.nextOffsets)) }
+      if let owned { statements.append(fence.advance(owned, past: batch)) }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
       // Records that are applied once more may be dead letters of the first time.

@@ -2,6 +2,7 @@ import Kafka
 
 /// What a lane does about any error, also of its consumer.
 func disposition(of error: any Error, group: String) -> Disposition {
+  if let another = error as? AnotherLog { return .stop(.anotherLog(another, group: group)) }
   guard let error = error as? ConsumerError else { return disposition(of: error) }
   switch error {
   case .offsetOutOfRange(let partition, let offset, let low, let high):
@@ -34,9 +35,23 @@ private func nextStep(
     isTruncated
     ? "Records between \(offset) and \(log.low) were deleted before they were applied. "
     : "The log ends at \(log.high): it is another log than the one applied so far. "
-  return found
-    + "docs/operations/log-truncated-past-our-offset.md says what that means. To go on "
+  return found + toStart(of: partition, group: group)
+    + (isTruncated ? " --skip-records \(log.low - offset)" : "")
+}
+
+extension WorkerStopped {
+  fileprivate static func anotherLog(_ another: AnotherLog, group: String) -> WorkerStopped {
+    WorkerStopped(
+      reason: "\(another)",
+      nextStep:
+        "The topic was made anew, or this is another cluster: records of this log that were "
+        + "never applied would be taken for applied. "
+        + toStart(of: another.partition, group: group))
+  }
+}
+
+private func toStart(of partition: TopicPartition, group: String) -> String {
+  "docs/operations/log-truncated-past-our-offset.md says what that means. To go on "
     + "all the same: magpie offsets reset --group \(group) --topic "
     + "\(partition.topic) --partition \(partition.partition) --to-start"
-    + (isTruncated ? " --skip-records \(log.low - offset)" : "")
 }

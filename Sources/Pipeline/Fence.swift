@@ -14,7 +14,7 @@ package struct Ownership: Equatable, Sendable {
   }
 }
 
-/// The statements around `consumer_offsets`; see migration 0001.
+/// The statements around `consumer_offsets`; see migrations 0001 and 0010.
 struct Fence {
   var consumerGroup: String
 
@@ -37,19 +37,47 @@ struct Fence {
   }
 
   /// Moves the offsets of the batch's partitions, or raises; opens the batch's transaction.
-  func advance(
-    _ owned: [TopicPartition: Ownership], to nextOffsets: [TopicPartition: Int64]
-  ) -> Statement {
+  func advance(_ owned: [TopicPartition: Ownership], past batch: Batch) -> Statement {
+    let (nextOffsets, last) = (batch.nextOffsets, batch.lastRecords)
     let partitions = nextOffsets.keys.sorted()
     return Statement(
-      "SELECT fence_advance($1, $2, $3, $4, $5, $6)",
+      "SELECT fence_advance($1, $2, $3, $4, $5, $6, $7, $8)",
       [
         .text(consumerGroup), .textArray(partitions.map(\.topic)),
         .int4Array(partitions.map(\.partition)),
         .int8Array(partitions.map { owned[$0]?.nextOffset }),
         .int8Array(partitions.map { nextOffsets[$0] }),
         .int8Array(partitions.map { owned[$0]?.epoch }),
+        .int8Array(partitions.map { last[$0]?.offset }),
+        .textArray(partitions.map { last[$0]?.identity }),
       ])
+  }
+
+  /// The last record applied in each of these partitions, where it is known. Locks nothing; what was
+  /// moved since is left out.
+  func lastRecords(_ owned: [TopicPartition: Ownership], on connection: Connection) throws
+    -> [TopicPartition: LastRecord]
+  {
+    let partitions = Array(owned.keys)
+    let rows = try connection.query(
+      """
+      SELECT topic, partition, c.last_offset, c.last_identity FROM consumer_offsets c
+      JOIN unnest($2::text[], $3::int[], $4::bigint[]) AS o (topic, partition, owner_epoch)
+        USING (topic, partition, owner_epoch)
+      WHERE c.consumer_group = $1 AND c.last_offset IS NOT NULL
+      """,
+      [
+        .text(consumerGroup), .textArray(partitions.map(\.topic)),
+        .int4Array(partitions.map(\.partition)),
+        .int8Array(partitions.map { owned[$0]?.epoch }),
+      ])
+    var result: [TopicPartition: LastRecord] = [:]
+    for row in rows {
+      let partition = TopicPartition(
+        topic: try row.text(0), partition: Int32(clamping: try row.int(1)))
+      result[partition] = LastRecord(offset: try row.int8(2), identity: try row.text(3))
+    }
+    return result
   }
 
   /// What is stored now. Waits for the outcome of a transaction that has the rows locked, which is

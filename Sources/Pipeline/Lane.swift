@@ -27,6 +27,7 @@ final class Lane {
   private let producer: EventProducer
   private var machine: LaneMachine
   var consumer: Consumer?
+  var recognition = Recognition()
   var upkeep = Upkeep()
   /// The newest failure, for the log.
   private var failure: (any Error)?
@@ -131,6 +132,7 @@ final class Lane {
       return .logStarts(starts)
     case .claim(let starts):
       let claimed = try store.claim(starts)
+      recognition.expect(try store.lastRecords(claimed))
       note(claimed)
       return .claimed(claimed)
     case .commit(let batch, let owned):
@@ -175,11 +177,17 @@ final class Lane {
       let records = try consumer.poll(
         maxRecords: settings.batchRecordsMax, maxBytes: settings.batchBytesMax,
         timeoutMilliseconds: waits ? settings.pollTimeoutMilliseconds : 0)
+      try recognition.check(records)
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
         logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
       }
       return .polled(records, isReachable: problem == nil)
+    } catch ConsumerError.offsetOutOfRange(let partition, let offset, _, _)
+      where recognition.start(of: partition) == offset
+    {
+      // Retention has just deleted the record applied last, which was read only to be compared.
+      throw Fenced()
     } catch let error as ConsumerError where error.isRetriable {
       logger.warning("polling again", metadata: ["error": "\(error)"])
       throw error
@@ -203,7 +211,7 @@ final class Lane {
     }
     while true {
       switch action {
-      case .resumePoll(let starts): return starts
+      case .resumePoll(let starts): return beginning(starts)
       case .leave, .end, .stop:
         interruption = action
         throw PollInterrupted()

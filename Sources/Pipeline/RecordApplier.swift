@@ -33,6 +33,7 @@ public final class RecordApplier {
   private let isFenced: Bool
   private let store: BatchStore
   private var machine: BatchMachine
+  private var recognition = Recognition()
 
   /// - Parameters:
   ///   - consumerGroup: the group whose offsets move, and whose dead letters are written.
@@ -65,7 +66,17 @@ public final class RecordApplier {
   ///
   /// - Parameter starts: where to begin in those that have no stored offset.
   public func claim(_ starts: [TopicPartition: Int64]) throws {
-    machine.claimed(try retrying { try store.claim(starts) })
+    let claimed = try retrying { try store.claim(starts) }
+    recognition.expect(try retrying { try store.lastRecords(claimed) })
+    machine.claimed(claimed)
+  }
+
+  /// Where to begin reading a partition that was claimed, of which the log holds these offsets: with
+  /// the last record applied, where it is known and held, so that `apply` can compare it.
+  package func start(of partition: TopicPartition, in held: Range<Int64>) -> Int64 {
+    if let last = recognition.start(of: partition), held.contains(last) { return last }
+    recognition.forget(partition)
+    return nextOffsets[partition] ?? 0
   }
 
   /// Applies records, of any of the handler's topics, in offset order within a partition.
@@ -74,10 +85,12 @@ public final class RecordApplier {
   ///
   /// - Parameter reach: how far the records reach in each partition, where that is beyond the last
   ///   of them.
-  /// - Throws: `WorkerStopped` when only a person can help; whatever fails for longer than
-  ///   `patience`. Batches before the failing one stay applied.
+  /// - Throws: `WorkerStopped` when only a person can help; `AnotherLog` when the records do not go
+  ///   on from those applied before; whatever fails for longer than `patience`. Batches before the
+  ///   failing one stay applied.
   @discardableResult
   public func apply(_ records: [Record], reach: [TopicPartition: Int64] = [:]) throws -> Applied {
+    try recognition.check(records)
     var applied = Applied()
     for batch in try batches(records, reach: reach) {
       try apply(batch, &applied)

@@ -102,6 +102,7 @@ struct ShareReplay {
   ) throws {
     let topic = stage.topic.name(prefix: schema.topicPrefix)
     var spans: [TopicPartition: Range<Int64>] = [:]
+    let held = try log.spans(of: [topic])
     for (partition, target) in targets[schema.topicPrefix + stage.handler.name] ?? [:]
     where partition.topic == topic {
       let next = applier.nextOffsets[partition] ?? 0
@@ -111,11 +112,17 @@ struct ShareReplay {
             + "should be: somebody moved the offsets of the tables in use back",
           "Let the workers come to \(next), or start again: " + ShadowSchema.nextStep)
       }
-      if next < target { spans[partition] = next..<target }
+      guard next < target else { continue }
+      spans[partition] = applier.start(of: partition, in: held[partition] ?? 0..<0)..<target
     }
     guard !spans.isEmpty else { return }
     try log.read(spans, maxRecords: settings.batchRecordsMax) { batch in
-      let applied = try applier.apply(batch.records, reach: batch.nextOffsets)
+      let applied: RecordApplier.Applied
+      do {
+        applied = try applier.apply(batch.records, reach: batch.nextOffsets)
+      } catch let another as AnotherLog {
+        throw RebuildError("\(another)", "Rebuild from the beginning: " + ShadowSchema.nextStep)
+      }
       counter.add(
         records: applied.records, deadLetters: applied.deadLetters, counts: applied.counts)
     }

@@ -35,5 +35,6 @@ extension Migrations {
     Migration(7, "bounded_feeds", PackageResources._007_bounded_feeds_sql),
     Migration(8, "audit", PackageResources._008_audit_sql),
     Migration(9, "own_rows", PackageResources._009_own_rows_sql),
+    Migration(10, "last_record", PackageResources._010_last_record_sql),
   ]
 }

@@ -37,7 +37,8 @@ struct OffsetMove: Encodable {
   }
 
   /// Writes the offsets, and takes the partitions from whoever has them in the same statement: a lane
-  /// in the middle of a batch of the old ones cannot commit it any more.
+  /// in the middle of a batch of the old ones cannot commit it any more. What the last record was is
+  /// forgotten: whoever moves an offset says that the log is the right one.
   static func write(_ moves: [OffsetMove], _ connection: Connection) throws {
     let moves = moves.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     try connection.query(
@@ -45,7 +46,8 @@ struct OffsetMove: Encodable {
       INSERT INTO consumer_offsets AS c (consumer_group, topic, partition, next_offset, owner_epoch)
       SELECT *, 1 FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[])
       ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
-        next_offset = excluded.next_offset, owner_epoch = c.owner_epoch + 1, updated_at = now()
+        next_offset = excluded.next_offset, owner_epoch = c.owner_epoch + 1, updated_at = now(),
+        last_offset = NULL, last_identity = NULL
       """,
       [
         .textArray(moves.map(\.group)), .textArray(moves.map(\.topic)),

@@ -58,6 +58,32 @@ struct ArchiveCommandTests {
     #expect(chained.filter { $0.key != place } == first.filter { $0.key != place })
   }
 
+  @Test("a log that is long enough but another one stops it")
+  func anotherLog() async throws {
+    var random = SeededGenerator()
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    try stage.produce(200, &random)
+    var process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+    // The same log is recognized.
+    try stage.produce(50, &random)
+    process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+
+    let other = try ArchiveStage(directory: stage.directory)
+    defer { other.close() }
+    try other.produce(2_000, &random)
+    let generation = other.generation()
+    process = try other.start()
+    #expect(process.wait(seconds: hangLimitSeconds) == .exited(1))
+    #expect(other.log.contains("is another log than the one applied so far"), "\(other.log)")
+    #expect(other.log.contains("Archive it to a new directory"))
+    #expect(other.generation() == generation + 1, "a new writer, and nothing written")
+  }
+
   @Test("an archive that is behind goes on in Kafka; a hole between them is an error")
   func chained() async throws {
     var random = SeededGenerator()

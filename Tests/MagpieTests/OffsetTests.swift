@@ -58,9 +58,12 @@ import Testing
     let dry = try await reset("--to-start", "--dry-run")
     #expect(dry.status == 0 && dry.output.contains("2 partitions would be moved"), "\(dry.error)")
     #expect(try stored() == ["8/1", "5/1"])
+    let known = "last_offset = next_offset - 1, last_identity = '1-1'"
+    try setup.connection.script("UPDATE consumer_offsets SET \(known)")
     let done = try await reset("--to-start", "--json")
     #expect(try member("reapplied", of: done.lines[2], as: Int.self) == 13)
     #expect(try stored() == ["0/2", "0/2"])
+    #expect(try setup.count("consumer_offsets WHERE last_offset IS NOT NULL") == 0)
     let one = try await reset("--partition", "0", "--to-offset", "0")
     #expect(one.output.contains("1 partitions moved"), "\(one.error)")
     #expect(try stored() == ["0/3", "0/2"])

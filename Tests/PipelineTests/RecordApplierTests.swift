@@ -92,6 +92,32 @@ import Testing
     #expect(try storedOffsets() == [9])
   }
 
+  @Test func `with a fence, records that do not go on from the last one applied are refused`()
+    throws
+  {
+    let partition = TopicPartition(topic: topic, partition: 0)
+    let given = try records(["a", "b", "c", "d"])
+    let applier = try applier(isFenced: true)
+    try applier.claim([partition: 0])
+    try applier.apply(Array(given[..<3]))
+    for (rest, isSame) in [(try records(["x", "y"], from: 2), false), (Array(given[2...]), true)] {
+      let next = try self.applier(isFenced: true)
+      try next.claim([partition: 0])
+      #expect(next.start(of: partition, in: 0..<10) == 2)
+      if isSame {
+        #expect(try next.apply(rest).records == 1)
+      } else {
+        #expect(throws: AnotherLog.self) { try next.apply(rest) }
+      }
+    }
+    let last = try self.applier(isFenced: true)
+    try last.claim([partition: 0])
+    // The log begins where reading goes on.
+    #expect(last.start(of: partition, in: 4..<10) == 4)
+    #expect(try last.apply(records(["e"], from: 4)).records == 1)
+    #expect(try fixture.applied() == ["0", "1", "2", "3", "4"])
+  }
+
   @Test func `without a fence no offset moves and records may be applied again`() throws {
     let applier = try applier(isFenced: false)
     #expect(try applier.apply(records(["a", "b"])).records == 2)

@@ -48,6 +48,20 @@ import Testing
     #expect(try fixture.texts("SELECT user_id FROM users") == ["former"])
   }
 
+  @Test func `what the last record was goes with the offset`() throws {
+    try fixture.stand("fanout", .posts, at: 40)
+    let known = "last_offset = 39, last_identity = '1-0000000000000001'"
+    try fixture.connection().script("UPDATE consumer_offsets SET \(known)")
+    let live =
+      "SELECT coalesce(last_identity, 'unknown') FROM consumer_offsets WHERE topic ~ 'posts'"
+    try fixture.with { try $0.run([.feeds]) }
+    try fixture.with { try $0.swap() }
+    // The rebuilt tables read no record: their log holds none.
+    #expect(try fixture.texts(live) == ["unknown"])
+    try fixture.with { try $0.swapBack() }
+    #expect(try fixture.texts(live) == ["1-0000000000000001"])
+  }
+
   @Test func `dead letters that the rebuild applied are resolved, and open again on the way back`()
     throws
   {
