@@ -13,7 +13,10 @@ struct ReplayAgainOptions: ParsableArguments {
   var position: String?
 
   @Option(
-    help: "With --apply: wait while the workers have more records than this still to apply.")
+    help: """
+      With --apply: wait while running workers have more records than this still to apply. Workers \
+      that are not running are not waited for.
+      """)
   var maxLag: Int64 = 10_000
 
   @Option(
@@ -37,7 +40,10 @@ struct ReplayAgainOptions: ParsableArguments {
 extension ReplayFilterOptions {
   /// The filters in words, to tell one replay's position from another's.
   var description: String {
-    let lists = [("topic", topics), ("type", types), ("user", users), ("from-offset", fromOffsets)]
+    let lists = [
+      ("topic", topics), ("partition", partitions), ("type", types), ("user", users),
+      ("from-offset", fromOffsets),
+    ]
     let parts = lists.filter { !$0.1.isEmpty }.map {
       "\($0.0) \($0.1.sorted().joined(separator: ","))"
     }

@@ -79,12 +79,17 @@ extension Replay {
   }
 }
 
-/// How far behind the running workers are, looked at once a second.
+/// How far behind the running workers are, looked at once a second. A worker that does not run is not
+/// waited for: nothing that is done here delays it.
 private struct LiveLag {
+  /// How long a running worker may make no progress.
+  private static let patience = Duration.seconds(60)
+
   private let connection: Connection
   private let admin: Admin
   private let prefix: String
   private var nextLook = ContinuousClock.now
+  private var groupsDown: Set<String> = []
 
   init(_ connection: Connection, _ admin: Admin, _ prefix: String) {
     (self.connection, self.admin, self.prefix) = (connection, admin, prefix)
@@ -92,24 +97,51 @@ private struct LiveLag {
 
   /// Waits until the lag is within the bound; returns the seconds waited.
   ///
-  /// - Throws: `Failure` when it does not fall for five minutes: nobody works on it.
+  /// - Throws: `Failure` when it does not fall for a minute.
   mutating func wait(atMost bound: Int64, note: (String) -> Void) throws -> Double {
     guard .now >= nextLook else { return 0 }
     let start = ContinuousClock.now
     var lowest = (lag: Int64.max, at: start)
     while true {
-      let lag = try LagReport.measure(connection, admin, prefix: prefix).total
+      let lags = try runningLags()
+      let lag = lags.values.reduce(0, +)
       nextLook = .now + .seconds(1)
       guard lag > bound else { return (.now - start) / .seconds(1) }
       if lag < lowest.lag { lowest = (lag, .now) }
-      guard .now - lowest.at < .seconds(300) else {
+      let behind = lags.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+        .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      guard .now - lowest.at < Self.patience else {
         throw Failure(
           .unavailable,
-          "The workers have \(lag) records to apply, and in five minutes they have not "
-            + "become fewer. Are they running? A higher --max-lag does not wait for them.")
+          "The running workers have \(lag) records to apply (\(behind)), and in a minute they "
+            + "have not become fewer. Look at /readyz and the logs of these workers, or do not "
+            + "wait for them: --max-lag \(lag)")
       }
-      note("waiting for the workers: they have \(lag) records to apply")
+      note("waiting for the workers: they have \(lag) records to apply (\(behind))")
       Thread.sleep(forTimeInterval: 0.5)
     }
+  }
+
+  /// By group; those without a session in the database do not run. Says so once for each.
+  private mutating func runningLags() throws -> [String: Int64] {
+    var lags: [String: Int64] = [:]
+    for partition in try LagReport.measure(connection, admin, prefix: prefix).partitions {
+      lags[partition.group, default: 0] += partition.lag
+    }
+    let running = Set(
+      try connection.query(
+        """
+        SELECT DISTINCT application_name FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = ANY ($1)
+        """, [.textArray(lags.keys.sorted())]
+      ).map { try $0.text(0) })
+    let down = lags.filter { !running.contains($0.key) && $0.value > 0 }
+    for (group, lag) in down.sorted(by: { $0.key < $1.key })
+    where groupsDown.insert(group).inserted {
+      Standard.error.line(
+        "magpie: no worker of \(group) is running; the \(lag) records that it has still to apply "
+          + "are not waited for")
+    }
+    return lags.filter { running.contains($0.key) }
   }
 }

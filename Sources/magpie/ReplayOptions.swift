@@ -15,6 +15,12 @@ struct ReplayFilterOptions: ParsableArguments {
   var topics: [String] = []
 
   @Option(
+    name: .customLong("partition"),
+    help: ArgumentHelp(
+      "Only this partition, such as posts:0. May be repeated.", valueName: "topic:partition"))
+  var partitions: [String] = []
+
+  @Option(
     name: .customLong("type"),
     help: ArgumentHelp(
       "Only events of this type, such as like.created.v1. May be repeated.", valueName: "type"))
@@ -35,14 +41,14 @@ struct ReplayFilterOptions: ParsableArguments {
   @Option(
     name: .customLong("from-offset"),
     help: ArgumentHelp(
-      "Begin in this partition at this offset. May be repeated.",
+      "Only this partition, and from this offset on. May be repeated.",
       valueName: "topic:partition:offset"))
   var fromOffsets: [String] = []
 
   /// Whether any record is left out.
   var isFiltering: Bool {
     !topics.isEmpty || !types.isEmpty || !users.isEmpty || since != nil || until != nil
-      || !fromOffsets.isEmpty
+      || !fromOffsets.isEmpty || !partitions.isEmpty
   }
 
   /// The start and the end of the time asked for.
@@ -68,6 +74,18 @@ struct ReplayFilterOptions: ParsableArguments {
           + Topic.allCases.map(\.rawValue).joined(separator: ", ") + ".")
     }
     for text in fromOffsets { _ = try offset(text) }
+    for text in partitions { _ = try partition(text) }
+  }
+
+  /// A `--partition`, taken apart.
+  func partition(_ text: String) throws -> (topic: Topic, partition: Int32) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let topic = Topic(rawValue: String(parts[0])),
+      let partition = Int32(parts[1]), partition >= 0
+    else {
+      throw ValidationError("--partition is \(text), but must be topic:partition, such as posts:0.")
+    }
+    return (topic, partition)
   }
 
   /// A `--from-offset`, taken apart.

@@ -35,9 +35,21 @@ struct ReplaySelection {
       let starts = try log.offsets(at: since.microseconds / 1000, in: spans)
       for (place, start) in starts { begin(place, at: start) }
     }
+    var chosen: Set<TopicPartition> = []
+    for text in filter.partitions {
+      let (topic, partition) = try filter.partition(text)
+      let place = TopicPartition(topic: topic.name(prefix: prefix), partition: partition)
+      guard spans[place] != nil else {
+        throw Failure(
+          .found,
+          "--partition \(text): there is no such partition among the topics asked for.")
+      }
+      chosen.insert(place)
+    }
     for text in filter.fromOffsets {
       let (topic, partition, offset) = try filter.offset(text)
       let place = TopicPartition(topic: topic.name(prefix: prefix), partition: partition)
+      chosen.insert(place)
       guard let span = spans[place], offset >= span.lowerBound || since != nil,
         offset <= span.upperBound
       else {
@@ -49,6 +61,8 @@ struct ReplaySelection {
       }
       begin(place, at: offset)
     }
+    // Whoever names partitions means these, and not the beginning of all others.
+    if !chosen.isEmpty { spans = spans.filter { chosen.contains($0.key) } }
   }
 
   /// Leaves out what is before this offset.

@@ -115,11 +115,23 @@ import Testing
     let end =
       try all(setup.prefix)[
         TopicPartition(topic: Topic.likes.name(prefix: setup.prefix), partition: 0)]?.count ?? 0
-    #expect(try await count("--from-offset", "likes:0:\(end)") == 100 - end)
+    #expect(end > 10 && end < 90)
+    // Whoever names a partition means no other.
+    #expect(try await count("--partition", "likes:0") == end)
+    #expect(try await count("--partition", "likes:0", "--partition", "likes:1") == 100)
+    #expect(try await count("--from-offset", "likes:0:\(end)") == 0)
+    #expect(try await count("--from-offset", "likes:0:3") == end - 3)
+    #expect(
+      try await count("--from-offset", "likes:0:3", "--partition", "likes:1") == 100 - 3)
     let text = try await setup.tool("replay", "--apply", "--dry-run", "--rate", "10")
     #expect(text.output.contains("people: 5") && text.output.contains("takes 10 s"))
     #expect(try await setup.tool("replay", "--apply", "--type", "nonsense").status == 64)
     #expect(try await setup.tool("replay", "--apply", "--from-offset", "likes:9:0").status == 1)
+    #expect(try await setup.tool("replay", "--apply", "--partition", "likes:9").status == 1)
+    #expect(try await setup.tool("replay", "--apply", "--partition", "likes").status == 64)
+    #expect(
+      try await setup.tool("replay", "--apply", "--topic", "posts", "--partition", "likes:0")
+        .status == 1)
     #expect(try setup.count("likes") == 0)
   }
 
@@ -135,7 +147,9 @@ import Testing
         header_values, reason_code, reason, code_version)
       VALUES ($1, $2, $3, 0, '{}', '{}', 'not-applicable', 'then', '0')
       """, [.text(group), .text(likes), .int4(partition.partition)])
-    // Nobody consumes: all 50 records are live lag.
+    // A worker that is connected and applies nothing: all 50 records are live lag.
+    let worker = try Connection(
+      setup.tool.environment["MAGPIE_DATABASE_URL"] ?? "", applicationName: group)
     let process = try setup.tool.makeProcess([
       "replay", "--apply", "--max-lag", "0", "--worker", "notification", "--progress",
     ])
@@ -146,14 +160,22 @@ import Testing
     process.standardError = FileHandle(forWritingAtPath: said)
     try process.run()
     try await eventually("it says that it waits") {
-      try String(contentsOfFile: said, encoding: .utf8).contains("waiting for the workers")
+      try String(contentsOfFile: said, encoding: .utf8).contains(
+        "waiting for the workers: they have 50 records to apply (\(group) 50)")
     }
     #expect(process.isRunning)
     #expect(try setup.count("likes") == 0)
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
-    let done = try await setup.tool("replay", "--apply", "--worker", "notification", "--json")
+    worker.close()
+    try await eventually {
+      try setup.count("pg_stat_activity WHERE application_name = '\(group)'") == 0
+    }
+    // A worker that is down is named and not waited for.
+    let done = try await setup.tool(
+      "replay", "--apply", "--max-lag", "0", "--worker", "notification", "--json")
     #expect(done.status == 0, "\(done.error)")
+    #expect(done.error.contains("no worker of \(group) is running; the 50 records"))
     #expect(try member("applied", of: done.lines[0], as: Int.self) == 50)
     #expect(try setup.count("likes WHERE active") == 50)
     #expect(
