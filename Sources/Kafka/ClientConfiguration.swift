@@ -52,6 +52,9 @@ public struct ClientConfiguration: Sendable {
     "socket.keepalive.enable": "true",
     "reconnect.backoff.ms": "100",
     "reconnect.backoff.max.ms": "2000",
+    // New partitions, and a topic that comes back, are found within this time, and the group's leader
+    // then hands them out. librdkafka's own default is five minutes.
+    "topic.metadata.refresh.interval.ms": "30000",
   ]
   private static let defaultsForConsumers = [
     // Cooperative assignment hangs and loses assignments below librdkafka 2.10.

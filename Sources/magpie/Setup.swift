@@ -25,8 +25,16 @@ struct Setup: ParsableCommand {
   @Option(help: "Partitions of each topic, as of `magpie topics`: 1 to 10000 (default: 12).")
   var partitions: Int?
 
-  @Option(help: "Copies of each partition that is created (default: the broker's own default).")
+  @Option(
+    help: "Copies of each partition that is created (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
+
+  @Option(
+    help: """
+      How long topics that are created keep their records: \(Retention.help) (default: the \
+      cluster's own). Rebuilding tables needs all records, or an archive of them.
+      """)
+  var retention: Retention?
 
   func validate() throws {
     try Topics.validate(partitions: partitions, replicationFactor: replicationFactor)
@@ -45,13 +53,9 @@ struct Setup: ParsableCommand {
     }
     connection.close()
     let topics = TopicSet(
-      prefix: kafka.prefix, partitions: partitions ?? 12,
-      replicationFactor: replicationFactor ?? -1)
-    for report in try topics.createOrCheck(
-      Admin(configuration: configuration), exact: partitions != nil)
-    {
-      report.print()
-    }
+      prefix: kafka.prefix, partitions: partitions, replicationFactor: replicationFactor,
+      retention: retention)
+    try TopicSet.print(topics.createOrCheck(Admin(configuration: configuration)))
   }
 }
 

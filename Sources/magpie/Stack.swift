@@ -29,9 +29,12 @@ final class Stack {
       (broker, cluster, databaseURL, bootstrap) = (nil, nil, url, address)
       configuration = try options.kafka.configuration()
       try Self.migrate(url)
+      let admin = try Admin(configuration: configuration)
+      let present = try admin.topics(TopicSet(prefix: prefix).names)
+      // Topics that are there keep their count.
       let topics = TopicSet(
-        prefix: prefix, partitions: options.partitions, replicationFactor: -1)
-      _ = try topics.createOrCheck(Admin(configuration: configuration), exact: false)
+        prefix: prefix, partitions: present.isEmpty ? options.partitions : nil)
+      _ = try topics.createOrCheck(admin)
       say("attached to Kafka at \(address) and PostgreSQL at \(try ConnectionInfo(url))")
       return
     }
@@ -48,8 +51,7 @@ final class Stack {
       try Self.migrate(databaseURL)
       if options.dataDir != nil { try Self.forgetLostLog(databaseURL) }
       let broker = try EmbeddedBroker()
-      try TopicSet(prefix: prefix, partitions: options.partitions, replicationFactor: 1)
-        .create(on: broker)
+      try TopicSet(prefix: prefix).create(on: broker, partitions: options.partitions)
       self.broker = broker
       bootstrap = broker.bootstrap
       configuration = try options.kafka.configuration(bootstrap: broker.bootstrap)

@@ -7,7 +7,11 @@ struct Topics: ParsableCommand {
     discussion: """
       Refuses (exit 1) when a topic has another number of partitions than --partitions, because a \
       change would move keys and lose the order of their events. Without --partitions, topics that \
-      are there keep their count and missing ones get 12.
+      are there keep their count, and missing ones get as many as the others have, or 12. Topics with \
+      unequal counts are named (exit 1).
+
+      Topics that are made get three copies and min.insync.replicas=2 where the cluster has three \
+      brokers or more, and one copy otherwise. docs/operations/topics.md has more.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -15,10 +19,25 @@ struct Topics: ParsableCommand {
   @Option(help: "Partitions of each topic: 1 to 10000 (default: 12).")
   var partitions: Int?
 
-  @Option(help: "Copies of each partition that is created (default: the broker's own default).")
+  @Option(
+    help: "Copies of each partition that is created (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
 
-  @Flag(help: "Print one JSON object a topic: topic, partitions, created.")
+  @Option(
+    help: """
+      How long topics that are created keep their records: \(Retention.help) (default: the \
+      cluster's own). Rebuilding tables needs all records, or an archive of them.
+      """)
+  var retention: Retention?
+
+  @Flag(help: "Create nothing; say what would be created.")
+  var dryRun = false
+
+  @Flag(
+    help: """
+      Print one JSON object a topic: topic, partitions, created, unequal, and of new ones \
+      replicationFactor and configuration.
+      """)
   var json = false
 
   func validate() throws {
@@ -37,14 +56,8 @@ struct Topics: ParsableCommand {
   func run() throws {
     let admin = try Admin(configuration: kafka.configuration())
     let topics = TopicSet(
-      prefix: kafka.prefix, partitions: partitions ?? 12,
-      replicationFactor: replicationFactor ?? -1)
-    for report in try topics.createOrCheck(admin, exact: partitions != nil) {
-      if json {
-        printJSON(report)
-      } else {
-        report.print()
-      }
-    }
+      prefix: kafka.prefix, partitions: partitions, replicationFactor: replicationFactor,
+      retention: retention)
+    try TopicSet.print(topics.createOrCheck(admin, dryRun: dryRun), json: json)
   }
 }
