@@ -33,14 +33,15 @@ RUN apt-get update -qq \
   && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* \
   && useradd --system --uid 65532 --no-create-home --home-dir /nonexistent magpie
 
-# The end-to-end tests alone, which drive the executables from outside. A debug build: it shares
-# nothing with the release build, but needs few of the dependencies.
+# The end-to-end tests and the fault campaign, which drive the executables from outside. A debug build:
+# it shares nothing with the release build, but needs few of the dependencies.
 FROM toolchain AS build-e2e
 COPY . .
 RUN --mount=type=cache,id=magpie-e2e,target=/build,sharing=locked \
-  MAGPIE_TEST_SUITE=EndToEndTests \
-    swift build --product magpiePackageTests --scratch-path /build \
-  && install -D --target-directory /out /build/debug/magpiePackageTests.xctest \
+  export MAGPIE_TEST_SUITE=EndToEndTests \
+  && swift build --product magpiePackageTests --scratch-path /build \
+  && swift build --product magpie-campaign --scratch-path /build \
+  && install -D --target-directory /out /build/debug/magpiePackageTests.xctest /build/debug/magpie-campaign \
   && install -D --target-directory /out/lib "$(dirname "$(readlink -f "$(command -v swift)")")"/../lib/swift/linux/*.so
 
 FROM libraries AS runtime
@@ -60,13 +61,16 @@ CMD ["--help"]
 
 FROM runtime AS e2e
 USER root
+# The campaign crashes a PostgreSQL of its own.
 RUN apt-get update -qq \
-  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends kcat >/dev/null \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
+    kcat postgresql-17 >/dev/null \
   && rm -rf /var/lib/apt/lists/*
 COPY --from=build-e2e /out/ /opt/e2e/
-# The tests look for the executables beside themselves, and for the README where they were built.
+# The tests look for the executables beside themselves, and for these files where they were built.
 RUN ln -s /usr/local/bin/* /opt/e2e/
 COPY README.md /src/
+COPY Campaign/Regressions/ /src/Campaign/Regressions/
 ENV LD_LIBRARY_PATH=/opt/e2e/lib
 USER 65532:65532
 WORKDIR /tmp

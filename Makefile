@@ -38,6 +38,12 @@ test: deps ## Run all the tests, end to end included
 e2e: ## Run the end-to-end tests and the failure cases of containers with Docker Compose
 	scripts/e2e
 
+.PHONY: e2e-kafka
+e2e-kafka: deps ## Run end-to-end tests, faults and benchmarks on the Kafka in MAGPIE_KAFKA_BOOTSTRAP (FULL=1)
+	$(BUILD) --build-tests $(BUILD_FLAGS)
+	$(if $(FULL),$(MAKE) bench-build)
+	scripts/e2e-kafka $(if $(FULL),--full)
+
 SEED ?= 1
 MINUTES ?= 2
 

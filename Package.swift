@@ -246,8 +246,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Comparison", "DeepVerification", "EmbeddedStack", "Events", "Kafka", "MagpieProducer",
-        "Model", "Postgres", "RecordLog", "TestSupport", "Workload",
+        "Comparison", "DeepVerification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
+        "MagpieProducer", "Model", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
   ],
   cxxLanguageStandard: .cxx17

@@ -5,10 +5,10 @@ import Kafka
 import Postgres
 import Schema
 
-/// A durable PostgreSQL, the embedded broker and workers, for one run.
+/// A durable PostgreSQL, a broker and workers, for one run.
 final class BenchStack {
   let cluster: PrivateCluster
-  let broker: EmbeddedBroker
+  let broker: BenchBroker
   let connection: Connection
   /// Connected, and known to the broker: whoever publishes has been running for long.
   let producer: Producer
@@ -31,14 +31,14 @@ final class BenchStack {
       settings: ["track_commit_timestamp": "on"].merging(bench.settings) { $1 })
     connection = try Connection(cluster.url(), applicationName: "magpie-bench")
     try Migrations.apply(connection)
-    broker = try EmbeddedBroker()
-    broker.answerAtOnce()
+    broker = try BenchBroker()
     for topic in Topic.allCases {
-      try broker.createTopic(topic.name(), partitions: Self.partitions)
+      try broker.createTopic(broker.name(topic), partitions: Self.partitions)
     }
-    try broker.createTopic("bench.warm", partitions: 1)
+    let warm = broker.prefix + "warm"
+    try broker.createTopic(warm, partitions: 1)
     producer = try Producer(configuration: broker.configuration)
-    try producer.send([OutgoingRecord(topic: "bench.warm", key: nil, value: [])])
+    try producer.send([OutgoingRecord(topic: warm, key: nil, value: [])])
   }
 
   /// Starts a worker and waits until all its lanes have joined and it owns its partitions of `topic`.
@@ -55,7 +55,7 @@ final class BenchStack {
     try wait("\(name) to be assigned its partitions") {
       let owned = try connection.query(
         "SELECT count(*) FROM consumer_offsets WHERE topic = $1 AND consumer_group = $2",
-        [.text(topic.name()), .text(group(name))]
+        [.text(broker.name(topic)), .text(group(name))]
       ).only.int(0)
       return owned == Self.partitions && (1...processes).allSatisfy { joined(name, $0) == lanes }
     }
@@ -87,7 +87,8 @@ final class BenchStack {
 
   var environment: [String: String?] {
     [
-      "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_DATABASE_URL": cluster.url(),
+      "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_TOPIC_PREFIX": broker.prefix,
+      "MAGPIE_DATABASE_URL": cluster.url(),
       "MAGPIE_KAFKA_PROPERTIES":
         kafkaProperties.map { "\($0)=\($1)" }.sorted().joined(separator: ","),
     ]

@@ -48,7 +48,7 @@ extension BenchStack {
   func burst(
     _ events: [Event], topic: Topic, by worker: String, commits: String, settled: Bool = true
   ) throws -> Burst {
-    let records = try events.map { try outgoing($0, topic: topic.name()) }
+    let records = try events.map { try outgoing($0, topic: broker.name(topic)) }
     let before = try appliedRecords(topic, by: worker)
     if settled { try settle() }
     let (log, first, processor) = (try logPosition(), try nextTransaction(), processorTime(worker))
@@ -77,12 +77,12 @@ extension BenchStack {
       """
       SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offsets
       WHERE topic = $1 AND consumer_group = $2
-      """, [.text(topic.name()), .text(group(worker))]
+      """, [.text(broker.name(topic)), .text(group(worker))]
     ).only.int(0)
   }
 
   /// A worker's consumer group.
-  func group(_ worker: String) -> String { "magpie." + worker.replacing("-worker", with: "") }
+  func group(_ worker: String) -> String { broker.prefix + worker.replacing("-worker", with: "") }
 
   private func commits(_ sql: String, since first: Int64) throws -> [Burst.Commit] {
     guard try connection.query("SHOW track_commit_timestamp").only.text(0) == "on" else {

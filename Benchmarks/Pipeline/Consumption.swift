@@ -1,4 +1,3 @@
-import EmbeddedStack
 import Events
 import Foundation
 import Kafka
@@ -12,9 +11,9 @@ import Workload
 /// of ours. 2.0.2 looks only once a second whether a full queue has room again, so the same number
 /// would compare a second's sleep with none: ours has as much room as all of the tool's together.
 func measureConsumption(_ bench: Bench) throws -> Measured {
-  let broker = try EmbeddedBroker()
+  let broker = try BenchBroker()
   defer { broker.close() }
-  let topic = Topic.likes.name()
+  let topic = broker.name(.likes)
   // The broker keeps 5 MiB of a partition.
   let partitions = bench.isQuick ? 4 : 32
   try broker.createTopic(topic, partitions: partitions)
@@ -45,7 +44,7 @@ func measureConsumption(_ bench: Bench) throws -> Measured {
 
 private let recordsInRound = 16_000
 
-private func fill(_ broker: EmbeddedBroker, _ topic: String, rounds: Int, seed: UInt64) throws {
+private func fill(_ broker: BenchBroker, _ topic: String, rounds: Int, seed: UInt64) throws {
   let likes = LikesWorkload(quick: false).events(
     recordsInRound, seed: seed, at: EventTime.now.microseconds - 60_000_000)
   let records = try likes.map { try outgoing($0, topic: topic) }

@@ -20,7 +20,8 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
   for round in 0..<rounds {
     // Up across the limit in even rounds, down again in odd ones, and then posts tell which.
     for events in load.round(round) {
-      try stack.producer.send(try events.map { try outgoing($0, topic: $0.topic.name()) })
+      try stack.producer.send(
+        try events.map { try outgoing($0, topic: stack.broker.name($0.topic)) })
       try stack.verify(["--wait", "120"])
     }
     let pulling = try stack.connection.query(

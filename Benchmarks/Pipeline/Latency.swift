@@ -132,14 +132,15 @@ private struct Phases {
     let records = try (0..<count).map { index in
       try outgoing(
         event(first + index, now + Int64(Double(index) / perSecond * 1_000_000), &random),
-        topic: topic.name())
+        topic: stack.broker.name(topic))
     }
     first += count
     // No checkpoint: after one, every page that is touched is logged whole for a while, which a
     // few seconds would be full of; `scale` measures that.
     try stack.connection.query("ANALYZE")
     let visibility = Visibility(
-      url: stack.cluster.url(), group: "magpie.\(worker)", topic: topic.name(), every: seconds)
+      url: stack.cluster.url(), group: stack.group(worker), topic: stack.broker.name(topic),
+      every: seconds)
     defer { visibility.stop() }
     let sent = try OpenLoop(records: records, perSecond: perSecond, seed: UInt64(first))
       .run(stack.producer)

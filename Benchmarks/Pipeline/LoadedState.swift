@@ -56,7 +56,7 @@ extension BenchStack {
     let topic = Topic.notificationChanges
     let admin = try Admin(configuration: broker.configuration)
     try wait("all alarms") {
-      let ends = try admin.watermarks(topics: [topic.name()])
+      let ends = try admin.watermarks(topics: [broker.name(topic)])
       return try appliedRecords(topic, by: "alarm-worker")
         >= Int(ends.values.reduce(0) { $0 + $1.high })
     }

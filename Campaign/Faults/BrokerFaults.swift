@@ -5,7 +5,10 @@ import Kafka
 // What happens to Kafka.
 extension PlannedFault {
   func stopBroker(_ world: World) throws {
-    let broker = try embedded(world)
+    guard let broker = world.broker else {
+      world.injected.onHeal(self) { try BrokerCommand.start.run(on: target) }
+      return try BrokerCommand.stop.run(on: target)
+    }
     world.injected.onHeal(self) { try broker.setUp() }
     try broker.setDown()
   }
@@ -35,16 +38,7 @@ extension PlannedFault {
     }
   }
 
-  /// A broker that is somebody else's is restarted by the command that the environment names.
-  func restartBroker() throws {
-    guard let command = BrokerRestart.command else {
-      throw CampaignError("\(BrokerRestart.variable) names no command")
-    }
-    let child = try ChildProcess("/bin/sh", ["-c", command], output: .inherit)
-    guard child.wait(seconds: 120) == .exited(0) else {
-      throw CampaignError("the broker was not restarted: \(command)")
-    }
-  }
+  func restartBroker() throws { try BrokerCommand.restart.run(on: target) }
 
   private func embedded(_ world: World) throws -> EmbeddedBroker {
     guard let broker = world.broker else { throw CampaignError("the broker is somebody else's") }
@@ -52,10 +46,38 @@ extension PlannedFault {
   }
 }
 
-enum BrokerRestart {
-  static let variable = "MAGPIE_CAMPAIGN_BROKER_RESTART"
+/// The environment variables that name shell commands which act on a node of the Kafka in
+/// `MAGPIE_KAFKA_BOOTSTRAP`.
+enum BrokerCommand: String {
+  /// Kills a node and starts it again.
+  case restart = "MAGPIE_CAMPAIGN_BROKER_RESTART"
+  /// Kills a node.
+  case stop = "MAGPIE_CAMPAIGN_BROKER_STOP"
+  /// Starts it again, which must be harmless when it runs.
+  case start = "MAGPIE_CAMPAIGN_BROKER_START"
 
-  static var command: String? { ProcessInfo.processInfo.environment[variable] }
+  /// The command; nil when there is none.
+  func text(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+    environment[rawValue]
+  }
+
+  /// Runs the command to its end. It gets the number as `$1`, the same to stop a node as to start it:
+  /// modulo how many nodes there are, it says which.
+  ///
+  /// - Throws: when there is no command, it fails, or it takes more than two minutes.
+  func run(
+    on number: UInt32, in environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    guard let text = text(in: environment) else {
+      throw CampaignError("\(rawValue) names no command")
+    }
+    let child = try ChildProcess("/bin/sh", ["-c", text, "sh", "\(number)"], output: .inherit)
+    guard let exit = child.wait(seconds: 120) else {
+      child.terminate(SIGKILL)
+      throw CampaignError("\(rawValue) did not end in 120 s: \(text)")
+    }
+    guard exit == .exited(0) else { throw CampaignError("\(rawValue): \(exit): \(text)") }
+  }
 }
 
 /// Requests, and errors that brokers give to them in ordinary life.

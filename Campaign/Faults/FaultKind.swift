@@ -64,10 +64,11 @@ extension FaultKind {
     case .networkSilence: "nothing passes; then all of it, or all connections are dead"
     case .commitLost: "every third COMMIT is not forwarded, and the connection breaks"
     case .commitAnswerLost: "every third COMMIT is forwarded, and its answer is not"
-    case .brokerDown: "the broker's connections close, and it accepts none"
+    case .brokerDown:
+      "the broker's connections close, and it accepts none; of a Kafka that is there, a node is killed"
     case .brokerSlow: "the broker answers 50 ms to 1 s late"
     case .brokerErrors: "the broker refuses requests of one kind, again and again"
-    case .brokerRestart: "the command in \(BrokerRestart.variable) is run"
+    case .brokerRestart: "the command in \(BrokerCommand.restart.rawValue) is run"
     case .poisonFlood: "100 to 400 records at once that cannot be decoded"
     }
   }
@@ -110,14 +111,21 @@ extension FaultKind {
       FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit")
         ? nil : "prlimit (util-linux) is not there"
     case .serialization, .handlerThrows, .slowTransactions:
-      Sabotage.isPossible ? nil : "only a debug build can be sabotaged"
-    case .brokerDown, .brokerSlow, .brokerErrors:
-      ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] == nil
-        ? nil : "the broker is somebody else's"
+      Sabotage.isPossible ? nil : "the workers are of a release build"
+    case .brokerDown:
+      !isBrokerForeign || (BrokerCommand.stop.text() != nil && BrokerCommand.start.text() != nil)
+        ? nil
+        : "\(BrokerCommand.stop.rawValue) and \(BrokerCommand.start.rawValue) name no commands"
+    case .brokerSlow, .brokerErrors: isBrokerForeign ? "the broker is somebody else's" : nil
     case .brokerRestart:
-      BrokerRestart.command == nil ? "\(BrokerRestart.variable) names no command" : nil
+      BrokerCommand.restart.text() == nil
+        ? "\(BrokerCommand.restart.rawValue) names no command" : nil
     default: nil
     }
+  }
+
+  private var isBrokerForeign: Bool {
+    ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] != nil
   }
 
   /// Those that can be tried here.

@@ -1,3 +1,4 @@
+import FaultInjection
 import Postgres
 
 /// What every worker does at the end of each batch, because it is built for tests (see Sabotage.swift
@@ -14,19 +15,14 @@ enum Sabotage {
   }
 
   /// Workers of a release build do not know it.
-  static var isPossible: Bool {
-    #if DEBUG
-      true
-    #else
-      false
-    #endif
-  }
+  static let isPossible =
+    (try? canBeSabotaged(builtExecutables().appending(path: "fanout-worker").path)) ?? false
 
   /// What a worker says that stopped for it.
   static let message = "sabotaged by the campaign"
 
   /// The SQL that workers are started with.
-  static let environment = ["MAGPIE_TEST_SABOTAGE": "SELECT campaign_sabotage()"]
+  static let environment = [sabotageVariable: "SELECT campaign_sabotage()"]
 
   static func install(_ connection: Connection) throws {
     try connection.script(
@@ -58,6 +54,7 @@ enum Sabotage {
 
 extension PlannedFault {
   func sabotage(_ mode: Sabotage.Mode, _ world: World) throws {
+    guard Sabotage.isPossible else { throw CampaignError("workers of a release build") }
     world.injected.onHeal(self) { try Sabotage.set(.none, world) }
     try Sabotage.set(mode, world)
   }

@@ -259,9 +259,10 @@ final class World {
     let topics = Topic.allCases.map { topic in
       NewTopic(
         name: topic.name(prefix: topicPrefix), partitions: plan.partitions(of: topic),
-        replicationFactor: 1)
+        replicationFactor: -1)
     }
     guard let broker else {
+      // With as many replicas as the cluster has by default: nodes may be killed.
       try Admin(configuration: kafka).createTopics(topics)
       return
     }
@@ -277,7 +278,7 @@ struct CampaignError: Error, CustomStringConvertible {
 }
 
 /// The directory of this executable, where the workers are.
-private func builtExecutables() throws -> URL {
+func builtExecutables() throws -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
   guard let own,
     (ConsumerGroup.allCases.map(\.executable) + ["magpie"]).allSatisfy({

@@ -8,7 +8,8 @@ import Testing
 
 /// Repairing from an archive what Kafka alone cannot repair any more.
 @Suite(.serialized) struct ArchiveReplayTests {
-  @Test("what Kafka has forgotten is rebuilt, checked and applied again from the archive")
+  @Test(
+    "what Kafka has forgotten is rebuilt, checked and applied again from the archive", .onTrueEnds)
   func forgotten() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 1)

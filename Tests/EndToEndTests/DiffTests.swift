@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What an operator does after a bug: see it, rebuild, compare, exchange, be sure.
-@Suite(.serialized) struct DiffTests {
+@Suite(.serialized, .onTrueEnds) struct DiffTests {
   @Test("verify --deep and replay --diff name exactly what was broken; after the swap nothing is")
   func afterABug() throws {
     let stack = try Stack(partitions: 2)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Rebuilding and exchanging, as an operator does it, while nothing else goes on.
-@Suite(.serialized) struct RebuildTests {
+@Suite(.serialized, .onTrueEnds) struct RebuildTests {
   @Test("killed at 20 random points a rebuild completes, equals the tables in use, and so again")
   func killedRebuild() async throws {
     var generator = SeededGenerator()
@@ -94,7 +94,7 @@ import Testing
     try stack.expectRows(live, in: "public")
   }
 
-  @Test("what a broken handler wrote is gone after a rebuild and an exchange")
+  @Test("what a broken handler wrote is gone after a rebuild and an exchange", .onDebugWorkers)
   func brokenHandler() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 2)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A short fault campaign as a process, with a fixed seed; `make campaign` runs long ones.
-@Suite struct ShortCampaignTests {
+@Suite(.onTrueEnds) struct ShortCampaignTests {
   static let regressions: [URL] = {
     let directory = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Campaign/Regressions").standardizedFileURL
@@ -19,7 +19,9 @@ import Testing
     try expectNothingFound(["--seed", "1", "--minutes", "0.5", "--rate", "30"])
   }
 
-  @Test("schedules that once found something find nothing any more", arguments: regressions)
+  @Test(
+    "schedules that once found something find nothing any more", .onDebugWorkers,
+    arguments: regressions)
   func regression(plan: URL) throws { try expectNothingFound(["--plan", plan.path]) }
 
   private func expectNothingFound(_ arguments: [String]) throws {

@@ -14,7 +14,7 @@ import Workload
 ///
 /// `MAGPIE_TEST_EVENTS_PER_SECOND` says how many; 200 unless told, because other tests want the
 /// processors, too. docs/decisions/0013 says what came of it with the release build.
-@Suite(.serialized) struct SwapUnderLoadTests {
+@Suite(.serialized, .onTrueEnds) struct SwapUnderLoadTests {
   @Test(
     "rebuild, swap and swap back under writes: nobody sees anything empty, half or older")
   func exchange() async throws {

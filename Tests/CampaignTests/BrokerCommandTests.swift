@@ -1,0 +1,59 @@
+import EmbeddedStack
+import Foundation
+import TestSupport
+import Testing
+
+@testable import magpie_campaign
+
+/// Nodes of a Kafka that is somebody else's are killed and started by commands in the environment.
+@Suite struct BrokerCommandTests {
+  @Test("the command is told which node, the same to stop it as to start it; its failure is ours")
+  func commands() throws {
+    let file = NSTemporaryDirectory() + "magpie-nodes-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let environment = [
+      BrokerCommand.stop.rawValue: "echo stop $(($1 % 3)) >> \(file)",
+      BrokerCommand.start.rawValue: "echo start $(($1 % 3)) >> \(file)",
+      BrokerCommand.restart.rawValue: "exit 7",
+    ]
+    try BrokerCommand.stop.run(on: 701, in: environment)
+    try BrokerCommand.start.run(on: 701, in: environment)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "stop 2\nstart 2\n")
+    #expect(throws: CampaignError.self) {
+      try BrokerCommand.restart.run(on: 0, in: environment)
+    }
+    #expect(throws: CampaignError.self) { try BrokerCommand.stop.run(on: 0, in: [:]) }
+  }
+
+  @Test(
+    "on a Kafka that is there, a node can be killed once the commands are named, and not before")
+  func obstacles() throws {
+    let foreign = ["MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:9"]
+    let hooks = [BrokerCommand.stop.rawValue: "true", BrokerCommand.start.rawValue: "true"]
+    #expect(try help(foreign, "broker-down").contains("[not here"))
+    #expect(try help(foreign, "broker-errors").contains("[not here"))
+    #expect(try !help(foreign.merging(hooks) { $1 }, "broker-down").contains("[not here"))
+    #expect(try !help([:], "broker-down").contains("[not here"))
+  }
+
+  /// What the campaign's help says of a fault in this environment.
+  private func help(_ environment: [String: String], _ fault: String) throws -> String {
+    let output = NSTemporaryDirectory() + "magpie-campaign-help-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: output) }
+    var settings: [String: String?] = [
+      "MAGPIE_KAFKA_BOOTSTRAP": nil, BrokerCommand.stop.rawValue: nil,
+      BrokerCommand.start.rawValue: nil, "COLUMNS": "500",
+    ]
+    for (name, value) in environment { settings[name] = .some(value) }
+    let campaign = try ChildProcess(
+      builtExecutable("magpie-campaign"), ["--help"], environment: settings,
+      output: .file(output))
+    #expect(campaign.wait(seconds: 60) == .exited(0))
+    let text = try String(contentsOfFile: output, encoding: .utf8)
+    // As far as the next fault's line, however it is wrapped.
+    let lines = text.split(separator: "\n").drop { !$0.hasPrefix("  \(fault) ") }
+    return lines.prefix(1).joined()
+      + lines.dropFirst().prefix { !$0.hasPrefix("  broker-") && !$0.hasPrefix("  poison-") }
+      .joined()
+  }
+}
