@@ -89,7 +89,8 @@ struct SliceModels {
           key: record.key, value: record.value,
           headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
         do throws(EventError) {
-          let event = try EventCodec.decode(wire, topic: topic, now: now)
+          let event = try EventCodec.decode(
+            wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
           for reader in applied { body(&self, reader, event) }
         } catch {
           guard unexplained.count < 1000 else { continue }

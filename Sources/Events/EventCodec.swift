@@ -35,11 +35,15 @@ public enum EventCodec {
 
   /// The event that a record of `topic` holds.
   ///
-  /// - Parameter now: what the clock says; an event may be at most an hour ahead of it.
+  /// - Parameters:
+  ///   - now: what the clock says; an event may be at most an hour ahead of it.
+  ///   - jsonPayload: reads data that is JSON. Another than the workers' is for checks of what they
+  ///     did, which should not share their decoder's mistakes.
   /// - Throws: ``EventError`` with the first thing found wrong. A `traceparent` that breaks its
   ///   format, or is there twice, is no such thing: it is as if it were not there.
   public static func decode(
-    _ record: WireRecord, topic: Topic, now: EventTime
+    _ record: WireRecord, topic: Topic, now: EventTime,
+    jsonPayload: (EventType, [UInt8]) throws(EventError) -> Payload = EventCodec.jsonPayload
   ) throws(EventError) -> Event {
     guard let key = record.key else {
       throw EventError(
@@ -78,7 +82,11 @@ public enum EventCodec {
       throw named
     }
     let contentType = try headers.parsedContentType()
-    let payload = try payload(type, value, contentType, ignoringUnknownFields: true)
+    let payload: Payload
+    switch contentType {
+    case .protobuf: payload = try Self.payload(type, from: .protobuf(value))
+    case .json: payload = try jsonPayload(type, value)
+    }
     let event = try validated(
       Event(id: id, source: source, time: time, payload: payload, trace: headers.trace))
     guard key.elementsEqual(event.key.utf8) else {
@@ -89,6 +97,16 @@ public enum EventCodec {
         field: "key")
     }
     return event
+  }
+
+  /// The data of an event of the type, from the proto3 JSON mapping, as the workers read it: fields
+  /// that this version does not know are passed over.
+  ///
+  /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``.
+  public static func jsonPayload(
+    _ type: EventType, _ bytes: [UInt8]
+  ) throws(EventError) -> Payload {
+    try payload(type, from: .json(bytes, ignoringUnknownFields: true))
   }
 }
 
@@ -132,18 +150,11 @@ extension EventCodec {
     return type
   }
 
-  static func payload(
-    _ type: EventType, _ bytes: [UInt8], _ contentType: ContentType, ignoringUnknownFields: Bool
-  ) throws(EventError) -> Payload {
+  static func payload(_ type: EventType, from source: DataSource) throws(EventError) -> Payload {
     do {
-      switch contentType {
-      case .protobuf: return try Payload(type, from: .protobuf(bytes))
-      case .json:
-        return try Payload(
-          type, from: .json(bytes, ignoringUnknownFields: ignoringUnknownFields))
-      }
+      return try Payload(type, from: source)
     } catch {
-      throw EventError(decoding: error, type: type, contentType: contentType)
+      throw EventError(decoding: error, type: type, source: source)
     }
   }
 

@@ -2,9 +2,9 @@ import SwiftProtobuf
 
 extension EventError {
   /// What SwiftProtobuf found wrong with an event's data, in words of ours.
-  init(decoding error: any Error, type: EventType, contentType: ContentType) {
+  init(decoding error: any Error, type: EventType, source: DataSource) {
     let what = "The data of \(type.rawValue)"
-    switch (contentType, error) {
+    switch (source, error) {
     case (.protobuf, BinaryDecodingError.invalidUTF8):
       self.init(.badProtobuf, "\(what) contains a string that is not valid UTF-8.")
     case (.protobuf, BinaryDecodingError.truncated):

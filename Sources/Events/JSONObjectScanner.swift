@@ -144,7 +144,7 @@ struct JSONObjectScanner {
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
       guard let scalar = Unicode.Scalar(code) else { throw error("half a surrogate pair") }
-      return Array(String(Character(scalar)).utf8)
+      return Array(String(scalar).utf8)
     default: throw error("an unknown escape")
     }
   }
@@ -152,10 +152,10 @@ struct JSONObjectScanner {
   private mutating func hexadecimal() throws(EventError) -> UInt32 {
     var code: UInt32 = 0
     for _ in 0..<4 {
-      guard let byte = next, byte < 0x80,
-        let digit = Character(Unicode.Scalar(byte)).hexDigitValue
-      else { throw error("four hexadecimal digits are missing") }
-      code = code << 4 + UInt32(digit)
+      guard let digit = next.flatMap(hexadecimalDigit) else {
+        throw error("four hexadecimal digits are missing")
+      }
+      code = code << 4 | digit
       position += 1
     }
     return code

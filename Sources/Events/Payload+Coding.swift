@@ -65,7 +65,7 @@ enum DataSource {
     case .json(let bytes, let ignoring):
       var options = JSONDecodingOptions()
       options.ignoreUnknownFields = ignoring
-      return try Data(jsonUTF8Bytes: bytes, options: options)
+      return try Data(jsonUTF8Bytes: replacingSurrogatePairs(in: bytes), options: options)
     }
   }
 }

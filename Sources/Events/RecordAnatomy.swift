@@ -22,7 +22,10 @@ public struct RecordAnatomy: Sendable {
     let contentType = header("content-type").flatMap { ContentType(header: $0) }
     var payload: Payload?
     if let type, let contentType, let value = record.value, value.count <= Limits.valueBytes {
-      payload = try? EventCodec.payload(type, value, contentType, ignoringUnknownFields: true)
+      switch contentType {
+      case .protobuf: payload = try? EventCodec.payload(type, from: .protobuf(value))
+      case .json: payload = try? EventCodec.jsonPayload(type, value)
+      }
     }
     json = payload.flatMap { try? $0.jsonBytes() }.map { String(decoding: $0, as: UTF8.self) }
     if let payload, let type {

@@ -73,7 +73,8 @@ public enum StructuredEvent {
     guard case .object(let bytes) = data else {
       throw EventError(.badJSON, "The attribute data must be a JSON object.", field: "data")
     }
-    let payload = try EventCodec.payload(type, bytes, .json, ignoringUnknownFields: false)
+    let payload = try EventCodec.payload(
+      type, from: .json(bytes, ignoringUnknownFields: false))
     try EventCodec.checkValueSize(payload.protobufBytes.count)
     var trace: TraceContext?
     if members["traceparent"] != nil {

@@ -1,0 +1,128 @@
+import Events
+import Foundation
+
+/// An event's data, read from proto3 JSON by Foundation: the tables were made with SwiftProtobuf's
+/// decoder, and two decoders seldom make the same mistake.
+///
+/// Knows the types that the model is made of; all their fields are strings and lists of strings.
+func payloadReadByFoundation(
+  _ type: EventType, _ json: [UInt8]
+) throws(EventError) -> Payload {
+  do {
+    return try JSONDecoder().decode(FoundationPayload.self, from: Data(json), configuration: type)
+      .payload
+  } catch {
+    throw EventError(
+      .badJSON, "Foundation does not read the data of \(type.rawValue) as JSON: \(error).")
+  }
+}
+
+private struct FoundationPayload: DecodableWithConfiguration {
+  let payload: Payload
+
+  init(from decoder: any Decoder, configuration type: EventType) throws {
+    payload = try Fields(container: decoder.container(keyedBy: Name.self)).payload(type)
+  }
+}
+
+private struct Name: CodingKey {
+  var stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}
+
+private struct Fields {
+  let container: KeyedDecodingContainer<Name>
+
+  /// A field that is absent or null is empty.
+  private func text(_ name: String) throws -> String {
+    try container.decodeIfPresent(String.self, forKey: key(name)) ?? ""
+  }
+
+  private func texts(_ name: String) throws -> [String] {
+    try container.decodeIfPresent([String].self, forKey: key(name)) ?? []
+  }
+
+  /// `postOwner`, or `post_owner` as the schema has it: proto3 JSON takes both.
+  private func key(_ name: String) -> Name {
+    let key = Name(stringValue: name)
+    if container.contains(key) { return key }
+    return Name(
+      stringValue: name.map { $0.isUppercase ? "_" + $0.lowercased() : String($0) }.joined())
+  }
+
+  func payload(_ type: EventType) throws -> Payload {
+    switch type {
+    case .postPublished:
+      .postPublished(
+        try .with {
+          ($0.post, $0.author) = (try text("post"), try text("author"))
+          ($0.title, $0.caption) = (try text("title"), try text("caption"))
+          ($0.imageURL, $0.mentions) = (try text("imageUrl"), try texts("mentions"))
+        })
+    case .postDeleted:
+      .postDeleted(try .with { ($0.post, $0.author) = (try text("post"), try text("author")) })
+    case .followCreated:
+      .followCreated(
+        try .with { ($0.follower, $0.followee) = (try text("follower"), try text("followee")) })
+    case .followRemoved:
+      .followRemoved(
+        try .with { ($0.follower, $0.followee) = (try text("follower"), try text("followee")) })
+    case .likeCreated:
+      .likeCreated(
+        try .with {
+          ($0.actor, $0.post) = (try text("actor"), try text("post"))
+          $0.postOwner = try text("postOwner")
+        })
+    case .likeRemoved:
+      .likeRemoved(
+        try .with {
+          ($0.actor, $0.post) = (try text("actor"), try text("post"))
+          $0.postOwner = try text("postOwner")
+        })
+    case .commentCreated:
+      .commentCreated(
+        try .with {
+          ($0.comment, $0.actor) = (try text("comment"), try text("actor"))
+          ($0.post, $0.postOwner) = (try text("post"), try text("postOwner"))
+          ($0.text, $0.mentions) = (try text("text"), try texts("mentions"))
+        })
+    case .commentRemoved:
+      .commentRemoved(
+        try .with {
+          ($0.comment, $0.actor) = (try text("comment"), try text("actor"))
+          ($0.post, $0.postOwner) = (try text("post"), try text("postOwner"))
+        })
+    case .messageSent:
+      .messageSent(
+        try .with {
+          ($0.message, $0.text) = (try text("message"), try text("text"))
+          ($0.sender, $0.receiver) = (try text("sender"), try text("receiver"))
+        })
+    case .profileChanged:
+      .profileChanged(
+        try .with {
+          ($0.user, $0.nickname) = (try text("user"), try text("nickname"))
+          ($0.locale, $0.imageURL) = (try text("locale"), try text("imageUrl"))
+          ($0.name, $0.major, $0.bio) = (try text("name"), try text("major"), try text("bio"))
+        })
+    case .alarmRead:
+      .alarmRead(
+        try .with { ($0.user, $0.notification) = (try text("user"), try text("notification")) })
+    case .alarmReadAll: .alarmReadAll(try .with { $0.user = try text("user") })
+    case .alarmDeleted:
+      .alarmDeleted(
+        try .with { ($0.user, $0.notification) = (try text("user"), try text("notification")) })
+    case .alarmAllDeleted: .alarmAllDeleted(try .with { $0.user = try text("user") })
+    case .alarmMuted:
+      .alarmMuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })
+    case .alarmUnmuted:
+      .alarmUnmuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })
+    case .notificationChanged, .notificationRetracted:
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: [], debugDescription: "the model reads no notification changes"))
+    }
+  }
+}

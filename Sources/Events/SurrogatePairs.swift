@@ -1,0 +1,63 @@
+/// The same JSON with each pair of `\u` surrogate escapes replaced by the character it stands for.
+///
+/// SwiftProtobuf 1.39.0 combines a pair with `|` where `+` is needed (`decodeString` in its
+/// `JSONScanner.swift`), which turns the characters of planes 2, 4, … 16 into others of the plane
+/// below. It reads unescaped characters correctly, so no pair is handed to it.
+///
+/// Everything else stays byte for byte, lone surrogates included: whether it is JSON is for the
+/// decoder to say. The result is never longer; without a pair, it is the same array.
+func replacingSurrogatePairs(in json: [UInt8]) -> [UInt8] {
+  let replaced = json.withUnsafeBufferPointer { json -> [UInt8]? in
+    var result: [UInt8] = []
+    var copied = 0
+    var index = 0
+    while index < json.count {
+      if json[index] != backslash {
+        index += 1
+      } else if let scalar = surrogatePair(at: index, in: json) {
+        if copied == 0 { result.reserveCapacity(json.count) }
+        result.append(contentsOf: UnsafeBufferPointer(rebasing: json[copied..<index]))
+        result.append(UInt8(0xF0 | scalar >> 18))
+        result.append(UInt8(0x80 | scalar >> 12 & 0x3F))
+        result.append(UInt8(0x80 | scalar >> 6 & 0x3F))
+        result.append(UInt8(0x80 | scalar & 0x3F))
+        index += 12
+        copied = index
+      } else {
+        // A backslash takes the next character with it, which may be another backslash.
+        index += 2
+      }
+    }
+    guard copied > 0 else { return nil }
+    result.append(contentsOf: UnsafeBufferPointer(rebasing: json[copied...]))
+    return result
+  }
+  return replaced ?? json
+}
+
+private let backslash = UInt8(ascii: "\\")
+
+/// The scalar value, 0x10000 to 0x10FFFF, that `\uD800` to `\uDBFF` and `\uDC00` to `\uDFFF` make; nil
+/// if these are not what stands there.
+private func surrogatePair(at index: Int, in json: UnsafeBufferPointer<UInt8>) -> UInt32? {
+  guard let high = codeUnit(at: index, in: json), high >= 0xD800, high < 0xDC00,
+    let low = codeUnit(at: index + 6, in: json), low >= 0xDC00, low < 0xE000
+  else { return nil }
+  return 0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)
+}
+
+/// The four hexadecimal digits behind a `\u` that stands there.
+private func codeUnit(at index: Int, in json: UnsafeBufferPointer<UInt8>) -> UInt32? {
+  guard index + 6 <= json.count, json[index] == backslash, json[index + 1] == UInt8(ascii: "u"),
+    let first = hexadecimalDigit(json[index + 2]), let second = hexadecimalDigit(json[index + 3]),
+    let third = hexadecimalDigit(json[index + 4]), let fourth = hexadecimalDigit(json[index + 5])
+  else { return nil }
+  return first << 12 | second << 8 | third << 4 | fourth
+}
+
+/// What a digit of either case is worth; nil if it is none.
+func hexadecimalDigit(_ digit: UInt8) -> UInt32? {
+  if digit >= 0x30, digit <= 0x39 { return UInt32(digit) - 0x30 }
+  let letter = digit | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? UInt32(letter) - 0x57 : nil
+}

@@ -1,0 +1,246 @@
+import Events
+import Foundation
+import Testing
+
+/// Every character of Unicode comes out of JSON as it went in, however it is escaped. The reference
+/// is Foundation's `JSONDecoder`. (Its `JSONSerialization` drops a byte order mark at the beginning of
+/// a string.)
+@Suite struct ScalarTests {
+  /// All scalar values in pieces, as they are and as JSON strings.
+  private static let corpus = pieces(of: 8192).flatMap { scalars in
+    [Escape.needed, .all].map {
+      (text: scalars.flatMap { UTF8.encode($0)! }, string: quotedBytes(scalars, $0))
+    }
+  }
+
+  @Test("the strings that the others are made of mean what they should, says another decoder")
+  func reference() throws {
+    for (text, string) in Self.corpus {
+      let read = try JSONDecoder().decode(String.self, from: Data(string))
+      #expect(read.utf8.elementsEqual(text), "\(first(text))")
+    }
+  }
+
+  @Test(
+    "every scalar value, escaped or not, is read as what it is in every text field of every type",
+    arguments: EventType.allCases)
+  func data(type: EventType) throws {
+    let fields = try textFields(type)
+    for (text, string) in Self.corpus {
+      var json = Array("{".utf8)
+      for field in fields {
+        json += Array(json.count > 1 ? ",\"\(field.name)\":".utf8 : "\"\(field.name)\":".utf8)
+        json += field.isList ? Array("[".utf8) + string + Array("]".utf8) : string
+      }
+      json += Array("}".utf8)
+      let found = try reflectedTexts(EventCodec.jsonPayload(type, json))
+      for field in fields {
+        if !hasSameBytes(found[field.property], text) {
+          Issue.record("\(field.name), \(first(text))")
+        }
+      }
+    }
+  }
+
+  @Test("every scalar value that a source may hold comes back from a line of JSON, and so do ids")
+  func attributes() throws {
+    for scalars in pieces(of: 120) {
+      let allowed = scalars.filter { $0.properties.generalCategory != .control }
+      guard let scalar = allowed.first else { continue }
+      let (text, id) = (string(allowed), string(allowed.prefix(30)))
+      for escape in [Escape.needed, .all] {
+        let attributes = "\"id\":\(quoted(id, escape)),\"source\":\(quoted(text, escape))"
+        let event = try StructuredEvent.decode(
+          #"{"type":"magpie.alarm.read-all.v1","time":"2020-01-01T00:00:00Z","data":{"user":"u"},"#
+            + attributes + "}")
+        #expect(event.id.hasSameBytes(as: id), "\(scalar), \(escape)")
+        #expect(event.source.hasSameBytes(as: text), "\(scalar), \(escape)")
+      }
+    }
+  }
+
+  @Test("every scalar value that a text may hold is written so that another decoder reads it")
+  func written() throws {
+    for scalars in pieces(of: 4000) {
+      let text = string(scalars.filter { $0 != "\0" })
+      let event = Event(
+        id: "1", source: "s", time: now,
+        payload: .messageSent(
+          .with { ($0.message, $0.sender, $0.receiver, $0.text) = ("m", "s", "r", text) }))
+      let record = try EventCodec.encode(event, as: .json)
+      let read = try JSONDecoder().decode(
+        [String: String].self, from: Data(try #require(record.value)))
+      #expect(read["text"]?.hasSameBytes(as: text) == true, "\(first(text.utf8))")
+      #expect(try StructuredEvent.decode(StructuredEvent.encode(event)) == event)
+    }
+  }
+
+  @Test("names of fields and attributes may be escaped, too", arguments: EventType.allCases)
+  func names(type: EventType) throws {
+    var samples = Samples(seed: 11)
+    let event = samples.event(type)
+    let plain = try StructuredEvent.encode(event)
+    // Every name is followed by a colon, and no string of a sample is.
+    let escaped = plain.replacing(/"([A-Za-z]+)":/) { match in
+      quoted(String(match.1), .all) + ":"
+    }
+    #expect(escaped != plain)
+    #expect(try StructuredEvent.decode(escaped) == event)
+  }
+
+  @Test("the key of a record whose data is escaped is compared with the character that is meant")
+  func key() throws {
+    let record = WireRecord(
+      key: Array("𠮷".utf8), value: Array(#"{"user":"\ud842\udfb7"}"#.utf8),
+      headers: try EventCodec.encode(
+        Event(id: "1", source: "s", time: now, payload: .alarmReadAll(.with { $0.user = "u" })),
+        as: .json
+      ).headers)
+    let event = try EventCodec.decode(record, topic: .alarmActions, now: now)
+    #expect(event.key.unicodeScalars.map(\.value) == [0x20BB7])
+  }
+
+  @Test("half of a surrogate pair is refused, whatever stands beside it")
+  func lone() {
+    for unit in 0xD800...0xDFFF {
+      let half = "\\u" + String(unit, radix: 16)
+      let other = unit < 0xDC00 ? "\\uD800" : "\\uDC00"
+      for text in [half, "a\(half)b", half + other, half + "\\n", half + "\\\\", half + "\\u0041"] {
+        #expect(throws: EventError.self, "\(text)") {
+          try EventCodec.jsonPayload(.alarmReadAll, Array("{\"user\":\"\(text)\"}".utf8))
+        }
+      }
+    }
+  }
+
+  @Test("escapes in any order are accepted, refused and read as another decoder does")
+  func anyOrder() throws {
+    let pieces = [
+      #"\\"#, #"\""#, #"\ud842"#, #"\uDFB7"#, #"\udb40\udc67"#, #"\uDBFF\udfff"#, #"\u0041"#,
+      #"\n"#,
+      #"\"#, "u", "ud842", "x", "𠮷", "\u{10BB7}", "é", #"\/"#, #"\u00"#,
+    ]
+    var random = Seeded(12)
+    var accepted = 0
+    for _ in 0..<30_000 {
+      let count = Int.random(in: 0...6, using: &random)
+      let text = (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+      let json = Array("{\"user\":\"\(text)\",\"later\":1}".utf8)
+      let expected = try? JSONDecoder().decode([String: Texts?].self, from: Data(json))
+      let found = try? EventCodec.jsonPayload(.alarmReadAll, json)
+      #expect((found == nil) == (expected == nil), "\(text)")
+      guard let found, let expected else { continue }
+      accepted += 1
+      #expect(reflectedTexts(found)["user"] == expected["user"]??.bytes, "\(text)")
+    }
+    #expect(accepted > 3_000)
+  }
+}
+
+private enum Escape {
+  /// What JSON demands.
+  case needed
+  /// Everything, every other character with upper-case digits.
+  case all
+}
+
+/// What a text field holds: a string, or a list whose first element counts.
+private enum Texts: Decodable {
+  case one(String)
+  case list([String])
+  case other
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let number = try? container.decode(Int.self), number == 1 {
+      self = .other
+    } else if let list = try? container.decode([String].self) {
+      self = .list(list)
+    } else {
+      self = .one(try container.decode(String.self))
+    }
+  }
+
+  var bytes: [UInt8]? {
+    switch self {
+    case .one(let text): Array(text.utf8)
+    case .list(let list): list.first.map { Array($0.utf8) }
+    case .other: nil
+    }
+  }
+}
+
+private let digits = [[UInt8]("0123456789abcdef".utf8), [UInt8]("0123456789ABCDEF".utf8)]
+
+private func quotedBytes(_ scalars: [Unicode.Scalar], _ escape: Escape) -> [UInt8] {
+  var result = [UInt8(ascii: "\"")]
+  for scalar in scalars {
+    if escape == .needed, scalar.value >= 0x20, scalar != "\"", scalar != "\\" {
+      result.append(contentsOf: UTF8.encode(scalar)!)
+      continue
+    }
+    let digits = digits[Int(scalar.value % 2)]
+    for unit in UTF16.encode(scalar)! {
+      result.append(UInt8(ascii: "\\"))
+      result.append(UInt8(ascii: "u"))
+      for shift in [12, 8, 4, 0] as [UInt16] { result.append(digits[Int(unit >> shift & 15)]) }
+    }
+  }
+  result.append(UInt8(ascii: "\""))
+  return result
+}
+
+private func quoted(_ text: String, _ escape: Escape) -> String {
+  String(decoding: quotedBytes(Array(text.unicodeScalars), escape), as: UTF8.self)
+}
+
+/// All 1,112,064 scalar values in order, in pieces of at most so many.
+private func pieces(of count: Int) -> [[Unicode.Scalar]] {
+  stride(from: UInt32(0), through: 0x10FFFF, by: count).map { start in
+    (start..<min(start + UInt32(count), 0x110000)).compactMap { Unicode.Scalar($0) }
+  }
+}
+
+private func string(_ scalars: some Sequence<Unicode.Scalar>) -> String {
+  String(decoding: scalars.flatMap { UTF8.encode($0)! }, as: UTF8.self)
+}
+
+private func hasSameBytes(_ found: [UInt8]?, _ expected: [UInt8]) -> Bool {
+  guard let found, found.count == expected.count else { return false }
+  return found.withUnsafeBytes { found in
+    expected.withUnsafeBytes { memcmp(found.baseAddress!, $0.baseAddress!, found.count) == 0 }
+  }
+}
+
+private func first(_ text: some Sequence<UInt8>) -> String {
+  let first = String(decoding: Array(text), as: UTF8.self).unicodeScalars.first
+  return "from U+" + String(first?.value ?? 0, radix: 16)
+}
+
+/// The text fields of a type: the name in JSON, the message's property, whether it is a list.
+private func textFields(
+  _ type: EventType
+) throws -> [(name: String, property: String, isList: Bool)] {
+  let empty = try EventCodec.jsonPayload(type, Array("{}".utf8))
+  let fields = try #require(Mirror(reflecting: empty).children.first?.value)
+  let texts = Mirror(reflecting: fields).children.compactMap { child in
+    child.label.flatMap { label -> (String, String, Bool)? in
+      guard child.value is String || child.value is [String] else { return nil }
+      return (label.replacing("URL", with: "Url"), label, child.value is [String])
+    }
+  }
+  #expect(!texts.isEmpty)
+  return texts.map { (name: $0.0, property: $0.1, isList: $0.2) }
+}
+
+/// The UTF-8 bytes of a payload's text fields, by the message's property.
+private func reflectedTexts(_ payload: Payload) -> [String: [UInt8]] {
+  var result: [String: [UInt8]] = [:]
+  guard let fields = Mirror(reflecting: payload).children.first?.value else { return result }
+  for child in Mirror(reflecting: fields).children {
+    guard let label = child.label else { continue }
+    if let text = child.value as? String { result[label] = Array(text.utf8) }
+    if let list = child.value as? [String], list.count == 1 { result[label] = Array(list[0].utf8) }
+  }
+  return result
+}
