@@ -33,8 +33,11 @@ public final class TestBroker: Sendable {
       let admin = try Admin(configuration: configuration)
       do {
         try admin.createTopics([
-          // As many replicas as the cluster has by default.
-          NewTopic(name: name, partitions: partitions, replicationFactor: -1)
+          // As many replicas as the cluster has by default. Records of tests have old times, and a stock
+          // broker would delete them within seconds.
+          NewTopic(
+            name: name, partitions: partitions, replicationFactor: -1,
+            configuration: ["retention.ms": "-1"])
         ])
       } catch  where error.code == .unsupported {
         // Another process's embedded broker: asking for a topic by name makes it there.
