@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Yams
 
 /// `.dockerignore` lets in what an image is built from.
 @Suite struct BuildContextTests {
@@ -27,6 +28,22 @@ import Testing
     let context = try BuildContext()
     for path in paths where path != "." {
       #expect(DeployFiles.exists(path) && context.contains(path), "COPY \(path)")
+    }
+  }
+
+  /// Compose labels an image with the service that built it, and replaces containers whose image is
+  /// another than the newest of that name.
+  @Test("one service builds an image, and the others that use it do not pull it")
+  func builders() throws {
+    let file = try Yams.load(yaml: DeployFiles.text("docker-compose.yml")) as? [String: Any]
+    let services = try #require(file?["services"] as? [String: [String: Any]])
+    let users = Dictionary(grouping: services.values) { $0["image"] as? String ?? "" }
+    #expect(users["${MAGPIE_IMAGE:-magpie}"]?.count ?? 0 >= 7)
+    for (image, users) in users where users.contains(where: { $0["build"] != nil }) {
+      #expect(users.count { $0["build"] != nil } == 1, "\(image)")
+      for user in users where user["build"] == nil {
+        #expect(user["pull_policy"] as? String == "never", "\(image)")
+      }
     }
   }
 
