@@ -208,7 +208,8 @@ let package = Package(
     tests(
       "AlarmsTests",
       [
-        "AlarmText", "Alarms", "Events", "Notifications", "Pipeline", "Postgres", "TestSupport",
+        "AlarmText", "Alarms", "Events", "Model", "Notifications", "Pipeline", "Postgres",
+        "TestSupport",
       ]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests(

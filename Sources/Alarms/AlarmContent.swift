@@ -1,14 +1,28 @@
 import AlarmText
+import Events
 
 /// What an alarm says, before it is put into words.
 struct AlarmContent: Sendable {
-  /// A kind's code, 0 like to 5 post.
-  var type: Int32
+  var code: AlarmCode
   var actor: String
   var secondActor: String?
   var actorCount: Int64
   var contributionCount: Int64
   var headText: String
+}
+
+extension AlarmCode {
+  /// The kind that a snapshot or a row names.
+  ///
+  /// - Throws: `EventError` when no kind can have the number. It must not be taken for another.
+  init(named number: Int) throws(EventError) {
+    guard let code = AlarmCode(number) else {
+      throw EventError(
+        .badValue, "type is \(number), which no kind of alarm has; they are 0 to 999.",
+        field: "type")
+    }
+    self = code
+  }
 }
 
 extension AlarmContent {
@@ -18,16 +32,21 @@ extension AlarmContent {
   ///   - locale: the reader's; empty when unknown.
   ///   - actor: the nickname; nil or empty when unknown.
   ///   - secondActor: the same of the second person.
+  /// - Throws: `EventError` when the registry has no such kind.
   func rendered(
     by engine: AlarmTextEngine, locale: String, actor nickname: String?,
     secondActor secondNickname: String?
-  ) throws -> RenderedAlarm {
-    try engine.render(
-      AlarmInput(
-        code: AlarmCode(Int(type)) ?? .like,
-        actor: Actor(id: actor, nickname: nickname),
-        other: secondActor.map { Actor(id: $0, nickname: secondNickname) },
-        actorCount: Int(actorCount), count: Int(contributionCount), headText: headText),
-      locale: locale)
+  ) throws(EventError) -> RenderedAlarm {
+    let input = AlarmInput(
+      code: code, actor: Actor(id: actor, nickname: nickname),
+      other: secondActor.map { Actor(id: $0, nickname: secondNickname) },
+      actorCount: Int(actorCount), count: Int(contributionCount), headText: headText)
+    do throws(AlarmTextError) {
+      return try engine.render(input, locale: locale)
+    } catch {
+      throw EventError(
+        .badValue, "the alarm cannot be put into words: \(error). Add the kind to the catalogs.",
+        field: "type")
+    }
   }
 }

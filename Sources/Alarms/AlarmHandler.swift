@@ -22,8 +22,8 @@ public func alarmHandler(
     apply: { topic, events in
       switch topic {
       case .profiles: profilesWork(events)
-      case .notificationChanges: snapshotsWork(events, engine: engine())
-      default: Work([])
+      case .notificationChanges: try snapshotsWork(events, engine: engine())
+      case .posts, .follows, .likes, .comments, .messages, .alarmActions: Work([])
       }
     },
     backlog: { renderAgainWork(engine: engine()) })

@@ -7,7 +7,7 @@ func writeAlarms(
   _ snapshots: [Snapshot], _ rendered: [RenderedAlarm?], engine: AlarmTextEngine
 ) -> Statement {
   let kinds = snapshots.map { snapshot in
-    snapshot.content.flatMap { AlarmCode(Int($0.type)) }.flatMap(engine.kind)
+    (snapshot.content?.code).flatMap(engine.kind)
   }
   let links = zip(snapshots, kinds).map { snapshot, kind in
     kind?.deepLink([
@@ -58,7 +58,7 @@ func writeAlarms(
       .textArray(snapshots.map(\.recipient)),
       .int8Array(snapshots.map(\.generation)),
       .int8Array(snapshots.map(\.counter)),
-      .int2Array(contents.map { $0.map { Int16($0.type) } }),
+      .int2Array(contents.map { $0.map { Int16($0.code.number) } }),
       .textArray(contents.map { $0?.actor }),
       .textArray(contents.map { $0?.secondActor }),
       .int8Array(contents.map { $0?.actorCount }),

@@ -21,7 +21,7 @@ func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
     var rendered: [RenderedAlarm] = []
     for row in results[0] {
       let content = AlarmContent(
-        type: Int32(try row.int("type")),
+        code: try AlarmCode(named: row.int("type")),
         actor: try row.text("actor"),
         secondActor: try row.textOrNil("second_actor"),
         actorCount: try row.int8("actor_count"),

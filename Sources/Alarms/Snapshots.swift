@@ -12,8 +12,10 @@ import Postgres
 ///
 /// The profiles are locked, and what they say is read, before anything is rendered; the alarms need
 /// no lock, because the newer snapshot wins in the statement that writes.
-func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) -> Work {
-  let candidates = newestSnapshots(events)
+///
+/// - Throws: `EventError` when an event names a kind that there cannot be.
+func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
+  let candidates = try newestSnapshots(events)
   guard !candidates.isEmpty else { return Work([]) }
   let people = candidates.reduce(into: Set<BytewiseString>()) { people, snapshot in
     guard let content = snapshot.content else { return }
@@ -73,36 +75,42 @@ struct Snapshot: Sendable {
   var raisedAt: Int64?
 
   /// Nil for an event of another type.
-  init?(_ event: Event) {
+  init?(_ event: Event) throws(EventError) {
     switch event.payload {
     case .notificationChanged(let data):
-      guard let id = UUID(uuidString: data.notification) else { return nil }
-      self.id = id
+      id = try uuid(data.notification)
       (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
       content = AlarmContent(
-        type: data.type, actor: data.actor, secondActor: presence(data.secondActor),
+        code: try AlarmCode(named: Int(data.type)), actor: data.actor,
+        secondActor: presence(data.secondActor),
         actorCount: data.actorCount, contributionCount: data.contributionCount,
         headText: data.headText)
       (post, comment) = (presence(data.post), presence(data.comment))
       raisedAt = data.raisedAt
     case .notificationRetracted(let data):
-      guard let id = UUID(uuidString: data.notification) else { return nil }
-      self.id = id
+      id = try uuid(data.notification)
       (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
     default: return nil
     }
   }
 }
 
+private func uuid(_ text: String) throws(EventError) -> UUID {
+  guard let id = UUID(uuidString: text) else {
+    throw EventError(.badID, "notification is no UUID.", field: "notification")
+  }
+  return id
+}
+
 /// The newest snapshot of each notification in each generation: which generations count is known
 /// only inside the transaction.
-func newestSnapshots(_ events: [Event]) -> [Snapshot] {
+func newestSnapshots(_ events: [Event]) throws -> [Snapshot] {
   struct Key: Hashable {
     var id: UUID
     var generation: Int64
   }
   var newest: [Key: Snapshot] = [:]
-  for snapshot in events.lazy.compactMap(Snapshot.init) {
+  for snapshot in try events.compactMap({ try Snapshot($0) }) {
     let key = Key(id: snapshot.id, generation: snapshot.generation)
     if let known = newest[key], known.counter >= snapshot.counter { continue }
     newest[key] = snapshot

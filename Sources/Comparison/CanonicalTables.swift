@@ -21,6 +21,8 @@ extension CanonicalTable {
     "feed_visits": "who was here when: no event says so",
     "notification_generations": "versions of snapshots",
     "notification_counter": "versions of snapshots",
+    "notification_reviews": "work to do",
+    "contribution_check": "work to do",
     "pending_renders": "work to do",
   ]
 }

@@ -25,6 +25,10 @@ extension CanonicalTable {
         + [Field("mentions", "to_json(p.mentions)"), Field("first_at", time("p.first_at"))]
         + Field.version("p"),
       from: "FROM post_facts p"),
+    // overruled_receiver and overruled_sender are of use to the transaction that writes them.
+    CanonicalTable(
+      "message_facts", .notifications, person: "f.receiver", key: ["f.message_id"],
+      fields: Field.plain("f.sender") + Field.version("f"), from: "FROM message_facts f"),
     // swept_at is how far the removal of garbage is.
     CanonicalTable(
       "notification_recipients", .notifications, person: "r.user_id", key: [],
@@ -46,13 +50,21 @@ extension CanonicalTable {
       "notification_mutes", .notifications, person: "m.recipient",
       key: ["m.type", time("m.at"), "m.event_id"], fields: Field.plain("m.muted"),
       from: "FROM notification_mutes m"),
-    // Muted is kept true only for what can still be seen.
+    // Muted is kept true only for what can still be seen. What is under review will be what the mutings
+    // say, and readers go by them already.
     CanonicalTable(
       "notification_actors", .notifications, person: "a.recipient",
       key: ["a.type", "a.subject", "a.source"],
       fields: Field.plain("a.actor", "a.active") + [
         Field(
-          "muted", "CASE WHEN a.active AND a.first_at > \(deletion("r", "m")) THEN a.muted END"),
+          "muted",
+          """
+          CASE WHEN a.active AND a.first_at > \(deletion("r", "m")) THEN
+            CASE WHEN EXISTS (
+              SELECT FROM notification_reviews v WHERE v.recipient = a.recipient AND v.type = a.type)
+            THEN notification_muted(a.recipient, a.type, a.first_at) ELSE a.muted END
+          END
+          """),
         Field("first_at", time("a.first_at")),
       ]
         + Field.plain("a.notification_id", "a.post_id", "a.comment_id", "a.head_text")
@@ -68,7 +80,19 @@ extension CanonicalTable {
       "notification_sizes", .notifications, person: "coalesce(g.recipient, '')",
       key: ["s.notification_id"], fields: Field.plain("s.contributions"),
       from: """
-        FROM notification_sizes s
+        FROM (
+          SELECT s.notification_id, s.contributions FROM notification_sizes s
+          WHERE NOT EXISTS (
+            SELECT FROM notification_reviews v
+            JOIN notification_actors a ON a.recipient = v.recipient AND a.type = v.type
+            WHERE a.notification_id = s.notification_id)
+          UNION ALL
+          SELECT a.notification_id, count(*) FROM notification_reviews v
+          JOIN notification_actors a ON a.recipient = v.recipient AND a.type = v.type
+          WHERE a.active AND a.type IN (0, 2, 3)
+            AND NOT notification_muted(a.recipient, a.type, a.first_at)
+          GROUP BY a.notification_id
+        ) s
         LEFT JOIN (
           SELECT a.notification_id, min(a.recipient) AS recipient,
             bool_or(a.active AND a.first_at <= \(deletion("r", "m"))) AS is_cut

@@ -30,7 +30,7 @@ extension SliceModels {
     func actor(_ id: String) -> Actor {
       Actor(id: id, nickname: people[BytewiseString(id)]?.nickname)
     }
-    let code = AlarmCode(row.type.code) ?? .like
+    let code = code(of: row.type)
     let rendered = try engine.render(
       AlarmInput(
         code: code, actor: actor(row.actor), other: row.secondActor.map(actor),
@@ -50,6 +50,17 @@ extension SliceModels {
         rendered.legacy.message, rendered.legacy.headText, rendered.legacy.fromNickName, link,
         kind?.badgeIcon, kind?.highlightStyle,
       ])
+  }
+}
+
+private func code(of type: AlarmType) -> AlarmCode {
+  switch type {
+  case .like: .like
+  case .comment: .comment
+  case .follow: .follow
+  case .message: .message
+  case .mention: .mention
+  case .post: .post
   }
 }
 

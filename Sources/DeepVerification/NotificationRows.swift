@@ -35,6 +35,12 @@ extension SliceModels {
               row.firstAt?.rfc3339,
             ] + version(row.version))
         })
+    case "message_facts":
+      return rows(
+        notifications.allMessages.lazy.map { row in
+          CanonicalRow(
+            person: row.receiver, key: [row.id], fields: [row.sender] + version(row.version))
+        })
     case "notification_recipients":
       return rows(
         notifications.allWatermarks.lazy.map { row in

@@ -40,6 +40,9 @@ enum Reader: String, CaseIterable {
     case (.fanout, .postPublished(let data)): BytewiseString("post:" + data.post)
     case (.fanout, .postDeleted(let data)): BytewiseString("post:" + data.post)
     case (.fanout, .messageSent(let data)): BytewiseString("message:" + data.message)
+    case (.notification, .likeCreated(let data)): like(data.post, data.actor)
+    case (.notification, .likeRemoved(let data)): like(data.post, data.actor)
+    case (.notification, .messageSent(let data)): BytewiseString("message:" + data.message)
     case (.notification, .postPublished(let data)): BytewiseString("post:" + data.post)
     case (.notification, .postDeleted(let data)): BytewiseString("post:" + data.post)
     case (.notification, .commentCreated(let data)): BytewiseString("comment:" + data.comment)
@@ -47,4 +50,9 @@ enum Reader: String, CaseIterable {
     default: nil
     }
   }
+}
+
+/// Ids have no control characters.
+private func like(_ post: String, _ actor: String) -> BytewiseString {
+  BytewiseString("like:\(post)\u{0}\(actor)")
 }

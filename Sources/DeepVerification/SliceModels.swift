@@ -6,8 +6,8 @@ import RecordLog
 
 /// One model for each consumer group, fed with what concerns one slice of people.
 ///
-/// The log is read up to three times: first for the posts, comments and messages that ever named
-/// somebody of the slice, because an event that takes them away need not; then for the events; and
+/// The log is read up to three times: first for the posts, comments, likes and messages that ever
+/// named somebody of the slice, because an event that takes them away need not; then for the events; and
 /// last for the profiles of the slice's people and of those whom their alarms name.
 struct SliceModels {
   let slice: Slice
@@ -32,7 +32,7 @@ struct SliceModels {
     (self.slice, self.snapshot, self.log) = (slice, snapshot, log)
     (self.prefix, self.counted) = (prefix, counted)
     if slice.count > 1 {
-      try read([.posts, .comments, .messages]) { models, reader, event in
+      try read([.posts, .comments, .likes, .messages]) { models, reader, event in
         if let fact = reader.fact(event.payload), models.concerns(event, reader) {
           models.facts[reader, default: []].insert(fact)
         }

@@ -102,11 +102,20 @@ public enum AlarmType: String, CaseIterable, Sendable {
   case like, comment, follow, message, mention, post
 
   /// The code in `NotificationChanged.type` and in the tables, 0 to 5.
-  public var code: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  public var code: Int {
+    switch self {
+    case .like: 0
+    case .comment: 1
+    case .follow: 2
+    case .message: 3
+    case .mention: 4
+    case .post: 5
+    }
+  }
 
   /// The type with this code; nil if there is none.
   public init?(code: Int) {
-    guard Self.allCases.indices.contains(code) else { return nil }
-    self = Self.allCases[code]
+    guard let type = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = type
   }
 }

@@ -32,7 +32,7 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
     case .posts: postWork(events, limits: limits)
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
-    default: Work([])
+    case .likes, .comments, .profiles, .alarmActions, .notificationChanges: Work([])
     }
   }
   handler.backlog = { feedBacklog(limits: limits) }

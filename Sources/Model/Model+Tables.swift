@@ -39,24 +39,39 @@ extension Model {
 
   /// Every reason that there ever was for a notification, also withdrawn ones.
   public var allContributions: [ModelContribution] {
-    sources.values.flatMap { fact in
-      let standing = Contribution.all(of: fact.newest)
-      return Self.everMade(by: fact).map { made in
-        let (key, stands) = (made.key, standing.contains { $0.key == made.key })
-        let firstAt = fact.firstAt[key]
-        let day = firstAt.map { Self.isGrouped(key.type) ? $0.day : "" }
-        var row = ModelContribution(
-          recipient: key.recipient.string, type: key.type, subject: key.subject.string,
-          source: key.source.string, actor: made.actor, isActive: stands, firstAt: firstAt,
-          post: made.post, comment: made.comment, headText: head(made.text),
-          version: fact.newest.version)
-        guard let firstAt, let day else { return row }
-        row.notification = NotificationID.uuid(
-          recipient: row.recipient, type: row.type, subject: row.subject, day: day)
-        row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
-        row.isMuted = stands && isMuted(key.recipient, key.type, at: firstAt)
-        return row
+    let facts = sources.values.flatMap { fact -> [ModelContribution] in
+      guard ![.likeCreated, .likeRemoved, .messageSent].contains(fact.newest.type) else {
+        return []
       }
+      return contributions(fact, stand: true)
+    }
+    return facts
+      + named.values.flatMap { source, fact -> [ModelContribution] in
+        guard let fact else { return [] }
+        return contributions(fact, stand: fact.newest.version == sources[source]?.newest.version)
+      }
+  }
+
+  /// The rows of one fact, or of what it says of one recipient.
+  ///
+  /// - Parameter stand: whether the newest of these events is the fact's.
+  private func contributions(_ fact: Fact, stand: Bool) -> [ModelContribution] {
+    let standing = stand ? Contribution.all(of: fact.newest) : []
+    return Self.everMade(by: fact).map { made in
+      let (key, stands) = (made.key, standing.contains { $0.key == made.key })
+      let firstAt = fact.firstAt[key]
+      let day = firstAt.map { Self.isGrouped(key.type) ? $0.day : "" }
+      var row = ModelContribution(
+        recipient: key.recipient.string, type: key.type, subject: key.subject.string,
+        source: key.source.string, actor: made.actor, isActive: stands, firstAt: firstAt,
+        post: made.post, comment: made.comment, headText: head(made.text),
+        version: fact.newest.version)
+      guard let firstAt, let day else { return row }
+      row.notification = NotificationID.uuid(
+        recipient: row.recipient, type: row.type, subject: row.subject, day: day)
+      row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
+      row.isMuted = stands && isMuted(key.recipient, key.type, at: firstAt)
+      return row
     }
   }
 

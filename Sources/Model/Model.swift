@@ -29,8 +29,11 @@ public struct Model: Sendable {
   var likes: [Key: Fact] = [:]
   var comments: [Key: Fact] = [:]
   var profiles: [Key: Fact] = [:]
-  /// What notifications derive from. Likes and messages count for each recipient they name.
+  /// What notifications derive from.
   var sources: [Key: Fact] = [:]
+  /// The events of likes and messages that name one recipient, with the key of their source: they make
+  /// a contribution as long as the source's newest event is theirs.
+  var named: [Key: (source: Key, fact: Fact?)] = [:]
   var marks: [Key: Marks] = [:]
   /// By person and type: what each toggle says.
   var mutes: [Key: [Version: Bool]] = [:]
@@ -57,8 +60,8 @@ public struct Model: Sendable {
     case .commentRemoved(let data): mergeComment(event, data.comment)
     case .messageSent(let data):
       merge(event, into: &messages[[.init(data.message)]])
-      let key: Key = ["message", .init(data.receiver), .init(data.sender), .init(data.message)]
-      merge(event, into: &sources[key])
+      mergeNamed(
+        event, ["message", .init(data.message)], [.init(data.receiver), .init(data.sender)])
     case .profileChanged(let data): merge(event, into: &profiles[[.init(data.user)]])
     case .alarmRead(let data):
       raise(\.read, [.init(data.user), .init(data.notification.lowercased())], event.time)
@@ -83,7 +86,12 @@ public struct Model: Sendable {
     _ event: Event, _ post: String, _ actor: String, _ owner: String
   ) {
     merge(event, into: &likes[[.init(post), .init(actor)]])
-    merge(event, into: &sources[["like", .init(owner), .init(post), .init(actor)]])
+    mergeNamed(event, ["like", .init(post), .init(actor)], [.init(owner)])
+  }
+
+  private mutating func mergeNamed(_ event: Event, _ source: Key, _ people: Key) {
+    merge(event, into: &sources[source])
+    merge(event, into: &named[source + people, default: (source, nil)].fact)
   }
 
   private mutating func mergeComment(_ event: Event, _ comment: String) {

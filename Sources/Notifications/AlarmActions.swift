@@ -9,13 +9,15 @@ import Postgres
 #endif
 
 /// `alarm.*`: people read, delete and mute. Reading and deleting are marks and watermarks that only
-/// ever rise; what they hide is hidden when it is read. So only what a deletion cuts through, and
-/// what a muting that arrives late reaches, is recomputed.
-func alarmActionsWork(_ events: [Event]) -> Work {
-  let actions = AlarmActions(events)
+/// ever rise; what they hide is hidden when it is read. So only what a deletion cuts through is
+/// recomputed, and what a muting that arrives late reaches is reviewed (`reviewWork`).
+///
+/// - Throws: `EventError` when an event names a type that is not known.
+func alarmActionsWork(_ events: [Event]) throws -> Work {
+  let actions = try AlarmActions(events)
   let people = distinct(events.lazy.map(\.key))
   var statements = [insertRecipients(people), lockRecipients(people)]
-  statements += actions.watermarks + actions.marks + actions.mutes
+  statements += actions.watermarks + actions.marks + actions.mutes + actions.wideCuts
   guard actions.canTouch else { return notificationWork(statements, events, recomputes: false) }
   statements.append(
     recomputeNotifications(
@@ -30,10 +32,25 @@ func alarmActionsWork(_ events: [Event]) -> Work {
         FROM unnest($4::text[], $5::timestamptz[]) AS d (user_id, at)
         JOIN notifications n ON n.recipient = d.user_id
           AND n.raised_at > d.at AND n.raised_at < d.at + interval '1 day'
-        WHERE n.oldest_at <= d.at
+        WHERE n.oldest_at <= d.at AND NOT \(isWide)
         """, actions.touched))
   return notificationWork(statements, events)
 }
+
+/// How many notifications a deletion of everything may cut through and have recomputed at once.
+private let cutMax = 500
+
+/// Whether the deletion `d` cuts through more than that. Only what is of one day can be cut through.
+private let isWide = """
+  (
+    SELECT count(*) > \(cutMax) FROM (
+      SELECT FROM notifications c
+      WHERE c.recipient = d.user_id AND c.raised_at > d.at
+        AND c.raised_at < d.at + interval '1 day' AND c.oldest_at <= d.at
+      LIMIT \(cutMax + 1)
+    ) AS cut_through
+  )
+  """
 
 /// A batch's actions, each watermark and mark at its highest.
 private struct AlarmActions {
@@ -41,30 +58,34 @@ private struct AlarmActions {
   private var deletedAll: [Key: EventTime] = [:]
   private var read: [Key: EventTime] = [:]
   private var deleted: [Key: EventTime] = [:]
-  private var cuts: [(user: String, at: EventTime)] = []
+  private var cuts: [(user: String, at: EventTime, trace: TraceContext?)] = []
   private var toggles: [(user: String, type: AlarmType, event: Event, muted: Bool)] = []
 
-  init(_ events: [Event]) {
+  init(_ events: [Event]) throws(EventError) {
     for event in events {
       switch event.payload {
       case .alarmReadAll(let data): raise(&readAll, Key(data.user), event)
       case .alarmAllDeleted(let data):
         raise(&deletedAll, Key(data.user), event)
-        cuts.append((data.user, event.time))
+        cuts.append((data.user, event.time, event.trace))
       case .alarmRead(let data): raise(&read, Key(data.user, canonical(data.notification)), event)
       case .alarmDeleted(let data):
         raise(&deleted, Key(data.user, canonical(data.notification)), event)
       case .alarmMuted(let data):
-        if let type = AlarmType(rawValue: data.type) {
-          toggles.append((data.user, type, event, true))
-        }
+        toggles.append((data.user, try alarmType(data.type), event, true))
       case .alarmUnmuted(let data):
-        if let type = AlarmType(rawValue: data.type) {
-          toggles.append((data.user, type, event, false))
-        }
+        toggles.append((data.user, try alarmType(data.type), event, false))
       default: continue
       }
     }
+  }
+
+  /// What is not known is not passed over: the event becomes a dead letter.
+  private func alarmType(_ name: String) throws(EventError) -> AlarmType {
+    guard let type = AlarmType(rawValue: name) else {
+      throw EventError(.badValue, "type is not a type of alarm that is known here.", field: "type")
+    }
+    return type
   }
 
   /// A UUID may be spelled in either case; it is one mark.
@@ -77,7 +98,7 @@ private struct AlarmActions {
   }
 
   /// Whether anything may have to be recomputed.
-  var canTouch: Bool { !deleted.isEmpty || !deletedAll.isEmpty || !toggles.isEmpty }
+  var canTouch: Bool { !deleted.isEmpty || !deletedAll.isEmpty }
 
   /// The deleted notifications; who deleted all and when, each time and not only the last.
   var touched: [Parameter] {
@@ -86,6 +107,35 @@ private struct AlarmActions {
       .textArray(keys.map(\.first.string)),
       .uuidArray(keys.map { UUID(uuidString: $0.second.string) }),
       .textArray(cuts.map(\.user)), .timestamptzArray(cuts.map(\.at.microseconds)),
+    ]
+  }
+
+  /// Puts under review what a deletion of everything cuts through, where that is more than one
+  /// transaction should recompute: all of that day.
+  var wideCuts: [Statement] {
+    guard !cuts.isEmpty else { return [] }
+    return [
+      Statement(
+        """
+        INSERT INTO notification_reviews AS v
+          (recipient, type, after_time, upto_time, from_day, to_day, caused_at, trace)
+        SELECT c.user_id, t.type, min(c.day) - interval '1 microsecond',
+          max(c.day) + interval '1 day', min(c.day), max(c.day) + interval '2 days', max(c.at),
+          (array_agg(c.trace ORDER BY c.at DESC))[1]
+        FROM (
+          SELECT d.user_id, d.at, d.trace, date_trunc('day', d.at, 'UTC') AS day
+          FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS d (user_id, at, trace)
+          WHERE \(isWide)
+        ) c
+        CROSS JOIN (VALUES (0::smallint), (2::smallint), (3::smallint)) AS t (type)
+        GROUP BY c.user_id, t.type
+        ORDER BY c.user_id COLLATE "C", t.type
+        \(widenReview)
+        """,
+        [
+          .textArray(cuts.map(\.user)), .timestamptzArray(cuts.map(\.at.microseconds)),
+          .textArray(cuts.map { $0.trace?.description }),
+        ])
     ]
   }
 
@@ -137,9 +187,9 @@ private struct AlarmActions {
     ]
   }
 
-  /// Writes the timeline of mutings, then mends the contributions between each of them and the
-  /// next: those shown so far are found through their notifications, those muted through an index
-  /// of their own. All of them are touched, also those that stay as they are.
+  /// Writes the timeline of mutings. Where anything may have happened after one of them, what the person
+  /// has of the type is put under review: readers go by the timeline from now on, and the backlog goes
+  /// through the contributions. However many there are, this is a few probes and one row.
   var mutes: [Statement] {
     guard !toggles.isEmpty else { return [] }
     let timeline: [Parameter] = [
@@ -159,35 +209,43 @@ private struct AlarmActions {
         ]),
       Statement(
         """
-        WITH toggle AS MATERIALIZED (
-          SELECT DISTINCT e.recipient, e.type, e.at, coalesce(
+        INSERT INTO notification_reviews AS v
+          (recipient, type, after_time, upto_time, from_day, to_day, caused_at, trace)
+        SELECT t.recipient, t.type, min(t.at), max(t.until), date_trunc('day', min(t.at), 'UTC'),
+          date_trunc('day', max(t.until), 'UTC') + interval '1 day', max(t.at),
+          (array_agg(t.trace ORDER BY t.at DESC))[1]
+        FROM (
+          SELECT e.recipient, e.type, e.at, e.trace, coalesce(
             (
               SELECT min(m.at) FROM notification_mutes m
               WHERE m.recipient = e.recipient AND m.type = e.type AND m.at > e.at
             ), 'infinity') AS until
-          FROM unnest($1::text[], $2::smallint[], $3::timestamptz[]) AS e (recipient, type, at)
-        ),
-        reached AS (
-          SELECT a.recipient, a.type, a.subject, a.source
-          FROM toggle t
-          JOIN notifications n ON n.recipient = t.recipient AND n.raised_at > t.at
-            AND n.raised_at < t.until + interval '1 day'
-          JOIN notification_actors a ON a.notification_id = n.notification_id
-            AND a.active AND NOT a.muted AND a.first_at > t.at AND a.first_at <= t.until
-          WHERE n.type = t.type
-          UNION
-          SELECT a.recipient, a.type, a.subject, a.source
-          FROM toggle t
-          JOIN notification_actors a ON a.recipient = t.recipient AND a.type = t.type
-            AND a.muted AND a.first_at > t.at AND a.first_at <= t.until
-        )
-        UPDATE notification_actors a SET
-          muted = notification_muted(a.recipient, a.type, a.first_at),
-          also_touched = a.notification_id
-        FROM reached e
-        WHERE a.recipient = e.recipient AND a.type = e.type AND a.subject = e.subject
-          AND a.source = e.source
-        """, timeline),
+          FROM unnest($1::text[], $2::smallint[], $3::timestamptz[], $4::text[])
+            AS e (recipient, type, at, trace)
+        ) t
+        WHERE EXISTS (
+            SELECT FROM notifications n WHERE n.recipient = t.recipient AND n.raised_at > t.at)
+          OR EXISTS (
+            SELECT FROM notification_actors a
+            WHERE a.recipient = t.recipient AND a.type = t.type AND a.muted
+              AND a.first_at > t.at AND a.first_at <= t.until)
+        GROUP BY t.recipient, t.type
+        ORDER BY t.recipient COLLATE "C", t.type
+        \(widenReview)
+        """, timeline + [.textArray(toggles.map { $0.event.trace?.description })]),
     ]
   }
 }
+
+/// The end of every `INSERT INTO notification_reviews AS v`.
+private let widenReview = """
+  -- What a review under way has been through is to be looked at again.
+  ON CONFLICT (recipient, type) DO UPDATE SET
+    after_time = least(v.after_time, EXCLUDED.after_time),
+    upto_time = greatest(v.upto_time, EXCLUDED.upto_time),
+    from_day = least(v.from_day, EXCLUDED.from_day),
+    to_day = greatest(v.to_day, EXCLUDED.to_day),
+    caused_at = greatest(v.caused_at, EXCLUDED.caused_at),
+    trace = CASE WHEN EXCLUDED.caused_at < v.caused_at THEN v.trace ELSE EXCLUDED.trace END,
+    subject = DEFAULT, source = DEFAULT
+  """

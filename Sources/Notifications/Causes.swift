@@ -15,9 +15,12 @@ struct Cause: Equatable {
 struct Causes {
   private var causes: [Key: Cause] = [:]
   /// For a change that none of the keys explains.
-  private var newest = Limits.earliestTime
+  private var newest: EventTime
 
-  init(_ events: [Event]) {
+  /// - Parameter otherwise: when a change happened that none of the events explains, unless one of them
+  ///   is later.
+  init(_ events: [Event], otherwise: EventTime = Limits.earliestTime) {
+    newest = otherwise
     for event in events {
       newest = max(newest, event.time)
       for key in keys(event) {
@@ -27,6 +30,13 @@ struct Causes {
         causes[key] = cause
       }
     }
+  }
+
+  /// Adds the cause of changes to whatever somebody has of a type.
+  mutating func add(recipient: String, type: Int, _ cause: Cause) {
+    guard let type = AlarmType(code: type) else { return }
+    causes[Key(recipient, type.rawValue, anySubject)] = cause
+    newest = max(newest, cause.time)
   }
 
   func cause(notification: String, recipient: String, type: Int, subject: String) -> Cause {
@@ -58,7 +68,6 @@ private func keys(_ event: Event) -> [Key] {
   func comment(_ id: String) -> [Key] {
     [key(anybody, .comment, id), key(anybody, .mention, "comment:\(id)")]
   }
-  func muting(_ user: String, _ type: String) -> [Key] { [Key(user, type, anySubject)] }
   return switch event.payload {
   case .likeCreated(let data): [key(data.postOwner, .like, data.post)]
   case .likeRemoved(let data): [key(data.postOwner, .like, data.post)]
@@ -71,9 +80,8 @@ private func keys(_ event: Event) -> [Key] {
   case .postDeleted(let data): [key(anybody, .mention, "post:\(data.post)")]
   case .alarmDeleted(let data): [Key(data.user, anyType, data.notification.lowercased())]
   case .alarmAllDeleted(let data): [Key(data.user, anyType, anySubject)]
-  case .alarmMuted(let data): muting(data.user, data.type)
-  case .alarmUnmuted(let data): muting(data.user, data.type)
-  case .alarmRead, .alarmReadAll, .profileChanged, .notificationChanged, .notificationRetracted:
+  case .alarmRead, .alarmReadAll, .alarmMuted, .alarmUnmuted, .profileChanged,
+    .notificationChanged, .notificationRetracted:
     []
   }
 }

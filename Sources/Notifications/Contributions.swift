@@ -9,6 +9,10 @@ import Postgres
 
 /// Contributions that one event each makes or withdraws: likes, follows and messages. Each row of
 /// `notification_actors` is a register of its own; the recipient is part of its key.
+///
+/// The recipient is not part of what a like or a message is, so a row of theirs is active only while
+/// its newest event is also the fact's. What wrote the fact, in an earlier statement, left in
+/// `magpie.overruled_…` the contributions that were the fact's before.
 struct Contributions {
   let type: AlarmType
   private var recipients: [String?] = []
@@ -76,9 +80,59 @@ struct Contributions {
 
   /// Locks the recipients, writes the contributions, recomputes their notifications.
   var statements: [Statement] {
-    guard !recipients.isEmpty else { return [] }
     let people = distinct(recipients.compactMap(\.self))
-    return [insertRecipients(people), lockRecipients(people), write(people), recompute(people)]
+    let locked = lockRecipients(
+      people, existing: hasFact ? "SELECT unnest(\(overruledRecipients))" : nil)
+    return [insertRecipients(people), locked, write(people)]
+      + (hasFact ? [withdrawOverruled()] : []) + [recompute(people)]
+  }
+
+  /// Whether the recipient is named by the fact's events rather than being part of the fact's key.
+  private var hasFact: Bool { winner != nil }
+
+  /// SQL: true if the event `e` is the newest of its fact, as `contribution_stands` of migration 0011 says
+  /// for one row; in place, because a call for each like costs more than the look-up.
+  private var winner: String? {
+    switch type {
+    case .like:
+      """
+      SELECT true FROM likes f
+              WHERE f.post_id = e.subject AND f.actor = e.source AND f.active
+                AND f.post_owner = e.recipient AND f.version_time = e.version_time
+                AND f.version_id = e.version_id
+              LIMIT 1
+      """
+    case .message:
+      """
+      SELECT true FROM message_facts f
+              WHERE f.message_id = e.source AND f.receiver = e.recipient
+                AND f.sender = e.subject AND f.version_time = e.version_time
+                AND f.version_id = e.version_id
+              LIMIT 1
+      """
+    case .comment, .follow, .mention, .post: nil
+    }
+  }
+
+  /// Withdraws what the fact's newest event no longer says.
+  private func withdrawOverruled() -> Statement {
+    Statement(
+      """
+      UPDATE notification_actors a SET
+        active = false, muted = false, also_touched = a.notification_id
+      WHERE a.ctid = ANY (ARRAY(
+        SELECT o.ctid
+        FROM unnest(
+          \(overruledRecipients), current_setting('magpie.overruled_subjects')::text[],
+          current_setting('magpie.overruled_sources')::text[]
+        ) AS k (recipient, subject, source)
+        CROSS JOIN LATERAL (
+          SELECT c.ctid FROM notification_actors c
+          WHERE c.recipient = k.recipient AND c.type = $1 AND c.subject = k.subject
+            AND c.source = k.source AND c.active
+          LIMIT 1
+        ) o))
+      """, [.int2(Int16(type.code))])
   }
 
   /// Merges the batch's registers into the table's, as `mergeContribution` does, but by looking first:
@@ -86,7 +140,8 @@ struct Contributions {
   /// ON CONFLICT. Leaves in `magpie.touched_…` the notifications that contributions had before, where
   /// they are others than the batch says.
   private func write(_ people: [String]) -> Statement {
-    Statement(
+    let stands = winner.map { "(e.active AND coalesce((\($0)), false))" } ?? "e.active"
+    return Statement(
       """
       WITH muters AS MATERIALIZED (
         SELECT DISTINCT m.recipient FROM notification_mutes m
@@ -99,7 +154,9 @@ struct Contributions {
             AS is_earlier,
           e.recipient IN (SELECT recipient FROM muters) AS may_be_muted
         FROM (
-          SELECT * FROM unnest(
+          SELECT e.recipient, e.subject, e.source, e.actor, \(stands) AS active, e.first_at,
+            e.notification_id, e.post_id, e.text, e.version_time, e.version_id
+          FROM unnest(
             $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::timestamptz[],
             $8::uuid[], $9::text[], $10::text[], $11::timestamptz[], $12::text[]
           ) AS e (recipient, subject, source, actor, active, first_at, notification_id, post_id,
@@ -156,7 +213,7 @@ struct Contributions {
 
   private func recompute(_ people: [String]) -> Statement {
     recomputeNotifications(
-      recipients: people,
+      recipients: people, and: hasFact ? overruledRecipients : nil,
       touched: """
         SELECT c.notification_id, c.recipient COLLATE "C", $2, c.subject COLLATE "C"
         FROM unnest($3::uuid[], $4::text[], $5::text[]) AS c (notification_id, recipient, subject)
@@ -174,6 +231,17 @@ struct Contributions {
       ])
   }
 }
+
+private let overruledRecipients = "current_setting('magpie.overruled_recipients')::text[]"
+
+/// The select list of what writes facts: leaves in `magpie.overruled_…` which contributions were the
+/// facts' until now, from rows `o (recipient, subject, source)`.
+let rememberOverruled = """
+  SELECT
+    set_config('magpie.overruled_recipients', coalesce(array_agg(o.recipient)::text, '{}'), true),
+    set_config('magpie.overruled_subjects', coalesce(array_agg(o.subject)::text, '{}'), true),
+    set_config('magpie.overruled_sources', coalesce(array_agg(o.source)::text, '{}'), true)
+  """
 
 /// How much of a text a notification quotes, in code points.
 let headCharacters = 256

@@ -5,8 +5,9 @@ import Postgres
 /// `like.*`: the fact (post, actor) for the post's numbers; and, unless people like their own post,
 /// a contribution to the notification of the post's likes of a day.
 ///
-/// The owner is part of what identifies the contribution but not the fact: events that disagree
-/// about a post's owner are counted once and notify each of the owners they name.
+/// The post's owner is no part of what identifies the like: where events disagree, the newest says who
+/// is notified, and the one notified before is not any more. The two may be in different partitions, so
+/// two lanes may have them at once; the lock of the post's counts puts one behind the other.
 func likesWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var registers = Registers<Key>()
@@ -36,34 +37,52 @@ func likesWork(_ events: [Event]) -> Work {
   }
   let posts = distinct(facts.keys.lazy.map(\.first.string))
   return notificationWork(
-    lockPostCounts(posts) + [upsertLikes(facts)] + contributions.statements, events,
-    recomputes: !registers.keys.isEmpty)
+    lockPostCounts(posts) + [upsertLikes(facts)] + contributions.statements, events)
 }
 
 private func isLiked(_ event: Event) -> Bool {
   if case .likeCreated = event.payload { true } else { false }
 }
 
+/// Nobody else writes likes of these posts, whose counts are locked: so what the statement sees is what
+/// is there.
 private func upsertLikes(_ facts: Registers<Key>) -> Statement {
   let events = facts.values.map(\.newest)
   return Statement(
     """
-    INSERT INTO likes AS l
-      (post_id, actor, post_owner, active, first_at, version_time, version_id)
-    SELECT e.post_id, e.actor, e.post_owner, e.active, e.first_at, e.version_time, e.version_id
-    FROM unnest(
-      $1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[], $6::timestamptz[],
-      $7::text[]
-    ) AS e (post_id, actor, post_owner, active, first_at, version_time, version_id)
-    ORDER BY e.post_id COLLATE "C", e.actor COLLATE "C"
-    ON CONFLICT (post_id, actor) DO UPDATE SET
-      post_owner = CASE WHEN \(isNewer) THEN EXCLUDED.post_owner ELSE l.post_owner END,
-      active = CASE WHEN \(isNewer) THEN EXCLUDED.active ELSE l.active END,
-      first_at = least(l.first_at, EXCLUDED.first_at),
-      version_time = CASE WHEN \(isNewer) THEN EXCLUDED.version_time ELSE l.version_time END,
-      version_id = CASE WHEN \(isNewer) THEN EXCLUDED.version_id ELSE l.version_id END
-    WHERE \(isNewer)
-      OR EXCLUDED.first_at < l.first_at OR l.first_at IS NULL AND EXCLUDED.first_at IS NOT NULL
+    WITH e AS MATERIALIZED (
+      SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::boolean[], $5::timestamptz[], $6::timestamptz[],
+        $7::text[]
+      ) AS e (post_id, actor, post_owner, active, first_at, version_time, version_id)
+    ),
+    written AS (
+      INSERT INTO likes AS l
+        (post_id, actor, post_owner, active, first_at, version_time, version_id)
+      SELECT e.post_id, e.actor, e.post_owner, e.active, e.first_at, e.version_time, e.version_id
+      FROM e
+      ORDER BY e.post_id COLLATE "C", e.actor COLLATE "C"
+      ON CONFLICT (post_id, actor) DO UPDATE SET
+        post_owner = CASE WHEN \(isNewer) THEN EXCLUDED.post_owner ELSE l.post_owner END,
+        active = CASE WHEN \(isNewer) THEN EXCLUDED.active ELSE l.active END,
+        first_at = least(l.first_at, EXCLUDED.first_at),
+        version_time = CASE WHEN \(isNewer) THEN EXCLUDED.version_time ELSE l.version_time END,
+        version_id = CASE WHEN \(isNewer) THEN EXCLUDED.version_id ELSE l.version_id END
+      WHERE \(isNewer)
+        OR EXCLUDED.first_at < l.first_at OR l.first_at IS NULL AND EXCLUDED.first_at IS NOT NULL
+    )
+    \(rememberOverruled)
+    FROM (
+      SELECT l.post_owner, e.post_id, e.actor
+      FROM e
+      CROSS JOIN LATERAL (
+        SELECT l.post_owner FROM likes l
+        WHERE l.post_id = e.post_id AND l.actor = e.actor
+          AND l.post_owner NOT IN (e.post_owner, l.actor)
+          AND (l.version_time, l.version_id) < (e.version_time, e.version_id)
+        LIMIT 1
+      ) l
+    ) AS o (recipient, subject, source)
     """,
     [
       .textArray(facts.keys.map(\.first.string)), .textArray(facts.keys.map(\.second.string)),

@@ -17,7 +17,7 @@ public let notificationHandler = Handler(
     case .follows: followsWork(events)
     case .messages: messagesWork(events)
     case .posts: postsWork(events)
-    case .alarmActions: alarmActionsWork(events)
+    case .alarmActions: try alarmActionsWork(events)
     case .profiles, .notificationChanges: Work([])
     }
-  }, backlog: sweepWork)
+  }, backlog: notificationBacklog)

@@ -15,17 +15,19 @@ import Postgres
 ///
 /// - Parameters:
 ///   - recipients: all of whom the transaction has locked; `$1` in `touched`.
+///   - others: SQL of type `text[]`: more people whom it has locked.
 ///   - touched: SQL that selects `notification_id, recipient, type, subject` of what to recompute,
 ///     with the parameters from `$2` on.
 func recomputeNotifications(
-  recipients: [String], touched: String, _ parameters: [Parameter]
+  recipients: [String], and others: String? = nil, touched: String, _ parameters: [Parameter]
 ) -> Statement {
-  Statement(
+  let people = "$1::text[]" + (others.map { " || \($0)" } ?? "")
+  return Statement(
     """
     WITH moved AS MATERIALIZED (
       SELECT a.ctid, a.recipient, a.type, a.subject, a.also_touched
       FROM notification_actors a
-      WHERE a.recipient = ANY ($1::text[]) AND a.also_touched IS NOT NULL
+      WHERE a.recipient = ANY (\(people)) AND a.also_touched IS NOT NULL
     ),
     cleared AS (
       UPDATE notification_actors a SET also_touched = NULL

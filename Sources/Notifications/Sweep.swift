@@ -13,7 +13,6 @@ private let sweptNotificationsMax = 500
 func sweepWork() -> Work {
   Work(
     [
-      planByKey(keepsPlans: true),
       Statement(
         """
         SELECT set_config('magpie.swept_people', coalesce(array_agg(l.user_id)::text, '{}'), true),
@@ -50,7 +49,7 @@ func sweepWork() -> Work {
         """),
     ]
   ) { results in
-    let removed = results[2]
+    let removed = results[1]
     return Outcome(
       events: try removed.map { row in
         retraction(
@@ -60,6 +59,6 @@ func sweepWork() -> Work {
       },
       counts: ["notifications_swept": removed.count],
       hasMore: try removed.count == sweptNotificationsMax
-        || results[1].only.int(1) == sweptPeopleMax)
+        || results[0].only.int(1) == sweptPeopleMax)
   }
 }

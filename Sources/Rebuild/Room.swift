@@ -39,9 +39,10 @@ public enum Room: String, CaseIterable, Sendable {
       ]
     case .notifications:
       [
-        "post_counts", "likes", "comments", "post_facts", "notification_recipients",
+        "post_counts", "likes", "comments", "post_facts", "message_facts", "contribution_check",
+        "notification_recipients",
         "notification_marks", "notification_mutes", "notification_actors", "notification_sizes",
-        "notifications", "notification_generations",
+        "notifications", "notification_generations", "notification_reviews",
       ]
     case .alarms: ["profiles", "alarms", "pending_renders"]
     }
@@ -59,7 +60,10 @@ public enum Room: String, CaseIterable, Sendable {
 
   /// Views and the rooms whose tables they show, in the order in which they can be made.
   public static let views: [(name: String, rooms: Set<Room>)] = [
+    ("settled_notifications", [.notifications]),
+    ("reviewed_notifications", [.notifications]),
     ("shown_notifications", [.notifications]),
+    ("settled_alarms", [.notifications, .alarms]),
     ("shown_alarms", [.notifications, .alarms]),
   ]
 }

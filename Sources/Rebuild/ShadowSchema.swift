@@ -57,7 +57,14 @@ struct ShadowSchema {
       FROM \(quoted(name)).rebuild_state
       """
     ).only
-    let rooms = try row.text(0).split(separator: ",").compactMap { Room(rawValue: String($0)) }
+    let rooms = try row.text(0).split(separator: ",").map { part in
+      guard let room = Room(rawValue: String(part)) else {
+        throw RebuildError(
+          "\(name) holds \(part), which this version does not know",
+          "Go on with the version that made it.")
+      }
+      return room
+    }
     let schema = ShadowSchema(
       live: live, name: name, rooms: rooms, topicPrefix: try row.text(1),
       isComplete: try row.bool(2))

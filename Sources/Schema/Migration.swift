@@ -36,5 +36,9 @@ extension Migrations {
     Migration(8, "audit", PackageResources._008_audit_sql),
     Migration(9, "own_rows", PackageResources._009_own_rows_sql),
     Migration(10, "last_record", PackageResources._010_last_record_sql),
+    Migration(11, "one_winner", PackageResources._011_one_winner_sql),
+    Migration(12, "cursors", PackageResources._012_cursors_sql),
+    Migration(13, "reviews", PackageResources._013_reviews_sql),
+    Migration(14, "search", PackageResources._014_search_sql),
   ]
 }

@@ -163,7 +163,8 @@ extension SocialEvents {
       return .alarmAllDeleted(.with { $0.user = user })
     case 6, 7:
       let user = somebodyPopular()
-      let type = AlarmType.allCases.randomElement(using: &random) ?? .like
+      let type = AlarmType.allCases[
+        Int.random(in: AlarmType.allCases.indices, using: &random)]
       mutes.add((user, type))
       return .alarmMuted(.with { ($0.user, $0.type) = (id(user), type.rawValue) })
     case 8:

@@ -14,13 +14,16 @@ func waitUntilApplied(
     if report.isApplied { break }
     if let cutOff = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cutOff) }
     progress.show(
-      "waiting: \(report.total) records and \(report.pendingRenders) renderings to go")
+      "waiting: \(report.total) records, \(report.pendingRenders) renderings and "
+        + "\(report.pendingReviews) reviews to go")
     guard ContinuousClock.now < deadline else {
       progress.clear()
       throw Failure(
         .found,
         "After \(seconds) s there are still \(report.total) records to apply and "
           + "\(report.pendingRenders) people's alarms to render"
+          + (report.pendingReviews == 0
+            ? "" : ", \(report.pendingReviews) reviews of what mutings reach")
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + ". `magpie lag` says where; are all three workers running?")

@@ -21,6 +21,8 @@ struct LagReport {
   var partitions: [Partition]
   /// Alarms of people renamed since, still to be written again.
   var pendingRenders: Int64
+  /// Of so many people, contributions that a late muting reaches, still to be gone through.
+  var pendingReviews: Int64
   var missingTopics: [String]
   /// Records that could not be applied and that nobody has dealt with. They are no lag: nothing waits
   /// for them.
@@ -28,7 +30,9 @@ struct LagReport {
 
   var total: Int64 { partitions.reduce(0) { $0 + $1.lag } }
   /// Everything sent so far is applied, and what followed from it too.
-  var isApplied: Bool { total == 0 && pendingRenders == 0 && missingTopics.isEmpty }
+  var isApplied: Bool {
+    total == 0 && pendingRenders == 0 && pendingReviews == 0 && missingTopics.isEmpty
+  }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 
   /// Offsets are read in one statement, and before the watermarks: when they turn out to be equal,
@@ -39,6 +43,10 @@ struct LagReport {
     let hasRenders = try connection.query("SELECT to_regclass('pending_renders') IS NOT NULL")
       .only.bool(0)
     let renders = hasRenders ? "(SELECT count(*) FROM pending_renders)" : "0::bigint"
+    let hasReviews = try connection.query(
+      "SELECT to_regclass('notification_reviews') IS NOT NULL"
+    ).only.bool(0)
+    let reviews = hasReviews ? "(SELECT count(*) FROM notification_reviews)" : "0::bigint"
     // A database that is not migrated yet has no states.
     let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")
       .only.bool(0)
@@ -49,7 +57,7 @@ struct LagReport {
     let rows = try connection.query(
       """
       SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders,
-        \(letters) AS letters
+        \(reviews) AS reviews, \(letters) AS letters
       FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
       """, hasStates ? [.text(prefix)] : [])
     var stored: [String: [TopicPartition: Int64]] = [:]
@@ -67,6 +75,7 @@ struct LagReport {
         partitions(of: group, prefix, stored[group.name(prefix: prefix)] ?? [:], watermarks)
       },
       pendingRenders: try rows.first?.int8("renders") ?? 0,
+      pendingReviews: try rows.first?.int8("reviews") ?? 0,
       missingTopics: names.filter { !present.contains($0) },
       openDeadLetters: try rows.first?.int8("letters") ?? 0)
   }

@@ -1,5 +1,6 @@
 import Events
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Alarms
@@ -30,6 +31,48 @@ struct SearchUsersTests {
     #expect(try ids(search(database, "공학", as: "4")).isEmpty)
     #expect(try ids(search(database, "")).isEmpty)
     #expect(try ids(search(database, "ki")) == ["1"])
+  }
+
+  @Test("letters that only a position, a symbol or a convention tells apart are one letter")
+  func folded() throws {
+    let database = try AlarmDatabase()
+    let names = ["ΣΑΣ", "Σας", "σασ", "ϐϑ", "ΒΘ", "5 µm", "5 Μm", "Groß", "GROSS", "GROẞE", "ßß"]
+    try database.apply(names.enumerated().map { profile("\($0)", name: $1) })
+    func found(_ query: String) throws -> Set<String> {
+      Set(try search(database, query).map { try $0.text("name") })
+    }
+    for query in ["ΣΑΣ", "Σας", "σασ", "ΑΣ", "ας"] {
+      #expect(try found(query) == ["ΣΑΣ", "Σας", "σασ"], "\(query)")
+    }
+    #expect(try found("βθ") == ["ϐϑ", "ΒΘ"])
+    #expect(try found("μM") == ["5 µm", "5 Μm"])
+    for query in ["gross", "GROSS", "groß", "GROẞ", "gros"] {
+      #expect(try found(query) == ["Groß", "GROSS", "GROẞE"], "\(query)")
+    }
+    #expect(try found("sss") == ["ßß"])
+    #expect(try found("oss") == ["Groß", "GROSS", "GROẞE"])
+  }
+
+  @Test("whatever is found by a query contains it, folded; nothing that does is missed")
+  func foldedByChance() throws {
+    let database = try AlarmDatabase()
+    var random = SeededGenerator()
+    let letters = Array("sSßẞσςΣaAµμ%_ x")
+    func word(_ lengths: ClosedRange<Int>) -> String {
+      let length = Int.random(in: lengths, using: &random)
+      return String((0..<length).map { _ in letters.randomElement(using: &random)! })
+    }
+    let names = (0..<200).map { _ in word(1...6) }
+    try database.apply(names.enumerated().map { profile("\($0)", name: $1) })
+    func fold(_ text: String) -> String {
+      text.lowercased().replacing("ς", with: "σ").replacing("ß", with: "ss")
+        .replacing("µ", with: "μ")
+    }
+    for _ in 0..<100 {
+      let query = word(1...3)
+      let expected = names.indices.filter { fold(names[$0]).contains(fold(query)) }.map { "\($0)" }
+      #expect(Set(try ids(search(database, query))) == Set(expected), "\(query)")
+    }
   }
 
   @Test("what is typed is never a pattern")
@@ -75,11 +118,16 @@ struct SearchUsersTests {
       UPDATE profiles SET name = '홍길동전' WHERE user_id = 'u77777';
       ANALYZE profiles;
       """)
-    for query in ["abcde", "길동전"] {
-      let plan = try database.admin.query(
-        "EXPLAIN SELECT * FROM search_users('\(query)', 'u5', NULL, 20)"
-      ).map { try $0.text(0) }.joined(separator: "\n")
-      #expect(plan.contains("profiles_searched"), "\(plan)")
+    func scans() throws -> Int {
+      try database.admin.query("SELECT pg_stat_force_next_flush()")
+      return try database.admin.query(
+        "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'profiles_searched'"
+      ).only.int(0)
+    }
+    for query in ["abcde", "길동전", "GROSS abcde"] {
+      let before = try scans()
+      _ = try search(database, query, limit: 20)
+      #expect(try scans() > before, "\(query)")
     }
     #expect(try ids(search(database, "길동전")) == ["u77777"])
   }

@@ -25,6 +25,32 @@ struct SnapshotTests {
     #expect(try row.text(4) == "heart")
   }
 
+  @Test(
+    "a snapshot of a kind that nobody knows is refused, and never shown as a like",
+    arguments: [6, 999, 1000, -1])
+  func unknownKind(type: Int32) throws {
+    let database = try AlarmDatabase()
+    var event = changed(1)
+    guard case .notificationChanged(var data) = event.payload else { return }
+    data.type = type
+    event.payload = .notificationChanged(data)
+    let error = #expect(throws: EventError.self) { try database.apply(event) }
+    #expect(error?.code == .badValue)
+    #expect(error?.field == "type")
+    #expect(try database.admin.query("SELECT FROM alarms").isEmpty)
+  }
+
+  @Test("a row of a kind that nobody knows is not rendered again as another")
+  func unknownKindInTable() throws {
+    let database = try AlarmDatabase()
+    try database.apply(profile("actor", nickname: "nao"))
+    try database.apply(changed(1, .follow))
+    try database.admin.script("UPDATE alarms SET type = 77")
+    try database.apply(profile("actor", nickname: "mao", at: 1, id: "later"))
+    #expect(throws: EventError.self) { try database.drain() }
+    #expect(try database.text(1)?.hasPrefix("nao") == true)
+  }
+
   @Test("the newest version of a batch and of all batches wins, whatever the order")
   func newestWins() throws {
     let database = try AlarmDatabase()

@@ -1,4 +1,5 @@
 import Events
+import Model
 import Notifications
 import Pipeline
 import Postgres
@@ -69,5 +70,66 @@ struct WithNotificationsTests {
     }
     #expect(violations == [])
     #expect(try database.admin.query("SELECT count(*) FROM shown_alarms").only.int(0) > 0)
+  }
+
+  private func published(_ event: Event, _ notifier: Connection) throws -> [Event] {
+    let outcome = try notificationHandler.applyDirectly([event], topic: event.topic, on: notifier)
+    return outcome.events
+  }
+
+  @Test("a late muting leaves the pages, counts and red dots from its commit on, before any piece")
+  func reviewed() throws {
+    let database = try AlarmDatabase()
+    let notifier = try Connection(database.url, applicationName: "notifier")
+    try notifier.script("SET ROLE magpie_notification")
+    var events: [Event] = []
+    func like(_ actor: String, _ post: String) -> Payload {
+      .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (actor, post, "o") })
+    }
+    let happened: [(Payload, Double)] = [
+      (like("ann", "p"), 10), (like("bob", "p"), 30), (like("cem", "q"), 40),
+      (.followCreated(.with { ($0.follower, $0.followee) = ("ann", "o") }), 50),
+    ]
+    for (payload, seconds) in happened {
+      events.append(
+        Event(id: "e\(events.count)", source: "test", time: at(seconds), payload: payload))
+      for snapshot in try published(events[events.count - 1], notifier) {
+        try database.apply(snapshot)
+      }
+    }
+    func page() throws -> [String] {
+      try database.admin.query(
+        "SELECT notification_id::text, raised_at, unread FROM alarm_page('o', NULL, NULL)"
+      ).map { row in
+        "\(try row.text(0)) \(try row.timestamptz(1)) \(try row.bool(2))"
+      }
+    }
+    func expected() -> [String] {
+      Model(events).notifications(of: "o").map {
+        "\($0.id) \($0.raisedAt.microseconds) \($0.isUnread)"
+      }
+    }
+    #expect(try page() == expected())
+    for (number, payload) in [
+      Payload.alarmMuted(.with { ($0.user, $0.type) = ("o", "like") }),
+      .alarmReadAll(.with { $0.user = "o" }),
+      .alarmUnmuted(.with { ($0.user, $0.type) = ("o", "like") }),
+    ].enumerated() {
+      let seconds = number == 1 ? 25 : 20 + Double(number)
+      let event = Event(id: "toggle \(number)", source: "test", time: at(seconds), payload: payload)
+      events.append(event)
+      #expect(try published(event, notifier).isEmpty)
+      let wanted = expected()
+      #expect(try page() == wanted, "step \(number)")
+      let row = try database.admin.query("SELECT unread_count('o'), has_unread('o')").only
+      #expect(try row.int(0) == wanted.count { $0.hasSuffix("true") }, "step \(number)")
+      #expect(try row.bool(1) == wanted.contains { $0.hasSuffix("true") }, "step \(number)")
+      // Page after page, too.
+      let rows = try database.admin.query("SELECT * FROM alarm_page('o', NULL, 1)")
+      let next = try database.admin.query(
+        "SELECT * FROM alarm_page('o', $1, 10)", [.text(try rows.only.text("cursor"))])
+      #expect(next.count == wanted.count - 1, "step \(number)")
+    }
+    #expect(try database.admin.query("SELECT FROM notification_reviews").count == 1)
   }
 }

@@ -20,7 +20,7 @@ import Testing
     try world.apply(
       traced(like("a", "p1", of: "o", at: 1), "1"), like("a", "p2", of: "o", at: 1),
       traced(comment("c1", by: "a", on: "p1", of: "o", mentions: ["m"], at: 2), "2"),
-      traced(like("a", "p1", of: "another", at: 1), "3"))
+      traced(like("b", "p1", of: "another", at: 1), "3"))
     var found: [String: Character?] = [:]
     for event in world.published {
       guard case .notificationChanged(let data) = event.payload else { continue }
@@ -66,8 +66,10 @@ import Testing
       return
     }
     try world.apply(traced(mute("o", .like, at: 0.5), "5"))
+    try world.settle()
     #expect(trace(world.published.last) == "5")
     try world.apply(traced(unmute("o", .like, at: 0.6), "6"))
+    try world.settle()
     #expect(trace(world.published.last) == "6")
     try world.apply(
       traced(deletion("o", try #require(UUID(uuidString: data.notification)), at: 2), "7"))

@@ -28,7 +28,7 @@ struct GeneratedEvents {
 
   private mutating func owner(_ post: String) -> String {
     let position = Self.posts.firstIndex { $0.hasSameBytes(as: post) } ?? 0
-    return chance(90) ? Self.people[position] : pick(Self.people)
+    return chance(75) ? Self.people[position] : pick(Self.people)
   }
 
   private mutating func mentions() -> [String] {

@@ -28,6 +28,21 @@ struct InterleavingTests {
     Pair("two likes", like("ann", "p", of: "o", at: 1), like("bob", "p", of: "o", at: 2)),
     Pair(
       "a like and its unlike", like("ann", "p", of: "o", at: 1), unlike("ann", "p", of: "o", at: 2)),
+    Pair(
+      "likes of one person that name two owners", like("ann", "p", of: "o", at: 1),
+      like("ann", "p", of: "bob", at: 2)),
+    Pair(
+      "a like and its unlike that names another owner", like("ann", "p", of: "o", at: 1),
+      unlike("ann", "p", of: "bob", at: 2)),
+    Pair(
+      "an unlike and its like that names another owner", unlike("ann", "p", of: "bob", at: 2),
+      like("ann", "p", of: "o", at: 1)),
+    Pair(
+      "one message to two receivers", message("m", "ann", to: "o", at: 1),
+      message("m", "ann", to: "bob", at: 2)),
+    Pair(
+      "one message from two senders, the later first", message("m", "ann", to: "o", at: 2),
+      message("m", "bob", to: "o", at: 1)),
     Pair("a muting and a follow", mute("o", .follow, at: 1), follow("ann", "o", at: 2)),
     Pair("a follow and a muting", follow("ann", "o", at: 2), mute("o", .follow, at: 1)),
     Pair("deleting all and a follow", deleteAll("o", at: 1), follow("ann", "o", at: 0)),

@@ -55,6 +55,53 @@ struct MeasurementTests {
     try measure("mute", world) { mute(user(), .like, at: at()) }
   }
 
+  /// 500,000 likes of one person's posts, then a muting from before all of them and its unmuting.
+  @Test("a late muting and unmuting over 500,000 contributions", arguments: [1, 25_000])
+  func muting(posts: Int) throws {
+    let world = try World()
+    let filler = try Connection(world.url, applicationName: "test")
+    // Ids of notifications need only be the same for the same post: none is published before.
+    try filler.script(
+      """
+      INSERT INTO notification_recipients (user_id) VALUES ('star');
+      INSERT INTO likes
+        SELECT 'post-' || n % \(posts), 'user-' || n, 'star', true, t.at, t.at, n::text
+        FROM generate_series(1, 500000) n
+        CROSS JOIN LATERAL (SELECT '2026-03-01T01:00:00Z'::timestamptz + n * interval '1 ms') t (at);
+      INSERT INTO notification_actors
+        SELECT 'star', 0, l.post_id, l.actor, l.actor, true, false, l.first_at,
+          md5(l.post_id)::uuid, l.post_id, NULL, '', l.version_time, l.version_id FROM likes l;
+      INSERT INTO notifications
+        SELECT a.notification_id, 'star', 0, a.subject, '2026-03-01', max(a.actor), min(a.actor),
+          count(*), count(*), a.subject, NULL, '', max(a.first_at), min(a.first_at), 1, 1
+        FROM notification_actors a GROUP BY a.notification_id, a.subject;
+      ANALYZE likes, notification_actors, notification_recipients, notifications;
+      """)
+    let clock = ContinuousClock()
+    let toggles = [mute("star", .like, at: 1), unmute("star", .like, at: 2)]
+    for (name, toggle) in zip(["mute", "unmute"], toggles) {
+      let applied = try clock.measure { try world.apply(toggle) }
+      let read = try clock.measure {
+        _ = try world.connection.query(
+          "SELECT count(*) FROM shown_notifications WHERE recipient = 'star'")
+      }
+      var (longest, total, pieces, published) = (Duration.zero, Duration.zero, 0, 0)
+      var hasMore = true
+      while hasMore {
+        let time = try clock.measure {
+          let piece = try notificationHandler.runBacklogDirectly(on: world.connection)
+          hasMore = piece.hasMore
+          published += piece.events.count
+        }
+        (longest, total, pieces) = (max(longest, time), total + time, pieces + 1)
+      }
+      print(
+        "\(name), 500,000 likes of \(posts) posts: applied in \(applied), read in \(read) meanwhile;"
+          + " \(pieces) pieces, longest \(longest), all \(total), \(published) snapshots")
+      #expect(try world.connection.query("SELECT FROM notification_reviews").isEmpty)
+    }
+  }
+
   /// A million likes of 50,000 posts, 100,000 of them of one.
   private func fill(_ world: World) throws {
     let connection = try Connection(world.url, applicationName: "test")

@@ -23,11 +23,18 @@ struct OrderFreedomTests {
       let world = try World()
       var log = events + events.filter { _ in Bool.random(using: &random) }
       log.shuffle(using: &random)
+      var applied = Model()
       while !log.isEmpty {
         let count = min(log.count, Int.random(in: 1...60, using: &random))
         try world.apply(Array(log.prefix(count)))
+        for event in log.prefix(count) { applied.apply(event) }
         log.removeFirst(count)
+        // Also while something is under review.
+        #expect(try world.shown() == applied.shown, "seed \(seed)")
+        if Int.random(in: 0..<3, using: &random) == 0 { try world.settle() }
       }
+      #expect(try world.violations() == [], "seed \(seed), with what is under review")
+      try world.settle()
       let shown = try world.shown()
       #expect(shown == model.shown, "seed \(seed)")
       #expect(try world.postCounts() == model.postCounts, "seed \(seed)")
@@ -73,13 +80,16 @@ struct OrderFreedomTests {
       return done
     }
     for thread in threads { thread.wait() }
+    let before = try world.shown()
+    try world.settle()
+    #expect(try world.shown() == before, "seed \(seed)")
     #expect(failures.withLock { $0 } == [], "seed \(seed)")
     let model = Model(events)
     let shown = try world.shown()
     #expect(shown == model.shown, "seed \(seed)")
     #expect(try world.postCounts() == model.postCounts, "seed \(seed)")
     #expect(try world.violations() == [], "seed \(seed)")
-    let all = published.withLock { $0 }
+    let all = published.withLock { $0 } + world.published
     try expectLastSnapshotsEqualRows(world, all)
     expectCounterOrder(all)
   }
@@ -96,6 +106,7 @@ private final class Lane {
   }
 
   func run(_ events: [Event], publish: ([Event]) -> Void) throws {
+    let backlog = try #require(notificationHandler.backlog)
     for topic in notificationHandler.topics.shuffled(using: &random) {
       var log = events.filter { $0.topic == topic }
       while !log.isEmpty {
@@ -108,6 +119,11 @@ private final class Lane {
             if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
           }
           log.removeFirst(count)
+          try world.connection.transaction {
+            let work = backlog()
+            publish(try work.finish(try world.connection.pipeline(work.statements)).events)
+            if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
+          }
         } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
           continue
         } catch is Crash {

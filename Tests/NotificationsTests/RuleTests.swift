@@ -249,6 +249,17 @@ struct RuleTests {
     #expect(try world.seen(by: "o") == [Seen(.follow, "ann", at: 5)])
   }
 
+  @Test("muting a type that is not known is refused, not passed over")
+  func unknownType() throws {
+    for payload in [
+      Payload.alarmMuted(.with { ($0.user, $0.type) = ("o", "poke") }),
+      .alarmUnmuted(.with { ($0.user, $0.type) = ("o", "Like") }),
+    ] {
+      let event = Event(id: "e", source: "test", time: minute(1), payload: payload)
+      #expect(throws: EventError.self) { try notificationHandler.apply(.alarmActions, [event]) }
+    }
+  }
+
   @Test("muting a type suppresses later events of that type only, until it is unmuted")
   func muting() throws {
     let world = try World()

@@ -12,6 +12,8 @@ struct VerifyTests {
       "DELETE FROM notifications WHERE type = 4",
       "INSERT INTO notification_mutes VALUES ('o', 0, '2000-01-01Z', 'm', true)",
       "UPDATE likes SET active = false",
+      "UPDATE likes SET post_owner = 'x' WHERE actor = 'ann'",
+      "UPDATE message_facts SET receiver = 'x'",
       "UPDATE comments SET mentions = '{}'",
       "UPDATE comments SET text = 'other'",
       "UPDATE post_facts SET deleted = true",

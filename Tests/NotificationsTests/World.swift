@@ -31,6 +31,16 @@ final class World {
     try apply(events)
   }
 
+  /// Runs the backlog until nothing is left of it.
+  func settle() throws {
+    var hasMore = true
+    while hasMore {
+      let piece = try notificationHandler.runBacklogDirectly(on: connection)
+      published += piece.events
+      hasMore = piece.hasMore
+    }
+  }
+
   func lines(_ sql: String) throws -> [BytewiseString] {
     try connection.query(sql).map { BytewiseString(try $0.text(0)) }.sorted()
   }
@@ -66,6 +76,11 @@ final class World {
     ] {
       tables[table] = try lines("SELECT to_jsonb(t)::text FROM \(table) t")
     }
+    tables["message_facts"] = try lines(
+      """
+      SELECT concat_ws('|', message_id, receiver, sender, version_time, version_id)
+      FROM message_facts
+      """)
     tables["notification_actors"] = try lines(
       """
       SELECT (to_jsonb(a) - 'muted')::text

@@ -25,11 +25,15 @@ import Testing
     (
       [
         "post_counts", "likes", "comments", "post_facts", "notification_recipients",
-        "notification_marks", "notification_actors", "notification_sizes",
+        "notification_marks", "notification_actors", "notification_sizes", "message_facts",
       ], ["magpie_notification"], [.insert, .update]
     ),
+    (["contribution_check"], ["magpie_notification"], [.update, .delete]),
     (["notification_mutes"], ["magpie_notification"], [.insert]),
-    (["notifications"], ["magpie_notification"], [.insert, .update, .delete]),
+    (
+      ["notifications", "notification_reviews"], ["magpie_notification"],
+      [.insert, .update, .delete]
+    ),
     (["profiles", "alarms"], ["magpie_alarm"], [.insert, .update]),
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
     (["schema_migrations", "notification_generation", "notification_generations"], [], []),

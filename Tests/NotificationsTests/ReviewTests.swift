@@ -1,0 +1,149 @@
+import Events
+import Foundation
+import Model
+import Notifications
+import Pipeline
+import Postgres
+import TestSupport
+import Testing
+
+/// A muting that arrives late reaches what is there already: readers see it at once, and the backlog
+/// goes through the contributions in pieces.
+@Suite("What a late muting reaches")
+struct ReviewTests {
+  /// One piece of the backlog: what it published, and whether there is more.
+  private func piece(_ world: World) throws -> Outcome {
+    try notificationHandler.runBacklogDirectly(on: world.connection)
+  }
+
+  private func count(_ sql: String, _ world: World) throws -> Int {
+    try world.connection.query("SELECT count(*) FROM \(sql)").only.int(0)
+  }
+
+  @Test("what a muting over 5,000 contributions hides is hidden by its commit, pieces follow")
+  func bounded() throws {
+    let world = try World()
+    // Of 50 posts on two days, half of them before the muting.
+    let likes: [Event] = (0..<5000).map { (n: Int) -> Event in
+      let minutes: Int = n % 2 == 0 ? n % 1000 : 2000 + n % 800
+      let post: Int = n / 2 % 50
+      return like("user-\(n)", "p\(post)", of: "star", at: Double(minutes))
+    }
+    try world.apply(likes + [follow("ann", "star", at: 3000)])
+    let muting = mute("star", .like, at: 1500)
+    let published = world.published.count
+    let (written, changed) = (
+      try writes(world), try count("notification_actors WHERE muted", world)
+    )
+    try world.apply(muting)
+    // The toggle and the review; no contribution, no notification, nothing published.
+    #expect(try writes(world) == written + 2)
+    #expect(try count("notification_actors WHERE muted", world) == changed)
+    #expect(world.published.count == published)
+    let expected = Model(likes + [follow("ann", "star", at: 3000), muting]).shown
+    #expect(try world.shown() == expected)
+    #expect(try world.violations() == [])
+    #expect(try count("verify_reviews()", world) == 1)
+    var pieces = 0
+    var hasMore = true
+    var events: [Event] = []
+    while hasMore {
+      let outcome = try piece(world)
+      #expect(outcome.counts["contributions_reviewed", default: 0] <= 1000)
+      #expect(outcome.events.count <= 1000)
+      #expect(try world.shown() == expected, "after piece \(pieces)")
+      events += outcome.events
+      pieces += 1
+      hasMore = outcome.hasMore
+    }
+    #expect(pieces >= 5)
+    #expect(try world.violations() == [])
+    #expect(try count("verify_reviews()", world) == 0)
+    #expect(try count("notification_actors WHERE muted", world) == 2500)
+    // Those of the second day are taken back, those of the first said again or left alone.
+    let last = lastSnapshots(events)
+    #expect(last.values.filter { $0 == nil }.count == 50)
+    // And back again: at the same moment the unmuting is the later, by its id.
+    var unmuting = unmute("star", .like, at: 1500)
+    unmuting.id = muting.id + "-"
+    try world.apply(unmuting)
+    let all = Model(likes + [follow("ann", "star", at: 3000), muting, unmuting]).shown
+    #expect(try world.shown() == all)
+    #expect(try piece(world).hasMore)
+    #expect(try world.shown() == all)
+    try world.settle()
+    #expect(try world.shown() == all)
+    #expect(try count("notification_actors WHERE muted", world) == 0)
+    #expect(try world.violations() == [])
+  }
+
+  /// Rows that this session has written into what a muting could touch.
+  private func writes(_ world: World) throws -> Int {
+    try world.connection.query("SELECT pg_stat_force_next_flush()")
+    return try world.connection.query(
+      """
+      SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint
+      FROM pg_stat_user_tables
+      WHERE relname IN ('notifications', 'notification_actors', 'notification_sizes',
+        'notification_mutes', 'notification_reviews')
+      """
+    ).only.int(0)
+  }
+
+  @Test("a deletion of everything that cuts through 600 notifications is reviewed in pieces")
+  func wideCut() throws {
+    let world = try World()
+    let events: [Event] = (0..<1200).map { (n: Int) -> Event in
+      like("user-\(n)", "p\(n % 600)", of: "star", at: n < 600 ? 10 : 30)
+    }
+    try world.apply(events)
+    let published = world.published.count
+    let deletion = deleteAll("star", at: 20)
+    try world.apply(deletion)
+    #expect(world.published.count == published)
+    #expect(try count("notification_reviews", world) == 3)
+    let expected = Model(events + [deletion]).shown
+    #expect(try world.shown() == expected)
+    #expect(try world.violations() == [])
+    try world.settle()
+    #expect(try world.shown() == expected)
+    #expect(try world.violations() == [])
+    let last = lastSnapshots(Array(world.published.dropFirst(published)))
+    #expect(last.count == 600)
+    #expect(last.values.allSatisfy { $0?.contributionCount == 1 })
+  }
+
+  @Test("a muting with nothing after it asks for no review")
+  func nothingToDo() throws {
+    let world = try World()
+    try world.apply(like("ann", "p", of: "o", at: 1))
+    try world.apply(mute("o", .like, at: 1), mute("stranger", .follow, at: 1))
+    #expect(try count("notification_reviews", world) == 0)
+    try world.apply(like("bob", "p", of: "o", at: 2), unmute("o", .like, at: 3))
+    #expect(try count("notification_reviews", world) == 0)
+    #expect(try world.shown().count == 1)
+  }
+
+  @Test("a piece that published and failed is said again, whatever was toggled meanwhile")
+  func phantom() throws {
+    let world = try World()
+    let events = [like("ann", "p", of: "o", at: 5), mute("o", .like, at: 1)]
+    for event in events { try world.apply(event) }
+    struct Crash: Error {}
+    var phantom: [Event] = []
+    let backlog = try #require(notificationHandler.backlog)
+    do {
+      try world.connection.transaction {
+        let work = backlog()
+        phantom = try work.finish(try world.connection.pipeline(work.statements)).events
+        throw Crash()
+      }
+    } catch is Crash {}
+    #expect(phantom.count == 1)
+    try world.apply(unmute("o", .like, at: 2))
+    try world.settle()
+    let last = lastSnapshots(phantom + world.published)
+    #expect(last.values.map { $0 != nil } == [true])
+    #expect(try world.shown() == Model(events + [unmute("o", .like, at: 2)]).shown)
+  }
+}
