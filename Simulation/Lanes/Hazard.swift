@@ -3,6 +3,7 @@
 public enum Hazard: Int, CaseIterable, Sendable {
   // PostgreSQL.
   case connectionLost, serialization, lockTimeout, diskFull, transientPoison, refusedCommit
+  case statementTimeout
   case answerLostCommitted, answerLostRolledBack, answerLostInDoubt
   case sessionEnded, permissionMissing, deadLetterUnwritable
   // Kafka.
@@ -21,6 +22,7 @@ public enum Hazard: Int, CaseIterable, Sendable {
     case .consumerUseless, .pollFailed, .backlogFailed, .brokerAway: 30
     case .sessionEnded, .lockTimeout, .terminate, .answerLostCommitted: 200
     case .topicMissing: 40
+    case .statementTimeout: 100
     default: 60
     }
   }
@@ -42,6 +44,8 @@ public enum Mutation: String, CaseIterable, Sendable {
   case deadLetterOutside
   /// The poll goes on with records of partitions that were revoked, as if they had not been.
   case revokedKept
+  /// Nobody tells whoever claims partitions how many dead letters came just before.
+  case breakerForgets
   /// Assigned partitions go on where the consumer was, not where the table says.
   case storedOffsetIgnored
 }
@@ -60,6 +64,7 @@ public struct Violation: Error, Sendable, Equatable {
     case believes = "a lane never takes more for applied than is stored"
     case owns = "a lane takes for its own only what it was assigned"
     case justFences = "a lane is fenced only when somebody else has taken over"
+    case honest = "a lane that the database did not answer is not ready"
     case leaves = "a lane that ends has left the group"
   }
 

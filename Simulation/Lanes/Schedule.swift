@@ -148,6 +148,7 @@ public struct Schedule {
       case 0: logs[partition].kinds.append(.undecodable)
       case 1: logs[partition].kinds.append(.unappliable)
       case 2: logs[partition].kinds += [.hole, .plain]
+      case 3 where below(4) == 0: logs[partition].kinds.append(.endless)
       default: logs[partition].kinds.append(.plain)
       }
     }

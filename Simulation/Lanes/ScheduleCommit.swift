@@ -28,6 +28,9 @@ extension Schedule {
         store.rows[Fixed.index(of: item.record)].letters[Int(item.record.offset)] += 1
       }
     }
+    if isTooMuch(lane, batch) {
+      return tell(lane, .failed(.tooMuch(reason: "statement-timeout", message: "too long")))
+    }
     if isPoison(lane, batch) { return tell(lane, .failed(.poison(reason: "constraint"))) }
     if hits(.deliveryFailed) { return tell(lane, .failed(.retry(reason: "kafka"))) }
     store.lastTransaction += 1
@@ -37,7 +40,10 @@ extension Schedule {
     }
     lanes[lane].transaction = SimulatedStore.Transaction(
       id: store.lastTransaction, batch: batch, spans: spans,
-      struck: lanes[lane].struck.flatMap { $0.times >= 2 ? $0.record : nil })
+      struck: [
+        lanes[lane].struck.flatMap { $0.times >= 2 ? $0.record : nil },
+        lanes[lane].strained.flatMap { $0.times >= BatchMachine.excessesMax ? $0.record : nil },
+      ])
   }
 
   private mutating func failureBeforeCommit(_ lane: Int) -> Disposition? {
@@ -56,6 +62,22 @@ extension Schedule {
     case .epochNotCompared: stored?.nextOffset == owned?.nextOffset
     default: stored == owned
     }
+  }
+
+  /// Whether the statements run into the timeout.
+  private mutating func isTooMuch(_ lane: Int, _ batch: Batch) -> Bool {
+    let events = batch.items.filter { !$0.isPoison }
+    let isEndless = events.contains { item in
+      logs[Fixed.index(of: item.record)].kinds[Int(item.record.offset)] == .endless
+    }
+    guard hits(.statementTimeout) || isEndless else { return false }
+    if events.count == 1 {
+      let isAgain = lanes[lane].strained?.record == events[0].record
+      lanes[lane].strained = (
+        events[0].record, isAgain ? (lanes[lane].strained?.times ?? 0) + 1 : 1
+      )
+    }
+    return true
   }
 
   /// Whether some event cannot be applied, or a dead letter cannot be written.

@@ -11,7 +11,9 @@ extension Schedule {
     let (state, told) = (lanes[lane].machine.transitionState, lanes[lane].machine.told(input))
     let action = lanes[lane].machine.handle(input, at: now)
     var transition = Transition(state: state, told: told, answer: Transition.Answer(action))
-    if told == .poisonOfOne, case .commit(let batch, _) = action, batch.eventCount == 0 {
+    if told == .poisonOfOne || told == .foundNotCommitted, case .commit(let batch, _) = action,
+      batch.eventCount == 0
+    {
       transition.answer = .commitDeadLetters
     }
     if settings.isTraced { trace.append("\(step): lane \(lane) \(transition)") }
@@ -120,7 +122,9 @@ extension Schedule {
   /// Whether the database cannot be asked anything now; the lane has been told then.
   private mutating func isFailing(_ lane: Int) -> Bool {
     if hits(.connectionLost) {
+      lanes[lane].strained = nil
       tell(lane, .failed(.retry(reason: "connection")))
+      if lanes[lane].machine.isReady { note(.honest, "lane \(lane)") }
     } else if hits(.permissionMissing) {
       // A comparison that fails has no consequence, so it is no reason to stop.
       if case .compare = lanes[lane].action {
@@ -138,7 +142,10 @@ extension Schedule {
   /// long.
   private mutating func isBlocked(_ lane: Int, _ partitions: some Sequence<Int>) -> Bool {
     guard store.isLocked(partitions) else { return false }
-    if hits(.lockTimeout) { tell(lane, .failed(.retry(reason: "lock"))) }
+    if hits(.lockTimeout) {
+      lanes[lane].strained = nil
+      tell(lane, .failed(.retry(reason: "lock")))
+    }
     return true
   }
 
@@ -163,7 +170,10 @@ extension Schedule {
     // The answer may be lost after the claim has happened.
     if isFailing(lane) { return }
     for partition in starts.keys { lanes[lane].claims[Fixed.index(of: partition)] = claim }
-    tell(lane, .claimed(owned))
+    let past = store.past(before: owned, for: Fixed.breaker)
+    lanes[lane].deadLettersInARow = past.run
+    lanes[lane].deadLetters += past.run + past.deadLetters
+    tell(lane, .claimed(owned, past: mutation == .breakerForgets ? DeadLetterPast() : past))
   }
 
   private mutating func workOnBacklog(_ lane: Int) {

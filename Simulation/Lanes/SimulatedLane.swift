@@ -29,6 +29,9 @@ struct SimulatedLane {
   var claims: [Int]
   /// The record whose event failed alone last, and how often in a row.
   var struck: (record: Record, times: Int)?
+  /// The record whose event was too much, alone, and how often since the database last failed to answer
+  /// a look-up.
+  var strained: (record: Record, times: Int)?
   var deadLettersInARow = 0
   var deadLetters = 0
   /// Of the last poll.

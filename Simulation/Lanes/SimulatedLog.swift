@@ -9,6 +9,8 @@ enum RecordKind: UInt8 {
   case undecodable
   /// Violates a constraint whenever it is applied.
   case unappliable
+  /// Takes longer than the database gives a statement, whenever it is applied.
+  case endless
   /// No record at all: an offset that the log does not hold.
   case hole
 }

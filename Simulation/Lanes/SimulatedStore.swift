@@ -32,8 +32,8 @@ struct SimulatedStore {
     var id: Int
     var batch: Batch
     var spans: [Span]
-    /// The record that failed alone twice.
-    var struck: Record?
+    /// The record that failed alone twice, and the one that was too much alone again and again.
+    var struck: [Record?]
   }
 
   var rows = [Row](repeating: Row(), count: Fixed.partitions.count)
@@ -72,6 +72,21 @@ struct SimulatedStore {
       owned[partition] = ownership(index)
     }
     return (owned, lastClaim)
+  }
+
+  /// What became of the records before these offsets, as the worker's SQL counts it.
+  func past(before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker)
+    -> DeadLetterPast
+  {
+    var past = DeadLetterPast()
+    let share = (breaker.windowRecords + owned.count - 1) / max(1, owned.count)
+    for (partition, ownership) in owned {
+      let letters = rows[Fixed.index(of: partition)].letters[..<Int(ownership.nextOffset)]
+      past.run += letters.suffix(breaker.runLimit).reversed().prefix { $0 > 0 }.count
+      past.records += letters.suffix(share).count
+      past.deadLetters += letters.suffix(share).count { $0 > 0 }
+    }
+    return past
   }
 
   /// A person moves the offset; what was done from there on counts for nothing.
@@ -118,7 +133,7 @@ struct SimulatedStore {
           return (.contiguous, "\(partition): \(offset) where \(expected) was to be applied")
         }
         let mayBePoison =
-          logs[span.partition].kinds[offset] != .plain || transaction.struck == item.record
+          logs[span.partition].kinds[offset] != .plain || transaction.struck.contains(item.record)
         if let broken = count(item, span.partition, mayBePoison, mutation) { return broken }
         expected += 1
       }

@@ -14,6 +14,7 @@ public struct Transition: Hashable, Sendable, CustomStringConvertible {
     case logStarts, claimed, backlogDone, moreBacklog, owner, notOwner, left
     case committed, unanswered, stored, foundCommitted, foundNotCommitted, foundFenced, waited
     case retry, fenced, stop, poison, poisonOfSeveral, poisonOfOne, poisonOfNone
+    case tooMuchOfSeveral, tooMuchOfOne, tooMuchOfNone
   }
 
   enum Answer: Int, CaseIterable {
@@ -94,6 +95,15 @@ extension LaneMachine {
     case .failed(let disposition):
       switch disposition {
       case .retry: .retry
+      case .tooMuch:
+        switch state == .applying && batches.state == .committing
+          ? batches.inHand?.eventCount : nil
+        {
+        case nil: .retry
+        case 0: .tooMuchOfNone
+        case 1: .tooMuchOfOne
+        default: .tooMuchOfSeveral
+        }
       case .fenced: .fenced
       case .stop: .stop
       case .poison:

@@ -98,6 +98,9 @@ extension Transition {
         (.poisonOfSeveral, [.commit]),
         (.poisonOfOne, [.commit, .commitDeadLetters, .leave]),
         (.poisonOfNone, [.leave]),
+        (.tooMuchOfSeveral, [.commit]),
+        (.tooMuchOfOne, [.lookUp]),
+        (.tooMuchOfNone, [.wait]),
       ]
     ),
     (
@@ -110,7 +113,7 @@ extension Transition {
       .lookingUpCommit,
       [
         (.foundCommitted, [.poll, .commit, .workOnBacklog, .leave]),
-        (.foundNotCommitted, [.commit]),
+        (.foundNotCommitted, [.commit, .commitDeadLetters, .wait, .leave]),
         (.foundFenced, [.rejoin]),
         (.retry, [.wait]),
         (.stop, [.leave]),

@@ -60,7 +60,9 @@ struct Client: @unchecked Sendable {
       } else {
         // A broker's words may be among them.
         let line = String(text.map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } ? $0 : "?" })
-        FileHandle.standardError.write(Data("librdkafka: \(name): \(line)\n".utf8))
+        // A line that cannot be written is lost. `FileHandle` would end the process instead.
+        let bytes = Array("librdkafka: \(name): \(line)\n".utf8)
+        _ = Foundation.write(STDERR_FILENO, bytes, bytes.count)
       }
     }
     // Changes nothing about what is believed; without it nobody says why something is not.

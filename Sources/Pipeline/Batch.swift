@@ -9,6 +9,8 @@ package struct Batch: Sendable {
   package struct Item: Sendable {
     package var record: Record
     package var content: Content
+    /// It is a dead letter of an earlier time: one more says nothing new about this code.
+    var isKnownDeadLetter = false
 
     package init(record: Record, content: Content) {
       self.record = record
@@ -53,11 +55,10 @@ package struct Batch: Sendable {
   }
 
   /// The batch with its events turned into poison.
-  func deadLettering(_ message: String, attempts: Int) -> Batch {
+  func deadLettering(_ reason: DeadLetterReason) -> Batch {
     var batch = self
     for index in batch.items.indices where !batch.items[index].isPoison {
-      batch.items[index].content = .poison(
-        DeadLetterReason(code: "not-applicable", message: message, attempts: attempts))
+      batch.items[index].content = .poison(reason)
     }
     return batch
   }
@@ -87,12 +88,17 @@ package struct Batch: Sendable {
 
 /// Why a record is dead-lettered.
 package struct DeadLetterReason: Equatable, Sendable {
-  /// Stable, for metrics and filters: an `EventError`'s code, or `not-applicable`.
+  /// Stable, for metrics and filters: an `EventError`'s code, or one of the two below.
   package var code: String
   /// For a person.
   package var message: String
   /// How often it was tried.
   package var attempts: Int
+
+  /// The database refused it.
+  static let notApplicable = "not-applicable"
+  /// The database could not apply it within the time, or the memory, that a statement has.
+  static let tooMuch = "too-much"
 
   package init(code: String, message: String, attempts: Int = 1) {
     self.code = code

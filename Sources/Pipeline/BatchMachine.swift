@@ -46,11 +46,22 @@ package struct BatchMachine: Sendable {
     case idle, committing, waitingToCommit, lookingUp, waitingToLookUp
   }
 
-  /// A part of the batch in hand, and how often its only event failed.
+  /// A part of the batch in hand.
   private struct Part {
     var batch: Batch
+    /// How often its only event was refused.
     var failures = 0
+    /// How often its only event was too much, with the database answering after each time.
+    var excesses = 0
+    /// It was too much just now, for this reason; whether the database answers is being asked.
+    var excess: (reason: String, message: String)?
   }
+
+  /// How often an event is too much, alone, before it is dead-lettered. Each time takes as long as the
+  /// database gives a statement, and a pause that doubles.
+  package static let excessesMax = 8
+  /// The same without a fence: somebody waits for it, and the dead letter says what to do.
+  private static let unfencedExcessesMax = 2
 
   /// The partitions owned, and how far each is applied. Nil without a fence.
   package private(set) var owned: [TopicPartition: Ownership]?
@@ -80,6 +91,9 @@ package struct BatchMachine: Sendable {
     owned?.merge(partitions) { $1 }
   }
 
+  /// Counts dead letters on from what the tables say about the records before those to come.
+  package mutating func remember(_ past: DeadLetterPast) { breaker?.remember(past) }
+
   /// Forgets a partition that is not ours any more.
   package mutating func forget(_ partition: TopicPartition) { owned?[partition] = nil }
 
@@ -103,6 +117,8 @@ package struct BatchMachine: Sendable {
       return finishPart()
     case (.committing, .failed(.poison(let reason))):
       return isolate(reason)
+    case (.committing, .failed(.tooMuch(let reason, let message))):
+      return lessen(reason, message)
     case (.committing, .failed(.retry(let reason))):
       return wait(reason, .waitingToCommit)
     case (.committing, .unanswered(let reason)):
@@ -112,12 +128,14 @@ package struct BatchMachine: Sendable {
       return commit()
     case (.waitingToLookUp, .waited):
       return lookUp()
-    case (.lookingUp, .failed(.retry(let reason))):
+    case (.lookingUp, .failed(.retry(let reason))), (.lookingUp, .failed(.tooMuch(let reason, _))):
+      // Nothing is known of a single event while the database does not even answer this.
+      if let top = parts.indices.last { (parts[top].excess, parts[top].excesses) = (nil, 0) }
       return wait(reason, .waitingToLookUp)
     case (.lookingUp, .stored(let stored)):
       switch outcome(stored) {
       case .committed: return finishPart()
-      case .notCommitted: return commit()
+      case .notCommitted: return parts.last?.excess == nil ? commit() : countExcess()
       case .fenced: return .yield
       }
     case (.committing, .failed(.fenced)), (.lookingUp, .failed(.fenced)):
@@ -157,9 +175,11 @@ package struct BatchMachine: Sendable {
       return .finish
     }
     backoff = Backoff()
-    breakerAfter = breaker?.counting(part.batch)
-    if let reason = breakerAfter?.openReason {
-      return .stop(.tooManyDeadLetters(on: part.batch.topic, reason))
+    let counted = breaker?.counting(part.batch)
+    breakerAfter = counted?.breaker
+    if let reason = counted?.openReason {
+      return .stop(
+        .tooManyDeadLetters(on: part.batch.topic, reason, outlastsRestart: owned != nil))
     }
     return commit()
   }
@@ -199,13 +219,52 @@ package struct BatchMachine: Sendable {
       part.failures += 1
       // A concurrent transaction can make an innocent event violate a constraint once.
       if part.failures > 1 {
-        part = Part(batch: part.batch.deadLettering(reason, attempts: part.failures))
+        let letter = DeadLetterReason(
+          code: DeadLetterReason.notApplicable, message: reason, attempts: part.failures)
+        part = Part(batch: part.batch.deadLettering(letter))
       }
       parts.append(part)
     default:
       let (first, second) = part.batch.halves
       parts += [Part(batch: second), Part(batch: first)]
     }
+    return begin()
+  }
+
+  /// The part in hand was too much at once. Cutting it in halves is harmless, also when the database
+  /// is slow for another reason. Of a single event nothing is believed before the database has
+  /// answered something else.
+  private mutating func lessen(_ reason: String, _ message: String) -> Action {
+    guard let part = parts.last else { return .stop(.defect("no batch is in hand")) }
+    switch part.batch.eventCount {
+    case 0:
+      return wait(reason, .waitingToCommit)
+    case 1:
+      parts[parts.count - 1].excess = (reason, message)
+      // Without a fence nothing is stored that could be asked for.
+      return owned == nil ? countExcess() : lookUp()
+    default:
+      parts.removeLast()
+      let (first, second) = part.batch.halves
+      parts += [Part(batch: second), Part(batch: first)]
+      return begin()
+    }
+  }
+
+  /// The event in hand was too much once more, and the database answers.
+  private mutating func countExcess() -> Action {
+    guard var part = parts.popLast(), let (reason, message) = part.excess else {
+      return .stop(.defect("nothing was too much"))
+    }
+    part.excess = nil
+    part.excesses += 1
+    guard part.excesses >= (owned == nil ? Self.unfencedExcessesMax : Self.excessesMax) else {
+      parts.append(part)
+      return wait(reason, .waitingToCommit)
+    }
+    let letter = DeadLetterReason(
+      code: DeadLetterReason.tooMuch, message: message, attempts: part.excesses)
+    parts.append(Part(batch: part.batch.deadLettering(letter)))
     return begin()
   }
 }

@@ -4,7 +4,8 @@ import Kafka
 extension BatchMachine {
   /// How batches are applied outside of a lane.
   struct Means {
-    /// How long failures that may pass are tried again before they are thrown.
+    /// How long failures that may pass are tried again before they are thrown. What is too much at once
+    /// has a bound of its own.
     var patience: Duration
     /// Applies a batch in one transaction and returns the handler's counts. `CommitUnanswered` says
     /// that it may have been applied.
@@ -51,7 +52,7 @@ extension BatchMachine {
       case .wait(let wait):
         let end = deadline ?? .now + means.patience
         deadline = end
-        if let failure, .now >= end { throw failure }
+        if let failure, .now >= end, !isTooMuch(failure) { throw failure }
         Thread.sleep(forTimeInterval: Double(Int.random(in: 0...wait.millisecondsMax)) / 1000)
         action = handle(.waited)
       case .finish: return
@@ -60,4 +61,8 @@ extension BatchMachine {
       }
     }
   }
+}
+
+private func isTooMuch(_ error: any Error) -> Bool {
+  if case .tooMuch = disposition(of: error) { true } else { false }
 }

@@ -12,6 +12,7 @@ final class BatchStore {
   private let codeVersion: String
   private let open: () throws -> Connection
   private let deliver: ([Event], Connection) throws -> Void
+  private let status: LaneStatus?
   private var connection: Connection?
   private var nextPlanning = ContinuousClock.now
 
@@ -19,8 +20,9 @@ final class BatchStore {
   ///   - open: makes a connection that can do the work, or throws why there is none.
   ///   - deliver: what becomes of the events that the handler makes; called inside the open
   ///     transaction, before COMMIT.
+  ///   - status: is told while the database is asked something.
   init(
-    handler: Handler, consumerGroup: String, codeVersion: String,
+    handler: Handler, consumerGroup: String, codeVersion: String, status: LaneStatus? = nil,
     open: @escaping () throws -> Connection,
     deliver: @escaping ([Event], Connection) throws -> Void
   ) {
@@ -29,10 +31,11 @@ final class BatchStore {
     self.codeVersion = codeVersion
     self.open = open
     self.deliver = deliver
+    self.status = status
   }
 
   /// Opens the connection and checks that it can do the work.
-  func connect() throws { _ = try connected() }
+  func connect() throws { try using { _ in } }
 
   func close() {
     connection?.close()
@@ -42,6 +45,16 @@ final class BatchStore {
   /// Takes the partitions over from their previous owner.
   func claim(_ starts: [TopicPartition: Int64]) throws -> [TopicPartition: Ownership] {
     try using { try fence.claim(starts, on: $0) }
+  }
+
+  /// Where `breaker` counts on in these partitions.
+  func past(before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker) throws
+    -> DeadLetterPast
+  {
+    try using {
+      try DeadLetterPast.read(
+        before: owned, for: breaker, consumerGroup: fence.consumerGroup, on: $0)
+    }
   }
 
   /// The stored state of partitions of this group; those never consumed are absent.
@@ -76,6 +89,13 @@ final class BatchStore {
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
       try commitTransaction(on: connection, counts: outcome.counts)
       return outcome.counts
+    }
+  }
+
+  /// The batch with those of its records marked that are dead letters already.
+  func markingKnownDeadLetters(_ batch: Batch) throws -> Batch {
+    try using {
+      try Pipeline.markingKnownDeadLetters(batch, consumerGroup: fence.consumerGroup, on: $0)
     }
   }
 
@@ -137,6 +157,11 @@ final class BatchStore {
 
   /// Lends the connection; after an error it is rolled back, or forgotten when it is lost.
   private func using<T>(_ body: (Connection) throws -> T) throws -> T {
+    guard let status else { return try lend(body) }
+    return try status.asking { try lend(body) }
+  }
+
+  private func lend<T>(_ body: (Connection) throws -> T) throws -> T {
     let connection = try connected()
     do {
       return try body(connection)
@@ -153,6 +178,7 @@ final class BatchStore {
     if let connection, connection.status != .closed { return connection }
     let connection = try open()
     self.connection = connection
+    status?.cancellation = connection.cancellation
     return connection
   }
 }

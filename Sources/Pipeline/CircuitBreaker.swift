@@ -2,7 +2,10 @@
 /// dead letters.
 ///
 /// It opens at `runLimit` dead letters in a row, or when they are more than `shareLimit` of at
-/// least `windowRecords` recent records.
+/// least `windowRecords` recent records. Only a dead letter opens it.
+///
+/// Its memory is as durable as the dead letters are: whoever claims partitions counts on from what the
+/// tables say about them, so that a process that is started again and again is stopped, too.
 public struct CircuitBreaker: Sendable {
   /// Dead letters in a row that open it.
   public var runLimit: Int
@@ -20,6 +23,13 @@ public struct CircuitBreaker: Sendable {
     self.runLimit = runLimit
     self.shareLimit = shareLimit
     self.windowRecords = windowRecords
+  }
+
+  /// Goes on from here, whatever was counted before.
+  mutating func remember(_ past: DeadLetterPast) {
+    run = past.run
+    records = past.records
+    deadLetters = past.deadLetters
   }
 
   /// Counts one record, in log order.
@@ -44,14 +54,15 @@ public struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker {
-  /// The breaker after the batch, or after the record of it that opens it: what follows that record
-  /// must not close it again.
-  func counting(_ batch: Batch) -> CircuitBreaker {
+  /// The breaker after the batch, and why it opened: at the first record that opens it, because what
+  /// follows that record must not close it again. The reason is nil while it is closed.
+  func counting(_ batch: Batch) -> (breaker: CircuitBreaker, openReason: String?) {
     var breaker = self
-    for item in batch.items {
+    for item in batch.items where !(item.isPoison && item.isKnownDeadLetter) {
       breaker.record(deadLettered: item.isPoison)
-      if breaker.openReason != nil { break }
+      // A record that can be applied is no reason to stop, whatever came before it.
+      if item.isPoison, breaker.openReason != nil { return (breaker, breaker.openReason) }
     }
-    return breaker
+    return (breaker, nil)
   }
 }

@@ -16,7 +16,14 @@ public struct ConsumerProcess: Sendable {
   /// Directs all logging of the process, in the name of `label`.
   public init(label: String, settings: ProcessSettings) {
     let (format, level) = (settings.logFormat, settings.logLevel)
-    LoggingSystem.bootstrap { LineLogHandler(label: $0, format: format, logLevel: level) }
+    // Whoever reads standard error may go away: an error of write, not the end of this process.
+    signal(SIGPIPE, SIG_IGN)
+    let output = LogOutput(descriptor: STDERR_FILENO) { [metrics] in
+      metrics.increment(.lostLogLines)
+    }
+    LoggingSystem.bootstrap {
+      LineLogHandler(label: $0, format: format, logLevel: level, output: output)
+    }
     let logger = Logger(label: label)
     self.logger = logger
     self.settings = settings

@@ -44,6 +44,32 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
   }
 }
 
+/// The batch with those of its records marked that are dead letters already, whatever has become of
+/// them since. For a batch of one topic.
+func markingKnownDeadLetters(
+  _ batch: Batch, consumerGroup: String, on connection: Connection
+) throws -> Batch {
+  let records = batch.items.map(\.record)
+  let rows = try connection.query(
+    """
+    SELECT d.partition, d.record_offset FROM dead_letters d
+    JOIN unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
+      ON d.partition = l.partition AND d.record_offset = l.record_offset
+    WHERE d.consumer_group = $1 AND d.topic = $2
+    """,
+    [
+      .text(consumerGroup), .text(records.first?.topic ?? ""),
+      .int4Array(records.map(\.partition)), .int8Array(records.map(\.offset)),
+    ])
+  let known = Set(try rows.map { [Int64(try $0.int(0)), try $0.int8(1)] })
+  var batch = batch
+  for index in batch.items.indices {
+    let record = batch.items[index].record
+    batch.items[index].isKnownDeadLetter = known.contains([Int64(record.partition), record.offset])
+  }
+  return batch
+}
+
 /// Marks those of the batch's events that are open dead letters as applied after all. For a batch
 /// of one topic.
 func redrivenStatement(

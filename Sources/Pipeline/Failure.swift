@@ -8,6 +8,9 @@ package enum Disposition: Equatable, Sendable {
   case retry(reason: String)
   /// The data is at fault: bisect the batch and dead-letter the culprit.
   case poison(reason: String)
+  /// The batch may be too much at once, or the database too busy: cut the batch in halves and try them;
+  /// an event that fails so again and again, alone, while the database answers, is dead-lettered.
+  case tooMuch(reason: String, message: String)
   /// The partition has another owner: rejoin the consumer group.
   case fenced
   /// Only a person can resolve it: stop the worker and say how.
@@ -45,6 +48,7 @@ private func disposition(of error: PostgresError) -> Disposition {
     default: stop(error)
     }
   }
+  let text = "\(sqlstate) \(error.message)"
   if sqlstate == fencedSQLState { return .fenced }
   // A primary that became a standby answers "read only" until the address moves.
   if sqlstate == "25006" { return .retry(reason: "read-only") }
@@ -55,21 +59,26 @@ private func disposition(of error: PostgresError) -> Disposition {
   if sqlstate == "08P01" { return stop(error) }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
+  // What ran out of its time or of the server's memory may do with less; a statement that a person
+  // canceled may not have been too long.
+  if error.isStatementTimeout { return .tooMuch(reason: "statement-timeout", message: text) }
+  if sqlstate == "53200" { return .tooMuch(reason: "memory", message: text) }
   return switch sqlstate.prefix(2) {
   // Connection exceptions.
   case "08": .retry(reason: "connection")
-  // Insufficient resources: disk full, out of memory, too many connections.
+  // Insufficient resources: disk full, too many connections.
   case "53": .retry(reason: "resources")
-  // Operator intervention: shutdown, crash recovery, cancelled statement.
+  // Operator intervention: shutdown, crash recovery, a statement that somebody canceled.
   case "57": .retry(reason: "server-unavailable")
   // Serialization failure and deadlock.
   case "40": .retry(reason: "serialization")
-  // Lock not available, object in use.
+  // Lock not available (lock_timeout, too), object in use: whoever holds it is at fault.
   case "55": .retry(reason: "lock")
   // I/O errors outside of PostgreSQL.
   case "58": .retry(reason: "io")
-  // Data exceptions and integrity constraint violations: some event is at fault.
-  case "22", "23": .poison(reason: "\(sqlstate) \(error.message)")
+  // Data exceptions, integrity constraint violations, program limits (such as a key too long for an
+  // index): some event is at fault.
+  case "22", "23", "54": .poison(reason: text)
   // A missing table, a missing grant, a wrong password, an internal error.
   default: stop(error)
   }
@@ -81,7 +90,11 @@ private func disposition(of error: KafkaError) -> Disposition {
 }
 
 /// The lane does not own a partition any more.
-struct Fenced: Error {}
+struct Fenced: Error, CustomStringConvertible {
+  let description =
+    "the stored offset or epoch of a partition is not this lane's: another process has claimed it, or "
+    + "its offset was moved"
+}
 
 /// Some event of the batch cannot be applied.
 struct Poison: Error {
@@ -93,7 +106,7 @@ struct Poison: Error {
 func reasonToRetry(_ error: any Error) throws -> String {
   if error is Stopping || error is WorkerStopped { throw error }
   switch disposition(of: error) {
-  case .retry(let reason): return reason
+  case .retry(let reason), .tooMuch(let reason, _): return reason
   case .poison(let reason): throw Poison(reason: reason)
   case .fenced: throw Fenced()
   case .stop(let stopped): throw stopped

@@ -24,7 +24,7 @@ final class Lane {
   }
 
   let store: BatchStore
-  private let producer: EventProducer
+  let producer: EventProducer
   private var machine: LaneMachine
   var consumer: Consumer?
   var recognition = Recognition()
@@ -52,7 +52,7 @@ final class Lane {
     self.producer = producer
     store = BatchStore(
       handler: settings.handler, consumerGroup: settings.consumerGroup,
-      codeVersion: settings.codeVersion, open: settings.openConnection
+      codeVersion: settings.codeVersion, status: status, open: settings.openConnection
     ) { events, _ in try producer.send(events) }
     var plan = LaneMachine.Plan(topics: topics, breaker: settings.circuitBreaker) {
       decode($0, topic: $1, now: EventTime.now)
@@ -97,11 +97,16 @@ final class Lane {
   private func failed(_ error: any Error, isUnanswered: Bool = false) -> LaneMachine.Input {
     failure = error
     let disposition = disposition(of: error, group: settings.consumerGroup)
-    guard case .retry(let reason) = disposition else {
+    switch disposition {
+    case .retry(let reason):
+      return isUnanswered ? .unanswered(reason: reason) : .failed(disposition)
+    case .tooMuch:
+      metrics.increment(.retries, [(try? reasonToRetry(error)) ?? ""])
+      logger.warning("too much at once", metadata: ["error": "\(error)"])
+    case .poison, .fenced, .stop:
       attempt = nil
-      return .failed(disposition)
     }
-    return isUnanswered ? .unanswered(reason: reason) : .failed(disposition)
+    return .failed(disposition)
   }
 
   private func tell(_ input: LaneMachine.Input) -> LaneMachine.Action {
@@ -133,8 +138,9 @@ final class Lane {
     case .claim(let starts):
       let claimed = try store.claim(starts)
       recognition.expect(try store.lastRecords(claimed))
+      let past = try store.past(before: claimed, for: settings.circuitBreaker)
       note(claimed)
-      return .claimed(claimed)
+      return .claimed(claimed, past: past)
     case .commit(let batch, let owned):
       return try commit(batch, owned: owned)
     case .wait(let wait):
@@ -226,7 +232,7 @@ final class Lane {
       metrics.increment(.fenced)
       logger.warning(
         "fenced; joining the consumer group again",
-        metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+        metadata: ["error": "\(failure ?? Fenced())"])
     } else {
       reportOffsets(isLast: true)
     }
@@ -242,6 +248,7 @@ final class Lane {
     -> LaneMachine.Input
   {
     attempt = Attempt(batch: batch, started: attempt?.started ?? .now)
+    try producer.prepare()
     attempt?.counts = try store.commit(batch, owned: owned)
     finishAttempt()
     return .committed

@@ -52,7 +52,8 @@ package struct LaneMachine: Sendable {
     case withdrawn([TopicPartition])
     case topicsExist
     case logStarts([TopicPartition: Int64])
-    case claimed([TopicPartition: Ownership])
+    /// What is owned now, and what became of the records before.
+    case claimed([TopicPartition: Ownership], past: DeadLetterPast)
     case backlogDone(hasMore: Bool)
     /// Whether the stored offsets and epochs are ours.
     case compared(isOwner: Bool)
@@ -103,7 +104,11 @@ package struct LaneMachine: Sendable {
   package internal(set) var state = State.new
   package internal(set) var batches: BatchMachine
   /// Whether a batch could be committed now, as far as is known.
-  package internal(set) var isReady = false
+  package var isReady: Bool { isKafkaThere && isDatabaseThere }
+  /// Kafka answered last.
+  var isKafkaThere = false
+  /// The database answered last.
+  var isDatabaseThere = false
   /// Set when asked to stop: the machine ends at the next step that allows it.
   package var isStopping = false
 
@@ -138,11 +143,16 @@ package struct LaneMachine: Sendable {
 
   /// - Parameter now: milliseconds of any clock that only goes forward.
   package mutating func handle(_ input: Input, at now: Int64) -> Action {
+    // Only of a batch there can be less.
+    if state != .applying, case .failed(.tooMuch(let reason, _)) = input {
+      return handle(.failed(.retry(reason: reason)), at: now)
+    }
     switch (state, input) {
     case (_, .failed(.stop(let stopped))) where state != .comparing:
       return leave(.stop(stopped))
 
     case (.connecting, .connected):
+      isDatabaseThere = true
       return join()
     case (.connecting, .failed(.retry(let reason))):
       return wait(reason, .waitingToConnect)
@@ -167,15 +177,15 @@ package struct LaneMachine: Sendable {
     case (.leaving, .assigned):
       return .resumePoll([:])
     case (.polling, .polled(let records, let isReachable)):
-      isReady = isReachable
+      isKafkaThere = isReachable
       return begin(records, at: now)
     case (.polling, .failed(.retry)):
       // librdkafka is at it already.
-      isReady = false
+      isKafkaThere = false
       isIdle = true
       return endRound(at: now)
     case (.polling, .failed(.fenced)):
-      isReady = false
+      isKafkaThere = false
       return leave(.rejoin)
 
     case (.checkingTopics, _), (.lookingUp, _), (.askingLogStarts, _), (.claiming, _),
@@ -186,10 +196,12 @@ package struct LaneMachine: Sendable {
     case (.workingOnBacklog, _):
       return handleBacklog(input, at: now)
 
-    case (.comparing, .compared(isOwner: false)):
-      return leave(.rejoin)
-    case (.comparing, .compared), (.comparing, .failed):
-      // Without an answer nothing is known; the next look, or the next batch, finds out.
+    case (.comparing, .compared(let isOwner)):
+      isDatabaseThere = true
+      return isOwner ? poll() : leave(.rejoin)
+    case (.comparing, .failed(let disposition)):
+      // Without an answer nothing is known of the offsets; the next look, or the next batch, finds out.
+      if case .retry(let reason) = disposition { note(reason) } else { isDatabaseThere = false }
       return poll()
 
     case (.leaving, .left):
@@ -242,7 +254,13 @@ package struct LaneMachine: Sendable {
 
   mutating func wait(_ reason: String, _ state: State) -> Action {
     self.state = state
-    isReady = isReady && !reason.meansUnready
+    note(reason)
     return .wait(Wait(reason: reason, millisecondsMax: backoff.nextCeilingMilliseconds()))
+  }
+
+  /// Who did not answer, by a reason to try again.
+  mutating func note(_ reason: String) {
+    guard reason.meansUnready else { return }
+    if reason == "kafka" { isKafkaThere = false } else { isDatabaseThere = false }
   }
 }

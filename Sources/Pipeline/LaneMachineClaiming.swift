@@ -27,9 +27,10 @@ extension LaneMachine {
       return .askLogStarts(unknown)
     case (.askingLogStarts, .logStarts(let starts)):
       return claim(orAt: starts)
-    case (.claiming, .claimed(let claimed)):
+    case (.claiming, .claimed(let claimed, let past)):
       batches.claimed(claimed)
-      isReady = true
+      batches.remember(past)
+      (isKafkaThere, isDatabaseThere) = (true, true)
       state = .polling
       return .resumePoll(claimed.mapValues(\.nextOffset))
     case (.lookingUp, .failed(.retry(let reason))), (.askingLogStarts, .failed(.retry(let reason))),

@@ -21,7 +21,8 @@ extension LaneMachine {
     default: action = .stop(.defect("it was \(state) when it was told \(input)"))
     }
     switch input {
-    case .committed, .stored: isReady = true
+    case .committed: (isKafkaThere, isDatabaseThere) = (true, true)
+    case .stored: isDatabaseThere = true
     default: break
     }
     return perform(action, at: now)
@@ -30,11 +31,14 @@ extension LaneMachine {
   mutating func handleBacklog(_ input: Input, at now: Int64) -> Action {
     switch input {
     case .backlogDone(let hasMore):
+      isDatabaseThere = true
       backlogIsWaiting = hasMore
       nextBacklog = hasMore ? now : now + (isRoundOver && isIdle ? 200 : 1000)
-    case .failed(.retry):
+    case .failed(.retry(let reason)):
+      note(reason)
       backlogIsWaiting = false
-      nextBacklog = now + 1000
+      // What took all the time that a statement has must not take all of the lane's.
+      nextBacklog = now + (reason == "statement-timeout" ? 60_000 : 1000)
     case .failed(.fenced):
       return leave(.rejoin)
     case .failed(.poison(let reason)):
@@ -50,7 +54,7 @@ extension LaneMachine {
     case .commit(let batch, let owned): return .commit(batch, owned: owned ?? [:])
     case .lookUp(let partitions): return .lookUp(partitions)
     case .wait(let wait):
-      isReady = isReady && !wait.reason.meansUnready
+      note(wait.reason)
       return .wait(wait)
     case .yield: return leave(.rejoin)
     case .stop(let stopped): return leave(.stop(stopped))
@@ -78,9 +82,10 @@ extension LaneMachine {
   }
 
   /// Notices within two seconds that somebody has moved the offsets (`magpie offsets reset`, tables
-  /// put back, a failover), also when no record comes whose batch the fence would refuse.
+  /// put back, a failover), or that the database is gone or back, also when no record comes whose batch
+  /// the fence would refuse.
   private mutating func compare(at now: Int64) -> Action {
-    guard isIdle, now >= nextComparison, !owned.isEmpty else { return poll() }
+    guard isIdle, now >= nextComparison else { return poll() }
     nextComparison = now + 2000
     state = .comparing
     return .compare(owned)

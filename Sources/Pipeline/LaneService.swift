@@ -55,12 +55,15 @@ struct LaneService: Service {
     try result.get()
   }
 
-  /// A lane that cannot finish in time, such as one whose database does not answer, is left to
-  /// the fence: its batch was not committed and is not lost.
+  /// A lane that still waits for the database after half of the time, such as for a lock, has its
+  /// statement canceled, so that it rolls back and leaves the group. One that cannot finish in time all
+  /// the same is left to the fence: its batch was not committed and is not lost.
   private func exitIfNotDrained() {
-    let (seconds, logger) = (drainSeconds, logger)
+    let (seconds, statuses, logger) = (drainSeconds, statuses, logger)
     Thread.detachNewThread {
-      Thread.sleep(forTimeInterval: Double(seconds))
+      Thread.sleep(forTimeInterval: Double(seconds) / 2)
+      for status in statuses { Thread.detachNewThread { status.cancelStatement() } }
+      Thread.sleep(forTimeInterval: Double(seconds) / 2)
       logger.error("the batch in hand could not be finished in \(seconds) s; leaving it")
       exit(1)
     }

@@ -40,10 +40,16 @@ public struct LaneSettings: Sendable {
 }
 
 extension LaneSettings {
+  /// The bound on one statement, unless role or URL set one. What does not fit into it is cut in halves,
+  /// so it need not be generous; `lock_timeout` is below it, because whoever waits for a lock is not at
+  /// fault.
+  private static let statementTimeoutSeconds = 60
+
   /// A connection in the worker's role, to a database with the schema of this code.
   func openConnection() throws -> Connection {
     let connection = try Connection(
       databaseURL, applicationName: consumerGroup,
+      statementTimeoutSeconds: Self.statementTimeoutSeconds,
       preparedStatementLimit: preparesStatements ? 256 : 0)
     do {
       try Migrations.check(connection)

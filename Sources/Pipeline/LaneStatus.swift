@@ -1,3 +1,4 @@
+import Postgres
 import Synchronization
 
 /// What a lane and the rest of its process tell each other. Thread-safe.
@@ -6,7 +7,13 @@ public final class LaneStatus: Sendable {
     var isStopping = false
     var isReady = false
     var lastBeat = ContinuousClock.now
+    /// Since when the database owes an answer.
+    var askedAt: ContinuousClock.Instant?
+    var cancellation: Cancellation?
   }
+
+  /// A database that owes an answer for longer is not one that a batch could be committed to now.
+  private static let answerLimit = Duration.seconds(10)
 
   private let state = Mutex(State())
 
@@ -16,10 +23,34 @@ public final class LaneStatus: Sendable {
   /// Whether the lane was asked to stop.
   public var isStopping: Bool { state.withLock { $0.isStopping } }
 
-  /// Whether the lane could commit a batch now, as far as it knows.
+  /// Whether the lane could commit a batch now, as far as it knows. False, whatever was set, while the
+  /// database has not answered for ten seconds.
   public var isReady: Bool {
-    get { state.withLock { $0.isReady } }
+    get {
+      state.withLock { state in
+        state.isReady && !(state.askedAt.map { .now - $0 > Self.answerLimit } ?? false)
+      }
+    }
     set { state.withLock { $0.isReady = newValue } }
+  }
+
+  /// What ends a statement of the lane's connection.
+  var cancellation: Cancellation? {
+    get { state.withLock { $0.cancellation } }
+    set { state.withLock { $0.cancellation = newValue } }
+  }
+
+  /// Ends the statement that the lane waits for, if it does: its batch is rolled back. Blocks while the
+  /// server cannot be reached.
+  func cancelStatement() {
+    state.withLock { $0.askedAt == nil ? nil : $0.cancellation }?.cancel()
+  }
+
+  /// Runs what waits for the database, on the lane's thread.
+  func asking<T>(_ body: () throws -> T) rethrows -> T {
+    state.withLock { $0.askedAt = .now }
+    defer { state.withLock { $0.askedAt = nil } }
+    return try body()
   }
 
   /// Tells the watchdog that the lane's loop turns. Polling resets librdkafka's own

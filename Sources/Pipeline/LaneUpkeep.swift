@@ -64,11 +64,12 @@ extension Lane {
   func workOnBacklog() throws -> Bool {
     guard let backlog = settings.handler.backlog else { return false }
     do {
+      try producer.prepare()
       let (counts, hasMore) = try store.runBacklog(backlog())
       count(work: counts)
       return hasMore
     } catch {
-      if case .retry(let reason) = disposition(of: error) {
+      if let reason = try? reasonToRetry(error) {
         metrics.increment(.retries, [reason])
         logger.warning("backlog: trying again", metadata: ["error": "\(error)"])
       }

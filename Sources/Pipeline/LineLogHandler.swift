@@ -7,19 +7,21 @@ enum LogFormat: String {
   case text, json
 }
 
-/// One line an event on standard error, as text or as a JSON object, each part of at most 16 KiB.
+/// One line an event, as text or as a JSON object, each part of at most 16 KiB.
 /// Control and invisible characters, which hostile records may carry into a message, are escaped in
 /// both, so that they cannot forge lines or move a terminal's cursor.
 struct LineLogHandler: LogHandler {
   let label: String
   let format: LogFormat
+  let output: LogOutput
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]
 
-  init(label: String, format: LogFormat, logLevel: Logger.Level) {
+  init(label: String, format: LogFormat, logLevel: Logger.Level, output: LogOutput) {
     self.label = label
     self.format = format
     self.logLevel = logLevel
+    self.output = output
   }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -42,7 +44,7 @@ struct LineLogHandler: LogHandler {
             time: time, level: event.level.rawValue, logger: label, message: message,
             metadata: pairs))
       }
-    FileHandle.standardError.write(Data((line + "\n").utf8))
+    output.write(line: line)
   }
 
   private struct JSONLine: Encodable {

@@ -55,12 +55,14 @@ public final class Metrics: Sendable {
   public func begin(topics: [String]) {
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
-    for family in [Family.fenced, .rebalances] { increment(family, by: 0) }
+    for family in [Family.fenced, .rebalances, .lostLogLines] { increment(family, by: 0) }
     increment(.retries, ["connection"], by: 0)
     for outcome in ["committed", "fenced", "not-committed"] {
       increment(.ambiguousCommits, [outcome], by: 0)
     }
-    let reasons = EventError.Code.allCases.map(\.rawValue) + ["not-applicable"]
+    let reasons =
+      EventError.Code.allCases.map(\.rawValue)
+      + [DeadLetterReason.notApplicable, DeadLetterReason.tooMuch]
     for topic in topics {
       for family in [Family.records, .batches] { increment(family, [topic], by: 0) }
       for reason in reasons { increment(.deadLetters, [topic, reason], by: 0) }
@@ -219,6 +221,10 @@ extension Metrics.Family {
     labelNames: [])
   public static let ready = Self(
     name: "magpie_ready", help: "1 while every lane can commit.", kind: "gauge", labelNames: [])
+  public static let lostLogLines = Self(
+    name: "magpie_log_lines_lost_total",
+    help: "Log lines that could not be written: standard error is full, or nobody reads it.",
+    kind: "counter", labelNames: [])
   public static let databaseSize = Self(
     name: "magpie_database_size_bytes",
     help: "Size of the database, from one process of each worker, once a minute.", kind: "gauge",
@@ -240,6 +246,6 @@ extension Metrics {
   static let families: [Family] = [
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .openDeadLetters, .retries,
     .ambiguousCommits, .rebalances, .work, .lag, .lagSeconds, .archivedBytes, .archivedSegments,
-    .ready, .databaseSize, .build, .processorSeconds, .residentMemory, .startTime,
+    .ready, .lostLogLines, .databaseSize, .build, .processorSeconds, .residentMemory, .startTime,
   ]
 }

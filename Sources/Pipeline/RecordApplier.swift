@@ -31,6 +31,7 @@ public final class RecordApplier {
   private let handler: Handler
   private let topics: [String: Topic]
   private let isFenced: Bool
+  private let hasBreaker: Bool
   private let store: BatchStore
   private var machine: BatchMachine
   private var recognition = Recognition()
@@ -39,6 +40,9 @@ public final class RecordApplier {
   ///   - consumerGroup: the group whose offsets move, and whose dead letters are written.
   ///   - topicPrefix: what the names of topics begin with, such as `magpie.`.
   ///   - isFenced: whether the offsets move; `claim` the partitions first then.
+  ///   - breaker: when to stop for too many dead letters; nil never stops. Records that are dead letters
+  ///     of the group already, in the tables that are written, do not count: what a worker has passed
+  ///     is no reason to stop.
   ///   - open: makes a connection with the privileges of the handler's role; its `search_path`
   ///     decides which tables are written. Called again after the connection was lost.
   ///   - deliver: what becomes of the events that the handler makes; called inside the open
@@ -46,12 +50,13 @@ public final class RecordApplier {
   ///     statements had thrown it.
   public init(
     handler: Handler, consumerGroup: String, topicPrefix: String, isFenced: Bool,
-    open: @escaping () throws -> Connection,
+    breaker: CircuitBreaker?, open: @escaping () throws -> Connection,
     deliver: @escaping ([Event], Connection) throws -> Void
   ) {
     self.handler = handler
     self.isFenced = isFenced
-    machine = BatchMachine(isFenced: isFenced, breaker: CircuitBreaker())
+    machine = BatchMachine(isFenced: isFenced, breaker: breaker)
+    hasBreaker = breaker != nil
     topics = Dictionary(
       uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
     store = BatchStore(
@@ -93,7 +98,8 @@ public final class RecordApplier {
     try recognition.check(records)
     var applied = Applied()
     for batch in try batches(records, reach: reach) {
-      try apply(batch, &applied)
+      try apply(
+        hasBreaker ? retrying { try store.markingKnownDeadLetters(batch) } : batch, &applied)
     }
     return applied
   }

@@ -2,12 +2,18 @@ import Events
 
 /// Why a worker stops of its own accord, when it is not one error that says so.
 extension WorkerStopped {
-  static func tooManyDeadLetters(on topic: Topic, _ reason: String) -> WorkerStopped {
+  /// - Parameter outlastsRestart: whether the next process counts on from the open dead letters.
+  static func tooManyDeadLetters(on topic: Topic, _ reason: String, outlastsRestart: Bool)
+    -> WorkerStopped
+  {
     WorkerStopped(
       reason: "stopped by the dead-letter limit on topic \(topic.rawValue): \(reason)",
       nextStep: "The records are still in Kafka. Compare the reasons in dead_letters with the "
         + "deployed version; to dead-letter them all the same, raise --dead-letter-run-limit "
-        + "and --dead-letter-share-limit.")
+        + "and --dead-letter-share-limit."
+        + (outlastsRestart
+          ? " A restart counts on from the open dead letters; those redriven or discarded do not "
+            + "count." : ""))
   }
 
   static func unwritableDeadLetters(_ reason: String) -> WorkerStopped {

@@ -78,6 +78,9 @@ public final class Connection {
   /// The process of the server that serves this connection, as in `pg_stat_activity.pid`.
   public var backendProcessID: Int32 { socket.backendProcessID }
 
+  /// For another thread that wants to end the statement that runs here; nil once it is closed.
+  public var cancellation: Cancellation? { socket.connection.flatMap(Cancellation.init) }
+
   /// Closes the connection; a transaction that is open is rolled back by the server. May be called
   /// twice.
   public func close() { socket.close() }
@@ -127,7 +130,20 @@ public final class Connection {
     // Moved, not shared: two owners would make each use copy the whole cache.
     prepared = PreparedStatements()
     defer { prepared = exchange.prepared }
-    return try exchange.run(statements, encoded)
+    return try noticingTimeout { try exchange.run(statements, encoded) }
+  }
+
+  /// Says of a canceled statement whether it had used up its time.
+  func noticingTimeout<T>(_ body: () throws -> T) throws -> T {
+    let started = ContinuousClock.now
+    do {
+      return try body()
+    } catch var error as PostgresError where error.sqlstate == "57014" {
+      let limit = socket.statementTimeoutMilliseconds
+      error.isStatementTimeout =
+        limit > 0 && ContinuousClock.now - started >= .milliseconds(limit)
+      throw error
+    }
   }
 
   /// Runs SQL text that may hold several statements, without parameters (migrations, SET).
@@ -137,7 +153,7 @@ public final class Connection {
     guard !sql.utf8.contains(0) else {
       throw PostgresError.usage("the SQL text contains a NUL byte")
     }
-    try socket.runScript(sql)
+    try noticingTimeout { try socket.runScript(sql) }
   }
 
   /// What the server stores of a password, as `CREATE ROLE … PASSWORD` takes it, so that the password

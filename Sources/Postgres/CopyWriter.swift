@@ -96,6 +96,10 @@ extension Connection {
   /// - Throws: what `body` throws, or the server's error.
   @discardableResult
   public func copyIn(_ sql: String, _ body: (inout CopyWriter) throws -> Void) throws -> Int {
+    try noticingTimeout { try copy(sql, body) }
+  }
+
+  private func copy(_ sql: String, _ body: (inout CopyWriter) throws -> Void) throws -> Int {
     guard !sql.utf8.contains(0) else {
       throw PostgresError.usage("the SQL text contains a NUL byte")
     }

@@ -40,6 +40,10 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
   /// The connection is gone: open another one. The statements that were on their way may have been
   /// executed or not.
   public var isConnectionLost: Bool
+  /// The statement ran into the session's `statement_timeout`. SQLSTATE 57014 says only that it was
+  /// canceled; what the time says tells this from somebody's `pg_cancel_backend`, whatever language the
+  /// server speaks.
+  public var isStatementTimeout = false
 
   /// An error; retry classifiers use this in their tests.
   public init(

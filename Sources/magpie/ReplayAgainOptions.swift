@@ -1,5 +1,6 @@
 import ArgumentParser
 import Events
+import Pipeline
 
 /// What `--apply` and `--republish` have in common beside the filters.
 struct ReplayAgainOptions: ParsableArguments {
@@ -25,6 +26,34 @@ struct ReplayAgainOptions: ParsableArguments {
       "With --apply: only by this worker's handler: fanout, notification or alarm. May be repeated.",
       valueName: "name"))
   var workers: [String] = []
+
+  @Option(
+    help: """
+      With --apply: stop after this many new dead letters in a row (default: 500). Records that the \
+      worker had dead-lettered do not count. [env: MAGPIE_DEAD_LETTER_RUN_LIMIT]
+      """)
+  var deadLetterRunLimit: Int?
+
+  @Option(
+    help: """
+      With --apply: stop when more than this share of the last 1000 to 2000 records becomes new dead \
+      letters (default: 0.5). [env: MAGPIE_DEAD_LETTER_SHARE_LIMIT]
+      """)
+  var deadLetterShareLimit: Double?
+
+  /// The workers' limit of dead letters, set as theirs is.
+  func breaker() throws -> CircuitBreaker {
+    let run = setting(deadLetterRunLimit.map(String.init), "MAGPIE_DEAD_LETTER_RUN_LIMIT") ?? "500"
+    guard let runLimit = Int(run), runLimit > 0 else {
+      throw Failure(.usage, "--dead-letter-run-limit is \(run), but must be 1 or more.")
+    }
+    let share =
+      setting(deadLetterShareLimit.map { "\($0)" }, "MAGPIE_DEAD_LETTER_SHARE_LIMIT") ?? "0.5"
+    guard let shareLimit = Double(share), (0...1).contains(shareLimit) else {
+      throw Failure(.usage, "--dead-letter-share-limit is \(share), but must be 0 to 1.")
+    }
+    return CircuitBreaker(runLimit: runLimit, shareLimit: shareLimit)
+  }
 
   func validate() throws {
     guard (rate ?? 1) > 0, (rate ?? 1) <= 10_000_000 else {

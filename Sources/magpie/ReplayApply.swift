@@ -31,7 +31,8 @@ extension Replay {
         + filter.description)
     position.resume(&selection)
     let producer = EventProducer(configuration: configuration, topicPrefix: kafka.prefix)
-    let appliers = handlers.map { applier($0, producer) }
+    let breaker = try again.breaker()
+    let appliers = handlers.map { applier($0, producer, breaker) }
     defer {
       for (_, applier) in appliers { applier.close() }
       producer.close()
@@ -62,10 +63,12 @@ extension Replay {
 
   /// No fence: the workers keep their partitions and go on. Results meet theirs as any two events
   /// about one fact meet.
-  private func applier(_ handler: Handler, _ producer: EventProducer) -> (Handler, RecordApplier) {
+  private func applier(_ handler: Handler, _ producer: EventProducer, _ breaker: CircuitBreaker)
+    -> (Handler, RecordApplier)
+  {
     let applier = RecordApplier(
       handler: handler, consumerGroup: kafka.prefix + handler.name, topicPrefix: kafka.prefix,
-      isFenced: false, open: { [database] in try database.connect(as: handler) },
+      isFenced: false, breaker: breaker, open: { [database] in try database.connect(as: handler) },
       deliver: { events, _ in try producer.send(events) })
     return (handler, applier)
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,6 +20,8 @@ struct Up: ParsableCommand {
   @OptionGroup var stack: StackOptions
 
   func run() throws {
+    // It goes on when whoever read its output has gone.
+    signal(SIGPIPE, SIG_IGN)
     let signals = StopSignals()
     let running = try Stack(stack)
     defer { running.stop() }

@@ -150,7 +150,8 @@ final class Stack: Sendable {
     try? FileManager.default.removeItem(at: directory)
   }
 
-  private var environment: [String: String?] {
+  /// What workers and tools of this stack are started with.
+  var environment: [String: String?] {
     get throws {
       [
         "MAGPIE_KAFKA_BOOTSTRAP": try TestBroker.shared.bootstrap,

@@ -38,15 +38,21 @@ import Testing
     #expect(breaker.openReason == nil)
   }
 
+  @Test("counts on from what is remembered, and only a dead letter opens it")
+  func remembers() {
+    var breaker = CircuitBreaker(runLimit: 10, shareLimit: 0.5, windowRecords: 100)
+    breaker.remember(DeadLetterPast(run: 20, records: 100, deadLetters: 60))
+    #expect(breaker.counting(Batch(topic: .likes, items: [good, good])).openReason == nil)
+    #expect(
+      breaker.counting(Batch(topic: .likes, items: [bad])).openReason
+        == "21 records in a row could not be applied")
+    #expect(
+      breaker.counting(Batch(topic: .likes, items: [good, bad])).openReason
+        == "61 of the last 102 records could not be applied")
+  }
+
   @Test("a run of dead letters in the middle of a batch opens it, whatever follows")
   func opensWithinBatch() {
-    let record = Record(
-      topic: "t", partition: 0, offset: 0, timestampMilliseconds: 0, key: nil, value: nil)
-    let event = Event(
-      id: "e", source: "s", time: .now, payload: .likeCreated(LikeCreated()))
-    let good = Batch.Item(record: record, content: .event(event))
-    let bad = Batch.Item(
-      record: record, content: .poison(DeadLetterReason(code: "c", message: "m")))
     let breaker = CircuitBreaker(runLimit: 10, shareLimit: 1, windowRecords: 100)
     func reason(deadLetters: Int) -> String? {
       let items = [good] + Array(repeating: bad, count: deadLetters) + [good, good]
@@ -55,4 +61,13 @@ import Testing
     #expect(reason(deadLetters: 9) == nil)
     #expect(reason(deadLetters: 10) == "10 records in a row could not be applied")
   }
+
+  private static let record = Record(
+    topic: "t", partition: 0, offset: 0, timestampMilliseconds: 0, key: nil, value: nil)
+  private let good = Batch.Item(
+    record: record,
+    content: .event(
+      Event(id: "e", source: "s", time: .now, payload: .likeCreated(LikeCreated()))))
+  private let bad = Batch.Item(
+    record: record, content: .poison(DeadLetterReason(code: "c", message: "m")))
 }

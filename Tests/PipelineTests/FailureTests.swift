@@ -19,7 +19,19 @@ import Testing
     #expect(disposition(of: error) == .retry(reason: reason))
   }
 
-  @Test("data and constraint errors are poison", arguments: ["22021", "22P05", "23505", "23514"])
+  @Test("what ran out of time or memory may do with less; what a person canceled is tried again")
+  func tooMuch() {
+    var error = PostgresError(code: .server, sqlstate: "57014", message: "m")
+    #expect(disposition(of: error) == .retry(reason: "server-unavailable"))
+    error.isStatementTimeout = true
+    #expect(disposition(of: error) == .tooMuch(reason: "statement-timeout", message: "57014 m"))
+    error = PostgresError(code: .server, sqlstate: "53200", message: "m")
+    #expect(disposition(of: error) == .tooMuch(reason: "memory", message: "53200 m"))
+  }
+
+  @Test(
+    "data and constraint errors, and program limits, are poison",
+    arguments: ["22021", "22P05", "23505", "23514", "54000"])
   func poison(sqlstate: String) {
     let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
     #expect(disposition(of: error) == .poison(reason: "\(sqlstate) m"))

@@ -58,7 +58,9 @@ final class LaneFixture: Sendable {
 
   /// Publishes likes of these posts, with ids `0`, `1`, ...; returns the ids.
   @discardableResult
-  func publish(posts: [String], from first: Int = 0) throws -> [String] {
+  func publish(
+    posts: [String], from first: Int = 0, through configuration: ClientConfiguration? = nil
+  ) throws -> [String] {
     let events = posts.enumerated().map { index, post in
       Event(
         id: "\(first + index)", source: "test", time: EventTime.now,
@@ -75,12 +77,15 @@ final class LaneFixture: Sendable {
         return OutgoingRecord(
           topic: Topic.likes.name(prefix: prefix), key: wire.key, value: wire.value,
           headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
-      })
+      }, through: configuration)
     return events.map(\.id)
   }
 
-  func produce(_ records: [OutgoingRecord]) throws {
-    let producer = try Producer(configuration: TestBroker.shared.configuration)
+  func produce(_ records: [OutgoingRecord], through configuration: ClientConfiguration? = nil)
+    throws
+  {
+    let producer = try Producer(
+      configuration: configuration ?? TestBroker.shared.configuration)
     try producer.send(records)
     producer.close()
   }
@@ -118,12 +123,12 @@ final class RunningLane: Sendable {
   let metrics: Metrics
   private let result = Mutex<Result<Void, any Error>?>(nil)
 
-  init(_ settings: LaneSettings, metrics: Metrics = Metrics()) {
+  init(_ settings: LaneSettings, metrics: Metrics = Metrics(), logger: Logger? = nil) {
     self.metrics = metrics
-    var logger = Logger(label: "lane")
+    var quiet = Logger(label: "lane")
     let isTalking = ProcessInfo.processInfo.environment["MAGPIE_TEST_LOG"] != nil
-    logger.logLevel = isTalking ? .debug : .critical
-    let lane = (settings, status, logger)
+    quiet.logLevel = isTalking ? .debug : .critical
+    let lane = (settings, status, logger ?? quiet)
     Thread.detachNewThread { [self] in
       let lane = Lane(settings: lane.0, status: lane.1, metrics: metrics, logger: lane.2)
       let ended = Result { try lane.run() }

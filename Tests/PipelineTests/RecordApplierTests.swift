@@ -17,11 +17,12 @@ import Testing
     topic = Topic.likes.name(prefix: fixture.prefix)
   }
 
-  private func applier(isFenced: Bool) throws -> RecordApplier {
+  private func applier(isFenced: Bool, breaker: CircuitBreaker? = nil) throws -> RecordApplier {
     let settings = try fixture.settings()
     return RecordApplier(
       handler: LaneFixture.handler, consumerGroup: settings.consumerGroup,
-      topicPrefix: fixture.prefix, isFenced: isFenced, open: settings.openConnection
+      topicPrefix: fixture.prefix, isFenced: isFenced, breaker: breaker,
+      open: settings.openConnection
     ) { _, _ in }
   }
 
@@ -126,10 +127,33 @@ import Testing
     #expect(try storedOffsets() == [])
   }
 
+  @Test("what was dead-lettered before is no reason to stop, however much it is; what is new is")
+  func knownDeadLetters() throws {
+    let bad = try records(Array(repeating: "poison", count: 30))
+    // As a worker whose limits were raised.
+    #expect(try applier(isFenced: true).apply(bad, claiming: topic).deadLetters == 30)
+    let breaker = CircuitBreaker(runLimit: 10)
+    let applier = try applier(isFenced: false, breaker: breaker)
+    #expect(try applier.apply(bad).deadLetters == 30)
+    let stopped = #expect(throws: WorkerStopped.self) {
+      try applier.apply(try records(Array(repeating: "poison", count: 10), from: 30))
+    }
+    #expect(stopped?.reason.contains("10 records in a row") == true)
+    #expect(stopped?.nextStep.hasSuffix("--dead-letter-share-limit.") == true)
+    #expect(try fixture.deadLetterCount() < 40)
+  }
+
   @Test func `a record of a topic that the handler does not consume is refused`() throws {
     let applier = try applier(isFenced: false)
     var given = try records(["a"])
     given[0].topic = "other"
     #expect(throws: WorkerStopped.self) { try applier.apply(given) }
+  }
+}
+
+extension RecordApplier {
+  fileprivate func apply(_ records: [Record], claiming topic: String) throws -> Applied {
+    try claim([TopicPartition(topic: topic, partition: 0): 0])
+    return try apply(records)
   }
 }

@@ -160,6 +160,18 @@ import Testing
     #expect(try fixture.offsets(in: "magpie_shadow").allSatisfy { $0.contains(" 100 ") })
   }
 
+  @Test func `records that no worker can apply do not stop a rebuild, however many they are`()
+    throws
+  {
+    fixture.log.holds(0..<1200)
+    fixture.log.holdsNonsense(of: .posts)
+    try fixture.stand("fanout", .posts, at: 1200)
+    let done = try fixture.with { try $0.run([.feeds]) }
+    #expect(done.deadLetters == 1200)
+    #expect(
+      try fixture.texts("SELECT count(*)::text FROM magpie_shadow.dead_letters") == ["1200"])
+  }
+
   @Test func `rebuilt tables can be brought to exact offsets, but not back`() throws {
     try fixture.stand("fanout", .posts, at: 10)
     let posts = TopicPartition(topic: "t.posts", partition: 0)

@@ -64,9 +64,13 @@ final class Fixture: Sendable {
   }
 }
 
-/// A log whose offsets hold nothing. Thread-safe.
+/// A log whose offsets hold nothing, or records that no worker can decode. Thread-safe.
 final class EmptyLog: RecordLog, Sendable {
   private let span = Mutex(Int64(0)..<Int64(100))
+  private let nonsense = Mutex<Topic?>(nil)
+
+  /// This topic holds a record at each offset.
+  func holdsNonsense(of topic: Topic) { nonsense.withLock { $0 = topic } }
 
   func holds(_ range: Range<Int64>) { span.withLock { $0 = range } }
 
@@ -83,10 +87,18 @@ final class EmptyLog: RecordLog, Sendable {
   func read(
     _ spans: [TopicPartition: Range<Int64>], maxRecords: Int, _ body: (RecordBatch) throws -> Void
   ) throws {
+    let nonsense = nonsense.withLock { $0?.name(prefix: Fixture.prefix) }
     for (partition, span) in spans {
+      let offsets = partition.topic == nonsense ? Array(span) : []
       try body(
         RecordBatch(
-          topic: partition.topic, records: [], nextOffsets: [partition: span.upperBound]))
+          topic: partition.topic,
+          records: offsets.map {
+            Record(
+              topic: partition.topic, partition: partition.partition, offset: $0,
+              timestampMilliseconds: 0, key: nil, value: Array("nonsense".utf8))
+          },
+          nextOffsets: [partition: span.upperBound]))
     }
   }
 }

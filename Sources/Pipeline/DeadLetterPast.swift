@@ -1,0 +1,67 @@
+import Kafka
+import Postgres
+
+/// What became of the records just before the stored offsets of some partitions: where a circuit
+/// breaker counts on.
+package struct DeadLetterPast: Equatable, Sendable {
+  /// Dead letters in a row that end at the offsets, of all the partitions together.
+  package var run = 0
+  /// Offsets looked at for the share, equally many of each partition.
+  package var records = 0
+  /// How many of them are dead letters.
+  package var deadLetters = 0
+
+  package init(run: Int = 0, records: Int = 0, deadLetters: Int = 0) {
+    self.run = run
+    self.records = records
+    self.deadLetters = deadLetters
+  }
+}
+
+extension DeadLetterPast {
+  /// A longer run is not counted to its end: a limit above it is for somebody who wants none.
+  private static let runMax = 10_000
+
+  /// Reads what is stored before the next offsets of `owned`. Reads the primary key's index, and of
+  /// each partition at most as many rows as the breaker's limits are large.
+  ///
+  /// A dead letter that a person has dealt with since counts as applied, and so does an offset that
+  /// holds no record.
+  static func read(
+    before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker, consumerGroup: String,
+    on connection: Connection
+  ) throws -> DeadLetterPast {
+    guard !owned.isEmpty else { return DeadLetterPast() }
+    let partitions = owned.keys.sorted()
+    let share = (breaker.windowRecords + partitions.count - 1) / partitions.count
+    let row = try connection.query(
+      """
+      SELECT coalesce(sum(run.length), 0)::bigint, sum(least(p.next_offset, $5))::bigint,
+        coalesce(sum(recent.letters), 0)::bigint
+      FROM unnest($2::text[], $3::int[], $4::bigint[]) AS p (topic, partition, next_offset)
+      CROSS JOIN LATERAL (
+        SELECT count(*) FROM (
+          SELECT record_offset, row_number() OVER (ORDER BY record_offset DESC) AS number
+          FROM dead_letters
+          WHERE consumer_group = $1 AND topic = p.topic AND partition = p.partition
+            AND record_offset < p.next_offset AND record_offset >= p.next_offset - $6
+            AND state = 'open') AS letters
+        -- As long as none is missing.
+        WHERE record_offset = p.next_offset - number) AS run (length)
+      CROSS JOIN LATERAL (
+        SELECT count(*) FROM dead_letters
+        WHERE consumer_group = $1 AND topic = p.topic AND partition = p.partition
+          AND record_offset < p.next_offset AND record_offset >= p.next_offset - $5
+          AND state = 'open') AS recent (letters)
+      """,
+      [
+        .text(consumerGroup), .textArray(partitions.map(\.topic)),
+        .int4Array(partitions.map(\.partition)),
+        .int8Array(partitions.map { owned[$0]?.nextOffset }), .int8(Int64(share)),
+        .int8(Int64(min(breaker.runLimit, runMax))),
+      ]
+    ).only
+    return DeadLetterPast(
+      run: try row.int(0), records: try row.int(1), deadLetters: try row.int(2))
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Which canceled statements had used up their time.
+@Suite struct StatementTimeoutTests {
+  @Test func `a statement, a pipeline and a COPY that run into the timeout say so`() throws {
+    let connection = try Connection(
+      TestDatabase.empty(), applicationName: "test", statementTimeoutSeconds: 1)
+    func isTimeout(_ body: () throws -> Void) -> Bool {
+      do { try body() } catch let error as PostgresError { return error.isStatementTimeout } catch {
+      }
+      return false
+    }
+    let statement = isTimeout { try connection.query("SELECT pg_sleep(60)") }
+    let script = isTimeout { try connection.script("SELECT 1; SELECT pg_sleep(60)") }
+    let pipeline = isTimeout {
+      _ = try connection.pipeline([Statement("SELECT 1"), Statement("SELECT pg_sleep(60)")])
+    }
+    try connection.script(
+      """
+      CREATE TABLE t (x int);
+      CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
+      CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow();
+      """)
+    let copy = isTimeout {
+      _ = try connection.copyIn("COPY t FROM STDIN (FORMAT binary)") { writer in
+        try writer.row(columns: 1)
+        try writer.int4(1)
+      }
+    }
+    #expect([statement, script, pipeline, copy] == [true, true, true, true])
+    let other = isTimeout { try connection.query("SELECT 1/0") }
+    #expect(!other)
+  }
+
+  @Test func `a statement that somebody canceled does not`() throws {
+    let url = try TestDatabase.empty()
+    let connection = try Connection(url, applicationName: "test")
+    let pid = connection.backendProcessID
+    Thread.detachNewThread {
+      guard let other = try? Connection(url, applicationName: "test") else { return }
+      // Until it is there to be canceled.
+      while (try? other.query(
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'",
+        [.int4(pid)]))?.count == 0
+      { Thread.sleep(forTimeInterval: 0.01) }
+    }
+    let error = #expect(throws: PostgresError.self) {
+      try connection.query("SELECT pg_sleep(250)")
+    }
+    #expect(error?.sqlstate == "57014")
+    #expect(error?.isStatementTimeout == false)
+  }
+}
