@@ -182,7 +182,9 @@ let package = Package(
         "EmbeddedStack", "Events", "FaultInjection", "Kafka", "Postgres", "TestSupport",
         "magpie-campaign",
       ]),
-    tests("FaultInjectionTests", ["EmbeddedStack", "FaultInjection", "Postgres", "TestSupport"]),
+    tests(
+      "FaultInjectionTests",
+      ["EmbeddedStack", "FaultInjection", "Kafka", "Postgres", "TestSupport"]),
     tests(
       "PipelineTests",
       ["Events", "FaultInjection", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
@@ -228,7 +230,8 @@ let package = Package(
       "SecurityTests",
       [
         "Archive", "AlarmCatalogs", "AlarmText", "COpenSSL", "Comparison", "EmbeddedStack",
-        "Events", "Kafka", "Pipeline", "Postgres", "Schema", "TestSupport", crypto,
+        "Events", "FaultInjection", "Kafka", "Pipeline", "Postgres", "Schema", "TestSupport",
+        crypto,
       ]),
     tests("RepositoryTests", []),
     tests(

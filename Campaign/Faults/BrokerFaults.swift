@@ -9,14 +9,18 @@ extension PlannedFault {
       world.injected.onHeal(self) { try BrokerCommand.start.run(on: target) }
       return try BrokerCommand.stop.run(on: target)
     }
-    world.injected.onHeal(self) { try broker.setUp() }
-    try broker.setDown()
+    world.injected.onHeal(self) { for one in 1...World.brokers { try broker.setUp(broker: one) } }
+    for one in 1...World.brokers { try broker.setDown(broker: one) }
   }
 
   func slowBroker(_ world: World) throws {
     let broker = try embedded(world)
-    world.injected.onHeal(self) { try broker.setRoundTripTime(milliseconds: 0) }
-    try broker.setRoundTripTime(milliseconds: 50 + Int(target % 950))
+    world.injected.onHeal(self) {
+      for one in 1...World.brokers { try broker.setRoundTripTime(milliseconds: 0, broker: one) }
+    }
+    for one in 1...World.brokers {
+      try broker.setRoundTripTime(milliseconds: 50 + Int(target % 950), broker: one)
+    }
   }
 
   /// The broker answers requests of one kind with errors, some now and some later.
@@ -40,7 +44,7 @@ extension PlannedFault {
 
   func restartBroker() throws { try BrokerCommand.restart.run(on: target) }
 
-  private func embedded(_ world: World) throws -> EmbeddedBroker {
+  func embedded(_ world: World) throws -> EmbeddedBroker {
     guard let broker = world.broker else { throw CampaignError("the broker is somebody else's") }
     return broker
   }

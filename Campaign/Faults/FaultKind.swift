@@ -15,6 +15,7 @@ enum FaultKind: String, CaseIterable, Codable {
   case sessionsEnded = "sessions-ended"
   case connectionsExhausted = "connections-exhausted"
   case diskFull = "disk-full"
+  case logDiskFull = "log-disk-full"
   case tableLocked = "table-locked"
   case rowsLocked = "rows-locked"
   case deadlock, serialization
@@ -31,6 +32,12 @@ enum FaultKind: String, CaseIterable, Codable {
   case brokerDown = "broker-down"
   case brokerSlow = "broker-slow"
   case brokerErrors = "broker-errors"
+  case brokerRefuses = "broker-refuses"
+  case metadataStale = "metadata-stale"
+  case coordinatorMoves = "coordinator-moves"
+  case leaderMoves = "leader-moves"
+  case topicAnew = "topic-anew"
+  case logStartMoves = "log-start-moves"
   case brokerRestart = "broker-restart"
   case poisonFlood = "poison-flood"
 }
@@ -52,6 +59,7 @@ extension FaultKind {
     case .sessionsEnded: "pg_terminate_backend or pg_cancel_backend on all workers, again and again"
     case .connectionsExhausted: "max_connections are taken, the workers' too"
     case .diskFull: "the disk of PostgreSQL's tables and log is full"
+    case .logDiskFull: "the disk of the workers' logs (standard error) is full"
     case .tableLocked: "ACCESS EXCLUSIVE on a table"
     case .rowsLocked: "a worker's offsets, or half of all people's rows, are locked"
     case .deadlock: "somebody locks people's rows in the opposite order: workers are victims"
@@ -68,6 +76,12 @@ extension FaultKind {
       "the broker's connections close, and it accepts none; of a Kafka that is there, a node is killed"
     case .brokerSlow: "the broker answers 50 ms to 1 s late"
     case .brokerErrors: "the broker refuses requests of one kind, again and again"
+    case .brokerRefuses: "one of the brokers ends connections, or refuses logins (SASL)"
+    case .metadataStale: "metadata say, now and then, that a topic does not exist"
+    case .coordinatorMoves: "a group's coordinator is another broker"
+    case .leaderMoves: "the partitions of a topic have other leaders"
+    case .topicAnew: "workers are started on topics of the same names with other records"
+    case .logStartMoves: "records that a worker has not applied yet are gone from the log, it seems"
     case .brokerRestart: "the command in \(BrokerCommand.restart.rawValue) is run"
     case .poisonFlood: "100 to 400 records at once that cannot be decoded"
     }
@@ -90,13 +104,15 @@ extension FaultKind {
   /// How long it may last, in seconds.
   var duration: ClosedRange<Double> {
     switch self {
-    case .kill, .terminate, .brokerRestart, .poisonFlood: 0...0
+    case .kill, .terminate, .brokerRestart, .coordinatorMoves, .leaderMoves, .poisonFlood: 0...0
     // The session timeout is six seconds.
     case .suspend: 4...12
     case .suspendWithWork: 10...14
     case .rebalanceChurn, .extraMember: 5...15
     case .clockJump: 6...12
     case .databaseCrash, .brokerDown: 0.5...6
+    // Workers are started in it, and come to refuse.
+    case .topicAnew, .logStartMoves: 6...10
     default: 2...8
     }
   }
@@ -104,7 +120,7 @@ extension FaultKind {
   /// Why it cannot be tried here; nil when it can.
   var obstacle: String? {
     switch self {
-    case .diskFull:
+    case .diskFull, .logDiskFull:
       SmallDisk.isPossible ? nil : "mounting a small disk takes root, and the right to mount"
     case .clockJump: JumpingClock.library == nil ? "libfaketime is not installed" : nil
     case .memoryLimit, .descriptorLimit:
@@ -116,7 +132,9 @@ extension FaultKind {
       !isBrokerForeign || (BrokerCommand.stop.text() != nil && BrokerCommand.start.text() != nil)
         ? nil
         : "\(BrokerCommand.stop.rawValue) and \(BrokerCommand.start.rawValue) name no commands"
-    case .brokerSlow, .brokerErrors: isBrokerForeign ? "the broker is somebody else's" : nil
+    case .brokerSlow, .brokerErrors, .brokerRefuses, .metadataStale, .coordinatorMoves,
+      .leaderMoves, .topicAnew, .logStartMoves:
+      isBrokerForeign ? "the broker is somebody else's" : nil
     case .brokerRestart:
       BrokerCommand.restart.text() == nil
         ? "\(BrokerCommand.restart.rawValue) names no command" : nil

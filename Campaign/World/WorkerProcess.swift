@@ -32,6 +32,7 @@ final class WorkerProcess: Sendable {
     var environment: [String: String?] = [:]
     var wrapper: [String] = []
     var isHeld = false
+    var expectsEnds = false
   }
 
   let group: ConsumerGroup
@@ -64,6 +65,12 @@ final class WorkerProcess: Sendable {
     set { state.withLock { $0.isHeld = newValue } }
   }
 
+  /// Whether those that are started from now on may end by themselves.
+  var expectsEnds: Bool {
+    get { state.withLock { $0.expectsEnds } }
+    set { state.withLock { $0.expectsEnds = newValue } }
+  }
+
   /// The process that runs now may end by itself: that is what a fault is about.
   func expectEnd() { state.withLock { $0.current?.mayEnd = true } }
 
@@ -82,7 +89,7 @@ final class WorkerProcess: Sendable {
         Self.resolved(command[0]), Array(command.dropFirst()),
         environment: environment(identity).merging(state.environment) { $1 }, output: .file(log))
       state.current = Incarnation(
-        identity: identity, child: child, log: log, startedAt: .now)
+        identity: identity, child: child, log: log, startedAt: .now, mayEnd: state.expectsEnds)
     }
   }
 

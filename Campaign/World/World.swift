@@ -15,10 +15,15 @@ final class World {
   let directory: URL
   /// Nil when `MAGPIE_KAFKA_BOOTSTRAP` names a broker.
   let broker: EmbeddedBroker?
+  /// Reaches the brokers directly: the campaign itself and its load.
   let kafka: ClientConfiguration
+  /// What the workers reach them through; nil when the brokers are somebody else's.
+  let kafkaProxy: KafkaProxy?
   let topicPrefix: String
   /// What PostgreSQL's files are on; nil where none can be mounted.
   let disk: SmallDisk?
+  /// What the workers' logs are on; nil where none can be mounted.
+  let logDisk: SmallDisk?
   let cluster: PrivateCluster
   /// Every connection of the workers goes through it; those of the campaign itself do not.
   let proxy: PostgresProxy
@@ -47,13 +52,15 @@ final class World {
       "/bin/sleep", ["1000000"], orphaned: .init(removing: directory.path))
     topicPrefix = "campaign-\(UUID().uuidString.prefix(8).lowercased())."
     if let bootstrap = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] {
-      (broker, kafka) = (nil, ClientConfiguration(bootstrap: bootstrap))
+      (broker, kafka, kafkaProxy) = (nil, ClientConfiguration(bootstrap: bootstrap), nil)
     } else {
-      let embedded = try EmbeddedBroker()
+      let embedded = try EmbeddedBroker(brokers: Self.brokers)
       (broker, kafka) = (embedded, embedded.configuration)
+      kafkaProxy = try KafkaProxy(to: embedded.bootstrap)
     }
     // Durable: a crash of the server must not lose what it said was committed.
     disk = SmallDisk.isPossible ? try SmallDisk(bytes: 640 << 20) : nil
+    logDisk = SmallDisk.isPossible ? try SmallDisk(bytes: 256 << 20) : nil
     cluster = try PrivateCluster.start(
       directory: (disk?.path ?? directory.path) + "/postgres", durable: true,
       settings: Self.serverSettings)
@@ -76,6 +83,9 @@ final class World {
 
   /// After which something that is only waited for is taken to hang; it measures nothing.
   static let hangLimitSeconds = 900.0
+
+  /// Of the embedded cluster, so that one of them can fail alone.
+  static let brokers = 3
 
   /// What the workers log in as: nobody whom PostgreSQL keeps connections for.
   static let workersRole = "campaign_worker"
@@ -143,16 +153,18 @@ final class World {
   /// Starts a worker that is down, or starts one anew.
   func start(_ worker: WorkerProcess) throws {
     try worker.start(
-      executables.appending(path: worker.group.executable).path, directory: directory
+      executables.appending(path: worker.group.executable).path,
+      directory: logDisk.map { URL(filePath: $0.path) } ?? directory
     ) { identity in
       [
         "MAGPIE_HTTP_PORT": "0", "MAGPIE_LANES": "\(plan.lanes)",
-        "MAGPIE_KAFKA_BOOTSTRAP": kafka.bootstrap, "MAGPIE_TOPIC_PREFIX": topicPrefix,
+        "MAGPIE_KAFKA_BOOTSTRAP": kafkaProxy?.bootstrap ?? kafka.bootstrap,
+        "MAGPIE_TOPIC_PREFIX": topicPrefix,
+        "MAGPIE_KAFKA_PROPERTIES": kafkaProxy.map { _ in
+          KafkaProxy.clientProperties.map { "\($0)=\($1)" }.joined(separator: ",")
+        },
         "MAGPIE_DATABASE_URL": proxy.url(user: Self.workersRole)
           + " application_name=\(identity)",
-        // A flood of poison is a fault here, and no broken deploy.
-        "MAGPIE_DEAD_LETTER_RUN_LIMIT": "1000000",
-        "MAGPIE_DEAD_LETTER_SHARE_LIMIT": "1",
       ].merging(Sabotage.environment) { $1 }
     }
   }
@@ -195,7 +207,7 @@ final class World {
   func copyLogs(to target: URL) throws {
     try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
     let own = try FileManager.default.contentsOfDirectory(
-      at: directory, includingPropertiesForKeys: nil)
+      at: logDisk.map { URL(filePath: $0.path) } ?? directory, includingPropertiesForKeys: nil)
     let server = URL(filePath: cluster.directory).appending(path: "postgres.log")
     for log in own.filter({ $0.pathExtension == "log" }) + [server] {
       let copy = target.appending(path: log.lastPathComponent)
@@ -213,6 +225,8 @@ final class World {
     proxy.close()
     cluster.stop()
     disk?.close()
+    logDisk?.close()
+    kafkaProxy?.close()
     broker?.close()
     try? FileManager.default.removeItem(atPath: cluster.directory)
     keeper.terminate()

@@ -6,7 +6,7 @@ import Foundation
   private let stream = SOCK_STREAM
 #endif
 
-/// Where a PostgreSQL server listens.
+/// Where a server listens.
 enum ServerAddress {
   case unix(path: String)
   case tcp(host: String, port: String)
@@ -113,4 +113,20 @@ func sendAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
     rest = rest.dropFirst(count)
   }
   return true
+}
+
+/// Receives exactly so many bytes; nil when the peer is gone before.
+func receive(_ descriptor: Int32, exactly count: Int) -> [UInt8]? {
+  var bytes = [UInt8](repeating: 0, count: count)
+  var filled = 0
+  while filled < count {
+    let got = bytes.withUnsafeMutableBytes { buffer in
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      return recv(descriptor, rest.baseAddress, rest.count, 0)
+    }
+    if got < 0, errno == EINTR { continue }
+    guard got > 0 else { return nil }
+    filled += got
+  }
+  return bytes
 }

@@ -106,6 +106,23 @@ public final class EmbeddedBroker: Sendable {
     }
   }
 
+  /// Makes a broker the coordinator of a consumer group: the former one answers that it is not. Brokers
+  /// count from 1.
+  public func moveCoordinator(group: String, to broker: Int) throws(KafkaError) {
+    try onCluster("moving the coordinator of \(group)") {
+      rd_kafka_mock_coordinator_set($0, "group", group, Int32(clamping: broker))
+    }
+  }
+
+  /// Makes a broker the leader of a partition: the former one answers that it is not. Brokers count from
+  /// 1.
+  public func moveLeader(_ partition: TopicPartition, to broker: Int) throws(KafkaError) {
+    try onCluster("moving the leader of \(partition)") {
+      rd_kafka_mock_partition_set_leader(
+        $0, partition.topic, partition.partition, Int32(clamping: broker))
+    }
+  }
+
   /// Delays a broker's answers.
   public func setRoundTripTime(milliseconds: Int, broker: Int = 1) throws(KafkaError) {
     try onCluster("slowing broker \(broker) down") {

@@ -1,4 +1,5 @@
 import EmbeddedStack
+import Events
 import Foundation
 import Kafka
 import Postgres
@@ -166,6 +167,90 @@ import Testing
     }
   }
 
+  @Test("the cluster: one broker refuses, metadata are stale, coordinators and leaders move")
+  func cluster() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    guard let proxy = stage.world.kafkaProxy else { return }
+    for target: UInt32 in 0..<4 {
+      let refusals = proxy.refusals
+      try stage.inject(.brokerRefuses, target: target, "clients are refused") { _ in
+        proxy.refusals > refusals + 5
+      }
+    }
+    let answers = proxy.answersChanged
+    let stale = UInt32(Topic.allCases.firstIndex(of: .likes) ?? 0)
+    try stage.inject(.metadataStale, target: stale, "workers hear that there is no such topic") {
+      _ in
+      proxy.answersChanged > answers + 5
+    }
+    // They ask who it is now.
+    let coordinators = proxy.requests(10)
+    try stage.inject(.coordinatorMoves, "workers look for the coordinator") { _ in
+      proxy.requests(10) > coordinators
+    }
+    let metadata = proxy.requests(3)
+    try stage.inject(.leaderMoves, target: stale, "workers look for the leaders") { _ in
+      proxy.requests(3) > metadata
+    }
+    try stage.expectProgress()
+    #expect(stage.world.unexpectedEnds == [])
+  }
+
+  @Test(
+    "logs: topics made anew and records that are gone stop workers, and neither moves an offset")
+  func logs() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    // The next process of each is the one that must not go on, the one after it shows that it did not.
+    func starts() -> [Int] {
+      stage.world.workers.map { worker in
+        worker.current?.identity.split(separator: ".").last.flatMap { Int($0) } ?? 0
+      }
+    }
+    var before = starts()
+    var stored: [[TopicPartition: Int64]] = []
+    try stage.inject(.topicAnew, "workers that were started end by themselves") { _ in
+      stored = stored.prefix(1) + [try stage.storedOffsets()]
+      return zip(before, starts()).contains { $0 + 2 <= $1 }
+    } healed: { _ in
+      stored.first == stored.last
+    }
+    before = starts()
+    try stage.inject(.logStartMoves, "a worker that was started ends by itself") { _ in
+      zip(before, starts()).contains { $0 + 2 <= $1 }
+    } healed: { _ in
+      try stage.world.wait(seconds: hangLimitSeconds, "everything is applied") {
+        try Lag(stage.world, Admin(configuration: stage.world.kafka)).records < 100
+      }
+      return true
+    }
+    try stage.expectProgress()
+    #expect(stage.world.unexpectedEnds == [])
+    let strangers = try stage.number(
+      "SELECT count(*) FROM dead_letters WHERE value = convert_to('of another topic', 'UTF8')")
+    #expect(strangers == 0)
+  }
+
+  @Test("a full disk under standard error takes words, and no worker")
+  func logDisk() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    let before = stage.world.workers.map { $0.current?.identity }
+    try stage.inject(.logDiskFull, "workers that have much to say go on in silence") { _ in
+      guard let disk = stage.world.logDisk else { return false }
+      // What they warn of.
+      stage.world.proxy.reset()
+      let file = disk.path + "/probe"
+      defer { try? FileManager.default.removeItem(atPath: file) }
+      let isFull = (try? Data(repeating: 0, count: 100_000).write(to: URL(filePath: file))) == nil
+      return isFull && stage.metric("magpie_retries_total{reason=\"connection\"}") > 20
+    }
+    #expect(stage.world.workers.map { $0.current?.identity } == before)
+    try stage.expectProgress()
+    #expect(stage.world.unexpectedEnds == [])
+  }
+
   @Test("healing twice is healing once, also when what was hurt is gone")
   func healing() throws {
     let stage = try Stage()
@@ -180,9 +265,6 @@ import Testing
       try stage.world.injected.healAll()
       return true
     }
-    let applied = try stage.applied()
-    try stage.world.wait(seconds: hangLimitSeconds, "work goes on") {
-      try stage.applied() > applied + 100
-    }
+    try stage.expectProgress()
   }
 }

@@ -103,6 +103,20 @@ final class Stage {
     try number("SELECT sum(next_offset)::bigint FROM consumer_offsets")
   }
 
+  /// Where every group goes on, by partition, summed up where two groups read one.
+  func storedOffsets() throws -> [TopicPartition: Int64] {
+    try ConsumerGroup.allCases.reduce(into: [:]) { all, group in
+      let group = group.name(prefix: world.topicPrefix)
+      all.merge(try world.storedOffsets(group: group)) { $0 + $1 }
+    }
+  }
+
+  /// Waits until a hundred more records are applied.
+  func expectProgress() throws {
+    let applied = try applied()
+    try world.wait(seconds: hangLimitSeconds, "work goes on") { try self.applied() > applied + 100 }
+  }
+
   /// Why the campaign's own user cannot connect; nil when it can.
   func direct() -> PostgresError? { failure { try self.world.connection().close() } }
 

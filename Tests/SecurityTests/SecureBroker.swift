@@ -1,4 +1,5 @@
 import COpenSSL
+import FaultInjection
 import Foundation
 import Kafka
 import Synchronization

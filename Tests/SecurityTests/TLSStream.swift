@@ -1,4 +1,5 @@
 import COpenSSL
+import FaultInjection
 import Foundation
 
 /// What went wrong with a connection of a test's own; it is closed then.

@@ -1,0 +1,172 @@
+import Events
+import FaultInjection
+import Foundation
+import Kafka
+
+// What happens in clusters of several brokers, to topics, and to logs.
+extension PlannedFault {
+  /// One broker of several refuses whoever comes, the others do not.
+  func refuseClients(_ world: World) throws {
+    let proxy = try clusterProxy(world)
+    let broker = Int(target) / 2 % proxy.brokers
+    let welcome: KafkaProxy.Welcome = target % 2 == 0 ? .refusesLogin : .closes
+    world.injected.onHeal(self) { proxy.change { $0.welcomes[broker] = nil } }
+    proxy.change { $0.welcomes[broker] = welcome }
+    proxy.disconnect(broker: broker)
+  }
+
+  /// For a moment, again and again, the brokers' metadata do not know a topic, as on a broker that has
+  /// just started.
+  func forgetTopic(_ world: World) throws {
+    let proxy = try clusterProxy(world)
+    let topic = Topic.allCases[Int(target) % Topic.allCases.count].name(prefix: world.topicPrefix)
+    let forgetting = Repeated(everyMilliseconds: 1000) {
+      proxy.change { $0.unknownTopics = [topic] }
+      // Clients ask for metadata once they have connected.
+      proxy.disconnect()
+      Thread.sleep(forTimeInterval: 0.3)
+      proxy.change { $0.unknownTopics = [] }
+    }
+    world.injected.onHeal(self) {
+      forgetting.stop()
+      proxy.change { $0.unknownTopics = [] }
+    }
+  }
+
+  /// The former coordinator answers that it is none; the group's members and generation stay.
+  func moveCoordinator(_ world: World) throws {
+    let group = world.worker(target).group.name(prefix: world.topicPrefix)
+    let broker = try embedded(world)
+    for one in 1...World.brokers {
+      try broker.moveCoordinator(group: group, to: 1 + (Int(target) + one) % World.brokers)
+    }
+  }
+
+  /// The former leaders of a topic's partitions answer that they are none.
+  func moveLeaders(_ world: World) throws {
+    let broker = try embedded(world)
+    let topic = Topic.allCases[Int(target) % Topic.allCases.count]
+    for partition in 0..<world.partitions(of: topic) {
+      let place = TopicPartition(
+        topic: topic.name(prefix: world.topicPrefix), partition: Int32(partition))
+      // Wherever it was, one of these is another.
+      for one in 1...World.brokers {
+        try broker.moveLeader(place, to: 1 + (Int(target) + partition + one) % World.brokers)
+      }
+    }
+  }
+
+  /// While the workers are down the topics are made anew, and filled with other records beyond the stored
+  /// offsets. The workers must refuse them; later the old ones are back.
+  func makeTopicsAnew(_ world: World) throws {
+    let (proxy, former) = (try clusterProxy(world), try embedded(world))
+    let other = try EmbeddedBroker(brokers: World.brokers)
+    for topic in Topic.allCases {
+      try other.createTopic(
+        topic.name(prefix: world.topicPrefix), partitions: world.partitions(of: topic))
+    }
+    world.injected.onHeal(self) {
+      try world.startAgain(world.workers, expectingEnds: false) {
+        proxy.lead(to: former.bootstrap)
+      }
+      other.close()
+    }
+    try world.startAgain(world.workers, expectingEnds: true) {
+      let ends = try Admin(configuration: world.kafka).watermarks(
+        topics: Topic.allCases.map { $0.name(prefix: world.topicPrefix) })
+      let producer = try Producer(configuration: other.configuration)
+      defer { producer.close() }
+      for (place, log) in ends {
+        // No event: who applies it all the same has a dead letter too many.
+        let record = OutgoingRecord(
+          topic: place.topic, partition: place.partition, key: Array("somebody".utf8),
+          value: Array("of another topic".utf8))
+        try producer.send(Array(repeating: record, count: Int(log.high) + 50))
+      }
+      proxy.lead(to: other.bootstrap)
+    }
+  }
+
+  /// Records that were not applied yet seem to be gone from the log. The worker must stop rather than go
+  /// on behind them; later they are back.
+  func moveLogStart(_ world: World) throws {
+    let proxy = try clusterProxy(world)
+    // What others read, too, they would miss as well.
+    let topics = Topic.allCases.filter { ConsumerGroup.reading($0).count == 1 }
+    let topic = topics[Int(target) % topics.count]
+    let name = topic.name(prefix: world.topicPrefix)
+    guard let group = ConsumerGroup.reading(topic).first else { return }
+    let workers = world.workers.filter { $0.group == group }
+    world.injected.onHeal(self) {
+      proxy.change { $0.logStarts[name] = nil }
+      world.release(workers, expectingEnds: false)
+    }
+    try world.startAgain(workers, expectingEnds: true) {
+      let admin = try Admin(configuration: world.kafka)
+      var starts: [Int: Int64] = [:]
+      try world.wait(seconds: 20, "records of \(name) wait to be applied") {
+        let stored = try world.storedOffsets(group: group.name(prefix: world.topicPrefix))
+        for (place, log) in try admin.watermarks(topics: [name])
+        where log.high > stored[place] ?? 0 {
+          starts[Int(place.partition)] = log.high
+        }
+        return !starts.isEmpty
+      }
+      let found = starts
+      proxy.change { $0.logStarts[name] = found }
+    }
+  }
+
+  /// Nothing more can be written to standard error.
+  func fillLogDisk(_ world: World) throws {
+    guard let disk = world.logDisk else { throw CampaignError("there is no small disk") }
+    let filling = Repeated(everyMilliseconds: 100) { try disk.fill() }
+    world.injected.onHeal(self) {
+      filling.stop()
+      disk.free()
+    }
+  }
+
+  private func clusterProxy(_ world: World) throws -> KafkaProxy {
+    guard let proxy = world.kafkaProxy else { throw CampaignError("the broker is somebody else's") }
+    return proxy
+  }
+}
+
+extension World {
+  /// What the tables say a group applies next.
+  func storedOffsets(group: String) throws -> [TopicPartition: Int64] {
+    let connection = try connection()
+    defer { connection.close() }
+    let rows = try connection.query(
+      "SELECT topic, partition, next_offset FROM consumer_offsets WHERE consumer_group = $1",
+      [.text(group)])
+    return try Dictionary(
+      uniqueKeysWithValues: rows.map { row in
+        (TopicPartition(topic: try row.text(0), partition: Int32(try row.int(1))), try row.int8(2))
+      })
+  }
+
+  /// Kills these workers and lets them be started again once `body` has run, while none is there.
+  ///
+  /// - Parameter expectingEnds: whether those that are started end by themselves, and rightly.
+  func startAgain(
+    _ workers: [WorkerProcess], expectingEnds: Bool, while body: () throws -> Void
+  ) throws {
+    for worker in workers {
+      worker.isHeld = true
+      worker.signal(SIGKILL)
+    }
+    try wait(seconds: 20, "the workers are down") { workers.allSatisfy { !$0.isRunning } }
+    try body()
+    release(workers, expectingEnds: expectingEnds)
+  }
+
+  /// Lets workers be started again that are down.
+  func release(_ workers: [WorkerProcess], expectingEnds: Bool) {
+    for worker in workers {
+      worker.expectsEnds = expectingEnds
+      worker.isHeld = false
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import FaultInjection
+import Kafka
+import TestSupport
+import Testing
+
+@Suite("A proxy before a Kafka cluster")
+struct KafkaProxyTests {
+  private let broker: EmbeddedBroker
+  private let proxy: KafkaProxy
+  private let places = (0..<3).map { TopicPartition(topic: "t", partition: $0) }
+
+  init() throws {
+    broker = try EmbeddedBroker(brokers: 3)
+    try broker.createTopic("t", partitions: 3)
+    proxy = try KafkaProxy(to: broker.bootstrap)
+  }
+
+  private func configuration(_ properties: [String: String] = [:]) -> ClientConfiguration {
+    ClientConfiguration(
+      bootstrap: proxy.bootstrap,
+      properties: KafkaProxy.clientProperties.merging(["fetch.wait.max.ms": "10"]) { $1 }
+        .merging(properties) { $1 }, log: { _, _, _ in })
+  }
+
+  /// A record in each partition.
+  private func fill(_ configuration: ClientConfiguration, times: Int = 1) throws {
+    let producer = try Producer(configuration: configuration)
+    defer { producer.close() }
+    for _ in 0..<times {
+      try producer.send(
+        places.map {
+          OutgoingRecord(topic: $0.topic, partition: $0.partition, key: [1], value: [2])
+        })
+    }
+  }
+
+  private func consumer(from offset: Int64 = 0) throws -> Consumer {
+    try Consumer(configuration: configuration(), group: "g", topics: ["t"]) { event in
+      guard case .assigned(let partitions) = event else { return [:] }
+      return Dictionary(uniqueKeysWithValues: partitions.map { ($0, offset) })
+    }
+  }
+
+  /// Polls until so many records have come.
+  private func read(_ count: Int, _ consumer: Consumer) throws -> [Record] {
+    var records: [Record] = []
+    try block(until: "\(count) records", pauses: false) {
+      records += try consumer.poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
+      return records.count >= count
+    }
+    return records
+  }
+
+  @Test("clients log in and reach every broker through it alone, also once leaders have moved")
+  func passes() throws {
+    defer { proxy.close() }
+    try fill(configuration())
+    let consumer = try consumer()
+    defer { consumer.close() }
+    #expect(Set(try read(3, consumer).map(\.topicPartition)) == Set(places))
+    for (index, place) in places.enumerated() {
+      for one in 0..<3 { try broker.moveLeader(place, to: 1 + (index + one) % 3) }
+    }
+    try broker.moveCoordinator(group: "g", to: 1)
+    try broker.moveCoordinator(group: "g", to: 2)
+    try fill(configuration())
+    #expect(try read(3, consumer).map(\.offset) == [1, 1, 1])
+  }
+
+  @Test("a broker that refuses is counted, and the others serve; when it admits, all is there")
+  func refuses() throws {
+    defer { proxy.close() }
+    try fill(configuration())
+    for welcome in [KafkaProxy.Welcome.refusesLogin, .closes] {
+      proxy.change { $0.welcomes = [0: welcome, 1: welcome, 2: welcome] }
+      let before = proxy.refusals
+      #expect(throws: KafkaError.self) {
+        try Admin(configuration: configuration()).watermarks(places[0])
+      }
+      #expect(proxy.refusals > before)
+      proxy.change { $0.welcomes = [1: welcome] }
+      // Whichever it asks first.
+      try block(until: "the others answer") {
+        (try? Admin(configuration: configuration()).topics(["t"])) == ["t": 3]
+      }
+    }
+    proxy.change { $0.welcomes = [:] }
+    let consumer = try consumer()
+    defer { consumer.close() }
+    #expect(try read(3, consumer).count == 3)
+  }
+
+  @Test("a topic that metadata lack does not exist for clients")
+  func unknownTopic() throws {
+    defer { proxy.close() }
+    try broker.createTopic("tt", partitions: 1)
+    proxy.change { $0.unknownTopics = ["t"] }
+    let admin = try Admin(configuration: configuration())
+    #expect(try admin.topics(["t", "tt"]) == ["tt": 1])
+    #expect(proxy.answersChanged > 0)
+    proxy.change { $0.unknownTopics = [] }
+    #expect(try admin.topics(["t", "tt"]) == ["t": 3, "tt": 1])
+  }
+
+  @Test("where the log begins elsewhere, both ends are told, and nothing can be fetched before it")
+  func logStart() throws {
+    defer { proxy.close() }
+    try fill(configuration(), times: 5)
+    proxy.change { $0.logStarts = ["t": [1: 4]] }
+    let admin = try Admin(configuration: configuration())
+    #expect(try admin.watermarks(places[1]) == Watermarks(low: 4, high: 5))
+    #expect(try admin.watermarks(places[2]) == Watermarks(low: 0, high: 5))
+    let consumer = try consumer()
+    defer { consumer.close() }
+    var error: (any Error)?
+    try block(until: "the consumer is told", pauses: false) {
+      do {
+        _ = try consumer.poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
+      } catch let found {
+        error = found
+      }
+      return error != nil
+    }
+    #expect(
+      error as? ConsumerError == .offsetOutOfRange(places[1], offset: 0, low: 4, high: 5))
+  }
+
+  @Test("clients that are led to another cluster find its records under the same address")
+  func another() throws {
+    defer { proxy.close() }
+    try fill(configuration())
+    let other = try EmbeddedBroker(brokers: 3)
+    try other.createTopic("t", partitions: 3)
+    try fill(other.configuration, times: 2)
+    let admin = try Admin(configuration: configuration())
+    #expect(try admin.watermarks(places[0]).high == 1)
+    proxy.lead(to: other.bootstrap)
+    try block(until: "the other's records") {
+      (try? admin.watermarks(places[0]).high) == 2
+    }
+    proxy.lead(to: broker.bootstrap)
+    try block(until: "the former records") {
+      (try? admin.watermarks(places[0]).high) == 1
+    }
+  }
+}
