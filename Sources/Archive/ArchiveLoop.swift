@@ -39,7 +39,6 @@ public final class ArchiveLoop {
   let metrics: Metrics
   let logger: Logger
   private var oldestWaits: ContinuousClock.Instant?
-  private var nextQuestion = ContinuousClock.now
   private var recognition = Recognition()
 
   public init(
@@ -68,6 +67,7 @@ public final class ArchiveLoop {
   /// Consumes until asked to stop or until there are more partitions.
   private func consume(_ writer: ArchiveWriter, _ admin: Admin) throws {
     let starts = try retrying { try startingOffsets(writer, admin) }
+    status.wait = nil
     let consumer = try Consumer(configuration: kafka, group: settings.group, assigning: starts)
     defer { consumer.close() }
     logger.info(
@@ -80,7 +80,7 @@ public final class ArchiveLoop {
     do {
       while !status.isStopping {
         status.beat()
-        let records = try poll(consumer, admin)
+        let records = try poll(consumer)
         for record in records { try writer.append(record) }
         if !records.isEmpty, oldestWaits == nil { oldestWaits = .now }
         if writer.bufferedByteCount >= settings.segmentBytesMax
@@ -90,6 +90,7 @@ public final class ArchiveLoop {
         }
         if .now >= nextReport {
           reportLag(writer, consumer)
+          metrics.countRefusals(of: consumer, logger: logger)
           nextReport = .now + .seconds(1)
         }
         if .now >= nextLook {
@@ -112,12 +113,16 @@ public final class ArchiveLoop {
     try flush(writer, consumer)
   }
 
-  private func poll(_ consumer: Consumer, _ admin: Admin) throws -> [Record] {
+  private func poll(_ consumer: Consumer) throws -> [Record] {
     do {
       let records = try consumer.poll(
         maxRecords: 10_000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
       try recognition.check(records)
-      noteHealth(consumer, admin)
+      let problem = consumer.connectionProblem
+      if let problem, status.isReady {
+        logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
+      }
+      status.isReady = problem == nil
       return records
     } catch let another as AnotherLog {
       throw WorkerStopped(reason: "\(another)", nextStep: "Archive it to a new directory.")
@@ -130,9 +135,11 @@ public final class ArchiveLoop {
         throw LogMoved()
       case .offsetOutOfRange(let partition, let offset, let low?, let high?):
         throw unreadable(partition, at: offset, Watermarks(low: low, high: high))
-      case .unknownTopic(let topic):
+      case .offsetOutOfRange:
         throw WorkerStopped(
-          reason: "topic \(topic) does not exist", nextStep: "Create the topics: magpie topics")
+          reason: "\(error)",
+          nextStep: "Start it again once the partition's leader answers: it then tells whether "
+            + "records were deleted before they were archived, or whether it is another log.")
       default:
         guard error.isRetriable else {
           throw WorkerStopped(
@@ -145,22 +152,6 @@ public final class ArchiveLoop {
     }
   }
 
-  /// A problem is past when records come; where none are due, when every leader answers.
-  private func noteHealth(_ consumer: Consumer, _ admin: Admin) {
-    guard let problem = consumer.connectionProblem else {
-      status.isReady = true
-      return
-    }
-    guard .now >= nextQuestion else { return }
-    nextQuestion = .now + .seconds(2)
-    let topics = settings.topics
-    let answers = (try? admin.watermarks(topics: topics, timeoutMilliseconds: 2_000)) != nil
-    if !answers, status.isReady {
-      logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
-    }
-    status.isReady = answers
-  }
-
   /// Where to start in every partition there is: with the last record archived, to compare it, or
   /// where the archive ends; at the log's beginning in partitions that it does not have yet.
   private func startingOffsets(_ writer: ArchiveWriter, _ admin: Admin) throws
@@ -169,8 +160,8 @@ public final class ArchiveLoop {
     let watermarks = try admin.watermarks(topics: settings.topics)
     let present = Set(watermarks.keys.map(\.topic))
     if let missing = settings.topics.sorted().first(where: { !present.contains($0) }) {
-      throw WorkerStopped(
-        reason: "topic \(missing) does not exist", nextStep: "Create the topics: magpie topics")
+      if status.wait == nil { status.wait = .topics([missing], since: .now) }
+      throw ConsumerError.unknownTopic(missing)
     }
     for (partition, log) in watermarks.sorted(by: { $0.key < $1.key }) {
       guard let next = writer.nextOffset(of: partition) else { continue }

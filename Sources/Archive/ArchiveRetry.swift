@@ -14,6 +14,7 @@ private func reasonToRetry(_ error: any Error) throws -> String {
   switch error {
   case is WorkerStopped, is Stopping: throw error
   case let error as KafkaError where error.isRetriable: return "kafka"
+  case ConsumerError.unknownTopic: return "topic"
   case let error as ArchiveError:
     switch error.code {
     case .system(let code) where passing.contains(code): return "storage"

@@ -19,7 +19,8 @@ public struct NewTopic: Sendable, Equatable {
   }
 }
 
-/// Questions about topics and offsets. Thread-safe; every call blocks up to its timeout.
+/// Questions about topics and offsets. Thread-safe; every call blocks up to its timeout, whatever
+/// brokers do.
 public final class Admin: Sendable {
   let client: Client
   let configuration: ClientConfiguration
@@ -40,15 +41,10 @@ public final class Admin: Sendable {
   public func topics(_ names: [String]? = nil, timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> [String: Int]
   {
-    var metadata: UnsafePointer<rd_kafka_metadata>?
-    // All topics, never one by name: asking by name may create it.
-    let code = rd_kafka_metadata(
-      client.pointer, 1, nil, &metadata, Int32(clamping: timeoutMilliseconds))
-    guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
-      throw client.error(code, "asking for topics: \(String(cString: rd_kafka_err2str(code)))")
-    }
-    defer { rd_kafka_metadata_destroy(metadata) }
-    let known = metadata.topicPartitionCounts
+    let known = try client.partitionLeaders(
+      timeoutMilliseconds: Int32(clamping: timeoutMilliseconds)
+    )
+    .mapValues(\.count)
     guard let names else { return known }
     return known.filter { Set(names).contains($0.key) }
   }
@@ -62,13 +58,14 @@ public final class Admin: Sendable {
     throws(KafkaError) -> Set<String>
   {
     if topics.isEmpty { return [] }
-    guard try hasController(timeoutMilliseconds) else { throw cannotCreate() }
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    guard try hasController(deadline) else { throw cannotCreate() }
     let queue = rd_kafka_queue_new(client.pointer)
     defer { rd_kafka_queue_destroy(queue) }
     let options = rd_kafka_AdminOptions_new(client.pointer, RD_KAFKA_ADMIN_OP_CREATETOPICS)
     defer { rd_kafka_AdminOptions_destroy(options) }
     _ = rd_kafka_AdminOptions_set_request_timeout(
-      options, Int32(clamping: timeoutMilliseconds), nil, 0)
+      options, deadline.timeout(), nil, 0)
     var requests: [OpaquePointer?] = []
     defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }
     for topic in topics {
@@ -84,7 +81,8 @@ public final class Admin: Sendable {
       }
     }
     rd_kafka_CreateTopics(client.pointer, &requests, requests.count, options, queue)
-    guard let event = rd_kafka_queue_poll(queue, Int32(clamping: timeoutMilliseconds + 5_000))
+    // The request's own time-out says more.
+    guard let event = rd_kafka_queue_poll(queue, deadline.timeout() + 1_000)
     else { throw client.error(RD_KAFKA_RESP_ERR__TIMED_OUT, "creating topics") }
     defer { rd_kafka_event_destroy(event) }
     return try creationResult(event)
@@ -99,11 +97,10 @@ public final class Admin: Sendable {
   }
 
   /// The embedded broker names a controller that is none of its brokers.
-  private func hasController(_ timeoutMilliseconds: Int) throws(KafkaError) -> Bool {
-    let controller = rd_kafka_controllerid(client.pointer, Int32(clamping: timeoutMilliseconds))
+  private func hasController(_ deadline: Deadline) throws(KafkaError) -> Bool {
+    let controller = rd_kafka_controllerid(client.pointer, deadline.timeout())
     var metadata: UnsafePointer<rd_kafka_metadata>?
-    let code = rd_kafka_metadata(
-      client.pointer, 0, nil, &metadata, Int32(clamping: timeoutMilliseconds))
+    let code = rd_kafka_metadata(client.pointer, 0, nil, &metadata, deadline.timeout())
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
       throw client.error(code, "asking for brokers: \(String(cString: rd_kafka_err2str(code)))")
     }
@@ -139,29 +136,6 @@ public final class Admin: Sendable {
       }
     }
     return created
-  }
-
-  /// First and next offset of a partition. On the embedded broker a `low` above 0 means that
-  /// records were dropped.
-  public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
-    throws(KafkaError) -> Watermarks
-  {
-    try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  /// First and next offset of every partition of these topics, one question each. The timeout is
-  /// per question.
-  public func watermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
-    throws(KafkaError) -> [TopicPartition: Watermarks]
-  {
-    var answer: [TopicPartition: Watermarks] = [:]
-    for (topic, count) in try topics(names, timeoutMilliseconds: timeoutMilliseconds) {
-      for partition in 0..<Int32(clamping: count) {
-        let partition = TopicPartition(topic: topic, partition: partition)
-        answer[partition] = try watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
-      }
-    }
-    return answer
   }
 
   /// What a consumer group has committed to Kafka; partitions without a commit are missing.

@@ -1,5 +1,4 @@
 import CRDKafka
-import Dispatch
 
 extension Admin {
   /// The offset of a partition's first record at or after a time (milliseconds since 1970); the
@@ -7,23 +6,24 @@ extension Admin {
   ///
   /// Some brokers answer this question with -1 or 0 whatever the log holds (the embedded one, and
   /// Tansu). Such an answer is not believed: the log is then bisected by reading single records,
-  /// which supposes that timestamps do not fall along the log. The timeout is per request.
+  /// which supposes that timestamps do not fall along the log. The timeout bounds the call.
   public func offset(
     of partition: TopicPartition, atOrAfterMilliseconds time: Int64,
-    timeoutMilliseconds: Int = 10_000
+    timeoutMilliseconds: Int = 30_000
   ) throws -> Int64 {
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
     let log = try watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
     if log.low >= log.high { return log.high }
-    let answer = try brokersAnswer(partition, time, timeoutMilliseconds)
+    let answer = try brokersAnswer(partition, time, deadline)
     if answer > log.low, answer <= log.high { return answer }
-    return try bisect(partition, time, log, timeoutMilliseconds)
+    return try bisect(partition, time, log, deadline)
   }
 
-  private func brokersAnswer(_ partition: TopicPartition, _ time: Int64, _ timeout: Int)
+  private func brokersAnswer(_ partition: TopicPartition, _ time: Int64, _ deadline: Deadline)
     throws(KafkaError) -> Int64
   {
     try withPartitionList([(key: partition, value: time)]) { list throws(KafkaError) in
-      let code = rd_kafka_offsets_for_times(client.pointer, list, Int32(clamping: timeout))
+      let code = rd_kafka_offsets_for_times(client.pointer, list, deadline.timeout())
       guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
         throw client.error(
           code, "offset by time of \(partition): \(String(cString: rd_kafka_err2str(code)))")
@@ -34,7 +34,7 @@ extension Admin {
   }
 
   private func bisect(
-    _ partition: TopicPartition, _ time: Int64, _ log: Watermarks, _ timeout: Int
+    _ partition: TopicPartition, _ time: Int64, _ log: Watermarks, _ deadline: Deadline
   ) throws -> Int64 {
     var low = log.low
     var high = log.high  // the answer is within low...high
@@ -42,7 +42,7 @@ extension Admin {
       let middle = low + (high - low) / 2
       // Compaction and transactions leave gaps: the record found may lie above the middle.
       guard
-        let found = try firstRecord(of: partition, from: middle, below: high, timeout: timeout)
+        let found = try firstRecord(of: partition, from: middle, below: high, deadline)
       else {
         high = middle
         continue
@@ -58,7 +58,8 @@ extension Admin {
 
   /// The first record at or above `offset` and below `limit`, read by a consumer of its own.
   private func firstRecord(
-    of partition: TopicPartition, from offset: Int64, below limit: Int64, timeout: Int
+    of partition: TopicPartition, from offset: Int64, below limit: Int64,
+    _ deadline: Deadline
   ) throws -> Record? {
     let context = AdminContext(log: configuration.log)
     var settings = configuration
@@ -70,8 +71,7 @@ extension Admin {
       rd_kafka_assign(reader.pointer, $0)
     }
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw reader.error(code) }
-    let deadline = DispatchTime.now() + .milliseconds(timeout)
-    while DispatchTime.now() < deadline {
+    while !deadline.isOver {
       guard let message = rd_kafka_consumer_poll(reader.pointer, 100) else { continue }
       defer { rd_kafka_message_destroy(message) }
       guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {

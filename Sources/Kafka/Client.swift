@@ -13,8 +13,7 @@ struct Client: @unchecked Sendable {
     let log: (@Sendable (Int, String, String) -> Void)?
     /// What was wrong with the broker's certificate that was looked at last.
     let certificateProblem = Mutex<String?>(nil)
-    /// The newest refusal that was logged, and when.
-    private let refused = Mutex<(refusal: Refusal, at: ContinuousClock.Instant)?>(nil)
+    let refusals = Mutex(Refusals())
 
     init(log: (@Sendable (Int, String, String) -> Void)?) { self.log = log }
 
@@ -23,19 +22,11 @@ struct Client: @unchecked Sendable {
       guard facility == "FAIL" else { return }
       let certificate = certificateProblem.withLock { $0 }
       guard let refusal = Refusal(line, certificate: certificate) else { return }
-      refused.withLock { $0 = (refusal, .now) }
+      refusals.withLock { $0.note(refusal, at: .now) }
     }
 
-    /// A refusal of just now: a client that is refused tries again, and librdkafka logs the same
-    /// line twice a minute.
-    var refusal: Refusal? {
-      refused.withLock { noted in
-        noted.flatMap { ContinuousClock.now - $0.at < .seconds(40) ? $0.refusal : nil }
-      }
-    }
-
-    /// Something came, so that a refusal before it is past.
-    func forgetRefusal() { refused.withLock { $0 = nil } }
+    /// A refusal of just now, of whichever broker.
+    var refusal: Refusal? { refusals.withLock { $0.current(at: .now) } }
   }
 
   /// `prepare` sets the callbacks; they reach `context` through `Client.context(of:)`.
@@ -120,16 +111,13 @@ struct Client: @unchecked Sendable {
     }
   }
 
-  private var context: Context? {
+  var context: Context? {
     rd_kafka_opaque(pointer).map { Unmanaged<Context>.fromOpaque($0).takeUnretainedValue() }
   }
 
   func error(_ code: rd_kafka_resp_err_t, _ message: String? = nil) -> KafkaError {
     guard code == RD_KAFKA_RESP_ERR__FATAL else {
-      let error = KafkaError(code, message, bootstrap: bootstrap)
-      // That nobody answered in time is the consequence; the refusal is the cause.
-      guard error.isRetriable, let refusal = context?.refusal else { return error }
-      return KafkaError(refusal.code, refusal.message, bootstrap: bootstrap)
+      return KafkaError(code, message, bootstrap: bootstrap).explained(by: context?.refusal)
     }
     // The code behind the general "fatal" one.
     var reason = [CChar](repeating: 0, count: 512)
@@ -137,21 +125,6 @@ struct Client: @unchecked Sendable {
     return KafkaError(
       cause == RD_KAFKA_RESP_ERR_NO_ERROR ? code : cause, text(of: reason), bootstrap: bootstrap,
       isFatal: true)
-  }
-
-  /// First and next offset of a partition, asked of its leader.
-  func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int) throws(KafkaError)
-    -> Watermarks
-  {
-    var low: Int64 = 0
-    var high: Int64 = 0
-    let code = rd_kafka_query_watermark_offsets(
-      pointer, partition.topic, partition.partition, &low, &high,
-      Int32(clamping: timeoutMilliseconds))
-    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-      throw error(code, "watermarks of \(partition): \(String(cString: rd_kafka_err2str(code)))")
-    }
-    return Watermarks(low: low, high: high)
   }
 }
 
@@ -184,17 +157,5 @@ extension UnsafeMutablePointer<rd_kafka_topic_partition_list_t> {
 extension rd_kafka_topic_partition_t {
   var topicPartition: TopicPartition {
     TopicPartition(topic: String(cString: topic), partition: partition)
-  }
-}
-
-extension UnsafePointer<rd_kafka_metadata> {
-  /// Partition counts of the topics that are in order.
-  var topicPartitionCounts: [String: Int] {
-    var counts: [String: Int] = [:]
-    let topics = UnsafeBufferPointer(start: pointee.topics, count: Int(pointee.topic_cnt))
-    for topic in topics where topic.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-      counts[String(cString: topic.topic)] = Int(topic.partition_cnt)
-    }
-    return counts
   }
 }

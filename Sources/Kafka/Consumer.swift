@@ -11,6 +11,16 @@ public enum RebalanceEvent: Sendable, Equatable {
   case lost([TopicPartition])
 }
 
+/// Where a consumer stands with its group.
+public enum Membership: Sendable, Equatable {
+  /// These topics of the subscription do not exist, as far as is known.
+  case waitingForTopics([String])
+  /// Not a member, or one that waits for its assignment.
+  case joining
+  /// A member that has its assignment, which may be of no partition.
+  case settled
+}
+
 /// A member of a consumer group whose offsets are kept elsewhere.
 ///
 /// Not Sendable: one thread creates, polls and closes it. The rebalance handler runs inside `poll`
@@ -26,6 +36,13 @@ public final class Consumer {
   private let context: ConsumerContext
   private let topics: [String]
   private var isSubscribed = false
+  /// Topics of the subscription that do not exist, as far as is known.
+  private var missingTopics: [String] = []
+  private var nextTopicQuestion = ContinuousClock.now
+  private var nextHealthQuestion = ContinuousClock.now
+  /// Errors that do not pass by themselves, and since when nothing contradicts them: by the topic
+  /// they are about, "" for the group.
+  private var complaints: [String: (error: KafkaError, since: ContinuousClock.Instant)] = [:]
   private var isClosed = false
 
   /// Polling joins `group` and subscribes to `topics`, once all of them are known to exist;
@@ -79,8 +96,21 @@ public final class Consumer {
   /// The partitions held at present.
   public var assignment: Set<TopicPartition> { context.assignment }
 
-  /// The newest connection problem, nil once records or an assignment have come since. Polling
-  /// goes on meanwhile; this is for readiness and for people.
+  /// Where this consumer stands with its group, as of the last poll.
+  public var membership: Membership {
+    if !missingTopics.isEmpty { return .waitingForTopics(missingTopics) }
+    return context.isSettled ? .settled : .joining
+  }
+
+  /// How often brokers refused this client's certificate or login since the last call, by their
+  /// addresses, as far as librdkafka tells; and what one of them says.
+  public func takeRefusals() -> (counts: [String: Int], message: String?) {
+    context.refusals.withLock { ($0.takeUncounted(), $0.current(at: .now)?.message) }
+  }
+
+  /// The newest connection problem; nil once records or an assignment have come since, or all
+  /// leaders of the assigned partitions have answered. Polling goes on meanwhile; this is for
+  /// readiness and for people.
   public var connectionProblem: KafkaError? {
     context.problem.map { client.error($0.code, $0.reason) }
   }
@@ -89,17 +119,27 @@ public final class Consumer {
   ///
   /// Ends at `maxRecords`, or with the record that reaches `maxBytes` (so it exceeds that by at
   /// most one record). Records of partitions revoked during this very call are not returned.
-  /// A broker that refuses certificate or login is an error that trying again does not mend.
+  ///
+  /// A broker that refuses certificate or login is tried again like one that is away. It is an error
+  /// once nobody has answered for 15 seconds while refusals go on: for two minutes, if somebody did
+  /// before. An error that does not pass by itself, such as a missing permission, is thrown as one
+  /// that may pass for the first 15 seconds, because brokers learn of permissions one by one.
+  ///
   /// Throws `ConsumerError`, or what the rebalance handler threw. Records already taken are
   /// returned first and the error by the next call.
   public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> [Record] {
     guard !isClosed else { throw KafkaError.closed("consumer", bootstrap: client.bootstrap) }
     if let error = context.takeError() { throw error }
+    if let error = overdueComplaint() { throw ConsumerError.other(error) }
     var wait = Int32(clamping: timeoutMilliseconds)
-    if !isSubscribed {
-      isSubscribed = try subscribe(wait)
-      // The time is spent; only serve what is there.
-      if !isSubscribed { wait = 0 }
+    if !isSubscribed || !missingTopics.isEmpty, .now >= nextTopicQuestion {
+      if lookForTopics(timeoutMilliseconds: wait) {
+        nextTopicQuestion = .now + .seconds(1)
+        if !isSubscribed, missingTopics.isEmpty { try subscribe() }
+      } else {
+        // The time is spent; only serve what is there.
+        wait = 0
+      }
     }
     while context.batch.count < maxRecords, context.batchByteCount < maxBytes {
       guard let message = rd_kafka_consumer_poll(client.pointer, wait) else { break }
@@ -108,7 +148,8 @@ public final class Consumer {
         context.append(message)
         wait = 0
       } else {
-        context.pendingError = client.consumerError(message)
+        let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
+        context.pendingError = judged(client.consumerError(message), topic: topic)
         break
       }
     }
@@ -118,12 +159,62 @@ public final class Consumer {
       throw error
     }
     let batch = context.takeBatch()
-    if batch.isEmpty, let error = context.takeError() { throw error }
-    if batch.isEmpty, let refusal = context.refusal {
-      throw ConsumerError.other(
-        KafkaError(refusal.code, refusal.message, bootstrap: client.bootstrap))
+    if !complaints.isEmpty {
+      for record in batch { complaints[record.topic] = nil }
+      if !batch.isEmpty || context.isSettled { complaints[""] = nil }
+    }
+    if batch.isEmpty {
+      if let error = context.takeError() { throw error }
+      try lookAtHealth()
     }
     return batch
+  }
+
+  /// What an error means for now: one that does not pass by itself may have been a broker's that
+  /// does not know better yet.
+  private func judged(_ error: ConsumerError, topic: String) -> ConsumerError {
+    switch error {
+    case .unknownTopic(let name):
+      if topics.contains(name) { missingTopics = [name] }
+      nextTopicQuestion = .now
+      return error
+    case .other(let cause) where !cause.isRetriable:
+      let since = complaints[topic]?.since ?? .now
+      complaints[topic] = (cause, since)
+      return .other(cause.asRetriable)
+    default:
+      return error
+    }
+  }
+
+  /// librdkafka tells some errors only once, so that an error stands until something contradicts it.
+  private func overdueComplaint() -> KafkaError? {
+    let now = ContinuousClock.now
+    return complaints.values.first { now - $0.since >= Refusals.graceBeforeFirstAnswer }?.error
+  }
+
+  /// Nothing came: finds out whether a problem is past, and whether refusals are this client's fault.
+  private func lookAtHealth() throws {
+    let overdue = context.refusals.withLock { $0.overdue(at: .now) }
+    guard context.problem != nil || overdue != nil, .now >= nextHealthQuestion else { return }
+    defer { nextHealthQuestion = .now + .seconds(2) }
+    if let overdue {
+      // One broker that answers is enough: refusals are the others' fault then.
+      guard isAnswered(timeoutMilliseconds: 2_000) else {
+        throw ConsumerError.other(
+          KafkaError(overdue.code, overdue.message, bootstrap: client.bootstrap))
+      }
+    }
+    guard context.isSettled else { return }
+    // A broker that is away is no problem of a consumer whose partitions it does not lead.
+    let isPast: Bool
+    if context.assignment.isEmpty {
+      isPast = isAnswered(timeoutMilliseconds: 1_000)
+    } else {
+      let answers = try? client.watermarks(context.assignment.sorted(), timeoutMilliseconds: 1_000)
+      isPast = answers?.values.allSatisfy { (try? $0.get()) != nil } ?? false
+    }
+    if isPast { context.forgetProblem() }
   }
 
   /// Tells Kafka the next offsets, for lag tools only. Never waits; a failure is returned for the
@@ -141,6 +232,18 @@ public final class Consumer {
   {
     guard !isClosed else { throw .closed("consumer", bootstrap: client.bootstrap) }
     return try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// First and next offset of partitions, asked of their leaders at the same time. Throws when one
+  /// of them does not answer. Allowed in the rebalance handler.
+  public func watermarks(_ partitions: [TopicPartition], timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> [TopicPartition: Watermarks]
+  {
+    guard !isClosed else { throw .closed("consumer", bootstrap: client.bootstrap) }
+    var found: [TopicPartition: Watermarks] = [:]
+    let answers = try client.watermarks(partitions, timeoutMilliseconds: timeoutMilliseconds)
+    for (partition, answer) in answers { found[partition] = try answer.get() }
+    return found
   }
 
   /// The same as of the last fetch, without asking; nil before the first fetch of the partition.
@@ -188,39 +291,45 @@ public final class Consumer {
   }
 
   /// Throws `ConsumerError.unknownTopic` when a topic of the subscription does not exist, or does not
-  /// any more: the group then assigns what there is of the others, in silence. Allowed in the
-  /// rebalance handler.
+  /// any more: the group then assigns what there is of the others, in silence. Polling goes on
+  /// asking for it. Allowed in the rebalance handler.
   ///
   /// - Returns: false when no broker answered.
   @discardableResult
   public func checkTopics(timeoutMilliseconds: Int = 10_000) throws -> Bool {
-    // All topics are asked for, because asking by name makes some brokers create them.
-    var metadata: UnsafePointer<rd_kafka_metadata>?
-    let answer = rd_kafka_metadata(
-      client.pointer, 1, nil, &metadata, max(Int32(clamping: timeoutMilliseconds), 10))
-    guard answer == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
-      context.note(answer, nil)
-      return false
-    }
-    let known = metadata.topicPartitionCounts
-    rd_kafka_metadata_destroy(metadata)
-    if let missing = topics.first(where: { known[$0] == nil }) {
-      throw ConsumerError.unknownTopic(missing)
-    }
-    return true
+    let isAnswered = lookForTopics(timeoutMilliseconds: Int32(clamping: timeoutMilliseconds))
+    if let missing = missingTopics.first { throw ConsumerError.unknownTopic(missing) }
+    return isAnswered
   }
 
-  /// False when no broker answered yet.
-  private func subscribe(_ timeoutMilliseconds: Int32) throws -> Bool {
-    // Subscribing to a missing topic makes brokers that know no better create it (the embedded one
-    // with 4 partitions), so look first.
-    guard try checkTopics(timeoutMilliseconds: Int(timeoutMilliseconds)) else { return false }
+  /// Whether any broker answers.
+  public func isAnswered(timeoutMilliseconds: Int) -> Bool {
+    guard !isClosed else { return false }
+    return (try? client.partitionLeaders(timeoutMilliseconds: Int32(clamping: timeoutMilliseconds)))
+      != nil
+  }
+
+  /// Asks any broker which topics of the subscription there are; false when none answered.
+  private func lookForTopics(timeoutMilliseconds: Int32) -> Bool {
+    do throws(KafkaError) {
+      let known = try client.partitionLeaders(timeoutMilliseconds: max(timeoutMilliseconds, 10))
+      missingTopics = topics.filter { known[$0] == nil }
+      return true
+    } catch {
+      context.note(rd_kafka_resp_err_t(rawValue: error.code.rawValue), error.message)
+      return false
+    }
+  }
+
+  /// Only topics that are known to exist: brokers that know no better create the others (the
+  /// embedded one with 4 partitions).
+  private func subscribe() throws {
     let code = withPartitionList(
       topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }
     ) { rd_kafka_subscribe(client.pointer, $0) }
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
       throw ConsumerError.other(client.error(code, "subscribing to \(topics)"))
     }
-    return true
+    isSubscribed = true
   }
 }

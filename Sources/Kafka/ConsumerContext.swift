@@ -10,6 +10,8 @@ final class ConsumerContext: Client.Context {
   private(set) var batch: [Record] = []
   private(set) var batchByteCount = 0
   private(set) var assignment: Set<TopicPartition> = []
+  /// A member whose assignment, possibly of no partition, has come and was not taken back.
+  private(set) var isSettled = false
   private(set) var problem: (code: rd_kafka_resp_err_t, reason: String?)?
   var pendingError: ConsumerError?
   var handlerError: (any Error)?
@@ -51,8 +53,14 @@ final class ConsumerContext: Client.Context {
     problem = (code, reason)
   }
 
+  /// What was a problem is none any more.
+  func forgetProblem() { problem = nil }
+
   /// Notes partitions that were assigned without a group.
-  func adopt(_ partitions: some Sequence<TopicPartition>) { assignment = Set(partitions) }
+  func adopt(_ partitions: some Sequence<TopicPartition>) {
+    assignment = Set(partitions)
+    isSettled = true
+  }
 
   func rebalance(
     _ client: OpaquePointer, _ code: rd_kafka_resp_err_t,
@@ -67,6 +75,7 @@ final class ConsumerContext: Client.Context {
       default:
         rd_kafka_assign(client, nil)
         assignment = []
+        isSettled = false
         throw KafkaError(code)
       }
     } catch {
@@ -95,6 +104,7 @@ final class ConsumerContext: Client.Context {
       // librdkafka waits for an answer to every rebalance: take none.
       rd_kafka_assign(client, nil)
       assignment = []
+      isSettled = false
       throw error
     }
     if isCooperative(client) {
@@ -106,8 +116,9 @@ final class ConsumerContext: Client.Context {
       guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }
     assignment.formUnion(partitions)
+    isSettled = true
     problem = nil
-    forgetRefusal()
+    refusals.withLock { $0.noteAnswer() }
   }
 
   private func revoke(
@@ -117,6 +128,8 @@ final class ConsumerContext: Client.Context {
     let isLost = rd_kafka_assignment_lost(client) != 0
     let gone = Set(partitions)
     assignment.subtract(gone)
+    // A cooperative revocation takes some and leaves the rest.
+    isSettled = isCooperative(client) && !isLost
     batch.removeAll { gone.contains($0.topicPartition) }
     batchByteCount = batch.reduce(0) { $0 + $1.byteCount }
     defer {

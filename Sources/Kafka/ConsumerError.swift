@@ -5,7 +5,8 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The position asked for is not in the log: records were deleted before they were read (or the
   /// topic was made anew). `low` and `high` are nil when the broker did not tell in time.
   case offsetOutOfRange(TopicPartition, offset: Int64, low: Int64?, high: Int64?)
-  /// A subscribed topic does not exist.
+  /// A subscribed topic does not exist, as far as the broker knows that was asked. Polling again
+  /// asks again, and goes on once it does.
   case unknownTopic(String)
   /// The lane did not poll for `max.poll.interval.ms`; its partitions were given to others. The
   /// next poll joins again.
@@ -18,9 +19,9 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether polling again is the right answer.
   public var isRetriable: Bool {
     switch self {
-    case .maxPollExceeded: true
+    case .maxPollExceeded, .unknownTopic: true
     case .other(let error): error.isRetriable
-    case .offsetOutOfRange, .unknownTopic, .fatal: false
+    case .offsetOutOfRange, .fatal: false
     }
   }
 

@@ -6,6 +6,8 @@ import Synchronization
 /// `@unchecked Sendable`: everything in it is immutable, atomic or behind a mutex.
 final class ProducerContext: Client.Context, @unchecked Sendable {
   let shouldStop = Atomic(false)
+  /// Records acknowledged.
+  let deliveredCount = Atomic(0)
   let problem = Mutex<(code: rd_kafka_resp_err_t, reason: String?)?>(nil)
 
   func note(_ code: rd_kafka_resp_err_t, _ reason: String?) {
@@ -36,15 +38,17 @@ func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
   let code = message.pointee.err
   if code == RD_KAFKA_RESP_ERR_NO_ERROR {
     ticket.context.problem.withLock { $0 = nil }
+    ticket.context.deliveredCount.add(1, ordering: .relaxed)
     ticket.completion(
       .success(Delivery(partition: message.pointee.partition, offset: message.pointee.offset)))
   } else {
     let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
     let reason = String(cString: rd_kafka_err2str(code))
     var error = KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)
-    if error.isRetriable, let refusal = ticket.context.refusal {
-      error = KafkaError(refusal.code, refusal.message, bootstrap: ticket.bootstrap)
-    }
+    // Possibly persisted, or a status of a later version that is not known here.
+    error.mayHaveBeenWritten =
+      rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED
+    error = error.explained(by: ticket.context.refusal)
     ticket.completion(.failure(error))
   }
 }

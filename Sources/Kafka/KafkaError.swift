@@ -58,6 +58,9 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
   public let isRetriable: Bool
   /// The bootstrap addresses of the client that failed; empty when no client was involved.
   public let bootstrap: String
+  /// Of a record that was not acknowledged: whether the log may hold it all the same. False means
+  /// that it was never sent, or that the broker said that it was not written.
+  public internal(set) var mayHaveBeenWritten = false
 
   public var description: String {
     let at = bootstrap.isEmpty ? "" : " (Kafka at \(bootstrap))"
@@ -84,6 +87,24 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
       code, String(cString: rd_kafka_error_string(error)), bootstrap: bootstrap,
       isFatal: rd_kafka_error_is_fatal(error) != 0,
       isRetriable: rd_kafka_error_is_retriable(error) != 0 || KafkaError.isTransient(code))
+  }
+
+  /// The same error with its likely cause: nobody answers in time where a broker refuses this
+  /// client. It stays the error that it is, because another broker may be the one that is away.
+  func explained(by refusal: Refusal?) -> KafkaError {
+    guard isRetriable, let refusal else { return self }
+    var explained = KafkaError(
+      rd_kafka_resp_err_t(rawValue: code.rawValue), "\(message); \(refusal.message)",
+      bootstrap: bootstrap, isRetriable: isRetriable)
+    explained.mayHaveBeenWritten = mayHaveBeenWritten
+    return explained
+  }
+
+  /// The same error as one that may pass.
+  var asRetriable: KafkaError {
+    KafkaError(
+      rd_kafka_resp_err_t(rawValue: code.rawValue), message, bootstrap: bootstrap,
+      isRetriable: true)
   }
 
   static func closed(_ what: String, bootstrap: String) -> KafkaError {

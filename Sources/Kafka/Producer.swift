@@ -8,7 +8,7 @@ import Synchronization
 /// Thread-safe. Completions run on the producer's own poll thread or inside somebody's `flush`:
 /// they must not block, and must not call `flush` or `close`; they may send.
 public final class Producer: Sendable {
-  private let client: Client
+  let client: Client
   private let context: ProducerContext
   private let pollThreadEnded = DispatchGroup()
 
@@ -39,8 +39,13 @@ public final class Producer: Sendable {
     pollThreadEnded.enter()
     let thread = Thread { [client, context, pollThreadEnded] in
       client.askForTopics()
+      var stall = Stall()
       while !context.shouldStop.load(ordering: .acquiring) {
         _ = rd_kafka_poll(client.pointer, 50)
+        let delivered = context.deliveredCount.load(ordering: .relaxed)
+        let isWaiting = rd_kafka_outq_len(client.pointer) > 0
+        // librdkafka before 2.10 repeats a lost question for leaders on the broker that has died.
+        if stall.isLong(delivered: delivered, isWaiting: isWaiting) { client.askForTopics() }
       }
       pollThreadEnded.leave()
     }
@@ -184,6 +189,24 @@ public final class Producer: Sendable {
       if let headers { rd_kafka_headers_destroy(headers) }
     }
     return code
+  }
+}
+
+/// How long nothing has been acknowledged although records wait.
+private struct Stall {
+  private var delivered = 0
+  private var since = ContinuousClock.now
+
+  /// Whether it is so for three seconds, and every three seconds then.
+  mutating func isLong(delivered: Int, isWaiting: Bool) -> Bool {
+    if !isWaiting || delivered != self.delivered {
+      self.delivered = delivered
+      since = .now
+      return false
+    }
+    guard .now - since >= .seconds(3) else { return false }
+    since = .now
+    return true
   }
 }
 

@@ -1,9 +1,11 @@
 import CRDKafka
 
-/// Why a broker and this client will not talk: a certificate that is not believed, or credentials
-/// that are not accepted. Trying again does not help, other than with a connection that only broke.
-struct Refusal: Sendable {
+/// Why a broker and this client will not talk: a certificate that is not trusted, or credentials
+/// that are not accepted.
+struct Refusal: Sendable, Equatable {
   let code: rd_kafka_resp_err_t
+  /// `host:port` of the broker.
+  let broker: String
   /// Cause and next step.
   let message: String
 
@@ -16,6 +18,7 @@ struct Refusal: Sendable {
     // `Local:` is how librdkafka quotes its own errors: here, a connection that broke meanwhile.
     guard !line.contains("Local: "), !line.contains("Disconnected") else { return nil }
     let said = line.prefix { $0 != "\n" && $0 != "\r" }.prefix(400)
+    broker = address(in: said)
     if line.contains("SASL authentication error") || line.contains("mechanism handshake failed") {
       code = RD_KAFKA_RESP_ERR__AUTHENTICATION
       message =
@@ -24,8 +27,9 @@ struct Refusal: Sendable {
     } else if line.contains("SSL handshake failed"), let certificate {
       code = RD_KAFKA_RESP_ERR__SSL
       message =
-        "the broker's certificate is not believed: \(certificate). Check ssl.ca.location of the "
-        + "Kafka properties, the host in the Kafka address, and the certificate itself"
+        "the certificate of broker \(broker) is not believed: \(certificate). Check "
+        + "ssl.ca.location of the Kafka properties, the host in the Kafka address, and the "
+        + "certificate itself"
     } else if line.contains("SSL routines"), line.contains("alert") {
       code = RD_KAFKA_RESP_ERR__SSL
       message =
@@ -36,6 +40,14 @@ struct Refusal: Sendable {
       return nil
     }
   }
+}
+
+/// `host:port` of the broker that a line of librdkafka's log is about. Such lines begin with
+/// `[thrd:…]: sasl_ssl://host:port/1: `.
+private func address(in line: Substring) -> String {
+  let name = (line.split(separator: "]: ", maxSplits: 1).last ?? line).split(separator: ": ").first
+  let host = name?.split(separator: "://").last?.split(separator: "/").first
+  return String((host ?? "unknown").prefix(253 + 6))
 }
 
 /// What OpenSSL calls an X.509 verification error, in words; librdkafka passes on the number only.

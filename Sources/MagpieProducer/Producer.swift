@@ -5,11 +5,12 @@ import Kafka
 /// Publishes events for Magpie's workers: keys, headers and encoding as they expect them, each
 /// event acknowledged by all in-sync replicas, retried without duplicates or reordering.
 ///
-/// Thread-safe. One per process is enough. Memory is bounded: when `maxBufferedEvents` or
+/// Thread-safe. One per process is enough, for as long as it lives: a client that a fatal error or an
+/// acknowledgement that does not come has made useless is replaced. Memory is bounded: when `maxBufferedEvents` or
 /// `maxBufferedBytes` are under way, publishing waits for room.
 public final class Producer: Sendable {
   public let configuration: ProducerConfiguration
-  private let kafka: Kafka.Producer
+  private let kafka: LastingProducer
   private let buffer: Buffer
 
   /// Connects in the background; a broker that is away shows when publishing.
@@ -23,7 +24,7 @@ public final class Producer: Sendable {
       "queue.buffering.max.kbytes": "\(configuration.maxBufferedBytes / 512 + 8_192)",
     ]
     properties.merge(configuration.properties) { $1 }
-    kafka = try Kafka.Producer(
+    kafka = try LastingProducer(
       configuration: ClientConfiguration(
         bootstrap: configuration.bootstrap, clientID: configuration.source,
         properties: properties))
@@ -135,12 +136,14 @@ extension PublishError {
   init(_ error: KafkaError) {
     switch error.code {
     case .closed: self = .closed
-    case .messageTimedOut, .purgedInFlight, .transport, .timedOut:
+    // Given up by `close`; nothing is wrong with the event.
+    case .purgedFromQueue, .purgedInFlight:
       self = .notDelivered(
-        reason: error.description, isRetriable: true, mayHaveBeenWritten: true)
+        reason: error.description, isRetriable: true, mayHaveBeenWritten: error.mayHaveBeenWritten)
     default:
       self = .notDelivered(
-        reason: error.description, isRetriable: error.isRetriable, mayHaveBeenWritten: false)
+        reason: error.description, isRetriable: error.isRetriable,
+        mayHaveBeenWritten: error.mayHaveBeenWritten)
     }
   }
 }

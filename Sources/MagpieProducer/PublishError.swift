@@ -4,8 +4,9 @@ public import Events
 public enum PublishError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A worker would refuse it. Nothing was sent; repair the event.
   case invalid(EventError)
-  /// It was not acknowledged. When `mayHaveBeenWritten`, Kafka may have it all the same:
-  /// publishing the same event (same id, same time) again is harmless either way.
+  /// It was not acknowledged. When `mayHaveBeenWritten`, Kafka may have it all the same; otherwise it
+  /// certainly has not: it was never sent, or the broker said that it did not write it. Publishing the
+  /// same event (same id, same time) again is harmless either way.
   case notDelivered(reason: String, isRetriable: Bool, mayHaveBeenWritten: Bool)
   /// Its acknowledgement had not come when `flush` gave up. It may still come.
   case pending
@@ -18,7 +19,8 @@ public enum PublishError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .invalid(let error): "invalid event: \(error)"
     case .notDelivered(let reason, _, let mayHaveBeenWritten):
-      "not delivered\(mayHaveBeenWritten ? " for certain" : ""): \(reason)"
+      (mayHaveBeenWritten
+        ? "not acknowledged, and may have been written all the same: " : "not delivered: ") + reason
     case .pending: "not acknowledged yet"
     case .flushNeeded: "too many undelivered events are waiting to be collected: call flush"
     case .closed: "the producer is closed"

@@ -6,14 +6,13 @@ func disposition(of error: any Error, group: String) -> Disposition {
   guard let error = error as? ConsumerError else { return disposition(of: error) }
   switch error {
   case .offsetOutOfRange(let partition, let offset, let low, let high):
-    let log = Watermarks(low: low ?? 0, high: high ?? 0)
+    let log: Watermarks? = if let low, let high { Watermarks(low: low, high: high) } else { nil }
     return .stop(
       WorkerStopped(
         reason: "\(error)", nextStep: nextStep(beyond: partition, at: offset, log, group: group)))
-  case .unknownTopic(let topic):
-    return .stop(
-      WorkerStopped(
-        reason: "topic \(topic) does not exist", nextStep: "Create the topics: magpie topics"))
+  // It may not be there yet, or one broker may not know of it.
+  case .unknownTopic:
+    return .retry(reason: "topic")
   // The consumer is of no use any more: join the group with another.
   case .fatal:
     return .fenced
@@ -28,8 +27,14 @@ func disposition(of error: any Error, group: String) -> Disposition {
 
 /// Either way records would be skipped or applied unseen: which is for a person to decide.
 private func nextStep(
-  beyond partition: TopicPartition, at offset: Int64, _ log: Watermarks, group: String
+  beyond partition: TopicPartition, at offset: Int64, _ log: Watermarks?, group: String
 ) -> String {
+  guard let log else {
+    return
+      "Either records were deleted before they were applied, or it is another log than the one "
+      + "applied so far: `magpie lag` tells where the log begins and ends once its leader answers. "
+      + "docs/operations/log-truncated-past-our-offset.md says what to do in either case."
+  }
   let isTruncated = offset < log.low
   let found =
     isTruncated

@@ -31,7 +31,7 @@ func disposition(of error: any Error) -> Disposition {
   case let error as PostgresError: disposition(of: error)
   case let error as KafkaError: disposition(of: error)
   case let error as EventError: .poison(reason: error.message)
-  case is Fenced: .fenced
+  case is Fenced, is MembershipLeadsNowhere: .fenced
   case let error as WorkerStopped: .stop(error)
   default: stop(error)
   }

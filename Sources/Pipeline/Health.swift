@@ -39,10 +39,14 @@ private func healthApplication(
     let unready = lanes.count { !$0.isReady }
     return unready == 0
       ? answer(.ok, "ok")
-      : answer(.serviceUnavailable, "\(unready) of \(lanes.count) lanes cannot commit")
+      : answer(
+        .serviceUnavailable,
+        "\(unready) of \(lanes.count) lanes cannot commit" + waits(of: lanes.filter { !$0.isReady })
+      )
   }
   router.get("metrics") { _, _ in
     metrics.set(.ready, to: lanes.allSatisfy(\.isReady) ? 1 : 0)
+    metrics.set(waits: lanes.compactMap(\.wait))
     let usage = ProcessUsage.now()
     metrics.set(.processorSeconds, to: usage.processorSeconds)
     if let bytes = usage.residentBytes { metrics.set(.residentMemory, to: bytes) }
@@ -59,6 +63,25 @@ private func healthApplication(
         metadata: ["address": "\(channel.localAddress?.description ?? "unknown")"])
     },
     logger: quiet(logger))
+}
+
+/// What lanes wait for, each line once.
+private func waits(of lanes: [LaneStatus]) -> String {
+  let now = ContinuousClock.now
+  var said: [String] = []
+  for wait in lanes.compactMap(\.wait) {
+    let text = wait.description(at: now)
+    if !said.contains(text) { said.append(text) }
+  }
+  return said.map { "\na lane \($0)" }.joined()
+}
+
+extension Metrics {
+  fileprivate func set(waits: [LaneWait]) {
+    let groups = waits.count { if case .group = $0 { true } else { false } }
+    set(.lanesWaiting, ["group"], to: Double(groups))
+    set(.lanesWaiting, ["topics"], to: Double(waits.count - groups))
+  }
 }
 
 private func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {

@@ -29,6 +29,7 @@ final class Lane {
   var consumer: Consumer?
   var recognition = Recognition()
   var upkeep = Upkeep()
+  var groupWait: GroupWait
   /// The newest failure, for the log.
   private var failure: (any Error)?
   /// What the machine decided in the middle of a poll that cannot go on.
@@ -43,6 +44,7 @@ final class Lane {
     self.status = status
     self.metrics = metrics
     self.logger = logger
+    groupWait = GroupWait(patience: settings.groupPatience, limit: settings.groupWaitMax)
     topics = Dictionary(
       uniqueKeysWithValues: settings.handler.topics.map {
         ($0.name(prefix: settings.topicPrefix), $0)
@@ -132,9 +134,7 @@ final class Lane {
     case .lookUp(let partitions):
       return try lookUp(partitions)
     case .askLogStarts(let partitions):
-      var starts: [TopicPartition: Int64] = [:]
-      for partition in partitions { starts[partition] = try consumer?.watermarks(partition).low }
-      return .logStarts(starts)
+      return .logStarts(try consumer?.watermarks(partitions).mapValues(\.low) ?? [:])
     case .claim(let starts):
       let claimed = try store.claim(starts)
       recognition.expect(try store.lastRecords(claimed))
@@ -188,7 +188,8 @@ final class Lane {
       if let problem, status.isReady {
         logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
       }
-      return .polled(records, isReachable: problem == nil)
+      let isFit = try watchMembership(of: consumer)
+      return .polled(records, isReachable: problem == nil && isFit)
     } catch ConsumerError.offsetOutOfRange(let partition, let offset, _, _)
       where recognition.start(of: partition) == offset
     {
@@ -196,6 +197,7 @@ final class Lane {
       throw Fenced()
     } catch let error as ConsumerError where error.isRetriable {
       logger.warning("polling again", metadata: ["error": "\(error)"])
+      _ = try watchMembership(of: consumer)
       throw error
     } catch let error as KafkaError {
       // The consumer gave its partitions up.
@@ -212,6 +214,7 @@ final class Lane {
       metrics.increment(.rebalances)
       action = tell(.assigned(partitions))
     case .revoked(let partitions), .lost(let partitions):
+      if case .revoked = event { reportOffsets(of: partitions) }
       for partition in partitions { forget(partition) }
       action = tell(.withdrawn(partitions))
     }
@@ -227,7 +230,12 @@ final class Lane {
   }
 
   private func leave(rejoins: Bool) {
-    if rejoins {
+    if failure is MembershipLeadsNowhere {
+      metrics.increment(.groupRenewals)
+      logger.warning(
+        "joining the consumer group anew",
+        metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+    } else if rejoins {
       // What we know of the assignment is out of date.
       metrics.increment(.fenced)
       logger.warning(
@@ -240,6 +248,7 @@ final class Lane {
     consumer?.close()
     consumer = nil
     attempt = nil
+    groupWait.startAnew()
   }
 
   // MARK: Batches

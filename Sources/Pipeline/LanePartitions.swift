@@ -7,6 +7,7 @@ extension Lane {
   /// Partitions that are this lane's now.
   func note(_ claimed: [TopicPartition: Ownership]) {
     let now = EventTime.now.microseconds / 1000
+    upkeep.nextFullReport = .now
     for partition in claimed.keys { upkeep.lagClock.start(partition, nowMilliseconds: now) }
     let summary = claimed.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value.nextOffset)" }
     logger.info("assigned", metadata: ["partitions": "\(summary.joined(separator: " "))"])

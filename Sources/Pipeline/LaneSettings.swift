@@ -16,6 +16,11 @@ public struct LaneSettings: Sendable {
   public var batchBytesMax = 8 << 20
   /// How long a poll waits for the first record.
   public var pollTimeoutMilliseconds = 100
+  /// How long a settled member of the consumer group may be without an assignment and still be
+  /// called ready: a rebalance.
+  public var groupPatience = Duration.seconds(10)
+  /// After how long without an assignment the membership is started anew.
+  public var groupWaitMax = Duration.seconds(60)
   /// When to stop for too many dead letters.
   public var circuitBreaker = CircuitBreaker()
   /// Whether statements are prepared once a connection. Poolers without protocol-level prepared

@@ -6,6 +6,7 @@ public final class LaneStatus: Sendable {
   private struct State {
     var isStopping = false
     var isReady = false
+    var wait: LaneWait?
     var lastBeat = ContinuousClock.now
     /// Since when the database owes an answer.
     var askedAt: ContinuousClock.Instant?
@@ -32,6 +33,12 @@ public final class LaneStatus: Sendable {
       }
     }
     set { state.withLock { $0.isReady = newValue } }
+  }
+
+  /// What keeps the lane from getting partitions, if anything does.
+  public var wait: LaneWait? {
+    get { state.withLock { $0.wait } }
+    set { state.withLock { $0.wait = newValue } }
   }
 
   /// What ends a statement of the lane's connection.

@@ -7,6 +7,8 @@ struct Upkeep {
   /// Committed to PostgreSQL and not yet told to Kafka.
   var offsetsToReport: [TopicPartition: Int64] = [:]
   var nextReport = ContinuousClock.now
+  /// When Kafka is told of all partitions, whether their offsets have moved or not.
+  var nextFullReport = ContinuousClock.now
   var nextDeadLetterCount = ContinuousClock.now
   var lagClock = LagClock()
   var nextSizing = ContinuousClock.now
@@ -20,9 +22,14 @@ extension Lane {
   func reportOffsets(isLast: Bool) {
     guard let consumer, isLast || .now >= upkeep.nextReport else { return }
     upkeep.nextReport = .now + .seconds(1)
-    if let error = consumer.commitAsync(upkeep.offsetsToReport) {
-      logger.debug("offsets not reported to Kafka", metadata: ["error": "\(error)"])
+    metrics.countRefusals(of: consumer, logger: logger)
+    if isLast || .now >= upkeep.nextFullReport {
+      // What a member before said may be out of date, a report may have been lost, and Kafka
+      // forgets offsets that are not repeated for a week.
+      upkeep.nextFullReport = .now + .seconds(60)
+      upkeep.offsetsToReport.merge(owned.mapValues(\.nextOffset)) { $1 }
     }
+    reportOffsets(upkeep.offsetsToReport, by: consumer)
     upkeep.offsetsToReport = [:]
     let now = EventTime.now.microseconds / 1000
     for (partition, ownership) in owned {
@@ -32,6 +39,18 @@ extension Lane {
       metrics.set(
         .lagSeconds, labels(partition),
         to: upkeep.lagClock.seconds(partition, lagRecords: lag, nowMilliseconds: now))
+    }
+  }
+
+  /// Tells Kafka of partitions that are about to be somebody else's.
+  func reportOffsets(of partitions: [TopicPartition]) {
+    guard let consumer else { return }
+    reportOffsets(upkeep.offsetsToReport.filter { partitions.contains($0.key) }, by: consumer)
+  }
+
+  private func reportOffsets(_ offsets: [TopicPartition: Int64], by consumer: Consumer) {
+    if let error = consumer.commitAsync(offsets) {
+      logger.debug("offsets not reported to Kafka", metadata: ["error": "\(error)"])
     }
   }
 

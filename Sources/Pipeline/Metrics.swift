@@ -55,7 +55,9 @@ public final class Metrics: Sendable {
   public func begin(topics: [String]) {
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
-    for family in [Family.fenced, .rebalances, .lostLogLines] { increment(family, by: 0) }
+    for family in [Family.fenced, .rebalances, .groupRenewals, .lostLogLines] {
+      increment(family, by: 0)
+    }
     increment(.retries, ["connection"], by: 0)
     for outcome in ["committed", "fenced", "not-committed"] {
       increment(.ambiguousCommits, [outcome], by: 0)
@@ -219,6 +221,20 @@ extension Metrics.Family {
   public static let archivedSegments = Self(
     name: "magpie_archived_segments_total", help: "Segments written.", kind: "counter",
     labelNames: [])
+  public static let groupRenewals = Self(
+    name: "magpie_group_renewals_total",
+    help: "Memberships of the consumer group started anew because they led to no assignment.",
+    kind: "counter", labelNames: [])
+  public static let lanesWaiting = Self(
+    name: "magpie_lanes_waiting",
+    help:
+      "Lanes without an assignment, by what they wait for: their consumer group, or topics that "
+      + "do not exist.", kind: "gauge", labelNames: ["for"])
+  public static let brokerRefusals = Self(
+    name: "magpie_kafka_refusals_total",
+    help:
+      "Times that a Kafka broker refused a certificate or login, as far as librdkafka logs them.",
+    kind: "counter", labelNames: ["broker"])
   public static let ready = Self(
     name: "magpie_ready", help: "1 while every lane can commit.", kind: "gauge", labelNames: [])
   public static let lostLogLines = Self(
@@ -245,7 +261,8 @@ extension Metrics.Family {
 extension Metrics {
   static let families: [Family] = [
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .openDeadLetters, .retries,
-    .ambiguousCommits, .rebalances, .work, .lag, .lagSeconds, .archivedBytes, .archivedSegments,
-    .ready, .lostLogLines, .databaseSize, .build, .processorSeconds, .residentMemory, .startTime,
+    .ambiguousCommits, .rebalances, .groupRenewals, .lanesWaiting, .brokerRefusals, .work, .lag,
+    .lagSeconds, .archivedBytes, .archivedSegments, .ready, .lostLogLines, .databaseSize, .build,
+    .processorSeconds, .residentMemory, .startTime,
   ]
 }

@@ -26,6 +26,8 @@ func waitUntilApplied(
             ? "" : ", \(report.pendingReviews) reviews of what mutings reach")
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
+          + (report.unanswered.isEmpty
+            ? "" : ", and \(report.unanswered.count) partitions whose leaders do not answer")
           + ". `magpie lag` says where; are all three workers running?")
     }
     if isStopped() { throw Failure(.found, "stopped while records were still waiting") }
@@ -37,7 +39,7 @@ func waitUntilApplied(
 private func cutOffFailure(_ partition: LagReport.Partition) -> Failure {
   Failure(
     .found,
-    "\(partition.topic)[\(partition.partition)] begins at offset \(partition.lowWatermark), but "
+    "\(partition.topic)[\(partition.partition)] begins at offset \(partition.lowWatermark ?? 0), but "
       + "\(partition.group) has only come to \(partition.nextOffset ?? 0): the broker has dropped "
       + "records that were never applied. The embedded broker keeps at most 5 MiB a partition: "
       + "send less at a time, use more --partitions, or use a real broker.")

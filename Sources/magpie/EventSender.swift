@@ -12,6 +12,8 @@ final class EventSender: Sendable {
   struct Outcome: Sendable {
     var sent = 0
     var acknowledged = 0
+    /// Acknowledged or failed.
+    var settled = 0
     /// The first failure, with the number its event was given.
     var failure: (number: Int, error: KafkaError)?
     /// Where the last acknowledged event went.
@@ -20,7 +22,7 @@ final class EventSender: Sendable {
     var undelivered: Int { sent - acknowledged }
   }
 
-  private let producer: Producer
+  private let producer: LastingProducer
   private let prefix: String
   private let bootstrap: String
   private let outcome = Mutex(Outcome())
@@ -36,7 +38,10 @@ final class EventSender: Sendable {
         "Kafka at \(configuration.bootstrap) lacks \(missing.joined(separator: ", ")). Run: magpie "
           + "topics (or is --topic-prefix wrong?)")
     }
-    producer = try Producer(configuration: configuration)
+    var configuration = configuration
+    // Twice more, by another client each time: see `send`.
+    configuration.properties.merge(["message.timeout.ms": "20000"]) { own, _ in own }
+    producer = try LastingProducer(configuration: configuration)
     bootstrap = configuration.bootstrap
     self.prefix = prefix
   }
@@ -57,7 +62,7 @@ final class EventSender: Sendable {
     while true {
       try stopAfterFailure()
       do throws(KafkaError) {
-        try producer.send(record) { [weak self] result in self?.note(result, number) }
+        try send(record, number, attemptsLeft: 2)
         outcome.withLock { $0.sent += 1 }
         return
       } catch {
@@ -68,9 +73,30 @@ final class EventSender: Sendable {
     }
   }
 
-  /// Waits for all acknowledgements, at most `seconds`, and closes.
+  /// Sends a record, and once more when no acknowledgement came in time: consumers drop what they
+  /// have already, and by then another broker may lead the partition.
+  private func send(_ record: OutgoingRecord, _ number: Int, attemptsLeft: Int) throws(KafkaError) {
+    try producer.send(record) { [weak self] result in
+      guard let self else { return }
+      if case .failure(let error) = result, error.code == .messageTimedOut, attemptsLeft > 0,
+        (try? send(record, number, attemptsLeft: attemptsLeft - 1)) != nil
+      {
+        return
+      }
+      note(result, number)
+    }
+  }
+
+  /// Waits for all acknowledgements as long as some come within `seconds` of each other, and closes.
   func finish(seconds: Int = 60) -> Outcome {
-    _ = producer.close(withinMilliseconds: seconds * 1000)
+    var (last, since) = (-1, ContinuousClock.now)
+    while true {
+      let outcome = progress
+      if outcome.settled == outcome.sent || .now - since > .seconds(seconds) { break }
+      if outcome.settled != last { (last, since) = (outcome.settled, .now) }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    _ = producer.close(withinMilliseconds: 0)
     return progress
   }
 
@@ -88,6 +114,7 @@ final class EventSender: Sendable {
 
   private func note(_ result: Result<Delivery, KafkaError>, _ number: Int) {
     outcome.withLock { outcome in
+      outcome.settled += 1
       switch result {
       case .success(let delivery):
         outcome.acknowledged += 1

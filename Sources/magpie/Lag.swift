@@ -11,6 +11,10 @@ struct Lag: ParsableCommand {
       The next offset is the one in PostgreSQL, which moves in the same transaction as the results. \
       A partition that no worker was assigned yet has none and counts whole. An archive, if there \
       ever was one, is shown as it reports to Kafka and is no part of the total.
+
+      All leaders are asked at the same time, for ten seconds at most. Partitions whose leader does \
+      not answer, because a broker has just died, are shown with their lag unknown, the total is that \
+      of the others, and the exit code is 69.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -28,7 +32,8 @@ struct Lag: ParsableCommand {
   @Flag(
     help: """
       Print one JSON object a partition (group, topic, partition, nextOffset, lowWatermark, \
-      highWatermark, lag) and one with the total, pendingRenders, openDeadLetters and missingTopics.
+      highWatermark, lag; without the last three when its leader does not answer) and one with the \
+      total, pendingRenders, openDeadLetters, missingTopics and unansweredPartitions.
       """)
   var json = false
 
@@ -43,6 +48,7 @@ struct Lag: ParsableCommand {
     var pendingRenders: Int64
     var openDeadLetters: Int64
     var missingTopics: [String]
+    var unansweredPartitions: [String]
   }
 
   func run() throws {
@@ -50,20 +56,41 @@ struct Lag: ParsableCommand {
     let connection = try database.connect()
     let redraws = watch && !json && Standard.output.isColourful
     repeat {
-      let report = try LagReport.measure(connection, admin, prefix: kafka.prefix)
-      let archive = try report.archive(admin, prefix: kafka.prefix)
+      let report = try LagReport.measure(
+        connection, admin, prefix: kafka.prefix, timeoutMilliseconds: Self.timeoutMilliseconds)
+      var archive: [LagReport.Partition] = []
+      var unanswered = report.unanswered.map(\.description)
+      do {
+        archive = try report.archive(
+          admin, prefix: kafka.prefix, timeoutMilliseconds: Self.timeoutMilliseconds / 2)
+      } catch let error as KafkaError where error.isRetriable {
+        unanswered.append(ConsumerGroup.archive(prefix: kafka.prefix))
+      }
       if json {
         for partition in report.partitions + archive { printJSON(partition) }
         printJSON(
           Total(
             total: report.total, pendingRenders: report.pendingRenders,
-            openDeadLetters: report.openDeadLetters, missingTopics: report.missingTopics))
+            openDeadLetters: report.openDeadLetters, missingTopics: report.missingTopics,
+            unansweredPartitions: unanswered))
       } else {
         Standard.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
+      }
+      if !watch, !unanswered.isEmpty {
+        throw Failure(
+          .unavailable,
+          "No answer came about \(unanswered.joined(separator: ", "))"
+            + (report.problem.map { ": \($0)" } ?? ".")
+            + "\nThe other figures are right. A broker may "
+            + "be down or have just died; then its partitions get other leaders soon.")
       }
       if watch { Thread.sleep(forTimeInterval: interval) }
     } while watch
   }
+
+  /// What the brokers may take to tell where logs end; what the archive has reported may take half
+  /// of it more.
+  private static let timeoutMilliseconds = 10_000
 
   private func table(_ report: LagReport, _ archive: [LagReport.Partition]) -> String {
     var text = ""
@@ -71,14 +98,20 @@ struct Lag: ParsableCommand {
     if let name = archive.first?.group { groups.append(name) }
     for group in groups {
       let partitions = (report.partitions + archive).filter { $0.group == group }
-      let lag = partitions.reduce(0) { $0 + $1.lag }
-      text += "\(Style.bold(group))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))\n"
-      for partition in partitions where all || partition.lag > 0 || partition.isCutOff {
+      let lag = partitions.reduce(0) { $0 + ($1.lag ?? 0) }
+      text += "\(Style.bold(group))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))"
+      let unknown = partitions.count { $0.lag == nil }
+      text += unknown == 0 ? "\n" : Style.red("  and \(unknown) partitions unknown\n")
+      for partition in partitions where all || partition.lag != 0 || partition.isCutOff {
         let next = partition.nextOffset.map(String.init) ?? "none"
-        text += "  \(escapedForTerminal(partition.topic))[\(partition.partition)]"
-        text += "  next \(next)  high \(partition.highWatermark)  lag \(partition.lag)"
-        if partition.isCutOff {
-          text += Style.red("  records were dropped: the log begins at \(partition.lowWatermark)")
+        text += "  \(escapedForTerminal(partition.topic))[\(partition.partition)]  next \(next)"
+        if let high = partition.highWatermark, let lag = partition.lag {
+          text += "  high \(high)  lag \(lag)"
+        } else {
+          text += Style.red("  its leader does not answer")
+        }
+        if partition.isCutOff, let low = partition.lowWatermark {
+          text += Style.red("  records were dropped: the log begins at \(low)")
         }
         text += "\n"
       }
@@ -91,6 +124,8 @@ struct Lag: ParsableCommand {
     for topic in report.missingTopics {
       text += Style.red("\(escapedForTerminal(topic)) does not exist; run: magpie topics\n")
     }
-    return text + "total lag: \(report.total)\n"
+    return text + "total lag: \(report.total)"
+      + (report.unanswered.isEmpty
+        ? "\n" : Style.red(" in the partitions whose leaders answer\n"))
   }
 }

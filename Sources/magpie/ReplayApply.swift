@@ -93,6 +93,8 @@ private struct LiveLag {
   private let prefix: String
   private var nextLook = ContinuousClock.now
   private var groupsDown: Set<String> = []
+  /// Some partition's leader did not answer at the last look.
+  private var hasUnknownLag = false
 
   init(_ connection: Connection, _ admin: Admin, _ prefix: String) {
     (self.connection, self.admin, self.prefix) = (connection, admin, prefix)
@@ -109,7 +111,8 @@ private struct LiveLag {
       let lags = try runningLags()
       let lag = lags.values.reduce(0, +)
       nextLook = .now + .seconds(1)
-      guard lag > bound else { return (.now - start) / .seconds(1) }
+      // What is unknown counts as too much.
+      guard lag > bound || hasUnknownLag else { return (.now - start) / .seconds(1) }
       if lag < lowest.lag { lowest = (lag, .now) }
       let behind = lags.filter { $0.value > 0 }.sorted { $0.key < $1.key }
         .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
@@ -128,8 +131,10 @@ private struct LiveLag {
   /// By group; those without a session in the database do not run. Says so once for each.
   private mutating func runningLags() throws -> [String: Int64] {
     var lags: [String: Int64] = [:]
-    for partition in try LagReport.measure(connection, admin, prefix: prefix).partitions {
-      lags[partition.group, default: 0] += partition.lag
+    let report = try LagReport.measure(connection, admin, prefix: prefix)
+    hasUnknownLag = !report.unanswered.isEmpty
+    for partition in report.partitions {
+      lags[partition.group, default: 0] += partition.lag ?? 0
     }
     let running = Set(
       try connection.query(

@@ -35,6 +35,64 @@ struct AdminTests {
     producer.close()
   }
 
+  @Test(
+    "while a broker is away the others' watermarks are told, in bounded time, and what is missing")
+  func brokerAway() throws {
+    let fixture = try Fixture(partitions: 6, brokers: 3)
+    let producer = try fixture.producer()
+    let partitions = (0..<6).map { TopicPartition(topic: "t", partition: $0) }
+    for (index, partition) in partitions.enumerated() {
+      try fixture.broker.setLeader(of: partition, to: 1 + index % 3)
+      try fixture.fill(index + 1, partition: partition.partition, producer)
+    }
+    producer.close()
+    let admin = try fixture.admin()
+    #expect(try admin.askWatermarks(topics: ["t"]).watermarks.count == 6)
+    try fixture.broker.setDown(broker: 2)
+    let start = ContinuousClock.now
+    let answers = try admin.askWatermarks(topics: ["t", "nowhere"], timeoutMilliseconds: 2_000)
+    // Twice the bound, for a busy machine; asked one by one it is a minute or more.
+    #expect(ContinuousClock.now - start < .seconds(20))
+    #expect(answers.topics == ["t": 6])
+    #expect(Set(answers.unanswered.keys) == [partitions[1], partitions[4]])
+    #expect(
+      answers.watermarks.mapValues(\.high) == [
+        partitions[0]: 1, partitions[2]: 3, partitions[3]: 4, partitions[5]: 6,
+      ])
+    #expect(throws: KafkaError.self) {
+      try admin.watermarks(topics: ["t"], timeoutMilliseconds: 500)
+    }
+    // Another leader takes over while the question is asked.
+    for partition in [partitions[1], partitions[4]] {
+      try fixture.broker.setLeader(of: partition, to: 3)
+    }
+    #expect(
+      try admin.watermarks(topics: ["t"], timeoutMilliseconds: 60_000).mapValues(\.high).values
+        .sorted() == [1, 2, 3, 4, 5, 6])
+  }
+
+  @Test("every question to a cluster that is away ends in time")
+  func clusterAway() throws {
+    let fixture = try Fixture()
+    let admin = try fixture.admin()
+    let partition = TopicPartition(topic: "t", partition: 0)
+    #expect(try admin.watermarks(partition).high == 0)
+    try fixture.broker.setDown()
+    let start = ContinuousClock.now
+    #expect(throws: KafkaError.self) { try admin.topics(timeoutMilliseconds: 500) }
+    #expect(throws: KafkaError.self) { try admin.watermarks(partition, timeoutMilliseconds: 500) }
+    #expect(throws: KafkaError.self) {
+      try admin.offset(of: partition, atOrAfterMilliseconds: 1, timeoutMilliseconds: 500)
+    }
+    #expect(throws: KafkaError.self) {
+      try admin.committedOffsets(group: "g", [partition], timeoutMilliseconds: 500)
+    }
+    #expect(throws: KafkaError.self) {
+      try admin.createTopics([NewTopic(name: "n", partitions: 1)], timeoutMilliseconds: 500)
+    }
+    #expect(ContinuousClock.now - start < .seconds(30))
+  }
+
   @Test("partitions without a commit are missing from the committed offsets")
   func noCommit() throws {
     let fixture = try Fixture()

@@ -111,13 +111,62 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("a topic that does not exist is an error with its name")
+  @Test("a topic that does not exist is waited for, by its name, and consumed once it does")
   func unknownTopic() throws {
     let fixture = try Fixture()
-    let consumer = try fixture.consumer(topics: ["t", "nowhere"])
-    #expect(consumer.failure() as? ConsumerError == .unknownTopic("nowhere"))
-    #expect(throws: ConsumerError.unknownTopic("nowhere")) { try consumer.checkTopics() }
+    let producer = try fixture.producer()
+    let consumer = try fixture.consumer(topics: ["t", "later"])
+    try consumer.poll(until: "the missing topic is known") {
+      $0.membership == .waitingForTopics(["later"])
+    }
+    #expect(throws: ConsumerError.unknownTopic("later")) { try consumer.checkTopics() }
+    #expect(try fixture.admin().topics() == ["t": 1])
+    try fixture.broker.createTopic("later", partitions: 1)
+    try consumer.poll(until: "it is a settled member") { $0.membership == .settled }
+    try fixture.fill(1, producer)
+    #expect(try consumer.read(1).count == 1)
     consumer.close()
+    producer.close()
+  }
+
+  @Test("one broker that knows nothing of a topic does not end the consumer")
+  func staleMetadata() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try fixture.fill(1, producer)
+    let consumer = try fixture.consumer()
+    #expect(try consumer.read(1).count == 1)
+    fixture.broker.setError(ofTopic: "t", to: .unknownTopicOrPartition)
+    #expect(throws: ConsumerError.unknownTopic("t")) { try consumer.checkTopics() }
+    #expect(consumer.membership == .waitingForTopics(["t"]))
+    fixture.broker.setError(ofTopic: "t", to: nil)
+    try consumer.poll(until: "it is a settled member again") { $0.membership == .settled }
+    try fixture.fill(1, producer)
+    // After a new assignment the fixture begins with the first record.
+    #expect(try consumer.read(1).count == 1)
+    consumer.close()
+    producer.close()
+  }
+
+  @Test("a member without a partition is settled; one whose group never answers is not")
+  func membership() throws {
+    let fixture = try Fixture()
+    fixture.broker.pushErrors(.syncGroup, Array(repeating: .init(rawValue: 27), count: 10_000))
+    let first = try fixture.consumer()
+    // The embedded broker takes three seconds over a first join.
+    let joined = ContinuousClock.now + .seconds(6)
+    try first.poll(until: "the group could have been joined") { _ in .now >= joined }
+    #expect(first.membership == .joining)
+    fixture.broker.clearErrors(.syncGroup)
+    try first.poll(until: "it is a settled member") { $0.membership == .settled }
+    let second = try fixture.consumer()
+    try second.poll(until: "both are settled", withinSeconds: 30) { second in
+      _ = try first.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 10)
+      return second.membership == .settled && first.membership == .settled
+    }
+    #expect([first, second].map(\.assignment.count).sorted() == [0, 1])
+    first.close()
+    second.close()
   }
 
   @Test("a consumer that polls too rarely is told, loses its partitions and gets them back")

@@ -3,14 +3,15 @@ import Foundation
 import Kafka
 import Synchronization
 import TestSupport
+import Testing
 
 /// A broker of the test's own, so that tests neither wait for nor disturb each other.
 struct Fixture {
   let broker: EmbeddedBroker
   let topic = "t"
 
-  init(partitions: Int = 1) throws {
-    broker = try EmbeddedBroker()
+  init(partitions: Int = 1, brokers: Int = 1) throws {
+    broker = try EmbeddedBroker(brokers: brokers)
     try broker.createTopic(topic, partitions: partitions)
   }
 
@@ -71,6 +72,20 @@ extension Consumer {
       return records.count >= count
     }
     return records
+  }
+
+  /// Polls until something is so, past errors that may pass; records an issue when it never is.
+  func poll(
+    until what: String, withinSeconds seconds: Double = 60, _ isSo: (Consumer) throws -> Bool
+  ) throws {
+    let deadline = Date(timeIntervalSinceNow: seconds)
+    while Date() < deadline {
+      do {
+        _ = try poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
+      } catch let error as ConsumerError where error.isRetriable {}
+      if try isSo(self) { return }
+    }
+    Issue.record("not within \(seconds) s: \(what)")
   }
 
   /// Polls until it throws, and returns what was thrown.

@@ -1,7 +1,8 @@
 import Foundation
-import Kafka
 import TestSupport
 import Testing
+
+@testable import Kafka
 
 @Suite("A producer tells the fate of every record")
 struct ProducerTests {
@@ -31,6 +32,27 @@ struct ProducerTests {
     #expect(error?.isRetriable == false)
     #expect(error?.bootstrap == fixture.broker.bootstrap)
     producer.close()
+  }
+
+  @Test("a record that was never sent is told from one whose acknowledgement did not come")
+  func mayHaveBeenWritten() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(["message.timeout.ms": "1500"])
+    let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
+    _ = try producer.send([record])
+    try fixture.broker.setRoundTripTime(milliseconds: 20_000)
+    let sent = #expect(throws: KafkaError.self) { try producer.send([record]) }
+    #expect(sent?.code == .messageTimedOut)
+    #expect(sent?.mayHaveBeenWritten == true)
+    producer.close(withinMilliseconds: 100)
+
+    try fixture.broker.setRoundTripTime(milliseconds: 0)
+    try fixture.broker.setDown()
+    let other = try fixture.producer(["message.timeout.ms": "500"])
+    let kept = #expect(throws: KafkaError.self) { try other.send([record]) }
+    #expect(kept?.code == .messageTimedOut)
+    #expect(kept?.mayHaveBeenWritten == false)
+    other.close(withinMilliseconds: 100)
   }
 
   @Test("a full queue is said at once, and room comes back with deliveries")
@@ -113,5 +135,43 @@ struct ProducerTests {
     #expect(producer.flush(withinMilliseconds: Int(hangLimitSeconds * 1000)) == 0)
     #expect(try Set(answers.all.map { try $0.get().offset }) == Set(0..<2000))
     producer.close()
+  }
+
+  @Test("a lasting producer goes on after an error that its client never gets over")
+  func lasting() throws {
+    let fixture = try Fixture()
+    let producer = try LastingProducer(
+      configuration: ClientConfiguration(
+        bootstrap: fixture.broker.bootstrap, properties: ["message.timeout.ms": "1000"],
+        log: { _, _, _ in }))
+    let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
+    let answers = Collected()
+    func send(until what: String, _ isSo: () -> Bool) {
+      let deadline = ContinuousClock.now + .seconds(60)
+      while !isSo(), .now < deadline {
+        try? producer.send(record, completion: answers.add)
+        Thread.sleep(forTimeInterval: 0.02)
+      }
+      #expect(isSo(), "\(what)")
+    }
+    func delivered() -> Int { answers.all.count { (try? $0.get()) != nil } }
+    send(until: "a record is acknowledged") { delivered() > 0 }
+    producer.raiseFatalError()
+    #expect(throws: KafkaError.self) { try producer.send(record, completion: answers.add) }
+    let before = delivered()
+    send(until: "a record is acknowledged after the fatal error") { delivered() > before }
+
+    // Nothing is acknowledged in time, and then it is again.
+    try fixture.broker.setDown()
+    send(until: "a record has failed") {
+      answers.all.contains {
+        if case .failure(let error) = $0 { error.code == .messageTimedOut } else { false }
+      }
+    }
+    try fixture.broker.setUp()
+    let between = delivered()
+    send(until: "a record is acknowledged after a time-out") { delivered() > between }
+    producer.close()
+    #expect(throws: KafkaError.self) { try producer.send(record, completion: answers.add) }
   }
 }

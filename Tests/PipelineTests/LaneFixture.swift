@@ -14,14 +14,21 @@ final class LaneFixture: Sendable {
   let databaseURL: String
   let prefix: String
   let partitions: Int
-  private let admin: Admin
+  let kafka: ClientConfiguration
+  let admin: Admin
+  /// Kept alive when it is the fixture's own.
+  private let broker: EmbeddedBroker?
 
-  init(partitions: Int = 2) throws {
+  /// - Parameter broker: one of the test's own, when it is to fail.
+  /// - Parameter makesTopic: whether the topic exists from the start.
+  init(partitions: Int = 2, broker: EmbeddedBroker? = nil, makesTopic: Bool = true) throws {
     databaseURL = try TestDatabase.fresh()
     prefix = TestBroker.topicPrefix()
     self.partitions = partitions
-    admin = try Admin(configuration: TestBroker.shared.configuration)
-    try TestBroker.shared.createTopic(Topic.likes.name(prefix: prefix), partitions: partitions)
+    self.broker = broker
+    kafka = try broker?.configuration ?? TestBroker.shared.configuration
+    admin = try Admin(configuration: kafka)
+    if makesTopic { try makeTopic() }
     try connection().script(
       """
       CREATE TABLE applied (
@@ -30,6 +37,16 @@ final class LaneFixture: Sendable {
       );
       GRANT ALL ON applied TO magpie_fanout;
       """)
+  }
+
+  var topic: String { Topic.likes.name(prefix: prefix) }
+
+  func makeTopic() throws {
+    if let broker {
+      try broker.createTopic(topic, partitions: partitions)
+    } else {
+      try TestBroker.shared.createTopic(topic, partitions: partitions)
+    }
   }
 
   func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }
@@ -52,7 +69,7 @@ final class LaneFixture: Sendable {
     -> LaneSettings
   {
     LaneSettings(
-      handler: handler, kafka: try TestBroker.shared.configuration, topicPrefix: prefix,
+      handler: handler, kafka: kafka, topicPrefix: prefix,
       databaseURL: databaseURL ?? self.databaseURL, codeVersion: "test")
   }
 
@@ -85,7 +102,7 @@ final class LaneFixture: Sendable {
     throws
   {
     let producer = try Producer(
-      configuration: configuration ?? TestBroker.shared.configuration)
+      configuration: configuration ?? kafka)
     try producer.send(records)
     producer.close()
   }

@@ -173,4 +173,56 @@ import Testing
     }
     if given.mechanism == nil { #expect(stage.broker.admitted.withLock { $0 } == 0) }
   }
+
+  @Test("one broker that refuses leaves the partitions of the others readable, and is counted")
+  func oneRefuses() async throws {
+    let certificates = try Certificates()
+    let embedded = try EmbeddedBroker(brokers: 2)
+    try embedded.createTopic("t", partitions: 2)
+    let partitions = (0..<2).map { TopicPartition(topic: "t", partition: $0) }
+    for partition in partitions { try embedded.setLeader(of: partition, to: 1) }
+    try embedded.setCoordinator(ofGroup: "g", to: 1)
+    let producer = try Producer(configuration: embedded.configuration)
+    let broker = try SecureBroker(
+      before: embedded.bootstrap,
+      .init(tls: certificates.issue("server", names: "IP:127.0.0.1,DNS:localhost")),
+      exceptions: [1: .init(tls: certificates.issue("expired", names: "IP:127.0.0.1", days: -1))])
+    defer {
+      broker.close()
+      embedded.close()
+    }
+    let consumer = try Consumer(
+      configuration: ClientConfiguration(
+        bootstrap: broker.bootstrap,
+        properties: [
+          "security.protocol": "SSL", "ssl.ca.location": certificates.authority,
+          "session.timeout.ms": "6000",
+        ], log: { _, _, _ in }), group: "g", topics: ["t"]
+    ) { event in
+      guard case .assigned(let partitions) = event else { return [:] }
+      return Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) })
+    }
+    var (refusals, count) = (0, 0)
+    let limit = ContinuousClock.now + .seconds(90)
+    var overdue: ContinuousClock.Instant?
+    // Longer than refusals are borne that no answer contradicts.
+    while overdue.map({ .now < $0 }) ?? true, .now < limit {
+      if overdue == nil {
+        try producer.send([OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])])
+      }
+      do {
+        count += try consumer.poll(maxRecords: 10, maxBytes: .max, timeoutMilliseconds: 50).count
+      } catch let error as ConsumerError where error.isRetriable {}
+      refusals += consumer.takeRefusals().counts.values.reduce(0, +)
+      if refusals > 0, count > 0, overdue == nil {
+        overdue = .now + .seconds(17)
+        // Its leader is the one that refuses.
+        try embedded.setLeader(of: partitions[1], to: 2)
+      }
+    }
+    #expect(refusals > 0)
+    #expect(count > 0)
+    consumer.close()
+    producer.close()
+  }
 }

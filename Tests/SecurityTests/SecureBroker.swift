@@ -20,7 +20,6 @@ final class SecureBroker: Sendable {
   let admitted = Mutex(0)
   let refused = Mutex(0)
 
-  private let listener: Listener
   private let host: String
   /// By the port behind it, the port here.
   private let ports: [Int: Int]
@@ -28,10 +27,10 @@ final class SecureBroker: Sendable {
   private let streams = Mutex<[Stream]>([])
   private let isClosed = Mutex(false)
   private struct Context: @unchecked Sendable { var pointer: OpaquePointer? }  // OpenSSL counts it
-  private let context: Context
+  private let contexts: [Context]
 
-  init(before brokers: String, _ listener: Listener) throws {
-    self.listener = listener
+  /// - Parameter exceptions: what brokers show instead, by their place among `brokers`.
+  init(before brokers: String, _ listener: Listener, exceptions: [Int: Listener] = [:]) throws {
     host = String(brokers.prefix { $0 != ":" })
     var ports: [Int: Int] = [:]
     var listeners: [Int32] = []
@@ -43,16 +42,21 @@ final class SecureBroker: Sendable {
     }
     self.ports = ports
     self.listeners = listeners
-    context = Context(pointer: try Self.context(listener))
+    let addresses = brokers.split(separator: ",")
+    let shown = addresses.indices.map { exceptions[$0] ?? listener }
+    contexts = try shown.map { Context(pointer: try Self.context($0)) }
     bootstrap = ports.values.map { "127.0.0.1:\($0)" }.joined(separator: ",")
-    for (descriptor, port) in zip(listeners, brokers.split(separator: ",")) {
-      guard let port = port.split(separator: ":").last.flatMap({ Int($0) }) else { continue }
+    for (index, descriptor) in listeners.enumerated() {
+      guard let port = addresses[index].split(separator: ":").last.flatMap({ Int($0) }) else {
+        continue
+      }
+      let (listener, context) = (shown[index], contexts[index])
       Thread.detachNewThread { [self] in
         while true {
           let client = accept(descriptor, nil, nil)
           guard client >= 0 else { return }
           let stream = Stream(client)
-          Thread.detachNewThread { [self] in try? serve(stream, port) }
+          Thread.detachNewThread { [self] in try? serve(stream, port, listener, context) }
         }
       }
     }
@@ -65,7 +69,7 @@ final class SecureBroker: Sendable {
       Foundation.close(descriptor)
     }
     for stream in streams.withLock({ $0 }) { stream.shutDown() }
-    SSL_CTX_free(context.pointer)
+    for context in contexts { SSL_CTX_free(context.pointer) }
   }
 
   private static func context(_ listener: Listener) throws -> OpaquePointer? {
@@ -81,7 +85,9 @@ final class SecureBroker: Sendable {
     return context
   }
 
-  private func serve(_ client: Stream, _ port: Int) throws {
+  private func serve(
+    _ client: Stream, _ port: Int, _ listener: Listener, _ context: Context
+  ) throws {
     streams.withLock { $0.append(client) }
     if let context = context.pointer { try client.accept(context) }
     let server = try connectToLoopback(port: port)

@@ -1,0 +1,172 @@
+import CRDKafka
+import Dispatch
+import Foundation
+import Synchronization
+
+/// What the leaders of many partitions said of their logs within a bound of time.
+public struct WatermarkAnswers: Sendable {
+  /// Partition counts of the topics that exist, among those asked for.
+  public var topics: [String: Int] = [:]
+  public var watermarks: [TopicPartition: Watermarks] = [:]
+  /// Partitions that nothing is known of, and why.
+  public var unanswered: [TopicPartition: KafkaError] = [:]
+}
+
+extension Client {
+  /// First and next offset of partitions: two requests to each leader. Bounded, other than
+  /// `rd_kafka_query_watermark_offsets`, which before librdkafka 2.3 waits for its requests whatever
+  /// its timeout is. Waits until all leaders are known; one that does not answer fails all.
+  func watermarks(_ partitions: [TopicPartition], timeoutMilliseconds: Int)
+    throws(KafkaError) -> [TopicPartition: Result<Watermarks, KafkaError>]
+  {
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    let lows = try offsets(partitions, Int64(RD_KAFKA_OFFSET_BEGINNING), deadline)
+    let highs = try offsets(partitions, Int64(RD_KAFKA_OFFSET_END), deadline)
+    context?.refusals.withLock { $0.noteAnswer() }
+    return lows.merging(highs) { low, high in
+      low.flatMap { low in high.map { Watermarks(low: low.low, high: max(low.low, $0.high)) } }
+    }
+  }
+
+  /// First and next offset of one partition.
+  func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int) throws(KafkaError)
+    -> Watermarks
+  {
+    let answers = try watermarks([partition], timeoutMilliseconds: timeoutMilliseconds)
+    guard let answer = answers[partition] else { throw error(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION) }
+    return try answer.get()
+  }
+
+  /// Both watermarks of the results are the offset of this logical position.
+  private func offsets(_ partitions: [TopicPartition], _ position: Int64, _ deadline: Deadline)
+    throws(KafkaError) -> [TopicPartition: Result<Watermarks, KafkaError>]
+  {
+    try withPartitionList(partitions.map { (key: $0, value: position) }) {
+      list throws(KafkaError) in
+      let code = rd_kafka_offsets_for_times(pointer, list, deadline.timeout())
+      guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+        let asked = partitions.count == 1 ? "\(partitions[0])" : "\(partitions.count) partitions"
+        throw error(code, "watermarks of \(asked): \(String(cString: rd_kafka_err2str(code)))")
+      }
+      var results: [TopicPartition: Result<Watermarks, KafkaError>] = [:]
+      for element in list.elements {
+        let partition = element.topicPartition
+        let code = element.err
+        let hasFailed = code != RD_KAFKA_RESP_ERR_NO_ERROR
+        guard !hasFailed, element.offset >= 0 else {
+          results[partition] = .failure(
+            error(
+              hasFailed ? code : RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
+              "watermarks of \(partition): "
+                + (hasFailed ? String(cString: rd_kafka_err2str(code)) : "not told")))
+          continue
+        }
+        results[partition] = .success(Watermarks(low: element.offset, high: element.offset))
+      }
+      return results
+    }
+  }
+}
+
+extension Admin {
+  /// First and next offset of a partition. On the embedded broker a `low` above 0 means that
+  /// records were dropped.
+  public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> Watermarks
+  {
+    try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// First and next offset of every partition of these topics, within the timeout in all.
+  ///
+  /// Throws when a partition's leader does not answer; `askWatermarks` tells what the others said.
+  public func watermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> [TopicPartition: Watermarks]
+  {
+    let answers = try askWatermarks(topics: names, timeoutMilliseconds: timeoutMilliseconds)
+    if let (_, error) = answers.unanswered.min(by: { $0.key < $1.key }) { throw error }
+    return answers.watermarks
+  }
+
+  /// First and next offset of the partitions of these topics, as far as their leaders answer within
+  /// the timeout. Leaders are asked at the same time; while some do not answer, the cluster is asked
+  /// again who leads their partitions.
+  ///
+  /// Throws only when no broker says which partitions there are.
+  public func askWatermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
+    throws(KafkaError) -> WatermarkAnswers
+  {
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    var answers = WatermarkAnswers()
+    var isFirst = true
+    repeat {
+      let leaders: [String: [Int32?]]
+      do throws(KafkaError) {
+        leaders = try client.partitionLeaders(timeoutMilliseconds: deadline.timeout())
+      } catch {
+        if isFirst { throw error }
+        break
+      }
+      isFirst = false
+      var led: [Int32: [TopicPartition]] = [:]
+      for name in names {
+        guard let partitions = leaders[name] else { continue }
+        answers.topics[name] = partitions.count
+        for (number, leader) in partitions.enumerated() {
+          let partition = TopicPartition(topic: name, partition: Int32(number))
+          guard answers.watermarks[partition] == nil else { continue }
+          guard let leader else {
+            answers.unanswered[partition] = client.error(
+              RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, "\(partition) has no leader at present")
+            continue
+          }
+          led[leader, default: []].append(partition)
+        }
+      }
+      // A leader that has died is not waited for longer than it takes to name another one.
+      for (partition, result) in ask(led, timeoutMilliseconds: deadline.timeout(atMost: 3_000)) {
+        switch result {
+        case .success(let watermarks):
+          answers.watermarks[partition] = watermarks
+          answers.unanswered[partition] = nil
+        case .failure(let error): answers.unanswered[partition] = error
+        }
+      }
+      if answers.unanswered.isEmpty { break }
+      Thread.sleep(forTimeInterval: Double(min(200, deadline.remainingMilliseconds)) / 1000)
+    } while !deadline.isOver
+    return answers
+  }
+
+  /// Asks each leader for its partitions, all of them at the same time.
+  private func ask(_ led: [Int32: [TopicPartition]], timeoutMilliseconds: Int32)
+    -> [TopicPartition: Result<Watermarks, KafkaError>]
+  {
+    let answers = Mutex<[TopicPartition: Result<Watermarks, KafkaError>]>([:])
+    let asked = DispatchGroup()
+    // No more threads than a large cluster has brokers; a group asks for several leaders' partitions.
+    let leaders = led.sorted { $0.key < $1.key }.map(\.value)
+    let threadCount = min(leaders.count, 64)
+    for first in 0..<threadCount {
+      asked.enter()
+      let thread = Thread { [client] in
+        for index in stride(from: first, to: leaders.count, by: threadCount) {
+          let partitions = leaders[index]
+          let found: [TopicPartition: Result<Watermarks, KafkaError>]
+          do throws(KafkaError) {
+            found = try client.watermarks(
+              partitions, timeoutMilliseconds: Int(timeoutMilliseconds))
+          } catch {
+            found = Dictionary(uniqueKeysWithValues: partitions.map { ($0, .failure(error)) })
+          }
+          answers.withLock { $0.merge(found) { $1 } }
+        }
+        asked.leave()
+      }
+      thread.name = "kafka-admin"
+      thread.start()
+    }
+    asked.wait()
+    return answers.withLock { $0 }
+  }
+}

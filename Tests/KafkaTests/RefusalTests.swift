@@ -1,0 +1,71 @@
+import CRDKafka
+import Testing
+
+@testable import Kafka
+
+@Suite("A broker's refusal is that broker's, until nobody answers for long")
+struct RefusalTests {
+  private let start = ContinuousClock.now
+
+  private func refusal(_ broker: String = "b1:9092") throws -> Refusal {
+    try #require(
+      Refusal(
+        "[thrd:sasl_ssl://\(broker)/1]: sasl_ssl://\(broker)/1: SASL authentication error: no "
+          + "(after 5ms in state AUTH_REQ)", certificate: nil))
+  }
+
+  @Test("the broker is named, and a connection that merely broke is no refusal")
+  func parses() throws {
+    #expect(try refusal("k-1.example:9093").broker == "k-1.example:9093")
+    #expect(try refusal().code == RD_KAFKA_RESP_ERR__AUTHENTICATION)
+    #expect(
+      Refusal(
+        "[thrd:ssl://b:1/1]: ssl://b:1/1: SSL handshake failed: Disconnected: connecting to a "
+          + "PLAINTEXT broker listener?", certificate: nil) == nil)
+  }
+
+  @Test("refusals are overdue after the grace period, which is longer once a broker has answered")
+  func grace() throws {
+    var refusals = Refusals()
+    refusals.note(try refusal(), at: start)
+    #expect(refusals.overdue(at: start + .seconds(14)) == nil)
+    #expect(refusals.overdue(at: start + .seconds(16)) != nil)
+    refusals.noteAnswer()
+    refusals.note(try refusal(), at: start + .seconds(20))
+    #expect(refusals.overdue(at: start + .seconds(50)) == nil)
+    for second in stride(from: 50, through: 140, by: 30) {
+      refusals.note(try refusal(), at: start + .seconds(second))
+    }
+    #expect(refusals.overdue(at: start + .seconds(139)) == nil)
+    #expect(refusals.overdue(at: start + .seconds(141)) != nil)
+  }
+
+  @Test("refusals that stopped are past, and those after them count from their own beginning")
+  func past() throws {
+    var refusals = Refusals()
+    refusals.note(try refusal(), at: start)
+    #expect(refusals.overdue(at: start + .seconds(60)) == nil)
+    #expect(refusals.current(at: start + .seconds(60)) == nil)
+    refusals.note(try refusal(), at: start + .seconds(100))
+    #expect(refusals.overdue(at: start + .seconds(110)) == nil)
+  }
+
+  @Test("each broker's refusals are counted once")
+  func counts() throws {
+    var refusals = Refusals()
+    for broker in ["a:1", "b:2", "a:1"] { refusals.note(try refusal(broker), at: start) }
+    #expect(refusals.takeUncounted() == ["a:1": 2, "b:2": 1])
+    #expect(refusals.takeUncounted() == [:])
+  }
+
+  @Test("a time-out that a refusal may explain stays a time-out of a record that may be written")
+  func explains() throws {
+    var error = KafkaError(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+    error.mayHaveBeenWritten = true
+    let explained = error.explained(by: try refusal())
+    #expect(explained.code == .messageTimedOut)
+    #expect(explained.mayHaveBeenWritten)
+    #expect(explained.isRetriable)
+    #expect(explained.message.contains("refuses the login"))
+  }
+}
