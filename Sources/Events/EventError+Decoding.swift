@@ -20,10 +20,37 @@ extension EventError {
       self.init(.badJSON, "\(what) is JSON that ends too early.")
     case (.json, JSONDecodingError.trailingGarbage):
       self.init(.badJSON, "\(what) has something after its JSON object.")
-    case (.json, _):
-      self.init(.badJSON, "\(what) is not a JSON object with that type's fields (\(error)).")
+    case (.json(let bytes, _), _):
+      if let (field, why) = malformedField(in: bytes, type) {
+        self.init(
+          .badJSON, "\(excerpt(field)) in the data of \(type.rawValue) \(why).", field: field)
+      } else {
+        self.init(.badJSON, "\(what) is not a JSON object.")
+      }
     }
   }
+}
+
+/// The first field that makes data unreadable, and why; nil if it is no single field.
+private func malformedField(in json: [UInt8], _ type: EventType) -> (field: String, why: String)? {
+  var scanner = JSONObjectScanner(json)
+  for (name, value) in (try? scanner.rawMembers()) ?? [] {
+    let alone = Array(("{" + jsonString(name) + ":").utf8) + value + Array("}".utf8)
+    do {
+      _ = try Payload(type, from: .json(alone, ignoringUnknownFields: true))
+    } catch JSONDecodingError.malformedString where value.first == UInt8(ascii: "\"") {
+      return (name, "has a malformed escape, half of a surrogate pair or a control character")
+    } catch JSONDecodingError.malformedString {
+      return (name, "must be a string")
+    } catch JSONDecodingError.malformedNumber, JSONDecodingError.numberRange,
+      JSONDecodingError.leadingZero
+    {
+      return (name, "must be a whole number of at most 64 bits")
+    } catch {
+      return (name, value.first == UInt8(ascii: "[") ? "is a malformed list" : "is of another type")
+    }
+  }
+  return nil
 }
 
 extension Payload {

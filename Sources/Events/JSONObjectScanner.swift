@@ -13,7 +13,11 @@ struct JSONObjectScanner {
   private var position = 0
 
   init(_ text: String) {
-    bytes = Array(text.utf8)
+    self.init(Array(text.utf8))
+  }
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
   }
 
   /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``.
@@ -59,8 +63,32 @@ struct JSONObjectScanner {
   }
 
   private mutating func expect(_ scalar: Unicode.Scalar) throws(EventError) {
-    guard next == UInt8(ascii: scalar) else { throw error("\"\(scalar)\" is missing") }
+    guard next == UInt8(ascii: scalar) else {
+      let name = scalar == "\"" ? "a double quotation mark" : "'\(scalar)'"
+      let found = next == nil ? "and the text ends" : "but there is something else"
+      throw error("\(name) is expected, \(found)")
+    }
     position += 1
+  }
+
+  /// The bytes of each member's value, which are not looked into.
+  mutating func rawMembers() throws(EventError) -> [(name: String, value: [UInt8])] {
+    var members: [(name: String, value: [UInt8])] = []
+    skipBlanks()
+    try expect("{")
+    repeat {
+      if !members.isEmpty { position += 1 }
+      skipBlanks()
+      let name = try string()
+      skipBlanks()
+      try expect(":")
+      skipBlanks()
+      let start = position
+      if next == UInt8(ascii: "\"") { try skipString() } else { _ = try value() }
+      members.append((name, Array(bytes[start..<min(position, bytes.count)])))
+      skipBlanks()
+    } while next == UInt8(ascii: ",")
+    return members
   }
 
   private mutating func value() throws(EventError) -> Value {

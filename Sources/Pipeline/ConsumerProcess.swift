@@ -47,6 +47,9 @@ public struct ConsumerProcess: Sendable {
     threads: Int, reload: (@Sendable () throws -> String)? = nil,
     _ body: @escaping @Sendable (LaneStatus, Logger) throws -> Void
   ) async throws {
+    for warning in warningsAboutSettings(ProcessInfo.processInfo.environment) {
+      logger.warning("\(warning)")
+    }
     let hangups = answerHangups(with: reload, logger: logger)
     defer { hangups.cancel() }
     let statuses = (0..<threads).map { _ in LaneStatus() }

@@ -28,10 +28,13 @@ public struct ProcessOptions: ParsableArguments, Sendable {
       """)
   var httpHost: String?
 
-  @Option(help: "Port of the same; 0 takes a free one and logs it. [env: MAGPIE_HTTP_PORT]")
+  @Option(
+    parsing: .unconditional,
+    help: "Port of the same; 0 takes a free one and logs it. [env: MAGPIE_HTTP_PORT]")
   var httpPort: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Seconds that a lane may make no step before the process reports itself dead and exits \
       (default: 600). [env: MAGPIE_WATCHDOG_SECONDS]
@@ -39,6 +42,7 @@ public struct ProcessOptions: ParsableArguments, Sendable {
   var watchdogSeconds: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Seconds to finish the batch in hand after SIGTERM (default: 20). [env: MAGPIE_DRAIN_SECONDS]
       """)

@@ -22,22 +22,27 @@ public struct WorkerOptions: ParsableArguments, Sendable {
   var preparedStatements: String?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Lanes, each a thread with one consumer and one database connection (default: 1). More than \
       the topics' partitions stay idle. [env: MAGPIE_LANES]
       """)
   var lanes: Int?
 
-  @Option(help: "Records in one transaction at most (default: 5000). [env: MAGPIE_BATCH_RECORDS]")
+  @Option(
+    parsing: .unconditional,
+    help: "Records in one transaction at most (default: 5000). [env: MAGPIE_BATCH_RECORDS]")
   var batchRecords: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Stop after this many dead letters in a row (default: 500). [env: MAGPIE_DEAD_LETTER_RUN_LIMIT]
       """)
   var deadLetterRunLimit: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Stop when more than this share of the last 1000 to 2000 records is dead-lettered (default: \
       0.5). [env: MAGPIE_DEAD_LETTER_SHARE_LIMIT]

@@ -12,6 +12,7 @@ public struct FanoutWorker: AsyncParsableCommand {
   @OptionGroup var options: WorkerOptions
 
   @Option(
+    parsing: .unconditional,
     help: """
       Posts of authors with this many followers or more are not copied to feeds but merged when a \
       feed is read, until there are fewer than four fifths as many (default: 10000). \
@@ -20,6 +21,7 @@ public struct FanoutWorker: AsyncParsableCommand {
   var pushLimit: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Posts that a feed stores, the newest ones, at least; older posts are found by the people \
       followed when a page gets there (default: 1000). [env: MAGPIE_FEED_LENGTH]
@@ -27,6 +29,7 @@ public struct FanoutWorker: AsyncParsableCommand {
   var feedLength: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Days after which the feed of somebody who is away is not stored any more, until they are \
       back; 0: never. Only for backends that call feed_touch (default: 0). \

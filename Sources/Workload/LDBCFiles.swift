@@ -82,7 +82,7 @@ struct LDBCFiles {
         // A friendship's two columns have the same name.
         let from = indices.last.map { header[$0] == column ? $0 + 1 : 0 } ?? 0
         guard let index = header[from...].firstIndex(of: column) else {
-          throw LDBCError("\(file) has no column \(column) in its first line.")
+          throw LDBCError("\(file) has no column \(column) in its first line. \(wantedLayout)")
         }
         indices.append(index)
       }
@@ -108,6 +108,14 @@ struct LDBCFiles {
   }
 }
 
+/// The generator writes several layouts; this is what to ask it for.
+private let wantedLayout = """
+  Wanted is the layout with times as text, such as 2010-02-14T15:32:10.447+0000 \
+  (StringDateFormatter, not LongDateFormatter with milliseconds), and with foreign keys in the files of \
+  what they belong to (CsvMergeForeign, not one file a relation): post_0_0.csv and comment_0_0.csv have \
+  a column creator.
+  """
+
 /// A line's fields, and where it stands, for complaints.
 struct LDBCLine {
   var file: String
@@ -123,7 +131,9 @@ struct LDBCLine {
     let text = self[index]
     guard text.utf8.count > 5,
       let time = try? EventTime(rfc3339: text.dropLast(2) + ":" + text.suffix(2))
-    else { throw malformed("has \"\(text)\" for a time") }
+    else {
+      throw LDBCError("\(file):\(number) has \"\(text)\" for a time. \(wantedLayout)")
+    }
     return time
   }
 

@@ -10,13 +10,17 @@ struct Alarms: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
 
   func run() throws {
-    let connection = try database.connect()
+    try page.asking { try show(database.connect()) }
+  }
+
+  private func show(_ connection: Connection) throws {
     if page.json {
       return try printJSONRows(connection, "alarm_page($1, $2, $3)", page.parameters)
     }
     Standard.output.line(try Self.badge(connection, user: page.user))
     let (shown, count) = try Self.page(connection, page)
     shown.print(page, rows: count)
+    if count == 0 { Standard.output.line("Nothing: no alarms.") }
   }
 
   /// The red dot and the number beside it.

@@ -17,10 +17,10 @@ struct ArchiveAcceptGap: ParsableCommand {
   @Option(help: "The topic's full name.")
   var topic: String
 
-  @Option(help: "The partition.")
+  @Option(parsing: .unconditional, help: "The partition.")
   var partition: Int32
 
-  @Option(help: "The first offset that is there again.")
+  @Option(parsing: .unconditional, help: "The first offset that is there again.")
   var upTo: Int64
 
   func run() throws {

@@ -20,6 +20,7 @@ struct ArchiveRun: ParsableCommand {
   @OptionGroup var archive: ArchiveOptions
 
   @Option(
+    parsing: .unconditional,
     help: """
       MiB that a segment has at most, and that are held in memory: 1 to 512 (default: 64). \
       [env: MAGPIE_SEGMENT_MIB]
@@ -27,6 +28,7 @@ struct ArchiveRun: ParsableCommand {
   var segmentMib: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       Seconds that a record waits in memory at most: 0.1 to 3600 (default: 10). \
       [env: MAGPIE_SEGMENT_SECONDS]

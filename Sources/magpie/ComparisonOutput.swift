@@ -9,7 +9,9 @@ struct ComparisonOptions: ParsableArguments {
       "Also write a report to look at: one HTML file that needs nothing else.", valueName: "file"))
   var html: String?
 
-  @Option(help: "Differing rows to show of each table and kind: 1 to 100000 (default: 20).")
+  @Option(
+    parsing: .unconditional,
+    help: "Differing rows to show of each table and kind: 1 to 100000 (default: 20).")
   var samples = 20
 
   func validate() throws {

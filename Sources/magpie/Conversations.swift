@@ -12,7 +12,10 @@ struct Conversations: ParsableCommand {
   var with: String?
 
   func run() throws {
-    let connection = try database.connect()
+    try page.asking { try show(database.connect()) }
+  }
+
+  private func show(_ connection: Connection) throws {
     if let with {
       let parameters: [Parameter] = [
         .text(page.user), .text(with), .text(page.before), .int4(Int32(page.limit)),
@@ -27,7 +30,7 @@ struct Conversations: ParsableCommand {
     }
     let (shown, count) = try Self.page(connection, page)
     shown.print(page, rows: count)
-    if count == 0 { Standard.output.line("No conversations.") }
+    if count == 0 { Standard.output.line("Nothing: no conversations.") }
   }
 
   static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {
@@ -63,5 +66,6 @@ struct Conversations: ParsableCommand {
       shown.text += "  \(excerpt(try row.text("text")))\n"
     }
     shown.print(page, rows: rows.count)
+    if rows.count == 0 { Standard.output.line("Nothing: no messages between the two.") }
   }
 }

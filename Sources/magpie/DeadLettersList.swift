@@ -37,7 +37,7 @@ struct DeadLettersList: ParsableCommand {
     help: "Count them by this instead of listing them; may be repeated. \(Dimension.names)")
   var by: [Dimension] = []
 
-  @Option(help: "How many to list: 1 to 10000.")
+  @Option(parsing: .unconditional, help: "How many to list: 1 to 10000.")
   var limit = 50
 
   @Option(help: "List those behind this one, the last of the page before.")
@@ -121,7 +121,7 @@ struct DeadLettersList: ParsableCommand {
         "\(amount.count)  \(names.joined(separator: "  "))  "
           + Style.dim("\(amount.oldest) to \(amount.newest)"))
     }
-    if rows.count == 0, !json { Standard.output.line("none") }
+    if rows.count == 0, !json { Standard.output.line("Nothing: no dead letters.") }
   }
 
   private struct PageEnd: Encodable {

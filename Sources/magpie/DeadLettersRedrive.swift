@@ -20,13 +20,15 @@ struct DeadLettersRedrive: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var handlers: HandlerOptions
 
-  @Option(help: "At most so many a second.")
+  @Option(parsing: .unconditional, help: "At most so many a second.")
   var rate: Double?
 
-  @Option(help: "How many in one transaction at most: 1 to 2000.")
+  @Option(parsing: .unconditional, help: "How many in one transaction at most: 1 to 2000.")
   var batch = 200
 
-  @Option(help: "Seconds to try again while Kafka or PostgreSQL does not answer: 0 to 86400.")
+  @Option(
+    parsing: .unconditional,
+    help: "Seconds to try again while Kafka or PostgreSQL does not answer: 0 to 86400.")
   var patience = 60
 
   @Flag(help: "Print one JSON object: redriven, failed, passedOver, dryRun.")

@@ -12,7 +12,7 @@ struct EventDestination: ParsableArguments {
         + "output.", valueName: "file"))
   var output: String?
 
-  @Option(help: "At most so many events a second.")
+  @Option(parsing: .unconditional, help: "At most so many events a second.")
   var rate: Double?
 
   @Flag(help: "Show progress also when standard error is no terminal.")

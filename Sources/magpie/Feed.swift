@@ -9,13 +9,16 @@ struct Feed: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
 
   func run() throws {
-    let connection = try database.connect()
+    try page.asking { try show(database.connect()) }
+  }
+
+  private func show(_ connection: Connection) throws {
     if page.json {
       return try printJSONRows(connection, "feed_page($1, $2, $3)", page.parameters)
     }
     let (shown, count) = try Self.page(connection, page)
     shown.print(page, rows: count)
-    if count == 0 { Standard.output.line("Nothing: no post by anybody this person follows.") }
+    if count == 0 { Standard.output.line("Nothing: no posts by people they follow.") }
   }
 
   static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {

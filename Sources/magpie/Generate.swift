@@ -10,13 +10,13 @@ struct Generate: ParsableCommand {
       retries of one, and about 5 % arrive late.
       """)
 
-  @Option(help: "People: 1 to 10000000.")
+  @Option(parsing: .unconditional, help: "People: 1 to 10000000.")
   var users: Int
 
-  @Option(help: "Events, retries included: 0 to 1000000000.")
+  @Option(parsing: .unconditional, help: "Events, retries included: 0 to 1000000000.")
   var events: Int
 
-  @Option(help: "What the invention follows from.")
+  @Option(parsing: .unconditional, help: "What the invention follows from.")
   var seed: UInt64
 
   @Option(help: "No event happens before, RFC 3339.")

@@ -23,7 +23,7 @@ struct Lag: ParsableCommand {
   @Flag(help: "Show it again and again until interrupted.")
   var watch = false
 
-  @Option(help: "Seconds between two looks with --watch: 0.1 to 3600.")
+  @Option(parsing: .unconditional, help: "Seconds between two looks with --watch: 0.1 to 3600.")
   var interval = 2.0
 
   @Flag(help: "List every partition, also those without lag.")

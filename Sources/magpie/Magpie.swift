@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Pipeline
 
 /// The operator's tool: one subcommand a file.
@@ -33,14 +34,47 @@ struct Magpie: ParsableCommand {
   static func main() {
     dieOfSignalsAsFirstProcess()
     do {
+      try checkCommandName(CommandLine.arguments.dropFirst())
+      for warning in warningsAboutSettings(ProcessInfo.processInfo.environment) {
+        Standard.error.line("magpie: warning: \(escapedForTerminal(warning))")
+      }
       var command = try parseAsRoot()
       try command.run()
     } catch let failure as Failure {
       failure.exit()
     } catch let error where isParsersOwn(error) {
+      if exitCode(for: error) == .validationFailure {
+        // As other failures begin, and not with the parser's own "Error: ".
+        let text = fullMessage(for: error)
+        Failure(.usage, text.hasPrefix("Error: ") ? String(text.dropFirst(7)) : text).exit()
+      }
       exit(withError: error)
     } catch {
       Failure(error).exit()
+    }
+  }
+
+  /// The parser takes an unknown command for surplus arguments, and `help` of one for plain `help`.
+  private static func checkCommandName(_ arguments: ArraySlice<String>) throws {
+    var words = arguments
+    let isHelp = words.first == "help"
+    if isHelp { words = words.dropFirst() }
+    var command: any ParsableCommand.Type = Magpie.self
+    for word in words {
+      let subcommands = command.configuration.subcommands
+      guard !word.hasPrefix("-"), !subcommands.isEmpty else { return }
+      if let known = subcommands.first(where: { $0._commandName == word }) {
+        command = known
+      } else if word == "help" || (command.configuration.defaultSubcommand != nil && !isHelp) {
+        return
+      } else {
+        let nearest = nearestName(to: word, in: subcommands.map { $0._commandName })
+        let path = command == Magpie.self ? "magpie" : "magpie \(command._commandName)"
+        throw Failure(
+          .usage,
+          "unknown command \(excerpt(word))." + (nearest.map { " Did you mean \"\($0)\"?" } ?? "")
+            + " `\(path) --help` lists the commands.")
+      }
     }
   }
 

@@ -11,7 +11,7 @@ struct OffsetScope: ParsableArguments {
   @Option(help: "The topic: likes, or the full name.")
   var topic: String?
 
-  @Option(help: "The partition; needs --topic.")
+  @Option(parsing: .unconditional, help: "The partition; needs --topic.")
   var partition: Int32?
 
   func validate() throws {

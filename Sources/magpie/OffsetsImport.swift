@@ -31,7 +31,8 @@ struct OffsetsImport: ParsableCommand {
   @Option(help: "offset or time.")
   var by: Method
 
-  @Option(help: "With --by time: seconds to go back further, 0 to 31536000.")
+  @Option(
+    parsing: .unconditional, help: "With --by time: seconds to go back further, 0 to 31536000.")
   var marginSeconds: Int64 = 3600
 
   @Flag(help: "Change nothing; say what would be changed.")

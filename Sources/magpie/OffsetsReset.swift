@@ -22,7 +22,9 @@ struct OffsetsReset: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var scope: OffsetScope
 
-  @Option(help: "To this offset, the next one to be applied; needs --topic and --partition.")
+  @Option(
+    parsing: .unconditional,
+    help: "To this offset, the next one to be applied; needs --topic and --partition.")
   var toOffset: Int64?
 
   @Option(help: "To the first record of this time or later: \(Moment.help).")
@@ -35,6 +37,7 @@ struct OffsetsReset: ParsableCommand {
   var toEnd = false
 
   @Option(
+    parsing: .unconditional,
     help: "How many records this skips, in all: it is refused unless this is the very number.")
   var skipRecords: Int64 = 0
 

@@ -7,7 +7,7 @@ struct PageOptions: ParsableArguments {
   @Argument(help: "The person's id.")
   var user: String
 
-  @Option(help: "Rows to show: 1 to 200.")
+  @Option(parsing: .unconditional, help: "Rows to show: 1 to 200.")
   var limit = 20
 
   @Option(help: "Show what is older than this cursor, which the page before printed.")
@@ -32,6 +32,19 @@ struct PageOptions: ParsableArguments {
     self.limit = limit
     before = nil
     json = false
+  }
+
+  /// Runs what asks for a page. The cursor is the only parameter that PostgreSQL may find malformed.
+  func asking<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as PostgresError where error.sqlstate?.hasPrefix("22") == true {
+      guard let before else { throw error }
+      throw Failure(
+        .usage,
+        "--before is \(excerpt(before)), which is no cursor. Give the one that the page before "
+          + "printed.")
+    }
   }
 
   /// The parameters `(user, before, limit)` of the page functions.

@@ -27,9 +27,11 @@ struct PublishLines: ParsableCommand {
     abstract: "Send structured CloudEvents, one JSON object a line.",
     discussion: """
       Every line is checked as a worker would check it before it is sent. Lines that are no events \
-      are reported with their numbers and not sent, the others are; the exit code is then 1. Empty \
-      lines are passed over.
+      are reported with their numbers (the first \(shownRejections) of them, and how many there are of \
+      each reason) and not sent, the others are; the exit code is then 1. Empty lines are passed over.
       """)
+
+  private static let shownRejections = 20
 
   @Argument(help: "The file; - is standard input.")
   var file: String
@@ -68,6 +70,7 @@ struct PublishLines: ParsableCommand {
       dryRun
       ? nil : try EventSender(configuration: kafka.configuration(), prefix: kafka.prefix)
     var counts = Counts()
+    var reasons: [String: Int] = [:]
     var shown = Progress(forced: progress)
     var interruption: (any Error)?
     for (index, line) in lines.enumerated() {
@@ -78,6 +81,8 @@ struct PublishLines: ParsableCommand {
       } catch let error as EventError {
         counts.read += 1
         counts.rejected += 1
+        reasons[error.code.rawValue, default: 0] += 1
+        guard json || counts.rejected <= Self.shownRejections else { continue }
         shown.clear()
         report(Rejection(line: index + 1, code: error.code.rawValue, message: error.message))
       } catch {
@@ -90,6 +95,7 @@ struct PublishLines: ParsableCommand {
     shown.clear()
     counts.acknowledged = outcome.acknowledged
     counts.undelivered = outcome.undelivered
+    if !json, counts.rejected > Self.shownRejections { report(reasons, of: counts.rejected) }
     summarize(counts)
     if let failure = interruption ?? EventSender.failure(outcome) { throw failure }
     if counts.rejected > 0 { throw ExitCode(Failure.Code.found.rawValue) }
@@ -109,6 +115,12 @@ struct PublishLines: ParsableCommand {
     let name = file == "-" ? "standard input" : file
     Standard.error.line(
       escapedForTerminal("\(name):\(rejection.line): \(rejection.code): \(rejection.message)"))
+  }
+
+  private func report(_ reasons: [String: Int], of count: Int) {
+    let listed = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    Standard.error.line("and \(count - Self.shownRejections) more; of all \(count): \(listed)")
   }
 
   private func summarize(_ counts: Counts) {

@@ -58,8 +58,17 @@ extension PublishOne {
       try event.dryRun
         ? Standard.output.line(escapedJSON(StructuredEvent.encode(made))) : send(made)
     } catch let error as EventError {
-      throw Failure(.found, "rejected: \(error.code.rawValue): \(error.message)")
+      throw Failure(.found, "rejected: \(error.code.rawValue): \(inOptionsWords(error))")
     }
+  }
+
+  /// The message with the option in place of the field that it begins with.
+  private func inOptionsWords(_ error: EventError) -> String {
+    guard let field = error.field, error.message.hasPrefix(field + " ") else {
+      return error.message
+    }
+    let options = ["postOwner": "owner", "mentions": "mention", "imageUrl": "image-url"]
+    return "--\(options[field] ?? field)" + error.message.dropFirst(field.count)
   }
 
   private func send(_ made: Event) throws {

@@ -20,10 +20,11 @@ struct Render: ParsableCommand {
   @Option(help: "The second person's nickname.")
   var other: String?
 
-  @Option(help: "How many people it is about (default: 1, or 2 with --other).")
+  @Option(
+    parsing: .unconditional, help: "How many people it is about (default: 1, or 2 with --other).")
   var actors: Int?
 
-  @Option(help: "How many things one person did.")
+  @Option(parsing: .unconditional, help: "How many things one person did.")
   var count = 1
 
   @Option(help: "The comment's or message's own words.")

@@ -63,6 +63,7 @@ struct Replay: ParsableCommand {
   var withoutCatchingUp = false
 
   @Option(
+    parsing: .unconditional,
     help: "Seconds that an exchange waits for open transactions in each of its tries: 1 to 600.")
   var waitReaders = 5
 

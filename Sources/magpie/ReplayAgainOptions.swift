@@ -4,7 +4,9 @@ import Pipeline
 
 /// What `--apply` and `--republish` have in common beside the filters.
 struct ReplayAgainOptions: ParsableArguments {
-  @Option(help: "With --apply and --republish: at most so many records a second.")
+  @Option(
+    parsing: .unconditional, help: "With --apply and --republish: at most so many records a second."
+  )
   var rate: Double?
 
   @Option(
@@ -14,6 +16,7 @@ struct ReplayAgainOptions: ParsableArguments {
   var position: String?
 
   @Option(
+    parsing: .unconditional,
     help: """
       With --apply: wait while running workers have more records than this still to apply. Workers \
       that are not running are not waited for.

@@ -13,6 +13,7 @@ import RecordLog
 /// What the workers were started with, as far as it shows in their tables.
 struct HandlerOptions: ParsableArguments {
   @Option(
+    parsing: .unconditional,
     help: """
       As fanout-worker's: posts of authors with this many followers or more are not copied to feeds \
       (default: 10000). [env: MAGPIE_PUSH_LIMIT]
@@ -20,6 +21,7 @@ struct HandlerOptions: ParsableArguments {
   var pushLimit: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       As fanout-worker's: posts that a feed stores, at least (default: 1000). \
       [env: MAGPIE_FEED_LENGTH]

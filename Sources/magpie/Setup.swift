@@ -22,10 +22,13 @@ struct Setup: ParsableCommand {
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
 
-  @Option(help: "Partitions of each topic, as of `magpie topics`: 1 to 10000 (default: 12).")
+  @Option(
+    parsing: .unconditional,
+    help: "Partitions of each topic, as of `magpie topics`: 1 to 10000 (default: 12).")
   var partitions: Int?
 
   @Option(
+    parsing: .unconditional,
     help: "Copies of each partition that is created (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
 

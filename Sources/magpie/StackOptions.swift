@@ -16,16 +16,17 @@ struct StackOptions: ParsableArguments {
   var stateDir = ".magpie"
 
   @Option(
+    parsing: .unconditional,
     help: """
       Partitions of each topic that is made. The embedded broker keeps at most 5 MiB of each, in \
       memory, and drops the oldest records beyond: more partitions hold more.
       """)
   var partitions = 4
 
-  @Option(help: "Processes of each worker: 0 to 16.")
+  @Option(parsing: .unconditional, help: "Processes of each worker: 0 to 16.")
   var workers = 1
 
-  @Option(help: "Lanes of each process: 1 to 256.")
+  @Option(parsing: .unconditional, help: "Lanes of each process: 1 to 256.")
   var lanes = 1
 
   func validate() throws {

@@ -16,10 +16,11 @@ struct Topics: ParsableCommand {
 
   @OptionGroup var kafka: KafkaOptions
 
-  @Option(help: "Partitions of each topic: 1 to 10000 (default: 12).")
+  @Option(parsing: .unconditional, help: "Partitions of each topic: 1 to 10000 (default: 12).")
   var partitions: Int?
 
   @Option(
+    parsing: .unconditional,
     help: "Copies of each partition that is created (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
 

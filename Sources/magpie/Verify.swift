@@ -23,10 +23,12 @@ struct Verify: ParsableCommand {
   @Flag(help: "Instead print a checksum of each table, which equal tables have in common.")
   var checksums = false
 
-  @Option(help: "First wait, at most so many seconds, until everything sent is applied.")
+  @Option(
+    parsing: .unconditional,
+    help: "First wait, at most so many seconds, until everything sent is applied.")
   var wait: Double?
 
-  @Option(help: "Rows to print of each check: 1 to 100000.")
+  @Option(parsing: .unconditional, help: "Rows to print of each check: 1 to 100000.")
   var limit = 20
 
   @Flag(

@@ -12,6 +12,7 @@ struct DeepOptions: ParsableArguments {
   var deep = false
 
   @Option(
+    parsing: .unconditional,
     help: "With --deep: cut people into so many slices (default: one for each 100000 records).")
   var slices: Int?
 

@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import TestSupport
 import Testing
 import Yams
@@ -38,6 +39,21 @@ import Yams
     let known = try Self.workerSettings()
     #expect(known.count > 10)
     #expect(listed == known)
+  }
+
+  @Test("no setting that --help names is called unknown")
+  func known() throws {
+    var named = try Self.workerSettings()
+    for command in [["setup"], ["feed"], ["replay"], ["verify"], ["publish", "like"], ["up"]] {
+      switch command.count {
+      case 1: named.formUnion(try Self.settings("magpie", command[0]))
+      default: named.formUnion(try Self.settings("magpie", command[0], command[1]))
+      }
+    }
+    let environment = Dictionary(uniqueKeysWithValues: named.map { ($0, "1") })
+    #expect(named.count > 20)
+    #expect(warningsAboutSettings(environment) == [])
+    #expect(warningsAboutSettings(["MAGPIE_LANE": "2"]).count == 1)
   }
 
   @Test("manifests and systemd files set nothing that no worker reads")

@@ -169,6 +169,36 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     },
   ]
 
+  @Test(
+    "data that does not decode names the field",
+    arguments: [
+      ("text", #""\uD83D""#), ("text", "5"), ("text", #""a\q""#), ("postOwner", "[]"),
+      ("actor", "{}"),
+      ("mentions", "[1]"), ("mentions", #"["a", null]"#),
+    ])
+  func field(name: String, value: String) throws {
+    var record = try EventCodec.encode(comment(), as: .json)
+    record.json(name, value)
+    #expect {
+      try EventCodec.decode(record, topic: .comments, now: now)
+    } throws: { error in
+      let error = error as? EventError
+      return error?.code == .badJSON && error?.field == name
+        && error?.message.contains("\"\(name)\" in the data of magpie.comment.created.v1") == true
+        && error?.message.contains("malformedString") == false
+    }
+  }
+
+  @Test("a line that is no JSON is refused in words")
+  func noJSON() {
+    #expect {
+      try StructuredEvent.decode("{bad json")
+    } throws: {
+      ($0 as? EventError)?.message
+        == "Not a JSON object: a double quotation mark is expected, but there is something else at byte 2."
+    }
+  }
+
   @Test("an alarm action names a UUID and a type that exists")
   func alarmActions() throws {
     func refuse(_ payload: Payload, _ code: EventError.Code) {

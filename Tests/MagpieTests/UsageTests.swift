@@ -52,6 +52,62 @@ struct UsageTests {
     #expect(result.error.contains("magpie up"))
   }
 
+  @Test(
+    "a mistyped command exits 64 and names the nearest one",
+    arguments: [
+      ("fed u", "Did you mean \"feed\"?"), ("help publsh", "Did you mean \"publish\"?"),
+      ("help publish lik", "Did you mean \"like\"?"), ("offsets sho", "Did you mean \"show\"?"),
+      ("xyzzyx", "unknown command xyzzyx. "),
+    ])
+  func mistyped(command: String, message: String) async throws {
+    let result = try await magpie.run(command.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(result.error.hasPrefix("magpie: unknown command "), "\(result.error)")
+    #expect(result.error.contains(message), "\(result.error)")
+    #expect(result.output.isEmpty)
+  }
+
+  @Test("help of a command that exists exits 0")
+  func helpOfCommand() async throws {
+    let result = try await magpie("help", "publish", "like")
+    #expect(result.status == 0)
+    #expect(result.output.contains("USAGE: magpie publish like"))
+  }
+
+  @Test("a number out of bounds is refused with the bounds, and every refusal begins alike")
+  func bounds() async throws {
+    for limit in ["-1", "0", "201"] {
+      let result = try await magpie("feed", "u", "--limit", limit)
+      #expect(result.status == 64)
+      #expect(result.error.hasPrefix("magpie: --limit is \(limit), but must be 1 to 200."))
+    }
+    let result = try await magpie("feed", "u", "--limit")
+    #expect(result.status == 64)
+    #expect(result.error.hasPrefix("magpie: "), "\(result.error)")
+  }
+
+  @Test("an option that is empty is called by its name")
+  func emptyOption() async throws {
+    let result = try await magpie(
+      "publish", "like", "--actor", "a", "--post", "p", "--owner", "", "--dry-run")
+    #expect(result.status == 1)
+    #expect(result.error.contains("--owner is missing or empty"), "\(result.error)")
+    #expect(!result.error.contains("postOwner"))
+  }
+
+  @Test("a mistyped variable is warned about, others are not")
+  func unknownVariable() async throws {
+    let mistyped = try await Tool(environment: [
+      "MAGPIE_LANE": "2", "MAGPIE_TEST_SEED": "1", "MAGPIE_FANOUT_SERVICE_HOST": "10.0.0.1",
+      "MAGPIE_FANOUT_PORT": "tcp://10.0.0.1:9471", "MAGPIE_LOG_LEVEL": "info",
+    ])("publish", "like", "--actor", "a", "--post", "p", "--owner", "o", "--dry-run")
+    #expect(mistyped.status == 0)
+    #expect(
+      mistyped.error
+        == "magpie: warning: MAGPIE_LANE is not a setting and is ignored; did you mean MAGPIE_LANES?\n"
+    )
+  }
+
   @Test("a broker that is away exits 69 and says so")
   func brokerAway() async throws {
     let result = try await magpie("topics", "--kafka-bootstrap", "127.0.0.1:1")

@@ -111,6 +111,25 @@ import Workload
       ])
   }
 
+  @Test("another layout of the generator is refused by naming the wanted one")
+  func otherLayout() throws {
+    let directory = URL(filePath: NSTemporaryDirectory()).appending(path: "ldbc-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for person in [
+      "id|firstName|lastName|creationDate\n1|A|B|1266161530447\n", "id|firstName|lastName\n",
+    ] {
+      try Data(person.utf8).write(to: directory.appending(path: "person_0_0.csv"))
+      #expect {
+        try LDBC(directory: directory.path)
+      } throws: { error in
+        let text = "\(error)"
+        return text.contains("person_0_0.csv") && text.contains("StringDateFormatter")
+          && text.contains("CsvMergeForeign")
+      }
+    }
+  }
+
   @Test("a file that is missing or malformed is named, with the line")
   func malformed() throws {
     func complaint(_ name: String, _ text: String?) throws -> String {

@@ -1,0 +1,60 @@
+/// Warnings about environment variables that look like settings and are none: a mistyped one would be
+/// ignored without a word.
+///
+/// Passed over are those that only tests, scripts and the compose file read, and what Kubernetes adds for
+/// a service whose name begins with `magpie`.
+public func warningsAboutSettings(_ environment: [String: String]) -> [String] {
+  environment.keys.sorted().compactMap { name in
+    guard name.hasPrefix("MAGPIE_"), !settingNames.contains(name),
+      !otherPrefixes.contains(where: { name.hasPrefix("MAGPIE_" + $0) }),
+      !isServiceLink(name, environment[name] ?? "")
+    else { return nil }
+    let nearest = nearestName(to: name, in: settingNames).map { "; did you mean \($0)?" } ?? ""
+    return "\(String(name.prefix(100))) is not a setting and is ignored\(nearest)"
+  }
+}
+
+/// The one of the names that a typing error may have made this of; nil if none is near.
+public func nearestName(to name: String, in names: [String]) -> String? {
+  let name = String(name.prefix(100))
+  let nearest = names.map { ($0, editDistance(name, $0)) }.min { $0.1 < $1.1 }
+  guard let nearest, nearest.1 <= max(1, min(3, name.count / 3)) else { return nil }
+  return nearest.0
+}
+
+/// Every variable that a worker, the archive or the tool reads; a test holds it to their `--help`.
+public let settingNames = [
+  "ALARM_PASSWORD", "ARCHIVE_DIR", "BATCH_RECORDS", "CATALOG_DIR", "CONFIG",
+  "DATABASE_PASSWORD_FILE", "DATABASE_URL", "DATABASE_URL_FILE", "DEAD_LETTER_RUN_LIMIT",
+  "DEAD_LETTER_SHARE_LIMIT", "DEFAULT_LOCALE", "DRAIN_SECONDS", "EVICT_IDLE_DAYS",
+  "FANOUT_PASSWORD", "FEED_LENGTH", "HTTP_HOST", "HTTP_PORT", "KAFKA_BOOTSTRAP", "KAFKA_PASSWORD",
+  "KAFKA_PASSWORD_FILE", "KAFKA_PROPERTIES", "KAFKA_PROPERTIES_FILE", "LANES", "LOG_FORMAT",
+  "LOG_LEVEL", "NOTIFICATION_PASSWORD", "PREPARED_STATEMENTS", "PUSH_LIMIT", "READER_PASSWORD",
+  "SEGMENT_MIB", "SEGMENT_SECONDS", "TOPIC_PREFIX", "WATCHDOG_SECONDS",
+].map { "MAGPIE_" + $0 }
+
+private let otherPrefixes = [
+  "TEST_", "CAMPAIGN_", "E2E_", "BENCH", "FUZZ_", "LOAD_", "IMAGE", "LDBC_", "MEASURE", "GRAFANA_",
+  "PROMETHEUS_", "OWNER_PASSWORD", "PARTITIONS", "LOG_RETENTION_HOURS",
+]
+
+/// `MAGPIE_FANOUT_SERVICE_HOST`, `MAGPIE_FANOUT_PORT_9471_TCP` and the like.
+private func isServiceLink(_ name: String, _ value: String) -> Bool {
+  name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT") || value.contains("://")
+    || ["_TCP_", "_UDP_"].contains { name.contains($0) }
+}
+
+private func editDistance(_ left: String, _ right: String) -> Int {
+  let right = Array(right.utf8)
+  var row = Array(0...right.count)
+  for (index, byte) in left.utf8.enumerated() {
+    var diagonal = row[0]
+    row[0] = index + 1
+    for column in right.indices {
+      let substituted = diagonal + (byte == right[column] ? 0 : 1)
+      diagonal = row[column + 1]
+      row[column + 1] = min(substituted, diagonal + 1, row[column] + 1)
+    }
+  }
+  return row[right.count]
+}
