@@ -104,7 +104,7 @@ public final class ArchiveLoop {
         }
       }
     } catch is LogMoved {
-      logger.info("the log's start has moved")
+      logger.info("the log does not hold what was to be read next; beginning again")
     } catch let error as WorkerStopped {
       // What is in memory may be gone from Kafka by the time that somebody has helped.
       try? flush(writer, consumer)
@@ -136,10 +136,9 @@ public final class ArchiveLoop {
       case .offsetOutOfRange(let partition, let offset, let low?, let high?):
         throw unreadable(partition, at: offset, Watermarks(low: low, high: high))
       case .offsetOutOfRange:
-        throw WorkerStopped(
-          reason: "\(error)",
-          nextStep: "Start it again once the partition's leader answers: it then tells whether "
-            + "records were deleted before they were archived, or whether it is another log.")
+        // The log's bounds say what is to be done, and the broker did not tell them in time: they are
+        // asked, for as long as it takes, when consuming begins again.
+        throw LogMoved()
       default:
         guard error.isRetriable else {
           throw WorkerStopped(

@@ -53,9 +53,11 @@ public final class ArchiveWriter {
     manifest = try before.map { try Manifest($0) } ?? Manifest()
     manifestBytes = before ?? []
     nextOffsets = manifest.spans.mapValues(\.upperBound)
-    try deleteLeftovers()
-    let isNew = before == nil
-    try replaceManifest(with: manifest, isNew: isNew)
+    // Listed before the archive is taken over, and deleted after: only what nobody had listed when it
+    // became ours, and nothing that a writer adds who takes it over from us.
+    let leftovers = try leftovers()
+    try replaceManifest(with: manifest, isNew: before == nil)
+    for key in leftovers { try storage.delete(key) }
   }
 
   /// The next offset to archive, what is collected in memory included; nil for a partition that the
@@ -225,14 +227,21 @@ public final class ArchiveWriter {
       sha256: digest)
   }
 
-  private func deleteLeftovers() throws {
-    for key in try storage.list("").keys {
-      let name = key.split(separator: "/").last ?? ""
-      let isUnlisted =
-        key.contains("/")
-        && name.split(separator: "-").first.flatMap { Int64($0) }.map { $0 > manifest.generation }
-          ?? false
-      if isUnlisted || key.hasSuffix(DirectoryStorage.temporarySuffix) { try storage.delete(key) }
+  /// What a writer that died has left behind: files of a generation beyond that of the newest file
+  /// listed. They stay leftovers, whoever takes the archive over without deleting them all.
+  private func leftovers() throws -> [String] {
+    let listed = manifest.segments.map(\.file.name) + manifest.pages.map(\.file.name)
+    let newest = listed.compactMap(generation).max() ?? 0
+    return try storage.list("").keys.filter { key in
+      generation(key).map { $0 > newest } ?? false
+        || key.hasSuffix(DirectoryStorage.temporarySuffix)
     }
+  }
+
+  /// The generation in a file's name; nil for files that no writer names.
+  private func generation(_ key: String) -> Int64? {
+    let parts = key.split(separator: "/")
+    guard parts.count > 1 else { return nil }
+    return parts.last?.split(separator: "-").first.flatMap { Int64($0) }
   }
 }

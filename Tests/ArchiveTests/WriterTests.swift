@@ -112,6 +112,34 @@ struct WriterTests {
     #expect(try ArchiveVerification(directory.storage).unlisted == [])
   }
 
+  @Test(
+    "a writer that takes over while another does deletes nothing of the other's",
+    arguments: Step.allCases)
+  private func takenOverMeanwhile(_ step: Step) throws {
+    var random = SeededGenerator(seed: 11)
+    let directory = try ArchiveDirectory()
+    let partition = place("a", 0)
+    let records = (0..<20).map { randomRecord(partition, offset: $0, &random) }
+    let first = try directory.writer()
+    try first.begin([partition: 0])
+    for record in records[..<10] { try first.append(record) }
+    try first.flush()
+    let storage = PausingStorage(try directory.storage, after: step) {
+      let other = try directory.writer()
+      for record in records[10...] { try other.append(record) }
+      try other.flush()
+    }
+    if step == .replace {
+      _ = try ArchiveWriter(storage)
+    } else {
+      let error = #expect(throws: ArchiveError.self) { try ArchiveWriter(storage) }
+      #expect(error?.code == .fenced)
+    }
+    let log = ArchiveLog(try directory.storage)
+    #expect(try log.all(log.spans(of: ["a"])) == [partition: records])
+    #expect(try ArchiveVerification(directory.storage).findings == [])
+  }
+
   @Test("files that a dead writer left are removed, all others stay")
   func leftovers() throws {
     var random = SeededGenerator(seed: 9)
@@ -126,6 +154,38 @@ struct WriterTests {
     #expect(try ArchiveVerification(directory.storage).unlisted == (left + ["notes.txt"]).sorted())
     _ = try directory.writer()
     #expect(try directory.files == (listed + ["notes.txt"]).sorted())
+  }
+}
+
+private enum Step: CaseIterable { case get, list, replace }
+
+/// Lets something else happen, once, after a step of its user's. Confined to the test's thread.
+private final class PausingStorage: ArchiveStorage, @unchecked Sendable {
+  private let storage: DirectoryStorage
+  private let step: Step
+  private var pause: (() throws -> Void)?
+
+  init(_ storage: DirectoryStorage, after step: Step, _ pause: @escaping () throws -> Void) {
+    self.storage = storage
+    self.step = step
+    self.pause = pause
+  }
+
+  private func after<T>(_ step: Step, _ result: T) throws -> T {
+    guard step == self.step, let pause else { return result }
+    self.pause = nil
+    try pause()
+    return result
+  }
+
+  func put(_ key: String, _ bytes: [UInt8]) throws { try storage.put(key, bytes) }
+  func get(_ key: String, maxByteCount: Int) throws -> [UInt8] {
+    try after(.get, storage.get(key, maxByteCount: maxByteCount))
+  }
+  func list(_ prefix: String) throws -> [String: Int] { try after(.list, storage.list(prefix)) }
+  func delete(_ key: String) throws { try storage.delete(key) }
+  func replace(_ key: String, _ bytes: [UInt8], ifStill before: [UInt8]?) throws -> Bool {
+    try after(.replace, storage.replace(key, bytes, ifStill: before))
   }
 }
 
