@@ -34,6 +34,11 @@ test: deps ## Run all the tests, end to end included
 	scripts/run-tests --filter 'SecurityTests\.'
 	scripts/run-tests --no-parallel --filter 'EndToEndTests|CampaignTests.FaultTests'
 
+.PHONY: upgrade-test
+upgrade-test: ## Upgrade a running system of the revision OLD, with data in it, to this one
+	$(BUILD) $(BUILD_FLAGS)
+	scripts/upgrade-test $(OLD)
+
 .PHONY: e2e
 e2e: ## Run the end-to-end tests and the failure cases of containers with Docker Compose
 	scripts/e2e

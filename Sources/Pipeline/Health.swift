@@ -73,7 +73,8 @@ private func waits(of lanes: [LaneStatus]) -> String {
     let text = wait.description(at: now)
     if !said.contains(text) { said.append(text) }
   }
-  return said.map { "\na lane \($0)" }.joined()
+  let reasons = Set(lanes.compactMap(\.waitsFor)).sorted()
+  return said.map { "\na lane \($0)" }.joined() + reasons.map { "\nwaiting for: \($0)" }.joined()
 }
 
 extension Metrics {

@@ -50,14 +50,15 @@ extension LaneSettings {
   /// fault.
   private static let statementTimeoutSeconds = 60
 
-  /// A connection in the worker's role, to a database with the schema of this code.
+  /// A connection in the worker's role, to a database with the schema of this code, or a newer one
+  /// beside which this code goes on.
   func openConnection() throws -> Connection {
     let connection = try Connection(
       databaseURL, applicationName: consumerGroup,
       statementTimeoutSeconds: Self.statementTimeoutSeconds,
       preparedStatementLimit: preparesStatements ? 256 : 0)
     do {
-      try Migrations.check(connection)
+      try Migrations.check(connection, allowsNewer: true)
       try connection.script(
         """
         SET ROLE \(handler.databaseRole);

@@ -11,6 +11,7 @@ public final class LaneStatus: Sendable {
     /// Since when the database owes an answer.
     var askedAt: ContinuousClock.Instant?
     var cancellation: Cancellation?
+    var waitsFor: String?
   }
 
   /// A database that owes an answer for longer is not one that a batch could be committed to now.
@@ -39,6 +40,12 @@ public final class LaneStatus: Sendable {
   public var wait: LaneWait? {
     get { state.withLock { $0.wait } }
     set { state.withLock { $0.wait = newValue } }
+  }
+
+  /// Why the lane tries something again, such as `schema` or `connection`; nil when it does not.
+  var waitsFor: String? {
+    get { state.withLock { $0.waitsFor } }
+    set { state.withLock { $0.waitsFor = newValue } }
   }
 
   /// What ends a statement of the lane's connection.

@@ -5,6 +5,9 @@ public struct Migration: Sendable {
   /// The file's name without number and extension.
   public let name: String
   let bytes: [UInt8]
+  /// Code of this schema version and later goes on beside the migration, as the file's line
+  /// `-- compatible-from: N` says; without one only code that knows the migration does.
+  public let compatibleFrom: Int
 
   /// The SQL text.
   public var sql: String { String(decoding: bytes, as: UTF8.self) }
@@ -19,6 +22,10 @@ public struct Migration: Sendable {
     self.version = version
     self.name = name
     self.bytes = bytes
+    let marker = "-- compatible-from: "
+    let declared = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+      .first { $0.hasPrefix(marker) }.flatMap { Int($0.dropFirst(marker.count)) }
+    compatibleFrom = declared ?? version
   }
 }
 

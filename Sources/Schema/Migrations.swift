@@ -31,6 +31,20 @@ public enum Migrations {
         -- Workers check it as they start, with whatever login they have.
         GRANT SELECT ON schema_migrations TO PUBLIC;
         COMMENT ON TABLE schema_migrations IS 'the numbered SQL files applied, by magpie migrate';
+        DO $$
+        BEGIN
+          -- Databases of earlier versions lack it. Looked for first, so that nobody waits for a lock.
+          IF NOT EXISTS (
+            SELECT FROM pg_attribute
+            WHERE attrelid = 'schema_migrations'::regclass AND attname = 'compatible_from')
+          THEN
+            ALTER TABLE schema_migrations ADD COLUMN compatible_from int;
+            COMMENT ON COLUMN schema_migrations.compatible_from IS
+              'Code of this schema version and later goes on beside the migration; NULL: only code '
+              'that knows it.';
+          END IF;
+        END
+        $$;
         """)
     }
     let checksums = try checksums(connection, migrations)
@@ -47,18 +61,21 @@ public enum Migrations {
     return applied
   }
 
-  /// Verifies that the database has exactly the schema of this code; workers call it as they start.
+  /// Verifies that the database has the schema of this code; workers call it whenever they connect.
   ///
+  /// - Parameter allowsNewer: whether there may be migrations that this code does not know, if each
+  ///   says that code of this version goes on beside it.
   /// - Throws: `SchemaError` that says what to do otherwise.
   public static func check(
-    _ connection: Connection, _ migrations: [Migration] = all
+    _ connection: Connection, _ migrations: [Migration] = all, allowsNewer: Bool = false
   ) throws {
     let exists = try connection.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
     guard try exists.only.bool(0) else {
       throw SchemaError(
         code: .missing, message: "this database has no Magpie schema; run: magpie migrate")
     }
-    let versions = try verify(connection, migrations, checksums(connection, migrations))
+    let versions = try verify(
+      connection, migrations, checksums(connection, migrations), allowsNewer: allowsNewer)
     let missing = migrations.filter { !versions.contains($0.version) }
     guard missing.isEmpty else {
       throw SchemaError(
@@ -83,8 +100,14 @@ public enum Migrations {
         message: "\(migration.fileName) ends the transaction it runs in; remove its COMMIT")
     }
     try connection.query(
-      "INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)",
-      [.int4(Int32(migration.version)), .text(migration.name), .text(checksum)])
+      """
+      INSERT INTO schema_migrations (version, name, checksum, compatible_from)
+      VALUES ($1, $2, $3, $4)
+      """,
+      [
+        .int4(Int32(migration.version)), .text(migration.name), .text(checksum),
+        .int4(Int32(migration.compatibleFrom)),
+      ])
   }
 
   private static func lock(_ connection: Connection) throws {
@@ -103,23 +126,33 @@ public enum Migrations {
     ).map { try $0.text(0) }
   }
 
-  /// The versions the database has, once it is certain that they are a beginning of ours.
+  /// The versions the database has, once it is certain that they are a beginning of ours, or go on
+  /// from ours compatibly.
   private static func verify(
-    _ connection: Connection, _ migrations: [Migration], _ checksums: [String]
+    _ connection: Connection, _ migrations: [Migration], _ checksums: [String],
+    allowsNewer: Bool = false
   ) throws -> Set<Int> {
+    // By way of JSON: databases that an earlier version migrated have no such column.
     let rows = try connection.query(
-      "SELECT version, name, checksum FROM schema_migrations ORDER BY version")
+      """
+      SELECT version, name, checksum,
+        coalesce((to_jsonb(m) ->> 'compatible_from')::int, version) AS compatible_from
+      FROM schema_migrations m ORDER BY version
+      """)
+    let ours = migrations.last?.version ?? 0
     let known = Dictionary(
       uniqueKeysWithValues: zip(migrations.map(\.version), checksums))
     for row in rows {
       let version = try row.int("version")
       let name = try row.text("name")
       guard let checksum = known[version] else {
+        if allowsNewer, try row.int("compatible_from") <= ours { continue }
         throw SchemaError(
           code: .newer,
           message:
-            "the database has migration \(version) (\(name)), which this code does not know: "
-            + "it is older than the database; run a newer version of it")
+            "the database has migration \(version) (\(name)), which this code does not know"
+            + (allowsNewer ? " and cannot go on beside" : "")
+            + ": it is older than the database; run a newer version of it")
       }
       guard try row.text("checksum") == checksum else {
         throw SchemaError(

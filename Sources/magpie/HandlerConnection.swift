@@ -13,7 +13,7 @@ extension DatabaseOptions {
   func connect(as handler: Handler) throws -> Connection {
     let connection = try connect()
     do {
-      try Migrations.check(connection)
+      try Migrations.check(connection, allowsNewer: true)
       try connection.script(
         """
         SET ROLE \(handler.databaseRole);
@@ -21,6 +21,10 @@ extension DatabaseOptions {
         SET idle_in_transaction_session_timeout = '30s';
         """)
       return connection
+    } catch let error as SchemaError {
+      connection.close()
+      // A worker waits for its schema; a command says that it is not there.
+      throw WorkerStopped(reason: error.message, nextStep: "Nothing was changed.")
     } catch {
       connection.close()
       throw error

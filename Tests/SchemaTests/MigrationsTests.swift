@@ -90,6 +90,58 @@ import Testing
     }
   }
 
+  @Test("every file since the first ones says from which version on code goes on beside it")
+  func everyFileSaysWhatItKeeps() {
+    for migration in Migrations.all where migration.version > 9 {
+      #expect(
+        migration.compatibleFrom < migration.version,
+        "\(migration.fileName): write -- compatible-from: N, N at most \(migration.version - 1)")
+      #expect(migration.compatibleFrom >= 1)
+    }
+  }
+
+  @Test("code goes on beside what is compatible from its version on, and nothing else")
+  func compatibleDatabase() throws {
+    let connection = try connect(TestDatabase.empty())
+    func further(_ version: Int, _ header: String) -> Migration {
+      Migration(version, "further", Array("\(header)\nCREATE TABLE f\(version) (x int);".utf8))
+    }
+    let known = two + [further(3, "-- compatible-from: 2"), further(4, "-- compatible-from: 1")]
+    try Migrations.apply(connection, known)
+    try Migrations.check(connection, two, allowsNewer: true)
+    try Migrations.check(connection, known, allowsNewer: true)
+    // Whoever needs this very schema, as a rebuild does, does not go on; nor does who is too old.
+    for attempt in [
+      { try Migrations.check(connection, two) },
+      { try Migrations.check(connection, [two[0]], allowsNewer: true) },
+      { _ = try Migrations.apply(connection, two) },
+    ] as [() throws -> Void] {
+      let error = #expect(throws: SchemaError.self) { try attempt() }
+      #expect(error?.code == .newer)
+    }
+    // What says nothing keeps nothing.
+    try Migrations.apply(connection, known + [further(5, "-- A comment.")])
+    let error = #expect(throws: SchemaError.self) {
+      try Migrations.check(connection, known, allowsNewer: true)
+    }
+    #expect(error?.code == .newer)
+    #expect(error?.message.contains("cannot go on beside") == true)
+  }
+
+  @Test("a database that an earlier version migrated gets what was not noted then")
+  func withoutCompatibility() throws {
+    let connection = try connect(TestDatabase.empty())
+    try Migrations.apply(connection, two)
+    try connection.query("ALTER TABLE schema_migrations DROP COLUMN compatible_from")
+    try Migrations.check(connection, two, allowsNewer: true)
+    let error = #expect(throws: SchemaError.self) {
+      try Migrations.check(connection, [two[0]], allowsNewer: true)
+    }
+    #expect(error?.code == .newer)
+    #expect(try Migrations.apply(connection, two).isEmpty)
+    try Migrations.check(connection, two)
+  }
+
   @Test("a file that fails leaves nothing of itself behind, and the ones before it stay")
   func failingFile() throws {
     let connection = try connect(TestDatabase.empty())

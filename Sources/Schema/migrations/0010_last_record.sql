@@ -1,3 +1,4 @@
+-- compatible-from: 9
 -- Which record was the last applied in each partition, by which a worker recognizes the log when it
 -- goes on there. Null where it is unknown: such a log is taken for the right one.
 ALTER TABLE consumer_offsets

@@ -1,3 +1,4 @@
+-- compatible-from: 9
 -- A like is one fact (post, actor), a message is one fact (message id), whomever their events name: the
 -- newest event decides who is notified. See docs/decisions/0018.
 --

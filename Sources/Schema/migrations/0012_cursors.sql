@@ -1,3 +1,4 @@
+-- compatible-from: 9
 -- A cursor that was damaged is an error, SQLSTATE 22P02, whatever the damage and whatever the tables
 -- hold: one that was taken for the first page would have a client turn pages for ever.
 

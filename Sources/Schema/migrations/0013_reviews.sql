@@ -1,3 +1,4 @@
+-- compatible-from: 9
 -- A muting or unmuting is a row of notification_mutes and, where anything happened after it, one of
 -- notification_reviews: from that commit on readers see the right notifications, because what is under
 -- review is computed from contributions and mutings when it is read. The worker then goes through the

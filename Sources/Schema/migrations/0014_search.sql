@@ -1,3 +1,4 @@
+-- compatible-from: 9
 -- search_users compares folded text: sigmas of all three forms are one letter, and so on. See docs/sql.md
 -- for what is folded and what is not. No index changes: profiles_searched finds the candidates, by a
 -- pattern that leaves open what folding would change.
