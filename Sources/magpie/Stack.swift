@@ -2,6 +2,8 @@ import EmbeddedStack
 import Events
 import Foundation
 import Kafka
+import Notifications
+import Pipeline
 import Postgres
 import Schema
 
@@ -55,6 +57,9 @@ final class Stack {
       self.broker = broker
       bootstrap = broker.bootstrap
       configuration = try options.kafka.configuration(bootstrap: broker.bootstrap)
+      if options.dataDir != nil {
+        try Self.publishLostChanges(databaseURL, configuration, prefix)
+      }
     } catch {
       cluster.stop()
       throw error
@@ -64,6 +69,23 @@ final class Stack {
     say(
       "embedded broker at \(bootstrap): \(Topic.allCases.count) topics of \(options.partitions) "
         + "partitions, in memory, at most 5 MiB a partition (the oldest records go first)")
+  }
+
+  /// Publishes the notifications whose alarms the broker that is gone had in its memory only.
+  private static func publishLostChanges(
+    _ url: String, _ configuration: ClientConfiguration, _ prefix: String
+  ) throws {
+    let connection = try Connection(url, applicationName: "magpie up")
+    defer { connection.close() }
+    let producer = EventProducer(configuration: configuration, topicPrefix: prefix)
+    defer { producer.close() }
+    var lost = PublishAgain()
+    var count = 0
+    while let events = try lost.next(on: connection) {
+      try producer.send(events)
+      count += events.count
+    }
+    if count > 0 { say("published \(count) notification(s) again whose alarms were not rendered") }
   }
 
   /// Starts the workers and waits until every partition has its owner.

@@ -14,7 +14,11 @@ struct Up: ParsableCommand {
       that dies is started again, up to five times a minute.
 
       With --data-dir the results stay and the embedded broker's log does not: the next `up` then \
-      forgets the stored offsets and begins with empty topics.
+      forgets the stored offsets and begins with empty topics. What a worker had applied stays. What \
+      was acknowledged and not yet applied by a worker when everything ended, is lost to that worker: \
+      publish it again, which changes nothing where it was applied. `magpie verify --wait` before ^C \
+      makes sure that nothing is. Notifications whose alarms were not rendered yet are published again \
+      at the start, so no alarm is lost for a notification that is stored.
       """)
 
   @OptionGroup var stack: StackOptions

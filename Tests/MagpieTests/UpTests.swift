@@ -35,6 +35,46 @@ struct UpTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["logs"])
   }
 
+  @Test("killed before alarms were rendered, up with --data-dir renders them at its next start")
+  func killedBeforeRendering() async throws {
+    let directory = "/tmp/magpie-killed-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let first = try await RunningUp("--data-dir", directory + "/data", in: directory)
+    let alarmWorkers = first.children(named: "alarm-worker")
+    try #require(!alarmWorkers.isEmpty)
+    for worker in alarmWorkers { kill(worker, SIGSTOP) }
+    let published = try await first.magpie("publish", Self.story)
+    #expect(published.output == "54 acknowledged, 0 rejected\n")
+    let url = try #require(first.magpie.environment["MAGPIE_DATABASE_URL"])
+    var connection = try Connection(url, applicationName: "test")
+    func count(_ what: String) throws -> Int {
+      try connection.query("SELECT count(*) FROM \(what)").only.int(0)
+    }
+    let unrendered = """
+      shown_notifications n LEFT JOIN alarms a USING (notification_id)
+      WHERE a.notification_id IS NULL OR a.retracted
+        OR (a.generation, a.counter) <> (n.generation, n.counter)
+      """
+    // The story makes as many as the demo shows.
+    try await eventually(within: .seconds(120), "all notifications") {
+      try count("shown_notifications") == 21
+    }
+    #expect(try count(unrendered) == 21)
+    connection.close()
+    first.process.terminate(SIGKILL)
+
+    let second = try await RunningUp("--data-dir", directory + "/data", in: directory)
+    defer { second.remove() }
+    connection = try Connection(
+      try #require(second.magpie.environment["MAGPIE_DATABASE_URL"]), applicationName: "test")
+    try await eventually(within: .seconds(120), "all alarms are rendered: \(second.output)") {
+      try count(unrendered) == 0
+    }
+    #expect(second.output.contains("published 21 notification(s) again"))
+    let verified = try await second.magpie("verify", "--wait", "60")
+    #expect(verified.status == 0, "\(verified.error)\(verified.output)")
+  }
+
   @Test("up serves publishing, reading, lag and verifying until SIGTERM")
   func wholeSession() async throws {
     let up = try await RunningUp("--partitions", "2", "--workers", "2")

@@ -1,0 +1,76 @@
+public import Events
+import Pipeline
+public import Postgres
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Finds notifications whose alarm is not the one that their newest snapshot makes, and publishes them
+/// once more under new versions: for when what was published is lost, as it is with a broker in memory.
+///
+/// In pieces, so that neither a transaction nor what is published at once grows with the tables. To be
+/// used while nothing is in flight: an alarm that lags behind looks like one whose snapshot was lost.
+/// Killed between two pieces, or before the events of one are acknowledged, it finds them the next time.
+public struct PublishAgain: Sendable {
+  /// Everything up to here is published.
+  private var after = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+  private static let piece = 500
+
+  public init() {}
+
+  /// Recomputes the next piece and returns the events to publish; nil after the last.
+  ///
+  /// - Parameter connection: of a role that reads `alarms` and writes what notification-worker does.
+  public mutating func next(on connection: Connection) throws -> [Event]? {
+    let rows = try connection.query(
+      """
+      (
+        SELECT n.notification_id AS id, n.recipient, n.type, n.subject
+        FROM notifications n LEFT JOIN alarms a ON a.notification_id = n.notification_id
+        WHERE n.notification_id > $1
+          AND (
+            a.notification_id IS NULL OR a.retracted
+            OR (a.generation, a.counter) <> (n.generation, n.counter))
+        ORDER BY n.notification_id LIMIT $2
+      )
+      UNION ALL
+      (
+        SELECT a.notification_id, a.recipient, coalesce(a.type, 0), ''
+        FROM alarms a
+        WHERE a.notification_id > $1 AND NOT a.retracted
+          AND NOT EXISTS (
+            SELECT FROM notifications n WHERE n.notification_id = a.notification_id)
+        ORDER BY a.notification_id LIMIT $2
+      )
+      ORDER BY 1 LIMIT $2
+      """, [.uuid(after), .int8(Int64(Self.piece))])
+    let ids = try rows.map { try $0.uuid("id") }
+    guard let last = ids.last else { return nil }
+    after = last
+    let recipients = try rows.map { try $0.text("recipient") }
+    let people = distinct(recipients)
+    let statements = [
+      insertRecipients(people), lockRecipients(people),
+      recomputeNotifications(
+        recipients: people,
+        touched: """
+          SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
+          FROM unnest($2::uuid[], $3::text[], $4::smallint[], $5::text[])
+            AS t (notification_id, recipient, type, subject)
+          """,
+        [
+          .uuidArray(ids), .textArray(recipients),
+          .int2Array(try rows.map { Int16(clamping: try $0.int("type")) }),
+          .textArray(try rows.map { try $0.text("subject") }),
+        ]),
+    ]
+    var handler = notificationHandler
+    handler.backlog = { notificationWork(statements, []) }
+    var events = try handler.runBacklogDirectly(on: connection).events
+    for index in events.indices { events[index].time = .now }
+    return events
+  }
+}
