@@ -4,6 +4,7 @@ public enum Hazard: Int, CaseIterable, Sendable {
   // PostgreSQL.
   case connectionLost, serialization, lockTimeout, diskFull, transientPoison, refusedCommit
   case statementTimeout
+  case tooLarge
   case answerLostCommitted, answerLostRolledBack, answerLostInDoubt
   case sessionEnded, permissionMissing, deadLetterUnwritable
   // Kafka.

@@ -32,6 +32,7 @@ extension Schedule {
       return tell(lane, .failed(.tooMuch(reason: "statement-timeout", message: "too long")))
     }
     if isPoison(lane, batch) { return tell(lane, .failed(.poison(reason: "constraint"))) }
+    if let sizes = tooLarge(batch) { return tell(lane, .failed(.cut(sizes: sizes))) }
     if hits(.deliveryFailed) { return tell(lane, .failed(.retry(reason: "kafka"))) }
     store.lastTransaction += 1
     for span in spans {
@@ -99,6 +100,13 @@ extension Schedule {
       lanes[lane].struck = nil
     }
     return true
+  }
+
+  /// The handler finds the batch too much for one transaction: into how many events it is to be cut.
+  private mutating func tooLarge(_ batch: Batch) -> [Int]? {
+    guard batch.eventCount > 1, hits(.tooLarge) else { return nil }
+    let first = 1 + below(batch.eventCount - 1)
+    return [first, batch.eventCount - first]
   }
 
   /// COMMIT.

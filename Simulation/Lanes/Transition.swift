@@ -13,7 +13,7 @@ public struct Transition: Hashable, Sendable, CustomStringConvertible {
     case connected, joined, records, noRecords, nothingAssigned, assigned, withdrawn, topicsExist
     case logStarts, claimed, backlogDone, moreBacklog, owner, notOwner, left
     case committed, unanswered, stored, foundCommitted, foundNotCommitted, foundFenced, waited
-    case retry, fenced, stop, poison, poisonOfSeveral, poisonOfOne, poisonOfNone
+    case retry, fenced, stop, tooLarge, poison, poisonOfSeveral, poisonOfOne, poisonOfNone
     case tooMuchOfSeveral, tooMuchOfOne, tooMuchOfNone
   }
 
@@ -26,8 +26,8 @@ public struct Transition: Hashable, Sendable, CustomStringConvertible {
   var told: Told
   var answer: Answer
 
-  static let numbers = State.allCases.count * 32 * 32
-  var number: Int { (state.rawValue * 32 + told.rawValue) * 32 + answer.rawValue }
+  static let numbers = State.allCases.count * 64 * 32
+  var number: Int { (state.rawValue * 64 + told.rawValue) * 32 + answer.rawValue }
 
   public var description: String {
     "\(state) \(told) → \(answer)"
@@ -106,6 +106,7 @@ extension LaneMachine {
         }
       case .fenced: .fenced
       case .stop: .stop
+      case .cut: .tooLarge
       case .poison:
         switch batches.inHand?.eventCount {
         case nil: .poison

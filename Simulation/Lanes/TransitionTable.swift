@@ -95,6 +95,7 @@ extension Transition {
         (.retry, [.wait]),
         (.fenced, [.rejoin]),
         (.stop, [.leave]),
+        (.tooLarge, [.commit]),
         (.poisonOfSeveral, [.commit]),
         (.poisonOfOne, [.commit, .commitDeadLetters, .leave]),
         (.poisonOfNone, [.leave]),

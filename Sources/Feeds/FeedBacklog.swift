@@ -17,6 +17,7 @@ func feedBacklog(limits: FeedLimits) -> Work {
       [.int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce))]),
     Statement(ReturnSQL.lockFollowees),
     Statement(ReturnSQL.lockFeeds),
+    Statement(ReturnSQL.confirm),
     Statement(ReturnSQL.clean),
     Statement(ReturnSQL.store, [length]),
     Statement(TrimSQL.evict, [.int8(Int64(limits.evictIdleDays)), .int8(Int64(evictedAtOnce))]),
@@ -25,15 +26,16 @@ func feedBacklog(limits: FeedLimits) -> Work {
     Statement(SweepSQL.begin),
     Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce))]),
     Statement(SweepSQL.sweep),
+    Statement(SettleSQL.settle),
   ]) { rows in
     let returned = try rows[1].only.int("picked")
-    let evicted = try rows[6].only.int("evicted")
-    let picked = try rows[7].only.int("picked")
-    let swept = rows[11].affectedRows
+    let evicted = try rows[7].only.int("evicted")
+    let picked = try rows[8].only.int("picked")
+    let swept = rows[12].affectedRows
     return Outcome(
       counts: [
-        "returned": returned, "rebuilt": rows[5].affectedRows, "evicted": evicted,
-        "trimmed": rows[8].affectedRows, "swept": rows[4].affectedRows + swept,
+        "returned": returned, "rebuilt": rows[6].affectedRows, "evicted": evicted,
+        "trimmed": rows[9].affectedRows, "swept": rows[5].affectedRows + swept,
       ],
       // A round of sweeping that finds little can take its time.
       hasMore: returned + evicted + picked > 0 || swept > 1000)

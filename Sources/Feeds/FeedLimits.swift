@@ -9,8 +9,9 @@ struct FeedLimits {
 
   /// Posts or follows in one transaction of a lane.
   static let eventsMax = 250
-  /// Feed entries that a batch of `eventsMax` writes at most, give or take one event's: a third of a
-  /// second's work.
+  /// Feed entries that a transaction writes at most, give or take one event's: a third of a second's
+  /// work. Posts beyond it are applied in further transactions; feeds that follows would fill beyond it
+  /// are stored later.
   var entriesMax = 100_000
 
   /// Feeds that one piece of the backlog trims, and blocks of each partition that it sweeps.
@@ -26,10 +27,10 @@ struct FeedLimits {
   /// which spreads the cost of finding the n-th newest entry over n deliveries.
   var trimChance: Double { 1 / Double(feedLength) }
 
-  /// The bound for a batch: more for larger ones, which only a rebuild has.
+  /// The bound for a batch of follows: more for larger ones, which only a rebuild has.
   func entriesMax(events: Int) -> Int { max(entriesMax, entriesMax * events / Self.eventsMax) }
 
-  /// The same for entries taken back. Fewer, because each is a page of its own to write, and because
+  /// The same for entries that a batch of posts takes back. Fewer, because each is a page of its own to write, and because
   /// what stays is swept many to a page.
   func takenBackMax(events: Int) -> Int { entriesMax(events: events) / 5 }
 }

@@ -11,14 +11,15 @@ enum FollowSQL {
     FOR NO KEY UPDATE
     """
 
-  /// Locks the feeds of those who begin to follow: nobody stores them again meanwhile.
-  /// $1 followers. Where there is no row nothing needs to be stored again.
+  /// Locks the feeds of those who begin to follow: nobody stores them again meanwhile. $1 followers.
+  ///
+  /// A feed without a row gets one here, in key order among the others: `apply` may raise its floor, and
+  /// must not wait for a row then. DO UPDATE locks the rows that are there and, WHERE false, leaves
+  /// them as they are.
   static let lockFeeds = """
-    SELECT b.owner
-    FROM users u JOIN feeds b ON b.owner = u.user_key
-    WHERE u.user_id = ANY ($1::text[])
-    ORDER BY b.owner
-    FOR NO KEY UPDATE OF b
+    INSERT INTO feeds (owner, floor)
+    SELECT u.user_key, 0 FROM users u WHERE u.user_id = ANY ($1::text[]) ORDER BY u.user_key
+    ON CONFLICT (owner) DO UPDATE SET floor = feeds.floor WHERE false
     """
 
   /// Stores the follows that are newer; those whose `active` flipped move both people's counts,
@@ -125,9 +126,9 @@ enum FollowSQL {
     ),
     garbage AS (
       INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', 1
+      SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM wanted WHERE floor > 0)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person = 1)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
     queued AS (

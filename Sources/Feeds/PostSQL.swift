@@ -21,6 +21,43 @@ enum PostSQL {
     FROM locked
     """
 
+  /// Whether the author `a`, of whom `c` are the counts, has posts pulled: at the push limit, $N, and
+  /// then until there are fewer than four fifths of it.
+  private static func pulls(_ pushLimit: String) -> String {
+    """
+    (coalesce(c.followers, 0) >= \(pushLimit)::bigint
+      OR (coalesce(a.pulling, false) AND coalesce(c.followers, 0) * 5 >= \(pushLimit)::bigint * 4))
+    """
+  }
+
+  /// How many entries the batch would write, now that the authors are locked; answers into how many
+  /// events each it is to be cut. $1 the author of each event (NULL: nothing is delivered), $2 push
+  /// limit, $3 how many entries to write at most, give or take one post's.
+  ///
+  /// If it is to be cut, the statements behind this one do nothing. Pieces are measured once more, so
+  /// this may count too much (a version that is not the newest, a post that is there already), never
+  /// too little.
+  static let measure = """
+    WITH weighed AS (
+      SELECT
+        (sum(w.entries) OVER (ORDER BY w.place) - w.entries) / $3::bigint AS piece
+      FROM (
+        SELECT
+          i.place, CASE WHEN \(pulls("$2")) THEN 0 ELSE coalesce(c.followers, 0) END AS entries
+        FROM unnest($1::text[]) WITH ORDINALITY AS i (author_id, place)
+        LEFT JOIN users u ON u.user_id = i.author_id
+        LEFT JOIN follow_counts c ON c.user_key = u.user_key
+        LEFT JOIN pull_authors a ON a.author = u.user_key
+      ) w
+    )
+    SELECT
+      p.sizes, set_config('magpie.is_cut', (cardinality(p.sizes) > 1)::text, true)
+    FROM (
+      SELECT array_agg(s.events ORDER BY s.piece) AS sizes
+      FROM (SELECT floor(w.piece) AS piece, count(*) AS events FROM weighed w GROUP BY 1) s
+    ) p
+    """
+
   /// Removes the posts that this batch replaces, and their feed entries.
   /// $1 posts, $2 and $3 versions, $4 how many entries at most.
   ///
@@ -34,6 +71,7 @@ enum PostSQL {
       DELETE FROM posts p
       USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (post_id, time, id)
       WHERE p.post_id = i.post_id AND (p.version_time, p.version_id) < (i.time, i.id)
+        AND NOT current_setting('magpie.is_cut')::boolean
       RETURNING
         p.post_key, p.delivery,
         CASE
@@ -57,9 +95,9 @@ enum PostSQL {
     ),
     queued AS (
       INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', 1
+      SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > $4::bigint)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person = 1)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
     doomed AS MATERIALIZED (
@@ -78,10 +116,7 @@ enum PostSQL {
   /// follows or unfollows them, and no floor of a follower sinks.
   ///
   /// $1 posts, $2 authors, $3 keys (NULL: deleted), $4 titles, $5 captions, $6 image URLs, $7 and
-  /// $8 versions, $9 push limit, $10 how many entries to write at most, $11 the chance of a post to
-  /// have its readers' feeds trimmed.
-  ///
-  /// Beyond $10, beginning with the posts that have the most readers, posts are pulled.
+  /// $8 versions, $9 push limit, $10 the chance of a post to have its readers' feeds trimmed.
   ///
   /// A post whose key is taken, in the table or by another post of the batch, draws one of the
   /// 2^20 keys that start at its microsecond, beyond the 2^11 that posts of that microsecond would
@@ -106,6 +141,7 @@ enum PostSQL {
         AS i (post_id, author_id, post_key, title, caption, image_url, time, id)
       JOIN users u ON u.user_id = i.author_id
       WHERE NOT EXISTS (SELECT FROM posts p WHERE p.post_id = i.post_id)
+        AND NOT current_setting('magpie.is_cut')::boolean
     ),
     numbered AS (
       SELECT
@@ -116,24 +152,12 @@ enum PostSQL {
       FROM missing m
     ),
     weighed AS MATERIALIZED (
-      SELECT
-        m.*,
-        sum(CASE WHEN m.pulls OR m.post_key IS NULL THEN 0 ELSE m.followers END)
-          OVER (ORDER BY m.followers, m.post_key, m.post_id COLLATE "C") AS rows
-      FROM (
-        SELECT
-          n.*, coalesce(c.followers, 0) AS followers, a.pulling,
-          coalesce(c.followers, 0) >= $9::bigint
-            OR (coalesce(a.pulling, false) AND coalesce(c.followers, 0) * 5 >= $9::bigint * 4) AS pulls
-        FROM numbered n
-        LEFT JOIN follow_counts c ON c.user_key = n.user_key
-        LEFT JOIN pull_authors a ON a.author = n.user_key
-      ) m
+      SELECT n.*, a.pulling, \(pulls("$9")) AS pulls
+      FROM numbered n
+      LEFT JOIN follow_counts c ON c.user_key = n.user_key
+      LEFT JOIN pull_authors a ON a.author = n.user_key
     ),
-    stored AS (
-      INSERT INTO posts (
-        post_id, post_key, author, delivery, deleted, title, caption, image_url,
-        version_time, version_id)
+    keyed AS MATERIALIZED (
       SELECT
         n.post_id,
         CASE WHEN n.crowded THEN (
@@ -146,25 +170,31 @@ enum PostSQL {
           WHERE NOT EXISTS (SELECT FROM posts p WHERE p.post_key = d.post_key)
             AND NOT EXISTS (SELECT FROM retired_keys r WHERE r.post_key = d.post_key)
           LIMIT 1
-        ) ELSE n.post_key END,
-        n.user_key,
-        CASE WHEN n.pulls OR n.rows > $10::bigint THEN 'pull' ELSE 'push' END,
-        n.post_key IS NULL, n.title, n.caption, n.image_url, n.time, n.id
+        ) ELSE n.post_key END AS post_key,
+        n.user_key, CASE WHEN n.pulls THEN 'pull' ELSE 'push' END AS delivery,
+        n.post_key IS NULL AS deleted, n.title, n.caption, n.image_url, n.time, n.id
       FROM weighed n
+    ),
+    stored AS (
+      INSERT INTO posts (
+        post_id, post_key, author, delivery, deleted, title, caption, image_url,
+        version_time, version_id)
+      SELECT
+        k.post_id, k.post_key, k.user_key, k.delivery, k.deleted, k.title, k.caption, k.image_url,
+        k.time, k.id
+      FROM keyed k
+      ORDER BY k.post_key, k.post_id COLLATE "C"
       ON CONFLICT DO NOTHING
       RETURNING post_key, author, delivery, deleted
     ),
     pulled AS (
       INSERT INTO pull_authors (author, pulling)
-      SELECT a.author, bool_or(a.pulls)
-      FROM (
-        SELECT w.user_key, w.pulls, w.pulling, false FROM weighed w
-        UNION ALL
-        SELECT s.author, false, NULL, s.delivery = 'pull' AND NOT s.deleted FROM stored s
-      ) a (author, pulls, pulling, has_pulled)
-      GROUP BY a.author
-      HAVING coalesce(bool_or(a.pulling) <> bool_or(a.pulls), bool_or(a.has_pulled))
-      ORDER BY a.author
+      SELECT w.user_key, bool_or(w.pulls)
+      FROM weighed w
+      GROUP BY w.user_key
+      HAVING coalesce(
+        bool_or(w.pulling) <> bool_or(w.pulls), bool_or(w.pulls AND w.post_key IS NOT NULL))
+      ORDER BY w.user_key
       ON CONFLICT (author) DO UPDATE SET pulling = excluded.pulling
     ),
     high AS MATERIALIZED (
@@ -178,7 +208,7 @@ enum PostSQL {
       INSERT INTO feed_trims (kind, person)
       SELECT DISTINCT 'followers', s.author
       FROM stored s
-      WHERE s.delivery = 'push' AND NOT s.deleted AND random() < $11::double precision
+      WHERE s.delivery = 'push' AND NOT s.deleted AND random() < $10::double precision
       ORDER BY s.author
       ON CONFLICT DO NOTHING
     )
@@ -223,5 +253,6 @@ enum PostSQL {
     FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (post_id, time, id)
     LEFT JOIN posts p
       ON p.post_id = i.post_id AND (p.version_time, p.version_id) >= (i.time, i.id)
+    WHERE NOT current_setting('magpie.is_cut')::boolean
     """
 }

@@ -20,7 +20,8 @@ private struct PostFact {
 }
 
 /// Posts and their deletions: locks the authors, takes back what the old version of a post
-/// delivered, stores the new version and delivers it.
+/// delivered, stores the new version and delivers it. Throws `BatchTooLarge` when that is more entries
+/// than one transaction is to write.
 func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let winners = newest(events) { PostFact($0.payload).map { BytewiseString($0.post) } }
   let facts = winners.compactMap { PostFact($0.payload) }
@@ -31,29 +32,37 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let keys = zip(winners, facts).map { event, fact -> Int64? in
     fact.isDeleted ? nil : postKey(time: event.time, post: fact.post)
   }
+  let pushLimit = Parameter.int8(Int64(limits.pushLimit))
+  let publishers = events.map { event -> String? in
+    if case .postPublished(let data) = event.payload { data.author } else { nil }
+  }
   let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
 
   return Work([
     planByKey(keepsPlans: false),
     internUsers(Set(authors.map { BytewiseString($0) })),
     Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
+    Statement(
+      PostSQL.measure,
+      [.textArray(publishers), pushLimit, .int8(Int64(limits.entriesMax))]),
     Statement(PostSQL.takeBack, [posts, times, versions, takenBackMax]),
     Statement(
       PostSQL.publish,
       [
         posts, .textArray(authors), .int8Array(keys), .textArray(facts.map(\.content.title)),
         .textArray(facts.map(\.content.caption)), .textArray(facts.map(\.content.imageURL)),
-        times, versions, .int8(Int64(limits.pushLimit)),
-        .int8(Int64(limits.entriesMax(events: winners.count))), .double(limits.trimChance),
+        times, versions, pushLimit, .double(limits.trimChance),
       ]),
     Statement(PostSQL.confirm, [posts, times, versions]),
   ]) { rows in
-    let deliveries = try Deliveries(rows[4])
+    let sizes = try rows[3].only.int8Array("sizes").compactMap { $0.map(Int.init) }
+    if sizes.count > 1 { throw BatchTooLarge(sizes: sizes) }
+    let deliveries = try Deliveries(rows[5])
     return Outcome(
       copies: deliveries.count == 0 ? [] : [deliveries.copy],
       counts: [
-        "pruned": rows[3].affectedRows, "deliveries": deliveries.count,
-        "pulled": try rows[5].only.int("pulled"),
+        "pruned": rows[4].affectedRows, "deliveries": deliveries.count,
+        "pulled": try rows[6].only.int("pulled"),
       ])
   }
 }

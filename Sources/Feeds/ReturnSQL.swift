@@ -4,10 +4,10 @@
 /// A floor that comes down promises entries that are not there yet. So everybody who is followed is
 /// locked, shared: no post of theirs is on its way. Then the feeds are locked: no new follow is.
 enum ReturnSQL {
-  /// Takes a few people off the queue. $1 how many, $2 how many authors they follow, give or take
+  /// Picks a few people in the queue, and only locks them there; `SettleSQL` takes them off. $1 how many, $2 how many authors they follow, give or take
   /// one person's.
   static let pick = """
-    WITH due AS (
+    WITH due AS MATERIALIZED (
       SELECT r.owner FROM feed_returns r ORDER BY r.owner LIMIT $1::bigint FOR UPDATE SKIP LOCKED
     ),
     weighed AS (
@@ -16,12 +16,7 @@ enum ReturnSQL {
         sum(coalesce(c.following, 0)) OVER (ORDER BY d.owner) - coalesce(c.following, 0) AS before
       FROM due d LEFT JOIN follow_counts c ON c.user_key = d.owner
     ),
-    picked AS (
-      DELETE FROM feed_returns r
-      USING weighed w
-      WHERE r.owner = w.owner AND w.before < $2::bigint
-      RETURNING r.owner
-    )
+    picked AS (SELECT w.owner FROM weighed w WHERE w.before < $2::bigint)
     SELECT
       set_config('magpie.returning', coalesce(string_agg(owner::text, ','), ''), true),
       set_config('magpie.busy', CASE WHEN count(*) > 0 THEN 'returning' ELSE '' END, true),
@@ -55,6 +50,21 @@ enum ReturnSQL {
     FOR NO KEY UPDATE
     """
 
+  /// Starts the transaction again if one of them began to follow somebody before their feed was locked,
+  /// who is not locked, then. From here on nobody of them does.
+  static let confirm = """
+    WITH unlocked AS (
+      SELECT f.followee
+      FROM unnest(string_to_array(current_setting('magpie.returning'), ',')::bigint[]) AS r (owner)
+      JOIN follows f ON f.follower = r.owner AND f.active
+      EXCEPT
+      SELECT unnest(string_to_array(current_setting('magpie.locked_authors'), ',')::bigint[])
+    )
+    SELECT feeds_retry('somebody whose feed is stored again followed another')
+    FROM unlocked
+    LIMIT 1
+    """
+
   /// Deletes what is left of the feeds from before they were evicted.
   static let clean = """
     WITH doomed AS MATERIALIZED (
@@ -79,11 +89,6 @@ enum ReturnSQL {
       FROM feeds b JOIN follows f ON f.follower = b.owner AND f.active
       WHERE b.owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
         AND b.floor = 9223372036854775807
-    ),
-    unlocked AS (
-      SELECT followee FROM people
-      EXCEPT
-      SELECT unnest(string_to_array(current_setting('magpie.locked_authors'), ',')::bigint[])
     ),
     reach AS MATERIALIZED (
       SELECT s.owner, min(s.version_time) - interval '512 microseconds' AS since
@@ -151,10 +156,6 @@ enum ReturnSQL {
     SELECT w.owner, w.post_key
     FROM wanted w
     WHERE w.post_key >= w.floor
-      AND (
-        SELECT coalesce(max(feeds_retry('somebody whose feed is stored again followed another')), 0)
-        FROM unlocked
-      ) = 0
     ORDER BY w.owner, w.post_key
     ON CONFLICT DO NOTHING
     """

@@ -18,9 +18,9 @@ enum TrimSQL {
     gone AS (DELETE FROM feed_visits v USING idle i WHERE v.user_id = i.user_id),
     garbage AS (
       INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', 1
+      SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM idle)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person = 1)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
     evicted AS (
@@ -38,21 +38,19 @@ enum TrimSQL {
 
   /// Picks a few feeds to trim, unless this transaction does something else: some that are queued
   /// themselves, and some of the followers' of an author who is. $1 how many of either.
+  ///
+  /// The queue's rows are only locked, which nobody who queues waits for; `SettleSQL` takes them off.
   static let pick = """
-    WITH due AS (
-      SELECT t.kind, t.person
+    WITH due AS MATERIALIZED (
+      SELECT t.person
       FROM feed_trims t
       WHERE t.kind = 'owner' AND current_setting('magpie.busy') = ''
       ORDER BY t.queued_at
       LIMIT $1::bigint
       FOR UPDATE SKIP LOCKED
     ),
-    own AS (
-      DELETE FROM feed_trims t USING due d WHERE t.kind = d.kind AND t.person = d.person
-      RETURNING t.person
-    ),
     round AS MATERIALIZED (
-      SELECT t.kind, t.person, t.done_to
+      SELECT t.person, t.done_to
       FROM feed_trims t
       WHERE t.kind = 'followers' AND current_setting('magpie.busy') = ''
       ORDER BY t.queued_at
@@ -65,24 +63,17 @@ enum TrimSQL {
       WHERE f.active
       ORDER BY f.follower
       LIMIT $1::bigint
-    ),
-    advanced AS (
-      UPDATE feed_trims t
-      SET done_to = (SELECT max(s.follower) FROM slice s)
-      FROM round r
-      WHERE t.kind = r.kind AND t.person = r.person
-        AND (SELECT count(*) FROM slice s) = $1::bigint
-    ),
-    finished AS (
-      DELETE FROM feed_trims t
-      USING round r
-      WHERE t.kind = r.kind AND t.person = r.person
-        AND (SELECT count(*) FROM slice s) < $1::bigint
     )
     SELECT
       set_config('magpie.trimming', coalesce(string_agg(owner::text, ','), ''), true),
+      set_config(
+        'magpie.trimmed', coalesce((SELECT string_agg(person::text, ',') FROM due), ''), true),
+      set_config('magpie.round', coalesce((SELECT person::text FROM round), ''), true),
+      set_config(
+        'magpie.round_done_to',
+        coalesce((SELECT max(follower)::text FROM slice HAVING count(*) = $1::bigint), ''), true),
       count(*) + (SELECT count(*) FROM round) AS picked
-    FROM (SELECT person FROM own UNION SELECT follower FROM slice) AS p (owner)
+    FROM (SELECT person FROM due UNION SELECT follower FROM slice) AS p (owner)
     """
 
   /// Raises the floor of each feed that is longer than $1 to its $1-th newest entry. $2 whether
@@ -120,9 +111,9 @@ enum TrimSQL {
     ),
     garbage AS (
       INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', 1
+      SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM longer)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person = 1)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     )
     INSERT INTO feeds (owner, floor) SELECT owner, post_key FROM longer ORDER BY owner

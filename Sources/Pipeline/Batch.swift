@@ -54,6 +54,24 @@ package struct Batch: Sendable {
     )
   }
 
+  /// The batch in pieces of so many events each; what is left over goes with the last.
+  func pieces(_ sizes: [Int]) -> [Batch] {
+    var pieces: [Batch] = []
+    var rest = items[...]
+    for size in sizes.dropLast() {
+      var events = 0
+      let piece = rest.prefix { item in
+        if !item.isPoison { events += 1 }
+        return events <= size
+      }
+      if !piece.isEmpty { pieces.append(Batch(topic: topic, items: Array(piece))) }
+      rest = rest.dropFirst(piece.count)
+    }
+    if !rest.isEmpty { pieces.append(Batch(topic: topic, items: Array(rest))) }
+    pieces[pieces.count - 1].reach = reach
+    return pieces
+  }
+
   /// The batch with its events turned into poison.
   func deadLettering(_ reason: DeadLetterReason) -> Batch {
     var batch = self

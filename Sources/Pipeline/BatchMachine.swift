@@ -1,8 +1,9 @@
 package import Kafka
 
 /// How a batch is applied: in one transaction, which is tried again when that may help; bisected
-/// when some event cannot be applied, until the culprit is alone and dead-lettered; and when the
-/// answer to COMMIT was lost, by asking what is stored and believing it.
+/// when some event cannot be applied, until the culprit is alone and dead-lettered; cut where the
+/// handler finds it too much for one transaction; and when the answer to COMMIT was lost, by asking what
+/// is stored and believing it.
 ///
 /// A pure state machine: told outcomes, it answers what to do next. It does no I/O, reads no clock
 /// and draws no lots. Lanes, replays and simulations all run this one.
@@ -119,6 +120,8 @@ package struct BatchMachine: Sendable {
       return isolate(reason)
     case (.committing, .failed(.tooMuch(let reason, let message))):
       return lessen(reason, message)
+    case (.committing, .failed(.cut(let sizes))):
+      return cut(sizes)
     case (.committing, .failed(.retry(let reason))):
       return wait(reason, .waitingToCommit)
     case (.committing, .unanswered(let reason)):
@@ -206,6 +209,17 @@ package struct BatchMachine: Sendable {
       for (partition, next) in part.batch.nextOffsets { owned?[partition]?.nextOffset = next }
     }
     breaker = breakerAfter
+    return begin()
+  }
+
+  /// The part in hand is too much for one transaction.
+  private mutating func cut(_ sizes: [Int]) -> Action {
+    guard let part = parts.popLast() else { return .stop(.defect("no batch is in hand")) }
+    let pieces = part.batch.pieces(sizes)
+    guard pieces.count > 1 else {
+      return .stop(.defect("\(part.batch.eventCount) events were to be cut into \(sizes)"))
+    }
+    parts += pieces.reversed().map { Part(batch: $0) }
     return begin()
   }
 

@@ -1,6 +1,7 @@
 import Events
 import Kafka
 import Postgres
+import Schema
 
 /// What a lane does about an error. The one place where errors are classified.
 package enum Disposition: Equatable, Sendable {
@@ -11,6 +12,8 @@ package enum Disposition: Equatable, Sendable {
   /// The batch may be too much at once, or the database too busy: cut the batch in halves and try them;
   /// an event that fails so again and again, alone, while the database answers, is dead-lettered.
   case tooMuch(reason: String, message: String)
+  /// The batch is too much for one transaction: apply it in several, of so many events each.
+  case cut(sizes: [Int])
   /// The partition has another owner: rejoin the consumer group.
   case fenced
   /// Only a person can resolve it: stop the worker and say how.
@@ -32,6 +35,9 @@ func disposition(of error: any Error) -> Disposition {
   case let error as KafkaError: disposition(of: error)
   case let error as EventError: .poison(reason: error.message)
   case is Fenced, is MembershipLeadsNowhere: .fenced
+  case let error as BatchTooLarge: .cut(sizes: error.sizes)
+  // Somebody is about to migrate the database, or to replace this process by a newer version.
+  case let error as SchemaError where error.code != .changed: .retry(reason: "schema")
   case let error as WorkerStopped: .stop(error)
   default: stop(error)
   }
@@ -108,6 +114,7 @@ func reasonToRetry(_ error: any Error) throws -> String {
   switch disposition(of: error) {
   case .retry(let reason), .tooMuch(let reason, _): return reason
   case .poison(let reason): throw Poison(reason: reason)
+  case .cut: throw error
   case .fenced: throw Fenced()
   case .stop(let stopped): throw stopped
   }
@@ -123,6 +130,7 @@ private func nextStep(after error: any Error) -> String {
   case .untrusted: return "Check the certificates and sslmode of MAGPIE_DATABASE_URL."
   default: break
   }
+  if error is SchemaError { return "Restore the migration, then start this again." }
   return switch (error as? PostgresError)?.sqlstate {
   case "28P01", "28000": "Check user and password in MAGPIE_DATABASE_URL."
   case "3D000": "Create the database, or correct MAGPIE_DATABASE_URL; then run `magpie migrate`."

@@ -53,6 +53,15 @@ public struct Work: Sendable {
   }
 }
 
+/// Thrown by `Work.finish`: the events are too much for one transaction, whose bounds the handler
+/// knows. The transaction is rolled back, and the events are applied in several.
+public struct BatchTooLarge: Error, Sendable {
+  /// How many events each transaction is to hold, in order. A single event is never too large.
+  public var sizes: [Int]
+
+  public init(sizes: [Int]) { self.sizes = sizes }
+}
+
 /// What remains to be done in the transaction after the first round trip.
 public struct Outcome: Sendable {
   /// Run in one more round trip, before the commit.

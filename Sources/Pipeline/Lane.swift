@@ -85,6 +85,7 @@ final class Lane {
     do {
       let input = try outcome(of: action)
       failure = nil
+      if case .wait = action {} else { status.waitsFor = nil }
       return tell(input)
     } catch is PollInterrupted {
       return interruption ?? .end
@@ -105,7 +106,7 @@ final class Lane {
     case .tooMuch:
       metrics.increment(.retries, [(try? reasonToRetry(error)) ?? ""])
       logger.warning("too much at once", metadata: ["error": "\(error)"])
-    case .poison, .fenced, .stop:
+    case .poison, .cut, .fenced, .stop:
       attempt = nil
     }
     return .failed(disposition)
@@ -144,6 +145,7 @@ final class Lane {
     case .commit(let batch, let owned):
       return try commit(batch, owned: owned)
     case .wait(let wait):
+      status.waitsFor = wait.reason
       metrics.increment(.retries, [wait.reason])
       logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
       status.wait(milliseconds: Int.random(in: 0...wait.millisecondsMax))

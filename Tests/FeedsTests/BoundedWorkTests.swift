@@ -15,20 +15,57 @@ import Testing
     return events
   }
 
-  @Test("a burst of posts by people with many followers is merged when read; neighbours' are not")
+  @Test("a burst by authors below the push limit is stored whole, in transactions that are bounded")
   func burst() throws {
-    let database = try FeedDatabase(FeedLimits(entriesMax: 50))
+    let (authors, followers, budget) = (24, 40, 500)
+    let database = try FeedDatabase(FeedLimits(pushLimit: followers + 1, entriesMax: budget))
+    try database.apply(
+      (0..<authors).flatMap { author in
+        (0..<followers).map { Say.follow("reader\($0)", "author\(author)", at: 0) }
+      })
+    let posts = (0..<1200).map {
+      Say.post("p\($0)", by: "author\($0 % authors)", at: Int64($0) * 1000)
+    }
+    var counts: [String: Int] = [:]
+    for first in stride(from: 0, to: posts.count, by: FeedLimits.eventsMax) {
+      let batch = Array(posts[first..<min(first + FeedLimits.eventsMax, posts.count)])
+      counts.merge(try database.apply(batch), uniquingKeysWith: +)
+    }
+    #expect(counts == ["deliveries": posts.count * followers, "pruned": 0, "pulled": 0])
+    #expect(try database.count("feed_entries") == posts.count * followers)
+    #expect(try database.count("pull_authors") == 0)
+    #expect(try database.count("posts WHERE delivery = 'pull'") == 0)
+    let largest = try database.connection.query(
+      "SELECT max(n) FROM (SELECT count(*) AS n FROM feed_entries GROUP BY xmin::text) t"
+    ).only.int(0)
+    #expect(largest <= budget + followers)
+    #expect(largest > budget / 2, "and not much smaller than they may be")
+    #expect(try database.violations() == [])
+  }
+
+  @Test("who is above the push limit weighs nothing, however many posts they have in a batch")
+  func pulledWeighNothing() throws {
+    let database = try FeedDatabase(FeedLimits(pushLimit: 20, entriesMax: 50))
     var events = try crowd(database)
-    let burst =
+    let batch =
       (0..<10).map { Say.post("s\($0)", by: "star", at: Int64($0)) }
-      + [Say.post("n", by: "neighbour", at: 5)]
-    events += burst
-    #expect(try database.apply(burst) == ["deliveries": 41, "pruned": 0, "pulled": 8])
-    #expect(try database.stored("reader1") == ["n", "s1", "s0"])
+      + [Say.post("n", by: "neighbour", at: 5), Say.delete("s3", by: "star", at: 20)]
+    events += batch
+    #expect(try database.apply(batch) == ["deliveries": 1, "pruned": 0, "pulled": 9])
+    #expect(try database.count("posts GROUP BY xmin::text") == 11, "one transaction")
+    #expect(try database.stored("reader1") == ["n"])
     #expect(try database.differences(from: Model(events)) == [])
-    // The next post is pushed as before: the author has no more followers than the limit.
-    events.append(Say.post("s10", by: "star", at: 10))
-    #expect(try database.apply([events[events.count - 1]])["deliveries"] == 20)
+    #expect(try database.violations() == [])
+  }
+
+  @Test("versions of one post in different pieces of a batch end as the newest")
+  func versionsAcrossPieces() throws {
+    let database = try FeedDatabase(FeedLimits(entriesMax: 30))
+    var events = try crowd(database)
+    let batch = (0..<6).map { Say.post("s\($0 % 2)", by: "star", at: 10 - Int64($0)) }
+    events += batch
+    try database.apply(batch)
+    #expect(try database.stored("reader0") == ["s0", "s1"])
     #expect(try database.differences(from: Model(events)) == [])
     #expect(try database.violations() == [])
   }

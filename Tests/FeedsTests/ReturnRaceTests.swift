@@ -84,6 +84,33 @@ import Testing
     #expect(try database.violations() == [])
   }
 
+  @Test("so does somebody without posts, also when there is nothing to store")
+  func followBetweenWithNothingToStore() throws {
+    let database = try FeedDatabase(FeedLimits(feedLength: 5, evictIdleDays: 1))
+    let follows = [Say.follow("bo", "ann", at: 0), Say.follow("bo", "dee", at: 1)]
+    try database.apply([follows[0]])
+    _ = try database.touch("bo")
+    try database.passDays(2)
+    try database.runBacklog()
+    #expect(try !database.touch("bo"))
+    let other = try FeedDatabase(url: database.url, handler: database.handler)
+    let statements = try backlog(database)
+    let error = #expect(throws: PostgresError.self) {
+      try database.connection.transaction {
+        _ = try database.connection.pipeline(Array(statements.prefix(3)))
+        try other.apply(follows[1])
+        _ = try database.connection.pipeline(Array(statements.dropFirst(3)))
+      }
+    }
+    #expect(error?.sqlstate == "40001")
+    try database.runBacklog()
+    let post = Say.post("d", by: "dee", at: 3000)
+    try database.apply(post)
+    #expect(try database.stored("bo") == ["d"])
+    #expect(try database.differences(from: Model(follows + [post])) == [])
+    #expect(try database.violations() == [])
+  }
+
   @Test("two lanes do not store one feed twice, and an eviction in between wins or is seen")
   func twoLanes() throws {
     let (database, other, events) = try world()

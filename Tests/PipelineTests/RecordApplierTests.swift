@@ -2,6 +2,7 @@ import Events
 import Foundation
 import Kafka
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -67,6 +68,38 @@ import Testing
     // This one is told, and writes nothing more.
     #expect(throws: WorkerStopped.self) { try applier.apply(records(["x"], from: 5)) }
     #expect(try fixture.applied().count == 5)
+  }
+
+  @Test(arguments: [true, false])
+  func `a batch that the handler finds too large is applied in pieces, poison among them`(
+    isFenced: Bool
+  ) throws {
+    let settings = try fixture.settings()
+    var handler = LaneFixture.handler
+    let apply = handler.apply
+    let sizes = Mutex<[Int]>([])
+    handler.apply = { topic, events in
+      if events.count > 3 {
+        return Work([Statement("SELECT 1")]) { _ in
+          throw BatchTooLarge(sizes: [3, events.count - 3])
+        }
+      }
+      sizes.withLock { $0.append(events.count) }
+      return try apply(topic, events)
+    }
+    let applier = RecordApplier(
+      handler: handler, consumerGroup: settings.consumerGroup, topicPrefix: fixture.prefix,
+      isFenced: isFenced, open: settings.openConnection
+    ) { _, _ in }
+    if isFenced { try applier.claim([TopicPartition(topic: topic, partition: 0): 0]) }
+    var batch = try records(["a", "b", "c", "d", "e", "f", "g", "h"])
+    for index in [0, 3, 7] { batch[index].value = [0xff] }
+    let applied = try applier.apply(batch, reach: [TopicPartition(topic: topic, partition: 0): 20])
+    #expect(applied.records == 8)
+    #expect(applied.deadLetters == 3)
+    #expect(sizes.withLock { $0 } == [3, 2])
+    #expect(try fixture.applied() == ["1", "2", "4", "5", "6"])
+    if isFenced { #expect(try storedOffsets() == [20]) }
   }
 
   @Test func `offsets without records are passed over, also where there is no record at all`()
