@@ -8,7 +8,7 @@ import Testing
 @testable import Feeds
 
 /// Lanes that write posts and follows and do the housekeeping, all at once, on the same people: by
-/// decisions 0001 and 0021 none ever waits for another in a circle.
+/// decisions 0001 and 0024 none ever waits for another in a circle.
 @Suite struct LockOrderTests {
   private static let (authors, readers, rounds) = (8, 30, 60)
   private static let limits = FeedLimits(
