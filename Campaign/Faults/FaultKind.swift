@@ -132,10 +132,9 @@ extension FaultKind {
       !isBrokerForeign || (BrokerCommand.stop.text() != nil && BrokerCommand.start.text() != nil)
         ? nil
         : "\(BrokerCommand.stop.rawValue) and \(BrokerCommand.start.rawValue) name no commands"
-    case .brokerSlow, .brokerErrors, .coordinatorMoves, .leaderMoves, .topicAnew, .logStartMoves:
+    case .brokerSlow, .brokerErrors, .brokerRefuses, .metadataStale, .coordinatorMoves, .leaderMoves,
+      .topicAnew, .logStartMoves:
       isBrokerForeign ? "the broker is somebody else's" : nil
-    // TODO: nil once a refusing broker and stale metadata no longer end workers.
-    case .brokerRefuses, .metadataStale: "one refusal still ends workers"
     case .brokerRestart:
       BrokerCommand.restart.text() == nil
         ? "\(BrokerCommand.restart.rawValue) names no command" : nil
