@@ -89,7 +89,7 @@ import Testing
     }
     let applier = RecordApplier(
       handler: handler, consumerGroup: settings.consumerGroup, topicPrefix: fixture.prefix,
-      isFenced: isFenced, open: settings.openConnection
+      isFenced: isFenced, breaker: nil, open: settings.openConnection
     ) { _, _ in }
     if isFenced { try applier.claim([TopicPartition(topic: topic, partition: 0): 0]) }
     var batch = try records(["a", "b", "c", "d", "e", "f", "g", "h"])
