@@ -29,7 +29,7 @@ extension Replay {
       path: again.position,
       of: "apply \(kafka.prefix) by \(handlers.map(\.name).joined(separator: ",")): "
         + filter.description)
-    position.resume(&selection)
+    try position.resume(&selection)
     let producer = EventProducer(configuration: configuration, topicPrefix: kafka.prefix)
     let breaker = try again.breaker()
     let appliers = handlers.map { applier($0, producer, breaker) }
@@ -43,7 +43,7 @@ extension Replay {
     var read: Int64 = 0
     try selection.log.read(selection.spans, maxRecords: pace.portion(of: 1000)) { batch in
       done.pausedSeconds += try live.wait(atMost: again.maxLag) { shown.show($0) }
-      let records = batch.records.filter(selection.includes)
+      let records = try position.undone(batch.records).filter(selection.includes)
       for (handler, applier) in appliers {
         guard let topic = Topic(name: batch.topic, prefix: kafka.prefix),
           handler.topics.contains(topic), !records.isEmpty
@@ -51,7 +51,7 @@ extension Replay {
         done.deadLetters += try applier.apply(records).deadLetters
       }
       done.applied += records.count
-      try position.advance(batch.nextOffsets)
+      try position.advance(past: batch)
       read += Int64(batch.records.count)
       shown.show("\(read) of \(selection.offsetCount) read, \(done.applied) applied again")
       pace.wait(for: records.count)

@@ -1,5 +1,7 @@
 import Foundation
 import Kafka
+import Pipeline
+import RecordLog
 
 /// How far a replay is, in a file, so that one that was ended goes on instead of beginning again.
 ///
@@ -10,10 +12,15 @@ struct ReplayPosition {
     var replay: String
     /// `TOPIC/PARTITION` to the next offset.
     var next: [String: Int64]
+    /// The last record done, by which the log is recognized; absent in files of an older version.
+    var last: [String: LastRecord]?
   }
 
   private let path: String?
   private var content: Content
+  private var recognition = Recognition()
+  /// Where those partitions go on that were begun before.
+  private var resumed: [TopicPartition: Int64] = [:]
   private var lastWrite = ContinuousClock.now
 
   /// - Parameters:
@@ -37,15 +44,50 @@ struct ReplayPosition {
     }
   }
 
-  /// Leaves out of the selection what is done already.
-  func resume(_ selection: inout ReplaySelection) {
-    for place in selection.spans.keys {
-      if let next = content.next[Self.name(place)] { selection.begin(place, at: next) }
+  /// Leaves out of the selection what is done already, but for the last record of each partition:
+  /// `undone` compares it.
+  ///
+  /// - Throws: `Failure` when the log ends before what is done.
+  mutating func resume(_ selection: inout ReplaySelection) throws {
+    for (place, span) in selection.spans {
+      guard let next = content.next[Self.name(place)] else { continue }
+      guard next <= span.upperBound else {
+        throw anotherLog("\(place) ends at \(span.upperBound), but was replayed up to \(next)")
+      }
+      resumed[place] = next
+      let last = content.last?[Self.name(place)]
+      if let last, span.contains(last.offset) { recognition.expect([place: last]) }
+      selection.begin(place, at: recognition.start(of: place) ?? next)
     }
   }
 
-  mutating func advance(_ nextOffsets: [TopicPartition: Int64]) throws {
-    for (place, next) in nextOffsets { content.next[Self.name(place)] = next }
+  /// Those of a batch's records that are not done yet.
+  ///
+  /// - Throws: `Failure` when the log is another one than the one replayed so far.
+  mutating func undone(_ records: [Record]) throws -> [Record] {
+    guard !resumed.isEmpty else { return records }
+    do {
+      try recognition.check(records)
+    } catch let another as AnotherLog {
+      throw anotherLog("\(another)")
+    }
+    return records.filter { $0.offset >= resumed[$0.topicPartition] ?? 0 }
+  }
+
+  private func anotherLog(_ what: String) -> Failure {
+    Failure(.found, "\(what). Remove \(path ?? "the position") to replay this log from its start.")
+  }
+
+  mutating func advance(past batch: RecordBatch) throws {
+    var last: [TopicPartition: Record] = [:]
+    for record in batch.records { last[record.topicPartition] = record }
+    for (place, next) in batch.nextOffsets {
+      content.next[Self.name(place)] = next
+      if let record = last[place] {
+        content.last = content.last ?? [:]
+        content.last?[Self.name(place)] = LastRecord(record)
+      }
+    }
     if .now - lastWrite > .seconds(1) { try write() }
   }
 

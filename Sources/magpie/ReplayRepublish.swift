@@ -38,7 +38,7 @@ extension Replay {
     var position = try ReplayPosition(
       path: again.position, of: "republish \(kafka.prefix) to \(prefix): \(filter.description)")
     var selection = whole
-    position.resume(&selection)
+    try position.resume(&selection)
     let producer = try Producer(configuration: configuration)
     defer { producer.close() }
     var pace = Pace(perSecond: again.rate)
@@ -47,7 +47,7 @@ extension Replay {
     try selection.log.read(selection.spans, maxRecords: pace.portion(of: 2000)) { batch in
       let topic = prefix + batch.topic.dropFirst(kafka.prefix.count)
       var records: [OutgoingRecord] = []
-      for record in batch.records where selection.includes(record) {
+      for record in try position.undone(batch.records) where selection.includes(record) {
         let copy = republished(record, topic, keepsPartition: targets[topic] ?? false)
         if copy.headers.last?.name != Self.originHeader { done.withoutOrigin += 1 }
         records.append(copy)
@@ -56,7 +56,7 @@ extension Replay {
       // before the next.
       try producer.send(records)
       done.republished += records.count
-      try position.advance(batch.nextOffsets)
+      try position.advance(past: batch)
       read += Int64(batch.records.count)
       shown.show("\(read) of \(selection.offsetCount) read, \(done.republished) published again")
       pace.wait(for: records.count)

@@ -92,6 +92,33 @@ import Testing
     let other = try await setup.tool(
       "replay", "--republish", target, "--position", file, "--user", "owner1")
     #expect(other.status == 64 && other.error.contains("another replay"))
+
+    // Topics of these names that were made anew.
+    for count in [1000, 10] {
+      let broker = try EmbeddedBroker()
+      defer { broker.close() }
+      for prefix in [setup.prefix, target] {
+        for topic in Topic.allCases {
+          try broker.createTopic(topic.name(prefix: prefix), partitions: 2)
+        }
+      }
+      let producer = try Producer(
+        configuration: ClientConfiguration(
+          bootstrap: broker.bootstrap, properties: ["compression.type": "none"]))
+      try producer.send(
+        (0..<count).map {
+          OutgoingRecord(
+            topic: Topic.likes.name(prefix: setup.prefix), partition: Int32($0 % 2), key: nil,
+            value: nil)
+        })
+      producer.close()
+      var tool = setup.tool
+      tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
+      let refused = try await tool("replay", "--republish", target, "--position", file)
+      #expect(refused.status == 1, "\(refused.output)")
+      #expect(
+        refused.error.contains(count == 10 ? "ends at 5" : "is another log"), "\(refused.error)")
+    }
   }
 
   @Test("filters choose by person, type, time and offset; a dry run counts and changes nothing")
