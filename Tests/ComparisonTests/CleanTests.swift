@@ -116,7 +116,8 @@ import Workload
       """
       INSERT INTO feeds (owner, floor)
       SELECT owner, percentile_disc(0.5) WITHIN GROUP (ORDER BY post_key)
-      FROM feed_entries GROUP BY owner;
+      FROM feed_entries GROUP BY owner
+      ON CONFLICT (owner) DO UPDATE SET floor = excluded.floor;
       DELETE FROM feed_entries e USING feeds f
       WHERE f.owner = e.owner AND e.post_key < f.floor AND e.owner % 2 = 0
       """)

@@ -50,11 +50,11 @@ import Testing
     try endSessions(stack)
     try stack.publish(log[1000...])
     for worker in Stack.workers {
-      try await eventually(within: .seconds(60), "\(worker) says what it waits for") {
+      try await eventually("\(worker) says what it waits for") {
         stack.log(of: worker).contains("further_2), which this code does not know and cannot go on")
       }
       let port = try #require(httpPort(of: worker, stack))
-      try await eventually(within: .seconds(60), "\(worker) is not ready, and says why") {
+      try await eventually("\(worker) is not ready, and says why") {
         let answer = LocalHTTP.get("/readyz", port: port, timeoutSeconds: 5, bytesMax: 10_000)
         return answer?.status == 503 && answer?.body.contains("waiting for: schema") == true
       }
@@ -85,7 +85,7 @@ import Testing
     ).only
     let workers = try Stack.workers.map { try stack.start($0) }
     for worker in Stack.workers {
-      try await eventually(within: .seconds(60), "\(worker) says what is missing") {
+      try await eventually("\(worker) says what is missing") {
         stack.log(of: worker).contains("run: magpie migrate")
       }
     }
@@ -110,7 +110,7 @@ import Testing
 
   /// Every worker has applied all there is, also what they publish to one another.
   private func waitUntilConsumed(_ stack: Stack) async throws {
-    try await eventually(within: .seconds(180), "no lag: \(stack.logTails)") {
+    try await eventually("no lag: \(stack.logTails)") {
       let lag = try stack.magpie("lag", "--json")
       return lag.output.split(separator: "\n").last?.contains("\"total\":0") == true
     }

@@ -72,6 +72,7 @@ import Testing
           SELECT user_key, ((extract(epoch FROM timestamptz '2024-01-01 00:00:00Z') * 1000000
             - 946684800000000)::bigint + 50) << 11
           FROM users WHERE user_id = 'bo'
+          ON CONFLICT (owner) DO UPDATE SET floor = excluded.floor
           """)
       }
       for at in stride(from: Int64(95), to: 0, by: -5) {

@@ -56,7 +56,7 @@ struct UpTests {
         OR (a.generation, a.counter) <> (n.generation, n.counter)
       """
     // The story makes as many as the demo shows.
-    try await eventually(within: .seconds(120), "all notifications") {
+    try await eventually("all notifications") {
       try count("shown_notifications") == 21
     }
     #expect(try count(unrendered) == 21)
@@ -67,7 +67,7 @@ struct UpTests {
     defer { second.remove() }
     connection = try Connection(
       try #require(second.magpie.environment["MAGPIE_DATABASE_URL"]), applicationName: "test")
-    try await eventually(within: .seconds(120), "all alarms are rendered: \(second.output)") {
+    try await eventually("all alarms are rendered: \(second.output)") {
       try count(unrendered) == 0
     }
     #expect(second.output.contains("published 21 notification(s) again"))
