@@ -115,7 +115,7 @@ struct ConsumerTests {
   func unknownTopic() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
-    let consumer = try fixture.consumer(topics: ["t", "later"])
+    let consumer = try fixture.consumer(topics: ["t", "later"], RebalanceTests.shortSession)
     try consumer.poll(until: "the missing topic is known") {
       $0.membership == .waitingForTopics(["later"])
     }
@@ -134,7 +134,7 @@ struct ConsumerTests {
     let fixture = try Fixture()
     let producer = try fixture.producer()
     try fixture.fill(1, producer)
-    let consumer = try fixture.consumer()
+    let consumer = try fixture.consumer(RebalanceTests.shortSession)
     #expect(try consumer.read(1).count == 1)
     fixture.broker.setError(ofTopic: "t", to: .unknownTopicOrPartition)
     #expect(throws: ConsumerError.unknownTopic("t")) { try consumer.checkTopics() }
@@ -148,19 +148,26 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("a member without a partition is settled; one whose group never answers is not")
-  func membership() throws {
+  @Test("a consumer whose group gives it no assignment is joining")
+  func joining() throws {
     let fixture = try Fixture()
     fixture.broker.pushErrors(.syncGroup, Array(repeating: .init(rawValue: 27), count: 10_000))
-    let first = try fixture.consumer()
+    let consumer = try fixture.consumer()
     // The embedded broker takes three seconds over a first join.
     let joined = ContinuousClock.now + .seconds(6)
-    try first.poll(until: "the group could have been joined") { _ in .now >= joined }
+    try consumer.poll(until: "the group could have been joined") { _ in .now >= joined }
+    #expect(consumer.membership == .joining)
+    consumer.close()
+  }
+
+  @Test("a member is settled, also one without a partition")
+  func settled() throws {
+    let fixture = try Fixture()
+    let first = try fixture.consumer(RebalanceTests.shortSession)
     #expect(first.membership == .joining)
-    fixture.broker.clearErrors(.syncGroup)
     try first.poll(until: "it is a settled member") { $0.membership == .settled }
-    let second = try fixture.consumer()
-    try second.poll(until: "both are settled", withinSeconds: 30) { second in
+    let second = try fixture.consumer(RebalanceTests.shortSession)
+    try second.poll(until: "both are settled") { second in
       _ = try first.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 10)
       return second.membership == .settled && first.membership == .settled
     }

@@ -85,7 +85,7 @@ extension Consumer {
       } catch let error as ConsumerError where error.isRetriable {}
       if try isSo(self) { return }
     }
-    Issue.record("not within \(seconds) s: \(what)")
+    Issue.record("not within \(seconds) s: \(what); it is \(membership)")
   }
 
   /// Polls until it throws, and returns what was thrown.
