@@ -132,8 +132,8 @@ extension FaultKind {
       !isBrokerForeign || (BrokerCommand.stop.text() != nil && BrokerCommand.start.text() != nil)
         ? nil
         : "\(BrokerCommand.stop.rawValue) and \(BrokerCommand.start.rawValue) name no commands"
-    case .brokerSlow, .brokerErrors, .brokerRefuses, .metadataStale, .coordinatorMoves, .leaderMoves,
-      .topicAnew, .logStartMoves:
+    case .brokerSlow, .brokerErrors, .brokerRefuses, .metadataStale, .coordinatorMoves,
+      .leaderMoves, .topicAnew, .logStartMoves:
       isBrokerForeign ? "the broker is somebody else's" : nil
     case .brokerRestart:
       BrokerCommand.restart.text() == nil

@@ -12,14 +12,14 @@ struct MembershipTests {
   func topicLater() async throws {
     let fixture = try LaneFixture(partitions: 1, makesTopic: false)
     let lane = RunningLane(try fixture.settings())
-    try await eventually(within: .seconds(60), "the lane says what it waits for") {
+    try await eventually("the lane says what it waits for") {
       if case .topics([fixture.topic], _)? = lane.status.wait { true } else { false }
     }
     #expect(!lane.status.isReady)
     try fixture.makeTopic()
     try fixture.publish(posts: ["a"])
-    try await eventually(within: .seconds(60)) { try fixture.lag() == 0 }
-    try await eventually(within: .seconds(60), "ready") { lane.status.isReady }
+    try await eventually { try fixture.lag() == 0 }
+    try await eventually("ready") { lane.status.isReady }
     #expect(lane.status.wait == nil)
     try await lane.stop()
   }
@@ -34,17 +34,17 @@ struct MembershipTests {
     settings.groupPatience = .seconds(1)
     settings.groupWaitMax = .seconds(5)
     let lane = RunningLane(settings)
-    try await eventually(within: .seconds(60), "the lane says that it waits") {
+    try await eventually("the lane says that it waits") {
       if case .group? = lane.status.wait { true } else { false }
     }
-    try await eventually(within: .seconds(60), "the membership is started anew") {
+    try await eventually("the membership is started anew") {
       lane.metrics.total(.groupRenewals) >= 1
     }
     #expect(!lane.status.isReady)
     broker.clearErrors(.syncGroup)
     try fixture.publish(posts: ["a"])
-    try await eventually(within: .seconds(60)) { try fixture.lag() == 0 }
-    try await eventually(within: .seconds(60), "ready") { lane.status.isReady }
+    try await eventually { try fixture.lag() == 0 }
+    try await eventually("ready") { lane.status.isReady }
     #expect(lane.status.wait == nil)
     try await lane.stop()
     #expect(lane.metrics.total(.fenced) == 0)
@@ -54,7 +54,7 @@ struct MembershipTests {
   func spare() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let lanes = try [RunningLane(fixture.settings()), RunningLane(fixture.settings())]
-    try await eventually(within: .seconds(60), "both are ready") {
+    try await eventually("both are ready") {
       lanes.allSatisfy { $0.status.isReady && $0.status.wait == nil }
     }
     for lane in lanes { try await lane.stop() }
@@ -71,7 +71,7 @@ struct MembershipTests {
       [.text(group), .textArray([fixture.topic]), .int4Array([0]), .int8Array([2])])
     let lane = RunningLane(try fixture.settings())
     let partition = TopicPartition(topic: fixture.topic, partition: 0)
-    try await eventually(within: .seconds(60), "Kafka knows the offset") {
+    try await eventually("Kafka knows the offset") {
       try fixture.admin.committedOffsets(group: group, [partition]) == [partition: 2]
     }
     try await lane.stop()
