@@ -180,7 +180,10 @@ import Testing
     let embedded = try EmbeddedBroker(brokers: 2)
     try embedded.createTopic("t", partitions: 2)
     let partitions = (0..<2).map { TopicPartition(topic: "t", partition: $0) }
-    for partition in partitions { try embedded.setLeader(of: partition, to: 1) }
+    // The second leads a partition, so that the consumer goes on trying it.
+    for (index, partition) in partitions.enumerated() {
+      try embedded.setLeader(of: partition, to: 1 + index)
+    }
     try embedded.setCoordinator(ofGroup: "g", to: 1)
     let producer = try Producer(configuration: embedded.configuration)
     let broker = try SecureBroker(
@@ -216,8 +219,6 @@ import Testing
       refusals += consumer.takeRefusals().counts.values.reduce(0, +)
       if refusals > 0, count > 0, overdue == nil {
         overdue = .now + .seconds(17)
-        // Its leader is the one that refuses.
-        try embedded.setLeader(of: partitions[1], to: 2)
       }
     }
     #expect(refusals > 0)
