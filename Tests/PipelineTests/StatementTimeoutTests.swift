@@ -1,5 +1,6 @@
 import Events
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -62,7 +63,17 @@ import Testing
   @Test func `a statement that a person cancels is tried again whole`() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let ids = try fixture.publish(posts: (0..<20).map { "p\($0)" })
-    let lane = RunningLane(try fixture.settings(handler: sleeping(secondsEach: 0.1)))
+    // The first attempt goes on until it is canceled.
+    let attempts = Mutex(0)
+    let (endless, ended) = (sleeping(secondsEach: 3600), sleeping(secondsEach: 0))
+    let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
+      let isFirst = attempts.withLock { count in
+        count += 1
+        return count == 1
+      }
+      return try (isFirst ? endless : ended).apply(topic, events)
+    }
+    let lane = RunningLane(try fixture.settings(handler: handler))
     let connection = try fixture.connection()
     try await eventually {
       try connection.query(
