@@ -64,9 +64,11 @@ struct SetupTests {
       return !port.isEmpty
     }
     let magpie = Tool(environment: ["MAGPIE_HTTP_PORT": port])
-    let ready = try await magpie("healthcheck")
-    #expect(ready.status == 1)
-    #expect(ready.output == "1 of 1 lanes cannot commit\n")
+    try await eventually("it says what it waits for") {
+      let ready = try await magpie("healthcheck")
+      #expect(ready.status == 1)
+      return ready.output == "1 of 1 lanes cannot commit\nwaiting for: connection\n"
+    }
     let live = try await magpie("healthcheck", "--live")
     #expect(live.status == 0)
     #expect(live.output == "ok\n")
