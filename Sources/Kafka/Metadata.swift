@@ -10,12 +10,14 @@ extension Client {
     var metadata: UnsafePointer<rd_kafka_metadata>?
     var code = RD_KAFKA_RESP_ERR__TIMED_OUT
     // librdkafka repeats a request on the broker that it chose first, also when that one has just
-    // died. Asking again chooses again.
+    // died. Asking again chooses again. It answers "transport failure" when no broker could be chosen
+    // in the time, which a login over TLS may take on a busy machine.
     var patience = 1_000
     repeat {
       code = rd_kafka_metadata(pointer, 1, nil, &metadata, deadline.timeout(atMost: patience))
       patience *= 2
-    } while code == RD_KAFKA_RESP_ERR__TIMED_OUT && !deadline.isOver
+    } while (code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT)
+      && !deadline.isOver
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
       throw error(code, "asking for topics: \(String(cString: rd_kafka_err2str(code)))")
     }
