@@ -83,21 +83,6 @@ public final class EmbeddedBroker: Sendable {
     }
   }
 
-  /// Makes a broker the leader of a partition. Brokers count from 1.
-  public func setLeader(of partition: TopicPartition, to broker: Int) throws(KafkaError) {
-    try onCluster("making broker \(broker) the leader of \(partition)") {
-      rd_kafka_mock_partition_set_leader(
-        $0, partition.topic, partition.partition, Int32(clamping: broker))
-    }
-  }
-
-  /// Makes a broker the coordinator of a consumer group.
-  public func setCoordinator(ofGroup group: String, to broker: Int) throws(KafkaError) {
-    try onCluster("making broker \(broker) the coordinator of \(group)") {
-      rd_kafka_mock_coordinator_set($0, "group", group, Int32(clamping: broker))
-    }
-  }
-
   /// The next requests of this kind are answered with these errors, one each.
   public func pushErrors(_ request: Request, _ codes: [KafkaError.Code]) {
     _ = pointers.withLock { pointers in

@@ -42,7 +42,7 @@ struct AdminTests {
     let producer = try fixture.producer()
     let partitions = (0..<6).map { TopicPartition(topic: "t", partition: $0) }
     for (index, partition) in partitions.enumerated() {
-      try fixture.broker.setLeader(of: partition, to: 1 + index % 3)
+      try fixture.broker.moveLeader(partition, to: 1 + index % 3)
       try fixture.fill(index + 1, partition: partition.partition, producer)
     }
     producer.close()
@@ -64,7 +64,7 @@ struct AdminTests {
     }
     // Another leader takes over while the question is asked.
     for partition in [partitions[1], partitions[4]] {
-      try fixture.broker.setLeader(of: partition, to: 3)
+      try fixture.broker.moveLeader(partition, to: 3)
     }
     #expect(
       try admin.watermarks(topics: ["t"], timeoutMilliseconds: 60_000).mapValues(\.high).values

@@ -182,9 +182,9 @@ import Testing
     let partitions = (0..<2).map { TopicPartition(topic: "t", partition: $0) }
     // The second leads a partition, so that the consumer goes on trying it.
     for (index, partition) in partitions.enumerated() {
-      try embedded.setLeader(of: partition, to: 1 + index)
+      try embedded.moveLeader(partition, to: 1 + index)
     }
-    try embedded.setCoordinator(ofGroup: "g", to: 1)
+    try embedded.moveCoordinator(group: "g", to: 1)
     let producer = try Producer(configuration: embedded.configuration)
     let broker = try SecureBroker(
       before: embedded.bootstrap,
