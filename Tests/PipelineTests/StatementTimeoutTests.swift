@@ -75,12 +75,13 @@ import Testing
     }
     let lane = RunningLane(try fixture.settings(handler: handler))
     let connection = try fixture.connection()
+    // Only while the statement sleeps: between the messages of a pipeline, a server reads and ignores
+    // a cancel request.
     try await eventually {
       try connection.query(
         """
         SELECT pg_cancel_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND query LIKE '%pg_sleep%' AND state = 'active'
-          AND pid <> pg_backend_pid()
+        WHERE datname = current_database() AND wait_event = 'PgSleep'
         """
       ).count > 0
     }

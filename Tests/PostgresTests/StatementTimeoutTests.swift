@@ -42,9 +42,9 @@ import Testing
     let pid = connection.backendProcessID
     Thread.detachNewThread {
       guard let other = try? Connection(url, applicationName: "test") else { return }
-      // Until it is there to be canceled.
+      // Only while the statement sleeps: a server that reads its next message ignores a cancel request.
       while (try? other.query(
-        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'",
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'PgSleep'",
         [.int4(pid)]))?.count == 0
       { Thread.sleep(forTimeInterval: 0.01) }
     }
