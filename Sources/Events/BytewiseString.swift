@@ -1,8 +1,8 @@
 /// A string that is compared, ordered and hashed by its UTF-8 bytes.
 ///
-/// Swift's own `String` equality is Unicode canonical equivalence: "é" as one scalar and as two
-/// are equal. Ids are opaque here and PostgreSQL compares them byte by byte (collation "C"), so
-/// whatever is keyed by an id must use this type, or two people become one.
+/// Swift's `String` equality is Unicode canonical equivalence: "é" as one scalar and as two are
+/// equal. Ids are opaque and PostgreSQL compares them byte by byte (collation "C"), so key
+/// collections by this type; keyed by `String`, two people could become one.
 public struct BytewiseString: Sendable, Hashable, Comparable, CustomStringConvertible {
   public var string: String
 
@@ -34,11 +34,11 @@ extension BytewiseString: ExpressibleByStringLiteral {
 }
 
 extension String {
-  /// Whether both strings are the same bytes, which is stricter than `==`.
+  /// Whether both strings hold the same bytes, which is stricter than `==`.
   public func hasSameBytes(as other: String) -> Bool {
     guard utf8.count == other.utf8.count else { return false }
-    // Over the bytes in memory, because comparing element by element takes a twentieth of a worker's
-    // time. Only a bridged string has none.
+    // Compares the bytes in memory: element by element it takes a twentieth of a worker's CPU time.
+    // Only bridged strings have no contiguous storage.
     return utf8.withContiguousStorageIfAvailable { mine in
       other.utf8.withContiguousStorageIfAvailable { mine.elementsEqual($0) }
     }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)

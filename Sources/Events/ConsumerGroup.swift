@@ -1,14 +1,14 @@
-/// A worker as Kafka knows it, and what it reads.
+/// A worker's consumer group and the topics that it reads.
 public enum ConsumerGroup: String, CaseIterable, Sendable {
   case fanout, notification, alarm
 
   /// The worker's executable, such as `fanout-worker`.
   public var executable: String { rawValue + "-worker" }
 
-  /// The group's name on the broker and in the database; it begins as those of the topics do.
+  /// The group's name on the broker and in the database, with the same prefix as the topics.
   public func name(prefix: String) -> String { prefix + rawValue }
 
-  /// What the worker consumes.
+  /// The topics that the worker consumes.
   public var topics: [Topic] {
     switch self {
     case .fanout: [.posts, .follows, .messages]
@@ -22,6 +22,7 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
     allCases.filter { $0.topics.contains(topic) }
   }
 
-  /// Where `magpie archive run` reports how far it is. It is no worker, and holds up nobody.
+  /// The group to which `magpie archive run` commits its progress. It is not a worker's group, so
+  /// nothing waits for it.
   public static func archive(prefix: String) -> String { prefix + "archive" }
 }

@@ -1,7 +1,7 @@
-/// What people or producers wrote, safe to show on a terminal, in a log line, anywhere a character
-/// could act instead of being seen: control characters, the invisible ones that reorder or hide text,
-/// line separators and unassigned ones become visible escapes. Joiners stay, because emoji and several
-/// scripts need them. The one place that decides it for logs and for the tool.
+/// Escapes text from people or producers for a terminal or a log line: control characters,
+/// invisible characters that reorder or hide text, line separators, and private-use and unassigned
+/// characters become visible escapes. Joiners stay, because emoji and several scripts need them.
+/// Logs and the command-line tool both use this function.
 public func escapedForDisplay(_ text: String, keepingNewlines: Bool = false) -> String {
   guard text.unicodeScalars.contains(where: isHazardous) else { return text }
   var result = ""
@@ -22,8 +22,8 @@ public func escapedForDisplay(_ text: String, keepingNewlines: Bool = false) -> 
   return result
 }
 
-/// One line of JSON whose strings hold nothing that could act on a terminal: such characters can only
-/// stand inside strings, where JSON has an escape for each.
+/// Escapes the same characters in one line of JSON, as JSON `\u` escapes. In valid JSON such
+/// characters occur only inside strings.
 public func escapedJSONForDisplay(_ line: String) -> String {
   guard line.unicodeScalars.contains(where: isHazardous) else { return line }
   var result = ""

@@ -1,13 +1,15 @@
-/// A decoded record: something that happened, when, and who says so.
+/// A decoded record: what happened, when, and which producer reported it.
 public struct Event: Sendable, Equatable {
-  /// Unique for its source, 1 to 128 bytes. A retry of the same event has the same id.
+  /// Unique within its source, 1 to 128 bytes. A retry of the same event has the same id.
   public var id: String
-  /// Which producer says so, such as `my-app/posts-service`.
+  /// The producer, such as `my-app/posts-service`.
   public var source: String
-  /// When it happened, by the producer's clock. With the id it decides which of two facts wins.
+  /// When it happened, by the producer's clock. Together with the id it decides which of two
+  /// conflicting facts wins.
   public var time: EventTime
   public var payload: Payload
-  /// The trace that it is part of, if any. Travels with the event and changes nothing about it.
+  /// The trace that the event belongs to, if any. Passed on with the event; it has no effect on
+  /// processing.
   public var trace: TraceContext?
 
   public init(
@@ -22,12 +24,12 @@ public struct Event: Sendable, Equatable {
 
   public var type: EventType { payload.type }
   public var topic: Topic { payload.type.topic }
-  /// The person whose screen changes: the record's key.
+  /// The person affected: the record's key.
   public var key: String { payload.key }
-  /// The greater version of a fact is the one that holds.
+  /// Of two versions of a fact, the greater one wins.
   public var version: Version { Version(time: time, id: id) }
 
-  /// Byte by byte, unlike `String`'s equality.
+  /// Compares strings byte by byte, unlike `String`'s equality.
   public static func == (left: Self, right: Self) -> Bool {
     left.time == right.time && left.id.hasSameBytes(as: right.id)
       && left.source.hasSameBytes(as: right.source) && left.payload == right.payload
@@ -35,8 +37,8 @@ public struct Event: Sendable, Equatable {
   }
 }
 
-/// The rank of a fact: later time first, then the greater id byte by byte, exactly as PostgreSQL
-/// compares the row `(version_time, version_id)`.
+/// Orders versions of a fact: by time, then by id byte by byte, exactly as PostgreSQL compares the
+/// row `(version_time, version_id)`.
 public struct Version: Sendable, Hashable, Comparable {
   public var time: EventTime
   public var id: String

@@ -1,14 +1,14 @@
-/// Events to records and back: CloudEvents 1.0 in Kafka's binary content mode.
+/// Converts events to records and back: CloudEvents 1.0 in Kafka's binary content mode.
 ///
-/// Decoding is strict, so that what is applied is never a guess; only JSON and Protobuf fields
-/// that this version does not know are passed over, so that producers may be newer than workers.
+/// Decoding is strict, so that workers never apply a guess. Only unknown JSON and Protobuf fields
+/// are ignored, so that producers may be newer than workers.
 public enum EventCodec {
   static let specVersion = "1.0"
 
-  /// The record to produce to `event.topic`.
+  /// Encodes the event as a record for `event.topic`.
   ///
-  /// - Throws: ``EventError`` if a consumer would refuse the event; only the time's upper bound is
-  ///   left to the consumer's clock.
+  /// - Throws: ``EventError`` if a consumer would reject the event. The time's upper bound is not
+  ///   checked; it depends on the consumer's clock.
   public static func encode(
     _ event: Event, as contentType: ContentType = .protobuf
   ) throws(EventError) -> WireRecord {
@@ -33,14 +33,14 @@ public enum EventCodec {
     return WireRecord(key: Array(event.key.utf8), value: value, headers: headers)
   }
 
-  /// The event that a record of `topic` holds.
+  /// Decodes the event in a record of `topic`.
   ///
   /// - Parameters:
-  ///   - now: what the clock says; an event may be at most an hour ahead of it.
-  ///   - jsonPayload: reads data that is JSON. Another than the workers' is for checks of what they
-  ///     did, which should not share their decoder's mistakes.
-  /// - Throws: ``EventError`` with the first thing found wrong. A `traceparent` that breaks its
-  ///   format, or is there twice, is no such thing: it is as if it were not there.
+  ///   - now: the current time; an event may be at most an hour ahead of it.
+  ///   - jsonPayload: decodes JSON data. Verification passes its own decoder, so that it does not
+  ///     share the workers' bugs.
+  /// - Throws: ``EventError`` for the first problem found. A malformed or repeated `traceparent` is
+  ///   not a problem: it is ignored.
   public static func decode(
     _ record: WireRecord, topic: Topic, now: EventTime,
     jsonPayload: (EventType, [UInt8]) throws(EventError) -> Payload = EventCodec.jsonPayload
@@ -52,7 +52,7 @@ public enum EventCodec {
     }
     guard let value = record.value else {
       throw EventError(
-        .missingValue, "The record has no value (a tombstone); events are removed by events.",
+        .missingValue, "The record has no value (a tombstone); send a deletion as an event.",
         field: "value")
     }
     try checkValueSize(value.count)
@@ -99,8 +99,8 @@ public enum EventCodec {
     return event
   }
 
-  /// The data of an event of the type, from the proto3 JSON mapping, as the workers read it: fields
-  /// that this version does not know are passed over.
+  /// Decodes an event's data from the proto3 JSON mapping, as the workers do: unknown fields are
+  /// ignored.
   ///
   /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``.
   public static func jsonPayload(
@@ -110,7 +110,7 @@ public enum EventCodec {
   }
 }
 
-// What the wire and the structured mode share.
+// Shared by the binary and the structured mode.
 extension EventCodec {
   static func validated(_ event: Event) throws(EventError) -> Event {
     try checkID(event.id, "id")

@@ -1,14 +1,14 @@
 import SwiftProtobuf
 
 extension EventError {
-  /// What SwiftProtobuf found wrong with an event's data, in words of ours.
+  /// Translates a decoding error of SwiftProtobuf.
   init(decoding error: any Error, type: EventType, source: DataSource) {
     let what = "The data of \(type.rawValue)"
     switch (source, error) {
     case (.protobuf, BinaryDecodingError.invalidUTF8):
       self.init(.badProtobuf, "\(what) contains a string that is not valid UTF-8.")
     case (.protobuf, BinaryDecodingError.truncated):
-      self.init(.badProtobuf, "\(what) is cut short, or is not Protobuf.")
+      self.init(.badProtobuf, "\(what) is truncated or not Protobuf.")
     case (.protobuf, _):
       self.init(.badProtobuf, "\(what) is not the Protobuf message of that type.")
     case (.json, JSONDecodingError.unknownField(let name)):
@@ -17,9 +17,9 @@ extension EventError {
     case (.json, JSONDecodingError.invalidUTF8):
       self.init(.badJSON, "\(what) is not valid UTF-8.")
     case (.json, JSONDecodingError.truncated):
-      self.init(.badJSON, "\(what) is JSON that ends too early.")
+      self.init(.badJSON, "\(what) is truncated JSON.")
     case (.json, JSONDecodingError.trailingGarbage):
-      self.init(.badJSON, "\(what) has something after its JSON object.")
+      self.init(.badJSON, "\(what) has trailing bytes after its JSON object.")
     case (.json(let bytes, _), _):
       if let (field, why) = malformedField(in: bytes, type) {
         self.init(
@@ -31,7 +31,7 @@ extension EventError {
   }
 }
 
-/// The first field that makes data unreadable, and why; nil if it is no single field.
+/// The first field that cannot be decoded, and why; nil if no single field is at fault.
 private func malformedField(in json: [UInt8], _ type: EventType) -> (field: String, why: String)? {
   var scanner = JSONObjectScanner(json)
   for (name, value) in (try? scanner.rawMembers()) ?? [] {
@@ -47,14 +47,14 @@ private func malformedField(in json: [UInt8], _ type: EventType) -> (field: Stri
     {
       return (name, "must be a whole number of at most 64 bits")
     } catch {
-      return (name, value.first == UInt8(ascii: "[") ? "is a malformed list" : "is of another type")
+      return (name, value.first == UInt8(ascii: "[") ? "is a malformed list" : "has the wrong type")
     }
   }
   return nil
 }
 
 extension Payload {
-  /// The data in the proto3 JSON mapping.
+  /// The data as proto3 JSON.
   func jsonBytes() throws(EventError) -> [UInt8] {
     do {
       return try message.jsonUTF8Bytes()

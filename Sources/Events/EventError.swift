@@ -1,6 +1,7 @@
-/// Why something is not an event: a stable code for machines and a sentence for a person.
+/// Why a record or a line is not a valid event: a stable code for machines and a message for
+/// people.
 public struct EventError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Stable names: they are metric labels and `dead_letters.reason_code`, so never renamed.
+  /// The names are metric labels and values of `dead_letters.reason_code`: never rename them.
   public enum Code: String, Sendable, CaseIterable {
     case missingKey = "missing-key"
     case wrongKey = "wrong-key"
@@ -29,10 +30,10 @@ public struct EventError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   public var code: Code
-  /// What was found, what was expected and what to do. Holds no text of the record beyond a short
-  /// escaped excerpt, so it may be logged.
+  /// The problem, what was expected, and what to do. Safe to log: it contains at most a short
+  /// escaped excerpt of the record.
   public var message: String
-  /// The header (`ce_time`), attribute (`time`) or field (`postOwner`) concerned.
+  /// The header (`ce_time`), attribute (`time`) or field (`postOwner`) in question.
   public var field: String?
 
   public init(_ code: Code, _ message: String, field: String? = nil) {
@@ -44,7 +45,7 @@ public struct EventError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String { "\(code.rawValue): \(message)" }
 }
 
-/// The beginning of hostile text, quoted and escaped, short enough for a log line.
+/// The beginning of untrusted text, quoted and escaped, short enough for a log line.
 func excerpt(_ text: String) -> String {
   var result = "\""
   for (index, scalar) in text.unicodeScalars.enumerated() {

@@ -1,10 +1,9 @@
 extension EventTime {
-  /// Reads RFC 3339, such as `2012-09-14T16:30:01.25+09:00`.
+  /// Parses RFC 3339, such as `2012-09-14T16:30:01.25+09:00`.
   ///
-  /// The offset is required (`Z` or `±hh:mm`); digits of the fraction beyond microseconds are cut
-  /// off; `T` and `Z` may be small letters. A leap second (`:60`) is refused: neither POSIX time
-  /// nor PostgreSQL can hold it apart from the second after it, and which fact wins must not rest
-  /// on a guess.
+  /// The offset (`Z` or `±hh:mm`) is required; fractions are truncated to microseconds; `t` and `z`
+  /// are accepted. Leap seconds (`:60`) are rejected: neither POSIX time nor PostgreSQL can tell
+  /// one from the second after it, and the order of events must not depend on a guess.
   ///
   /// - Throws: ``EventError`` with the code ``EventError/Code/badTime``.
   public init(rfc3339 text: String) throws(EventError) {
@@ -18,7 +17,7 @@ extension EventTime {
     }
   }
 
-  /// The same of bytes, nil where it throws; a string need not be made of them.
+  /// Parses bytes without building a string; nil where the throwing initializer throws.
   init?(rfc3339 bytes: [UInt8]) {
     guard bytes.count <= bytesMax, let time = try? Self.parse(bytes) else { return nil }
     self = time
@@ -42,17 +41,17 @@ extension EventTime {
     try reader.expectEnd()
 
     guard (1...12).contains(month), day >= 1, day <= days(in: month, of: year) else {
-      throw Malformed("there is no such day")
+      throw Malformed("no such date")
     }
     guard second != 60 else { throw Malformed("leap seconds (:60) cannot be stored, send :59") }
-    guard hour < 24, minute < 60, second < 60 else { throw Malformed("there is no such hour") }
+    guard hour < 24, minute < 60, second < 60 else { throw Malformed("no such time of day") }
     let date = daysSince1970(year: year, month: month, day: day)
     let seconds = date * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
     return EventTime(microseconds: seconds * 1_000_000 + fraction)
   }
 }
 
-/// No time is longer that is worth reading.
+/// The longest text that is parsed.
 private let bytesMax = 64
 
 private func badTime(_ message: String) -> EventError {
@@ -111,7 +110,7 @@ private struct DigitReader {
   }
 
   func expectEnd() throws(Malformed) {
-    guard next == nil else { throw Malformed("there is more after the offset") }
+    guard next == nil else { throw Malformed("trailing characters after the offset") }
   }
 
   mutating func fractionMicroseconds() throws(Malformed) -> Int64 {
@@ -123,7 +122,7 @@ private struct DigitReader {
       if digits < 6 { value = value * 10 + digit }
       digits += 1
     }
-    guard digits > 0 else { throw Malformed("there are no digits after the point") }
+    guard digits > 0 else { throw Malformed("no digits after the decimal point") }
     for _ in digits..<max(digits, 6) { value *= 10 }
     return value
   }
@@ -142,7 +141,7 @@ private struct DigitReader {
     let hours = try number(digits: 2)
     try expect(":")
     let minutes = try number(digits: 2)
-    guard hours < 24, minutes < 60 else { throw Malformed("there is no such offset") }
+    guard hours < 24, minutes < 60 else { throw Malformed("no such offset") }
     return sign * (hours * 60 + minutes)
   }
 }

@@ -1,6 +1,6 @@
-/// A moment in UTC, in whole microseconds, which is what PostgreSQL's `timestamptz` holds.
+/// A point in time in whole microseconds, the resolution of PostgreSQL's `timestamptz`.
 public struct EventTime: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// Since 1970-01-01T00:00:00Z, without leap seconds.
+  /// Microseconds since 1970-01-01T00:00:00Z, without leap seconds.
   public var microseconds: Int64
 
   public init(microseconds: Int64) {
@@ -13,7 +13,8 @@ public struct EventTime: Sendable, Hashable, Comparable, CustomStringConvertible
 
   public var description: String { rfc3339 }
 
-  /// Such as `2012-09-14T07:30:01Z`, or with six digits of fraction if there is one.
+  /// The time in UTC, such as `2012-09-14T07:30:01Z`, with a fraction of six digits unless it is
+  /// zero.
   public var rfc3339: String {
     let (days, inDay) = floorDivision(microseconds, Self.dayMicroseconds)
     var text: [UInt8] = []
@@ -55,7 +56,7 @@ private func append(date days: Int64, to text: inout [UInt8]) {
   append(day, digits: 2, to: &text)
 }
 
-/// At least so many digits.
+/// Appends the number, zero-padded to at least `digits` digits.
 private func append(_ number: Int64, digits: Int, to text: inout [UInt8]) {
   let start = text.count
   var rest = number
@@ -71,8 +72,8 @@ private func floorDivision(_ number: Int64, _ divisor: Int64) -> (Int64, Int64) 
   return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
 }
 
-// The two conversions follow Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms":
-// years begin in March, so that the leap day is the last one, in eras of 400 years.
+// The two conversions follow Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": eras
+// of 400 years whose years begin in March, so that the leap day comes last.
 
 func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
   let (era, yearOfEra) = floorDivision(month <= 2 ? year - 1 : year, 400)

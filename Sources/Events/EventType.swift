@@ -1,4 +1,4 @@
-/// What happened: the value of `ce_type`.
+/// The type of an event: the value of `ce_type`.
 public enum EventType: String, CaseIterable, Sendable {
   case postPublished = "magpie.post.published.v1"
   case postDeleted = "magpie.post.deleted.v1"
@@ -19,7 +19,7 @@ public enum EventType: String, CaseIterable, Sendable {
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
 
-  /// The one topic on which events of this type are accepted.
+  /// The only topic on which events of this type are accepted.
   public var topic: Topic {
     switch self {
     case .postPublished, .postDeleted: .posts

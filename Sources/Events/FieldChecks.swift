@@ -1,10 +1,10 @@
-// One rule each; the names they are given are those of the JSON mapping.
+// Each function checks one rule. Field names are those of the JSON mapping.
 
 func checkIDs(_ fields: (String, String)...) throws(EventError) {
   for (name, value) in fields { try checkID(value, name) }
 }
 
-/// 1 to 128 bytes, no control characters. Nothing is normalised: ids are opaque.
+/// 1 to 128 bytes without control characters. Ids are opaque and not normalised.
 func checkID(_ value: String, _ field: String) throws(EventError) {
   guard !value.isEmpty else {
     throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
@@ -21,7 +21,7 @@ func checkOptionalID(_ value: String, _ field: String) throws(EventError) {
   }
 }
 
-/// PostgreSQL's `text` holds every character except NUL.
+/// PostgreSQL's `text` can hold every character except NUL.
 func checkText(_ value: String, _ field: String, _ limitBytes: Int) throws(EventError) {
   try checkLength(value, field, limitBytes)
   guard !value.utf8.contains(0) else {
@@ -40,7 +40,7 @@ func checkLength(_ value: String, _ field: String, _ limitBytes: Int) throws(Eve
   }
 }
 
-/// At most 100 ids; each is kept once, where it came first.
+/// At most 100 ids. Duplicates are removed; the first occurrence stays.
 func checkedMentions(_ mentions: [String]) throws(EventError) -> [String] {
   guard mentions.count <= Limits.mentions else {
     throw EventError(
@@ -54,7 +54,7 @@ func checkedMentions(_ mentions: [String]) throws(EventError) -> [String] {
   return mentions.filter { seen.insert(BytewiseString($0)).inserted }
 }
 
-/// A UUID in its 36-character form, in either case.
+/// A UUID in its 36-character form, in upper or lower case.
 func checkUUID(_ value: String, _ field: String) throws(EventError) {
   guard !value.isEmpty else {
     throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
@@ -93,7 +93,7 @@ func checkRange(_ value: Int64, _ field: String, _ range: ClosedRange<Int64>) th
   }
 }
 
-/// C0, DEL and C1 (U+0080 to U+009F, in UTF-8 C2 80 to C2 9F).
+/// C0, DEL and C1 (U+0080 to U+009F, encoded as C2 80 to C2 9F).
 func containsControlCharacter(_ value: String) -> Bool {
   value.utf8.withContiguousStorageIfAvailable(hasControlCharacter)
     ?? hasControlCharacter(value.utf8)

@@ -1,4 +1,4 @@
-/// The headers that matter, each at most once.
+/// The headers that the codec reads, each at most once.
 struct Headers {
   var specVersion: [UInt8]?
   var id: [UInt8]?
@@ -6,10 +6,10 @@ struct Headers {
   var type: [UInt8]?
   var time: [UInt8]?
   var contentType: [UInt8]?
-  /// Nil also when it is malformed or given more than once: a broken trace must not cost the event.
+  /// Also nil if malformed or repeated: a broken trace must not make the event invalid.
   private(set) var trace: TraceContext?
 
-  /// Headers of other names are passed over.
+  /// Other headers are ignored.
   init(_ headers: [WireRecord.Header]) throws(EventError) {
     guard headers.count <= Limits.headers else {
       throw EventError(
@@ -44,7 +44,7 @@ struct Headers {
     slot = header.value
   }
 
-  // Of what is as it should be, no string is made; why anything else is refused is said of its text.
+  // Valid values are compared as bytes; strings are built only for errors.
 
   func parsedType() throws(EventError) -> EventType {
     if let type = eventTypes.first(where: { $0.bytes == type })?.value { return type }
@@ -76,8 +76,8 @@ private let contentTypes = ContentType.allCases.map { (bytes: Array($0.rawValue.
 
 /// A header's value as text.
 ///
-/// - Throws: unless the header is there, valid UTF-8, of 1 to `limitBytes` bytes and without
-///   control characters.
+/// - Throws: ``EventError`` if the header is missing, invalid UTF-8, empty, longer than
+///   `limitBytes` bytes, or contains a control character.
 func headerText(
   _ value: [UInt8]?, _ name: String, _ limitBytes: Int
 ) throws(EventError) -> String {

@@ -1,11 +1,10 @@
-/// Takes a JSON object apart into its members without interpreting the nested ones, whose exact
-/// bytes go on to Protobuf's own decoder (a general JSON parser would turn 64-bit numbers into
-/// doubles on the way).
+/// Splits a JSON object into its members without interpreting nested ones. Their exact bytes go to
+/// Protobuf's decoder; a general JSON parser would turn 64-bit numbers into doubles.
 struct JSONObjectScanner {
   enum Value {
     case string(String)
     case object([UInt8])
-    /// A number, an array, `true`, `false` or `null`: no attribute of ours.
+    /// A number, an array, `true`, `false` or `null`, which no attribute may have.
     case other
   }
 
@@ -46,7 +45,7 @@ struct JSONObjectScanner {
       }
     }
     skipBlanks()
-    guard next == nil else { throw error("there is something after the object") }
+    guard next == nil else { throw error("trailing bytes after the object") }
     return members
   }
 
@@ -65,13 +64,12 @@ struct JSONObjectScanner {
   private mutating func expect(_ scalar: Unicode.Scalar) throws(EventError) {
     guard next == UInt8(ascii: scalar) else {
       let name = scalar == "\"" ? "a double quotation mark" : "'\(scalar)'"
-      let found = next == nil ? "and the text ends" : "but there is something else"
-      throw error("\(name) is expected, \(found)")
+      throw error("expected \(name), found \(next == nil ? "the end" : "something else")")
     }
     position += 1
   }
 
-  /// The bytes of each member's value, which are not looked into.
+  /// The uninterpreted bytes of each member's value.
   mutating func rawMembers() throws(EventError) -> [(name: String, value: [UInt8])] {
     var members: [(name: String, value: [UInt8])] = []
     skipBlanks()
@@ -109,7 +107,7 @@ struct JSONObjectScanner {
     }
   }
 
-  /// To the bracket that closes the one here; what is between is for the next decoder to judge.
+  /// Skips to the matching closing bracket. The Protobuf decoder validates what lies between.
   private mutating func skipNested() throws(EventError) {
     var depth = 0
     repeat {
@@ -199,7 +197,7 @@ private func isLiteral(_ byte: UInt8) -> Bool {
   }
 }
 
-/// The string with its quotation marks and escapes.
+/// The text as a JSON string, quoted and escaped.
 func jsonString(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {

@@ -1,16 +1,16 @@
-/// The bounds that every event keeps. Lengths are in bytes of UTF-8.
+/// The bounds of every event. Lengths are in bytes of UTF-8.
 ///
-/// `docs/events/asyncapi.yaml` states the same numbers, and a test compares the two.
+/// `docs/events/asyncapi.yaml` states the same numbers; a test compares them.
 public enum Limits {
   /// A record's value.
   public static let valueBytes = 1 << 20
-  /// An id: a person, a post, an event. At least one byte.
+  /// The id of a person, post or event. At least one byte.
   public static let idBytes = 128
   /// The `ce_source` header. At least one byte.
   public static let sourceBytes = 512
   /// The `ce_time` header and every other header that is read.
   public static let headerBytes = 256
-  /// How many headers a record may have.
+  /// The most headers a record may have.
   public static let headers = 64
 
   public static let titleBytes = 512
@@ -28,8 +28,8 @@ public enum Limits {
   /// People mentioned by one post or comment.
   public static let mentions = 100
 
-  /// 2000-01-01T00:00:00Z, before which no event happened.
+  /// 2000-01-01T00:00:00Z. Earlier events are rejected.
   public static let earliestTime = EventTime(microseconds: 946_684_800_000_000)
-  /// How far a producer's clock may be ahead of ours: one hour.
+  /// How far an event's time may be ahead of the consumer's clock: one hour.
   public static let futureMicroseconds: Int64 = 3_600_000_000
 }

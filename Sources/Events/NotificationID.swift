@@ -1,11 +1,11 @@
 import Crypto
 
-/// The id of a notification, which anybody who knows what it is about can compute: a UUID
-/// version 5 (RFC 9562) whose name is the recipient, the type's code, the subject and the day,
-/// each preceded by its length in bytes and a colon.
+/// The id of a notification, computable from its contents: a UUID version 5 (RFC 9562) whose name
+/// is the recipient, the type's code, the subject and the day, each preceded by its length in bytes
+/// and a colon.
 ///
-/// For the like of the post "p" of the user "u" on 14 September 2012 the name is
-/// `1:u1:01:p10:2012-09-14`. The lengths keep names apart that would otherwise run together.
+/// For a like of post "p" of user "u" on 14 September 2012 the name is `1:u1:01:p10:2012-09-14`.
+/// The lengths keep different parts from forming the same name.
 public enum NotificationID {
   /// The namespace: 9d1c1f34-6a55-5d0e-8f0b-6d6167706965.
   static let namespace: [UInt8] = [
@@ -13,9 +13,9 @@ public enum NotificationID {
   ]
 
   /// - Parameters:
-  ///   - day: the UTC day that groups likes, follows and messages, such as `2012-09-14`; empty for
-  ///     comments and mentions, which stand alone.
-  /// - Returns: the 36-character form in small letters.
+  ///   - day: the UTC day by which likes, follows and messages are grouped, such as `2012-09-14`;
+  ///     empty for comments and mentions, which are not grouped.
+  /// - Returns: the 36-character form in lower case.
   public static func uuid(
     recipient: String, type: AlarmType, subject: String, day: String
   ) -> String {
@@ -29,7 +29,7 @@ public enum NotificationID {
     return text
   }
 
-  /// The same as 16 bytes.
+  /// The id as 16 bytes.
   public static func bytes(
     recipient: String, type: AlarmType, subject: String, day: String
   ) -> [UInt8] {

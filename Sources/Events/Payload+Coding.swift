@@ -1,8 +1,8 @@
 import SwiftProtobuf
 
-// The one table that ties an event type to its message.
+// The only mapping between event types and messages.
 extension Payload {
-  /// Protobuf's own view of the data, for what is the same for every type.
+  /// The data as a Protobuf message, for code that is the same for every type.
   var message: any Message {
     switch self {
     case .postPublished(let data): data
@@ -51,7 +51,7 @@ extension Payload {
   }
 }
 
-/// Encoded data, and how to read it.
+/// Encoded data and its encoding.
 enum DataSource {
   case protobuf([UInt8])
   case json([UInt8], ignoringUnknownFields: Bool)
@@ -71,14 +71,15 @@ enum DataSource {
 }
 
 extension Payload: Equatable {
-  /// Byte by byte, unlike `String`'s equality.
+  /// Compares the encoded bytes, unlike `String`'s equality.
   public static func == (left: Self, right: Self) -> Bool {
     left.type == right.type && left.protobufBytes == right.protobufBytes
   }
 
-  /// The data in Protobuf's binary form.
+  /// The data in Protobuf's binary encoding.
   var protobufBytes: [UInt8] {
-    // Fails only without required fields, beyond 2 GiB or for `Any`: none exist in proto3 data.
+    // Serialization fails only for missing required fields, more than 2 GiB, or `Any`; proto3 data
+    // has none of these.
     (try? message.serializedBytes()) ?? []
   }
 }

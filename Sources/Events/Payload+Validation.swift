@@ -1,7 +1,7 @@
 extension Payload {
-  /// The same data with mentions named once each.
+  /// Validates the data and removes duplicate mentions.
   ///
-  /// - Throws: ``EventError`` for the first field that breaks a bound of ``Limits``.
+  /// - Throws: ``EventError`` for the first field that violates ``Limits``.
   func validated() throws(EventError) -> Payload {
     switch self {
     case .postPublished(var data):
@@ -113,7 +113,7 @@ public enum AlarmType: String, CaseIterable, Sendable {
     }
   }
 
-  /// The type with this code; nil if there is none.
+  /// The type with this code, if any.
   public init?(code: Int) {
     guard let type = Self.allCases.first(where: { $0.code == code }) else { return nil }
     self = type

@@ -1,4 +1,4 @@
-/// What happened, one case per ``EventType``. The messages are generated from
+/// An event's data, one case per ``EventType``. The messages are generated from
 /// `proto/magpie/v1/events.proto`.
 public enum Payload: Sendable {
   case postPublished(PostPublished)
@@ -43,7 +43,7 @@ public enum Payload: Sendable {
     }
   }
 
-  /// The person affected, by whom the event's topic is partitioned.
+  /// The person affected: the partitioning key of the event's topic.
   public var key: String {
     switch self {
     case .postPublished(let data): data.author

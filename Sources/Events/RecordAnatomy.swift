@@ -1,16 +1,16 @@
-/// What can be told of a record however malformed it is, for people who look into dead letters.
+/// What can be recovered from a record, however malformed, for people who inspect dead letters.
 ///
-/// Nothing of it is good enough to be applied: that is for ``EventCodec`` to say.
+/// None of it may be applied: only ``EventCodec`` decides what is valid.
 public struct RecordAnatomy: Sendable {
-  /// The type that the header `ce_type` names; nil if there is none of that name.
+  /// The type named by the header `ce_type`; nil if missing or unknown.
   public let type: EventType?
-  /// The data as JSON, where the value can be read as the type's data.
+  /// The data as JSON; nil if the value does not decode as the type's data.
   public let json: String?
-  /// The event that headers and data make, whatever key and topic the record came with, and however
-  /// far ahead its time is; nil if they make none.
+  /// The event, decoded with the key, topic and upper time bound ignored; nil if it is invalid in
+  /// any other way.
   public let event: Event?
-  /// The value's Protobuf fields by number, where its content type says that there are some and
-  /// `json` is nil. The last line says where reading ended, if it did not end well.
+  /// The value's Protobuf fields by number, if the content type is Protobuf and `json` is nil. If
+  /// parsing fails, the last line says where.
   public let protobufFields: [String]
 
   public init(_ record: WireRecord) {
@@ -41,13 +41,13 @@ public struct RecordAnatomy: Sendable {
   }
 }
 
-/// One line a field, as far as the bytes are Protobuf; at most 200.
+/// One line per field, up to the first byte that is not Protobuf; at most 200.
 private func protobufFieldLines(_ bytes: [UInt8]) -> [String] {
   var reader = ProtobufReader(rest: bytes[...])
   var lines: [String] = []
   while !reader.rest.isEmpty {
     let start = reader.rest.startIndex
-    guard lines.count < 200 else { return lines + ["… and more from byte \(start)"] }
+    guard lines.count < 200 else { return lines + ["… more fields from byte \(start)"] }
     guard let line = reader.field() else {
       return lines + ["no Protobuf field begins at byte \(start) of \(bytes.count)"]
     }
@@ -56,7 +56,7 @@ private func protobufFieldLines(_ bytes: [UInt8]) -> [String] {
   return lines
 }
 
-/// Protobuf's wire format without a schema.
+/// Reads Protobuf's wire format without a schema.
 private struct ProtobufReader {
   var rest: ArraySlice<UInt8>
 

@@ -1,11 +1,11 @@
-/// CloudEvents' structured JSON mode: a whole event as one JSON object, such as a line of a file:
+/// CloudEvents' structured JSON mode: one event as one JSON object, such as a line of a file:
 ///
 ///     {"specversion":"1.0","type":"magpie.like.created.v1","id":"1","source":"app",
 ///      "time":"2012-09-14T07:30:01Z","data":{"actor":"a","post":"p","postOwner":"o"}}
 ///
-/// People write these by hand, so an attribute or field that does not exist is an error here. May
-/// be left out: `specversion` and `datacontenttype`, which have one possible value each, and
-/// `traceparent`, which must be well-formed here.
+/// People write these by hand, so an unknown attribute or field is an error. Optional are
+/// `specversion` and `datacontenttype`, which have one valid value each, and `traceparent`, which
+/// must be well-formed.
 public enum StructuredEvent {
   private static let attributes = [
     "specversion", "type", "id", "source", "time", "datacontenttype", "traceparent", "data",
@@ -13,7 +13,7 @@ public enum StructuredEvent {
 
   /// The event as one line of JSON, without the newline.
   ///
-  /// - Throws: ``EventError`` as ``EventCodec/encode(_:as:)`` does.
+  /// - Throws: ``EventError``, as ``EventCodec/encode(_:as:)`` does.
   public static func encode(_ event: Event) throws(EventError) -> String {
     let event = try EventCodec.validated(event)
     let data = try event.payload.jsonBytes()
@@ -27,19 +27,20 @@ public enum StructuredEvent {
     return line + String(decoding: data, as: UTF8.self) + "}"
   }
 
-  /// Reads one JSON object.
+  /// Parses one JSON object.
   ///
-  /// - Parameter now: as for ``EventCodec/decode(_:topic:now:)``; nil leaves out the upper bound.
-  /// - Throws: ``EventError`` with the first thing found wrong.
+  /// - Parameter now: the current time, as for ``EventCodec/decode(_:topic:now:jsonPayload:)``; nil
+  ///   skips the upper bound.
+  /// - Throws: ``EventError`` for the first problem found.
   public static func decode(_ line: String, now: EventTime? = nil) throws(EventError) -> Event {
-    // Room for the attributes beside the data.
+    // Allow 8 KiB for the attributes besides the data.
     try EventCodec.checkValueSize(max(0, line.utf8.count - 8192))
     var scanner = JSONObjectScanner(line)
     let members = try scanner.members()
     if let unknown = members.keys.sorted().first(where: { !attributes.contains($0) }) {
       throw EventError(
         .unknownField,
-        "There is no attribute \(excerpt(unknown)); there are "
+        "Unknown attribute \(excerpt(unknown)); the attributes are "
           + attributes.joined(separator: ", ") + ".",
         field: unknown)
     }
@@ -81,7 +82,7 @@ public enum StructuredEvent {
       trace = TraceContext(try text("traceparent"))
       guard trace != nil else {
         throw EventError(
-          .badValue, "The attribute traceparent is not of W3C's form, 00-<32 hex>-<16 hex>-01.",
+          .badValue, "The attribute traceparent must have W3C's form, 00-<32 hex>-<16 hex>-01.",
           field: "traceparent")
       }
     }

@@ -1,11 +1,11 @@
-/// The same JSON with each pair of `\u` surrogate escapes replaced by the character it stands for.
+/// Replaces each pair of `\u` surrogate escapes in JSON with the character that it encodes.
 ///
 /// SwiftProtobuf 1.39.0 combines a pair with `|` where `+` is needed (`decodeString` in its
-/// `JSONScanner.swift`), which turns the characters of planes 2, 4, … 16 into others of the plane
-/// below. It reads unescaped characters correctly, so no pair is handed to it.
+/// `JSONScanner.swift`), which turns characters of planes 2, 4, … 16 into characters of the plane
+/// below. It reads unescaped characters correctly, so it must not see a pair.
 ///
-/// Everything else stays byte for byte, lone surrogates included: whether it is JSON is for the
-/// decoder to say. The result is never longer; without a pair, it is the same array.
+/// All other bytes stay the same, lone surrogates included; the decoder validates them. The result
+/// is never longer than the input, and is the same array if there is no pair.
 func replacingSurrogatePairs(in json: [UInt8]) -> [UInt8] {
   let replaced = json.withUnsafeBufferPointer { json -> [UInt8]? in
     var result: [UInt8] = []
@@ -24,7 +24,7 @@ func replacingSurrogatePairs(in json: [UInt8]) -> [UInt8] {
         index += 12
         copied = index
       } else {
-        // A backslash takes the next character with it, which may be another backslash.
+        // Skip the escaped character, which may be another backslash.
         index += 2
       }
     }
@@ -37,8 +37,7 @@ func replacingSurrogatePairs(in json: [UInt8]) -> [UInt8] {
 
 private let backslash = UInt8(ascii: "\\")
 
-/// The scalar value, 0x10000 to 0x10FFFF, that `\uD800` to `\uDBFF` and `\uDC00` to `\uDFFF` make; nil
-/// if these are not what stands there.
+/// The scalar value, 0x10000 to 0x10FFFF, of the surrogate pair at `index`; nil if there is none.
 private func surrogatePair(at index: Int, in json: UnsafeBufferPointer<UInt8>) -> UInt32? {
   guard let high = codeUnit(at: index, in: json), high >= 0xD800, high < 0xDC00,
     let low = codeUnit(at: index + 6, in: json), low >= 0xDC00, low < 0xE000
@@ -46,7 +45,7 @@ private func surrogatePair(at index: Int, in json: UnsafeBufferPointer<UInt8>) -
   return 0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)
 }
 
-/// The four hexadecimal digits behind a `\u` that stands there.
+/// The UTF-16 code unit of the `\u` escape at `index`; nil if there is none.
 private func codeUnit(at index: Int, in json: UnsafeBufferPointer<UInt8>) -> UInt32? {
   guard index + 6 <= json.count, json[index] == backslash, json[index + 1] == UInt8(ascii: "u"),
     let first = hexadecimalDigit(json[index + 2]), let second = hexadecimalDigit(json[index + 3]),
@@ -55,7 +54,7 @@ private func codeUnit(at index: Int, in json: UnsafeBufferPointer<UInt8>) -> UIn
   return first << 12 | second << 8 | third << 4 | fourth
 }
 
-/// What a digit of either case is worth; nil if it is none.
+/// The value of a hexadecimal digit in upper or lower case; nil if it is not one.
 func hexadecimalDigit(_ digit: UInt8) -> UInt32? {
   if digit >= 0x30, digit <= 0x39 { return UInt32(digit) - 0x30 }
   let letter = digit | 0x20

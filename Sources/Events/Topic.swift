@@ -1,4 +1,4 @@
-/// A stream of events that concern the same kind of thing, all keyed by the person affected.
+/// A stream of events of related types, keyed by the person affected.
 public enum Topic: String, CaseIterable, Sendable {
   case posts
   case follows
@@ -9,15 +9,15 @@ public enum Topic: String, CaseIterable, Sendable {
   case alarmActions = "alarm-actions"
   case notificationChanges = "notification-changes"
 
-  /// What topic names begin with unless configured otherwise.
+  /// The default prefix of topic names.
   public static let defaultPrefix = "magpie."
 
-  /// The name on the broker, such as `magpie.posts`.
+  /// The topic's name on the broker, such as `magpie.posts`.
   public func name(prefix: String = Self.defaultPrefix) -> String {
     prefix + rawValue
   }
 
-  /// The topic with this name on the broker; nil if it is none of ours.
+  /// The topic with this name on the broker; nil if it is not one of Magpie's.
   public init?(name: String, prefix: String = Self.defaultPrefix) {
     guard name.hasPrefix(prefix) else { return nil }
     self.init(rawValue: String(name.dropFirst(prefix.count)))

@@ -1,4 +1,4 @@
-/// A record as it is on the wire, whatever library carries it.
+/// A record's key, value and headers, independent of the client library.
 public struct WireRecord: Sendable, Equatable {
   /// A header; Kafka allows its value to be null.
   public struct Header: Sendable, Equatable {
@@ -22,12 +22,12 @@ public struct WireRecord: Sendable, Equatable {
   }
 }
 
-/// How a record's value is written: the value of its `content-type` header.
+/// The encoding of a record's value: the value of its `content-type` header.
 public enum ContentType: String, CaseIterable, Sendable {
   case protobuf = "application/protobuf"
   case json = "application/json"
 
-  /// Reads a media type: any case, parameters such as `; charset=utf-8` are passed over.
+  /// Parses a media type, ignoring case and parameters such as `; charset=utf-8`.
   public init?(header: String) {
     if let exact = Self(rawValue: header) {
       self = exact

@@ -2,7 +2,7 @@ import Events
 import Foundation
 import Testing
 
-/// docs/events/asyncapi.yaml says what the code does: found out by trying.
+/// Checks docs/events/asyncapi.yaml against the code's behaviour.
 @Suite struct AsyncAPITests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -17,7 +17,7 @@ import Testing
   private func resolved(_ schema: SimpleYAML?) throws -> SimpleYAML {
     let schema = try #require(schema)
     guard let reference = schema["$ref"]?.string else { return schema }
-    return try #require(document.find(reference), "\(reference) leads nowhere")
+    return try #require(document.find(reference), "\(reference) does not resolve")
   }
 
   private func message(of type: EventType) throws -> (name: String, SimpleYAML) {
@@ -26,7 +26,7 @@ import Testing
     return (name, try #require(messages[name]))
   }
 
-  @Test("it names the topics and the messages of each")
+  @Test("it lists the topics and their messages")
   func channels() throws {
     #expect(document["asyncapi"]?.string == "3.0.0")
     let channels = try #require(document["channels"])
@@ -42,7 +42,7 @@ import Testing
       document.find("#/components/messages")?.keys.count == EventType.allCases.count)
   }
 
-  @Test("its headers are those the codec writes, with the codec's bounds")
+  @Test("its headers and their bounds are the codec's")
   func headers() throws {
     var samples = Samples(seed: 8)
     var event = samples.event(.likeCreated)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "each type's fields, required ones, bounds and key are the code's",
+    "the fields, required fields, bounds and key of each type are the code's",
     arguments: EventType.allCases)
   func payload(type: EventType) throws {
     let (name, message) = try message(of: type)
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test("the schema file has the messages that the code was generated from")
+  @Test("its schemas have the fields of the Protobuf messages")
   func proto() throws {
     let url = Self.root.appending(path: "Sources/Events/proto/magpie/v1/events.proto")
     let text = try String(contentsOf: url, encoding: .utf8)
@@ -150,13 +150,13 @@ import Testing
     }
   }
 
-  /// An event in whose JSON no field is missing.
+  /// An event whose JSON contains every field.
   private func fullSample(_ type: EventType) throws -> (event: Event, data: [String: Any]) {
     var samples = Samples(seed: 9)
     var best: (event: Event, data: [String: Any])?
     for _ in 0..<400 {
       let event = samples.event(type)
-      // Foundation's JSON drops a byte order mark at a string's beginning.
+      // Foundation's JSON parser drops a byte order mark at the beginning of a string.
       guard event.key.utf8.allSatisfy({ $0 < 0x80 }) else { continue }
       let bytes = try #require(EventCodec.encode(event, as: .json).value)
       let data = try #require(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct EventTimeTests {
   @Test(
-    "RFC 3339 times are read to the microsecond",
+    "RFC 3339 times are parsed to the microsecond",
     arguments: [
       ("1970-01-01T00:00:00Z", 0),
       ("1970-01-01T00:00:00.000001Z", 1),
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "what is no RFC 3339 time is refused",
+    "text that is not RFC 3339 is rejected",
     arguments: [
       "", "now", "2020-02-30T00:00:00Z", "2019-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
       "2020-00-10T00:00:00Z", "2020-13-10T00:00:00Z", "2020-04-31T00:00:00Z",
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("a leap second's refusal says why")
+  @Test("the error for a leap second says why it is rejected")
   func leapSecond() {
     #expect {
       try EventTime(rfc3339: "2016-12-31T23:59:60Z")
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("what is written is read back, and agrees with Foundation's calendar")
+  @Test("formatted times round-trip and agree with Foundation's calendar")
   func roundTrip() throws {
     var random = Seeded(4)
     let formatter = ISO8601DateFormatter()
@@ -61,7 +61,7 @@ import Testing
         in: -62_167_219_200_000_000...253_402_300_799_999_999, using: &random)
       let time = EventTime(microseconds: microseconds)
       #expect(try EventTime(rfc3339: time.rfc3339) == time)
-      // Foundation changes to the Julian calendar before 1582.
+      // Foundation uses the Julian calendar before 1582.
       guard microseconds > -12_000_000_000_000_000 else { continue }
       let seconds = (Double(microseconds) / 1_000_000).rounded(.down)
       let expected = formatter.string(from: Date(timeIntervalSince1970: seconds))

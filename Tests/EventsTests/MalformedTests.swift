@@ -1,7 +1,7 @@
 import Events
 import Testing
 
-/// A record with one thing wrong, and what must be said about it.
+/// A record with one defect, and the expected error.
 struct Malformed: Sendable, CustomTestStringConvertible {
   var testDescription: String
   var code: EventError.Code
@@ -9,7 +9,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
   var topic: Topic = .comments
   var record: WireRecord
 
-  /// - Parameter change: what is wrong with an otherwise good comment.
+  /// - Parameter change: introduces the defect into a valid comment.
   init(
     _ name: String, _ code: EventError.Code, field: String? = nil, as type: ContentType = .json,
     _ change: (inout WireRecord) -> Void
@@ -42,7 +42,7 @@ extension WireRecord {
 
   mutating func json(_ text: String) { value = Array(text.utf8) }
 
-  /// The good comment's JSON with one member replaced.
+  /// The valid comment's JSON with one member replaced.
   mutating func json(_ name: String, _ replacement: String) {
     let members = [
       "comment": "\"c1\"", "actor": "\"a1\"", "post": "\"p1\"", "postOwner": "\"o1\"",
@@ -55,7 +55,7 @@ extension WireRecord {
 private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", count: count) + "\"" }
 
 @Suite struct MalformedTests {
-  @Test("the record that the others are made of is good")
+  @Test("the record that the malformed ones are derived from is valid")
   func good() throws {
     for type in ContentType.allCases {
       let record = try EventCodec.encode(comment(), as: type)
@@ -63,7 +63,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     }
   }
 
-  @Test("a record with one thing wrong is refused with its own code", arguments: cases)
+  @Test("a record with one defect is rejected with the matching code", arguments: cases)
   func refused(malformed: Malformed) {
     #expect {
       try EventCodec.decode(malformed.record, topic: malformed.topic, now: now)
@@ -80,7 +80,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     Malformed("no key", .missingKey, field: "key") { $0.key = nil },
     Malformed("empty key", .wrongKey, field: "key") { $0.key = [] },
     Malformed("another's key", .wrongKey) { $0.key = Array("a1".utf8) },
-    Malformed("key of bad UTF-8", .wrongKey) { $0.key = [0xFF] },
+    Malformed("key of invalid UTF-8", .wrongKey) { $0.key = [0xFF] },
     Malformed("tombstone", .missingValue) { $0.value = nil },
     Malformed("huge value", .valueTooLarge) { $0.json("text", quoted(1 << 20)) },
     Malformed("many headers", .tooManyHeaders) {
@@ -92,7 +92,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     Malformed("long ce_id", .badHeader, field: "ce_id") {
       $0.set("ce_id", String(repeating: "x", count: 129))
     },
-    Malformed("ce_id of bad UTF-8", .badHeader, field: "ce_id") {
+    Malformed("ce_id of invalid UTF-8", .badHeader, field: "ce_id") {
       $0.set("ce_id", bytes: [0x61, 0xC0, 0x80])
     },
     Malformed("ce_id with a surrogate", .badHeader) { $0.set("ce_id", bytes: [0xED, 0xA0, 0x80]) },
@@ -129,25 +129,25 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     Malformed("structured mode", .unsupportedContentType) {
       $0.set("content-type", "application/cloudevents+json")
     },
-    Malformed("JSON cut short", .badJSON) { $0.value?.removeLast() },
+    Malformed("truncated JSON", .badJSON) { $0.value?.removeLast() },
     Malformed("an array", .badJSON) { $0.json("[]") },
     Malformed("null", .badJSON) { $0.json("null") },
     Malformed("empty JSON value", .badJSON) { $0.json("") },
     Malformed("two objects", .badJSON) { $0.value? += Array("{}".utf8) },
-    Malformed("JSON of bad UTF-8", .badJSON) { $0.value?.insert(0xFF, at: 12) },
+    Malformed("JSON of invalid UTF-8", .badJSON) { $0.value?.insert(0xFF, at: 12) },
     Malformed("half a surrogate pair", .badJSON) { $0.json("text", #""\uD83D""#) },
-    Malformed("a number for a text", .badJSON) { $0.json("text", "5") },
+    Malformed("a number instead of a text", .badJSON) { $0.json("text", "5") },
     Malformed("deeply nested unknown field", .badJSON) {
       $0.json("later", String(repeating: "[", count: 500_000))
     },
     Malformed("deeply nested objects", .badJSON) {
       $0.json("later", String(repeating: #"{"a":"#, count: 150_000))
     },
-    Malformed("Protobuf cut short", .badProtobuf, as: .protobuf) { $0.value?.removeLast() },
-    Malformed("Protobuf of bad UTF-8", .badProtobuf, as: .protobuf) {
+    Malformed("truncated Protobuf", .badProtobuf, as: .protobuf) { $0.value?.removeLast() },
+    Malformed("Protobuf of invalid UTF-8", .badProtobuf, as: .protobuf) {
       $0.value = [0x0A, 0x02, 0xC3, 0x28]
     },
-    Malformed("JSON said to be Protobuf", .badProtobuf) {
+    Malformed("JSON declared as Protobuf", .badProtobuf) {
       $0.set("content-type", "application/protobuf")
     },
     Malformed("empty Protobuf", .missingField, field: "comment", as: .protobuf) { $0.value = [] },
@@ -170,7 +170,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
   ]
 
   @Test(
-    "data that does not decode names the field",
+    "the error for undecodable data names the field",
     arguments: [
       ("text", #""\uD83D""#), ("text", "5"), ("text", #""a\q""#), ("postOwner", "[]"),
       ("actor", "{}"),
@@ -189,17 +189,17 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     }
   }
 
-  @Test("a line that is no JSON is refused in words")
+  @Test("the error for a line that is not JSON says what was expected and where")
   func noJSON() {
     #expect {
       try StructuredEvent.decode("{bad json")
     } throws: {
       ($0 as? EventError)?.message
-        == "Not a JSON object: a double quotation mark is expected, but there is something else at byte 2."
+        == "Not a JSON object: expected a double quotation mark, found something else at byte 2."
     }
   }
 
-  @Test("an alarm action names a UUID and a type that exists")
+  @Test("an alarm action with a malformed UUID or an unknown type is rejected")
   func alarmActions() throws {
     func refuse(_ payload: Payload, _ code: EventError.Code) {
       #expect {
@@ -216,7 +216,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     refuse(.alarmUnmuted(.with { ($0.user, $0.type) = ("u", "") }), .badValue)
   }
 
-  @Test("the encoder refuses what the decoder would", arguments: EventType.allCases)
+  @Test("the encoder rejects what the decoder would reject", arguments: EventType.allCases)
   func encoder(type: EventType) {
     var samples = Samples(seed: 5)
     var event = samples.event(type)

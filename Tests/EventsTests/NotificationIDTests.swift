@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct NotificationIDTests {
   @Test(
-    "ids are those that Python's uuid.uuid5 computes",
+    "ids equal those of Python's uuid.uuid5",
     arguments: [
       ("u", AlarmType.like, "p", "2012-09-14", "adeaa06c-7734-5aa5-8e48-6bfe2797eee9"),
       ("Andr\u{E9}", .comment, "comment-1", "", "ed8bc777-c13b-5dd0-a5ec-ed7c91f3c557"),
@@ -15,7 +15,7 @@ import Testing
       NotificationID.uuid(recipient: recipient, type: type, subject: subject, day: day) == id)
   }
 
-  @Test("parts that run together, and ids in two normal forms, are different notifications")
+  @Test("shifted boundaries between parts and different normal forms give different ids")
   func distinct() {
     func id(_ recipient: String, _ subject: String) -> String {
       NotificationID.uuid(recipient: recipient, type: .like, subject: subject, day: "")

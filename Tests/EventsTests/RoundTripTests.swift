@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct RoundTripTests {
   @Test(
-    "an event of any type comes back from the wire as it was, in both content types",
+    "events of every type round-trip through a record in both content types",
     arguments: EventType.allCases)
   func wire(type: EventType) throws {
     var samples = Samples(seed: 1)
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "an event of any type comes back from a line of JSON as it was", arguments: EventType.allCases)
+    "events of every type round-trip through a line of JSON", arguments: EventType.allCases)
   func structured(type: EventType) throws {
     var samples = Samples(seed: 2)
     for round in 0..<100 {
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("every type belongs to one topic, and topics are named with their prefix")
+  @Test("every type belongs to one topic, and topic names carry the prefix")
   func topics() {
     #expect(Topic.allCases.flatMap(\.types).count == EventType.allCases.count)
     for topic in Topic.allCases {
@@ -43,7 +43,7 @@ import Testing
     #expect(Topic(name: "magpie.other") == nil)
   }
 
-  @Test("a mention repeated counts once, where it came first")
+  @Test("of repeated mentions only the first is kept")
   func mentionsOnce() throws {
     let event = Event(
       id: "1", source: "s", time: now,
@@ -63,7 +63,7 @@ import Testing
         == ["b", "c", "\u{E9}", "e\u{301}"].map { Array($0.utf8) })
   }
 
-  @Test("fields that this version does not know are passed over on the wire")
+  @Test("unknown fields in records are ignored")
   func newerProducers() throws {
     let event = Event(
       id: "1", source: "s", time: now,
@@ -77,7 +77,7 @@ import Testing
     #expect(try EventCodec.decode(protobuf, topic: .likes, now: now) == event)
   }
 
-  @Test("headers of other names are passed over, media type parameters too")
+  @Test("other headers and media type parameters are ignored")
   func headers() throws {
     let event = Event(
       id: "1", source: "s", time: now, payload: .alarmReadAll(.with { $0.user = "u" }))
@@ -97,17 +97,17 @@ import Testing
 
   @Test("canonically equivalent ids are two people")
   func keys() throws {
-    #expect(Self.composed == Self.decomposed)  // What Swift says, and why the type exists.
+    #expect(Self.composed == Self.decomposed)  // Why the type exists.
     let left = BytewiseString(Self.composed)
     let right = BytewiseString(Self.decomposed)
     #expect(left != right)
     #expect(Set([left, right]).count == 2)
-    #expect(right < left)  // 0x65 before 0xC3, as PostgreSQL's "C" collation has it.
+    #expect(right < left)  // 0x65 before 0xC3, as in PostgreSQL's "C" collation.
     let time = EventTime(microseconds: 0)
     #expect(Version(time: time, id: Self.decomposed) < Version(time: time, id: Self.composed))
   }
 
-  @Test("a key in another normal form is a wrong key")
+  @Test("a key in a different normal form is a wrong key")
   func wrongKey() throws {
     let event = Event(
       id: "1", source: "s", time: now,
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test("strings order as their bytes do, whatever Unicode thinks")
+  @Test("strings are ordered by their bytes")
   func order() {
     var samples = Samples(seed: 3)
     for _ in 0..<2000 {

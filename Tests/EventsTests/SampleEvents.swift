@@ -17,7 +17,7 @@ struct Seeded: RandomNumberGenerator {
 
 let now = EventTime(microseconds: 1_790_000_000_000_000)
 
-/// Arbitrary valid events, hostile texts included.
+/// Random valid events, including hostile text.
 struct Samples {
   var random: Seeded
 

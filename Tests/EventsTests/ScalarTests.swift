@@ -2,18 +2,18 @@ import Events
 import Foundation
 import Testing
 
-/// Every character of Unicode comes out of JSON as it went in, however it is escaped. The reference
-/// is Foundation's `JSONDecoder`. (Its `JSONSerialization` drops a byte order mark at the beginning of
-/// a string.)
+/// Every Unicode character round-trips through JSON, however it is escaped. The reference is
+/// Foundation's `JSONDecoder` (`JSONSerialization` drops a byte order mark at the beginning of a
+/// string).
 @Suite struct ScalarTests {
-  /// All scalar values in pieces, as they are and as JSON strings.
+  /// All scalar values in chunks, unescaped and as JSON strings.
   private static let corpus = pieces(of: 8192).flatMap { scalars in
     [Escape.needed, .all].map {
       (text: scalars.flatMap { UTF8.encode($0)! }, string: quotedBytes(scalars, $0))
     }
   }
 
-  @Test("the strings that the others are made of mean what they should, says another decoder")
+  @Test("Foundation decodes the test strings to the intended text")
   func reference() throws {
     for (text, string) in Self.corpus {
       let read = try JSONDecoder().decode(String.self, from: Data(string))
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "every scalar value, escaped or not, is read as what it is in every text field of every type",
+    "every scalar value, escaped or not, is decoded in every text field of every type",
     arguments: EventType.allCases)
   func data(type: EventType) throws {
     let fields = try textFields(type)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("every scalar value that a source may hold comes back from a line of JSON, and so do ids")
+  @Test("every scalar value allowed in an id or a source round-trips through a line of JSON")
   func attributes() throws {
     for scalars in pieces(of: 120) {
       let allowed = scalars.filter { $0.properties.generalCategory != .control }
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("every scalar value that a text may hold is written so that another decoder reads it")
+  @Test("every scalar value allowed in a text is encoded so that Foundation decodes it")
   func written() throws {
     for scalars in pieces(of: 4000) {
       let text = string(scalars.filter { $0 != "\0" })
@@ -75,12 +75,12 @@ import Testing
     }
   }
 
-  @Test("names of fields and attributes may be escaped, too", arguments: EventType.allCases)
+  @Test("names of fields and attributes may be escaped", arguments: EventType.allCases)
   func names(type: EventType) throws {
     var samples = Samples(seed: 11)
     let event = samples.event(type)
     let plain = try StructuredEvent.encode(event)
-    // Every name is followed by a colon, and no string of a sample is.
+    // In the samples, only names are followed by a colon.
     let escaped = plain.replacing(/"([A-Za-z]+)":/) { match in
       quoted(String(match.1), .all) + ":"
     }
@@ -88,7 +88,7 @@ import Testing
     #expect(try StructuredEvent.decode(escaped) == event)
   }
 
-  @Test("the key of a record whose data is escaped is compared with the character that is meant")
+  @Test("a record's key is compared with the unescaped data")
   func key() throws {
     let record = WireRecord(
       key: Array("𠮷".utf8), value: Array(#"{"user":"\ud842\udfb7"}"#.utf8),
@@ -100,7 +100,7 @@ import Testing
     #expect(event.key.unicodeScalars.map(\.value) == [0x20BB7])
   }
 
-  @Test("half of a surrogate pair is refused, whatever stands beside it")
+  @Test("a lone surrogate is rejected in any context")
   func lone() {
     for unit in 0xD800...0xDFFF {
       let half = "\\u" + String(unit, radix: 16)
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("escapes in any order are accepted, refused and read as another decoder does")
+  @Test("random sequences of escapes are accepted, rejected and decoded as by Foundation")
   func anyOrder() throws {
     let pieces = [
       #"\\"#, #"\""#, #"\ud842"#, #"\uDFB7"#, #"\udb40\udc67"#, #"\uDBFF\udfff"#, #"\u0041"#,
@@ -138,13 +138,13 @@ import Testing
 }
 
 private enum Escape {
-  /// What JSON demands.
+  /// Only what JSON requires.
   case needed
-  /// Everything, every other character with upper-case digits.
+  /// Every character, alternating between lower-case and upper-case digits.
   case all
 }
 
-/// What a text field holds: a string, or a list whose first element counts.
+/// A text field's value: a string, or a list whose first element is compared.
 private enum Texts: Decodable {
   case one(String)
   case list([String])
@@ -194,7 +194,7 @@ private func quoted(_ text: String, _ escape: Escape) -> String {
   String(decoding: quotedBytes(Array(text.unicodeScalars), escape), as: UTF8.self)
 }
 
-/// All 1,112,064 scalar values in order, in pieces of at most so many.
+/// All 1,112,064 scalar values in order, in chunks of at most `count`.
 private func pieces(of count: Int) -> [[Unicode.Scalar]] {
   stride(from: UInt32(0), through: 0x10FFFF, by: count).map { start in
     (start..<min(start + UInt32(count), 0x110000)).compactMap { Unicode.Scalar($0) }
@@ -217,7 +217,7 @@ private func first(_ text: some Sequence<UInt8>) -> String {
   return "from U+" + String(first?.value ?? 0, radix: 16)
 }
 
-/// The text fields of a type: the name in JSON, the message's property, whether it is a list.
+/// The text fields of a type: the JSON name, the message's property, and whether it is a list.
 private func textFields(
   _ type: EventType
 ) throws -> [(name: String, property: String, isList: Bool)] {
@@ -233,7 +233,7 @@ private func textFields(
   return texts.map { (name: $0.0, property: $0.1, isList: $0.2) }
 }
 
-/// The UTF-8 bytes of a payload's text fields, by the message's property.
+/// The UTF-8 bytes of a payload's text fields, by property name.
 private func reflectedTexts(_ payload: Payload) -> [String: [UInt8]] {
   var result: [String: [UInt8]] = [:]
   guard let fields = Mirror(reflecting: payload).children.first?.value else { return result }

@@ -1,5 +1,5 @@
-/// The part of YAML that asyncapi.yaml keeps to: maps by indentation, lists of `- `, flow lists of
-/// words, plain and double-quoted scalars, and folded blocks (whose text is passed over).
+/// The subset of YAML that asyncapi.yaml uses: maps by indentation, lists of `- `, flow lists of
+/// words, plain and double-quoted scalars, and folded blocks (whose text is ignored).
 indirect enum SimpleYAML {
   case scalar(String)
   case list([SimpleYAML])
@@ -35,7 +35,7 @@ indirect enum SimpleYAML {
 
   var integer: Int? { string.flatMap { Int($0) } }
 
-  /// What a JSON pointer such as "#/components/schemas/Id" leads to.
+  /// The node at a JSON pointer such as "#/components/schemas/Id".
   func find(_ pointer: String) -> SimpleYAML? {
     pointer.dropFirst(2).split(separator: "/").reduce(Optional(self)) { $0?[String($1)] }
   }
@@ -55,7 +55,7 @@ indirect enum SimpleYAML {
     var elements: [SimpleYAML] = []
     while let line = lines.first, line.indent == indent {
       if line.text.hasPrefix("- ") {
-        // An element's first member stands where the dash leaves it.
+        // The first member is indented by the dash.
         lines[lines.startIndex].indent += 2
         lines[lines.startIndex].text.removeFirst(2)
         elements.append(try block(&lines, indent: indent + 2))

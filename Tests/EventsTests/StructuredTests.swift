@@ -6,7 +6,7 @@ import Testing
     #"{"type":"magpie.like.created.v1","id":"1","source":"app","#
     + #""time":"2012-09-14T16:30:01.25+09:00","data":{"actor":"a","post":"p","postOwner":"o"}}"#
 
-  @Test("a line as a person writes it is an event")
+  @Test("a handwritten line is an event")
   func handWritten() throws {
     let expected = Event(
       id: "1", source: "app", time: EventTime(microseconds: 1_347_607_801_250_000),
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(
-    "a line with one thing wrong is refused with its code",
+    "a line with one defect is rejected with the matching code",
     arguments: [
       ("\"id\"", "\"Id\"", EventError.Code.unknownField),
       ("\"postOwner\"", "\"postowner\"", .unknownField),
@@ -62,7 +62,7 @@ import Testing
 }
 
 @Suite struct FuzzTests {
-  @Test("arbitrary bytes are refused or decoded, and never crash")
+  @Test("random bytes are rejected or decoded and never crash")
   func bytes() {
     var samples = Samples(seed: 6)
     for _ in 0..<20_000 {
@@ -79,13 +79,13 @@ import Testing
         mutate(&record.headers[index].value, &samples.random)
       }
       if let event = try? EventCodec.decode(record, topic: type.topic, now: now) {
-        // What was accepted can be written again.
+        // A decoded event can be encoded again.
         #expect(throws: Never.self) { try EventCodec.encode(event) }
       }
     }
   }
 
-  @Test("arbitrary lines are refused or decoded, and never crash")
+  @Test("random lines are rejected or decoded and never crash")
   func lines() {
     var samples = Samples(seed: 7)
     for _ in 0..<10_000 {

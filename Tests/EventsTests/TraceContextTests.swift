@@ -4,7 +4,7 @@ import Testing
 @Suite struct TraceContextTests {
   static let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-  @Test("a traceparent is read and written again")
+  @Test("a traceparent round-trips")
   func reads() throws {
     let trace = try #require(TraceContext(Self.good))
     #expect(trace.traceID == "0af7651916cd43dd8448eb211c80319c")
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "of a version that is not known yet, the fields that are known are read",
+    "the known fields of an unknown version are read",
     arguments: ["cc-\(good.dropFirst(3))", "cc-\(good.dropFirst(3))-what-the-future-will-be-like"])
   func future(header: String) {
     #expect(TraceContext(header)?.description == Self.good)
@@ -34,12 +34,12 @@ import Testing
     "\u{0}\n\r\u{1B}[2J", String(repeating: "-", count: 55),
   ]
 
-  @Test("what the recommendation calls invalid is not a trace", arguments: malformed)
+  @Test("a traceparent that is invalid by the recommendation is rejected", arguments: malformed)
   func invalid(header: String) {
     #expect(TraceContext(header) == nil)
   }
 
-  @Test("an event's trace travels in the record's header and in a line of JSON")
+  @Test("an event's trace round-trips in the record's header and in a line of JSON")
   func travels() throws {
     var event = comment()
     event.trace = TraceContext(Self.good)
@@ -51,7 +51,7 @@ import Testing
     #expect(try StructuredEvent.decode(StructuredEvent.encode(event), now: now) == event)
   }
 
-  @Test("a malformed, null or doubled traceparent never costs the event", arguments: malformed)
+  @Test("a malformed, null or repeated traceparent is ignored", arguments: malformed)
   func harmless(header: String) throws {
     let record = try EventCodec.encode(comment())
     let hostile: [[WireRecord.Header]] = [
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("in a line that a person wrote, a malformed traceparent is an error that names it")
+  @Test("in a line of JSON, a malformed traceparent is an error that names the attribute")
   func typos() throws {
     let line = try StructuredEvent.encode(comment())
     for value in ["\"00-1-2-3\"", "7", "null"] {

@@ -12,7 +12,7 @@
 /// headers and bounds.
 ///
 /// Rules for changing this file: fields are only added, numbers are never reused, and an
-/// incompatible change is a new message under a new `.v2` type. Ids are opaque strings of
+/// incompatible change needs a new message with a new `.v2` type. Ids are opaque strings of
 /// 1 to 128 bytes, compared byte by byte.
 
 public import SwiftProtobuf
@@ -27,7 +27,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// A post came into being, or was published again with other content.
+/// A post was published, or published again with changed content.
 public nonisolated struct PostPublished: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -72,7 +72,7 @@ public nonisolated struct FollowCreated: Sendable {
 
   public var follower: String = String()
 
-  /// The person followed: the one this event is news for.
+  /// The person followed, who is the person affected.
   public var followee: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -185,7 +185,7 @@ public nonisolated struct MessageSent: Sendable {
   public init() {}
 }
 
-/// The whole profile as it is now: an empty field is an emptied field.
+/// The complete current profile: an empty field is cleared.
 public nonisolated struct ProfileChanged: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -226,7 +226,7 @@ public nonisolated struct AlarmRead: Sendable {
   public init() {}
 }
 
-/// Everything raised up to this event's time is read.
+/// Marks everything raised up to this event's time as read.
 public nonisolated struct AlarmReadAll: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -253,7 +253,7 @@ public nonisolated struct AlarmDeleted: Sendable {
   public init() {}
 }
 
-/// Everything raised up to this event's time is deleted.
+/// Deletes everything raised up to this event's time.
 public nonisolated struct AlarmAllDeleted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -266,7 +266,7 @@ public nonisolated struct AlarmAllDeleted: Sendable {
   public init() {}
 }
 
-/// Notifications of this type are no longer raised, from this event's time on.
+/// From this event's time on, no notifications of this type are raised.
 public nonisolated struct AlarmMuted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -296,7 +296,7 @@ public nonisolated struct AlarmUnmuted: Sendable {
   public init() {}
 }
 
-/// A notification as it is now, in full. The greatest (generation, counter) wins.
+/// The complete current state of a notification. The greatest (generation, counter) wins.
 public nonisolated struct NotificationChanged: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -312,12 +312,12 @@ public nonisolated struct NotificationChanged: Sendable {
 
   public var subject: String = String()
 
-  /// Who acted last, and the latest other person before.
+  /// The latest actor, and the latest other actor.
   public var actor: String = String()
 
   public var secondActor: String = String()
 
-  /// Distinct people, and everything they did.
+  /// The number of distinct actors, and the number of all contributions.
   public var actorCount: Int64 = 0
 
   public var contributionCount: Int64 = 0
@@ -333,10 +333,10 @@ public nonisolated struct NotificationChanged: Sendable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public var raisedAt: Int64 = 0
 
-  /// Of the table that was the source: a rebuilt table's snapshots win over its predecessor's.
+  /// The source table's generation: a rebuilt table's snapshots win over its predecessor's.
   public var generation: Int64 = 0
 
-  /// Of this notification within the generation.
+  /// Counts the changes of this notification within the generation.
   public var counter: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -344,7 +344,7 @@ public nonisolated struct NotificationChanged: Sendable {
   public init() {}
 }
 
-/// The notification has nobody in it any more. The greatest (generation, counter) wins.
+/// The notification has no contributions left. The greatest (generation, counter) wins.
 public nonisolated struct NotificationRetracted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
