@@ -1,26 +1,26 @@
 /// Why an archive cannot be read or written.
 public struct ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Code: Sendable, Equatable {
-    /// A file is not what was written: truncated, altered, missing, or of another archive.
+    /// A file differs from what was written: truncated, altered, missing, or from another archive.
     case damaged
-    /// There is no archive here.
+    /// No archive exists here.
     case missing
-    /// Another process writes this archive.
+    /// Another process is writing this archive.
     case locked
-    /// Another process has taken this archive over since.
+    /// Another process has taken over this archive.
     case fenced
-    /// The system refused an operation, with this `errno`.
+    /// A system call failed with this `errno`.
     case system(Int32)
-    /// Something asked for cannot be done.
+    /// The request cannot be fulfilled.
     case unusable
   }
 
   public var code: Code
-  /// The file's key, relative to the archive; empty when none is at fault.
+  /// The file's key, relative to the archive; empty when no file is at fault.
   public var file: String
-  /// Where in the file, if that is known.
+  /// The position in the file, if known.
   public var offset: Int?
-  /// What was found, and the next step where there is one.
+  /// What is wrong, with the next step if there is one.
   public var message: String
 
   public init(_ code: Code, file: String = "", offset: Int? = nil, _ message: String) {

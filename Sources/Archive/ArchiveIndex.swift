@@ -6,12 +6,12 @@ struct PageContent: Codable {
   var segments: [Manifest.Segment]
 }
 
-/// An archive's manifest and the files that it names, each checked before anything of it is used.
+/// An archive's manifest and the files that it lists. Each file is verified before use.
 struct ArchiveIndex {
   var storage: any ArchiveStorage
   var manifest: Manifest
 
-  /// Reads the present manifest. Throws `ArchiveError`.
+  /// Reads the current manifest. Throws `ArchiveError`.
   init(_ storage: any ArchiveStorage) throws {
     self.storage = storage
     do {
@@ -19,12 +19,12 @@ struct ArchiveIndex {
     } catch let error as ArchiveError where error.code == .missing {
       throw ArchiveError(
         .missing, file: Manifest.key,
-        "there is no archive here. `magpie archive run` starts one")
+        "there is no archive here; `magpie archive run` creates one")
     }
   }
 
-  /// Calls `body` with every segment, oldest first, until it answers false. Pages are read one at a
-  /// time; those whose records are all older than `milliseconds` are not.
+  /// Calls `body` with each segment, oldest first, until it returns false. Reads one page at a time
+  /// and skips pages whose records are all older than `milliseconds`.
   func forEachSegment(
     notBefore milliseconds: Int64 = .min, _ body: (Manifest.Segment) throws -> Bool
   ) throws {
@@ -41,12 +41,13 @@ struct ArchiveIndex {
     for segment in segments { try segment.check(in: page.file.name) }
     guard segments.count == page.segments else {
       throw ArchiveError(
-        .damaged, file: page.file.name, "it does not list \(page.segments) segments")
+        .damaged, file: page.file.name,
+        "lists \(segments.count) segments instead of \(page.segments)")
     }
     return segments
   }
 
-  /// A segment's bytes and footer, once the whole file is found to be the one that was written.
+  /// A segment's bytes and footer, after verifying the file's length and SHA-256.
   func open(_ segment: Manifest.Segment) throws -> (bytes: [UInt8], file: SegmentFile) {
     let bytes = try bytes(of: segment.file)
     let file = try SegmentFile(bytes, file: segment.file.name)
@@ -55,7 +56,7 @@ struct ArchiveIndex {
       spans.count == file.spans.count
     else {
       throw ArchiveError(
-        .damaged, file: segment.file.name, "it covers other offsets than the manifest says")
+        .damaged, file: segment.file.name, "its offsets differ from the manifest's")
     }
     return (bytes, file)
   }
@@ -69,22 +70,22 @@ struct ArchiveIndex {
     } catch let error as ArchiveError where error.code == .damaged {
       throw ArchiveError(
         .damaged, file: file.name, offset: file.bytes,
-        "there should be nothing more: it is longer than it was written")
+        "file too long: \(file.bytes) bytes were written")
     }
     guard bytes.count == file.bytes else {
       throw ArchiveError(
         .damaged, file: file.name, offset: bytes.count,
-        "it ends here, but was written with \(file.bytes) bytes")
+        "file too short: \(file.bytes) bytes were written")
     }
     guard hex(sha256(bytes)) == file.sha256 else {
       throw ArchiveError(
         .damaged, file: file.name, offset: damagedPlace(bytes),
-        "it is not what was written: its SHA-256 is another")
+        "SHA-256 mismatch")
     }
     return bytes
   }
 
-  /// Where the damage is, as far as the checksums within a segment tell.
+  /// The position of the first damaged block, if the footer is readable.
   private func damagedPlace(_ bytes: [UInt8]) -> Int? {
     guard let file = try? SegmentFile(bytes, file: "") else { return nil }
     return file.blocks.first { _, block in
@@ -94,7 +95,7 @@ struct ArchiveIndex {
 }
 
 extension Block {
-  /// `records(of:in:)` with errors that name the file.
+  /// Like `records(of:in:)`, with errors that name the file.
   func records(of partition: TopicPartition, in bytes: [UInt8], file: String) throws -> [Record] {
     do {
       return try records(of: partition, in: bytes)

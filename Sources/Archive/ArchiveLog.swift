@@ -1,16 +1,16 @@
 public import Kafka
 public import RecordLog
 
-/// An archive as a log to read again. Every call sees the archive as it is at that moment.
+/// An archive as a readable log. Every call reads the manifest that is current at that moment.
 ///
-/// A segment is checked whole, against the manifest and its own checksums, before the first of its
-/// records is handed out. Takes the memory of one segment and one batch.
+/// Each segment is verified against the manifest and its own checksums before any of its records is
+/// returned. Needs memory for one segment and one batch.
 public struct ArchiveLog: RecordLog {
   private let storage: any ArchiveStorage
   private let passesGaps: Bool
 
-  /// - Parameter passesGaps: whether offsets that were lost before they were archived, as somebody
-  ///   accepted, are passed over; they are an error (`RecordLogError.gap`) otherwise.
+  /// - Parameter passesGaps: whether to skip offsets that were lost before they were archived and
+  ///   that an operator accepted as lost; otherwise such a gap throws `RecordLogError.gap`.
   public init(_ storage: any ArchiveStorage, passesGaps: Bool = false) {
     self.storage = storage
     self.passesGaps = passesGaps
@@ -100,7 +100,7 @@ public struct ArchiveLog: RecordLog {
     }
   }
 
-  /// Moves the partition on to `offset` if the offsets before it are in gaps that were accepted.
+  /// Advances the partition to `offset` if the accepted gaps cover the offsets before it.
   private func passGap(
     _ partition: TopicPartition, upTo offset: Int64,
     _ unread: inout [TopicPartition: Range<Int64>], _ index: ArchiveIndex,
@@ -126,9 +126,9 @@ public struct ArchiveLog: RecordLog {
   }
 }
 
-/// Collects records of many small blocks into batches of one topic each.
+/// Collects the records of many small blocks into batches of one topic each.
 private struct PendingBatches {
-  /// What is collected at most, passed by no more than one block.
+  /// The limit for buffered bytes; exceeded by at most one block.
   private static let byteCountMax = 16 << 20
 
   var maxRecords: Int

@@ -3,18 +3,18 @@ public import Kafka
 public import Logging
 public import Pipeline
 
-/// What an archiving process runs with.
+/// The settings of an archiving process.
 public struct ArchiveSettings: Sendable {
-  /// Full names.
+  /// Full topic names.
   public var topics: [String]
-  /// What they begin with; left out in metrics.
+  /// The prefix of the topic names; metrics omit it.
   public var topicPrefix: String
-  /// The consumer group to which progress is reported, for lag tools.
+  /// The consumer group that commits progress to Kafka, for lag monitoring.
   public var group: String
-  /// For messages to people.
+  /// Used in messages to the operator.
   public var directory: String
-  /// A segment is finished when it has about so many bytes, or when its oldest record has waited
-  /// so long: also the most that the archive lags behind while all goes well.
+  /// A segment is written when it reaches about this size or when its oldest record has waited this
+  /// long. The age also bounds the archive's lag in normal operation.
   public var segmentBytesMax = 64 << 20
   public var segmentAgeMax = Duration.seconds(10)
 
@@ -28,9 +28,9 @@ public struct ArchiveSettings: Sendable {
 
 /// Copies topics from Kafka into an archive until it is stopped.
 ///
-/// Assigns itself every partition, because an archive has one writer whatever a consumer group may
-/// think, and starts where the manifest says. Not polling is the back-pressure: at most one segment
-/// is in memory. Confined to the thread that calls `run`.
+/// Assigns itself every partition instead of joining the consumer group, because an archive has a
+/// single writer, and starts at the manifest's offsets. Applies back-pressure by not polling: at
+/// most one segment is in memory. Confined to the thread that calls `run`.
 public final class ArchiveLoop {
   private let settings: ArchiveSettings
   private let storage: any ArchiveStorage
@@ -53,18 +53,18 @@ public final class ArchiveLoop {
     self.logger = logger
   }
 
-  /// Runs until asked to stop; throws `WorkerStopped` when only a person can help.
+  /// Runs until asked to stop. Throws `WorkerStopped` for errors that only an operator can resolve.
   public func run() throws {
     do {
       let writer = try retrying { try ArchiveWriter(storage) }
       let admin = try Admin(configuration: kafka)
       while !status.isStopping { try consume(writer, admin) }
     } catch is Stopping {
-      // What is in memory is in Kafka too, and not in the manifest.
+      // Buffered records are still in Kafka and not yet in the manifest, so nothing is lost.
     }
   }
 
-  /// Consumes until asked to stop or until there are more partitions.
+  /// Consumes until asked to stop or until partitions are added.
   private func consume(_ writer: ArchiveWriter, _ admin: Admin) throws {
     let starts = try retrying { try startingOffsets(writer, admin) }
     status.wait = nil
@@ -98,15 +98,15 @@ public final class ArchiveLoop {
           if let counts = try? admin.topics(settings.topics),
             counts.values.reduce(0, +) > starts.count
           {
-            logger.info("there are more partitions than before")
+            logger.info("partitions were added")
             break
           }
         }
       }
     } catch is LogMoved {
-      logger.info("the log does not hold what was to be read next; beginning again")
+      logger.info("the next offset is no longer in the log; restarting")
     } catch let error as WorkerStopped {
-      // What is in memory may be gone from Kafka by the time that somebody has helped.
+      // Kafka may delete the buffered records before an operator resolves the error.
       try? flush(writer, consumer)
       throw error
     }
@@ -120,7 +120,7 @@ public final class ArchiveLoop {
       try recognition.check(records)
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
-        logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
+        logger.warning("Kafka does not respond", metadata: ["error": "\(problem)"])
       }
       status.isReady = problem == nil
       return records
@@ -131,13 +131,14 @@ public final class ArchiveLoop {
       switch error {
       case .offsetOutOfRange(let partition, let offset, _, _)
       where recognition.start(of: partition) == offset:
-        // Retention has just deleted the last record archived, which was read only to be compared.
+        // Retention has just deleted the last archived record, which is read only to recognize the
+        // log.
         throw LogMoved()
       case .offsetOutOfRange(let partition, let offset, let low?, let high?):
         throw unreadable(partition, at: offset, Watermarks(low: low, high: high))
       case .offsetOutOfRange:
-        // The log's bounds say what is to be done, and the broker did not tell them in time: they are
-        // asked, for as long as it takes, when consuming begins again.
+        // The error message needs the log's bounds, and the broker did not return them in time.
+        // Restarting queries them again and retries until they arrive.
         throw LogMoved()
       default:
         guard error.isRetriable else {
@@ -145,14 +146,14 @@ public final class ArchiveLoop {
             reason: "\(error)",
             nextStep: "Check the Kafka address, the security properties and ACLs.")
         }
-        logger.warning("polling again", metadata: ["error": "\(error)"])
+        logger.warning("poll failed; retrying", metadata: ["error": "\(error)"])
         return []
       }
     }
   }
 
-  /// Where to start in every partition there is: with the last record archived, to compare it, or
-  /// where the archive ends; at the log's beginning in partitions that it does not have yet.
+  /// The offset to start at in every existing partition: the last archived record, to verify it;
+  /// the archive's end if that record is unknown; or the log start offset if the partition is new.
   private func startingOffsets(_ writer: ArchiveWriter, _ admin: Admin) throws
     -> [TopicPartition: Int64]
   {
@@ -184,15 +185,15 @@ public final class ArchiveLoop {
     if offset < log.low {
       return WorkerStopped(
         reason: "\(partition): the archive ends at offset \(offset), but Kafka's log begins at "
-          + "\(log.low): the records between were deleted before they were archived",
+          + "\(log.low): Kafka deleted the records in between before they were archived",
         nextStep:
-          "To go on without them, with the gap recorded in the archive, run: magpie archive "
+          "To continue without them and record the gap in the archive, run: magpie archive "
           + "accept-gap --dir '\(settings.directory)' --topic '\(partition.topic)' --partition "
           + "\(partition.partition) --up-to \(log.low)")
     }
     return WorkerStopped(
       reason: "\(partition): the archive ends at offset \(offset), but Kafka's log ends at "
-        + "\(log.high): it is another log than the one archived so far, or has lost its end",
+        + "\(log.high): this is a different log, or it was truncated",
       nextStep: "Archive it to a new directory.")
   }
 
@@ -213,7 +214,7 @@ public final class ArchiveLoop {
       metadata: ["generation": "\(writer.manifest.generation)", "bytes": "\(flushed.byteCount)"])
     let offsets = writer.manifest.spans.mapValues(\.upperBound)
     if let error = consumer.commitAsync(offsets.filter { consumer.assignment.contains($0.key) }) {
-      logger.debug("offsets not reported to Kafka", metadata: ["error": "\(error)"])
+      logger.debug("could not commit offsets to Kafka", metadata: ["error": "\(error)"])
     }
     reportLag(writer, consumer)
   }
@@ -228,5 +229,5 @@ public final class ArchiveLoop {
   }
 }
 
-/// The log does not hold any more where reading began.
+/// The offset to read from is no longer in the log.
 private struct LogMoved: Error {}

@@ -3,13 +3,13 @@ import Kafka
 import Pipeline
 
 extension ArchiveLoop {
-  /// Repeats what fails for a passing reason, for ever, until asked to stop.
+  /// Retries transient errors without limit until asked to stop.
   func retrying<T>(_ body: () throws -> T) throws -> T {
     try status.retrying(metrics: metrics, logger: logger, reason: reasonToRetry, body)
   }
 }
 
-/// The reason to try again after `error`; throws `WorkerStopped` where that does not help.
+/// The reason to retry after `error`. Throws `WorkerStopped` if retrying cannot help.
 private func reasonToRetry(_ error: any Error) throws -> String {
   switch error {
   case is WorkerStopped, is Stopping: throw error
@@ -17,19 +17,19 @@ private func reasonToRetry(_ error: any Error) throws -> String {
   case ConsumerError.unknownTopic: return "topic"
   case let error as ArchiveError:
     switch error.code {
-    case .system(let code) where passing.contains(code): return "storage"
+    case .system(let code) where transientErrors.contains(code): return "storage"
     case .system:
       throw WorkerStopped(
         reason: "the archive cannot be written: \(error)",
-        nextStep: "Nothing was lost: what is not archived is still in Kafka. Make the directory "
-          + "writable for this process and start it again.")
+        nextStep: "Nothing was lost: unarchived records are still in Kafka. Make the directory "
+          + "writable for this process and restart it.")
     case .fenced, .locked:
       throw WorkerStopped(
-        reason: "\(error)", nextStep: "Find out which process that is, and run only one of them.")
+        reason: "\(error)", nextStep: "Find the other process and run only one of them.")
     case .damaged:
       throw WorkerStopped(
         reason: "the archive is damaged: \(error)",
-        nextStep: "`magpie archive verify` tells all of it. Restore the file, or archive to a new "
+        nextStep: "`magpie archive verify` lists all damage. Restore the file, or archive to a new "
           + "directory.")
     case .missing, .unusable:
       throw WorkerStopped(reason: "\(error)", nextStep: "Nothing was lost or written.")
@@ -40,7 +40,7 @@ private func reasonToRetry(_ error: any Error) throws -> String {
   }
 }
 
-/// Errors of the file system that pass by themselves, or when somebody makes room.
-private let passing: Set<Int32> = [
+/// File system errors that resolve by themselves or once disk space is freed.
+private let transientErrors: Set<Int32> = [
   ENOSPC, EDQUOT, EIO, EAGAIN, EINTR, ENOMEM, EMFILE, ENFILE, EBUSY, ETIMEDOUT, ESTALE,
 ]

@@ -1,12 +1,12 @@
 import Kafka
 
-/// What checking an archive whole came to.
+/// The result of verifying an archive.
 public struct ArchiveVerification: Sendable {
-  /// Something that is not as it should be.
+  /// A defect in the archive.
   public struct Finding: Codable, Sendable, Equatable {
     /// The file's key.
     public var file: String
-    /// Where in it, if that is known.
+    /// The position in the file, if known.
     public var offset: Int?
     public var what: String
   }
@@ -15,21 +15,21 @@ public struct ArchiveVerification: Sendable {
   public private(set) var segments = 0
   public private(set) var bytes: Int64 = 0
   public private(set) var records: Int64 = 0
-  /// Offsets that were lost before they were archived, as somebody accepted.
+  /// Offsets that were lost before they were archived and that an operator accepted as lost.
   public private(set) var gaps: [Manifest.Span] = []
-  /// Files that are not part of the archive: a writer is at it, or died before it listed them.
+  /// Files that the manifest does not list: a writer is running, or died before listing them.
   public private(set) var unlisted: [String] = []
-  /// What is to be covered next, while checking.
+  /// While verifying: the next offset that each partition must cover.
   private var reached: [TopicPartition: Int64] = [:]
   private var counts: [TopicPartition: Int64] = [:]
 
-  /// Reads every file: checksums, each record against its block, blocks against footers, footers
-  /// against the manifest, times against the time index, and that each partition's offsets follow
-  /// one another without a hole that is not recorded.
+  /// Reads every file and verifies checksums, each record against its block, blocks against
+  /// footers, footers against the manifest, record times against the time index, and that each
+  /// partition's offsets are contiguous except for recorded gaps.
   ///
-  /// Safe beside a writer; sees the archive as it is at the start. Takes the memory of one segment.
+  /// Safe while a writer runs; verifies the archive as of the start. Needs memory for one segment.
   /// - Parameter progress: called after each segment.
-  /// - Throws: what keeps it from looking, such as an archive that is not there.
+  /// - Throws: errors that prevent verification, such as a missing archive.
   public init(_ storage: any ArchiveStorage, progress: (ArchiveVerification) -> Void = { _ in })
     throws
   {
@@ -51,7 +51,7 @@ public struct ArchiveVerification: Sendable {
         segments = try index.segments(of: page)
       } catch let error as ArchiveError {
         note(error)
-        // What it lists is unknown; what follows is checked all the same.
+        // The page's segments are unknown; later ones are still verified.
         reached = [:]
         continue
       }
@@ -90,12 +90,12 @@ public struct ArchiveVerification: Sendable {
       records += Int64(recordCount)
       let times = file.blocks.map(\.block.times)
       if recordCount != segment.records {
-        note(segment.file.name, "\(recordCount) records, though \(segment.records) are listed")
+        note(segment.file.name, "\(recordCount) records, but the manifest lists \(segment.records)")
       }
       if times.map(\.lowerBound).min() != segment.minTime
         || times.map(\.upperBound).max() != segment.maxTime
       {
-        note(segment.file.name, "its times are not those in the time index")
+        note(segment.file.name, "its record times differ from the time index")
       }
     } catch let error as ArchiveError {
       note(error)
@@ -105,7 +105,7 @@ public struct ArchiveVerification: Sendable {
     progress(self)
   }
 
-  /// The span must begin where the last one of its partition, or a gap, ended.
+  /// The span must start where the partition's previous span or gap ended.
   private mutating func follow(_ span: Manifest.Span, in file: String) {
     let partition = span.topicPartition
     defer { reached[partition] = span.next }
@@ -115,8 +115,8 @@ public struct ArchiveVerification: Sendable {
       note(
         file,
         next < span.first
-          ? "\(partition): offsets \(next) up to \(span.first) are held nowhere"
-          : "\(partition): offsets \(span.first) up to \(next) are held twice")
+          ? "\(partition): no segment holds offsets \(next) up to \(span.first)"
+          : "\(partition): offsets \(span.first) up to \(next) are archived twice")
     }
   }
 
@@ -133,7 +133,7 @@ public struct ArchiveVerification: Sendable {
     if page.segmentBytes != bytes || page.minTime != segments.map(\.minTime).min() ?? 0
       || page.maxTime != segments.map(\.maxTime).max() ?? 0
     {
-      note(page.file.name, "the manifest's summary is not that of its segments")
+      note(page.file.name, "the manifest's summary differs from its segments")
     }
   }
 
@@ -145,7 +145,7 @@ public struct ArchiveVerification: Sendable {
       note(
         Manifest.key, "\(place): the segments reach offset \(next), not \(partition.next)")
     }
-    // Where a file could not be read, its records are missing from the count too.
+    // The records of unreadable files are missing from the count.
     if findings.isEmpty, counts[place] ?? 0 != partition.records {
       note(Manifest.key, "\(place): \(counts[place] ?? 0) records, not \(partition.records)")
     }

@@ -2,21 +2,22 @@ import Foundation
 public import Kafka
 package import Pipeline
 
-/// Writes an archive: collects records in memory and adds them as a segment, together with the
-/// offsets that they reach, by one replacement of the manifest.
+/// Writes an archive: buffers records in memory, then adds them as a segment together with their
+/// end offsets in one replacement of the manifest.
 ///
-/// One thread owns it. Whoever makes a writer takes the archive over: an older writer's next
-/// replacement fails. On a directory, take `DirectoryStorage.lockForWriting` first.
+/// Owned by one thread. Creating a writer takes over the archive: an older writer's next
+/// replacement of the manifest fails. For a directory, call `DirectoryStorage.lockForWriting`
+/// first.
 public final class ArchiveWriter {
-  /// What a finished segment came to.
+  /// What a flush added to the archive.
   public struct Flushed: Sendable {
     /// By topic.
     public var recordCounts: [String: Int]
     public var byteCount: Int
   }
 
-  /// A segment that is finished but not yet listed. Kept until it is, so that failing steps can be
-  /// repeated.
+  /// A finished segment that the manifest does not list yet. Kept until it does, so that failed
+  /// steps can be retried.
   private struct Pending {
     var segment: Manifest.Segment
     var bytes: [UInt8]
@@ -27,7 +28,7 @@ public final class ArchiveWriter {
 
   private let storage: any ArchiveStorage
   private let id = UUID().uuidString.lowercased()
-  /// What the archive consists of at present.
+  /// The archive's current content.
   public private(set) var manifest: Manifest
   private var manifestBytes: [UInt8]
   private var builder = SegmentBuilder()
@@ -36,8 +37,8 @@ public final class ArchiveWriter {
   /// The newest records in `builder`.
   private var newest: [TopicPartition: Record] = [:]
 
-  /// Begins an archive or takes over the one that is there, and deletes what a writer that died has
-  /// left behind. Throws `ArchiveError`.
+  /// Creates an archive or takes over the existing one, and deletes the leftovers of a writer that
+  /// died. Throws `ArchiveError`.
   public init(_ storage: any ArchiveStorage) throws {
     self.storage = storage
     var before: [UInt8]?
@@ -47,34 +48,34 @@ public final class ArchiveWriter {
       guard try storage.list("segments/").isEmpty else {
         throw ArchiveError(
           .damaged, file: Manifest.key,
-          "the manifest is missing, but there are segments: restore it, or choose a new directory")
+          "the manifest is missing although segments exist: restore it or use a new directory")
       }
     }
     manifest = try before.map { try Manifest($0) } ?? Manifest()
     manifestBytes = before ?? []
     nextOffsets = manifest.spans.mapValues(\.upperBound)
-    // Listed before the archive is taken over, and deleted after: only what nobody had listed when it
-    // became ours, and nothing that a writer adds who takes it over from us.
+    // Listed before taking over and deleted afterwards, so that no file of a writer that later
+    // takes over from this one is deleted.
     let leftovers = try leftovers()
     try replaceManifest(with: manifest, isNew: before == nil)
     for key in leftovers { try storage.delete(key) }
   }
 
-  /// The next offset to archive, what is collected in memory included; nil for a partition that the
-  /// archive does not have yet.
+  /// The next offset to archive, after the records buffered in memory; nil if the archive does not
+  /// have the partition yet.
   public func nextOffset(of partition: TopicPartition) -> Int64? { nextOffsets[partition] }
 
-  /// The last record archived of each partition, where it is known.
+  /// The last archived record of each partition, if known.
   package var lastRecords: [TopicPartition: LastRecord] {
     manifest.partitions.reduce(into: [:]) { $0[$1.topicPartition] = $1.last }
   }
 
-  /// About what is collected in memory.
+  /// The approximate number of bytes buffered in memory.
   public var bufferedByteCount: Int { builder.byteCount + (pending?.bytes.count ?? 0) }
-  /// Whether anything is collected that is not in the archive yet.
+  /// Whether any records are buffered.
   public var isDirty: Bool { !builder.isEmpty || pending != nil }
 
-  /// Adds partitions that the archive does not have yet, each from this offset on.
+  /// Adds partitions that the archive does not have yet, each starting at the given offset.
   public func begin(_ starts: [TopicPartition: Int64]) throws {
     var next = manifest
     for (partition, offset) in starts where nextOffsets[partition] == nil {
@@ -89,8 +90,8 @@ public final class ArchiveWriter {
     nextOffsets.merge(starts) { present, _ in present }
   }
 
-  /// Collects a record of a partition that the archive has. Those below the partition's next offset are in the archive already and are
-  /// passed over; offsets between the two hold no records.
+  /// Buffers a record of a partition that the archive already has. Ignores records below the
+  /// partition's next offset, which are already archived; skipped offsets hold no records.
   public func append(_ record: Record) throws {
     guard let start = nextOffsets[record.topicPartition] else {
       throw ArchiveError(.unusable, "the archive has no partition \(record.topicPartition) yet")
@@ -101,11 +102,11 @@ public final class ArchiveWriter {
     newest[record.topicPartition] = record
   }
 
-  /// Brings what was collected into the archive. If it throws, nothing is lost: the next call goes
-  /// on where this one failed.
+  /// Writes the buffered records to the archive. If it throws, nothing is lost: the next call
+  /// resumes at the failed step.
   ///
-  /// Throws `ArchiveError`; after `fenced` this writer cannot go on.
-  /// - Returns: nil when there was nothing.
+  /// Throws `ArchiveError`; after `fenced` this writer is unusable.
+  /// - Returns: nil if nothing was buffered.
   @discardableResult
   public func flush() throws -> Flushed? {
     if pending == nil, !builder.isEmpty { pending = try finishSegment() }
@@ -130,15 +131,15 @@ public final class ArchiveWriter {
       byteCount: pending.bytes.count)
   }
 
-  /// Records that the offsets from the partition's next one up to `offset` were lost before they
-  /// could be archived.
+  /// Records in the manifest that the offsets from the partition's next offset up to `offset` were
+  /// lost before they could be archived.
   public func acceptGap(_ partition: TopicPartition, upTo offset: Int64) throws {
     guard let start = manifest.spans[partition]?.upperBound else {
-      throw ArchiveError(.unusable, "the archive has nothing of \(partition) yet")
+      throw ArchiveError(.unusable, "the archive does not have partition \(partition) yet")
     }
     guard offset > start else {
       throw ArchiveError(
-        .unusable, "\(partition) is archived up to \(start): a gap must end above that")
+        .unusable, "\(partition) is archived up to \(start): the gap must end above that")
     }
     let gap = Manifest.Span(
       topic: partition.topic, partition: partition.partition, first: start, next: offset)
@@ -173,7 +174,7 @@ public final class ArchiveWriter {
       last: last)
   }
 
-  /// Moves the manifest's segments to a page of their own.
+  /// Moves the manifest's segments to a new page.
   private func turnPage(_ manifest: inout Manifest) throws {
     let segments = manifest.segments
     let bytes = try Checksummed(kind: "page").encode(PageContent(segments: segments))
@@ -205,7 +206,8 @@ public final class ArchiveWriter {
     let bytes = try next.encoded
     guard bytes.count <= Manifest.byteCountMax else {
       throw ArchiveError(
-        .unusable, file: Manifest.key, "it has grown to \(bytes.count) bytes: start a new archive")
+        .unusable, file: Manifest.key,
+        "the manifest would need \(bytes.count) bytes: start a new archive")
     }
     guard try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) else {
       throw ArchiveError(
@@ -216,8 +218,8 @@ public final class ArchiveWriter {
     manifestBytes = bytes
   }
 
-  /// Named by the generation that will list it, so that what a newer generation's name has was
-  /// never listed; and by its content, so that no two writers ever take one name for different files.
+  /// The name contains the generation that will list the file, so a file of a newer generation was
+  /// never listed, and the content's hash, so two writers never use one name for different files.
   private func newFile(_ folder: String, _ bytes: [UInt8]) -> Manifest.File {
     let digest = hex(sha256(bytes))
     let generation = String(manifest.generation + 1)
@@ -227,8 +229,8 @@ public final class ArchiveWriter {
       sha256: digest)
   }
 
-  /// What a writer that died has left behind: files of a generation beyond that of the newest file
-  /// listed. They stay leftovers, whoever takes the archive over without deleting them all.
+  /// Files that a dead writer left: their generation is newer than that of every listed file. They
+  /// stay recognizable if the next writer dies before deleting all of them.
   private func leftovers() throws -> [String] {
     let listed = manifest.segments.map(\.file.name) + manifest.pages.map(\.file.name)
     let newest = listed.compactMap(generation).max() ?? 0
@@ -238,7 +240,7 @@ public final class ArchiveWriter {
     }
   }
 
-  /// The generation in a file's name; nil for files that no writer names.
+  /// The generation in a file's name; nil for files that no writer created.
   private func generation(_ key: String) -> Int64? {
     let parts = key.split(separator: "/")
     guard parts.count > 1 else { return nil }

@@ -1,33 +1,33 @@
 import Kafka
 
-/// What a segment's footer says of one block: a compressed run of records of one partition.
+/// A segment footer's entry for one block: a compressed run of records of one partition.
 struct Block: Equatable {
-  /// Where the compressed bytes are in the file.
+  /// The position of the compressed bytes in the file.
   var position: Int
   var byteCount: Int
-  /// Bytes once decompressed.
+  /// The size after decompression.
   var rawByteCount: Int
-  /// Every record of the log within these offsets is here.
+  /// The block holds every record of the log within these offsets.
   var offsets: Range<Int64>
   var recordCount: Int
-  /// The least and the greatest record time, in milliseconds since 1970.
+  /// The minimum and maximum record time, in milliseconds since 1970.
   var times: ClosedRange<Int64>
   /// SHA-256 of the compressed bytes.
   var checksum: [UInt8]
 
-  /// Only a block of one record may have more.
+  /// Only a block of a single record may exceed this.
   static let rawByteCountTarget = 256 << 10
-  /// More than any broker of ours hands out in one record, and a bound on what a decoder allocates.
+  /// Above any record size that our brokers allow; bounds the decoder's allocations.
   static let rawByteCountMax = 256 << 20
-  /// Offset, time, key, value, number of headers.
+  /// Offset, time, key, value, number of headers: one byte each.
   static let recordByteCountMin = 5
 }
 
-/// Records of one partition on their way into a block.
+/// A block under construction: records of one partition.
 ///
-/// Each record is: offset less the one expected next; time less the last one's, zigzag; key; value;
-/// number of headers; each header's name and value. Key and values are length plus one and bytes,
-/// 0 for null.
+/// Each record is encoded as: offset minus the next expected one; time minus the previous record's,
+/// zigzag; key; value; number of headers; each header's name and value. Keys and values are encoded
+/// as length plus one followed by the bytes; 0 means null.
 struct OpenBlock {
   private(set) var raw = ByteWriter()
   private(set) var offsets: Range<Int64>
@@ -35,10 +35,10 @@ struct OpenBlock {
   private(set) var times: ClosedRange<Int64> = 0...0
   private var lastTime: Int64 = 0
 
-  /// - Parameter start: the first offset that the block covers, at or below its first record's.
+  /// - Parameter start: the first offset that the block covers, at or below the first record's.
   init(start: Int64) { offsets = start..<start }
 
-  /// - Parameter record: its offset is at or above `offsets.upperBound`.
+  /// - Parameter record: a record with an offset at or above `offsets.upperBound`.
   mutating func append(_ record: Record) {
     let time = record.timestampMilliseconds
     raw.unsigned(UInt64(record.offset - offsets.upperBound))
@@ -59,7 +59,7 @@ struct OpenBlock {
 }
 
 extension Block {
-  /// The block's records, decompressed and checked against everything that the footer says of them.
+  /// Decompresses the block's records and checks them against the footer's entry.
   ///
   /// Throws `Malformed`.
   func records(of partition: TopicPartition, in file: [UInt8]) throws -> [Record] {
@@ -74,12 +74,12 @@ extension Block {
     while !reader.isAtEnd {
       let skipped = try reader.unsigned()
       guard skipped < UInt64(offsets.upperBound - expected) else {
-        throw Malformed("a record lies outside of its block's offsets")
+        throw Malformed("a record is outside its block's offsets")
       }
       let offset = expected + Int64(skipped)
       time = time &+ (try reader.signed())
       guard times.contains(time) else {
-        throw Malformed("offset \(offset) is outside of the index")
+        throw Malformed("the time of offset \(offset) is outside the block's times")
       }
       let key = try reader.optional()
       let value = try reader.optional()
@@ -98,7 +98,7 @@ extension Block {
     }
     let found = records.map(\.timestampMilliseconds)
     guard found.min() == times.lowerBound, found.max() == times.upperBound else {
-      throw Malformed("the block's times are not those of its records")
+      throw Malformed("the block's times differ from its records'")
     }
     return records
   }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// Bytes that are not what the format says; whoever knows the file makes an `ArchiveError` of it.
+/// Bytes that violate the format; callers that know the file convert it to an `ArchiveError`.
 struct Malformed: Error {
   var message: String
   init(_ message: String) { self.message = message }
@@ -12,7 +12,7 @@ func sha256(_ bytes: some ContiguousBytesView) -> [UInt8] {
   return Array(hash.finalize())
 }
 
-/// What can be hashed without being copied.
+/// Bytes that can be hashed without copying.
 protocol ContiguousBytesView {
   func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
 }
@@ -29,7 +29,7 @@ func hex(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
-/// Variable-length integers as Protobuf writes them: seven bits a byte, the lowest first.
+/// Writes variable-length integers as Protobuf does: seven bits per byte, lowest first.
 struct ByteWriter {
   var bytes: [UInt8] = []
 
@@ -44,7 +44,7 @@ struct ByteWriter {
 
   mutating func count(_ value: Int) { unsigned(UInt64(value)) }
 
-  /// Zigzag, so that small negative numbers are short too.
+  /// Zigzag encoding keeps small negative numbers short.
   mutating func signed(_ value: Int64) {
     unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
   }
@@ -54,7 +54,7 @@ struct ByteWriter {
     bytes.append(contentsOf: value.utf8)
   }
 
-  /// 0 is nil; else the length plus one and the bytes, so that an empty value stays one.
+  /// 0 for nil; otherwise the length plus one and the bytes, so that empty differs from nil.
   mutating func optional(_ value: [UInt8]?) {
     guard let value else { return unsigned(0) }
     count(value.count + 1)
@@ -62,7 +62,8 @@ struct ByteWriter {
   }
 }
 
-/// Reads what `ByteWriter` wrote, or throws `Malformed`; allocates no more than there are bytes.
+/// Reads what `ByteWriter` wrote, or throws `Malformed`. Never allocates more than the input's
+/// size.
 struct ByteReader {
   private let bytes: ArraySlice<UInt8>
   private(set) var position: Int
@@ -81,12 +82,12 @@ struct ByteReader {
     while position < bytes.endIndex {
       let byte = bytes[position]
       position += 1
-      guard shift < 63 || byte <= 1 else { throw Malformed("a number of more than 64 bits") }
+      guard shift < 63 || byte <= 1 else { throw Malformed("an integer of more than 64 bits") }
       value |= UInt64(byte & 0x7F) << shift
       if byte < 0x80 { return value }
       shift += 7
     }
-    throw Malformed("the bytes end within a number")
+    throw Malformed("truncated integer")
   }
 
   mutating func signed() throws -> Int64 {
@@ -94,15 +95,17 @@ struct ByteReader {
     return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
   }
 
-  /// A number of things of which each takes at least `size` bytes.
+  /// A count of items that take at least `size` bytes each.
   mutating func count(of size: Int = 1) throws -> Int {
     let value = try unsigned()
-    guard value <= UInt64(remaining / size) else { throw Malformed("a count of \(value)") }
+    guard value <= UInt64(remaining / size) else {
+      throw Malformed("count \(value) exceeds the remaining bytes")
+    }
     return Int(value)
   }
 
   mutating func take(_ count: Int) throws -> ArraySlice<UInt8> {
-    guard count <= remaining else { throw Malformed("the bytes end within a field") }
+    guard count <= remaining else { throw Malformed("truncated field") }
     defer { position += count }
     return bytes[position..<position + count]
   }
@@ -110,7 +113,7 @@ struct ByteReader {
   mutating func text() throws -> String {
     let count = try count()
     guard let text = String(validating: try take(count), as: UTF8.self) else {
-      throw Malformed("a name that is not UTF-8")
+      throw Malformed("text that is not UTF-8")
     }
     return text
   }
@@ -118,7 +121,9 @@ struct ByteReader {
   mutating func optional() throws -> [UInt8]? {
     let length = try unsigned()
     if length == 0 { return nil }
-    guard length - 1 <= UInt64(remaining) else { throw Malformed("a field of \(length - 1) bytes") }
+    guard length - 1 <= UInt64(remaining) else {
+      throw Malformed("truncated field of \(length - 1) bytes")
+    }
     return Array(try take(Int(length - 1)))
   }
 }

@@ -2,11 +2,12 @@ import Foundation
 
 /// An archive in a directory of a local file system.
 ///
-/// Files are written under another name, synced, renamed, and the directory synced. Thread-safe.
+/// Writes files under a temporary name, syncs and renames them, and syncs the directory.
+/// Thread-safe.
 public final class DirectoryStorage: ArchiveStorage {
   public let directory: String
 
-  /// - Parameter creating: whether to make the directory if it is missing.
+  /// - Parameter creating: whether to create a missing directory.
   public init(_ directory: String, creating: Bool = false) throws {
     self.directory = directory
     if creating {
@@ -15,13 +16,13 @@ public final class DirectoryStorage: ArchiveStorage {
           atPath: directory, withIntermediateDirectories: true)
       } catch {
         throw ArchiveError(
-          .unusable, "\(directory) cannot be made: \(error.localizedDescription)")
+          .unusable, "cannot create \(directory): \(error.localizedDescription)")
       }
     }
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
       isDirectory.boolValue
-    else { throw ArchiveError(.missing, "\(directory) is no directory") }
+    else { throw ArchiveError(.missing, "\(directory) is not a directory") }
   }
 
   public func put(_ key: String, _ bytes: [UInt8]) throws {
@@ -30,12 +31,12 @@ public final class DirectoryStorage: ArchiveStorage {
     if mkdir(parent, 0o755) == 0 {
       try sync(directory: directory)
     } else if errno != EEXIST {
-      throw failure(key, "its directory cannot be made")
+      throw failure(key, "cannot create its directory")
     }
     let temporary = path + Self.temporarySuffix
     do {
       try write(bytes, to: temporary, key)
-      guard rename(temporary, path) == 0 else { throw failure(key, "cannot be renamed") }
+      guard rename(temporary, path) == 0 else { throw failure(key, "cannot rename") }
     } catch {
       unlink(temporary)
       throw error
@@ -47,19 +48,19 @@ public final class DirectoryStorage: ArchiveStorage {
     let descriptor = open(path(key), O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR {
-        throw ArchiveError(.missing, file: key, "there is no such file")
+        throw ArchiveError(.missing, file: key, "no such file")
       }
-      throw failure(key, "cannot be opened")
+      throw failure(key, "cannot open")
     }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw failure(key, "cannot be examined") }
+    guard fstat(descriptor, &status) == 0 else { throw failure(key, "cannot stat") }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw ArchiveError(.damaged, file: key, "this is no file")
+      throw ArchiveError(.damaged, file: key, "not a regular file")
     }
     let size = Int(status.st_size)
     guard size <= maxByteCount else {
-      throw ArchiveError(.damaged, file: key, "\(size) bytes are more than \(maxByteCount)")
+      throw ArchiveError(.damaged, file: key, "\(size) bytes, but the limit is \(maxByteCount)")
     }
     var problem: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -72,7 +73,7 @@ public final class DirectoryStorage: ArchiveStorage {
         count += part
       }
     }
-    guard problem == 0 else { throw failure(key, "cannot be read", problem) }
+    guard problem == 0 else { throw failure(key, "cannot read", problem) }
     return bytes
   }
 
@@ -92,11 +93,11 @@ public final class DirectoryStorage: ArchiveStorage {
   }
 
   public func delete(_ key: String) throws {
-    guard unlink(path(key)) == 0 || errno == ENOENT else { throw failure(key, "cannot be deleted") }
+    guard unlink(path(key)) == 0 || errno == ENOENT else { throw failure(key, "cannot delete") }
   }
 
   public func replace(_ key: String, _ bytes: [UInt8], ifStill before: [UInt8]?) throws -> Bool {
-    // Held for the comparison and the renaming only; a process that dies lets it go.
+    // Held only while comparing and renaming; the kernel releases it if the process dies.
     let lock = try FileLock(path: path(key) + ".lock", isWaiting: true)
     return try withExtendedLifetime(lock) {
       var present: [UInt8]?
@@ -116,44 +117,44 @@ public final class DirectoryStorage: ArchiveStorage {
     }
   }
 
-  /// The right to write this archive, for as long as the value lives, and no longer than this
-  /// process does, however it ends.
+  /// Takes the exclusive right to write this archive. Released when the value is deinitialized or
+  /// the process ends, however it ends.
   ///
-  /// Throws `ArchiveError` with the code `locked` when another process has it.
+  /// Throws `ArchiveError` with code `locked` if another process holds it.
   public func lockForWriting() throws -> some Sendable {
     try FileLock(path: path("lock"), isWaiting: false)
   }
 
-  /// What files that are being written are called meanwhile.
+  /// The suffix of files that are still being written.
   static let temporarySuffix = ".tmp"
 
   private func path(_ key: String) -> String { directory + "/" + key }
 
   private func write(_ bytes: [UInt8], to path: String, _ key: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw failure(key, "cannot be created") }
+    guard descriptor >= 0 else { throw failure(key, "cannot create") }
     defer { close(descriptor) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw failure(key, "cannot be written") }
+      guard count > 0 else { throw failure(key, "cannot write") }
       rest = rest.dropFirst(count)
     }
-    // After a failure here nothing is known of what was written: the caller starts over.
-    guard flush(descriptor) else { throw failure(key, "cannot be synced") }
+    // After a failed sync the state on disk is unknown: the caller writes the file again.
+    guard flush(descriptor) else { throw failure(key, "cannot sync") }
   }
 
   private func sync(directory path: String) throws {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure(path, "cannot be opened") }
+    guard descriptor >= 0 else { throw failure(path, "cannot open") }
     defer { close(descriptor) }
-    guard flush(descriptor) else { throw failure(path, "cannot be synced") }
+    guard flush(descriptor) else { throw failure(path, "cannot sync") }
   }
 
   private func flush(_ descriptor: Int32) -> Bool {
     #if canImport(Darwin)
-      // fsync leaves the bytes in the drive's cache there.
+      // On Darwin, fsync leaves the bytes in the drive's cache.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
     #endif
     return fsync(descriptor) == 0
@@ -164,7 +165,7 @@ public final class DirectoryStorage: ArchiveStorage {
   }
 }
 
-/// An advisory lock on a file, until the value goes or the process ends.
+/// An advisory file lock, held until the value is deinitialized or the process ends.
 private final class FileLock: Sendable {
   private let descriptor: Int32
 
@@ -173,7 +174,7 @@ private final class FileLock: Sendable {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
       throw ArchiveError(
-        .system(errno), file: name, "cannot be opened: \(String(cString: strerror(errno)))")
+        .system(errno), file: name, "cannot open: \(String(cString: strerror(errno)))")
     }
     var result: Int32
     repeat {
@@ -185,10 +186,10 @@ private final class FileLock: Sendable {
       if code == EWOULDBLOCK {
         throw ArchiveError(
           .locked, file: name,
-          "another process writes this archive; an archive has one writer at a time")
+          "another process is writing this archive; an archive has one writer at a time")
       }
       throw ArchiveError(
-        .system(code), file: name, "cannot be locked: \(String(cString: strerror(code)))")
+        .system(code), file: name, "cannot lock: \(String(cString: strerror(code)))")
     }
   }
 

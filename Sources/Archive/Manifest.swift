@@ -2,17 +2,17 @@ import Foundation
 public import Kafka
 package import Pipeline
 
-/// What an archive consists of: its segments and the offsets up to which they reach, in one file
-/// that is only ever replaced as a whole. What it does not name is not part of the archive.
+/// An archive's content: its segments and their end offsets, in one file that is only replaced as a
+/// whole. A file that it does not list is not part of the archive.
 public struct Manifest: Codable, Sendable, Equatable {
-  /// A file, told from any other by length and SHA-256 (in hex).
+  /// A file, identified by its length and SHA-256 (in hex).
   public struct File: Codable, Sendable, Equatable {
     public var name: String
     public var bytes: Int
     public var sha256: String
   }
 
-  /// What is known of a partition.
+  /// The archived range of a partition.
   public struct Partition: Codable, Sendable, Equatable {
     public var topic: String
     public var partition: Int32
@@ -20,16 +20,16 @@ public struct Manifest: Codable, Sendable, Equatable {
     public var first: Int64
     /// The next offset to be archived.
     public var next: Int64
-    /// Records held between the two.
+    /// The number of archived records in that range.
     public var records: Int64
-    /// The last of them, by which Kafka's log is recognized; nil in archives of an older version, and
-    /// behind a gap.
+    /// The last archived record, by which Kafka's log is recognized; nil in archives of older
+    /// versions and after a gap.
     package var last: LastRecord?
 
     public var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
   }
 
-  /// Consecutive offsets of a partition.
+  /// A range of consecutive offsets of a partition.
   public struct Span: Codable, Sendable, Equatable {
     public var topic: String
     public var partition: Int32
@@ -40,17 +40,17 @@ public struct Manifest: Codable, Sendable, Equatable {
     public var offsets: Range<Int64> { first..<max(first, next) }
   }
 
-  /// One segment file. Each span starts where the one before it, or a gap, ended.
+  /// A segment file. Each span starts where the partition's previous span or gap ended.
   public struct Segment: Codable, Sendable, Equatable {
     public var file: File
     public var spans: [Span]
     public var records: Int
-    /// The least and the greatest record time, in milliseconds since 1970.
+    /// The minimum and maximum record time, in milliseconds since 1970.
     public var minTime: Int64
     public var maxTime: Int64
   }
 
-  /// A file that lists older segments, so that the manifest stays small.
+  /// A file that lists older segments, which keeps the manifest small.
   public struct Page: Codable, Sendable, Equatable {
     public var file: File
     public var segments: Int
@@ -59,14 +59,14 @@ public struct Manifest: Codable, Sendable, Equatable {
     public var maxTime: Int64
   }
 
-  /// Of the format.
+  /// The format version.
   public var version: Int
-  /// One more with each replacement, and with each new writer.
+  /// Incremented by each replacement, and so by each new writer.
   public var generation: Int64
-  /// Who wrote this: tells a writer that was overtaken.
+  /// The ID of the writer that wrote this manifest; reveals a writer that was overtaken.
   public var writer: String
   public var partitions: [Partition]
-  /// Offsets that were lost before they were archived, as somebody accepted.
+  /// Offsets that were lost before they were archived and that an operator accepted as lost.
   public var gaps: [Span]
   /// Oldest first.
   public var pages: [Page]
@@ -74,17 +74,17 @@ public struct Manifest: Codable, Sendable, Equatable {
   public var segments: [Segment]
 
   static let key = "manifest"
-  /// Segments in a page.
+  /// Segments per page.
   static let pageLength = 256
-  /// No manifest or page beyond this is read into memory.
+  /// Larger manifests and pages are rejected before reading them into memory.
   static let byteCountMax = 64 << 20
 
-  /// An archive without anything.
+  /// An empty archive.
   init() {
     (version, generation, writer, partitions, gaps, pages, segments) = (1, 0, "", [], [], [], [])
   }
 
-  /// An archive's present manifest. Throws `ArchiveError`.
+  /// Reads an archive's current manifest. Throws `ArchiveError`.
   public init(of storage: any ArchiveStorage) throws { self = try ArchiveIndex(storage).manifest }
 
   public var segmentCount: Int { pages.reduce(segments.count) { $0 + $1.segments } }
@@ -93,7 +93,7 @@ public struct Manifest: Codable, Sendable, Equatable {
     pages.reduce(0) { $0 + $1.segmentBytes } + segments.reduce(0) { $0 + Int64($1.file.bytes) }
   }
 
-  /// The least and the greatest record time; nil without records.
+  /// The minimum and maximum record time; nil if there are no records.
   public var times: ClosedRange<Int64>? {
     let least = (pages.map(\.minTime) + segments.map(\.minTime)).min()
     let greatest = (pages.map(\.maxTime) + segments.map(\.maxTime)).max()
@@ -106,7 +106,7 @@ public struct Manifest: Codable, Sendable, Equatable {
   }
 }
 
-/// A JSON document behind a line with its kind and SHA-256.
+/// A JSON document preceded by a line with its kind and SHA-256.
 struct Checksummed {
   var kind: String
 
@@ -127,12 +127,12 @@ struct Checksummed {
     let line = "magpie-archive-\(kind) 1 \(hex(sha256(body)))"
     guard bytes[..<end].elementsEqual(line.utf8) else {
       throw ArchiveError(
-        .damaged, file: file, "the first line is not that of a \(kind) with this content")
+        .damaged, file: file, "the first line does not match the content of a \(kind)")
     }
     do {
       return try JSONDecoder().decode(type, from: Data(body))
     } catch {
-      throw ArchiveError(.damaged, file: file, "this is no \(kind): \(error)")
+      throw ArchiveError(.damaged, file: file, "not a valid \(kind): \(error)")
     }
   }
 }
@@ -146,21 +146,23 @@ extension Manifest {
 
   var encoded: [UInt8] { get throws { try Checksummed(kind: "manifest").encode(self) } }
 
-  /// What must hold before anything in it is used, however it came about.
+  /// Validates the manifest before any of it is used, whatever its source.
   private func check() throws {
     func damaged(_ message: String) -> ArchiveError {
       ArchiveError(.damaged, file: Manifest.key, message)
     }
-    guard version == 1 else { throw damaged("version \(version) is of a newer program") }
-    guard (0..<Int64.max).contains(generation) else { throw damaged("generation \(generation)") }
+    guard version == 1 else { throw damaged("unsupported format version \(version)") }
+    guard (0..<Int64.max).contains(generation) else {
+      throw damaged("invalid generation \(generation)")
+    }
     guard Set(partitions.map(\.topicPartition)).count == partitions.count,
       partitions.allSatisfy({
         0 <= $0.first && $0.first <= $0.next && (0...$0.next - $0.first).contains($0.records)
           && $0.last?.offset ?? -1 < $0.next
       })
-    else { throw damaged("its partitions contradict each other") }
+    else { throw damaged("its partitions are inconsistent") }
     guard gaps.allSatisfy({ 0 <= $0.first && $0.first < $0.next }) else {
-      throw damaged("a gap without offsets")
+      throw damaged("an empty gap")
     }
     for page in pages {
       guard page.file.isUsable(in: "pages/", Manifest.byteCountMax),
@@ -183,7 +185,7 @@ extension Manifest.Segment {
 }
 
 extension Manifest.File {
-  /// Names become paths: nothing that leads elsewhere.
+  /// File names become paths, so names that could leave the folder are rejected.
   fileprivate func isUsable(in folder: String, _ byteCountMax: Int) -> Bool {
     guard name.hasPrefix(folder), (0...byteCountMax).contains(bytes) else { return false }
     return name.utf8.dropFirst(folder.utf8.count).allSatisfy {

@@ -1,8 +1,8 @@
 import Kafka
 
-/// Records on their way into a segment, in memory: compressed blocks and one open block a partition.
+/// A segment under construction, in memory: compressed blocks and one open block per partition.
 struct SegmentBuilder {
-  /// What all open blocks may hold together before they are closed.
+  /// The limit for all open blocks together; beyond it they are closed.
   static let openByteCountMax = 32 << 20
 
   private var bytes = SegmentFile.opening
@@ -12,19 +12,19 @@ struct SegmentBuilder {
   private(set) var recordCount = 0
 
   var isEmpty: Bool { recordCount == 0 }
-  /// About what the segment will have at most.
+  /// An upper estimate of the segment's size.
   var byteCount: Int { bytes.count + openByteCount }
 
-  /// - Parameter start: the first offset that is not covered yet, at or below the record's.
+  /// Appends a record. Throws `ArchiveError` for a record that is too large for a block.
   ///
-  /// Throws `ArchiveError` for a record that no block can hold.
+  /// - Parameter start: the first offset not covered yet, at or below the record's.
   mutating func append(_ record: Record, after start: Int64) throws {
-    // What the numbers around it take besides: at most ten bytes each.
+    // Lengths and other integers take at most ten bytes each.
     let byteCount = record.byteCount + 20 * record.headers.count + 50
     guard byteCount <= Block.rawByteCountMax else {
       throw ArchiveError(
         .unusable,
-        "\(record.topicPartition)@\(record.offset) has \(record.byteCount) bytes; an archive takes "
+        "\(record.topicPartition)@\(record.offset) has \(record.byteCount) bytes; an archive accepts "
           + "records of up to \(Block.rawByteCountMax >> 20) MiB")
     }
     let partition = record.topicPartition
@@ -40,7 +40,7 @@ struct SegmentBuilder {
     if openByteCount > Self.openByteCountMax { try closeAll() }
   }
 
-  /// The whole file. The builder is spent.
+  /// The complete file. The builder cannot be used afterwards.
   mutating func finish() throws -> (bytes: [UInt8], file: SegmentFile) {
     try closeAll()
     let file = SegmentFile(blocks: blocks)

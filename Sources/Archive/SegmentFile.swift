@@ -1,24 +1,24 @@
 import Kafka
 
-/// A segment: an immutable file of blocks with a footer that describes every one of them.
+/// A segment: an immutable file of blocks with a footer that describes each block.
 ///
 ///     "MGPSEG1\n" · blocks · footer · footer's length (4 bytes, big-endian) · SHA-256 of the footer
 ///     · "MGPEND1\n"
 ///
-/// The footer is: number of partitions; each one's topic, partition, and the offset where its first
-/// block starts; number of blocks; then for each block, in the order of the file: partition (index),
-/// compressed length, raw length, offsets covered, records, least time (zigzag), time span, and the
-/// SHA-256 of the compressed bytes. Blocks lie one after the other, so that every byte of a file
-/// belongs to a block, to the footer, or is fixed.
+/// The footer contains: the number of partitions; each partition's topic, number, and the offset
+/// where its first block starts; the number of blocks; then for each block, in file order: partition
+/// (index), compressed length, raw length, number of offsets covered, number of records, minimum time
+/// (zigzag), time span, and the SHA-256 of the compressed bytes. Blocks are contiguous, so every byte
+/// of the file belongs to a block, to the footer, or is fixed.
 struct SegmentFile {
   static let opening = Array("MGPSEG1\n".utf8)
   static let closing = Array("MGPEND1\n".utf8)
   static let trailerByteCount = 4 + 32 + closing.count
-  /// No file beyond this is read into memory.
+  /// Larger files are rejected before reading them into memory.
   static let byteCountMax = 1 << 30
   private static let checksumByteCount = 32
 
-  /// In the order of the file; within a partition by offset, each starting where the last ended.
+  /// In file order; within a partition by offset, each starting where the previous one ends.
   var blocks: [(partition: TopicPartition, block: Block)] = []
 
   /// The offsets that the file covers.
@@ -31,7 +31,7 @@ struct SegmentFile {
     return result
   }
 
-  /// Checks the frame and the footer, but not the blocks' contents.
+  /// Validates the framing and the footer, but not the blocks' contents.
   ///
   /// Throws `ArchiveError` naming `file`.
   init(_ bytes: [UInt8], file: String) throws {
@@ -48,10 +48,12 @@ struct SegmentFile {
     let frame = Self.opening.count + Self.trailerByteCount
     guard bytes.count >= frame, bytes.starts(with: Self.opening),
       bytes.suffix(Self.closing.count).elementsEqual(Self.closing)
-    else { throw Malformed("this is no segment, or not a whole one") }
+    else { throw Malformed("not a complete segment") }
     let trailer = bytes.count - Self.trailerByteCount
     let length = bytes[trailer..<trailer + 4].reduce(0) { $0 << 8 | Int($1) }
-    guard length <= bytes.count - frame else { throw Malformed("a footer of \(length) bytes") }
+    guard length <= bytes.count - frame else {
+      throw Malformed("the footer's length \(length) exceeds the file")
+    }
     let footer = bytes[trailer - length..<trailer]
     guard sha256(footer).elementsEqual(bytes[trailer + 4..<trailer + 36]) else {
       throw Malformed("the footer's checksum is wrong")
@@ -70,16 +72,18 @@ struct SegmentFile {
       let topic = try reader.text()
       guard let number = Int32(exactly: try reader.unsigned()),
         let start = Int64(exactly: try reader.unsigned())
-      else { throw Malformed("a partition number or offset out of bounds") }
+      else { throw Malformed("partition number or offset out of bounds") }
       partitions.append((TopicPartition(topic: topic, partition: number), next: start))
     }
     guard Set(partitions.map(\.0)).count == partitions.count else {
-      throw Malformed("a partition that is listed twice")
+      throw Malformed("a partition is listed twice")
     }
     var position = Self.opening.count
     for _ in 0..<(try reader.count(of: 7 + Self.checksumByteCount)) {
       let index = try reader.unsigned()
-      guard index < UInt64(partitions.count) else { throw Malformed("a block of no partition") }
+      guard index < UInt64(partitions.count) else {
+        throw Malformed("a block's partition index is out of bounds")
+      }
       let numbers = try (0..<4).map { _ in try reader.unsigned() }
       let least = try reader.signed()
       let span = try reader.unsigned()
@@ -91,7 +95,7 @@ struct SegmentFile {
         numbers[1] <= UInt64(Block.rawByteCountMax), numbers[3] > 0, numbers[3] <= numbers[2],
         numbers[3] == 1 || numbers[1] <= UInt64(Block.rawByteCountTarget),
         numbers[3] <= numbers[1] / UInt64(Block.recordByteCountMin)
-      else { throw Malformed("a block out of bounds") }
+      else { throw Malformed("a block is out of bounds") }
       blocks.append(
         (
           partition,
@@ -106,7 +110,7 @@ struct SegmentFile {
     guard reader.isAtEnd else { throw Malformed("the footer is too long") }
   }
 
-  /// The footer and what follows it.
+  /// The footer and trailer.
   var ending: [UInt8] {
     var footer = ByteWriter()
     let spans = spans.sorted { $0.key < $1.key }

@@ -1,8 +1,8 @@
 import CZstd
 
-/// Zstandard frames through the C library.
+/// Zstandard compression through the C library.
 enum Zstandard {
-  /// Level 3, the library's own default: higher ones cost several times the processor time for a
+  /// Level 3 is the library's default; higher levels cost several times the processor time for a
   /// few percent.
   private static let level: Int32 = 3
 
@@ -21,8 +21,7 @@ enum Zstandard {
     return compressed
   }
 
-  /// - Parameter count: how long the content must be, neither more nor less; the caller has
-  ///   bounded it.
+  /// - Parameter count: the exact length of the decompressed content, which the caller has bounded.
   static func decompress(_ frame: ArraySlice<UInt8>, to count: Int) throws -> [UInt8] {
     let declared = frame.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
     guard declared == UInt64(count) else {
