@@ -1,12 +1,12 @@
 import Pipeline
 import Postgres
 
-/// A piece of what can wait: stores the feeds of people who are back; if there are none, evicts those
-/// of people who are away for long; if there are none, trims a few that may have grown too long. And
-/// sweeps some blocks of garbage.
+/// One piece of background work: restores the feeds of returning readers; if there are none, evicts
+/// the feeds of readers who have been away too long; if there are none, trims a few feeds that may
+/// have grown too long. Then sweeps some blocks of garbage.
 ///
-/// A piece is bounded in feeds, authors and blocks. It is over within some tens of milliseconds, so
-/// that under load, with a piece after each poll, it takes a small part of the lane's time.
+/// A piece is bounded in feeds, authors and blocks. It takes some tens of milliseconds, so that
+/// under load, with one piece after each poll, it uses a small part of the lane's time.
 func feedBacklog(limits: FeedLimits) -> Work {
   let length = Parameter.int8(Int64(limits.feedLength))
   let evictedAtOnce = limits.evictIdleDays > 0 ? limits.evictedAtOnce : 0
@@ -37,7 +37,7 @@ func feedBacklog(limits: FeedLimits) -> Work {
         "returned": returned, "rebuilt": rows[6].affectedRows, "evicted": evicted,
         "trimmed": rows[9].affectedRows, "swept": rows[5].affectedRows + swept,
       ],
-      // A round of sweeping that finds little can take its time.
+      // A sweep that finds little garbage need not hurry.
       hasMore: returned + evicted + picked > 0 || swept > 1000)
   }
 }

@@ -2,23 +2,24 @@ import Events
 public import Pipeline
 import Postgres
 
-/// The work of fanout-worker: posts, follows and messages into feeds, counts and conversations.
+/// The work of fanout-worker: applies posts, follows and messages to feeds, counts and
+/// conversations.
 ///
-/// Each batch becomes a fixed number of set-based statements. What they do is a function of the
-/// set of events ever applied, whatever their order, batches and duplicates, also when other
-/// transactions run the same statements at the same time. Counts reported: `deliveries` (feed
+/// Each batch becomes a fixed number of set-based statements. Their result depends only on the set
+/// of events ever applied, not on order, batch boundaries or duplicates, even when other
+/// transactions run the same statements concurrently. Counts reported: `deliveries` (feed
 /// entries of posts), `pulled` (posts merged when feeds are read), `backfilled` and `pruned` (feed
 /// entries of follows and unfollows, and of posts that were edited or deleted). The backlog reports
 /// `trimmed`, `evicted` and `returned` (feeds), `rebuilt` and `swept` (their entries).
 ///
 /// - Parameters:
-///   - pushLimit: an author with fewer followers than this has posts delivered into each follower's
-///     feed; from here on they are merged when a feed is read, until there are fewer than four
-///     fifths as many followers.
-///   - feedLength: how many of its newest entries a feed stores, at least; up to as many more on
-///     average. Older posts are found by the people followed when a page gets there.
-///   - evictIdleDays: whoever was not here for so many days has nothing stored until they are back;
-///     0 for nobody. For this a backend must call `feed_touch`.
+///   - pushLimit: the posts of an author with fewer followers than this are pushed into each
+///     follower's feed. At the limit they are pulled (merged when a feed is read), until the author
+///     has fewer than four fifths as many followers.
+///   - feedLength: the minimum number of newest entries that a feed stores before it is trimmed; on
+///     average it stores up to twice as many. Pages beyond them read the posts of followed authors.
+///   - evictIdleDays: readers who have not visited for this many days have no stored feed until
+///     they return; 0 disables eviction. Requires that the backend calls `feed_touch`.
 public func feedHandler(
   pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0
 ) -> Handler {
@@ -40,8 +41,8 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
   return handler
 }
 
-/// Gives people their bigint keys. Sorted, so that two transactions wait for each other's new
-/// people in one direction only.
+/// Gives new users their bigint keys. Sorted, so that transactions that insert the same users
+/// cannot deadlock.
 func internUsers(_ ids: Set<BytewiseString>) -> Statement {
   Statement(
     """

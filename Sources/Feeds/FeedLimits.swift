@@ -1,36 +1,39 @@
-/// What bounds feeds, and the work that one transaction does for them.
+/// The bounds of feeds and of the work that one transaction does for them.
 struct FeedLimits {
-  /// An author with as many followers has posts pulled; below four fifths of it, pushed again.
+  /// Posts of an author with this many followers are pulled; below four fifths of it, pushed again.
   var pushLimit = 10_000
-  /// Feeds are trimmed to their newest entries, so many of them.
+  /// Feeds are trimmed to this many newest entries.
   var feedLength = 1_000
-  /// People who were away for so many days have their feed evicted; 0: nobody.
+  /// Feeds of readers who have been away for this many days are evicted; 0 disables eviction.
   var evictIdleDays = 0
 
-  /// Posts or follows in one transaction of a lane.
+  /// The maximum number of posts or follows in one transaction of a lane.
   static let eventsMax = 250
-  /// Feed entries that a transaction writes at most, give or take one event's: a third of a second's
-  /// work. Posts beyond it are applied in further transactions; feeds that follows would fill beyond it
-  /// are stored later.
+  /// The maximum number of feed entries that a transaction writes, give or take one event's: a
+  /// third of a second's work. Posts beyond it are applied in further transactions; feeds that
+  /// follows would fill beyond it are stored later.
   var entriesMax = 100_000
 
-  /// Feeds that one piece of the backlog trims, and blocks of each partition that it sweeps.
+  /// The number of feeds that one piece of the backlog trims, and of blocks that it sweeps in each
+  /// partition.
   var trimmedAtOnce = 128
   var blocksAtOnce = 4
-  /// Feeds that one piece stores again, and authors whom it locks for that, give or take one feed's.
+  /// The number of feeds that one piece restores, and of authors that it locks for that, give or
+  /// take one feed's.
   var returningAtOnce = 4
   var lockedAtOnce = 5_000
-  /// People whose feeds one piece evicts.
+  /// The number of feeds that one piece evicts.
   var evictedAtOnce = 500
 
-  /// An entry's chance to have its feed trimmed: on average a feed grows by its length before that,
-  /// which spreads the cost of finding the n-th newest entry over n deliveries.
+  /// The probability that an entry queues its feed for trimming. On average a feed grows by its
+  /// length before that, which spreads the cost of finding the n-th newest entry over n deliveries.
   var trimChance: Double { 1 / Double(feedLength) }
 
-  /// The bound for a batch of follows: more for larger ones, which only a rebuild has.
+  /// The bound for a batch of follows. It grows with the batch; only a rebuild has batches larger
+  /// than `eventsMax`.
   func entriesMax(events: Int) -> Int { max(entriesMax, entriesMax * events / Self.eventsMax) }
 
-  /// The same for entries that a batch of posts takes back. Fewer, because each is a page of its own to write, and because
-  /// what stays is swept many to a page.
+  /// The bound for entries that a batch of posts removes. Smaller, because each of them dirties a
+  /// page of its own, whereas the sweep removes many entries per page.
   func takenBackMax(events: Int) -> Int { entriesMax(events: events) / 5 }
 }

@@ -1,8 +1,8 @@
-/// The statements of a batch of follows, in the order in which they run, each with a snapshot of
-/// its own (READ COMMITTED).
+/// The statements of a batch of follows, in execution order. Each has its own snapshot
+/// (READ COMMITTED).
 enum FollowSQL {
-  /// Locks everybody who is followed or unfollowed, as authors: meanwhile nobody delivers their
-  /// posts, edits or deletes them. $1 followees.
+  /// Locks all followees, as authors: until the commit no other transaction delivers, edits or
+  /// deletes their posts. $1 followees.
   static let lockFollowees = """
     SELECT u.user_key
     FROM users u
@@ -11,30 +11,33 @@ enum FollowSQL {
     FOR NO KEY UPDATE
     """
 
-  /// Locks the feeds of those who begin to follow: nobody stores them again meanwhile. $1 followers.
+  /// Locks the feeds of the new followers, so that no other transaction restores them. $1
+  /// followers.
   ///
-  /// A feed without a row gets one here, in key order among the others: `apply` may raise its floor, and
-  /// must not wait for a row then. DO UPDATE locks the rows that are there and, WHERE false, leaves
-  /// them as they are.
+  /// Inserts missing rows, in key order: `apply` may raise the floor of such a feed and must not
+  /// wait for its row then. ON CONFLICT DO UPDATE ... WHERE false locks existing rows without
+  /// changing them.
   static let lockFeeds = """
     INSERT INTO feeds (owner, floor)
     SELECT u.user_key, 0 FROM users u WHERE u.user_id = ANY ($1::text[]) ORDER BY u.user_key
     ON CONFLICT (owner) DO UPDATE SET floor = feeds.floor WHERE false
     """
 
-  /// Stores the follows that are newer; those whose `active` flipped move both people's counts,
-  /// backfill the follower's feed with the followee's posts or prune it of them.
-  /// $1 followees, $2 followers, $3 active, $4 and $5 versions, $6 the length of a feed, $7 how many
-  /// entries to write at most, $8 an entry's chance to have its feed trimmed.
+  /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
+  /// users' counts and adds the followee's posts to the follower's feed or removes them from it. $1
+  /// followees, $2 followers, $3 active, $4 and $5 versions, $6 the length of a feed, $7 the
+  /// maximum number of entries to write, $8 the probability that an entry queues its feed for
+  /// trimming.
   ///
-  /// `newer` compares with what this statement's snapshot shows, which is also what is in the rows,
-  /// because the followees are locked. A feed is given no more entries than its length: then its floor
-  /// rises to the last of them, or, where an author has more posts, above the first of those beyond
-  /// it (their keys are up to 2^20 off the order of time). Beyond $7 entries, beginning with the
-  /// feeds that would get most, the feed is not stored for now.
+  /// `newer` compares with this statement's snapshot, which is current because the followees are
+  /// locked. A feed gets at most $6 entries. If there are more candidates, its floor rises to the
+  /// last entry kept; if a single author has more than $6 posts, it rises above the first post
+  /// beyond them (keys deviate from the order of time by up to 2^20). Beyond $7 entries in total,
+  /// the feeds that would get the most are left unstored for now.
   ///
-  /// A follower's count is reached from many followees, so counts are taken in key order.
+  /// One user's counts may change through many followees, so counts are locked in key order.
   static let apply = """
+    -- The follows that are newer than the stored ones.
     WITH newer AS MATERIALIZED (
       SELECT
         e.user_key AS followee, r.user_key AS follower, i.active, i.time, i.id,
@@ -54,6 +57,7 @@ enum FollowSQL {
           version_id = excluded.version_id
     ),
     flipped AS (SELECT followee, follower, active FROM newer WHERE flips),
+    -- Both users' counts.
     counted AS (
       INSERT INTO follow_counts (user_key, followers, following)
       SELECT c.user_key, sum(c.followers), sum(c.following)
@@ -68,6 +72,8 @@ enum FollowSQL {
         SET followers = follow_counts.followers + excluded.followers,
           following = follow_counts.following + excluded.following
     ),
+    -- For each new follow, the followee's newest posts above the follower's floor;
+    -- cut: the lowest floor that excludes the posts beyond the limit.
     candidates AS MATERIALIZED (
       SELECT f.follower AS owner, p.post_key, p.cut
       FROM flipped f
@@ -89,6 +95,7 @@ enum FollowSQL {
       ) p
       WHERE f.active
     ),
+    -- The candidates of each feed, newest first.
     ranked AS (
       SELECT
         owner, post_key, max(cut) OVER (PARTITION BY owner) AS cut,
@@ -96,6 +103,7 @@ enum FollowSQL {
         row_number() OVER (PARTITION BY owner ORDER BY post_key DESC) AS place
       FROM candidates
     ),
+    -- The new floor of each feed, and the running total of entries, smallest feeds first.
     weighed AS (
       SELECT
         owner, post_key,
@@ -108,6 +116,7 @@ enum FollowSQL {
           OVER (ORDER BY least(total, $6::bigint), owner) AS rows
       FROM ranked
     ),
+    -- Feeds beyond the bound of $7 get the highest floor: they store nothing.
     wanted AS MATERIALIZED (
       SELECT
         owner, post_key,
@@ -119,6 +128,7 @@ enum FollowSQL {
       SELECT DISTINCT owner, floor FROM wanted WHERE floor > 0 ORDER BY owner
       ON CONFLICT (owner) DO UPDATE SET floor = greatest(feeds.floor, excluded.floor)
     ),
+    -- Queue unstored feeds for restoring, garbage for sweeping, and grown feeds for trimming.
     unstored AS (
       INSERT INTO feed_returns (owner)
       SELECT DISTINCT owner FROM wanted WHERE floor = 9223372036854775807 ORDER BY owner
@@ -145,6 +155,7 @@ enum FollowSQL {
       SELECT owner, post_key FROM wanted WHERE post_key >= floor ORDER BY owner, post_key
       RETURNING 1
     ),
+    -- For each unfollow, the entries to delete.
     doomed AS MATERIALIZED (
       SELECT f.follower AS owner, p.post_key
       FROM flipped f

@@ -2,7 +2,7 @@ import Events
 import Pipeline
 import Postgres
 
-/// A pair of people, compared byte by byte.
+/// A follow or unfollow of one pair of users; their ids are compared byte by byte.
 private struct Follow: Hashable {
   var followee: BytewiseString
   var follower: BytewiseString
@@ -21,8 +21,8 @@ private struct Follow: Hashable {
   var people: [BytewiseString] { [followee, follower] }
 }
 
-/// Follows and unfollows: locks the followees, stores the newest version of each, moves the counts
-/// by what really flipped, backfills and prunes the followers' feeds.
+/// Applies follows and unfollows: locks the followees, stores the newest version of each follow,
+/// adjusts the counts of those whose state changed, and backfills or prunes the followers' feeds.
 func followWork(_ events: [Event], limits: FeedLimits) -> Work {
   let winners = newest(events) { Follow($0.payload)?.people }
   let follows = winners.compactMap { Follow($0.payload) }

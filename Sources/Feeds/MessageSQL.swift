@@ -1,7 +1,7 @@
-/// The statements of a batch of messages, in the order in which they run, each with a snapshot of
-/// its own (READ COMMITTED).
+/// The statements of a batch of messages, in execution order. Each has its own snapshot
+/// (READ COMMITTED).
 enum MessageSQL {
-  /// Both sides' conversations exist, empty at first. $1 senders, $2 receivers.
+  /// Creates both sides' missing conversations, empty at first. $1 senders, $2 receivers.
   static let ensureConversations = """
     INSERT INTO conversations (owner, peer)
     SELECT s.owner, s.peer
@@ -22,8 +22,8 @@ enum MessageSQL {
     ON CONFLICT DO NOTHING
     """
 
-  /// Locks the pairs whose messages this batch writes, the new pair of a message and the one that
-  /// it has now, and remembers them. $1 messages, $2 senders, $3 receivers.
+  /// Locks the pairs whose messages this batch writes, both the new pair of each message and its
+  /// current one, and saves them in `magpie.locked_pairs`. $1 messages, $2 senders, $3 receivers.
   ///
   /// A pair's lock is its row with owner <= peer.
   static let lockConversations = """
@@ -56,11 +56,11 @@ enum MessageSQL {
       WHEN least(m.sender, m.receiver) || '-' || greatest(m.sender, m.receiver)
         = ANY (string_to_array(current_setting('magpie.locked_pairs'), ','))
       THEN 0
-      ELSE feeds_retry('a message moved to another conversation meanwhile')
+      ELSE feeds_retry('a message concurrently moved to another conversation')
     END
     """
 
-  /// Stores the messages that are not there (new, or just removed by `takeBack`).
+  /// Stores the missing messages (new, or just removed by `takeBack`).
   /// $1 messages, $2 senders, $3 receivers, $4 texts, $5 and $6 versions.
   static let store = """
     INSERT INTO messages (message_id, sender, receiver, text, version_time, version_id)
@@ -75,10 +75,11 @@ enum MessageSQL {
     ON CONFLICT DO NOTHING
     """
 
-  /// Every message of the batch is stored now as this batch has it, or newer; if not, another
-  /// transaction stored it at the same moment. $1 messages, $2 and $3 versions.
+  /// Restarts the transaction unless every message of the batch is stored in this version or a
+  /// newer one. A missing one was written concurrently by another transaction. $1 messages, $2 and
+  /// $3 versions.
   static let confirm = """
-    SELECT feeds_retry('a message was written by another transaction meanwhile')
+    SELECT feeds_retry('another transaction concurrently wrote the same message')
     FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (message_id, time, id)
     WHERE NOT EXISTS (
       SELECT FROM messages m
@@ -86,7 +87,7 @@ enum MessageSQL {
     LIMIT 1
     """
 
-  /// Finds the newest message of every locked pair and shows it to both sides.
+  /// Finds the newest message of every locked pair and stores it in both sides' conversations.
   static let refreshConversations = """
     WITH pairs AS MATERIALIZED (
       SELECT split_part(p, '-', 1)::bigint AS low, split_part(p, '-', 2)::bigint AS high

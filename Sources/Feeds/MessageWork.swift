@@ -2,8 +2,8 @@ import Events
 import Pipeline
 import Postgres
 
-/// Messages: locks the conversations that change, stores the newest version of each message, and
-/// finds each conversation's newest message anew, for both sides.
+/// Applies messages: locks the conversations that change, stores the newest version of each
+/// message, and recomputes each conversation's newest message for both sides.
 func messageWork(_ events: [Event]) -> Work {
   let winners = newest(events) { message($0.payload).map { BytewiseString($0.message) } }
   let messages = winners.compactMap { message($0.payload) }

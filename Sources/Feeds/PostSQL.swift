@@ -1,11 +1,12 @@
-/// The statements of a batch of posts, in the order in which they run, each with a snapshot of its
-/// own (READ COMMITTED), so that each sees what was committed before it got its locks' rows.
+/// The statements of a batch of posts, in execution order. Each has its own snapshot
+/// (READ COMMITTED), so each sees everything committed before the previous one got its locks.
 enum PostSQL {
-  /// Locks the row of every author whose posts this batch writes, the new author and the one that
-  /// the post has now, and remembers them for `takeBack`. $1 posts, $2 authors.
+  /// Locks the row of every author whose posts this batch writes, both the new author of each post
+  /// and its current one, and saves them in `magpie.locked_authors` for `takeBack`. $1 posts,
+  /// $2 authors.
   ///
-  /// Under these locks nobody else changes who reads these authors, what they posted, or their
-  /// number of followers.
+  /// While these locks are held, no other transaction changes the followers, the posts or the
+  /// follower counts of these authors.
   static let lockAuthors = """
     WITH locked AS MATERIALIZED (
       SELECT u.user_key
@@ -21,8 +22,8 @@ enum PostSQL {
     FROM locked
     """
 
-  /// Whether the author `a`, of whom `c` are the counts, has posts pulled: at the push limit, $N, and
-  /// then until there are fewer than four fifths of it.
+  /// Whether posts of the author `a` with the counts `c` are pulled: from the push limit, $N, until
+  /// the author has fewer than four fifths as many followers.
   private static func pulls(_ pushLimit: String) -> String {
     """
     (coalesce(c.followers, 0) >= \(pushLimit)::bigint
@@ -30,14 +31,16 @@ enum PostSQL {
     """
   }
 
-  /// How many entries the batch would write, now that the authors are locked; answers into how many
-  /// events each it is to be cut. $1 the author of each event (NULL: nothing is delivered), $2 push
-  /// limit, $3 how many entries to write at most, give or take one post's.
+  /// Counts the entries that the batch would write, now that the authors are locked, and returns
+  /// the number of events of each piece into which the batch must be cut. $1 the author of each
+  /// event (NULL: nothing is delivered), $2 push limit, $3 the maximum number of entries per piece,
+  /// give or take one post's.
   ///
-  /// If it is to be cut, the statements behind this one do nothing. Pieces are measured once more, so
-  /// this may count too much (a version that is not the newest, a post that is there already), never
-  /// too little.
+  /// If the batch must be cut, the statements after this one do nothing. Each piece is measured
+  /// again, so this may count too many entries (for a version that is not the newest, or a post
+  /// that already exists), but never too few.
   static let measure = """
+    -- The piece of each event, from the running total of entries.
     WITH weighed AS (
       SELECT
         (sum(w.entries) OVER (ORDER BY w.place) - w.entries) / $3::bigint AS piece
@@ -59,14 +62,14 @@ enum PostSQL {
     """
 
   /// Removes the posts that this batch replaces, and their feed entries.
-  /// $1 posts, $2 and $3 versions, $4 how many entries at most.
+  /// $1 posts, $2 and $3 versions, $4 the maximum number of entries to delete.
   ///
-  /// Beyond that, beginning with the posts that have the most readers, the entries stay, and the
-  /// keys that they hold are retired.
+  /// Beyond that, the entries of the posts with the most readers stay, and their keys are retired.
   ///
-  /// Who has an entry is known from follows, because the author is locked. An author who is not
-  /// (the post moved to them after `lockAuthors` looked) makes the transaction start again.
+  /// The author is locked, so `follows` tells which feeds have an entry. If the author is not
+  /// locked (the post changed its author after `lockAuthors`), the transaction restarts.
   static let takeBack = """
+    -- Delete the old versions; restart if an author is not locked.
     WITH replaced AS (
       DELETE FROM posts p
       USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (post_id, time, id)
@@ -78,9 +81,10 @@ enum PostSQL {
           WHEN p.author::text
             = ANY (string_to_array(current_setting('magpie.locked_authors'), ','))
           THEN p.author
-          ELSE feeds_retry('a post got another author meanwhile')
+          ELSE feeds_retry('the author of a post changed concurrently')
         END AS author
     ),
+    -- The running total of entries to delete, posts with the fewest followers first.
     weighed AS MATERIALIZED (
       SELECT
         r.post_key, r.author,
@@ -88,6 +92,7 @@ enum PostSQL {
       FROM replaced r LEFT JOIN follow_counts c ON c.user_key = r.author
       WHERE r.delivery = 'push' AND r.post_key IS NOT NULL
     ),
+    -- Beyond $4 entries: retire the keys and queue a sweep.
     retired AS (
       INSERT INTO retired_keys (post_key)
       SELECT w.post_key FROM weighed w WHERE w.rows > $4::bigint ORDER BY w.post_key
@@ -100,6 +105,7 @@ enum PostSQL {
         AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
+    -- Up to $4 entries: delete them now.
     doomed AS MATERIALIZED (
       SELECT f.follower AS owner, w.post_key
       FROM weighed w JOIN follows f ON f.followee = w.author AND f.active
@@ -110,23 +116,26 @@ enum PostSQL {
     WHERE e.owner = d.owner AND e.post_key = d.post_key
     """
 
-  /// Stores the posts that are not there (new, or just removed by `takeBack`) and tells to whom they
-  /// are to be delivered: a row for each author, with the keys of their posts, their followers, and,
-  /// where it matters, the floors of these (NULL: 0). The author is locked, so until the commit nobody
-  /// follows or unfollows them, and no floor of a follower sinks.
+  /// Stores the missing posts (new, or just removed by `takeBack`) and returns their deliveries:
+  /// one row per author, with the keys of the author's posts, the followers, and the followers'
+  /// floors if any of them matters (NULL: 0). The author is locked, so until the commit nobody
+  /// follows or unfollows them and no follower's floor is lowered.
   ///
   /// $1 posts, $2 authors, $3 keys (NULL: deleted), $4 titles, $5 captions, $6 image URLs, $7 and
-  /// $8 versions, $9 push limit, $10 the chance of a post to have its readers' feeds trimmed.
+  /// $8 versions, $9 push limit, $10 the probability that a post queues its readers' feeds for
+  /// trimming.
   ///
-  /// A post whose key is taken, in the table or by another post of the batch, draws one of the
-  /// 2^20 keys that start at its microsecond, beyond the 2^11 that posts of that microsecond would
-  /// have by themselves. The n-th of m such posts draws from the n-th of m equal parts: no two of
-  /// one microsecond draw the same. 32 draws fail only if nearly all are taken; then the table's
-  /// constraint refuses the post. A retired key is taken for ever.
+  /// If the key of a post is taken, in the table or by another post of the batch, a random one of
+  /// the 2^20 keys from its microsecond on is drawn, above the 2^11 regular keys of that
+  /// microsecond. The n-th of m such posts draws from the n-th of m equal parts, so posts of one
+  /// microsecond never draw the same key. 32 draws fail only if nearly all keys are taken; then the
+  /// table's constraint rejects the post. A retired key stays taken.
   ///
-  /// `high` are the feeds whose floor is above any post: commonly few, then a follower is looked up
-  /// among them, in memory, instead of each in `feeds` (measured: a tenth to a fifth of the statement).
+  /// `high` holds the feeds whose floor is above the oldest new post. There are usually few, so
+  /// looking up followers among them in memory is cheaper than looking up each follower in `feeds`
+  /// (measured: a tenth to a fifth of the statement's time).
   static let publish = """
+    -- The posts to insert; crowded: the key is taken.
     WITH missing AS (
       SELECT
         i.*, u.user_key,
@@ -143,6 +152,7 @@ enum PostSQL {
       WHERE NOT EXISTS (SELECT FROM posts p WHERE p.post_id = i.post_id)
         AND NOT current_setting('magpie.is_cut')::boolean
     ),
+    -- The part of the key range that each crowded post draws from.
     numbered AS (
       SELECT
         m.*,
@@ -151,12 +161,14 @@ enum PostSQL {
         count(*) OVER (PARTITION BY m.crowded) AS parts
       FROM missing m
     ),
+    -- Push or pull.
     weighed AS MATERIALIZED (
       SELECT n.*, a.pulling, \(pulls("$9")) AS pulls
       FROM numbered n
       LEFT JOIN follow_counts c ON c.user_key = n.user_key
       LEFT JOIN pull_authors a ON a.author = n.user_key
     ),
+    -- The final keys; a crowded post draws one of the free keys near its own.
     keyed AS MATERIALIZED (
       SELECT
         n.post_id,
@@ -187,6 +199,7 @@ enum PostSQL {
       ON CONFLICT DO NOTHING
       RETURNING post_key, author, delivery, deleted
     ),
+    -- Update the authors that changed between push and pull, and new authors with pulled posts.
     pulled AS (
       INSERT INTO pull_authors (author, pulling)
       SELECT w.user_key, bool_or(w.pulls)
@@ -197,6 +210,7 @@ enum PostSQL {
       ORDER BY w.user_key
       ON CONFLICT (author) DO UPDATE SET pulling = excluded.pulling
     ),
+    -- The feeds whose floor excludes some of the posts; beyond 10,000 each follower is looked up.
     high AS MATERIALIZED (
       SELECT b.owner
       FROM feeds b
@@ -204,6 +218,7 @@ enum PostSQL {
         SELECT min(s.post_key) FROM stored s WHERE s.delivery = 'push' AND NOT s.deleted)
       LIMIT 10001
     ),
+    -- Sometimes queue the author's followers for trimming.
     queued AS (
       INSERT INTO feed_trims (kind, person)
       SELECT DISTINCT 'followers', s.author
@@ -212,6 +227,7 @@ enum PostSQL {
       ORDER BY s.author
       ON CONFLICT DO NOTHING
     )
+    -- One row per author: keys, followers, floors.
     SELECT a.posts, r.readers, r.floors
     FROM (
       SELECT
@@ -239,15 +255,16 @@ enum PostSQL {
     WHERE r.readers IS NOT NULL
     """
 
-  /// Every post of the batch is stored now as this batch has it, or newer; how many are pulled.
-  /// $1 posts, $2 and $3 versions.
+  /// Restarts the transaction unless every post of the batch is stored in this version or a newer
+  /// one; returns how many are pulled. $1 posts, $2 and $3 versions.
   ///
-  /// If not, another transaction stored the same post or took the same key at the same moment.
+  /// A missing post means that another transaction concurrently stored the same post or took its
+  /// key.
   static let confirm = """
     SELECT count(
       CASE
         WHEN p.post_id IS NULL
-        THEN feeds_retry('a post or its key was written by another transaction meanwhile')
+        THEN feeds_retry('another transaction concurrently wrote the same post or key')
         WHEN p.delivery = 'pull' AND NOT p.deleted THEN 1
       END) AS pulled
     FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (post_id, time, id)

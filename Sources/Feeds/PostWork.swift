@@ -2,7 +2,7 @@ import Events
 import Pipeline
 import Postgres
 
-/// A post as its newest event has it: published with this content, or deleted.
+/// The state of a post after its newest event: published with this content, or deleted.
 private struct PostFact {
   var post: String
   var content: PostPublished
@@ -19,9 +19,9 @@ private struct PostFact {
   }
 }
 
-/// Posts and their deletions: locks the authors, takes back what the old version of a post
-/// delivered, stores the new version and delivers it. Throws `BatchTooLarge` when that is more entries
-/// than one transaction is to write.
+/// Applies posts and their deletions: locks the authors, removes the old version of each post and
+/// its feed entries, stores the new version and delivers it. Throws `BatchTooLarge` if that exceeds
+/// the number of entries that one transaction may write.
 func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let winners = newest(events) { PostFact($0.payload).map { BytewiseString($0.post) } }
   let facts = winners.compactMap { PostFact($0.payload) }

@@ -1,11 +1,12 @@
-/// The statements that store the feeds of people who are back, in the order in which they run, each
-/// with a snapshot of its own (READ COMMITTED).
+/// The statements that restore the feeds of returning readers, in execution order. Each has its own
+/// snapshot (READ COMMITTED).
 ///
-/// A floor that comes down promises entries that are not there yet. So everybody who is followed is
-/// locked, shared: no post of theirs is on its way. Then the feeds are locked: no new follow is.
+/// Lowering a floor promises that all entries above it are stored. So all followed authors are
+/// locked in shared mode, which keeps new posts out, and then the feeds, which keeps new follows
+/// out.
 enum ReturnSQL {
-  /// Picks a few people in the queue, and only locks them there; `SettleSQL` takes them off. $1 how many, $2 how many authors they follow, give or take
-  /// one person's.
+  /// Picks a few readers from the queue. Only locks their rows; `SettleSQL` removes them. $1 the
+  /// maximum number of readers, $2 of authors they follow, give or take one reader's.
   static let pick = """
     WITH due AS MATERIALIZED (
       SELECT r.owner FROM feed_returns r ORDER BY r.owner LIMIT $1::bigint FOR UPDATE SKIP LOCKED
@@ -24,7 +25,7 @@ enum ReturnSQL {
     FROM picked
     """
 
-  /// Locks the authors whom they follow.
+  /// Locks the authors that the picked readers follow.
   static let lockFollowees = """
     WITH locked AS MATERIALIZED (
       SELECT u.user_key
@@ -41,7 +42,7 @@ enum ReturnSQL {
     FROM locked
     """
 
-  /// Locks their feeds.
+  /// Locks the feeds of the picked readers.
   static let lockFeeds = """
     SELECT b.owner
     FROM feeds b
@@ -50,8 +51,8 @@ enum ReturnSQL {
     FOR NO KEY UPDATE
     """
 
-  /// Starts the transaction again if one of them began to follow somebody before their feed was locked,
-  /// who is not locked, then. From here on nobody of them does.
+  /// Restarts the transaction if one of the readers followed another author before the feed was
+  /// locked: that author is not locked. From here on none of them can.
   static let confirm = """
     WITH unlocked AS (
       SELECT f.followee
@@ -60,12 +61,12 @@ enum ReturnSQL {
       EXCEPT
       SELECT unnest(string_to_array(current_setting('magpie.locked_authors'), ',')::bigint[])
     )
-    SELECT feeds_retry('somebody whose feed is stored again followed another')
+    SELECT feeds_retry('a returning reader concurrently followed another author')
     FROM unlocked
     LIMIT 1
     """
 
-  /// Deletes what is left of the feeds from before they were evicted.
+  /// Deletes the entries that remain from before the eviction.
   static let clean = """
     WITH doomed AS MATERIALIZED (
       SELECT e.owner, e.post_key
@@ -76,21 +77,24 @@ enum ReturnSQL {
     DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
     """
 
-  /// Stores the newest entries of each feed that is evicted, and lowers its floor to the last of
-  /// them. $1 the length of a feed. Affects as many rows as it stores.
+  /// Stores the newest entries of each evicted feed and lowers its floor to the oldest of them. $1
+  /// the length of a feed. The affected rows are the entries stored.
   ///
-  /// First a few posts of each author followed are looked at, about twice the length in all: of those
-  /// the n-th newest tells from when on posts are needed. Times are compared with a margin of 2^20
-  /// keys, which are 512 microseconds, because that is how far keys are off the order of times.
+  /// First samples the newest posts of each followed author, about twice the feed length in total.
+  /// The time of the n-th newest of these bounds which posts can be needed. Times are compared with
+  /// a margin of 512 microseconds (2^20 keys), because keys deviate from the order of time by up to
+  /// that.
   static let store = """
+    -- The followed authors, and how many posts to sample from each.
     WITH people AS MATERIALIZED (
       SELECT
-        b.owner, f.followee, 2 * $1::bigint / count(*) OVER (PARTITION BY b.owner) + 1 AS looks
+        b.owner, f.followee, 2 * $1::bigint / count(*) OVER (PARTITION BY b.owner) + 1 AS samples
       FROM feeds b JOIN follows f ON f.follower = b.owner AND f.active
       WHERE b.owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
         AND b.floor = 9223372036854775807
     ),
-    reach AS MATERIALIZED (
+    -- The time of the $1-th newest sampled post.
+    bounds AS MATERIALIZED (
       SELECT s.owner, min(s.version_time) - interval '512 microseconds' AS since
       FROM (
         SELECT
@@ -102,17 +106,19 @@ enum ReturnSQL {
           FROM posts t
           WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
           ORDER BY t.version_time DESC, t.post_id DESC
-          LIMIT p.looks
+          LIMIT p.samples
         ) n
       ) s
       WHERE s.place = $1::bigint
       GROUP BY s.owner
     ),
+    -- Each author's posts since then, $1 + 1 at most;
+    -- cut: the lowest floor that excludes the posts beyond $1.
     candidates AS (
       SELECT p.owner, n.post_key, n.cut, p.since
       FROM (
         SELECT p.owner, p.followee, r.since
-        FROM people p LEFT JOIN reach r ON r.owner = p.owner
+        FROM people p LEFT JOIN bounds r ON r.owner = p.owner
       ) p
       CROSS JOIN LATERAL (
         SELECT
@@ -136,6 +142,7 @@ enum ReturnSQL {
         row_number() OVER (PARTITION BY owner ORDER BY post_key DESC) AS place
       FROM candidates
     ),
+    -- The new floor of each feed.
     wanted AS MATERIALIZED (
       SELECT
         owner, post_key,

@@ -1,9 +1,9 @@
 /// The last statement of a piece of the backlog.
 enum SettleSQL {
-  /// Takes off the queues what this piece has done.
+  /// Removes completed work from the queues.
   ///
-  /// Whoever queues somebody waits for a transaction that deletes or updates the row of the same
-  /// person. So this comes last, when the piece waits for nobody any more.
+  /// An insert into a queue waits for a transaction that has deleted or updated the row of the same
+  /// person. So this runs last, when the piece no longer waits for other locks.
   static let settle = """
     WITH returned AS (
       DELETE FROM feed_returns

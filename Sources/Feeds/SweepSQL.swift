@@ -1,17 +1,19 @@
-/// The statements that delete garbage, which nobody reads: entries below their feed's floor, and
+/// The statements that delete garbage, which no query reads: entries below their feed's floor, and
 /// entries of retired keys.
 ///
-/// They go through the table in the order in which it is stored, some blocks at a time: entries of
-/// about one age lie side by side, so a page is written once for many of them. By owner it would be
-/// a page for each (measured: ten times the WAL). The lane that holds the row ('garbage', 0) of
-/// feed_trims has the turn. No lock of a feed is needed: whoever lowers a floor deletes what is below
-/// it first. These statements wait for nobody but another lane that begins a round, and come after
-/// those that do: others, who delete entries in another order, may wait for them.
+/// They scan the table in physical order, some blocks at a time: entries of similar age are stored
+/// together, so one page write covers many of them. In owner order each entry would dirty a page of
+/// its own (measured: ten times the WAL). The lane that locks the row ('garbage', 0) of feed_trims
+/// sweeps. No feed needs to be locked, because a transaction that lowers a floor first deletes what
+/// is below it. These statements wait only for another lane that begins a round. They run after the
+/// statements that wait for locks, because other transactions, which delete entries in a different
+/// order, may wait for them.
 enum SweepSQL {
-  /// Begins another round if there was new garbage since the last one began: rows of any person but 0.
-  /// Each transaction that makes garbage adds one of its own number, so that none waits for another.
+  /// Begins a round if garbage was created since the last one began, which rows with person > 0
+  /// record. Each transaction that creates garbage uses its own transaction number as person, so
+  /// that none waits for another.
   static let begin = """
-    WITH asked AS (
+    WITH requested AS (
       DELETE FROM feed_trims t
       WHERE (t.kind, t.person) IN (
         SELECT kind, person FROM feed_trims
@@ -19,47 +21,49 @@ enum SweepSQL {
         AND NOT EXISTS (SELECT FROM feed_trims WHERE kind = 'garbage' AND person = 0)
       RETURNING t.kind
     )
-    INSERT INTO feed_trims (kind, person) SELECT DISTINCT kind, 0 FROM asked
+    INSERT INTO feed_trims (kind, person) SELECT DISTINCT kind, 0 FROM requested
     ON CONFLICT DO NOTHING
     """
 
-  /// Takes the next blocks, the same in each partition. $1 how many.
+  /// Takes the next range of blocks, the same in each partition. $1 how many blocks.
   static let pick = """
-    WITH turn AS MATERIALIZED (
+    -- The position of the current round, unless another lane is sweeping.
+    WITH round AS MATERIALIZED (
       SELECT t.done_to
       FROM feed_trims t
       WHERE t.kind = 'garbage' AND t.person = 0
       FOR UPDATE SKIP LOCKED
     ),
+    -- The size of the largest partition.
     blocks AS MATERIALIZED (
       SELECT
         max(pg_relation_size(i.inhrelid)) / current_setting('block_size')::bigint AS blocks
       FROM pg_inherits i
-      WHERE i.inhparent = to_regclass('feed_entries') AND EXISTS (SELECT FROM turn)
+      WHERE i.inhparent = to_regclass('feed_entries') AND EXISTS (SELECT FROM round)
     ),
     moved AS (
       UPDATE feed_trims t
       SET done_to = u.done_to + $1::bigint
-      FROM turn u, blocks b
+      FROM round u, blocks b
       WHERE t.kind = 'garbage' AND t.person = 0 AND u.done_to + $1::bigint < b.blocks
     ),
     finished AS (
       DELETE FROM feed_trims t
-      USING turn u, blocks b
+      USING round u, blocks b
       WHERE t.kind = 'garbage' AND t.person = 0
         AND u.done_to + $1::bigint >= coalesce(b.blocks, 0)
     )
     SELECT
       set_config(
-        'magpie.sweep_from', coalesce((SELECT format('(%s,0)', done_to) FROM turn), ''), true),
+        'magpie.sweep_from', coalesce((SELECT format('(%s,0)', done_to) FROM round), ''), true),
       set_config(
         'magpie.sweep_to',
-        coalesce((SELECT format('(%s,0)', done_to + $1::bigint) FROM turn), ''), true)
+        coalesce((SELECT format('(%s,0)', done_to + $1::bigint) FROM round), ''), true)
     """
 
-  /// Deletes the garbage in these blocks, but for entries that somebody else has locked: they are being
-  /// deleted. OFFSET 0 has each key looked up, rather than all retired keys read into memory for a few
-  /// blocks.
+  /// Deletes the garbage in these blocks. Skips locked entries: another transaction is deleting
+  /// them. OFFSET 0 forces one lookup per key; without it the planner may read all retired keys
+  /// into memory for a few blocks.
   static let sweep = """
     WITH garbage AS MATERIALIZED (
       SELECT e.tableoid, e.ctid

@@ -1,10 +1,10 @@
-/// The statements that keep feeds short: eviction and trimming, each piece's in the order in which
-/// they run, with snapshots of their own (READ COMMITTED).
+/// The statements that keep feeds short by eviction and trimming, in execution order within a
+/// piece. Each has its own snapshot (READ COMMITTED).
 ///
-/// Both only raise floors: what is then below them is garbage, which `SweepSQL` deletes.
+/// Both only raise floors. Entries below a floor are garbage, which `SweepSQL` deletes.
 enum TrimSQL {
-  /// Evicts the feeds of people who were not here for long, unless this transaction does something
-  /// else. $1 for how many days, $2 how many people.
+  /// Evicts the feeds of readers who have been away too long, unless this transaction already has
+  /// other work. $1 days, $2 the maximum number of readers.
   static let evict = """
     WITH idle AS MATERIALIZED (
       SELECT v.user_id, u.user_key AS owner
@@ -36,11 +36,13 @@ enum TrimSQL {
     FROM idle
     """
 
-  /// Picks a few feeds to trim, unless this transaction does something else: some that are queued
-  /// themselves, and some of the followers' of an author who is. $1 how many of either.
+  /// Picks a few feeds to trim, unless this transaction already has other work: queued feeds, and
+  /// feeds of the followers of a queued author. $1 the maximum number of each.
   ///
-  /// The queue's rows are only locked, which nobody who queues waits for; `SettleSQL` takes them off.
+  /// Only locks the rows of the queue, which does not block inserts into it; `SettleSQL` removes
+  /// them.
   static let pick = """
+    -- Queued feeds.
     WITH due AS MATERIALIZED (
       SELECT t.person
       FROM feed_trims t
@@ -49,6 +51,7 @@ enum TrimSQL {
       LIMIT $1::bigint
       FOR UPDATE SKIP LOCKED
     ),
+    -- A queued author and the last follower done.
     round AS MATERIALIZED (
       SELECT t.person, t.done_to
       FROM feed_trims t
@@ -57,6 +60,7 @@ enum TrimSQL {
       LIMIT 1
       FOR UPDATE SKIP LOCKED
     ),
+    -- The next followers of this author.
     slice AS MATERIALIZED (
       SELECT f.follower
       FROM round r JOIN follows f ON f.followee = r.person AND f.follower > r.done_to
@@ -76,9 +80,9 @@ enum TrimSQL {
     FROM (SELECT person FROM due UNION SELECT follower FROM slice) AS p (owner)
     """
 
-  /// Raises the floor of each feed that is longer than $1 to its $1-th newest entry. $2 whether
-  /// anybody is ever evicted: then those who never came through feed_touch are noted as having been
-  /// here, so that their time away begins.
+  /// Raises the floor of each feed that is longer than $1 entries to its $1-th newest entry. $2
+  /// whether eviction is enabled: readers who have never called feed_touch then get a visit now, so
+  /// that their idle time starts to count.
   static let raise = """
     WITH picked AS MATERIALIZED (
       SELECT t.owner, coalesce(b.floor, 0) AS floor
@@ -94,6 +98,7 @@ enum TrimSQL {
       ORDER BY u.user_id
       ON CONFLICT DO NOTHING
     ),
+    -- The feeds with more than $1 entries, and their $1-th newest key.
     longer AS MATERIALIZED (
       SELECT p.owner, n.post_key
       FROM picked p
