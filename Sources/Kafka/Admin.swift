@@ -1,11 +1,11 @@
 import CRDKafka
 
-/// A topic to be created.
+/// A topic to create.
 public struct NewTopic: Sendable, Equatable {
   public var name: String
   public var partitions: Int
   public var replicationFactor: Int
-  /// Topic configuration, for example `cleanup.policy=compact`.
+  /// Topic configuration, such as `cleanup.policy=compact`.
   public var configuration: [String: String]
 
   public init(
@@ -19,25 +19,26 @@ public struct NewTopic: Sendable, Equatable {
   }
 }
 
-/// Questions about topics and offsets. Thread-safe; every call blocks up to its timeout, whatever
-/// brokers do.
+/// Queries topics and offsets, and creates topics. Thread-safe; every call blocks at most for its
+/// timeout, even if no broker answers.
 public final class Admin: Sendable {
   let client: Client
   let configuration: ClientConfiguration
   private let context: AdminContext
 
-  /// Connects in the background; throws only for a wrong configuration.
+  /// Connects in the background; throws only if the configuration is invalid.
   public init(configuration: ClientConfiguration) throws(KafkaError) {
     self.configuration = configuration
     context = AdminContext(log: configuration.log)
-    // A consumer that never joins: unlike a producer's, its questions create no topics.
+    // A consumer that never joins a group: unlike a producer's, its metadata requests create no
+    // topics.
     client = try Client(configuration, .consumer(group: "magpie.admin"), context: context)
   }
 
   deinit { client.destroy(context: context, withinMilliseconds: 2_000) }
 
-  /// Partition counts by topic. Topics that do not exist are missing from the answer; nil asks for
-  /// every topic there is.
+  /// Partition counts by topic; nil returns all topics. Topics that do not exist are missing from
+  /// the result.
   public func topics(_ names: [String]? = nil, timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> [String: Int]
   {
@@ -51,8 +52,8 @@ public final class Admin: Sendable {
 
   /// Creates topics and returns the names of those that did not exist before.
   ///
-  /// For real brokers. The embedded broker has no such request and gets a clear error
-  /// (`code == .unsupported`): there, topics are made by the process that hosts it.
+  /// For real brokers. The embedded broker does not support the request, so the call fails with
+  /// `code == .unsupported`; the process that hosts it creates its topics.
   @discardableResult
   public func createTopics(_ topics: [NewTopic], timeoutMilliseconds: Int = 30_000)
     throws(KafkaError) -> Set<String>
@@ -81,7 +82,7 @@ public final class Admin: Sendable {
       }
     }
     rd_kafka_CreateTopics(client.pointer, &requests, requests.count, options, queue)
-    // The request's own time-out says more.
+    // The extra second lets the request's own timeout, whose error says more, expire first.
     guard let event = rd_kafka_queue_poll(queue, deadline.timeout() + 1_000)
     else { throw client.error(RD_KAFKA_RESP_ERR__TIMED_OUT, "creating topics") }
     defer { rd_kafka_event_destroy(event) }
@@ -91,18 +92,18 @@ public final class Admin: Sendable {
   private func cannotCreate() -> KafkaError {
     client.error(
       RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE,
-      "this cluster has no controller to create topics. If it is an embedded broker, its topics are "
-        + "created by the process that hosts it (`magpie up` makes them all); if it is a real "
-        + "one, it may be electing a controller: try again")
+      "this cluster has no controller that could create topics. An embedded broker's topics are "
+        + "created by the process that hosts it (`magpie up` creates all of them); a real "
+        + "cluster may be electing a controller: try again")
   }
 
-  /// The embedded broker names a controller that is none of its brokers.
+  /// False for the embedded broker, which reports a controller that is not one of its brokers.
   private func hasController(_ deadline: Deadline) throws(KafkaError) -> Bool {
     let controller = rd_kafka_controllerid(client.pointer, deadline.timeout())
     var metadata: UnsafePointer<rd_kafka_metadata>?
     let code = rd_kafka_metadata(client.pointer, 0, nil, &metadata, deadline.timeout())
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
-      throw client.error(code, "asking for brokers: \(String(cString: rd_kafka_err2str(code)))")
+      throw client.error(code, "listing brokers: \(String(cString: rd_kafka_err2str(code)))")
     }
     defer { rd_kafka_metadata_destroy(metadata) }
     return UnsafeBufferPointer(
@@ -138,7 +139,8 @@ public final class Admin: Sendable {
     return created
   }
 
-  /// What a consumer group has committed to Kafka; partitions without a commit are missing.
+  /// The offsets that a consumer group has committed to Kafka. Partitions without a commit are
+  /// missing.
   public func committedOffsets(
     group: String, _ partitions: [TopicPartition], timeoutMilliseconds: Int = 10_000
   ) throws(KafkaError) -> [TopicPartition: Int64] {
@@ -164,5 +166,5 @@ public final class Admin: Sendable {
   }
 }
 
-/// `@unchecked Sendable`: has only the immutable log handler.
+/// `@unchecked Sendable`: holds only the immutable log handler and state behind mutexes.
 final class AdminContext: Client.Context, @unchecked Sendable {}

@@ -1,12 +1,13 @@
 import CRDKafka
 
 extension Admin {
-  /// The offset of a partition's first record at or after a time (milliseconds since 1970); the
-  /// high watermark when there is none.
+  /// The offset of a partition's first record at or after a time (milliseconds since 1970), or the
+  /// end offset if there is none.
   ///
-  /// Some brokers answer this question with -1 or 0 whatever the log holds (the embedded one, and
-  /// Tansu). Such an answer is not believed: the log is then bisected by reading single records,
-  /// which supposes that timestamps do not fall along the log. The timeout bounds the call.
+  /// Some brokers answer this request with -1 or 0 regardless of the log (the embedded broker and
+  /// Tansu). Such an answer is not trusted: instead the log is bisected by reading single records,
+  /// which assumes that timestamps do not decrease along the log. The timeout bounds the whole
+  /// call.
   public func offset(
     of partition: TopicPartition, atOrAfterMilliseconds time: Int64,
     timeoutMilliseconds: Int = 30_000
@@ -37,10 +38,10 @@ extension Admin {
     _ partition: TopicPartition, _ time: Int64, _ log: Watermarks, _ deadline: Deadline
   ) throws -> Int64 {
     var low = log.low
-    var high = log.high  // the answer is within low...high
+    var high = log.high  // The answer is within low...high.
     while low < high {
       let middle = low + (high - low) / 2
-      // Compaction and transactions leave gaps: the record found may lie above the middle.
+      // Compaction and transactions leave gaps, so the record may lie above the middle.
       guard
         let found = try firstRecord(of: partition, from: middle, below: high, deadline)
       else {
@@ -56,7 +57,7 @@ extension Admin {
     return low
   }
 
-  /// The first record at or above `offset` and below `limit`, read by a consumer of its own.
+  /// The first record at or above `offset` and below `limit`, read by a separate consumer.
   private func firstRecord(
     of partition: TopicPartition, from offset: Int64, below limit: Int64,
     _ deadline: Deadline

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Collects the answers to one synchronous `send`.
+/// Collects the delivery reports of one synchronous `send`.
 final class Answers: Sendable {
   private struct State {
     var deliveries: [Delivery]
@@ -30,7 +30,7 @@ final class Answers: Sendable {
     changed.signal()
   }
 
-  /// The records from `index` on were never queued.
+  /// Records the failure of all records from `index` on, which were never queued.
   func abandon(from index: Int, _ error: KafkaError) {
     settle(state.withLock { $0.deliveries.count } - index) { state in
       if state.failure == nil { state.failure = error }

@@ -3,21 +3,23 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// An `rd_kafka_t`. `@unchecked Sendable`: librdkafka locks inside; the pointer never changes.
+/// An `rd_kafka_t`. `@unchecked Sendable`: librdkafka is thread-safe, and the pointer never
+/// changes.
 struct Client: @unchecked Sendable {
   let pointer: OpaquePointer
   let bootstrap: String
 
-  /// What librdkafka's callbacks find through the client's opaque. It must outlive the client.
+  /// The state that librdkafka's callbacks reach through the client's opaque pointer. It must
+  /// outlive the client.
   class Context {
     let log: (@Sendable (Int, String, String) -> Void)?
-    /// What was wrong with the broker's certificate that was looked at last.
+    /// The problem with the broker certificate that was verified last, if any.
     let certificateProblem = Mutex<String?>(nil)
     let refusals = Mutex(Refusals())
 
     init(log: (@Sendable (Int, String, String) -> Void)?) { self.log = log }
 
-    /// Notes what a log line says about a broker that refuses this client.
+    /// Records a refusal if the log line reports one.
     func note(facility: String, _ line: String) {
       guard facility == "FAIL" else { return }
       let certificate = certificateProblem.withLock { $0 }
@@ -25,11 +27,11 @@ struct Client: @unchecked Sendable {
       refusals.withLock { $0.note(refusal, at: .now) }
     }
 
-    /// A refusal of just now, of whichever broker.
+    /// The newest refusal by any broker, unless it has expired.
     var refusal: Refusal? { refusals.withLock { $0.current(at: .now) } }
   }
 
-  /// `prepare` sets the callbacks; they reach `context` through `Client.context(of:)`.
+  /// - Parameter prepare: sets callbacks, which get `context` through the opaque pointer.
   init(
     _ configuration: ClientConfiguration, _ role: ClientConfiguration.Role, context: Context,
     prepare: (OpaquePointer) -> Void = { _ in }
@@ -41,22 +43,23 @@ struct Client: @unchecked Sendable {
         return
       }
       let (name, text) = (String(cString: facility), String(cString: line))
-      // Said of every broker before its version is known. Consumers look before they subscribe, so
-      // that nothing depends on it.
+      // Logged for every broker before its version is known. Consumers check topics before they
+      // subscribe, so the warning does not apply.
       guard name != "AUTOCREATE" else { return }
       let context = Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
       context.note(facility: name, text)
       if let log = context.log {
         log(Int(level), name, text)
       } else {
-        // A broker's words may be among them.
+        // The line may contain text from a broker.
         let line = String(text.map { $0.unicodeScalars.allSatisfy { $0.value >= 0x20 } ? $0 : "?" })
-        // A line that cannot be written is lost. `FileHandle` would end the process instead.
+        // A line that cannot be written is lost; `FileHandle` would end the process.
         let bytes = Array("librdkafka: \(name): \(line)\n".utf8)
         _ = Foundation.write(STDERR_FILENO, bytes, bytes.count)
       }
     }
-    // Changes nothing about what is believed; without it nobody says why something is not.
+    // Does not change which certificates are trusted; only records why one is rejected, which
+    // librdkafka does not report.
     rd_kafka_conf_set_ssl_cert_verify_cb(conf) {
       _, _, _, error, depth, _, _, reason, size, opaque in
       guard let error, let opaque else { return 0 }
@@ -64,7 +67,7 @@ struct Client: @unchecked Sendable {
       Unmanaged<Context>.fromOpaque(opaque).takeUnretainedValue()
         .certificateProblem.withLock { $0 = problem ?? (depth == 0 ? nil : $0) }
       guard let problem else { return 1 }
-      // All of them are shorter than librdkafka's 512 bytes.
+      // Every text is shorter than librdkafka's 512 bytes.
       for (index, byte) in problem.utf8CString.prefix(size).enumerated() { reason?[index] = byte }
       return 0
     }
@@ -85,13 +88,13 @@ struct Client: @unchecked Sendable {
     bootstrap = configuration.bootstrap
   }
 
-  /// Destroys the client on a thread of its own, because `rd_kafka_destroy` waits without a bound
-  /// for its brokers' threads. False when that took longer; it then goes on by itself, and keeps
-  /// `context` alive until it is done.
+  /// Destroys the client on a separate thread, because `rd_kafka_destroy` waits without a bound for
+  /// its broker threads. Returns false if that exceeds the bound; the thread then continues in the
+  /// background and keeps `context` alive.
   @discardableResult
   func destroy(context: Context, withinMilliseconds bound: Int) -> Bool {
     let done = DispatchSemaphore(value: 0)
-    nonisolated(unsafe) let context = context  // only kept alive there, not used
+    nonisolated(unsafe) let context = context  // The thread only keeps it alive.
     Thread.detachNewThread {
       rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
       withExtendedLifetime(context) {}
@@ -100,11 +103,11 @@ struct Client: @unchecked Sendable {
     return done.wait(timeout: .now() + .milliseconds(bound)) == .success
   }
 
-  /// Makes the partitions of all topics known, if a broker answers soon.
+  /// Fetches the metadata of all topics, waiting at most 500 ms.
   ///
-  /// Without it, a topic's first record that is produced while the first broker answers waits for a
-  /// tick of librdkafka that comes once a second (measured: one start in seven).
-  func askForTopics() {
+  /// Otherwise the first record of a topic, if produced while the first broker connects, waits for
+  /// a timer of librdkafka that fires once a second (measured: one start in seven).
+  func fetchMetadata() {
     var metadata: UnsafePointer<rd_kafka_metadata>?
     if rd_kafka_metadata(pointer, 1, nil, &metadata, 500) == RD_KAFKA_RESP_ERR_NO_ERROR {
       rd_kafka_metadata_destroy(metadata)
@@ -119,7 +122,7 @@ struct Client: @unchecked Sendable {
     guard code == RD_KAFKA_RESP_ERR__FATAL else {
       return KafkaError(code, message, bootstrap: bootstrap).explained(by: context?.refusal)
     }
-    // The code behind the general "fatal" one.
+    // `_FATAL` stands for the code that this call returns.
     var reason = [CChar](repeating: 0, count: 512)
     let cause = rd_kafka_fatal_error(pointer, &reason, reason.count)
     return KafkaError(
@@ -128,14 +131,14 @@ struct Client: @unchecked Sendable {
   }
 }
 
-/// A C list of partitions with offsets for the duration of `body`. Lists that are not destroyed
-/// hang `rd_kafka_destroy`, so they are never held otherwise.
+/// Passes `body` a C list of partitions with offsets and destroys it afterwards. A list that is not
+/// destroyed makes `rd_kafka_destroy` hang.
 func withPartitionList<T, E: Error>(
   _ offsets: some Sequence<(key: TopicPartition, value: Int64)>,
   _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) throws(E) -> T
 ) throws(E) -> T {
   guard let list = rd_kafka_topic_partition_list_new(8) else {
-    preconditionFailure("librdkafka gave no partition list: out of memory")
+    preconditionFailure("librdkafka could not allocate a partition list")
   }
   defer { rd_kafka_topic_partition_list_destroy(list) }
   for (partition, offset) in offsets {
@@ -146,7 +149,7 @@ func withPartitionList<T, E: Error>(
 }
 
 extension UnsafeMutablePointer<rd_kafka_topic_partition_list_t> {
-  /// The list's elements, copied.
+  /// A copy of the list's elements.
   var elements: [rd_kafka_topic_partition_t] {
     Array(UnsafeBufferPointer(start: pointee.elems, count: Int(pointee.cnt)))
   }

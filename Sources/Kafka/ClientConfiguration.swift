@@ -1,16 +1,16 @@
 import CRDKafka
 
-/// How to reach Kafka. The settings that correctness rests on are fixed here; everything else
-/// (security, tuning) is a librdkafka property that may be overridden by name.
+/// How to connect to Kafka. The settings that correctness depends on are fixed; every other
+/// librdkafka property (security, tuning) can be overridden by name.
 public struct ClientConfiguration: Sendable {
-  /// `host:port`, several separated by commas.
+  /// One or more `host:port`, separated by commas.
   public var bootstrap: String
   /// Shown in broker logs and quotas.
   public var clientID: String
-  /// librdkafka properties by name, over the defaults; for example `security.protocol`.
+  /// librdkafka properties that override the defaults, such as `security.protocol`.
   public var properties: [String: String]
-  /// Receives librdkafka's log lines (syslog level 0...7, facility, text), on threads of its own;
-  /// must not block. nil writes them to standard error.
+  /// Receives librdkafka's log lines (syslog level 0...7, facility, text) on librdkafka's threads;
+  /// must not block. If nil, they go to standard error.
   public var log: (@Sendable (_ level: Int, _ facility: String, _ text: String) -> Void)?
 
   public init(
@@ -25,17 +25,17 @@ public struct ClientConfiguration: Sendable {
 
   enum Role {
     case consumer(group: String)
-    /// Assigns itself what it reads and joins no group.
+    /// Assigns partitions to itself and joins no group.
     case reader
     case producer
   }
 
-  /// Properties nobody may change, because exactly-once and co-partitioning rest on them.
+  /// Properties that cannot be overridden, because exactly-once and co-partitioning depend on them.
   private static let fixedForConsumers = [
-    // Offsets live in PostgreSQL; committing to Kafka is for lag tools only.
+    // Offsets are stored in PostgreSQL; commits to Kafka are only for lag tools.
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
-    // A lost log start must stop the worker, never skip.
+    // If the offset was deleted from the log, the worker must stop and never skip records.
     "auto.offset.reset": "error",
     "isolation.level": "read_committed",
     "check.crcs": "true",
@@ -44,7 +44,8 @@ public struct ClientConfiguration: Sendable {
   private static let fixedForProducers = [
     "enable.idempotence": "true",
     "acks": "all",
-    // The Java client's partitioner, so that any language's producer puts a key in the same place.
+    // The Java client's partitioner, so that producers in all languages put a key into the same
+    // partition.
     "partitioner": "murmur2",
   ]
 
@@ -52,20 +53,21 @@ public struct ClientConfiguration: Sendable {
     "socket.keepalive.enable": "true",
     "reconnect.backoff.ms": "100",
     "reconnect.backoff.max.ms": "2000",
-    // New partitions, and a topic that comes back, are found within this time, and the group's leader
-    // then hands them out. librdkafka's own default is five minutes.
+    // The time within which new partitions and recreated topics are noticed, and the group's leader
+    // assigns them. librdkafka's default is five minutes.
     "topic.metadata.refresh.interval.ms": "30000",
   ]
   private static let defaultsForConsumers = [
-    // Cooperative assignment hangs and loses assignments below librdkafka 2.10.
+    // Below librdkafka 2.10, cooperative assignment hangs and loses assignments.
     "partition.assignment.strategy": "range,roundrobin",
-    // The lowest a stock broker accepts: a killed worker's partitions move soon, and a false alarm
-    // is harmless behind the fence.
+    // The lowest value that brokers accept by default, so that a killed worker's partitions move
+    // soon. A false expiry is harmless thanks to the fence.
     "session.timeout.ms": "6000",
     "heartbeat.interval.ms": "1000",
-    // Bounds what is fetched ahead, for the whole consumer.
+    // Bounds prefetching for the whole consumer.
     "queued.max.messages.kbytes": "32768",
-    // The embedded broker answers an empty fetch only after this wait, also when records come.
+    // The embedded broker answers an empty fetch only after this wait, even if records arrive
+    // meanwhile.
     "fetch.wait.max.ms": "100",
   ]
   private static let defaultsForProducers = [
@@ -73,12 +75,12 @@ public struct ClientConfiguration: Sendable {
     "linger.ms": "2",
     "queue.buffering.max.messages": "100000",
     "queue.buffering.max.kbytes": "65536",
-    // A lane produces inside its transaction: do not hold that for minutes.
+    // A lane produces inside its transaction and must not keep it open for minutes.
     "message.timeout.ms": "60000",
   ]
-  /// Set where the loaded librdkafka knows them, skipped where it is older.
+  /// Set if the loaded librdkafka knows them; older versions do not.
   private static let optionalForConsumers = [
-    // 2.2 and later wait a whole second when the fetch queue is full.
+    // librdkafka 2.2 and later wait a full second when the fetch queue is full.
     "fetch.queue.backoff.ms": "50"
   ]
 
@@ -99,8 +101,8 @@ public struct ClientConfiguration: Sendable {
       optional = Self.optionalForConsumers
     case .reader:
       settings.merge(Self.defaultsForConsumers) { $1 }
-      // Without the name of a group librdkafka assigns nothing; without a subscription it does not
-      // join one.
+      // librdkafka assigns nothing without a group id; without a subscription it does not join the
+      // group.
       fixed = Self.fixedForConsumers.merging(
         ["group.id": "magpie.reader", "enable.partition.eof": "true"]
       ) { $1 }
@@ -112,7 +114,7 @@ public struct ClientConfiguration: Sendable {
     for (name, value) in properties {
       if let needed = fixed[name], needed != value {
         throw .usage(
-          "Kafka property \(name)=\(value) is refused: exactly-once processing needs \(needed)")
+          "Kafka property \(name)=\(value) is not allowed: exactly-once processing needs \(needed)")
       }
     }
     settings.merge(properties) { $1 }
@@ -121,7 +123,7 @@ public struct ClientConfiguration: Sendable {
     settings["client.id"] = clientID
 
     guard let conf = rd_kafka_conf_new() else {
-      throw .usage("librdkafka gave no configuration object: out of memory?")
+      throw .usage("librdkafka could not allocate a configuration")
     }
     for (name, value) in optional where properties[name] == nil {
       _ = rd_kafka_conf_set(conf, name, value, nil, 0)
@@ -131,11 +133,11 @@ public struct ClientConfiguration: Sendable {
       let result = rd_kafka_conf_set(conf, name, value, &reason, reason.count)
       guard result == RD_KAFKA_CONF_OK else {
         rd_kafka_conf_destroy(conf)
-        // A name of no such form may be the rest of a password that a comma cut in two.
+        // Any other name may be the rest of a password that was split at a comma: do not print it.
         guard name.wholeMatch(of: /[a-z]+(\.[a-z0-9]+)+/) != nil else {
           throw .usage(
-            "one of the Kafka properties has no name that librdkafka knows; values with a comma, "
-              + "such as a password may be, go into MAGPIE_KAFKA_PROPERTIES_FILE")
+            "the name of one of the Kafka properties is invalid; a value that contains a comma, "
+              + "such as a password, must be set in MAGPIE_KAFKA_PROPERTIES_FILE")
         }
         throw .usage("Kafka property \(name): \(text(of: reason))")
       }
@@ -144,7 +146,7 @@ public struct ClientConfiguration: Sendable {
   }
 }
 
-/// The text in a C buffer, up to its terminator.
+/// The text in a C buffer, up to its NUL.
 func text(of buffer: [CChar]) -> String {
   String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

@@ -1,57 +1,57 @@
 import CRDKafka
 import Dispatch
 
-/// What happened to this consumer's share of the topics.
+/// A change of this consumer's assignment.
 public enum RebalanceEvent: Sendable, Equatable {
-  /// These partitions are this consumer's now. The handler answers where each one starts.
+  /// These partitions are now assigned to this consumer. The handler returns the starting offset of
+  /// each.
   case assigned([TopicPartition])
-  /// These are being handed over in good order: nobody else has them yet.
+  /// These partitions are being revoked in order: no other consumer has them yet.
   case revoked([TopicPartition])
-  /// These are gone: somebody else may be at work on them already.
+  /// These partitions are lost: another consumer may already process them.
   case lost([TopicPartition])
 }
 
-/// Where a consumer stands with its group.
+/// A consumer's state in its group.
 public enum Membership: Sendable, Equatable {
-  /// These topics of the subscription do not exist, as far as is known.
+  /// These subscribed topics do not exist according to the last answer of a broker.
   case waitingForTopics([String])
-  /// Not a member, or one that waits for its assignment.
+  /// Not a member, or a member without an assignment yet.
   case joining
-  /// A member that has its assignment, which may be of no partition.
+  /// A member with an assignment, which may be empty.
   case settled
 }
 
-/// A member of a consumer group whose offsets are kept elsewhere.
+/// A member of a consumer group whose offsets are stored outside Kafka.
 ///
 /// Not Sendable: one thread creates, polls and closes it. The rebalance handler runs inside `poll`
-/// and `close` on that thread. Nothing is paused and nothing is sought; not polling is the
-/// back-pressure.
+/// and `close` on that thread. Partitions are never paused or sought; a caller applies
+/// back-pressure by not polling.
 public final class Consumer {
-  /// A starting offset: the first record there is.
+  /// Starting offset: the first record in the log.
   public static let beginning = Int64(RD_KAFKA_OFFSET_BEGINNING)
-  /// A starting offset: the next record to be written.
+  /// Starting offset: the next record to be written.
   public static let end = Int64(RD_KAFKA_OFFSET_END)
 
   private let client: Client
   private let context: ConsumerContext
   private let topics: [String]
   private var isSubscribed = false
-  /// Topics of the subscription that do not exist, as far as is known.
+  /// Subscribed topics that do not exist according to the last answer of a broker.
   private var missingTopics: [String] = []
-  private var nextTopicQuestion = ContinuousClock.now
-  private var nextHealthQuestion = ContinuousClock.now
-  /// Errors that do not pass by themselves, and since when nothing contradicts them: by the topic
-  /// they are about, "" for the group.
-  private var complaints: [String: (error: KafkaError, since: ContinuousClock.Instant)] = [:]
+  private var nextTopicCheck = ContinuousClock.now
+  private var nextHealthCheck = ContinuousClock.now
+  /// Permanent errors that nothing has contradicted since they began, by topic; "" for the group.
+  private var permanentErrors: [String: (error: KafkaError, since: ContinuousClock.Instant)] = [:]
   private var isClosed = false
 
-  /// Polling joins `group` and subscribes to `topics`, once all of them are known to exist;
-  /// partitions arrive during later polls.
+  /// Polling joins `group` and subscribes to `topics` as soon as all of them are known to exist;
+  /// later polls deliver the assignment.
   ///
-  /// - Parameter onRebalance: for `.assigned` it must return the offset to start from for every
-  ///   partition named: 0 or more, `beginning` or `end`. They are used in the very assignment, so
-  ///   no record from elsewhere is ever seen. For the other events its answer is ignored. An error
-  ///   it throws is thrown by `poll`; the consumer then holds no partition and should be closed.
+  /// - Parameter onRebalance: for `.assigned` it must return the starting offset of every
+  ///   partition: 0 or more, `beginning` or `end`. The offsets are part of the assignment, so that
+  ///   records from elsewhere are never fetched. For other events the result is ignored. `poll`
+  ///   rethrows its errors; the consumer then has no partitions and should be closed.
   public init(
     configuration: ClientConfiguration, group: String, topics: [String],
     onRebalance: @escaping (RebalanceEvent) throws -> [TopicPartition: Int64]
@@ -71,12 +71,12 @@ public final class Consumer {
     }
     self.context = context
     self.topics = topics
-    // One queue for records, rebalances and errors: consumer_poll serves them all.
+    // One queue for records, rebalances and errors, all served by consumer_poll.
     rd_kafka_poll_set_consumer(client.pointer)
   }
 
-  /// Consumes these partitions from these offsets (0 or more) without joining: whatever others in
-  /// `group` do, they stay this consumer's. The group is only where `commitAsync` reports to.
+  /// Consumes these partitions from these offsets (0 or more) without joining the group, so that no
+  /// rebalance takes them away. `commitAsync` commits to `group`.
   public convenience init(
     configuration: ClientConfiguration, group: String, assigning starts: [TopicPartition: Int64]
   ) throws(KafkaError) {
@@ -93,51 +93,53 @@ public final class Consumer {
     if !isClosed { client.destroy(context: context, withinMilliseconds: 0) }
   }
 
-  /// The partitions held at present.
+  /// The current assignment.
   public var assignment: Set<TopicPartition> { context.assignment }
 
-  /// Where this consumer stands with its group, as of the last poll.
+  /// This consumer's state in its group, as of the last poll.
   public var membership: Membership {
     if !missingTopics.isEmpty { return .waitingForTopics(missingTopics) }
     return context.isSettled ? .settled : .joining
   }
 
-  /// How often brokers refused this client's certificate or login since the last call, by their
-  /// addresses, as far as librdkafka tells; and what one of them says.
+  /// How often each broker, by address, has refused this client's certificate or login since the
+  /// last call, as far as librdkafka reports it; and the newest refusal's message.
   public func takeRefusals() -> (counts: [String: Int], message: String?) {
-    context.refusals.withLock { ($0.takeUncounted(), $0.current(at: .now)?.message) }
+    context.refusals.withLock { ($0.takeCounts(), $0.current(at: .now)?.message) }
   }
 
-  /// The newest connection problem; nil once records or an assignment have come since, or all
-  /// leaders of the assigned partitions have answered. Polling goes on meanwhile; this is for
-  /// readiness and for people.
+  /// The newest connection problem; nil once records or an assignment have arrived since, or all
+  /// leaders of the assigned partitions have answered. Polling continues meanwhile; this property
+  /// is for readiness and diagnostics.
   public var connectionProblem: KafkaError? {
     context.problem.map { client.error($0.code, $0.reason) }
   }
 
-  /// Waits for the first record up to `timeoutMilliseconds`, then takes what is there already.
+  /// Waits up to `timeoutMilliseconds` for the first record, then takes the records already
+  /// fetched.
   ///
-  /// Ends at `maxRecords`, or with the record that reaches `maxBytes` (so it exceeds that by at
-  /// most one record). Records of partitions revoked during this very call are not returned.
+  /// Stops at `maxRecords`, or with the record that reaches `maxBytes` (thus exceeding it by at
+  /// most one record). Does not return records of partitions that are revoked during the call.
   ///
-  /// A broker that refuses certificate or login is tried again like one that is away. It is an error
-  /// once nobody has answered for 15 seconds while refusals go on: for two minutes, if somebody did
-  /// before. An error that does not pass by itself, such as a missing permission, is thrown as one
-  /// that may pass for the first 15 seconds, because brokers learn of permissions one by one.
+  /// A broker that refuses the certificate or login is retried like one that is down. It becomes an
+  /// error once refusals have continued for 15 seconds without an answer from any broker; for two
+  /// minutes, if any broker has answered before. For the first 15 seconds a permanent error, such
+  /// as a missing permission, is thrown as retriable, because permissions reach the brokers one by
+  /// one.
   ///
-  /// Throws `ConsumerError`, or what the rebalance handler threw. Records already taken are
-  /// returned first and the error by the next call.
+  /// Throws `ConsumerError`, or the rebalance handler's error. Records that were already taken are
+  /// returned first; the next call throws the error.
   public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> [Record] {
     guard !isClosed else { throw KafkaError.closed("consumer", bootstrap: client.bootstrap) }
     if let error = context.takeError() { throw error }
-    if let error = overdueComplaint() { throw ConsumerError.other(error) }
+    if let error = overduePermanentError() { throw ConsumerError.other(error) }
     var wait = Int32(clamping: timeoutMilliseconds)
-    if !isSubscribed || !missingTopics.isEmpty, .now >= nextTopicQuestion {
-      if lookForTopics(timeoutMilliseconds: wait) {
-        nextTopicQuestion = .now + .seconds(1)
+    if !isSubscribed || !missingTopics.isEmpty, .now >= nextTopicCheck {
+      if updateMissingTopics(timeoutMilliseconds: wait) {
+        nextTopicCheck = .now + .seconds(1)
         if !isSubscribed, missingTopics.isEmpty { try subscribe() }
       } else {
-        // The time is spent; only serve what is there.
+        // The timeout is used up: take only what has already arrived.
         wait = 0
       }
     }
@@ -149,7 +151,7 @@ public final class Consumer {
         wait = 0
       } else {
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
-        context.pendingError = judged(client.consumerError(message), topic: topic)
+        context.pendingError = temporarilyRetriable(client.consumerError(message), topic: topic)
         break
       }
     }
@@ -159,66 +161,67 @@ public final class Consumer {
       throw error
     }
     let batch = context.takeBatch()
-    if !complaints.isEmpty {
-      for record in batch { complaints[record.topic] = nil }
-      if !batch.isEmpty || context.isSettled { complaints[""] = nil }
+    if !permanentErrors.isEmpty {
+      for record in batch { permanentErrors[record.topic] = nil }
+      if !batch.isEmpty || context.isSettled { permanentErrors[""] = nil }
     }
     if batch.isEmpty {
       if let error = context.takeError() { throw error }
-      try lookAtHealth()
+      try checkHealth()
     }
     return batch
   }
 
-  /// What an error means for now: one that does not pass by itself may have been a broker's that
-  /// does not know better yet.
-  private func judged(_ error: ConsumerError, topic: String) -> ConsumerError {
+  /// Records a permanent error and makes it retriable for now: the broker that reported it may have
+  /// stale information.
+  private func temporarilyRetriable(_ error: ConsumerError, topic: String) -> ConsumerError {
     switch error {
     case .unknownTopic(let name):
       if topics.contains(name) { missingTopics = [name] }
-      nextTopicQuestion = .now
+      nextTopicCheck = .now
       return error
     case .other(let cause) where !cause.isRetriable:
-      let since = complaints[topic]?.since ?? .now
-      complaints[topic] = (cause, since)
+      let since = permanentErrors[topic]?.since ?? .now
+      permanentErrors[topic] = (cause, since)
       return .other(cause.asRetriable)
     default:
       return error
     }
   }
 
-  /// librdkafka tells some errors only once, so that an error stands until something contradicts it.
-  private func overdueComplaint() -> KafkaError? {
+  /// librdkafka reports some errors only once, so an error holds until something contradicts it.
+  private func overduePermanentError() -> KafkaError? {
     let now = ContinuousClock.now
-    return complaints.values.first { now - $0.since >= Refusals.graceBeforeFirstAnswer }?.error
+    return permanentErrors.values.first { now - $0.since >= Refusals.graceBeforeFirstAnswer }?.error
   }
 
-  /// Nothing came: finds out whether a problem is past, and whether refusals are this client's fault.
-  private func lookAtHealth() throws {
+  /// Called when a poll returns nothing: checks whether the connection problem is over, and throws
+  /// if refusals are this client's fault.
+  private func checkHealth() throws {
     let overdue = context.refusals.withLock { $0.overdue(at: .now) }
-    guard context.problem != nil || overdue != nil, .now >= nextHealthQuestion else { return }
-    defer { nextHealthQuestion = .now + .seconds(2) }
+    guard context.problem != nil || overdue != nil, .now >= nextHealthCheck else { return }
+    defer { nextHealthCheck = .now + .seconds(2) }
     if let overdue {
-      // One broker that answers is enough: refusals are the others' fault then.
-      guard isAnswered(timeoutMilliseconds: 2_000) else {
+      // If any broker answers, the refusals are the other brokers' fault.
+      guard isAnyBrokerReachable(timeoutMilliseconds: 2_000) else {
         throw ConsumerError.other(
           KafkaError(overdue.code, overdue.message, bootstrap: client.bootstrap))
       }
     }
     guard context.isSettled else { return }
-    // A broker that is away is no problem of a consumer whose partitions it does not lead.
-    let isPast: Bool
+    // An unreachable broker does not matter to a consumer unless it leads one of its partitions.
+    let isResolved: Bool
     if context.assignment.isEmpty {
-      isPast = isAnswered(timeoutMilliseconds: 1_000)
+      isResolved = isAnyBrokerReachable(timeoutMilliseconds: 1_000)
     } else {
       let answers = try? client.watermarks(context.assignment.sorted(), timeoutMilliseconds: 1_000)
-      isPast = answers?.values.allSatisfy { (try? $0.get()) != nil } ?? false
+      isResolved = answers?.values.allSatisfy { (try? $0.get()) != nil } ?? false
     }
-    if isPast { context.forgetProblem() }
+    if isResolved { context.forgetProblem() }
   }
 
-  /// Tells Kafka the next offsets, for lag tools only. Never waits; a failure is returned for the
-  /// log and otherwise without consequence.
+  /// Commits the next offsets to Kafka, for lag tools only. Never waits. A failure is returned for
+  /// logging and has no other effect.
   @discardableResult
   public func commitAsync(_ nextOffsets: [TopicPartition: Int64]) -> KafkaError? {
     guard !isClosed, !nextOffsets.isEmpty else { return nil }
@@ -226,7 +229,8 @@ public final class Consumer {
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : client.error(code)
   }
 
-  /// First and next offset of a partition, asked of its leader. Allowed in the rebalance handler.
+  /// The log start and end offset of a partition, requested from its leader. May be called in the
+  /// rebalance handler.
   public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> Watermarks
   {
@@ -234,8 +238,8 @@ public final class Consumer {
     return try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// First and next offset of partitions, asked of their leaders at the same time. Throws when one
-  /// of them does not answer. Allowed in the rebalance handler.
+  /// The log start and end offsets of partitions, requested from all leaders concurrently. Throws
+  /// if one does not answer. May be called in the rebalance handler.
   public func watermarks(_ partitions: [TopicPartition], timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> [TopicPartition: Watermarks]
   {
@@ -246,7 +250,8 @@ public final class Consumer {
     return found
   }
 
-  /// The same as of the last fetch, without asking; nil before the first fetch of the partition.
+  /// The log start and end offset as of the last fetch, without a request; nil before the
+  /// partition's first fetch.
   public func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
     guard !isClosed else { return nil }
     var low: Int64 = -1
@@ -257,10 +262,10 @@ public final class Consumer {
     return Watermarks(low: low, high: high)
   }
 
-  /// Leaves the group: the handler sees `.revoked`, outstanding commits are sent, memory is freed.
+  /// Leaves the group: calls the handler with `.revoked`, sends outstanding commits, frees memory.
   ///
-  /// Returns within about twice `withinMilliseconds`, whatever the brokers do; false when the
-  /// group could not be left in time (it then notices by its session timeout).
+  /// Returns within about twice `withinMilliseconds`, even if no broker answers. Returns false if
+  /// the group could not be left in time; it then removes the member when the session times out.
   @discardableResult
   public func close(withinMilliseconds: Int = 5_000) -> Bool {
     guard !isClosed else { return true }
@@ -272,7 +277,7 @@ public final class Consumer {
       } else {
         let deadline = DispatchTime.now() + .milliseconds(withinMilliseconds)
         while rd_kafka_consumer_closed(client.pointer) == 0, DispatchTime.now() < deadline {
-          // Not rd_kafka_queue_poll_callback: it aborts the process when records are left.
+          // rd_kafka_queue_poll_callback would abort the process if records are left.
           guard let event = rd_kafka_queue_poll(queue, 20) else { continue }
           defer { rd_kafka_event_destroy(event) }
           if rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE,
@@ -290,27 +295,27 @@ public final class Consumer {
     return left && freed
   }
 
-  /// Throws `ConsumerError.unknownTopic` when a topic of the subscription does not exist, or does not
-  /// any more: the group then assigns what there is of the others, in silence. Polling goes on
-  /// asking for it. Allowed in the rebalance handler.
+  /// Throws `ConsumerError.unknownTopic` if a subscribed topic does not exist or no longer exists;
+  /// the group silently assigns only the partitions of the other topics. Polling keeps checking.
+  /// May be called in the rebalance handler.
   ///
-  /// - Returns: false when no broker answered.
+  /// - Returns: false if no broker answered.
   @discardableResult
   public func checkTopics(timeoutMilliseconds: Int = 10_000) throws -> Bool {
-    let isAnswered = lookForTopics(timeoutMilliseconds: Int32(clamping: timeoutMilliseconds))
+    let hasAnswer = updateMissingTopics(timeoutMilliseconds: Int32(clamping: timeoutMilliseconds))
     if let missing = missingTopics.first { throw ConsumerError.unknownTopic(missing) }
-    return isAnswered
+    return hasAnswer
   }
 
-  /// Whether any broker answers.
-  public func isAnswered(timeoutMilliseconds: Int) -> Bool {
+  /// Whether any broker answers within the timeout.
+  public func isAnyBrokerReachable(timeoutMilliseconds: Int) -> Bool {
     guard !isClosed else { return false }
     return (try? client.partitionLeaders(timeoutMilliseconds: Int32(clamping: timeoutMilliseconds)))
       != nil
   }
 
-  /// Asks any broker which topics of the subscription there are; false when none answered.
-  private func lookForTopics(timeoutMilliseconds: Int32) -> Bool {
+  /// Asks any broker which subscribed topics exist. Returns false if none answered.
+  private func updateMissingTopics(timeoutMilliseconds: Int32) -> Bool {
     do throws(KafkaError) {
       let known = try client.partitionLeaders(timeoutMilliseconds: max(timeoutMilliseconds, 10))
       missingTopics = topics.filter { known[$0] == nil }
@@ -321,8 +326,8 @@ public final class Consumer {
     }
   }
 
-  /// Only topics that are known to exist: brokers that know no better create the others (the
-  /// embedded one with 4 partitions).
+  /// Called only once all topics are known to exist: some brokers create missing ones (the embedded
+  /// broker with 4 partitions).
   private func subscribe() throws {
     let code = withPartitionList(
       topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }

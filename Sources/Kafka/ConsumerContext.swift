@@ -1,8 +1,8 @@
 import CRDKafka
 import Foundation
 
-/// The consumer's state that librdkafka's callbacks reach. All of it is touched only by the thread
-/// that polls: the rebalance and error callbacks run inside `rd_kafka_consumer_poll`.
+/// The consumer's state that librdkafka's callbacks use. Only the polling thread touches it: the
+/// rebalance and error callbacks run inside `rd_kafka_consumer_poll`.
 final class ConsumerContext: Client.Context {
   private let onRebalance: (RebalanceEvent) throws -> [TopicPartition: Int64]
   private var topicNames: TopicNames
@@ -10,7 +10,7 @@ final class ConsumerContext: Client.Context {
   private(set) var batch: [Record] = []
   private(set) var batchByteCount = 0
   private(set) var assignment: Set<TopicPartition> = []
-  /// A member whose assignment, possibly of no partition, has come and was not taken back.
+  /// Whether the consumer has an assignment, which may be empty.
   private(set) var isSettled = false
   private(set) var problem: (code: rd_kafka_resp_err_t, reason: String?)?
   var pendingError: ConsumerError?
@@ -53,10 +53,10 @@ final class ConsumerContext: Client.Context {
     problem = (code, reason)
   }
 
-  /// What was a problem is none any more.
+  /// Clears the connection problem once it is resolved.
   func forgetProblem() { problem = nil }
 
-  /// Notes partitions that were assigned without a group.
+  /// Records partitions that were assigned without a group.
   func adopt(_ partitions: some Sequence<TopicPartition>) {
     assignment = Set(partitions)
     isSettled = true
@@ -80,7 +80,7 @@ final class ConsumerContext: Client.Context {
       }
     } catch {
       if handlerError == nil { handlerError = error }
-      // Makes consumer_poll return now, so that poll can throw.
+      // Makes consumer_poll return immediately, so that `poll` can throw.
       rd_kafka_yield(client)
     }
   }
@@ -96,12 +96,12 @@ final class ConsumerContext: Client.Context {
           offset >= 0 || offset == Consumer.beginning || offset == Consumer.end
         else {
           throw KafkaError.usage(
-            "the rebalance handler gave no usable starting offset for \(partition)")
+            "the rebalance handler returned no valid starting offset for \(partition)")
         }
         list.pointee.elems[index].offset = offset
       }
     } catch {
-      // librdkafka waits for an answer to every rebalance: take none.
+      // librdkafka expects a response to every rebalance: assign nothing.
       rd_kafka_assign(client, nil)
       assignment = []
       isSettled = false
@@ -128,7 +128,7 @@ final class ConsumerContext: Client.Context {
     let isLost = rd_kafka_assignment_lost(client) != 0
     let gone = Set(partitions)
     assignment.subtract(gone)
-    // A cooperative revocation takes some and leaves the rest.
+    // A cooperative revocation keeps the remaining partitions.
     isSettled = isCooperative(client) && !isLost
     batch.removeAll { gone.contains($0.topicPartition) }
     batchByteCount = batch.reduce(0) { $0 + $1.byteCount }
@@ -149,7 +149,8 @@ final class ConsumerContext: Client.Context {
   }
 }
 
-/// Topic names as Swift strings, so that a long name is not allocated again for every record.
+/// Interns topic names, so that a name too long for inline storage is not allocated for every
+/// record.
 private struct TopicNames {
   private var known: [String]
 

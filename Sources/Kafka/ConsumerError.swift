@@ -2,21 +2,21 @@ import CRDKafka
 
 /// Why `Consumer.poll` failed.
 public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The position asked for is not in the log: records were deleted before they were read (or the
-  /// topic was made anew). `low` and `high` are nil when the broker did not tell in time.
+  /// The requested offset is not in the log: records were deleted before they were read, or the
+  /// topic was recreated. `low` and `high` are nil if the broker did not report them in time.
   case offsetOutOfRange(TopicPartition, offset: Int64, low: Int64?, high: Int64?)
-  /// A subscribed topic does not exist, as far as the broker knows that was asked. Polling again
-  /// asks again, and goes on once it does.
+  /// A subscribed topic does not exist according to the broker that was asked. Polling checks again
+  /// and continues once it exists.
   case unknownTopic(String)
-  /// The lane did not poll for `max.poll.interval.ms`; its partitions were given to others. The
-  /// next poll joins again.
+  /// The consumer did not poll for `max.poll.interval.ms`; its partitions were reassigned. The next
+  /// poll rejoins the group.
   case maxPollExceeded(KafkaError)
-  /// The consumer can do nothing more: close it and create another.
+  /// The consumer is unusable: close it and create a new one.
   case fatal(KafkaError)
-  /// Anything else. When `isRetriable`, librdkafka is at it already: poll again.
+  /// Any other error. If `isRetriable`, librdkafka is already retrying: poll again.
   case other(KafkaError)
 
-  /// Whether polling again is the right answer.
+  /// Whether to poll again.
   public var isRetriable: Bool {
     switch self {
     case .maxPollExceeded, .unknownTopic: true
@@ -30,11 +30,11 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .offsetOutOfRange(let partition, let offset, let low?, let high?):
       "\(partition): offset \(offset) is not in the log, which holds \(low) up to \(high)"
     case .offsetOutOfRange(let partition, let offset, _, _):
-      "\(partition): offset \(offset) is not in the log (its bounds could not be asked)"
+      "\(partition): offset \(offset) is not in the log (the broker did not report its bounds)"
     case .unknownTopic(let topic):
       "topic \(topic) does not exist; create it with `magpie topics`"
     case .maxPollExceeded(let error):
-      "polled too rarely, the group took the partitions away: \(error)"
+      "max.poll.interval.ms exceeded, the group revoked the partitions: \(error)"
     case .fatal(let error): "fatal: \(error)"
     case .other(let error): "\(error)"
     }
@@ -42,7 +42,7 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Client {
-  /// What a message that is an error means.
+  /// Translates a message that reports an error.
   func consumerError(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> ConsumerError {
     let code = message.pointee.err
     let reason = rd_kafka_message_errstr(message).map { String(cString: $0) }

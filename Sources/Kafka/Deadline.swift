@@ -1,4 +1,4 @@
-/// By when a call that asks several questions must be over.
+/// The deadline of a call that makes several requests.
 struct Deadline: Sendable {
   private let end: ContinuousClock.Instant
 
@@ -12,8 +12,8 @@ struct Deadline: Sendable {
     return max(0, Int(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000))
   }
 
-  /// What a call may wait: what remains, at most `limit`, and at least the 10 ms without which
-  /// librdkafka does not look at all.
+  /// The timeout of one request: the remaining time, at most `limit`, and at least 10 ms, below
+  /// which librdkafka does not check for answers.
   func timeout(atMost limit: Int = .max) -> Int32 {
     Int32(clamping: max(10, min(remainingMilliseconds, limit)))
   }

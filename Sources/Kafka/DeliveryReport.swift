@@ -1,12 +1,12 @@
 import CRDKafka
 import Synchronization
 
-/// What the producer's callbacks share with it.
+/// The state that the producer shares with its callbacks.
 ///
-/// `@unchecked Sendable`: everything in it is immutable, atomic or behind a mutex.
+/// `@unchecked Sendable`: every member is immutable, atomic or behind a mutex.
 final class ProducerContext: Client.Context, @unchecked Sendable {
   let shouldStop = Atomic(false)
-  /// Records acknowledged.
+  /// The number of acknowledged records.
   let deliveredCount = Atomic(0)
   let problem = Mutex<(code: rd_kafka_resp_err_t, reason: String?)?>(nil)
 
@@ -15,7 +15,7 @@ final class ProducerContext: Client.Context, @unchecked Sendable {
   }
 }
 
-/// A record's completion while librdkafka holds the record.
+/// A record's completion, kept while librdkafka holds the record.
 final class Ticket {
   let bootstrap: String
   let context: ProducerContext
@@ -31,7 +31,7 @@ final class Ticket {
   }
 }
 
-/// Librdkafka's delivery report: answers for the record exactly once.
+/// librdkafka's delivery report: calls the record's completion, exactly once.
 func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
   guard let opaque = message.pointee._private else { return }
   let ticket = Unmanaged<Ticket>.fromOpaque(opaque).takeRetainedValue()
@@ -45,7 +45,7 @@ func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
     let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
     let reason = String(cString: rd_kafka_err2str(code))
     var error = KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)
-    // Possibly persisted, or a status of a later version that is not known here.
+    // Possibly persisted, or an unknown status of a later version.
     error.mayHaveBeenWritten =
       rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED
     error = error.explained(by: ticket.context.refusal)

@@ -1,21 +1,21 @@
 import CRDKafka
 import Synchronization
 
-/// A Kafka cluster inside this process (librdkafka's mock cluster), listening on TCP ports of its
-/// own choosing on the loopback interface, which other processes can join.
+/// A Kafka cluster inside this process (librdkafka's mock cluster). It listens on ephemeral TCP
+/// ports of the loopback interface, so other processes can connect.
 ///
-/// For trying out and testing. It is not storage: everything is in memory, and each partition keeps
-/// at most 5 MiB and 100,000 batches, dropping the oldest without a word. Whoever hosts it can
-/// watch with `Admin.watermarks`: a `low` above 0 means records are gone.
+/// For trials and tests. It is not storage: everything is in memory, and each partition keeps at
+/// most 5 MiB and 100,000 batches and silently drops the oldest. The host can check
+/// `Admin.watermarks`: a `low` above 0 means that records were dropped.
 ///
-/// Topics are made here, with `createTopic`; it has no request for that, and a client that merely
-/// asks for an unknown topic may get one with 4 partitions. Every rebalance of a group that has
-/// members takes the session timeout less a second, and a group's first join 3 seconds: a session
-/// timeout below that never gets a group together.
+/// Create topics with `createTopic`: the cluster does not support CreateTopics requests, and a
+/// metadata request for an unknown topic may create it with 4 partitions. A rebalance of a group
+/// with members takes the session timeout less a second, and a group's first join takes 3 seconds:
+/// with a shorter session timeout a group never forms.
 ///
 /// Thread-safe.
 public final class EmbeddedBroker: Sendable {
-  /// Requests in which errors can be injected (Kafka's API keys).
+  /// Requests into which errors can be injected (Kafka's API keys).
   public enum Request: Int16, Sendable {
     case produce = 0
     case fetch = 1
@@ -33,19 +33,19 @@ public final class EmbeddedBroker: Sendable {
 
   /// `host:port` of every broker, separated by commas.
   public let bootstrap: String
-  /// How to reach it from this process.
+  /// A configuration for clients in this process.
   public var configuration: ClientConfiguration { ClientConfiguration(bootstrap: bootstrap) }
 
-  private struct Pointers: @unchecked Sendable {  // librdkafka locks inside
+  private struct Pointers: @unchecked Sendable {  // librdkafka is thread-safe.
     let host: OpaquePointer
     let cluster: OpaquePointer
   }
   private let pointers: Mutex<Pointers?>
 
-  /// Listens at once; `brokers` are all in this process.
+  /// Starts listening immediately. All brokers run in this process.
   public init(brokers: Int = 1) throws(KafkaError) {
     guard let conf = rd_kafka_conf_new() else { throw .usage("out of memory") }
-    // Silence: the host's own client never connects to anything.
+    // Discard logs: the host client never connects to anything.
     rd_kafka_conf_set_log_cb(conf) { _, _, _, _ in }
     var reason = [CChar](repeating: 0, count: 512)
     guard let host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, &reason, reason.count) else {
@@ -64,7 +64,7 @@ public final class EmbeddedBroker: Sendable {
 
   deinit { close() }
 
-  /// Creates a topic. Throws when it exists.
+  /// Creates a topic. Throws if it exists.
   public func createTopic(_ name: String, partitions: Int, replicationFactor: Int = 1)
     throws(KafkaError)
   {
@@ -74,7 +74,7 @@ public final class EmbeddedBroker: Sendable {
     }
   }
 
-  /// Metadata says this of a topic from now on; nil: that it is in order.
+  /// Makes metadata responses report this error for a topic; nil clears it.
   public func setError(ofTopic topic: String, to code: KafkaError.Code?) {
     pointers.withLock { pointers in
       guard let pointers else { return }
@@ -83,7 +83,7 @@ public final class EmbeddedBroker: Sendable {
     }
   }
 
-  /// The next requests of this kind are answered with these errors, one each.
+  /// Answers the next requests of this kind with these errors, one each.
   public func pushErrors(_ request: Request, _ codes: [KafkaError.Code]) {
     _ = pointers.withLock { pointers in
       pointers.map {
@@ -94,37 +94,37 @@ public final class EmbeddedBroker: Sendable {
     }
   }
 
-  /// Forgets the errors that were not used up.
+  /// Clears the injected errors that are left.
   public func clearErrors(_ request: Request) {
     _ = pointers.withLock {
       $0.map { rd_kafka_mock_clear_request_errors($0.cluster, request.rawValue) }
     }
   }
 
-  /// Closes a broker's connections and refuses new ones. Brokers count from 1.
+  /// Closes a broker's connections and refuses new ones. Brokers are numbered from 1.
   public func setDown(broker: Int = 1) throws(KafkaError) {
     try onCluster("taking broker \(broker) down") {
       rd_kafka_mock_broker_set_down($0, Int32(clamping: broker))
     }
   }
 
-  /// Lets a broker answer again.
+  /// Brings a broker back up.
   public func setUp(broker: Int = 1) throws(KafkaError) {
     try onCluster("bringing broker \(broker) up") {
       rd_kafka_mock_broker_set_up($0, Int32(clamping: broker))
     }
   }
 
-  /// Makes a broker the coordinator of a consumer group: the former one answers that it is not. Brokers
-  /// count from 1.
+  /// Makes a broker the coordinator of a consumer group; the former one then answers
+  /// NOT_COORDINATOR. Brokers are numbered from 1.
   public func moveCoordinator(group: String, to broker: Int) throws(KafkaError) {
     try onCluster("moving the coordinator of \(group)") {
       rd_kafka_mock_coordinator_set($0, "group", group, Int32(clamping: broker))
     }
   }
 
-  /// Makes a broker the leader of a partition: the former one answers that it is not. Brokers count from
-  /// 1.
+  /// Makes a broker the leader of a partition; the former one then answers NOT_LEADER. Brokers are
+  /// numbered from 1.
   public func moveLeader(_ partition: TopicPartition, to broker: Int) throws(KafkaError) {
     try onCluster("moving the leader of \(partition)") {
       rd_kafka_mock_partition_set_leader(
@@ -139,7 +139,7 @@ public final class EmbeddedBroker: Sendable {
     }
   }
 
-  /// Stops listening and drops everything. Later calls throw.
+  /// Stops listening and discards all data. Later calls throw.
   public func close() {
     let taken = pointers.withLock { pointers in
       defer { pointers = nil }

@@ -1,8 +1,8 @@
 import CRDKafka
 
-/// An error reported by librdkafka or by a broker through it.
+/// An error reported by librdkafka, or by a broker through librdkafka.
 public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// librdkafka's `rd_kafka_resp_err_t`: negative for local errors, positive for a broker's.
+  /// librdkafka's `rd_kafka_resp_err_t`: negative for local errors, positive for brokers' errors.
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -13,9 +13,9 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let timedOut = Code(RD_KAFKA_RESP_ERR__TIMED_OUT)
     /// A record was not acknowledged within `message.timeout.ms`. It may have been written.
     public static let messageTimedOut = Code(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
-    /// Dropped from the local queue by `Producer.close`.
+    /// Removed from the local queue by `Producer.close`.
     public static let purgedFromQueue = Code(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
-    /// Given up by `Producer.close` after it was sent. It may have been written.
+    /// Abandoned by `Producer.close` after it was sent. It may have been written.
     public static let purgedInFlight = Code(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     /// No broker is reachable.
     public static let allBrokersDown = Code(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
@@ -23,19 +23,19 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let transport = Code(RD_KAFKA_RESP_ERR__TRANSPORT)
     /// A broker refused the login (SASL).
     public static let authenticationFailed = Code(RD_KAFKA_RESP_ERR__AUTHENTICATION)
-    /// A certificate is not believed, on this side or on the broker's.
+    /// A certificate was rejected, by this side or by the broker.
     public static let tls = Code(RD_KAFKA_RESP_ERR__SSL)
     /// The topic or partition does not exist on the broker.
     public static let unknownTopicOrPartition = Code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-    /// The same, found out locally.
+    /// The topic does not exist, detected locally.
     public static let unknownTopic = Code(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-    /// The same for a partition, found out locally.
+    /// The partition does not exist, detected locally.
     public static let unknownPartition = Code(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
     /// The record is larger than `message.max.bytes`.
     public static let recordTooLarge = Code(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-    /// The broker does not offer the request.
+    /// The broker does not support the request.
     public static let unsupported = Code(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
-    /// The topic exists.
+    /// The topic already exists.
     public static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     /// Access to the topic is denied.
     public static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
@@ -48,18 +48,18 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// The code's symbolic name, such as `_QUEUE_FULL`: stable, fit for a metric.
+  /// The code's symbolic name, such as `_QUEUE_FULL`: stable, suitable as a metric label.
   public let name: String
-  /// What happened, for a person.
+  /// A message for people.
   public let message: String
-  /// The client can do nothing more: close it and create another.
+  /// The client is unusable: close it and create a new one.
   public let isFatal: Bool
   /// The same call may succeed later.
   public let isRetriable: Bool
   /// The bootstrap addresses of the client that failed; empty when no client was involved.
   public let bootstrap: String
-  /// Of a record that was not acknowledged: whether the log may hold it all the same. False means
-  /// that it was never sent, or that the broker said that it was not written.
+  /// For a record that was not acknowledged: whether it may be in the log nevertheless. False if it
+  /// was never sent or the broker reported that it was not written.
   public internal(set) var mayHaveBeenWritten = false
 
   public var description: String {
@@ -89,8 +89,9 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
       isRetriable: rd_kafka_error_is_retriable(error) != 0 || KafkaError.isTransient(code))
   }
 
-  /// The same error with its likely cause: nobody answers in time where a broker refuses this
-  /// client. It stays the error that it is, because another broker may be the one that is away.
+  /// The same error with its likely cause in the message: a request may have timed out because a
+  /// broker refuses this client. Code and retriability stay the same, because the broker in
+  /// question may be a different one that is down.
   func explained(by refusal: Refusal?) -> KafkaError {
     guard isRetriable, let refusal else { return self }
     var explained = KafkaError(
@@ -100,7 +101,7 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     return explained
   }
 
-  /// The same error as one that may pass.
+  /// The same error, marked as retriable.
   var asRetriable: KafkaError {
     KafkaError(
       rd_kafka_resp_err_t(rawValue: code.rawValue), message, bootstrap: bootstrap,
@@ -115,18 +116,18 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message, bootstrap: bootstrap)
   }
 
-  /// The one place that says which codes pass by themselves.
+  /// The only list of codes that are transient.
   private static func isTransient(_ code: rd_kafka_resp_err_t) -> Bool {
     switch code {
-    // The connection or the name lookup failed; librdkafka reconnects by itself.
+    // The connection or the name lookup failed; librdkafka reconnects.
     case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__RESOLVE,
       RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
       true
-    // Nobody answered in time.
+    // No answer in time.
     case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
       RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
       true
-    // Local queue: deliveries make room.
+    // The local queue is full; deliveries make room.
     case RD_KAFKA_RESP_ERR__QUEUE_FULL:
       true
     // A leader or coordinator is moving or starting.
@@ -137,15 +138,15 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
       RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH, RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
       RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
       true
-    // Too few replicas in sync for acks=all: they come back.
+    // Too few in-sync replicas for acks=all; they recover.
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
       RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
       true
-    // The group is rebalancing; the consumer joins again by itself.
+    // The group is rebalancing; the consumer rejoins it.
     case RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
       RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
       true
-    // A damaged response is fetched again.
+    // A corrupt response is fetched again.
     case RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR_INVALID_MSG:
       true
     default:

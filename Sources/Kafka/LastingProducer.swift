@@ -2,16 +2,16 @@ import CRDKafka
 import Foundation
 import Synchronization
 
-/// A producer for as long as a process lives. A client that is of no more use is replaced by a new one:
-/// after a fatal error, which an idempotent client never gets over, and after a record that was not
-/// acknowledged in time, because librdkafka may stay with a leader that has died.
+/// A producer that survives the loss of its client. It replaces the client after a fatal error,
+/// from which an idempotent client never recovers, and after a record that was not acknowledged in
+/// time, because librdkafka may stay with a dead leader.
 ///
-/// The former client keeps the records that it has, until each is acknowledged or has failed. Records
-/// of one key may so be written in another order than they were sent in. Thread-safe.
+/// The former client keeps its records until each is acknowledged or fails, so records with the
+/// same key may be written in a different order than they were sent. Thread-safe.
 public final class LastingProducer: Sendable {
   private struct State {
     var current: Producer
-    /// Former clients that still have records.
+    /// Former clients that still hold records.
     var former: [Producer] = []
     var isClosed = false
   }
@@ -21,20 +21,20 @@ public final class LastingProducer: Sendable {
 
   /// Connects in the background.
   ///
-  /// Throws when a property is unknown or may not be changed.
+  /// Throws if a property is unknown or cannot be overridden.
   public init(configuration: ClientConfiguration) throws(KafkaError) {
     self.configuration = configuration
     state = Mutex(State(current: try Producer(configuration: configuration)))
   }
 
-  /// `close` was called.
+  /// Whether `close` was called.
   public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Puts a record in the local queue. `completion` is called exactly once unless this throws, under
-  /// the conditions of `Producer.send`, and may send.
+  /// Queues a record. `completion` is called exactly once unless this throws, under the conditions
+  /// of `Producer.send`; it may send.
   ///
-  /// Throws at once when the record cannot be queued, also after a fatal error: the next call has a
-  /// new client.
+  /// Throws immediately if the record cannot be queued, also after a fatal error; the next call
+  /// uses a new client.
   public func send(
     _ record: OutgoingRecord,
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -51,11 +51,11 @@ public final class LastingProducer: Sendable {
     }
   }
 
-  /// The newest connection problem; nil once a record was acknowledged since.
+  /// The newest connection problem; nil once a record has been acknowledged since.
   public var connectionProblem: KafkaError? { state.withLock { $0.current }.connectionProblem }
 
-  /// Waits up to the bound for records to be acknowledged, fails what is left, and frees the clients.
-  /// Returns how many records were given up.
+  /// Waits up to the bound for acknowledgements, fails the remaining records, and frees the
+  /// clients. Returns the number of records that were abandoned.
   @discardableResult
   public func close(withinMilliseconds: Int = 10_000) -> Int {
     let producers = state.withLock { state in
@@ -68,7 +68,7 @@ public final class LastingProducer: Sendable {
     }
   }
 
-  /// Takes another client from now on, unless `producer` is a former one already.
+  /// Replaces the current client, unless `producer` is already a former one.
   private func replace(_ producer: Producer, after error: KafkaError) {
     guard error.isFatal || error.code == .messageTimedOut else { return }
     let isReplaced = state.withLock { state in
@@ -80,9 +80,10 @@ public final class LastingProducer: Sendable {
       return true
     }
     guard isReplaced else { return }
-    // Not here: this may be the client's own thread.
+    // On a new thread, because this may be the client's own poll thread.
     Thread.detachNewThread { [weak self] in
-      // Every record is answered within message.timeout.ms. What a fatal error has left is not sent.
+      // Every record is acknowledged or fails within message.timeout.ms. After a fatal error the
+      // remaining records are not sent.
       while !error.isFatal, producer.undeliveredCount > 0, self != nil {
         Thread.sleep(forTimeInterval: 0.2)
       }
@@ -91,7 +92,7 @@ public final class LastingProducer: Sendable {
     }
   }
 
-  /// For tests: makes the present client useless.
+  /// For tests: raises a fatal error in the current client.
   func raiseFatalError() {
     _ = rd_kafka_test_fatal_error(
       state.withLock { $0.current }.client.pointer, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,

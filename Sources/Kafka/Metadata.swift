@@ -1,25 +1,26 @@
 import CRDKafka
 
 extension Client {
-  /// The leader of every partition of every topic, by partition number; nil where a partition has
-  /// none at present. Any broker answers, as far as it knows.
+  /// The leaders of all partitions of all topics, by partition number; nil if a partition currently
+  /// has none. Any broker answers, from its own metadata.
   ///
-  /// All topics are asked for, because asking by name makes some brokers create them.
+  /// Requests all topics, because a request by name makes some brokers create the topic.
   func partitionLeaders(timeoutMilliseconds: Int32) throws(KafkaError) -> [String: [Int32?]] {
     let deadline = Deadline(milliseconds: Int(timeoutMilliseconds))
     var metadata: UnsafePointer<rd_kafka_metadata>?
     var code = RD_KAFKA_RESP_ERR__TIMED_OUT
-    // librdkafka repeats a request on the broker that it chose first, also when that one has just
-    // died. Asking again chooses again. It answers "transport failure" when no broker could be chosen
-    // in the time, which a login over TLS may take on a busy machine.
-    var patience = 1_000
+    // librdkafka retries a request on the broker that it chose first, even if that broker has just
+    // died; a new request chooses again. It reports "transport failure" if no broker became usable
+    // in the time, which a TLS login may take on a busy machine.
+    var attemptMilliseconds = 1_000
     repeat {
-      code = rd_kafka_metadata(pointer, 1, nil, &metadata, deadline.timeout(atMost: patience))
-      patience *= 2
+      code = rd_kafka_metadata(
+        pointer, 1, nil, &metadata, deadline.timeout(atMost: attemptMilliseconds))
+      attemptMilliseconds *= 2
     } while (code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT)
       && !deadline.isOver
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata else {
-      throw error(code, "asking for topics: \(String(cString: rd_kafka_err2str(code)))")
+      throw error(code, "listing topics: \(String(cString: rd_kafka_err2str(code)))")
     }
     defer { rd_kafka_metadata_destroy(metadata) }
     context?.refusals.withLock { $0.noteAnswer() }
@@ -28,7 +29,7 @@ extension Client {
 }
 
 extension UnsafePointer<rd_kafka_metadata> {
-  /// Of the topics that are in order.
+  /// The leaders by topic; topics with errors are left out.
   fileprivate var partitionLeaders: [String: [Int32?]] {
     var leaders: [String: [Int32?]] = [:]
     let topics = UnsafeBufferPointer(start: pointee.topics, count: Int(pointee.topic_cnt))

@@ -5,8 +5,8 @@ import Synchronization
 
 /// An idempotent producer: `acks=all`, a delivery report for every record, a bounded local queue.
 ///
-/// Thread-safe. Completions run on the producer's own poll thread or inside somebody's `flush`:
-/// they must not block, and must not call `flush` or `close`; they may send.
+/// Thread-safe. Completions run on the producer's poll thread or inside a call to `flush`: they
+/// must not block or call `flush` or `close`; they may send.
 public final class Producer: Sendable {
   let client: Client
   private let context: ProducerContext
@@ -14,14 +14,14 @@ public final class Producer: Sendable {
 
   private struct Use {
     var isClosed = false
-    /// Calls into librdkafka under way: close frees nothing before they are over.
+    /// Calls into librdkafka in progress; `close` waits for them before it frees the client.
     var callCount = 0
   }
   private let use = Mutex(Use())
 
-  /// Connects in the background; a broker that is away shows in `connectionProblem`.
+  /// Connects in the background; `connectionProblem` reports a broker that is down.
   ///
-  /// Throws when a property is unknown or may not be changed.
+  /// Throws if a property is unknown or cannot be overridden.
   public init(configuration: ClientConfiguration) throws(KafkaError) {
     let context = ProducerContext(log: configuration.log)
     client = try Client(configuration, .producer, context: context) { conf in
@@ -38,14 +38,14 @@ public final class Producer: Sendable {
     self.context = context
     pollThreadEnded.enter()
     let thread = Thread { [client, context, pollThreadEnded] in
-      client.askForTopics()
+      client.fetchMetadata()
       var stall = Stall()
       while !context.shouldStop.load(ordering: .acquiring) {
         _ = rd_kafka_poll(client.pointer, 50)
         let delivered = context.deliveredCount.load(ordering: .relaxed)
         let isWaiting = rd_kafka_outq_len(client.pointer) > 0
-        // librdkafka before 2.10 repeats a lost question for leaders on the broker that has died.
-        if stall.isLong(delivered: delivered, isWaiting: isWaiting) { client.askForTopics() }
+        // Before 2.10, librdkafka retries a lost metadata request on the broker that has died.
+        if stall.isLong(delivered: delivered, isWaiting: isWaiting) { client.fetchMetadata() }
       }
       pollThreadEnded.leave()
     }
@@ -55,17 +55,17 @@ public final class Producer: Sendable {
 
   deinit {
     if use.withLock({ $0.isClosed }) { return }
-    // Not here: the last reference may have been a completion's, on the poll thread.
+    // On a new thread: a completion may have held the last reference, on the poll thread.
     Thread.detachNewThread { [client, context, pollThreadEnded] in
       Producer.shutDown(client, context, pollThreadEnded)
     }
   }
 
-  /// Puts a record in the local queue. `completion` is called exactly once unless this throws.
+  /// Queues a record. `completion` is called exactly once unless this throws.
   ///
-  /// Throws at once when the record cannot be queued: `code == .queueFull` when there is no room
+  /// Throws immediately if the record cannot be queued: `code == .queueFull` if there is no room
   /// (`queue.buffering.max.messages`, `queue.buffering.max.kbytes`), `.recordTooLarge`, or a fatal
-  /// error after which only `close` helps.
+  /// error, after which the producer can only be closed.
   public func send(
     _ record: OutgoingRecord,
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -79,10 +79,10 @@ public final class Producer: Sendable {
     }
   }
 
-  /// Produces all records and returns when every one is acknowledged; waits for room in the queue.
+  /// Produces all records and returns once every one is acknowledged. Waits for room in the queue.
   ///
-  /// Throws the first failure, after every record has been answered for: some may have been
-  /// written. Bounded by `message.timeout.ms` (a minute unless overridden) and what the queue takes.
+  /// Throws the first failure, after every record is acknowledged or has failed; some may have been
+  /// written. Bounded by `message.timeout.ms` (a minute unless overridden) and the queue's size.
   @discardableResult
   public func send(_ records: [OutgoingRecord]) throws(KafkaError) -> [Delivery] {
     let answers = Answers(count: records.count)
@@ -96,7 +96,7 @@ public final class Producer: Sendable {
           refused = error
         }
         guard refused?.code == .queueFull else { break }
-        // Every queued record is answered within message.timeout.ms, so room comes.
+        // Every queued record is acknowledged or fails within message.timeout.ms, which makes room.
         answers.waitForProgress(milliseconds: 10)
       }
       if let refused {
@@ -107,18 +107,18 @@ public final class Producer: Sendable {
     return try answers.wait()
   }
 
-  /// `close` was called.
+  /// Whether `close` was called.
   public var isClosed: Bool { use.withLock { $0.isClosed } }
 
-  /// Records in the local queue or sent and not yet acknowledged.
+  /// The number of records in the local queue or sent but not yet acknowledged.
   public var undeliveredCount: Int {
     guard begin() else { return 0 }
     defer { end() }
     return Int(rd_kafka_outq_len(client.pointer))
   }
 
-  /// Waits until everything sent before is acknowledged or failed; returns how many records are
-  /// still neither when the time is over. 0 means nothing is left.
+  /// Waits until every record sent so far is acknowledged or has failed. Returns the number still
+  /// pending when the time is up.
   @discardableResult
   public func flush(withinMilliseconds: Int) -> Int {
     guard begin() else { return 0 }
@@ -127,13 +127,13 @@ public final class Producer: Sendable {
     return Int(rd_kafka_outq_len(client.pointer))
   }
 
-  /// The newest connection problem; nil once a record was acknowledged since.
+  /// The newest connection problem; nil once a record has been acknowledged since.
   public var connectionProblem: KafkaError? {
     context.problem.withLock { $0 }.map { client.error($0.code, $0.reason) }
   }
 
-  /// Flushes up to the bound, fails what is left (its completions get `.purgedFromQueue` or
-  /// `.purgedInFlight`), and frees the client. Returns how many records were given up.
+  /// Flushes up to the bound, fails the remaining records (with `.purgedFromQueue` or
+  /// `.purgedInFlight`), and frees the client. Returns the number of records that were abandoned.
   @discardableResult
   public func close(withinMilliseconds: Int = 10_000) -> Int {
     let left = flush(withinMilliseconds: withinMilliseconds)
@@ -142,7 +142,7 @@ public final class Producer: Sendable {
       return use.isClosed
     }
     if wasClosed { return 0 }
-    // Nobody begins a call any more, and every call has a bound.
+    // No new call can begin, and every call is bounded.
     while use.withLock({ $0.callCount > 0 }) { Thread.sleep(forTimeInterval: 0.001) }
     Producer.shutDown(client, context, pollThreadEnded)
     return left
@@ -160,7 +160,7 @@ public final class Producer: Sendable {
   private static func shutDown(
     _ client: Client, _ context: ProducerContext, _ pollThreadEnded: DispatchGroup
   ) {
-    // Every record still here fails now, so that every completion is called.
+    // Fails all remaining records, so that every completion is called.
     _ = rd_kafka_purge(
       client.pointer, Int32(RD_KAFKA_PURGE_F_QUEUE) | Int32(RD_KAFKA_PURGE_F_INFLIGHT))
     _ = rd_kafka_flush(client.pointer, 2_000)
@@ -192,12 +192,12 @@ public final class Producer: Sendable {
   }
 }
 
-/// How long nothing has been acknowledged although records wait.
+/// Measures how long records have waited without any acknowledgement.
 private struct Stall {
   private var delivered = 0
   private var since = ContinuousClock.now
 
-  /// Whether it is so for three seconds, and every three seconds then.
+  /// True after three seconds without an acknowledgement, and every three seconds thereafter.
   mutating func isLong(delivered: Int, isWaiting: Bool) -> Bool {
     if !isWaiting || delivered != self.delivered {
       self.delivered = delivered
@@ -221,7 +221,8 @@ private func makeHeaders(_ headers: [Header]) -> OpaquePointer? {
   return list
 }
 
-/// nil becomes NULL; an empty array becomes a pointer with length 0, which is not the same.
+/// nil becomes NULL; an empty array becomes a non-null pointer with length 0, which Kafka
+/// distinguishes.
 private func withBytes<T>(
   _ bytes: [UInt8]?, _ body: ((pointer: UnsafeRawPointer?, count: Int)) -> T
 ) -> T {

@@ -1,4 +1,4 @@
-/// A topic's partition.
+/// A partition of a topic.
 public struct TopicPartition: Sendable, Hashable, Comparable, CustomStringConvertible {
   public var topic: String
   public var partition: Int32
@@ -15,7 +15,7 @@ public struct TopicPartition: Sendable, Hashable, Comparable, CustomStringConver
   public var description: String { "\(topic)[\(partition)]" }
 }
 
-/// One record header. Names may repeat and order is kept; a nil value is not an empty one.
+/// A record header. Names may repeat, and order is kept; a nil value differs from an empty one.
 public struct Header: Sendable, Hashable {
   public var name: String
   public var value: [UInt8]?
@@ -25,18 +25,18 @@ public struct Header: Sendable, Hashable {
     self.value = value
   }
 
-  /// A header whose value is the text's UTF-8.
+  /// A header whose value is the text in UTF-8.
   public init(_ name: String, _ text: String) {
     self.init(name: name, value: Array(text.utf8))
   }
 }
 
-/// A record as it was consumed. Nothing in it has been checked beyond the broker's checksum.
+/// A consumed record. Only the broker's checksum has been verified.
 public struct Record: Sendable, Equatable {
   public var topic: String
   public var partition: Int32
   public var offset: Int64
-  /// The record's own or the broker's time, as the topic is configured; -1 when there is none.
+  /// The producer's or the broker's time, as the topic is configured; -1 if there is none.
   public var timestampMilliseconds: Int64
   public var key: [UInt8]?
   public var value: [UInt8]?
@@ -59,16 +59,16 @@ public struct Record: Sendable, Equatable {
     TopicPartition(topic: topic, partition: partition)
   }
 
-  /// Bytes of key, value and headers: what `Consumer.poll` counts against its bound.
+  /// The size of key, value and headers, which `Consumer.poll` compares with its bound.
   public var byteCount: Int {
     payloadByteCount(key: key, value: value, headers: headers)
   }
 }
 
-/// A record to be produced.
+/// A record to produce.
 public struct OutgoingRecord: Sendable, Equatable {
   public var topic: String
-  /// nil lets the partitioner choose by key (murmur2, as the Java client does).
+  /// nil lets the partitioner choose by key (murmur2, like the Java client).
   public var partition: Int32?
   public var key: [UInt8]?
   public var value: [UInt8]?
@@ -88,13 +88,13 @@ public struct OutgoingRecord: Sendable, Equatable {
     self.timestampMilliseconds = timestampMilliseconds
   }
 
-  /// Bytes of key, value and headers.
+  /// The size of key, value and headers in bytes.
   public var byteCount: Int {
     payloadByteCount(key: key, value: value, headers: headers)
   }
 }
 
-/// Where an acknowledged record went.
+/// The position of an acknowledged record.
 public struct Delivery: Sendable, Hashable {
   public var partition: Int32
   public var offset: Int64
@@ -105,7 +105,7 @@ public struct Delivery: Sendable, Hashable {
   }
 }
 
-/// A partition's log: `low` is the first offset kept, `high` the next one to be written.
+/// The bounds of a partition's log: `low` is the log start offset, `high` the end offset.
 public struct Watermarks: Sendable, Hashable {
   public var low: Int64
   public var high: Int64

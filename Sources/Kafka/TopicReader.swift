@@ -1,17 +1,16 @@
 import CRDKafka
 
-/// Reads partitions of one topic from given offsets, without a consumer group: for reading a log
-/// again, not for taking part in it.
+/// Reads partitions of one topic from given offsets without a consumer group, to read a log again.
 ///
-/// Not Sendable: one thread creates, polls and closes it. Nothing is committed anywhere.
+/// Not Sendable: one thread creates, polls and closes it. Never commits offsets.
 public final class TopicReader {
-  /// What one poll found.
+  /// The result of one poll.
   public struct Found {
     /// In offset order within each partition.
     public var records: [Record] = []
-    /// For each partition that had something to say, the offset after all that was read or passed
-    /// over: also behind records that nobody gets (aborted, compacted away, transaction markers)
-    /// once the partition's end is reached.
+    /// For each partition with progress, the offset after everything read or skipped. At the
+    /// partition's end this includes records that are never delivered (aborted, compacted away,
+    /// transaction markers).
     public var nextOffsets: [Int32: Int64] = [:]
   }
 
@@ -20,8 +19,8 @@ public final class TopicReader {
   private let topic: String
   private var isClosed = false
 
-  /// Starts fetching. The topic must exist (see `Admin.topics`): some brokers create what they are
-  /// asked for.
+  /// Starts fetching. The topic must exist (see `Admin.topics`): some brokers create the topics
+  /// that they are asked for.
   ///
   /// - Parameter starts: the first offset to read, 0 or more, of each partition.
   public init(configuration: ClientConfiguration, topic: String, from starts: [Int32: Int64])
@@ -49,16 +48,17 @@ public final class TopicReader {
 
   deinit { close() }
 
-  /// The newest connection problem, nil once something was read since. Reading goes on meanwhile.
+  /// The newest connection problem; nil once something has been read since. Reading continues
+  /// meanwhile.
   public var connectionProblem: KafkaError? {
     context.problem.map { client.error($0.code, $0.reason) }
   }
 
   /// Waits up to `timeoutMilliseconds` for the first record or the end of a partition, then takes
-  /// what is there already.
+  /// the records already fetched.
   ///
-  /// Ends at `maxRecords`, or with the record that reaches `maxBytes`. Throws `ConsumerError` for
-  /// what does not pass by itself, once the records before it were returned.
+  /// Stops at `maxRecords`, or with the record that reaches `maxBytes`. Throws `ConsumerError` for
+  /// permanent errors, after returning the records before them.
   public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> Found {
     guard !isClosed else { throw KafkaError.closed("reader", bootstrap: client.bootstrap) }
     if let error = context.pendingError { throw error }
@@ -93,7 +93,7 @@ public final class TopicReader {
     return found
   }
 
-  /// Fetches no more of these partitions; the next poll returns none of their records.
+  /// Stops fetching these partitions; later polls return none of their records.
   public func stopReading(_ partitions: some Sequence<Int32>) throws(KafkaError) {
     let offsets = partitions.map {
       (key: TopicPartition(topic: topic, partition: $0), value: Int64(-1001))
@@ -103,8 +103,7 @@ public final class TopicReader {
     if let error { throw KafkaError(consuming: error, bootstrap: client.bootstrap) }
   }
 
-  /// Stops fetching and frees the client, which goes on by itself when it takes longer than two
-  /// seconds.
+  /// Stops fetching and frees the client, in the background if that takes longer than two seconds.
   public func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -112,7 +111,7 @@ public final class TopicReader {
   }
 }
 
-/// Touched only by the thread that polls: the error callback runs inside `rd_kafka_consumer_poll`.
+/// Only the polling thread touches it: the error callback runs inside `rd_kafka_consumer_poll`.
 private final class ReaderContext: Client.Context {
   var problem: (code: rd_kafka_resp_err_t, reason: String?)?
   var pendingError: ConsumerError?

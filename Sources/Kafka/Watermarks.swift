@@ -3,19 +3,19 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What the leaders of many partitions said of their logs within a bound of time.
+/// The answers of the leaders of many partitions within a time limit.
 public struct WatermarkAnswers: Sendable {
-  /// Partition counts of the topics that exist, among those asked for.
+  /// Partition counts of those requested topics that exist.
   public var topics: [String: Int] = [:]
   public var watermarks: [TopicPartition: Watermarks] = [:]
-  /// Partitions that nothing is known of, and why.
+  /// Partitions whose leader did not answer, and why.
   public var unanswered: [TopicPartition: KafkaError] = [:]
 }
 
 extension Client {
-  /// First and next offset of partitions: two requests to each leader. Bounded, other than
-  /// `rd_kafka_query_watermark_offsets`, which before librdkafka 2.3 waits for its requests whatever
-  /// its timeout is. Waits until all leaders are known; one that does not answer fails all.
+  /// The log start and end offsets of partitions, by two requests to each leader. Bounded, unlike
+  /// `rd_kafka_query_watermark_offsets`, which before librdkafka 2.3 ignores its timeout. Waits
+  /// until all leaders are known; if one does not answer, the call fails.
   func watermarks(_ partitions: [TopicPartition], timeoutMilliseconds: Int)
     throws(KafkaError) -> [TopicPartition: Result<Watermarks, KafkaError>]
   {
@@ -28,7 +28,7 @@ extension Client {
     }
   }
 
-  /// First and next offset of one partition.
+  /// The log start and end offset of one partition.
   func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int) throws(KafkaError)
     -> Watermarks
   {
@@ -37,7 +37,7 @@ extension Client {
     return try answer.get()
   }
 
-  /// Both watermarks of the results are the offset of this logical position.
+  /// The offsets of a logical position; in each result, `low` and `high` are both that offset.
   private func offsets(_ partitions: [TopicPartition], _ position: Int64, _ deadline: Deadline)
     throws(KafkaError) -> [TopicPartition: Result<Watermarks, KafkaError>]
   {
@@ -58,7 +58,7 @@ extension Client {
             error(
               hasFailed ? code : RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
               "watermarks of \(partition): "
-                + (hasFailed ? String(cString: rd_kafka_err2str(code)) : "not told")))
+                + (hasFailed ? String(cString: rd_kafka_err2str(code)) : "not reported")))
           continue
         }
         results[partition] = .success(Watermarks(low: element.offset, high: element.offset))
@@ -69,7 +69,7 @@ extension Client {
 }
 
 extension Admin {
-  /// First and next offset of a partition. On the embedded broker a `low` above 0 means that
+  /// The log start and end offset of a partition. On the embedded broker a `low` above 0 means that
   /// records were dropped.
   public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> Watermarks
@@ -77,23 +77,24 @@ extension Admin {
     try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// First and next offset of every partition of these topics, within the timeout in all.
+  /// The log start and end offsets of all partitions of these topics, within the timeout.
   ///
-  /// Throws when a partition's leader does not answer; `askWatermarks` tells what the others said.
+  /// Throws if a partition's leader does not answer; `availableWatermarks` returns the other
+  /// leaders' answers.
   public func watermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> [TopicPartition: Watermarks]
   {
-    let answers = try askWatermarks(topics: names, timeoutMilliseconds: timeoutMilliseconds)
+    let answers = try availableWatermarks(topics: names, timeoutMilliseconds: timeoutMilliseconds)
     if let (_, error) = answers.unanswered.min(by: { $0.key < $1.key }) { throw error }
     return answers.watermarks
   }
 
-  /// First and next offset of the partitions of these topics, as far as their leaders answer within
-  /// the timeout. Leaders are asked at the same time; while some do not answer, the cluster is asked
-  /// again who leads their partitions.
+  /// The log start and end offsets of these topics' partitions whose leaders answer within the
+  /// timeout. Asks the leaders concurrently. While some do not answer, keeps asking the cluster for
+  /// new leaders of their partitions.
   ///
-  /// Throws only when no broker says which partitions there are.
-  public func askWatermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
+  /// Throws only if no broker lists the topics' partitions.
+  public func availableWatermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> WatermarkAnswers
   {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
@@ -117,13 +118,13 @@ extension Admin {
           guard answers.watermarks[partition] == nil else { continue }
           guard let leader else {
             answers.unanswered[partition] = client.error(
-              RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, "\(partition) has no leader at present")
+              RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, "\(partition) currently has no leader")
             continue
           }
           led[leader, default: []].append(partition)
         }
       }
-      // A leader that has died is not waited for longer than it takes to name another one.
+      // Do not wait for a dead leader longer than an election takes.
       for (partition, result) in ask(led, timeoutMilliseconds: deadline.timeout(atMost: 3_000)) {
         switch result {
         case .success(let watermarks):
@@ -138,13 +139,14 @@ extension Admin {
     return answers
   }
 
-  /// Asks each leader for its partitions, all of them at the same time.
+  /// Asks all leaders concurrently for their partitions' offsets.
   private func ask(_ led: [Int32: [TopicPartition]], timeoutMilliseconds: Int32)
     -> [TopicPartition: Result<Watermarks, KafkaError>]
   {
     let answers = Mutex<[TopicPartition: Result<Watermarks, KafkaError>]>([:])
     let asked = DispatchGroup()
-    // No more threads than a large cluster has brokers; a group asks for several leaders' partitions.
+    // At most 64 threads, enough for a large cluster; beyond that, threads ask several leaders in
+    // turn.
     let leaders = led.sorted { $0.key < $1.key }.map(\.value)
     let threadCount = min(leaders.count, 64)
     for first in 0..<threadCount {

@@ -15,7 +15,9 @@ extension Lane {
     if groupWait.leadsNowhere(at: now) {
       groupWait.startAnew()
       // While no broker answers another membership would come no further.
-      if consumer.isAnswered(timeoutMilliseconds: 1_000) { throw MembershipLeadsNowhere() }
+      if consumer.isAnyBrokerReachable(timeoutMilliseconds: 1_000) {
+        throw MembershipLeadsNowhere()
+      }
     }
     return groupWait.isFit(at: now)
   }

@@ -101,7 +101,7 @@ struct LagReport {
       stored[group, default: [:]][partition] = try row.int8("next_offset")
     }
     let names = Topic.allCases.map { $0.name(prefix: prefix) }
-    let log = try admin.askWatermarks(topics: names, timeoutMilliseconds: timeoutMilliseconds)
+    let log = try admin.availableWatermarks(topics: names, timeoutMilliseconds: timeoutMilliseconds)
     return LagReport(
       partitions: ConsumerGroup.allCases.flatMap { group in
         partitions(of: group, prefix, stored[group.name(prefix: prefix)] ?? [:], log)

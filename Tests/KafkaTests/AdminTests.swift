@@ -1,9 +1,9 @@
 import Kafka
 import Testing
 
-@Suite("Admin answers about topics and offsets")
+@Suite("Admin queries topics and offsets")
 struct AdminTests {
-  @Test("topics with their partition counts, and asking creates nothing")
+  @Test("topics returns partition counts and creates nothing")
   func topics() throws {
     let fixture = try Fixture(partitions: 3)
     let admin = try fixture.admin()
@@ -11,7 +11,7 @@ struct AdminTests {
     #expect(try admin.topics() == ["t": 3])
   }
 
-  @Test("an embedded broker's refusal to create topics says who can")
+  @Test("the error for creating topics on an embedded broker says who can create them")
   func unsupported() throws {
     let fixture = try Fixture()
     let error = #expect(throws: KafkaError.self) {
@@ -22,7 +22,7 @@ struct AdminTests {
     #expect(error?.message.contains("process that hosts it") == true)
   }
 
-  @Test("watermarks of every partition")
+  @Test("watermarks returns the bounds of every partition")
   func watermarks() throws {
     let fixture = try Fixture(partitions: 2)
     let producer = try fixture.producer()
@@ -35,8 +35,7 @@ struct AdminTests {
     producer.close()
   }
 
-  @Test(
-    "while a broker is away the others' watermarks are told, in bounded time, and what is missing")
+  @Test("while a broker is down, the other leaders' watermarks arrive in bounded time")
   func brokerAway() throws {
     let fixture = try Fixture(partitions: 6, brokers: 3)
     let producer = try fixture.producer()
@@ -47,11 +46,13 @@ struct AdminTests {
     }
     producer.close()
     let admin = try fixture.admin()
-    #expect(try admin.askWatermarks(topics: ["t"]).watermarks.count == 6)
+    #expect(try admin.availableWatermarks(topics: ["t"]).watermarks.count == 6)
     try fixture.broker.setDown(broker: 2)
     let start = ContinuousClock.now
-    let answers = try admin.askWatermarks(topics: ["t", "nowhere"], timeoutMilliseconds: 2_000)
-    // Twice the bound, for a busy machine; asked one by one it is a minute or more.
+    let answers = try admin.availableWatermarks(
+      topics: ["t", "nowhere"], timeoutMilliseconds: 2_000)
+    // The bound is 2 s; leave room for a busy machine. One by one, the requests take a minute or
+    // more.
     #expect(ContinuousClock.now - start < .seconds(20))
     #expect(answers.topics == ["t": 6])
     #expect(Set(answers.unanswered.keys) == [partitions[1], partitions[4]])
@@ -62,7 +63,7 @@ struct AdminTests {
     #expect(throws: KafkaError.self) {
       try admin.watermarks(topics: ["t"], timeoutMilliseconds: 500)
     }
-    // Another leader takes over while the question is asked.
+    // Another leader takes over.
     for partition in [partitions[1], partitions[4]] {
       try fixture.broker.moveLeader(partition, to: 3)
     }
@@ -71,7 +72,7 @@ struct AdminTests {
         .sorted() == [1, 2, 3, 4, 5, 6])
   }
 
-  @Test("every question to a cluster that is away ends in time")
+  @Test("every request to a cluster that is down is bounded")
   func clusterAway() throws {
     let fixture = try Fixture()
     let admin = try fixture.admin()
@@ -100,7 +101,7 @@ struct AdminTests {
     #expect(try fixture.admin().committedOffsets(group: "none", [partition]) == [:])
   }
 
-  @Test("offsets by time, although the embedded broker does not tell them")
+  @Test("offsets by time are correct although the embedded broker does not support them")
   func offsetsByTime() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -119,7 +120,7 @@ struct AdminTests {
     producer.close()
   }
 
-  @Test("a property that exactly-once rests on cannot be changed")
+  @Test("a property that exactly-once depends on cannot be overridden")
   func fixedProperties() throws {
     let fixture = try Fixture()
     let refusal = #expect(throws: KafkaError.self) {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A consumer starts where it is told and stops where it must")
+@Suite("A consumer starts at the given offsets and reports when it cannot continue")
 struct ConsumerTests {
   @Test("the first record is the one at the starting offset")
   func startingOffset() throws {
@@ -19,7 +19,7 @@ struct ConsumerTests {
       ]
     }
     var records = try consumer.read(3)
-    // The next of the partition that was to begin at its end.
+    // The next record of the partition that starts at its end.
     try fixture.fill(1, partition: 1, producer)
     records += try consumer.read(1)
     #expect(records.map(\.offset) == [7, 8, 9, 10])
@@ -28,7 +28,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("beginning and end are starting offsets too, and watermarks can be asked in the handler")
+  @Test("beginning and end are valid starting offsets")
   func logicalOffsets() throws {
     let fixture = try Fixture(partitions: 2)
     let producer = try fixture.producer()
@@ -42,7 +42,7 @@ struct ConsumerTests {
       ]
     }
     #expect(try consumer.read(3).map(\.partition) == [0, 0, 0])
-    // Some come before the end is known, the next one after it.
+    // Records produced before the consumer has resolved the end are skipped.
     var later: [Record] = []
     try block(until: "a record after the end of the other partition", pauses: false) {
       try fixture.fill(1, partition: 1, producer)
@@ -57,7 +57,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("poll ends at its record and byte bounds and loses nothing in between")
+  @Test("poll stops at its record and byte bounds without losing records")
   func bounds() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -77,7 +77,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("an offset beyond the log is an error with the log's bounds")
+  @Test("an offset beyond the end of the log is an error with the log's bounds")
   func beyond() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -94,7 +94,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("an offset the broker has dropped already is an error with the log's bounds")
+  @Test("an offset before the log start is an error with the log's bounds")
   func dropped() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(["compression.type": "none"])
@@ -111,7 +111,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("a topic that does not exist is waited for, by its name, and consumed once it does")
+  @Test("the consumer waits for a missing topic, reports its name, and consumes it once it exists")
   func unknownTopic() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -129,7 +129,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("one broker that knows nothing of a topic does not end the consumer")
+  @Test("a broker that reports a topic as unknown does not stop the consumer")
   func staleMetadata() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -142,25 +142,25 @@ struct ConsumerTests {
     fixture.broker.setError(ofTopic: "t", to: nil)
     try consumer.poll(until: "it is a settled member again") { $0.membership == .settled }
     try fixture.fill(1, producer)
-    // After a new assignment the fixture begins with the first record.
+    // After a new assignment the fixture starts from the first record again.
     #expect(try consumer.read(1).count == 1)
     consumer.close()
     producer.close()
   }
 
-  @Test("a consumer whose group gives it no assignment is joining")
+  @Test("a consumer without an assignment is joining")
   func joining() throws {
     let fixture = try Fixture()
     fixture.broker.pushErrors(.syncGroup, Array(repeating: .init(rawValue: 27), count: 10_000))
     let consumer = try fixture.consumer()
-    // The embedded broker takes three seconds over a first join.
+    // The embedded broker delays a group's first join by three seconds.
     let joined = ContinuousClock.now + .seconds(6)
-    try consumer.poll(until: "the group could have been joined") { _ in .now >= joined }
+    try consumer.poll(until: "the group has had time to form") { _ in .now >= joined }
     #expect(consumer.membership == .joining)
     consumer.close()
   }
 
-  @Test("a member is settled, also one without a partition")
+  @Test("a member with an assignment is settled, even if the assignment is empty")
   func settled() throws {
     let fixture = try Fixture()
     let first = try fixture.consumer(RebalanceTests.shortSession)
@@ -176,7 +176,7 @@ struct ConsumerTests {
     second.close()
   }
 
-  @Test("a consumer that polls too rarely is told, loses its partitions and gets them back")
+  @Test("a consumer that exceeds the poll interval gets an error, loses its partitions and rejoins")
   func maxPollExceeded() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -206,7 +206,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("what the rebalance handler throws, poll throws")
+  @Test("poll rethrows the rebalance handler's errors")
   func handlerError() throws {
     let fixture = try Fixture()
     let consumer = try fixture.consumer { _ in throw Stopped() }
@@ -215,7 +215,7 @@ struct ConsumerTests {
     consumer.close()
   }
 
-  @Test("a handler that forgets a partition is an error, not a guess")
+  @Test("a missing starting offset is an error")
   func forgotten() throws {
     let fixture = try Fixture(partitions: 2)
     let consumer = try fixture.consumer { _ in [TopicPartition(topic: "t", partition: 0): 0] }
@@ -223,7 +223,7 @@ struct ConsumerTests {
     consumer.close()
   }
 
-  @Test("commits for lag tools arrive, also those still under way when closing")
+  @Test("commits for lag tools arrive, even if the consumer closes immediately")
   func commit() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -237,7 +237,7 @@ struct ConsumerTests {
     producer.close()
   }
 
-  @Test("closing is bounded while the broker is away")
+  @Test("closing is bounded while the broker is down")
   func boundedClose() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -247,7 +247,7 @@ struct ConsumerTests {
     try fixture.broker.setDown()
     let start = Date()
     consumer.close(withinMilliseconds: 2_000)
-    // Without the bound it would wait for the broker.
+    // Without the bound, close would wait for the broker.
     #expect(Date().timeIntervalSince(start) < 60)
     producer.close(withinMilliseconds: 100)
     #expect(throws: KafkaError.self) {
@@ -255,7 +255,7 @@ struct ConsumerTests {
     }
   }
 
-  @Test("a broker that goes away and returns interrupts nothing but time")
+  @Test("producer and consumer continue after the broker was down")
   func outage() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -267,7 +267,7 @@ struct ConsumerTests {
     try producer.send(OutgoingRecord(topic: "t", key: [1], value: nil), completion: answers.add)
     #expect(producer.flush(withinMilliseconds: 300) == 1)
     var early: [Record] = []
-    try block(until: "the consumer knows of the problem", pauses: false) {
+    try block(until: "the consumer reports the problem", pauses: false) {
       early += try consumer.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 50)
       return consumer.connectionProblem != nil
     }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A broker of the test's own, so that tests neither wait for nor disturb each other.
+/// A broker per test, so that tests neither wait for nor disturb each other.
 struct Fixture {
   let broker: EmbeddedBroker
   let topic = "t"
@@ -15,7 +15,7 @@ struct Fixture {
     try broker.createTopic(topic, partitions: partitions)
   }
 
-  /// Sessions that no busy machine lets expire.
+  /// The session timeout is so long that no session expires on a busy machine.
   func configuration(_ properties: [String: String] = [:]) -> ClientConfiguration {
     var quick = [
       "session.timeout.ms": "300000", "heartbeat.interval.ms": "100", "fetch.wait.max.ms": "10",
@@ -26,7 +26,7 @@ struct Fixture {
   }
 
   func producer(_ properties: [String: String] = [:]) throws -> Producer {
-    // A log handler that keeps quiet; consumer properties would only be warned about.
+    // Discards logs. Without the consumer properties, which would only cause warnings.
     try Producer(
       configuration: ClientConfiguration(
         bootstrap: broker.bootstrap,
@@ -45,7 +45,7 @@ struct Fixture {
 
   func admin() throws -> Admin { try Admin(configuration: configuration()) }
 
-  /// Records "0", "1", ... in the partition, one batch each if asked.
+  /// Produces `count` records with the keys "0", "1", … to the partition.
   func fill(_ count: Int, partition: Int32 = 0, bytes: Int = 0, _ producer: Producer) throws {
     try producer.send(
       (0..<count).map {
@@ -56,14 +56,14 @@ struct Fixture {
   }
 }
 
-/// Every partition from offset 0.
+/// Starts every partition at offset 0.
 func fromBeginning(_ event: RebalanceEvent) -> [TopicPartition: Int64] {
   guard case .assigned(let partitions) = event else { return [:] }
   return Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) })
 }
 
 extension Consumer {
-  /// Polls until `count` records have come.
+  /// Polls until it has `count` records.
   func read(_ count: Int) throws -> [Record] {
     var records: [Record] = []
     try block(until: "\(count) records", pauses: false) {
@@ -74,21 +74,21 @@ extension Consumer {
     return records
   }
 
-  /// Polls until something is so, past errors that may pass; records an issue when it never is.
+  /// Polls until the condition holds, ignoring retriable errors; records an issue if it never does.
   func poll(
-    until what: String, withinSeconds seconds: Double = 60, _ isSo: (Consumer) throws -> Bool
+    until what: String, withinSeconds seconds: Double = 60, _ holds: (Consumer) throws -> Bool
   ) throws {
     let deadline = Date(timeIntervalSinceNow: seconds)
     while Date() < deadline {
       do {
         _ = try poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
       } catch let error as ConsumerError where error.isRetriable {}
-      if try isSo(self) { return }
+      if try holds(self) { return }
     }
-    Issue.record("not within \(seconds) s: \(what); it is \(membership)")
+    Issue.record("not within \(seconds) s: \(what); membership: \(membership)")
   }
 
-  /// Polls until it throws, and returns what was thrown.
+  /// Polls until it throws and returns the error.
   func failure() -> (any Error)? {
     do {
       try block(until: "an error", pauses: false) {
@@ -102,7 +102,7 @@ extension Consumer {
   }
 }
 
-/// Collects the answers of asynchronous sends.
+/// Collects the results of asynchronous sends.
 final class Collected: Sendable {
   private let results = Mutex<[Result<Delivery, KafkaError>]>([])
   var all: [Result<Delivery, KafkaError>] { results.withLock { $0 } }
@@ -111,7 +111,7 @@ final class Collected: Sendable {
 
 struct Stopped: Error, Equatable {}
 
-/// Runs a program with this input and returns its output and exit status.
+/// Runs a program with the given input; returns its output and exit status.
 func run(_ program: String, _ arguments: [String], input: String = "") throws -> (String, Int32) {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -129,5 +129,5 @@ func run(_ program: String, _ arguments: [String], input: String = "") throws ->
   return (String(decoding: output, as: UTF8.self), process.terminationStatus)
 }
 
-/// kcat is asked for in tests that cross process and library borders.
+/// Whether kcat is installed, for tests across processes and client libraries.
 let hasKcat = (try? run("kcat", ["-V"]).1) == 0

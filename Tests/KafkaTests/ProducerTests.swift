@@ -4,9 +4,9 @@ import Testing
 
 @testable import Kafka
 
-@Suite("A producer tells the fate of every record")
+@Suite("A producer reports the result of every record")
 struct ProducerTests {
-  @Test("passing errors are retried and order is kept")
+  @Test("transient errors are retried and order is kept")
   func retries() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(["retry.backoff.ms": "10"])
@@ -20,7 +20,7 @@ struct ProducerTests {
     producer.close()
   }
 
-  @Test("a refusal by the broker is the record's failure")
+  @Test("an error from the broker fails the record")
   func refused() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -34,7 +34,7 @@ struct ProducerTests {
     producer.close()
   }
 
-  @Test("a record that was never sent is told from one whose acknowledgement did not come")
+  @Test("a failure says whether the record was sent and may have been written")
   func mayHaveBeenWritten() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(["message.timeout.ms": "1500"])
@@ -55,7 +55,7 @@ struct ProducerTests {
     other.close(withinMilliseconds: 100)
   }
 
-  @Test("a full queue is said at once, and room comes back with deliveries")
+  @Test("a full queue is reported immediately, and deliveries make room")
   func queueFull() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(["queue.buffering.max.messages": "10"])
@@ -71,13 +71,13 @@ struct ProducerTests {
     #expect(producer.flush(withinMilliseconds: 100) == 10)
     try fixture.broker.setUp()
     #expect(producer.flush(withinMilliseconds: Int(hangLimitSeconds * 1000)) == 0)
-    // Ten times the queue, waiting for room.
+    // Ten times the queue's size: send waits for room.
     #expect(try producer.send(Array(repeating: record, count: 100)).count == 100)
     #expect(answers.all.count == 10)
     producer.close()
   }
 
-  @Test("closing gives up in time and fails every record that is left")
+  @Test("closing is bounded and fails the remaining records")
   func closeWithUndelivered() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -108,7 +108,7 @@ struct ProducerTests {
     producer.close(withinMilliseconds: 100)
   }
 
-  @Test("a record beyond the limit is refused before it is queued")
+  @Test("a record above the size limit is rejected before it is queued")
   func tooLarge() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -121,7 +121,7 @@ struct ProducerTests {
     producer.close()
   }
 
-  @Test("many threads may send at once")
+  @Test("threads may send concurrently")
   func threads() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -137,7 +137,7 @@ struct ProducerTests {
     producer.close()
   }
 
-  @Test("a lasting producer goes on after an error that its client never gets over")
+  @Test("a lasting producer recovers from a fatal error and from a timeout")
   func lasting() throws {
     let fixture = try Fixture()
     let producer = try LastingProducer(
@@ -146,13 +146,13 @@ struct ProducerTests {
         log: { _, _, _ in }))
     let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
     let answers = Collected()
-    func send(until what: String, _ isSo: () -> Bool) {
+    func send(until what: String, _ holds: () -> Bool) {
       let deadline = ContinuousClock.now + .seconds(60)
-      while !isSo(), .now < deadline {
+      while !holds(), .now < deadline {
         try? producer.send(record, completion: answers.add)
         Thread.sleep(forTimeInterval: 0.02)
       }
-      #expect(isSo(), "\(what)")
+      #expect(holds(), "\(what)")
     }
     func delivered() -> Int { answers.all.count { (try? $0.get()) != nil } }
     send(until: "a record is acknowledged") { delivered() > 0 }
@@ -161,7 +161,7 @@ struct ProducerTests {
     let before = delivered()
     send(until: "a record is acknowledged after the fatal error") { delivered() > before }
 
-    // Nothing is acknowledged in time, and then it is again.
+    // Then let a record time out, and bring the broker back.
     try fixture.broker.setDown()
     send(until: "a record has failed") {
       answers.all.contains {
@@ -170,7 +170,7 @@ struct ProducerTests {
     }
     try fixture.broker.setUp()
     let between = delivered()
-    send(until: "a record is acknowledged after a time-out") { delivered() > between }
+    send(until: "a record is acknowledged after a timeout") { delivered() > between }
     producer.close()
     #expect(throws: KafkaError.self) { try producer.send(record, completion: answers.add) }
   }

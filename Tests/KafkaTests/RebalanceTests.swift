@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Partitions move between consumers")
+@Suite("Partitions move between consumers without gaps or repetitions")
 struct RebalanceTests {
-  /// The embedded broker's rebalances wait for the session timeout, less a second.
+  /// The embedded broker's rebalances take the session timeout less a second.
   static let shortSession = ["session.timeout.ms": "6000"]
 
-  /// Where each partition goes on: what PostgreSQL is for the pipeline.
+  /// The next offset of each partition, as the pipeline stores it in PostgreSQL.
   final class Progress {
     var next: [TopicPartition: Int64] = [:]
     var events: [String: [RebalanceEvent]] = [:]
@@ -30,7 +30,7 @@ struct RebalanceTests {
     }
   }
 
-  @Test("a second consumer takes its share, gives it back, and no record is missed or repeated")
+  @Test("no record is missed or repeated when a second consumer joins and leaves")
   func join() throws {
     let fixture = try Fixture(partitions: 4)
     let producer = try fixture.producer()
@@ -61,7 +61,7 @@ struct RebalanceTests {
     producer.close()
   }
 
-  @Test("records fetched before a revocation are not handed out after it")
+  @Test("records fetched before a revocation are not returned after it")
   func revokedDuringPoll() throws {
     let fixture = try Fixture(partitions: 2)
     let producer = try fixture.producer()
@@ -79,8 +79,8 @@ struct RebalanceTests {
     }
     #expect(try first.read(1).count == 1)
     let second = try fixture.consumer(Self.shortSession)
-    // Until the first one's queue holds records, and then the revocation.
-    try block(until: "the first one's heartbeats learn of the rebalance", pauses: false) {
+    // Wait until the first consumer's queue holds records followed by the revocation.
+    try block(until: "the first consumer's heartbeat reports the rebalance", pauses: false) {
       _ = try second.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 10)
       return isRevoking.withLock { $0 }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("A broker's refusal is that broker's, until nobody answers for long")
+@Suite("Refusals are the broker's fault until no broker answers for the grace period")
 struct RefusalTests {
   private let start = ContinuousClock.now
 
@@ -14,7 +14,7 @@ struct RefusalTests {
           + "(after 5ms in state AUTH_REQ)", certificate: nil))
   }
 
-  @Test("the broker is named, and a connection that merely broke is no refusal")
+  @Test("a refusal names the broker, and a lost connection is not a refusal")
   func parses() throws {
     #expect(try refusal("k-1.example:9093").broker == "k-1.example:9093")
     #expect(try refusal().code == RD_KAFKA_RESP_ERR__AUTHENTICATION)
@@ -40,7 +40,7 @@ struct RefusalTests {
     #expect(refusals.overdue(at: start + .seconds(141)) != nil)
   }
 
-  @Test("refusals that stopped are past, and those after them count from their own beginning")
+  @Test("refusals expire, and later ones start a new grace period")
   func past() throws {
     var refusals = Refusals()
     refusals.note(try refusal(), at: start)
@@ -54,11 +54,11 @@ struct RefusalTests {
   func counts() throws {
     var refusals = Refusals()
     for broker in ["a:1", "b:2", "a:1"] { refusals.note(try refusal(broker), at: start) }
-    #expect(refusals.takeUncounted() == ["a:1": 2, "b:2": 1])
-    #expect(refusals.takeUncounted() == [:])
+    #expect(refusals.takeCounts() == ["a:1": 2, "b:2": 1])
+    #expect(refusals.takeCounts() == [:])
   }
 
-  @Test("a time-out that a refusal may explain stays a time-out of a record that may be written")
+  @Test("a timeout explained by a refusal keeps its code and may still have been written")
   func explains() throws {
     var error = KafkaError(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
     error.mayHaveBeenWritten = true

@@ -2,9 +2,9 @@ import Foundation
 import Kafka
 import Testing
 
-@Suite("Records keep what was put into them")
+@Suite("Records round-trip unchanged")
 struct RoundTripTests {
-  @Test("null, empty and binary keys, values and headers come back as they were")
+  @Test("null, empty and binary keys, values and headers round-trip")
   func shapes() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -35,7 +35,7 @@ struct RoundTripTests {
     producer.close()
   }
 
-  @Test("a key goes to the partition the Java client would choose")
+  @Test("a key goes to the partition that the Java client chooses")
   func murmur2() throws {
     let fixture = try Fixture(partitions: 7)
     let producer = try fixture.producer()
@@ -50,7 +50,7 @@ struct RoundTripTests {
     producer.close()
   }
 
-  @Test("kcat reads what we produce", .enabled(if: hasKcat))
+  @Test("kcat reads produced records", .enabled(if: hasKcat))
   func kcatReads() throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -68,7 +68,7 @@ struct RoundTripTests {
     producer.close()
   }
 
-  @Test("we read what kcat produces", .enabled(if: hasKcat))
+  @Test("the consumer reads what kcat produces", .enabled(if: hasKcat))
   func kcatWrites() throws {
     let fixture = try Fixture()
     let (_, status) = try run(

@@ -58,10 +58,10 @@ import Testing
   static let refused = [
     Case(
       name: "another authority", properties: tls, trusts: false,
-      says: ["authority that is not among the trusted ones", "ssl.ca.location"]),
+      says: ["untrusted authority", "ssl.ca.location"]),
     Case(
       name: "another host's certificate", properties: tls, names: "DNS:elsewhere.example",
-      says: ["issued for another host", "the host in the Kafka address"]),
+      says: ["issued for a different host", "the host in the Kafka address"]),
     Case(
       name: "an expired certificate", properties: tls, days: -1,
       says: ["has expired", "the certificate itself"]),
