@@ -8,11 +8,11 @@ import Postgres
   import Foundation
 #endif
 
-/// `alarm.*`: people read, delete and mute. Reading and deleting are marks and watermarks that only
-/// ever rise; what they hide is hidden when it is read. So only what a deletion cuts through is
-/// recomputed, and what a muting that arrives late reaches is reviewed (`reviewWork`).
+/// `alarm.*`: recipients read, delete and mute. Reading and deleting only raise marks and
+/// watermarks, which hide notifications at read time. So only notifications that a deletion cuts
+/// through are recomputed, and what a late muting affects is reviewed (`reviewWork`).
 ///
-/// - Throws: `EventError` when an event names a type that is not known.
+/// - Throws: `EventError` if an event names an unknown type.
 func alarmActionsWork(_ events: [Event]) throws -> Work {
   let actions = try AlarmActions(events)
   let people = distinct(events.lazy.map(\.key))
@@ -37,10 +37,12 @@ func alarmActionsWork(_ events: [Event]) throws -> Work {
   return notificationWork(statements, events)
 }
 
-/// How many notifications a deletion of everything may cut through and have recomputed at once.
+/// The maximum number of notifications cut through by a deletion of everything that are recomputed
+/// within its transaction.
 private let cutMax = 500
 
-/// Whether the deletion `d` cuts through more than that. Only what is of one day can be cut through.
+/// Whether the deletion `d` cuts through more than `cutMax` notifications. Only notifications that
+/// combine the contributions of one day can be cut through.
 private let isWide = """
   (
     SELECT count(*) > \(cutMax) FROM (
@@ -52,7 +54,7 @@ private let isWide = """
   )
   """
 
-/// A batch's actions, each watermark and mark at its highest.
+/// A batch's actions; each watermark and mark at its highest value.
 private struct AlarmActions {
   private var readAll: [Key: EventTime] = [:]
   private var deletedAll: [Key: EventTime] = [:]
@@ -80,15 +82,15 @@ private struct AlarmActions {
     }
   }
 
-  /// What is not known is not passed over: the event becomes a dead letter.
+  /// An unknown type is an error, not skipped: the event becomes a dead letter.
   private func alarmType(_ name: String) throws(EventError) -> AlarmType {
     guard let type = AlarmType(rawValue: name) else {
-      throw EventError(.badValue, "type is not a type of alarm that is known here.", field: "type")
+      throw EventError(.badValue, "type is not a known type of alarm.", field: "type")
     }
     return type
   }
 
-  /// A UUID may be spelled in either case; it is one mark.
+  /// A UUID may be written in either case but is one mark.
   private func canonical(_ notification: String) -> String {
     UUID(uuidString: notification)?.uuidString ?? notification
   }
@@ -97,10 +99,11 @@ private struct AlarmActions {
     marks[key] = max(marks[key] ?? event.time, event.time)
   }
 
-  /// Whether anything may have to be recomputed.
+  /// Whether notifications may have to be recomputed.
   var canTouch: Bool { !deleted.isEmpty || !deletedAll.isEmpty }
 
-  /// The deleted notifications; who deleted all and when, each time and not only the last.
+  /// The deleted notifications, and the user and time of every deletion of everything in the batch,
+  /// not only of the last.
   var touched: [Parameter] {
     let keys = Array(deleted.keys)
     return [
@@ -110,8 +113,8 @@ private struct AlarmActions {
     ]
   }
 
-  /// Puts under review what a deletion of everything cuts through, where that is more than one
-  /// transaction should recompute: all of that day.
+  /// If a deletion of everything cuts through more notifications than one transaction should
+  /// recompute, puts all contributions of that day under review.
   var wideCuts: [Statement] {
     guard !cuts.isEmpty else { return [] }
     return [
@@ -187,9 +190,10 @@ private struct AlarmActions {
     ]
   }
 
-  /// Writes the timeline of mutings. Where anything may have happened after one of them, what the person
-  /// has of the type is put under review: readers go by the timeline from now on, and the backlog goes
-  /// through the contributions. However many there are, this is a few probes and one row.
+  /// Writes the timeline of mutings. If contributions may exist after one of them, puts the
+  /// recipient's contributions of the type under review: readers apply the timeline immediately,
+  /// and the backlog updates the contributions. However many there are, this costs a few probes and
+  /// one row.
   var mutes: [Statement] {
     guard !toggles.isEmpty else { return [] }
     let timeline: [Parameter] = [
@@ -239,7 +243,7 @@ private struct AlarmActions {
 
 /// The end of every `INSERT INTO notification_reviews AS v`.
 private let widenReview = """
-  -- What a review under way has been through is to be looked at again.
+  -- A review in progress starts over.
   ON CONFLICT (recipient, type) DO UPDATE SET
     after_time = least(v.after_time, EXCLUDED.after_time),
     upto_time = greatest(v.upto_time, EXCLUDED.upto_time),

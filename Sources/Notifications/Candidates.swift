@@ -7,9 +7,9 @@ import Postgres
   import Foundation
 #endif
 
-/// Contributions that a batch of comments or posts makes, one row each for the owner and the people
-/// mentioned. Whether they stand is not theirs to say: that follows from the fact, once its newest
-/// version is known, because an edit withdraws the mentions it drops.
+/// The contributions that a batch of comments or posts may create, one row each for the owner and
+/// the people mentioned. Whether a contribution is active follows from the newest version of the
+/// stored fact, because an edit withdraws the mentions that it drops.
 struct Candidates {
   private var times: [Key: EventTime] = [:]
   private var order: [(recipient: String, type: AlarmType, source: String, key: Key)] = []
@@ -46,8 +46,8 @@ struct Candidates {
   }
 }
 
-/// A `text[]` as PostgreSQL writes it, for rows of arrays of different lengths, which one array
-/// parameter cannot hold.
+/// A `text[]` literal, for rows with arrays of different lengths, which one array parameter cannot
+/// hold.
 func arrayLiteral(_ elements: [String]) -> String {
   guard !elements.isEmpty else { return "{}" }
   var literal: [UInt8] = [UInt8(ascii: "{")]

@@ -1,24 +1,23 @@
 import Events
 
-/// Why a notification changed: the newest of the batch's events that touch it.
+/// The cause of a notification's change: the newest of the batch's events that touch it.
 struct Cause: Equatable {
   var time: EventTime
-  /// Of the last of those events, in log order, that is part of a trace.
+  /// The trace of the last of those events, in log order, that is part of a trace.
   var trace: TraceContext?
 }
 
-/// Which of a batch's events touch which notification.
+/// Which events of a batch touch which notification.
 ///
-/// It only says when a change happened and which trace it is part of; what is recomputed does not
-/// depend on it. So several contributions of one person that the events name are not told apart by
-/// day.
+/// Only provides the time and the trace of a change; the recomputed content does not depend on it.
+/// So it does not distinguish contributions of one person to the same subject by day.
 struct Causes {
   private var causes: [Key: Cause] = [:]
-  /// For a change that none of the keys explains.
+  /// The time of changes that none of the keys explains.
   private var newest: EventTime
 
-  /// - Parameter otherwise: when a change happened that none of the events explains, unless one of them
-  ///   is later.
+  /// - Parameter otherwise: the time of a change that none of the events explains, unless one of
+  ///   them is later.
   init(_ events: [Event], otherwise: EventTime = Limits.earliestTime) {
     newest = otherwise
     for event in events {
@@ -32,7 +31,7 @@ struct Causes {
     }
   }
 
-  /// Adds the cause of changes to whatever somebody has of a type.
+  /// Adds the cause of changes to all notifications of a type that a recipient has.
   mutating func add(recipient: String, type: Int, _ cause: Cause) {
     guard let type = AlarmType(code: type) else { return }
     causes[Key(recipient, type.rawValue, anySubject)] = cause
@@ -55,12 +54,12 @@ struct Causes {
   }
 }
 
-// None of these can be an id or a type: ids have no control characters.
+// These cannot collide with an id or a type, because ids contain no control characters.
 private let anybody = "\u{1}"
 private let anyType = "\u{1}"
 private let anySubject = "\u{1}"
 
-/// Recipient, type and subject of what an event touches.
+/// The recipient, type and subject of the notifications that an event touches.
 private func keys(_ event: Event) -> [Key] {
   func key(_ recipient: String, _ type: AlarmType, _ subject: String) -> Key {
     Key(recipient, type.rawValue, subject)

@@ -2,9 +2,9 @@ import Events
 import Pipeline
 import Postgres
 
-/// `comment.*`: the fact for the post's comments and numbers; a notification for the post's owner
-/// and one for each person mentioned. The owner, mentioned too, gets only the one; nobody gets one
-/// for what they do themselves.
+/// `comment.*`: stores the fact for the post's comments and numbers; creates a notification for the
+/// post's owner and one for each person mentioned. An owner who is also mentioned gets only the
+/// first; nobody is notified of their own comments.
 func commentsWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
@@ -57,7 +57,7 @@ func commentsWork(_ events: [Event]) -> Work {
     ], events)
 }
 
-/// What the newest event of a comment says.
+/// The state of a comment after its newest event.
 private struct CommentRow {
   var comment: String
   var post: String
@@ -82,8 +82,8 @@ private struct CommentRow {
   }
 }
 
-/// Writes and locks every comment of the batch, also those that stay as they are: what follows
-/// derives contributions from them.
+/// Writes every comment of the batch, and locks those that stay unchanged as well, because the
+/// contributions are derived from them.
 private func upsertComments(_ rows: [CommentRow]) -> Statement {
   Statement(
     """
@@ -123,11 +123,12 @@ private func upsertComments(_ rows: [CommentRow]) -> Statement {
 private let isNewer =
   "(EXCLUDED.version_time, EXCLUDED.version_id) > (c.version_time, c.version_id)"
 
-/// Makes the contributions of the batch's comments, new ones and those there are, what the comments
-/// now say. The comments and all recipients are locked.
+/// Updates the contributions of the batch's comments, new and existing ones, to match the stored
+/// comments. The comments and all recipients are locked.
 private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter]) -> Statement {
   Statement(
     """
+    -- The contributions to write: the batch's and the stored ones of these comments.
     WITH keys AS (
       SELECT k.recipient, k.type, k.comment_id, min(k.first_at) AS first_at,
         (array_agg(k.notification_id) FILTER (WHERE k.notification_id IS NOT NULL))[1]
@@ -146,6 +147,7 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
       ) AS k (recipient, type, comment_id, first_at, notification_id)
       GROUP BY k.recipient, k.type, k.comment_id
     ),
+    -- Their state according to the stored comment.
     wanted AS (
       SELECT k.*, CASE k.type WHEN 1 THEN '' ELSE 'comment:' END || k.comment_id AS subject,
         c.actor, c.post_id, c.text, c.version_time, c.version_id,

@@ -2,12 +2,12 @@ import Events
 import Pipeline
 import Postgres
 
-/// Contributions looked at in one piece.
+/// The maximum number of contributions checked in one piece.
 private let checkedMax = 2_000
 
-/// Checks a piece of the contributions which an older version wrote, until `contribution_check` has no
-/// row: it notified everybody whom the events of a like or a message named. Adds the messages' facts,
-/// which that version did not write, and withdraws what the facts do not say.
+/// Checks a piece of the contributions that an older version wrote, until `contribution_check` is
+/// empty. That version notified everybody whom any event of a like or message named, and did not
+/// write message facts. Adds these facts and withdraws contributions that contradict the facts.
 ///
 /// Locks facts, then recipients, as a batch of events does.
 func checkWork() -> Work {
@@ -44,11 +44,11 @@ private func checkStatements() -> [Statement] {
   return [
     Statement(
       """
-      WITH turn AS MATERIALIZED (
+      WITH progress AS MATERIALIZED (
         SELECT c.* FROM contribution_check c FOR UPDATE SKIP LOCKED
       ),
       piece AS MATERIALIZED (
-        SELECT a.* FROM turn c
+        SELECT a.* FROM progress c
         CROSS JOIN LATERAL (
           SELECT a.recipient, a.type, a.subject, a.source, a.active, a.version_time, a.version_id
           FROM notification_actors a
@@ -76,7 +76,7 @@ private func checkStatements() -> [Statement] {
       ),
       finished AS (
         DELETE FROM contribution_check c
-        WHERE EXISTS (SELECT FROM turn) AND (SELECT count(*) FROM piece) < $1
+        WHERE EXISTS (SELECT FROM progress) AND (SELECT count(*) FROM piece) < $1
       ),
       suspects AS (
         SELECT p.recipient, p.type, p.subject, p.source FROM piece p

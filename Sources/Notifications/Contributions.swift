@@ -7,12 +7,12 @@ import Postgres
   import Foundation
 #endif
 
-/// Contributions that one event each makes or withdraws: likes, follows and messages. Each row of
+/// Contributions that a single event creates or withdraws: likes, follows and messages. Each row of
 /// `notification_actors` is a register of its own; the recipient is part of its key.
 ///
-/// The recipient is not part of what a like or a message is, so a row of theirs is active only while
-/// its newest event is also the fact's. What wrote the fact, in an earlier statement, left in
-/// `magpie.overruled_…` the contributions that were the fact's before.
+/// The recipient is not part of the key of a like or message, so a contribution of theirs is active
+/// only while its newest event is also the fact's newest. The earlier statement that wrote the fact
+/// saves the contributions of its previous version in `magpie.overruled_…`.
 struct Contributions {
   let type: AlarmType
   private var recipients: [String?] = []
@@ -26,8 +26,8 @@ struct Contributions {
   private var texts: [String?] = []
   private var versionTimes: [Int64?] = []
   private var versionIDs: [String?] = []
-  /// Where the batch's events alone would have put the contributions: notification, recipient,
-  /// subject; each once.
+  /// The notifications to which the batch's events alone would assign the contributions:
+  /// notification, recipient, subject; each once.
   private var candidates: (ids: [UUID?], recipients: [String?], subjects: [String?]) = ([], [], [])
   private var known: [Candidate: UUID] = [:]
 
@@ -63,8 +63,8 @@ struct Contributions {
     }
   }
 
-  /// The notification of a day, noted as one that the batch touches. Many contributions are to the
-  /// same: its id is computed once.
+  /// The id of a day's notification, which is recorded as touched by the batch. Many contributions
+  /// share one notification, so its id is computed once.
   private mutating func candidate(recipient: String, subject: String, day: Int64) -> UUID {
     let key = Candidate(notification: Key(recipient, subject), day: day)
     if let known = known[key] { return known }
@@ -87,11 +87,12 @@ struct Contributions {
       + (hasFact ? [withdrawOverruled()] : []) + [recompute(people)]
   }
 
-  /// Whether the recipient is named by the fact's events rather than being part of the fact's key.
+  /// Whether the fact's events name the recipient, instead of the recipient being part of its key.
   private var hasFact: Bool { winner != nil }
 
-  /// SQL: true if the event `e` is the newest of its fact, as `contribution_stands` of migration 0011 says
-  /// for one row; in place, because a call for each like costs more than the look-up.
+  /// SQL: true if the event `e` is the newest of its fact. The same as `contribution_stands` of
+  /// migration 0011 for one row, but inlined, because a function call per like costs more than the
+  /// look-up.
   private var winner: String? {
     switch type {
     case .like:
@@ -114,7 +115,7 @@ struct Contributions {
     }
   }
 
-  /// Withdraws what the fact's newest event no longer says.
+  /// Withdraws contributions that the fact's newest event no longer supports.
   private func withdrawOverruled() -> Statement {
     Statement(
       """
@@ -135,18 +136,20 @@ struct Contributions {
       """, [.int2(Int16(type.code))])
   }
 
-  /// Merges the batch's registers into the table's, as `mergeContribution` does, but by looking first:
-  /// the recipients are locked, so what the statement sees is what is there, and new rows need no
-  /// ON CONFLICT. Leaves in `magpie.touched_…` the notifications that contributions had before, where
-  /// they are others than the batch says.
+  /// Merges the batch's registers into the table's, as `mergeContribution` does, but reads first:
+  /// the recipients are locked, so the snapshot is current and new rows need no ON CONFLICT. Saves
+  /// the previous notifications of contributions in `magpie.touched_…` when they differ from the
+  /// batch's.
   private func write(_ people: [String]) -> Statement {
     let stands = winner.map { "(e.active AND coalesce((\($0)), false))" } ?? "e.active"
     return Statement(
       """
+      -- The recipients who have ever muted this type.
       WITH muters AS MATERIALIZED (
         SELECT DISTINCT m.recipient FROM notification_mutes m
         WHERE m.recipient = ANY ($13::text[]) AND m.type = $1
       ),
+      -- The batch's contributions, compared with the stored ones.
       merged AS MATERIALIZED (
         SELECT e.*, old.is_known, old.notification_id AS old_id,
           (e.version_time, e.version_id) > (old.version_time, old.version_id) AS is_newer,
@@ -163,8 +166,7 @@ struct Contributions {
             text, version_time, version_id)
           ORDER BY e.recipient COLLATE "C", e.subject COLLATE "C", e.source COLLATE "C"
         ) e
-        -- LIMIT is what makes this one look-up by key for each event, whatever size the planner
-        -- takes the table to have.
+        -- LIMIT forces one look-up by key per event, whatever table size the planner assumes.
         LEFT JOIN LATERAL (
           SELECT true AS is_known, a.notification_id, a.first_at, a.version_time, a.version_id
           FROM notification_actors a
@@ -183,8 +185,8 @@ struct Contributions {
           e.version_time, e.version_id
         FROM merged e WHERE e.is_known IS NULL
       ),
-      -- ON CONFLICT, though all of them conflict, because an UPDATE would be joined, and while the
-      -- table is new the planner may read all of it for each row of the batch.
+      -- ON CONFLICT although every row conflicts: the planner would join an UPDATE, and while the
+      -- table is new it may scan all of it for each row of the batch.
       changed AS (
         INSERT INTO notification_actors AS a
           (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
@@ -234,8 +236,8 @@ struct Contributions {
 
 private let overruledRecipients = "current_setting('magpie.overruled_recipients')::text[]"
 
-/// The select list of what writes facts: leaves in `magpie.overruled_…` which contributions were the
-/// facts' until now, from rows `o (recipient, subject, source)`.
+/// The select list of statements that write facts: saves the contributions of the facts' previous
+/// versions, from rows `o (recipient, subject, source)`, in `magpie.overruled_…`.
 let rememberOverruled = """
   SELECT
     set_config('magpie.overruled_recipients', coalesce(array_agg(o.recipient)::text, '{}'), true),
@@ -243,12 +245,12 @@ let rememberOverruled = """
     set_config('magpie.overruled_sources', coalesce(array_agg(o.source)::text, '{}'), true)
   """
 
-/// How much of a text a notification quotes, in code points.
+/// The maximum length of a quoted text in a notification, in code points.
 let headCharacters = 256
 
-/// The end of every `INSERT INTO notification_actors AS a`: the newer version decides what the
-/// contribution says; the earliest time decides its day and with it its notification. A contribution
-/// that moves to another day leaves the id of the notification it came from in `also_touched`.
+/// The end of every `INSERT INTO notification_actors AS a`: the newer version decides the content;
+/// the earliest time decides the day and with it the notification. A contribution that moves to
+/// another day keeps the id of its previous notification in `also_touched`.
 let mergeContribution = """
   ON CONFLICT (recipient, type, subject, source) DO UPDATE SET
     actor = CASE WHEN \(isNewer) THEN EXCLUDED.actor ELSE a.actor END,

@@ -1,7 +1,7 @@
 import Events
 import Pipeline
 
-/// `follow.*`: the followee hears of the followers of a day in one notification.
+/// `follow.*`: notifies the followee of the followers of a day in one notification.
 func followsWork(_ events: [Event]) -> Work {
   var registers = Registers<Key>()
   for event in events {

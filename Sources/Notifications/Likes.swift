@@ -2,12 +2,13 @@ import Events
 import Pipeline
 import Postgres
 
-/// `like.*`: the fact (post, actor) for the post's numbers; and, unless people like their own post,
-/// a contribution to the notification of the post's likes of a day.
+/// `like.*`: stores the fact (post, actor), which the post's numbers count, and, unless an author
+/// likes their own post, a contribution to the notification of the post's likes of that day.
 ///
-/// The post's owner is no part of what identifies the like: where events disagree, the newest says who
-/// is notified, and the one notified before is not any more. The two may be in different partitions, so
-/// two lanes may have them at once; the lock of the post's counts puts one behind the other.
+/// The post's owner is not part of the like's key. If events disagree about the owner, the newest
+/// decides who is notified, and the previous recipient's contribution is withdrawn. The events may
+/// be in different partitions, so two lanes may process them concurrently; the lock on the post's
+/// counts serializes them.
 func likesWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var registers = Registers<Key>()
@@ -44,8 +45,8 @@ private func isLiked(_ event: Event) -> Bool {
   if case .likeCreated = event.payload { true } else { false }
 }
 
-/// Nobody else writes likes of these posts, whose counts are locked: so what the statement sees is what
-/// is there.
+/// The post counts are locked, so no other transaction writes likes of these posts, and this
+/// statement's snapshot is current.
 private func upsertLikes(_ facts: Registers<Key>) -> Statement {
   let events = facts.values.map(\.newest)
   return Statement(
@@ -72,6 +73,7 @@ private func upsertLikes(_ facts: Registers<Key>) -> Statement {
         OR EXCLUDED.first_at < l.first_at OR l.first_at IS NULL AND EXCLUDED.first_at IS NOT NULL
     )
     \(rememberOverruled)
+    -- The contributions of older versions with another owner.
     FROM (
       SELECT l.post_owner, e.post_id, e.actor
       FROM e

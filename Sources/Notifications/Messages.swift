@@ -2,9 +2,9 @@ import Events
 import Pipeline
 import Postgres
 
-/// `message.sent`: the receiver hears of one sender's messages of a day in one notification, which
-/// quotes the newest. A message sent again (the same id) replaces what it said, and whom it was from
-/// and to.
+/// `message.sent`: notifies the receiver of one sender's messages of a day in one notification,
+/// which quotes the newest. A message sent again with the same id replaces its text, sender and
+/// receiver.
 func messagesWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var registers = Registers<Key>()
@@ -23,8 +23,8 @@ func messagesWork(_ events: [Event]) -> Work {
   return notificationWork([upsertMessages(facts)] + contributions.statements, events)
 }
 
-/// Writes and locks every message of the batch, also those that stay as they are: two lanes may have
-/// events of one message at once, because each is in its receiver's partition.
+/// Writes every message of the batch, and locks those that stay unchanged as well: two lanes may
+/// process events of one message concurrently, because each event is in its receiver's partition.
 private func upsertMessages(_ facts: Registers<Key>) -> Statement {
   let events = facts.values.map(\.newest)
   let senders = events.map { event in
@@ -49,8 +49,8 @@ private func upsertMessages(_ facts: Registers<Key>) -> Statement {
     ])
 }
 
-/// The end of every `INSERT INTO message_facts AS f`. Rows that the condition leaves as they are get
-/// locked all the same.
+/// The end of every `INSERT INTO message_facts AS f`. Also locks the rows that its condition leaves
+/// unchanged.
 let mergeMessageFact = """
   ON CONFLICT (message_id) DO UPDATE SET
     overruled_receiver = CASE
@@ -63,8 +63,8 @@ let mergeMessageFact = """
   RETURNING f.message_id, f.overruled_receiver, f.overruled_sender
   """
 
-/// Recipient, subject and source of the contributions that were the messages' before, from `written`,
-/// which ends in `mergeMessageFact`.
+/// Recipient, subject and source of the messages' previous contributions, from `written`, which
+/// ends in `mergeMessageFact`.
 let overruledMessages = """
   SELECT w.overruled_receiver, w.overruled_sender, w.message_id
   FROM written w WHERE w.overruled_receiver IS NOT NULL

@@ -1,14 +1,14 @@
 import Pipeline
 
-/// What the worker does between batches, a bounded piece of each kind in one transaction.
+/// The worker's work between batches: a bounded piece of each kind, in one transaction.
 ///
-/// The check of contributions waits for locks, so it comes first; the others pass over whom another
-/// transaction has locked, and so cannot wait in a circle whatever they hold.
+/// The check of contributions waits for locks, so it comes first. The other kinds skip recipients
+/// that another transaction has locked, so they cannot deadlock whatever locks they hold.
 func notificationBacklog() -> Work {
   inOneTransaction([Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork()])
 }
 
-/// Several kinds of work, one after the other in the same round trip.
+/// Concatenates several kinds of work into one round trip.
 private func inOneTransaction(_ parts: [Work]) -> Work {
   Work(parts.flatMap(\.statements)) { results in
     var results = results[...]

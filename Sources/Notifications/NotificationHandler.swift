@@ -1,12 +1,12 @@
 import Events
 public import Pipeline
 
-/// The notification-worker's work: likes, comments, follows, messages and mentions become
+/// The work of notification-worker: likes, comments, follows, messages and mentions become
 /// notifications; alarm actions read, delete and mute them; each notification that a batch touches
 /// is published as a snapshot.
 ///
-/// Safe to run in any number of lanes and processes on the same tables: the rows that result are a
-/// function of the set of events applied, whatever their order, batches and repetitions.
+/// Safe to run in any number of lanes and processes on the same tables: the resulting rows depend
+/// only on the set of events applied, not on their order, batch boundaries or duplicates.
 public let notificationHandler = Handler(
   name: "notification",
   topics: [.likes, .comments, .follows, .messages, .posts, .alarmActions],

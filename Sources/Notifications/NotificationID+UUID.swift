@@ -6,11 +6,12 @@ public import Events
   public import Foundation
 #endif
 
-/// The id of a notification, as the tables hold it; see `Events.NotificationID` for how it is made.
+/// The id of a notification as stored in the tables; see `Events.NotificationID` for its
+/// derivation.
 ///
 /// - Parameters:
-///   - subject: like: the post. Comment: the comment. Follow: empty. Message: the sender. Mention:
-///     `post:` or `comment:` and the id of what mentions the recipient.
+///   - subject: like: the post. Comment: the comment. Follow: empty. Message: the sender.
+///     Mention: `post:` or `comment:` and the id of the text that mentions the recipient.
 ///   - bucket: the UTC day of a like, follow or message, such as `2012-09-14`; empty for comments
 ///     and mentions.
 public func notificationID(

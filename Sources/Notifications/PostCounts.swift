@@ -1,8 +1,8 @@
 import Postgres
 
-/// Locks the counts of posts, in the order of their ids, before likes or comments are written whose
-/// triggers will change them: the triggers of one statement run one after the other, and each alone
-/// would lock in order but not both together.
+/// Locks the counts of posts, in id order, before likes or comments are written whose triggers
+/// update them. The triggers of one statement run one after the other; each locks in order, but
+/// both together do not.
 func lockPostCounts(_ posts: [String]) -> [Statement] {
   [
     Statement(

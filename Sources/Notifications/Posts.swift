@@ -2,8 +2,8 @@ import Events
 import Pipeline
 import Postgres
 
-/// `post.*`: a notification for each person a post mentions, withdrawn by an edit that drops the
-/// mention and by the post's deletion. Likes and comments of a deleted post stay.
+/// `post.*`: creates a notification for each person whom a post mentions. An edit that drops the
+/// mention or a deletion of the post withdraws it. Likes and comments of a deleted post stay.
 func postsWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
@@ -42,7 +42,7 @@ func postsWork(_ events: [Event]) -> Work {
     ], events)
 }
 
-/// Writes and locks every post of the batch, also those that stay as they are.
+/// Writes every post of the batch, and locks those that stay unchanged as well.
 private func upsertPosts(_ facts: Registers<Key>) -> Statement {
   let posts = facts.values.map { register -> (String, String, [String], Bool) in
     guard case .postPublished(let data) = register.newest.payload else { return ("", "", [], true) }
@@ -83,11 +83,12 @@ private func upsertPosts(_ facts: Registers<Key>) -> Statement {
 private let isNewer =
   "(EXCLUDED.version_time, EXCLUDED.version_id) > (p.version_time, p.version_id)"
 
-/// Makes the mentions of the batch's posts, new ones and those there are, what the posts now say.
-/// The posts and all recipients are locked.
+/// Updates the mentions of the batch's posts, new and existing ones, to match the stored posts. The
+/// posts and all recipients are locked.
 private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter]) -> Statement {
   Statement(
     """
+    -- The mentions to write: the batch's and the stored ones of these posts.
     WITH keys AS (
       SELECT k.recipient, k.post_id, min(k.first_at) AS first_at,
         (array_agg(k.notification_id) FILTER (WHERE k.notification_id IS NOT NULL))[1]

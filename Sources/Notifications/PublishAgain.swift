@@ -8,14 +8,16 @@ public import Postgres
   import Foundation
 #endif
 
-/// Finds notifications whose alarm is not the one that their newest snapshot makes, and publishes them
-/// once more under new versions: for when what was published is lost, as it is with a broker in memory.
+/// Finds notifications whose alarm differs from what their newest snapshot renders to, and
+/// publishes them again under new versions. Needed when published records are lost, as with an
+/// in-memory broker.
 ///
-/// In pieces, so that neither a transaction nor what is published at once grows with the tables. To be
-/// used while nothing is in flight: an alarm that lags behind looks like one whose snapshot was lost.
-/// Killed between two pieces, or before the events of one are acknowledged, it finds them the next time.
+/// Works in pieces, so that neither a transaction nor the number of events published at a time
+/// grows with the tables. Use it only while no records are in flight: an alarm that lags behind
+/// looks like one whose snapshot was lost. After a crash between pieces, or before a piece's events
+/// are acknowledged, the next run finds the remaining notifications.
 public struct PublishAgain: Sendable {
-  /// Everything up to here is published.
+  /// All notifications up to this id have been published.
   private var after = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
   private static let piece = 500
 
@@ -23,10 +25,13 @@ public struct PublishAgain: Sendable {
 
   /// Recomputes the next piece and returns the events to publish; nil after the last.
   ///
-  /// - Parameter connection: of a role that reads `alarms` and writes what notification-worker does.
+  /// - Parameter connection: its role must be able to read `alarms` and to write what
+  ///   notification-worker writes.
   public mutating func next(on connection: Connection) throws -> [Event]? {
     let rows = try connection.query(
       """
+      -- Notifications whose alarm is missing, retracted or of another version, and alarms without a
+      -- notification.
       (
         SELECT n.notification_id AS id, n.recipient, n.type, n.subject
         FROM notifications n LEFT JOIN alarms a ON a.notification_id = n.notification_id

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Creates the rows of recipients that have none.
+/// Creates missing recipient rows.
 func insertRecipients(_ recipients: [String]) -> Statement {
   Statement(
     """
@@ -12,9 +12,9 @@ func insertRecipients(_ recipients: [String]) -> Statement {
     """, [.textArray(recipients)])
 }
 
-/// Locks recipients, in the order of their ids. Whoever holds a recipient's row alone writes that
-/// recipient's contributions, mutes, marks and notifications; so statements after this one may read
-/// them and rely on what they read.
+/// Locks recipients, in the order of their ids. Only the holder of a recipient's row writes that
+/// recipient's contributions, mutes, marks and notifications, so what later statements read of them
+/// stays valid until the commit.
 ///
 /// - Parameter existing: SQL that selects more recipients to lock.
 func lockRecipients(

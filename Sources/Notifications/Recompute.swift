@@ -2,28 +2,29 @@ import Events
 import Pipeline
 import Postgres
 
-/// Makes notifications what their contributions say, and returns each as it now is.
+/// Recomputes notifications from their contributions and returns their new state.
 ///
-/// Every touched notification gets a new counter and is published, also when nothing about it
-/// changed: an attempt that published and then failed to commit may have left a snapshot behind,
-/// and only a later version of what is true undoes that. The next attempt may hold more records, so
-/// what is touched must not depend on what a batch's events come to together: an event touches at
-/// least what it would have touched alone.
+/// Every touched notification gets a new counter and is published, even if it is unchanged: an
+/// attempt that published and then failed to commit may have left a snapshot in the log, and only a
+/// later version of the true state overrides it. The next attempt may contain more records, so the
+/// set of touched notifications must not depend on how a batch's events combine: an event touches
+/// at least what it would have touched alone.
 ///
-/// Rows are changed by ON CONFLICT and by arrays of keys, never by a join: its order is the planner's
-/// choice, and while a table is new it may read all of it for each row of the batch.
+/// Rows are changed with ON CONFLICT or arrays of keys, never with a join: the planner chooses the
+/// join order, and while a table is new it may scan all of it for each row of the batch.
 ///
 /// - Parameters:
-///   - recipients: all of whom the transaction has locked; `$1` in `touched`.
-///   - others: SQL of type `text[]`: more people whom it has locked.
-///   - touched: SQL that selects `notification_id, recipient, type, subject` of what to recompute,
-///     with the parameters from `$2` on.
+///   - recipients: recipients that the transaction has locked; `$1` in `touched`.
+///   - others: SQL of type `text[]`: further recipients that it has locked.
+///   - touched: SQL that selects `notification_id, recipient, type, subject` of the notifications
+///     to recompute, with the parameters from `$2` on.
 func recomputeNotifications(
   recipients: [String], and others: String? = nil, touched: String, _ parameters: [Parameter]
 ) -> Statement {
   let people = "$1::text[]" + (others.map { " || \($0)" } ?? "")
   return Statement(
     """
+    -- Contributions that left their notification: it is recomputed too.
     WITH moved AS MATERIALIZED (
       SELECT a.ctid, a.recipient, a.type, a.subject, a.also_touched
       FROM notification_actors a
@@ -42,6 +43,7 @@ func recomputeNotifications(
       ) AS t (notification_id, recipient, type, subject)
       WHERE t.notification_id IS NOT NULL
     ),
+    -- The new state of each touched notification; actor is NULL if nothing is left to show.
     state AS MATERIALIZED (
       SELECT t.*, newest.*, second.actor AS second_actor, oldest.first_at AS oldest_at,
         CASE
@@ -108,20 +110,20 @@ func recomputeNotifications(
     """, [.textArray(recipients)] + parameters)
 }
 
-/// A contribution `a` that people are to see in the notification `t`, past the deletion marks.
+/// Whether the contribution `a` is visible in the notification `t`, given the deletion marks.
 private let isShown = """
   a.notification_id = t.notification_id AND a.active AND NOT a.muted
     AND a.first_at > greatest(r.deleted_all_at, m.deleted_at)
   """
 
-/// A like's or follow's source is its actor, so each is another person; a day's messages are all
-/// from one sender; comments and mentions stand alone.
+/// The source of a like or follow is its actor, so every contribution is another person. A day's
+/// messages have one sender; comments and mentions are single.
 private let actorCount = "CASE WHEN s.type IN (0, 2) THEN s.contribution_count ELSE 1 END"
 
 /// The snapshots to publish, from the rows of `recomputeNotifications`.
 ///
-/// A change happens when the event does that causes it, not when the notification was raised: an
-/// unlike of today changes what was raised last week.
+/// The time of a change is that of the event that causes it, not the notification's `raised_at`: an
+/// unlike today changes a notification raised last week.
 func snapshots(_ rows: Rows, causes: Causes) throws -> Outcome {
   var events: [Event] = []
   events.reserveCapacity(rows.count)
@@ -164,7 +166,7 @@ func snapshots(_ rows: Rows, causes: Causes) throws -> Outcome {
     counts: ["notifications_changed": rows.count - retracted, "notifications_retracted": retracted])
 }
 
-/// A record that takes a notification back.
+/// An event that retracts a notification.
 func retraction(
   notification: String, recipient: String, generation: Int64, counter: Int64, cause: Cause
 ) -> Event {

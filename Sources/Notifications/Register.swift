@@ -1,12 +1,12 @@
 import Events
 
-/// What a batch says about one fact: its newest event, which decides, and when the earliest of the
-/// creating ones happened, which a withdrawal does not undo.
+/// The events of one fact in a batch: the newest event, which decides, and the time of the earliest
+/// creating event, which a withdrawal does not undo.
 struct Register {
   var newest: Event
   var firstAt: EventTime?
-  /// The UTC days (since 1970) of all creating events. Each may have been published by an attempt
-  /// that failed before the others of the batch had arrived.
+  /// The UTC days (since 1970) of all creating events. A failed attempt with only some of these
+  /// events may already have published any of them.
   var createdOn: [Int64] = []
 
   init(_ event: Event, creates: Bool) {
@@ -34,7 +34,7 @@ struct Registers<Key: Hashable> {
   private(set) var values: [Register] = []
   private var positions: [Key: Int] = [:]
 
-  /// - Parameter creates: whether the event makes the fact (rather than withdrawing it).
+  /// - Parameter creates: whether the event creates the fact rather than withdrawing it.
   mutating func add(_ event: Event, key: Key, creates: Bool) {
     if let position = positions[key] {
       values[position].add(event, creates: creates)

@@ -3,15 +3,15 @@ import Pipeline
 import Postgres
 
 private let reviewedPeopleMax = 20
-/// Contributions looked at in one piece, and so the notifications it publishes at most.
+/// The maximum number of contributions checked in one piece, and so of notifications published.
 private let reviewedContributionsMax = 1_000
 
-/// Goes through a piece of the contributions that `notification_reviews` names, in the order of their
-/// key, and makes them what the mutings say.
+/// Processes a piece of the contributions that `notification_reviews` names, in key order, and sets
+/// their `muted` according to the timeline of mutings.
 ///
-/// Every notification that has one of them is published, also one that is as it was: a piece that
-/// published and then failed may have left something else in the log, and the row of the review is what
-/// promises that this place is come to again.
+/// Publishes every notification that has one of them, even an unchanged one: an attempt that
+/// published and then failed may have left another state in the log, and only the review's row
+/// guarantees that this piece is processed again.
 func reviewWork() -> Work {
   Work([
     Statement(
@@ -61,16 +61,18 @@ func reviewWork() -> Work {
 
 private let reviewedPeople = "current_setting('magpie.reviewed_people')::text[]"
 
-/// The people are locked. Returns how many contributions were looked at.
+/// The recipients are locked. Returns the number of contributions checked.
 private func reviewPiece() -> Statement {
   Statement(
     """
     WITH taken AS MATERIALIZED (
       SELECT v.* FROM notification_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
     ),
+    -- The maximum number of contributions per review.
     share AS MATERIALIZED (
       SELECT greatest($1 / greatest(count(*), 1), 1) AS size FROM taken
     ),
+    -- is_reached: the review covers the contribution.
     piece AS MATERIALIZED (
       SELECT v.recipient, v.type, a.subject, a.source, a.place, a.notification_id, a.muted,
         a.active AND a.first_at > v.after_time AND a.first_at <= v.upto_time AS is_reached,
@@ -90,6 +92,7 @@ private func reviewPiece() -> Statement {
       WHERE a.ctid = ANY (ARRAY(
         SELECT p.place FROM piece p WHERE p.is_reached AND p.muted <> p.is_muted))
     ),
+    -- The last contribution of each review that is not finished.
     last AS MATERIALIZED (
       SELECT DISTINCT ON (p.recipient, p.type) p.recipient, p.type, p.subject, p.source
       FROM (

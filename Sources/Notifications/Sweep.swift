@@ -5,11 +5,11 @@ import Postgres
 private let sweptPeopleMax = 20
 private let sweptNotificationsMax = 500
 
-/// Removes notifications that their recipients deleted all at once, and retracts them.
+/// Deletes and retracts notifications whose recipients deleted everything.
 ///
-/// `alarm.all-deleted` itself raises a watermark, whatever the number of notifications below it;
-/// they are hidden at once. This takes them away at leisure, so that the same events in any order
-/// end in the same rows, and their space is free.
+/// `alarm.all-deleted` itself only raises a watermark, however many notifications are below it, and
+/// hides them immediately. The sweep deletes their rows later, so that the same events in any order
+/// end in the same rows, and frees their space.
 func sweepWork() -> Work {
   Work(
     [
