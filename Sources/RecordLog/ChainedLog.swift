@@ -1,8 +1,8 @@
 public import Kafka
 
-/// A log that begins in one place and goes on in another: an archive, and then Kafka.
+/// Two logs read as one: an archive, continued by Kafka.
 ///
-/// Where both hold an offset, the first is read. Offsets that neither holds are an error.
+/// If both logs hold an offset, the first is read. Offsets that neither holds are an error.
 public struct ChainedLog: RecordLog {
   private let first: any RecordLog
   private let second: any RecordLog
@@ -13,7 +13,7 @@ public struct ChainedLog: RecordLog {
   }
 
   public func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
-    // In this order: what the first gets meanwhile, the second has had before.
+    // The first log must be asked first: whatever it receives in between was already in the second.
     let begun = try known(to: first, topics)
     var result = try second.spans(of: topics)
     for (partition, start) in begun {
@@ -45,8 +45,8 @@ public struct ChainedLog: RecordLog {
   ) throws {
     var rest = spans
     while true {
-      // Again and again: while the first was read, the second may have dropped what it then held,
-      // and the first have taken it.
+      // Repeat: while the first log was being read, the second may have deleted records that the
+      // first has received since.
       let (begun, remaining) = try split(rest)
       guard begun.contains(where: { !$0.value.isEmpty }) else { break }
       try first.read(begun, maxRecords: maxRecords, body)
@@ -55,7 +55,7 @@ public struct ChainedLog: RecordLog {
     try second.read(rest, maxRecords: maxRecords, body)
   }
 
-  /// What the first log holds of the spans, from their beginning on, and what is left of them.
+  /// Splits each span into the part at its beginning that the first log holds, and the rest.
   private func split(_ spans: [TopicPartition: Range<Int64>]) throws -> (
     [TopicPartition: Range<Int64>], [TopicPartition: Range<Int64>]
   ) {
@@ -73,7 +73,7 @@ public struct ChainedLog: RecordLog {
     return (begun, rest)
   }
 
-  /// What a log holds of the topics that it knows.
+  /// The spans of those topics that the log has.
   private func known(to log: any RecordLog, _ topics: [String]) throws
     -> [TopicPartition: Range<Int64>]
   {

@@ -1,16 +1,16 @@
 public import Kafka
 
-/// The log as Kafka holds it at present. Reads without joining a consumer group.
+/// The log in Kafka, read without joining a consumer group.
 public struct KafkaLog: RecordLog {
-  /// What a batch's keys, values and headers may come to, by one record more at most.
+  /// The bound on a batch's keys, values and headers in bytes, exceeded by at most one record.
   private static let batchBytesMax = 16 << 20
 
   private let configuration: ClientConfiguration
   private let admin: Admin
-  /// How long nothing may come before reading is given up.
+  /// The longest wait for progress before reading fails.
   private let stallSecondsMax: Int
 
-  /// Connects in the background; throws only for a wrong configuration.
+  /// Connects in the background; throws only if the configuration is invalid.
   public init(configuration: ClientConfiguration, stallSecondsMax: Int = 60) throws {
     self.configuration = configuration
     self.stallSecondsMax = stallSecondsMax
@@ -75,7 +75,7 @@ public struct KafkaLog: RecordLog {
       let found = try next(of: reader, topic, unread, maxRecords: maxRecords)
       var batch = RecordBatch(topic: topic, records: [], nextOffsets: [:])
       batch.records = found.records.filter { record in
-        // What was fetched ahead of a partition's end may still come.
+        // Records prefetched past the end of a finished partition may still arrive.
         unread[record.partition].map { $0.contains(record.offset) } ?? false
       }
       var ended: [Int32] = []
@@ -95,7 +95,7 @@ public struct KafkaLog: RecordLog {
     }
   }
 
-  /// The next poll that found anything of what is unread; throws when none does for too long.
+  /// Polls until an unread partition makes progress; throws if none does within the bound.
   private func next(
     of reader: TopicReader, _ topic: String, _ unread: [Int32: Range<Int64>], maxRecords: Int
   ) throws -> TopicReader.Found {
@@ -109,7 +109,7 @@ public struct KafkaLog: RecordLog {
         throw RecordLogError.notHeld(
           partition, asked: unread[partition.partition] ?? 0..<0, held: low..<max(low, high))
       }
-      // Below the start there is nothing to wait for: an end that is met again says nothing new.
+      // A partition end at or below the unread start is not progress.
       if found.nextOffsets.contains(where: { $0.value > unread[$0.key]?.lowerBound ?? .max }) {
         return found
       }

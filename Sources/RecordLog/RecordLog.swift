@@ -1,43 +1,43 @@
 public import Kafka
 
-/// What can be read of topics: from Kafka, from an archive, or from an archive and then Kafka.
+/// A log that can be read again: in Kafka, in an archive, or in an archive continued by Kafka.
 ///
-/// A log is only read; several readings at once do not disturb each other.
+/// Reading does not change the log, so concurrent readings do not disturb each other.
 public protocol RecordLog {
-  /// The offsets that can be read of every partition of these topics (full names): from the first
-  /// one held up to, but without, the next one to be written. Empty where nothing is held.
+  /// The readable offsets of every partition of these topics (full names), from the log start
+  /// offset up to and excluding the end offset. Empty for a partition without records.
   ///
-  /// Throws `RecordLogError.unknownTopic`, and what reaching the log throws.
+  /// Throws `RecordLogError.unknownTopic`, or the error of the underlying storage.
   func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>]
 
-  /// For each partition the first offset in its span whose record's time is at or after
+  /// For each partition, the first offset in its span whose record's time is at or after
   /// `milliseconds` since 1970; the span's end if there is none.
   ///
-  /// Where times fall along the log the answer is one of the offsets at which they pass the time.
+  /// If times decrease along the log, the result is one of the offsets at which they cross the
+  /// given time.
   func offsets(at milliseconds: Int64, in spans: [TopicPartition: Range<Int64>]) throws
     -> [TopicPartition: Int64]
 
-  /// Reads every record of the spans once, in offset order within each partition.
+  /// Reads every record of the spans exactly once, in offset order within each partition.
   ///
-  /// `body` gets batches of at most `maxRecords` records of one topic each, on the calling thread;
-  /// what it throws ends the reading. Offsets that the log does not hold any more, or that never
-  /// were records (compaction, transactions), are passed over: a batch's `nextOffsets` tells how
-  /// far it reaches. When this returns, the last `nextOffsets` of every partition of a span that
-  /// is not empty was its end.
+  /// Calls `body` on the calling thread with batches of at most `maxRecords` records of one topic;
+  /// an error from `body` ends the reading. Skips offsets without records (compaction,
+  /// transactions): a batch's `nextOffsets` says how far it reaches. When this returns,
+  /// `nextOffsets` has reached the end of every nonempty span.
   ///
-  /// Throws `RecordLogError` when a span cannot be read to its end.
+  /// Throws `RecordLogError` if a span cannot be read to its end.
   func read(
     _ spans: [TopicPartition: Range<Int64>], maxRecords: Int, _ body: (RecordBatch) throws -> Void
   ) throws
 }
 
-/// Some records of one topic, and how far they reach.
+/// Records of one topic, and how far the reading has come.
 public struct RecordBatch: Sendable, Equatable {
-  /// The full name of the topic that all of it belongs to.
+  /// The full name of the topic.
   public var topic: String
-  /// In offset order within each partition. May be empty where offsets hold no records.
+  /// In offset order within each partition. Empty if the offsets hold no records.
   public var records: [Record]
-  /// For every partition that this batch brings further: the first offset that is not yet read.
+  /// For every partition with progress: the next offset to read.
   public var nextOffsets: [TopicPartition: Int64]
 
   public init(topic: String, records: [Record], nextOffsets: [TopicPartition: Int64]) {
@@ -47,27 +47,27 @@ public struct RecordBatch: Sendable, Equatable {
   }
 }
 
-/// Why a log cannot be read as asked.
+/// Why a log cannot be read.
 public enum RecordLogError: Error, Sendable, Equatable, CustomStringConvertible {
   case unknownTopic(String)
-  /// The log holds `held`, which does not cover what was asked for.
+  /// The log holds the offsets `held`, which do not cover the requested ones.
   case notHeld(TopicPartition, asked: Range<Int64>, held: Range<Int64>)
-  /// Nothing more came for the bound on waiting, though the span is not read to its end.
+  /// No progress within the time limit before the end of the span.
   case stalled(TopicPartition, at: Int64, end: Int64, seconds: Int, problem: String?)
-  /// Two logs that should continue each other leave out offsets.
+  /// Offsets are missing between two logs that should be contiguous.
   case gap(TopicPartition, missing: Range<Int64>)
 
   public var description: String {
     switch self {
     case .unknownTopic(let topic): "topic \(topic) does not exist"
     case .notHeld(let partition, let asked, let held):
-      "\(partition): offsets \(asked.lowerBound) up to \(asked.upperBound) were asked for, but the "
+      "\(partition): offsets \(asked.lowerBound) up to \(asked.upperBound) were requested, but the "
         + "log holds \(held.lowerBound) up to \(held.upperBound)"
     case .stalled(let partition, let offset, let end, let seconds, let problem):
-      "\(partition): nothing came after offset \(offset) for \(seconds) s, though the log should go "
-        + "up to \(end)" + (problem.map { ": \($0)" } ?? "")
+      "\(partition): no progress at offset \(offset) for \(seconds) s, though the log should reach "
+        + "\(end)" + (problem.map { ": \($0)" } ?? "")
     case .gap(let partition, let missing):
-      "\(partition): offsets \(missing.lowerBound) up to \(missing.upperBound) are held nowhere"
+      "\(partition): offsets \(missing.lowerBound) up to \(missing.upperBound) are in neither log"
     }
   }
 }

@@ -1,12 +1,12 @@
 /// One numbered SQL file of `migrations/`, compiled into the binary.
 public struct Migration: Sendable {
-  /// 1, 2, 3, ... without gaps.
+  /// 1, 2, 3, … without gaps.
   public let version: Int
   /// The file's name without number and extension.
   public let name: String
   let bytes: [UInt8]
-  /// Code of this schema version and later goes on beside the migration, as the file's line
-  /// `-- compatible-from: N` says; without one only code that knows the migration does.
+  /// The lowest schema version whose code can run with the migration applied, declared by the
+  /// file's line `-- compatible-from: N`; without that line, the migration's own version.
   public let compatibleFrom: Int
 
   /// The SQL text.
@@ -30,7 +30,7 @@ public struct Migration: Sendable {
 }
 
 extension Migrations {
-  /// Every migration, in order. A new file of `migrations/` needs its line here (a test says so);
+  /// Every migration, in order. A new file in `migrations/` needs a line here (a test checks it);
   /// SwiftPM names its bytes after the file, with the first digit replaced by `_`.
   public static let all: [Migration] = [
     Migration(1, "pipeline", PackageResources._001_pipeline_sql),

@@ -1,19 +1,19 @@
 public import Postgres
 
-/// Brings a database to the schema of this code: forward only, one file after the other.
+/// Upgrades a database to this code's schema: forward only, one file at a time.
 public enum Migrations {
-  /// What concurrent runs queue up behind: an advisory lock of this number in the database.
+  /// The advisory lock on which concurrent runs queue.
   static let advisoryLock: Int64 = 0x4D61_6770_6965  // "Magpie"
 
-  /// Applies what is missing, each file in a transaction of its own, under an advisory lock: two
-  /// processes that start together apply each file once.
+  /// Applies the missing migrations, each in its own transaction, under an advisory lock:
+  /// concurrent processes apply each file once.
   ///
   /// - Parameters:
-  ///   - connection: of a role that may create tables and roles; not in a transaction.
-  ///   - migrations: all there are, in order.
-  /// - Returns: those that were applied now.
-  /// - Throws: `SchemaError` when a file that was applied has changed since or when the database is
-  ///   newer than this code; `PostgresError` when a statement fails (its file is then rolled back).
+  ///   - connection: not in a transaction; its role must be allowed to create tables and roles.
+  ///   - migrations: all migrations, in order.
+  /// - Returns: the migrations that were applied now.
+  /// - Throws: `SchemaError` if an applied file has changed or the database is newer than this
+  ///   code; `PostgresError` if a statement fails (its file is rolled back).
   @discardableResult
   public static func apply(
     _ connection: Connection, _ migrations: [Migration] = all
@@ -28,20 +28,20 @@ public enum Migrations {
           checksum text COLLATE "C" NOT NULL,
           applied_at timestamptz NOT NULL DEFAULT now()
         );
-        -- Workers check it as they start, with whatever login they have.
+        -- Every worker's role reads it when it connects.
         GRANT SELECT ON schema_migrations TO PUBLIC;
         COMMENT ON TABLE schema_migrations IS 'the numbered SQL files applied, by magpie migrate';
         DO $$
         BEGIN
-          -- Databases of earlier versions lack it. Looked for first, so that nobody waits for a lock.
+          -- Databases of earlier versions lack the column. Check first: ALTER TABLE takes a lock.
           IF NOT EXISTS (
             SELECT FROM pg_attribute
             WHERE attrelid = 'schema_migrations'::regclass AND attname = 'compatible_from')
           THEN
             ALTER TABLE schema_migrations ADD COLUMN compatible_from int;
             COMMENT ON COLUMN schema_migrations.compatible_from IS
-              'Code of this schema version and later goes on beside the migration; NULL: only code '
-              'that knows it.';
+              'The lowest schema version whose code can run with the migration applied; NULL: only '
+              'code that includes it.';
           END IF;
         END
         $$;
@@ -61,11 +61,11 @@ public enum Migrations {
     return applied
   }
 
-  /// Verifies that the database has the schema of this code; workers call it whenever they connect.
+  /// Verifies that the database has this code's schema. Workers call it on every connect.
   ///
-  /// - Parameter allowsNewer: whether there may be migrations that this code does not know, if each
-  ///   says that code of this version goes on beside it.
-  /// - Throws: `SchemaError` that says what to do otherwise.
+  /// - Parameter allowsNewer: whether to accept migrations unknown to this code if each declares
+  ///   compatibility with this code's version.
+  /// - Throws: `SchemaError`, which says what to do.
   public static func check(
     _ connection: Connection, _ migrations: [Migration] = all, allowsNewer: Bool = false
   ) throws {
@@ -97,7 +97,7 @@ public enum Migrations {
     guard connection.status == .inTransaction else {
       throw SchemaError(
         code: .changed,
-        message: "\(migration.fileName) ends the transaction it runs in; remove its COMMIT")
+        message: "\(migration.fileName) ends its transaction; remove the COMMIT")
     }
     try connection.query(
       """
@@ -114,7 +114,7 @@ public enum Migrations {
     try connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(advisoryLock)])
   }
 
-  /// Computed by the server, which knows SHA-256, so that this room needs no other library.
+  /// The server computes the SHA-256 sums, so that this module needs no other library.
   private static func checksums(
     _ connection: Connection, _ migrations: [Migration]
   ) throws -> [String] {
@@ -126,13 +126,13 @@ public enum Migrations {
     ).map { try $0.text(0) }
   }
 
-  /// The versions the database has, once it is certain that they are a beginning of ours, or go on
-  /// from ours compatibly.
+  /// The versions applied to the database. Throws unless they are a prefix of `migrations` or, if
+  /// `allowsNewer`, compatible migrations follow.
   private static func verify(
     _ connection: Connection, _ migrations: [Migration], _ checksums: [String],
     allowsNewer: Bool = false
   ) throws -> Set<Int> {
-    // By way of JSON: databases that an earlier version migrated have no such column.
+    // Read through JSON, because databases migrated by an earlier version lack the column.
     let rows = try connection.query(
       """
       SELECT version, name, checksum,
@@ -151,35 +151,35 @@ public enum Migrations {
           code: .newer,
           message:
             "the database has migration \(version) (\(name)), which this code does not know"
-            + (allowsNewer ? " and cannot go on beside" : "")
-            + ": it is older than the database; run a newer version of it")
+            + (allowsNewer ? " and is not compatible with" : "")
+            + ": the code is older than the database; run a newer version")
       }
       guard try row.text("checksum") == checksum else {
         throw SchemaError(
           code: .changed,
           message: "migration \(version) (\(name)) was changed after it had been applied to this "
-            + "database; restore the file and put the change into a new one")
+            + "database; restore the file and make the change in a new one")
       }
     }
     return Set(try rows.map { try $0.int("version") })
   }
 }
 
-/// Why code and database do not fit together.
+/// Why code and database are incompatible.
 public struct SchemaError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What does not fit.
+  /// The kind of incompatibility.
   public enum Code: String, Sendable {
     /// The database lacks migrations.
     case missing
-    /// A migration that was applied is not what the code has.
+    /// An applied migration differs from the code's.
     case changed
-    /// The database has migrations that the code does not know.
+    /// The database has migrations unknown to the code.
     case newer
   }
 
-  /// What does not fit.
+  /// The kind of incompatibility.
   public let code: Code
-  /// What was found and what to do.
+  /// The problem and what to do about it.
   public let message: String
 
   /// The message.

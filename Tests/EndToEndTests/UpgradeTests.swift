@@ -51,7 +51,7 @@ import Testing
     try stack.publish(log[1000...])
     for worker in Stack.workers {
       try await eventually("\(worker) says what it waits for") {
-        stack.log(of: worker).contains("further_2), which this code does not know and cannot go on")
+        stack.log(of: worker).contains("further_2), which this code does not know and is not")
       }
       let port = try #require(httpPort(of: worker, stack))
       try await eventually("\(worker) is not ready, and says why") {

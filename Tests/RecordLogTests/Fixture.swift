@@ -2,7 +2,7 @@ import Kafka
 import RecordLog
 import TestSupport
 
-/// A broker of the test's own, so that tests neither wait for nor disturb each other.
+/// A broker per test, so that tests neither wait for nor disturb each other.
 struct Fixture {
   let broker: EmbeddedBroker
   let producer: Producer
@@ -11,7 +11,7 @@ struct Fixture {
     broker = try EmbeddedBroker()
     for (topic, partitions) in topics { try broker.createTopic(topic, partitions: partitions) }
     var configuration = Fixture.quiet(broker)
-    // So that records take the space that they seem to.
+    // Without compression, records take up their full size in the broker.
     configuration.properties = ["compression.type": "none"]
     producer = try Producer(configuration: configuration)
   }
@@ -20,7 +20,7 @@ struct Fixture {
     try KafkaLog(configuration: Fixture.quiet(broker), stallSecondsMax: stallSecondsMax)
   }
 
-  /// Produces records and returns them as they will be read.
+  /// Produces records and returns them as they will be consumed.
   @discardableResult
   func fill(_ topic: String, _ partition: Int32, _ count: Int, bytes: Int = 3) throws -> [Record] {
     let start = 1_700_000_000_000 as Int64
@@ -48,7 +48,7 @@ struct Fixture {
 }
 
 extension RecordLog {
-  /// Everything in the spans, by partition.
+  /// All records in the spans, by partition.
   func all(_ spans: [TopicPartition: Range<Int64>], maxRecords: Int = 100) throws
     -> [TopicPartition: [Record]]
   {

@@ -3,9 +3,9 @@ import RecordLog
 import TestSupport
 import Testing
 
-@Suite("The log as Kafka holds it")
+@Suite("The log in Kafka")
 struct KafkaLogTests {
-  @Test("every record of the spans comes once, in order, as it was sent")
+  @Test("every record of the spans is read once, in order and unchanged")
   func everything() throws {
     let fixture = try Fixture(topics: ["a": 2, "b": 1, "empty": 1])
     let sent = [
@@ -36,7 +36,7 @@ struct KafkaLogTests {
     fixture.producer.close()
   }
 
-  @Test("a span within the log is read alone, also while the log grows", arguments: 0..<4)
+  @Test("only the spans are read, even while the log grows", arguments: 0..<4)
   func spans(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try Fixture(topics: ["a": 3])
@@ -58,10 +58,10 @@ struct KafkaLogTests {
     fixture.producer.close()
   }
 
-  @Test("where the log's beginning is gone, the spans say so and reading it is refused")
+  @Test("spans start at the log start offset, and reading before it is an error")
   func beginningGone() throws {
     let fixture = try Fixture(topics: ["a": 1])
-    // The embedded broker keeps 5 MiB a partition.
+    // The embedded broker keeps 5 MiB per partition.
     for _ in 0..<14 { try fixture.fill("a", 0, 400, bytes: 2_000) }
     let log = try fixture.log()
     let held = try #require(try log.spans(of: ["a"])[place("a", 0)])
@@ -74,7 +74,7 @@ struct KafkaLogTests {
     fixture.producer.close()
   }
 
-  @Test("offsets that are not written yet are refused, and so is a topic that is not there")
+  @Test("offsets beyond the end and unknown topics are errors")
   func notThere() throws {
     let fixture = try Fixture(topics: ["a": 1])
     try fixture.fill("a", 0, 3)
@@ -90,7 +90,7 @@ struct KafkaLogTests {
     fixture.producer.close()
   }
 
-  @Test("a broker that goes away while the log is read ends the reading with what was missing")
+  @Test("if the broker goes down during reading, the error says which offsets are missing")
   func brokerAway() throws {
     let fixture = try Fixture(topics: ["a": 1])
     try fixture.fill("a", 0, 2_000, bytes: 2_000)
@@ -126,7 +126,7 @@ struct KafkaLogTests {
     fixture.producer.close()
   }
 
-  @Test("what the body throws ends the reading")
+  @Test("an error from the body ends the reading")
   func bodyThrows() throws {
     struct Enough: Error {}
     let fixture = try Fixture(topics: ["a": 1])

@@ -3,14 +3,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Every function that turns pages, found in the catalog by its parameter `before`.
+/// Tests every paging function; they are found in the catalog by their parameter `before`.
 @Suite struct CursorTests {
   private struct Paging {
     var name: String
     var call: String
   }
 
-  /// Calls with `$1` for the cursor, people and posts that nobody has heard of for the rest.
+  /// Calls with `$1` as the cursor and unknown people and posts as the other arguments.
   private func pagings(_ connection: Connection) throws -> [Paging] {
     try connection.query(
       """
@@ -30,7 +30,7 @@ import Testing
     ).map { Paging(name: try $0.text(0), call: "\(try $0.text(0))(\(try $0.text(1)))") }
   }
 
-  /// What the call answers: nil for rows.
+  /// The call's SQLSTATE; nil if it succeeds.
   private func failure(_ paging: Paging, _ cursor: String?, _ connection: Connection) -> String? {
     do {
       _ = try connection.query("SELECT count(*) FROM \(paging.call)", [.text(cursor)])
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("a damaged cursor is invalid_text_representation in every function that turns pages")
+  @Test("every paging function rejects a malformed cursor with invalid_text_representation")
   func damaged() throws {
     let connection = try TestDatabase.connection()
     let pagings = try pagings(connection)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("what chance makes of a cursor is a cursor or invalid_text_representation")
+  @Test("every paging function accepts a randomly altered cursor or rejects it with that error")
   func damagedByChance() throws {
     let connection = try TestDatabase.connection()
     var random = SeededGenerator()
@@ -91,7 +91,7 @@ import Testing
         }
         let failure = failure(paging, String(cursor), connection)
         #expect(failure == nil || failure == "22P02", "\(paging.call) \(String(cursor))")
-        // Without a number and an id on its two sides it is never a page.
+        // A cursor without a number before the colon or an id after it is always rejected.
         let parts = String(cursor).split(
           separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         if parts.count < 2 || parts.contains(where: \.isEmpty) {

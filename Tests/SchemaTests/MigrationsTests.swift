@@ -15,7 +15,7 @@ import Testing
     Migration(2, "second", Array("ALTER TABLE a ADD y text; UPDATE a SET y = 'ü';".utf8)),
   ]
 
-  @Test("every file of migrations/ is listed, in order, and embedded as it is")
+  @Test("every file of migrations/ is listed, in order, and embedded unchanged")
   func everyFileIsListed() throws {
     let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Sources/Schema/migrations").standardizedFileURL
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("all migrations apply to an empty database, once")
+  @Test("all migrations apply to an empty database, and only once")
   func appliesOnce() throws {
     let connection = try connect(TestDatabase.empty())
     #expect(throws: SchemaError.self) { try Migrations.check(connection) }
@@ -38,7 +38,7 @@ import Testing
     try Migrations.check(connection)
   }
 
-  @Test("processes that migrate at the same time apply each file once")
+  @Test("concurrent processes apply each file once")
   func concurrentRuns() async throws {
     let url = try TestDatabase.empty()
     let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
@@ -55,7 +55,7 @@ import Testing
     #expect(try rows.only.text("y") == "ü")
   }
 
-  @Test("a new file is applied to a database that has the others")
+  @Test("only new files are applied to a database that has the others")
   func appliesTheRest() throws {
     let connection = try connect(TestDatabase.empty())
     try Migrations.apply(connection, [two[0]])
@@ -65,7 +65,7 @@ import Testing
     #expect(try Migrations.apply(connection, two).map(\.version) == [2])
   }
 
-  @Test("a file that was changed after it was applied is refused")
+  @Test("a file that was changed after it was applied is rejected")
   func changedFile() throws {
     let connection = try connect(TestDatabase.empty())
     try Migrations.apply(connection, two)
@@ -75,7 +75,7 @@ import Testing
     #expect(throws: SchemaError.self) { try Migrations.check(connection, changed) }
   }
 
-  @Test("a database that is newer than the code is refused")
+  @Test("a database that is newer than the code is rejected")
   func newerDatabase() throws {
     let connection = try connect(TestDatabase.empty())
     try Migrations.apply(connection, two)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test("every file since the first ones says from which version on code goes on beside it")
+  @Test("every file after version 9 declares the lowest compatible version")
   func everyFileSaysWhatItKeeps() {
     for migration in Migrations.all where migration.version > 9 {
       #expect(
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("code goes on beside what is compatible from its version on, and nothing else")
+  @Test("code accepts newer migrations only if all declare compatibility with its version")
   func compatibleDatabase() throws {
     let connection = try connect(TestDatabase.empty())
     func further(_ version: Int, _ header: String) -> Migration {
@@ -110,7 +110,7 @@ import Testing
     try Migrations.apply(connection, known)
     try Migrations.check(connection, two, allowsNewer: true)
     try Migrations.check(connection, known, allowsNewer: true)
-    // Whoever needs this very schema, as a rebuild does, does not go on; nor does who is too old.
+    // Rejected: callers that need exactly this schema, such as a rebuild, and code that is too old.
     for attempt in [
       { try Migrations.check(connection, two) },
       { try Migrations.check(connection, [two[0]], allowsNewer: true) },
@@ -119,16 +119,16 @@ import Testing
       let error = #expect(throws: SchemaError.self) { try attempt() }
       #expect(error?.code == .newer)
     }
-    // What says nothing keeps nothing.
+    // A file without the line is compatible only with its own version.
     try Migrations.apply(connection, known + [further(5, "-- A comment.")])
     let error = #expect(throws: SchemaError.self) {
       try Migrations.check(connection, known, allowsNewer: true)
     }
     #expect(error?.code == .newer)
-    #expect(error?.message.contains("cannot go on beside") == true)
+    #expect(error?.message.contains("is not compatible with") == true)
   }
 
-  @Test("a database that an earlier version migrated gets what was not noted then")
+  @Test("a database migrated by an earlier version gets the missing column")
   func withoutCompatibility() throws {
     let connection = try connect(TestDatabase.empty())
     try Migrations.apply(connection, two)
@@ -142,7 +142,7 @@ import Testing
     try Migrations.check(connection, two)
   }
 
-  @Test("a file that fails leaves nothing of itself behind, and the ones before it stay")
+  @Test("a failing file is rolled back, and the files before it stay applied")
   func failingFile() throws {
     let connection = try connect(TestDatabase.empty())
     let broken = Migration(2, "broken", Array("CREATE TABLE b (x int); SELECT 1/0;".utf8))
@@ -155,7 +155,7 @@ import Testing
     #expect(try connection.query("SELECT version FROM schema_migrations").only.int(0) == 1)
   }
 
-  @Test("a file that commits by itself is refused")
+  @Test("a file that contains a COMMIT is rejected")
   func committingFile() throws {
     let connection = try connect(TestDatabase.empty())
     let committing = Migration(1, "committing", Array("CREATE TABLE c (x int); COMMIT;".utf8))
