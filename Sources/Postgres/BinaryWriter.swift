@@ -12,7 +12,7 @@
   import Darwin
 #endif
 
-/// Values in PostgreSQL's binary formats, without their length words.
+/// Encodes values in PostgreSQL's binary formats, without length words.
 struct BinaryWriter {
   var bytes: [UInt8] = []
 
@@ -23,7 +23,7 @@ struct BinaryWriter {
   mutating func text(_ value: String) throws {
     let start = bytes.count
     bytes.append(contentsOf: value.utf8)
-    // memchr: texts can be large, and this runs for every one.
+    // memchr because this runs for every text, and texts can be large.
     let hasNUL = bytes.withUnsafeBytes { buffer in
       buffer.baseAddress.map { memchr($0 + start, 0, buffer.count - start) != nil } ?? false
     }
@@ -44,18 +44,18 @@ struct BinaryWriter {
   mutating func timestamptz(_ value: Int64) throws { integer(try PostgresEpoch.encode(value)) }
 
   mutating func jsonb(_ value: String) throws {
-    bytes.append(1)  // the version of jsonb's binary form
+    bytes.append(1)  // version of jsonb's binary format
     try text(value)
   }
 
-  /// An integer's field. Apart from `field`, because there are millions of them.
+  /// Writes an integer field. Separate from `field` for speed: batches contain millions of them.
   mutating func integerField<I: FixedWidthInteger>(_ value: I?) {
     guard let value else { return integer(Int32(-1)) }
     integer(Int32(MemoryLayout<I>.size))
     integer(value)
   }
 
-  /// A field: its length and the value, or the length -1 for NULL.
+  /// Writes a field: its length and the value, or the length -1 for NULL.
   mutating func field<T>(_ value: T?, _ write: (inout BinaryWriter, T) throws -> Void) throws {
     guard let value else { return integer(Int32(-1)) }
     let lengthAt = bytes.count
@@ -68,7 +68,7 @@ struct BinaryWriter {
     }
   }
 
-  /// A one-dimensional array.
+  /// Writes a one-dimensional array.
   mutating func array<T>(
     _ elements: [T?], type: UInt32, _ write: (inout BinaryWriter, T) throws -> Void
   ) throws {
@@ -82,7 +82,7 @@ struct BinaryWriter {
     integer(Int32(elements.contains { $0 == nil } ? 1 : 0))
     integer(type)
     integer(Int32(elements.count))
-    integer(Int32(1))  // the first index
+    integer(Int32(1))  // lower bound
     for element in elements { try field(element, write) }
   }
 

@@ -1,8 +1,8 @@
 import CLibPQ
 
-/// Cancels whatever statement a connection is running, from any thread.
+/// Cancels the statement that a connection is running, from any thread.
 ///
-/// `@unchecked Sendable`: libpq's cancel object does not change, and `PQcancel` may be called on any
+/// `@unchecked Sendable`: libpq's cancel object is immutable, and `PQcancel` may be called from any
 /// thread.
 public final class Cancellation: @unchecked Sendable {
   private let pointer: OpaquePointer
@@ -14,8 +14,9 @@ public final class Cancellation: @unchecked Sendable {
 
   deinit { PQfreeCancel(pointer) }
 
-  /// Asks the server, over a connection of its own. A statement that it reaches in time fails with
-  /// SQLSTATE 57014; there may be none any more. Blocks while the server cannot be reached.
+  /// Sends a cancel request over a separate connection. The running statement fails with SQLSTATE
+  /// 57014; if it has already finished, the request has no effect. Blocks while the server is
+  /// unreachable.
   public func cancel() {
     var reason = [CChar](repeating: 0, count: 256)
     _ = PQcancel(pointer, &reason, Int32(reason.count))

@@ -4,7 +4,7 @@
   import Foundation
 #endif
 
-/// A value in PostgreSQL's binary form. Does not own its bytes.
+/// A value in PostgreSQL's binary format. Does not own its bytes.
 struct Cell {
   let type: UInt32
   /// nil for NULL.
@@ -81,14 +81,15 @@ struct Cell {
     if dimensions == 0 { return [] }
     guard dimensions == 1 else { throw malformed("an array of \(dimensions) dimensions") }
     let count = try reader.integer(Int32.self)
-    _ = try reader.integer(Int32.self)  // the first index
+    _ = try reader.integer(Int32.self)  // lower bound
     return try (0..<count).map { _ in
       let length = try reader.integer(Int32.self)
       return Cell(type: elementType, bytes: length < 0 ? nil : try reader.bytes(Int(length)))
     }
   }
 
-  /// numeric is base 10,000: digit count, weight of the first digit, sign, display scale, digits.
+  /// A numeric is encoded in base 10,000: digit count, weight of the first digit, sign, display
+  /// scale, digits.
   private func wholeNumeric() throws -> Int64 {
     var reader = BinaryReader(try value())
     let digits = try reader.integer(Int16.self)
@@ -97,7 +98,7 @@ struct Cell {
     _ = try reader.integer(Int16.self)
     guard sign == 0 || sign == 0x4000 else { throw malformed("NaN or infinity, not an integer") }
     var magnitude: Int64 = 0
-    // Added with the sign on, so that Int64.min fits too.
+    // Digits are added with their sign, so that Int64.min fits.
     for position in 0..<max(Int(digits), Int(weight) + 1) {
       let digit = position < digits ? Int64(try reader.integer(Int16.self)) : 0
       if position > weight {
@@ -123,13 +124,13 @@ struct Cell {
   }
 
   private func mismatch(_ wanted: String) -> PostgresError {
-    .decoding("is of type OID \(type), which is not \(wanted); cast it in the SQL")
+    .decoding("has type OID \(type), not \(wanted); cast it in the SQL")
   }
 
   private func malformed(_ what: String) -> PostgresError { .decoding("holds \(what)") }
 }
 
-/// Reads big-endian values one after the other; throws rather than read past the end.
+/// Reads consecutive big-endian values; throws instead of reading past the end.
 struct BinaryReader {
   private var rest: UnsafeRawBufferPointer
 
@@ -142,7 +143,7 @@ struct BinaryReader {
 
   mutating func bytes(_ count: Int) throws -> UnsafeRawBufferPointer {
     guard count >= 0, count <= rest.count else {
-      throw PostgresError.decoding("holds fewer bytes than its type needs")
+      throw PostgresError.decoding("holds fewer bytes than its type requires")
     }
     let head = UnsafeRawBufferPointer(rebasing: rest.prefix(count))
     rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))

@@ -2,29 +2,29 @@ import CLibPQ
 
 /// A connection to PostgreSQL.
 ///
-/// Not `Sendable`: one thread (or one isolation) uses it. Every call blocks until the server has
-/// answered. A lost connection stays lost: `status` is `.closed` and every call throws; open another
-/// one.
+/// Not `Sendable`: only one thread (or one isolation) may use it. Every call blocks until the
+/// server has answered. A lost connection stays lost: `status` is `.closed` and every call throws;
+/// open a new one.
 public final class Connection {
-  /// What the server thinks of this session, as of the last answer.
+  /// The session's state as of the server's last answer.
   public enum Status: Sendable {
     /// No transaction is open.
     case idle
     /// A transaction is open.
     case inTransaction
-    /// A statement of the transaction failed: only ROLLBACK helps.
+    /// A statement in the transaction failed; only ROLLBACK is accepted.
     case inFailedTransaction
-    /// Lost, or closed by `close`: of no further use.
+    /// Lost, or closed by `close`; no longer usable.
     case closed
   }
 
-  /// How many prepared statements are kept; the least recently used goes first. 0 prepares none,
-  /// which poolers without protocol-level prepared statements need.
+  /// The most prepared statements to keep; the least recently used is evicted. 0 disables
+  /// preparing, for poolers without protocol-level prepared statements.
   public var preparedStatementLimit: Int {
     didSet { prepared.limit = preparedStatementLimit }
   }
 
-  /// Where the connection leads; no password.
+  /// The connection's parameters. Its description has no password.
   public let info: ConnectionInfo
 
   var socket: ServerSocket
@@ -32,19 +32,19 @@ public final class Connection {
 
   /// Connects.
   ///
-  /// Sets UTF8, UTC and, if the server, role or URL set no `statement_timeout`, one of
-  /// `statementTimeoutSeconds`. TCP connections are probed, so that a vanished server is noticed
-  /// within half a minute; the URL's own keepalive settings win.
+  /// Sets UTF8, UTC and, unless the server, role or URL sets a `statement_timeout`, one of
+  /// `statementTimeoutSeconds`. TCP keepalives detect a vanished server within half a minute;
+  /// keepalive settings in the URL take precedence.
   ///
   /// - Parameters:
   ///   - url: `postgresql://…` or libpq's key=value form.
-  ///   - applicationName: shown in `pg_stat_activity`, unless the URL names another.
-  ///   - connectTimeoutSeconds: the bound on the whole of connecting, name resolution excepted.
-  ///   - statementTimeoutSeconds: the bound on one statement, also on one that waits for a lock.
-  ///   - preparedStatementLimit: from the first statement on; see the property.
-  /// - Throws: `usage` when the URL cannot be parsed; `connection` when nobody answers (SQLSTATE
-  ///   `08001`) or the server refuses (`28P01` wrong password, `3D000` unknown database, `53300` too
-  ///   many connections, ...).
+  ///   - applicationName: the name in `pg_stat_activity`, unless the URL sets one.
+  ///   - connectTimeoutSeconds: the timeout for connecting, not including name resolution.
+  ///   - statementTimeoutSeconds: the timeout of one statement, including waits for locks.
+  ///   - preparedStatementLimit: the initial value of the property.
+  /// - Throws: `usage` if the URL cannot be parsed; `connection` if there is no answer (SQLSTATE
+  ///   `08001`) or the server rejects the connection (`28P01` wrong password, `3D000` unknown
+  ///   database, `53300` too many connections, …).
   public init(
     _ url: String, applicationName: String, connectTimeoutSeconds: Int = 10,
     statementTimeoutSeconds: Int = 300, preparedStatementLimit: Int = 256
@@ -55,7 +55,7 @@ public final class Connection {
     socket = try ServerSocket(
       connectingTo: info, applicationName: applicationName,
       timeoutMilliseconds: connectTimeoutSeconds * 1000)
-    // PGTZ and PGDATESTYLE in the environment come after the startup packet's own settings.
+    // PGTZ and PGDATESTYLE in the environment override the startup packet's own settings.
     try script("SET TimeZone TO 'UTC'")
     try query(
       """
@@ -72,17 +72,16 @@ public final class Connection {
   /// The state of the session.
   public var status: Status { socket.status }
 
-  /// In a transaction block, failed or not.
+  /// Whether a transaction block is open, failed or not.
   public var isInTransaction: Bool { status == .inTransaction || status == .inFailedTransaction }
 
-  /// The process of the server that serves this connection, as in `pg_stat_activity.pid`.
+  /// The process id of this connection's server process, as in `pg_stat_activity.pid`.
   public var backendProcessID: Int32 { socket.backendProcessID }
 
-  /// For another thread that wants to end the statement that runs here; nil once it is closed.
+  /// Lets another thread cancel the running statement; nil once the connection is closed.
   public var cancellation: Cancellation? { socket.connection.flatMap(Cancellation.init) }
 
-  /// Closes the connection; a transaction that is open is rolled back by the server. May be called
-  /// twice.
+  /// Closes the connection; the server rolls back an open transaction. May be called repeatedly.
   public func close() { socket.close() }
 
   /// Runs one statement.
@@ -102,19 +101,19 @@ public final class Connection {
     try query(Statement(sql, parameters))
   }
 
-  /// Runs statements in order in one round trip, however large they are.
+  /// Runs statements in order in one round trip, regardless of their size.
   ///
-  /// The first that fails ends it: the rest is not executed. Outside a transaction block the
-  /// statements form one transaction of their own, unless they say BEGIN themselves. COPY is not
-  /// possible here.
+  /// The first failure ends the pipeline: later statements are not executed. Outside a transaction
+  /// block the statements form one transaction, unless they contain BEGIN. COPY is not possible in
+  /// a pipeline.
   ///
   /// - Returns: one result per statement.
-  /// - Throws: the first error, with its `statementIndex`. A COMMIT that was answered with ROLLBACK
-  ///   (because the transaction had failed earlier) is an error too.
+  /// - Throws: the first error, with its `statementIndex`. A COMMIT answered with ROLLBACK (because
+  ///   the transaction had failed) is also an error.
   public func pipeline(_ statements: [Statement]) throws -> [Rows] {
     guard !statements.isEmpty else { return [] }
-    // All are encoded before the first is sent: a value that cannot be sent must not leave half a
-    // pipeline behind.
+    // Encode all statements first: a value that cannot be sent must not leave half a pipeline
+    // behind.
     let encoded = try statements.enumerated().map { index, statement in
       do {
         guard !statement.sql.utf8.contains(0) else {
@@ -127,14 +126,15 @@ public final class Connection {
       }
     }
     var exchange = try PipelineExchange(socket: socket, prepared: prepared)
-    // Moved, not shared: two owners would make each use copy the whole cache.
+    // Move the cache instead of sharing it: with two owners every use would copy it.
     prepared = PreparedStatements()
     defer { prepared = exchange.prepared }
-    return try noticingTimeout { try exchange.run(statements, encoded) }
+    return try markingTimeouts { try exchange.run(statements, encoded) }
   }
 
-  /// Says of a canceled statement whether it had used up its time.
-  func noticingTimeout<T>(_ body: () throws -> T) throws -> T {
+  /// Runs `body` and marks the error of a cancelled statement if it had reached the statement
+  /// timeout.
+  func markingTimeouts<T>(_ body: () throws -> T) throws -> T {
     let started = ContinuousClock.now
     do {
       return try body()
@@ -146,18 +146,18 @@ public final class Connection {
     }
   }
 
-  /// Runs SQL text that may hold several statements, without parameters (migrations, SET).
+  /// Runs SQL text that may contain several statements, without parameters (migrations, SET).
   ///
-  /// Without BEGIN in the text all of it is one transaction.
+  /// The text runs as one transaction unless it contains BEGIN.
   public func script(_ sql: String) throws {
     guard !sql.utf8.contains(0) else {
       throw PostgresError.usage("the SQL text contains a NUL byte")
     }
-    try noticingTimeout { try socket.runScript(sql) }
+    try markingTimeouts { try socket.runScript(sql) }
   }
 
-  /// What the server stores of a password, as `CREATE ROLE … PASSWORD` takes it, so that the password
-  /// itself is neither sent nor logged. Asks the server which method it uses.
+  /// Encrypts a password as the server would store it, for `CREATE ROLE … PASSWORD`, so that the
+  /// password itself is neither sent nor logged. Asks the server for the encryption method.
   public func encrypted(password: String, user: String) throws -> String {
     guard !password.utf8.contains(0), !user.utf8.contains(0) else {
       throw PostgresError.usage("the password or the user contains a NUL byte")
@@ -166,21 +166,21 @@ public final class Connection {
     return try socket.encrypted(password: password, user: user, method: method)
   }
 
-  /// Runs `body` between BEGIN and COMMIT; rolls back when it throws.
+  /// Runs `body` between BEGIN and COMMIT; rolls back if it throws.
   ///
-  /// - Throws: what `body` throws; an error with SQLSTATE `25P02` when the server answered COMMIT with
-  ///   ROLLBACK because a statement had failed and the error was swallowed. If the connection is
-  ///   lost during COMMIT, nobody knows whether it happened: `isConnectionLost` is true.
+  /// - Throws: the error of `body`; or SQLSTATE `25P02` if the server answered COMMIT with ROLLBACK
+  ///   because `body` swallowed a statement's error. If the connection is lost during COMMIT, the
+  ///   outcome is unknown and `isConnectionLost` is true.
   public func transaction<T>(_ body: () throws -> T) throws -> T {
     guard !isInTransaction else {
-      throw PostgresError.usage("a transaction is open already; PostgreSQL does not nest them")
+      throw PostgresError.usage("a transaction is already open; PostgreSQL does not nest them")
     }
     try query("BEGIN")
     let value: T
     do {
       value = try body()
     } catch {
-      // The first error is the one to report; if ROLLBACK fails the connection is of no use.
+      // Report the first error. If ROLLBACK fails, the connection is unusable.
       if status != .closed {
         do { try query("ROLLBACK") } catch { close() }
       }

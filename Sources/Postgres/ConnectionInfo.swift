@@ -3,14 +3,14 @@ import CLibPQ
 /// A parsed connection string: `postgresql://user:password@host:port/database?param=value` or
 /// libpq's `host=… dbname=…` form.
 ///
-/// Never prints the password.
+/// The description never contains the password.
 public struct ConnectionInfo: Sendable, CustomStringConvertible {
-  /// libpq's keywords and values, in libpq's order; only those that were given.
+  /// The given keywords and values, in libpq's order.
   private(set) var settings: [(keyword: String, value: String)]
 
   /// Parses `string`.
   ///
-  /// - Throws: `usage`, without quoting the string, which may hold a password.
+  /// - Throws: `usage`; the message does not quote the string, which may contain a password.
   public init(_ string: String) throws {
     guard !string.utf8.contains(0) else {
       throw PostgresError.usage("the database URL contains a NUL byte")
@@ -33,7 +33,8 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
       }
       option += 1
     }
-    // A password with an unencoded @ or / ends up in these, and libpq's messages quote them.
+    // If a password contains an unencoded @ or /, part of it ends up in these values, and libpq's
+    // messages quote them.
     let port = self["port"] ?? ""
     if self["host"]?.contains("@") == true || self["dbname"]?.contains("@") == true
       || !port.allSatisfy({ $0.isNumber || $0 == "," })
@@ -44,15 +45,15 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The value given for one of libpq's keywords (`host`, `port`, `user`, `dbname`, ...), if any.
+  /// The value of a libpq keyword (`host`, `port`, `user`, `dbname`, …), if given.
   public subscript(keyword: String) -> String? {
     settings.last { $0.keyword == keyword }?.value
   }
 
-  /// The same connection, to another database.
+  /// The same connection to a different database.
   public func replacing(database: String) -> ConnectionInfo { replacing("dbname", by: database) }
 
-  /// The same connection, as another user.
+  /// The same connection as a different user.
   public func replacing(user: String) -> ConnectionInfo { replacing("user", by: user) }
 
   private func replacing(_ keyword: String, by value: String) -> ConnectionInfo {
@@ -62,7 +63,7 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
     return copy
   }
 
-  /// The same connection, with this password.
+  /// The same connection with a different password.
   public func replacing(password: String) -> ConnectionInfo {
     var copy = self
     copy.settings.removeAll { $0.keyword == "password" }
@@ -70,7 +71,7 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
     return copy
   }
 
-  /// libpq's key=value form, password included: for opening connections, not for showing.
+  /// libpq's key=value form, including the password: to open connections, never to display.
   public var connectionString: String {
     settings.map { setting in
       let value = setting.value
@@ -79,7 +80,7 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
     }.joined(separator: " ")
   }
 
-  /// Where it leads, for people: no password.
+  /// The server and database, for people; without the password.
   public var description: String {
     let host = self["host"] ?? self["hostaddr"] ?? "the default socket"
     let port = self["port"].map { ":\($0)" } ?? ""

@@ -7,7 +7,7 @@ import CLibPQ
 #endif
 
 /// Writes the rows of a binary COPY: `row(columns:)`, then one value per column, in the order and
-/// with exactly the types of the COPY's column list (PostgreSQL converts nothing here).
+/// with exactly the types of the COPY's column list (PostgreSQL does not convert them).
 public struct CopyWriter {
   private static let chunkBytes = 64 << 10
 
@@ -19,7 +19,7 @@ public struct CopyWriter {
   init(_ socket: ServerSocket, _ connection: OpaquePointer) {
     self.socket = socket
     self.connection = connection
-    // The signature, no flags, no header extension.
+    // Signature, no flags, no header extension.
     writer.bytes = [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]
     writer.integer(Int32(0))
     writer.integer(Int32(0))
@@ -27,7 +27,7 @@ public struct CopyWriter {
 
   /// Starts a row of `columns` values.
   ///
-  /// - Throws: `connection` when the connection broke.
+  /// - Throws: `connection` if the connection is lost.
   public mutating func row(columns: Int16) throws {
     if writer.bytes.count >= Self.chunkBytes { try flush() }
     writer.integer(columns)
@@ -56,11 +56,11 @@ public struct CopyWriter {
   }
   /// uuid
   public mutating func uuid(_ value: UUID?) throws { try writer.field(value) { $0.uuid($1) } }
-  /// timestamptz: microseconds since 1970-01-01 UTC
+  /// timestamptz, in microseconds since 1970-01-01 UTC
   public mutating func timestamptz(_ value: Int64?) throws {
     try writer.field(value) { try $0.timestamptz($1) }
   }
-  /// jsonb, from a JSON text
+  /// jsonb, as JSON text
   public mutating func jsonb(_ value: String?) throws {
     try writer.field(value) { try $0.jsonb($1) }
   }
@@ -70,18 +70,18 @@ public struct CopyWriter {
     try flush()
   }
 
-  /// Hands what was written to the server, waiting while it cannot take more.
+  /// Sends the buffered bytes, waiting while the server cannot take more.
   private mutating func flush() throws {
     let sent = writer.bytes.withUnsafeBytes { buffer in
       PQputCopyData(
         connection, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
     }
     writer.bytes.removeAll(keepingCapacity: true)
-    guard sent == 1 else { throw socket.lostNow() }
+    guard sent == 1 else { throw socket.closeAsLost() }
     while true {
       let flushed = PQflush(connection)
       if flushed == 0 { return }
-      if flushed < 0 { throw socket.lostNow() }
+      if flushed < 0 { throw socket.closeAsLost() }
       try socket.exchange(connection, unsent: true, deadline: socket.silenceDeadline(statements: 1))
     }
   }
@@ -90,13 +90,13 @@ public struct CopyWriter {
 extension Connection {
   /// Runs `COPY … FROM STDIN (FORMAT binary)` with the rows that `body` writes.
   ///
-  /// When `body` throws, the COPY fails and nothing of it is stored.
+  /// If `body` throws, the COPY fails and stores nothing.
   ///
-  /// - Returns: how many rows the server stored.
-  /// - Throws: what `body` throws, or the server's error.
+  /// - Returns: the number of rows stored.
+  /// - Throws: the error of `body` or the server.
   @discardableResult
   public func copyIn(_ sql: String, _ body: (inout CopyWriter) throws -> Void) throws -> Int {
-    try noticingTimeout { try copy(sql, body) }
+    try markingTimeouts { try copy(sql, body) }
   }
 
   private func copy(_ sql: String, _ body: (inout CopyWriter) throws -> Void) throws -> Int {
@@ -104,7 +104,7 @@ extension Connection {
       throw PostgresError.usage("the SQL text contains a NUL byte")
     }
     let connection = try socket.open()
-    guard PQsendQuery(connection, sql) == 1 else { throw socket.lostNow() }
+    guard PQsendQuery(connection, sql) == 1 else { throw socket.closeAsLost() }
     let start = try socket.receiveSimple(connection, sql: sql)
     if let error = start.error { throw error }
     guard start.wantsCopyData else {
@@ -116,12 +116,12 @@ extension Connection {
       try writer.finish()
     } catch {
       if status != .closed {
-        PQputCopyEnd(connection, "the client gave up")
+        PQputCopyEnd(connection, "the client aborted the COPY")
         _ = try? socket.receiveSimple(connection, sql: sql)
       }
       throw error
     }
-    guard PQputCopyEnd(connection, nil) == 1 else { throw socket.lostNow() }
+    guard PQputCopyEnd(connection, nil) == 1 else { throw socket.closeAsLost() }
     let end = try socket.receiveSimple(connection, sql: sql)
     if let error = end.error { throw error }
     return end.affectedRows

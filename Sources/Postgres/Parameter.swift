@@ -4,11 +4,10 @@
   public import Foundation
 #endif
 
-/// A value for `$n`, sent in binary with its type, so that PostgreSQL never has to guess.
+/// A value for `$n`, sent in binary with its type, so that PostgreSQL need not infer it.
 ///
-/// Every scalar may be NULL (`nil`), and so may every element of an array. Text must not contain
-/// NUL bytes, which PostgreSQL cannot store: sending one is a `usage` error. One parameter holds at
-/// most `Parameter.maximumBytes`.
+/// Every scalar and every array element may be NULL (`nil`). Text with a NUL byte, which PostgreSQL
+/// cannot store, is a `usage` error. An encoded parameter has at most `Parameter.maximumBytes`.
 public enum Parameter: Sendable, Equatable {
   /// text
   case text(String?)
@@ -29,7 +28,7 @@ public enum Parameter: Sendable, Equatable {
   /// Microseconds since 1970-01-01 UTC; `Int64.max` and `Int64.min` are PostgreSQL's `infinity` and
   /// `-infinity`.
   case timestamptz(Int64?)
-  /// A JSON document as text.
+  /// jsonb, as JSON text
   case jsonb(String?)
 
   /// text[]
@@ -53,7 +52,7 @@ public enum Parameter: Sendable, Equatable {
   /// jsonb[]
   case jsonbArray([String?])
 
-  /// The most bytes one encoded parameter may take: 256 MiB. PostgreSQL's own limit is 1 GiB, which
-  /// a server can rarely afford.
+  /// The maximum size of an encoded parameter: 256 MiB. PostgreSQL's own limit is 1 GiB, which few
+  /// servers have the memory for.
   public static let maximumBytes = 256 << 20
 }

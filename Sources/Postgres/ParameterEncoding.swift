@@ -1,6 +1,6 @@
-/// The parameters of one statement, encoded: what libpq wants, in one buffer.
+/// The encoded parameters of one statement in one buffer, as libpq takes them.
 struct EncodedParameters {
-  /// Starts with one unused byte, so that the address of an empty value is never nil (nil is NULL).
+  /// The first byte is unused, so that the address of an empty value is never nil (nil means NULL).
   private var writer = BinaryWriter(bytes: [0])
   private var offsets: [Int] = []
   private(set) var lengths: [Int32] = []
@@ -34,7 +34,8 @@ struct EncodedParameters {
     }
   }
 
-  /// Calls `body` with one pointer per parameter, nil for NULL; valid during the call only.
+  /// Calls `body` with one pointer per parameter, nil for NULL; the pointers are valid only during
+  /// the call.
   func withPointers<R>(_ body: ([UnsafePointer<CChar>?]) -> R) -> R {
     writer.bytes.withUnsafeBytes { buffer in
       body(
@@ -72,7 +73,7 @@ extension Parameter {
     }
   }
 
-  /// Writes the value without a length word; false when it is NULL.
+  /// Writes the value without a length word; false if it is NULL.
   func write(to writer: inout BinaryWriter) throws -> Bool {
     switch self {
     case .text(let value?): try writer.text(value)

@@ -1,9 +1,9 @@
 import CLibPQ
 
-/// One pipeline from its first statement to its Sync: sends while it receives, so that neither side
-/// ever waits for the other to empty a full buffer.
+/// Runs one pipeline up to its Sync. Sends and receives at the same time, so that neither side
+/// waits forever for the other to drain a full buffer.
 struct PipelineExchange {
-  /// What the server will answer next.
+  /// The commands whose results are outstanding, in order.
   private enum Expected {
     case prepare(name: String, statement: Int)
     case statement(Int, name: String?)
@@ -11,7 +11,7 @@ struct PipelineExchange {
     case sync
   }
 
-  /// How much is handed to libpq before it must have left for the server.
+  /// The most bytes to hand to libpq before flushing them to the server.
   private static let sendBufferBytes = 64 << 10
 
   private let socket: ServerSocket
@@ -29,7 +29,7 @@ struct PipelineExchange {
     self.socket = socket
     self.prepared = prepared
     connection = try socket.open()
-    // In a failed transaction everything but ROLLBACK fails, PREPARE and DEALLOCATE included.
+    // A failed transaction accepts only ROLLBACK, not PREPARE or DEALLOCATE.
     mayPrepare = prepared.limit > 0 && socket.status != .inFailedTransaction
   }
 
@@ -42,7 +42,7 @@ struct PipelineExchange {
     do {
       try sendAndReceive(encoded)
     } catch {
-      // Whatever stopped us half way, the conversation cannot be picked up again.
+      // After an interruption the protocol state is unknown, so the connection cannot be reused.
       socket.close()
       throw failure(becauseOf: error)
     }
@@ -80,7 +80,7 @@ struct PipelineExchange {
   ) throws {
     let count = Int32(parameters.lengths.count)
     let formats = [Int32](repeating: 1, count: parameters.lengths.count)
-    // Statements without parameters are BEGIN, COMMIT, DDL and the like: not worth preparing.
+    // Statements without parameters are BEGIN, COMMIT, DDL and the like, not worth preparing.
     guard mayPrepare, count > 0 else {
       try check(
         parameters.withPointers {
@@ -117,14 +117,16 @@ struct PipelineExchange {
     guard success == 1 else { throw PostgresError.lost(socket.lastMessage()) }
   }
 
-  /// Sends what libpq holds and takes what has arrived, until everything is sent, or answered.
+  /// Sends what libpq has buffered and processes results as they arrive, until everything is sent,
+  /// or answered.
   private mutating func receive(untilAnswered: Bool) throws {
     var deadline = socket.silenceDeadline(statements: expected.count - answered)
     while true {
       let flushed = PQflush(connection)
       let before = answered
-      // Before a failed flush is reported: the server may have said why it closed the connection.
-      try takeArrived()
+      // Process results before reporting a failed flush: the server may have sent the reason for
+      // closing the connection.
+      try processArrived()
       if answered > before {
         deadline = socket.silenceDeadline(statements: expected.count - answered)
       }
@@ -135,14 +137,15 @@ struct PipelineExchange {
       do {
         try socket.exchange(connection, unsent: flushed == 1, deadline: deadline)
       } catch {
-        try takeArrived()
+        try processArrived()
         throw error
       }
     }
   }
 
-  private mutating func takeArrived() throws {
-    // libpq ends the results of each statement with a nil; more than that is not in its contract.
+  private mutating func processArrived() throws {
+    // libpq returns nil after the results of each statement; its contract promises nothing about a
+    // second nil.
     var idleAnswers = 0
     while answered < expected.count, PQisBusy(connection) == 0 {
       guard let result = PQgetResult(connection) else {
@@ -174,21 +177,21 @@ struct PipelineExchange {
     case PGRES_PIPELINE_SYNC:
       answered += 1
       guard case .sync = current else {
-        throw PostgresError(code: .protocol, message: "a pipeline's end came too early")
+        throw PostgresError(code: .protocol, message: "unexpected end of the pipeline")
       }
     case PGRES_FATAL_ERROR, PGRES_PIPELINE_ABORTED:
       answered += 1
-      notExecuted(current, status == PGRES_FATAL_ERROR ? PostgresError(result: result) : nil)
+      recordFailure(current, status == PGRES_FATAL_ERROR ? PostgresError(result: result) : nil)
     default:
       throw PostgresError(
         code: .usage,
-        message: "COPY is not possible in a pipeline; use copyIn. The connection was closed",
+        message: "COPY is not possible in a pipeline; use copyIn. The connection has been closed",
         isConnectionLost: true)
     }
   }
 
-  /// Books what failed (`error`), or was skipped because something before it had (nil).
-  private mutating func notExecuted(_ command: Expected, _ error: PostgresError?) {
+  /// Records a command that failed (`error`), or that was skipped after an earlier failure (nil).
+  private mutating func recordFailure(_ command: Expected, _ error: PostgresError?) {
     var index: Int?
     switch command {
     case .prepare(let name, let statement):
@@ -197,7 +200,8 @@ struct PipelineExchange {
     case .statement(let statement, let name):
       index = statement
       if let name, let state = error?.sqlstate, state == "0A000" || state == "26000" {
-        // "cached plan must not change result type", or somebody said DEALLOCATE ALL.
+        // "cached plan must not change result type", or the statement was deallocated, as by
+        // DEALLOCATE ALL.
         prepared.forget(name: name)
         if state == "0A000" { prepared.garbage.append(name) }
       }
@@ -211,7 +215,8 @@ struct PipelineExchange {
     failure = failure ?? error
   }
 
-  /// What to report when the exchange broke off: the server's last words, if it had any.
+  /// The error to report if the exchange was interrupted: the server's last error, if there was
+  /// one.
   private func failure(becauseOf error: any Error) -> any Error {
     guard var failure else {
       guard var lost = error as? PostgresError, answered < expected.count else { return error }

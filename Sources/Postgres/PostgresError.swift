@@ -1,51 +1,51 @@
-/// What went wrong with a database, in words a person can act on.
+/// A database error, with a message that says what to do.
 ///
-/// Never contains the password of the connection, nor any piece of a connection string that could
-/// not be parsed.
+/// Never contains the connection's password or any part of a connection string that could not be
+/// parsed.
 public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Where the error arose.
   public enum Code: String, Sendable {
-    /// The connection could not be made, or was lost.
+    /// The connection could not be established, or was lost.
     case connection
-    /// No connection was made because one side does not believe the other's certificate, or one
-    /// insists on TLS that the other does not offer. Trying again does not help.
+    /// The connection could not be established because a certificate was rejected, or because one
+    /// side requires TLS and the other does not offer it. Retrying cannot fix it.
     case untrusted
-    /// The server refused a statement; `sqlstate` says why.
+    /// The server rejected a statement; `sqlstate` says why.
     case server
-    /// The server answered something this library does not understand.
+    /// The server sent something that this library does not understand.
     case `protocol`
-    /// A column does not hold what the caller asked for (type, NULL, unknown name).
+    /// A column is unknown, NULL, or of a different type than requested.
     case decoding
-    /// The caller's mistake, found before anything was sent.
+    /// A mistake of the caller, detected before anything was sent.
     case usage
   }
 
   /// Where the error arose.
   public var code: Code
-  /// The five-character SQLSTATE; `08001` when no connection could be made, `08006` when it was
-  /// lost without the server saying more, nil for `decoding` and `usage`.
+  /// The five-character SQLSTATE; `08001` if no connection could be established, `08006` if it was
+  /// lost without an error from the server, nil for `decoding` and `usage`.
   public var sqlstate: String?
-  /// What happened and what to do about it.
+  /// What happened and what to do.
   public var message: String
   /// The server's DETAIL.
   public var detail: String?
   /// The server's HINT.
   public var hint: String?
-  /// The constraint that was violated.
+  /// The violated constraint.
   public var constraint: String?
-  /// The table it happened in.
+  /// The table concerned.
   public var table: String?
-  /// Which statement of a pipeline failed, counted from 0.
+  /// The index of the failed statement in a pipeline, from 0.
   public var statementIndex: Int?
-  /// The connection is gone: open another one. The statements that were on their way may have been
-  /// executed or not.
+  /// The connection is lost: open a new one. Statements in flight may or may not have been
+  /// executed.
   public var isConnectionLost: Bool
-  /// The statement ran into the session's `statement_timeout`. SQLSTATE 57014 says only that it was
-  /// canceled; what the time says tells this from somebody's `pg_cancel_backend`, whatever language the
-  /// server speaks.
+  /// The statement exceeded the session's `statement_timeout`. SQLSTATE 57014 only says that it was
+  /// cancelled; its duration distinguishes a timeout from `pg_cancel_backend`, in any server
+  /// locale.
   public var isStatementTimeout = false
 
-  /// An error; retry classifiers use this in their tests.
+  /// Creates an error; public for tests of retry classifiers.
   public init(
     code: Code, sqlstate: String? = nil, message: String, detail: String? = nil,
     hint: String? = nil, constraint: String? = nil, table: String? = nil,
@@ -62,7 +62,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
     self.isConnectionLost = isConnectionLost
   }
 
-  /// One line: SQLSTATE, message, and whatever the server added.
+  /// One line: SQLSTATE, message, and the server's additional fields.
   public var description: String {
     var text = "PostgreSQL"
     if let sqlstate { text += " \(sqlstate)" }

@@ -1,4 +1,4 @@
-/// Which statements the server has prepared for this connection, by text and parameter types.
+/// The statements prepared on this connection, by text and parameter types.
 struct PreparedStatements {
   struct Key: Hashable {
     let sql: String
@@ -14,10 +14,10 @@ struct PreparedStatements {
   private var entries: [Key: Entry] = [:]
   private var uses = 0
   private var names = 0
-  /// Names the server may still hold although nobody uses them any more.
+  /// Names to deallocate: no longer used here, but the server may still have them.
   var garbage: [String] = []
 
-  /// The name of a statement that is prepared already.
+  /// The name of a prepared statement; marks it as used.
   mutating func name(of key: Key) -> String? {
     uses += 1
     guard var entry = entries[key] else { return nil }
@@ -26,7 +26,7 @@ struct PreparedStatements {
     return entry.name
   }
 
-  /// A new name for a statement, and the name that must make room for it.
+  /// Adds a statement; returns its new name and the name of the statement evicted for it, if any.
   mutating func add(_ key: Key) -> (name: String, evicted: String?) {
     var evicted: String?
     if entries.count >= limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })
@@ -41,7 +41,7 @@ struct PreparedStatements {
     return (name, evicted)
   }
 
-  /// Forgets a statement that was not prepared after all, or not any more.
+  /// Removes a statement that was not prepared or no longer is.
   mutating func forget(name: String) {
     for (key, entry) in entries where entry.name == name { entries[key] = nil }
   }

@@ -6,27 +6,27 @@ import CLibPQ
   public import Foundation
 #endif
 
-/// How a column is named: by its position from 0 (`Int`) or by its name (`String`; the first column
-/// of that name).
+/// Identifies a column: by position from 0 (`Int`) or by name (`String`; the first column with that
+/// name).
 public protocol ColumnIdentifier: Sendable {
-  /// The position among `names`, or nil.
+  /// The column's position in `names`; nil if there is none.
   func position(in names: [String]) -> Int?
 }
 
 extension Int: ColumnIdentifier {
-  /// Itself, if there is such a column.
+  /// The number itself, if it is a valid position.
   public func position(in names: [String]) -> Int? { names.indices.contains(self) ? self : nil }
 }
 
 extension String: ColumnIdentifier {
-  /// Where the first column of this name is.
+  /// The position of the first column with this name.
   public func position(in names: [String]) -> Int? { names.firstIndex(of: self) }
 }
 
 /// One row of a result.
 ///
-/// Every accessor throws a `decoding` error when there is no such column, when its type is another
-/// one, or when it is NULL; the accessors ending in `OrNil` answer nil for NULL.
+/// Every accessor throws a `decoding` error if the column does not exist, has a different type, or
+/// is NULL; accessors ending in `OrNil` return nil for NULL.
 public struct Row: Sendable {
   let result: ResultStorage
   let index: Int
@@ -46,7 +46,7 @@ public struct Row: Sendable {
     try optional(column) { try $0.text() }
   }
 
-  /// smallint, integer, bigint, oid, and numeric if it is a whole number (as `sum(bigint)` is).
+  /// smallint, integer, bigint, oid, and whole numerics (such as `sum(bigint)`).
   public func int(_ column: some ColumnIdentifier) throws -> Int {
     try required(column, intOrNil(column))
   }
@@ -56,7 +56,7 @@ public struct Row: Sendable {
     try optional(column) { Int(try $0.integer()) }
   }
 
-  /// As `int`, when the caller's own type is `Int64`.
+  /// As `int`, for callers that need an `Int64`.
   public func int8(_ column: some ColumnIdentifier) throws -> Int64 {
     try required(column, int8OrNil(column))
   }
@@ -120,7 +120,7 @@ public struct Row: Sendable {
   private func cell(_ column: some ColumnIdentifier) throws -> Cell {
     guard let position = column.position(in: result.columnNames) else {
       throw PostgresError.decoding(
-        "there is no column \(column); the columns are "
+        "no column \(column); the columns are "
           + result.columnNames.joined(separator: ", "))
     }
     let (row, field) = (Int32(index), Int32(position))
@@ -138,7 +138,7 @@ public struct Row: Sendable {
     let cell = try cell(column)
     guard cell.bytes != nil else { return nil }
     do {
-      // The bytes belong to the result, which must outlive the reading of them.
+      // The bytes belong to the result: keep it alive while decoding.
       return try withExtendedLifetime(result) { try decode(cell) }
     } catch var error as PostgresError {
       error.message = "column \(column): \(error.message)"

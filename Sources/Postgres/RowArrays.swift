@@ -6,7 +6,7 @@
 
 /// One-dimensional arrays; NULL elements are nil.
 extension Row {
-  /// text[], varchar[], json[] and jsonb[] as their texts.
+  /// text[], varchar[], and json[] and jsonb[] as text.
   public func textArray(_ column: some ColumnIdentifier) throws -> [String?] {
     try array(column) { try $0.text() }
   }

@@ -1,25 +1,26 @@
 import CLibPQ
 
-/// What a statement returned: its rows (if any), its command tag, how many rows it touched.
+/// A statement's result: its rows (if any), command tag, and number of affected rows.
 ///
-/// Values stay in the form in which they came and are decoded when asked for.
+/// Values are decoded on access.
 public struct Rows: Sendable, RandomAccessCollection {
   let result: ResultStorage
 
-  /// How many rows.
+  /// The number of rows.
   public var count: Int { result.count }
-  /// 0; rows are numbered from there.
+  /// Always 0.
   public var startIndex: Int { 0 }
   /// `count`.
   public var endIndex: Int { result.count }
-  /// The names of the columns, as the server reports them.
+  /// The column names, as reported by the server.
   public var columnNames: [String] { result.columnNames }
   /// PostgreSQL's command tag, such as `INSERT 0 3`, `SELECT 1`, `COMMIT`.
   public var commandTag: String { result.commandTag }
-  /// How many rows an INSERT, UPDATE, DELETE, MERGE, SELECT or COPY touched; 0 for other commands.
+  /// The number of rows affected by an INSERT, UPDATE, DELETE, MERGE, SELECT or COPY; 0 for other
+  /// commands.
   public var affectedRows: Int { result.affectedRows }
 
-  /// Row number `row`, counted from 0; out of range traps, as in an array.
+  /// The row at index `row`; traps if out of range, like an array.
   public subscript(row: Int) -> Row {
     precondition(row >= 0 && row < count, "row \(row) of \(count)")
     return Row(result: result, index: row)
@@ -27,7 +28,7 @@ public struct Rows: Sendable, RandomAccessCollection {
 
   /// The only row.
   ///
-  /// - Throws: `decoding` when there is not exactly one.
+  /// - Throws: `decoding` if there is not exactly one row.
   public var only: Row {
     get throws {
       guard count == 1 else {
@@ -40,8 +41,8 @@ public struct Rows: Sendable, RandomAccessCollection {
 
 /// Owns a PGresult.
 ///
-/// `@unchecked Sendable`: nothing changes a PGresult after libpq has handed it over; the accessors
-/// used here only read, and it is freed by the last reference.
+/// `@unchecked Sendable`: a PGresult is immutable once libpq returns it; the accessors only read,
+/// and the last reference frees it.
 final class ResultStorage: @unchecked Sendable {
   let pointer: OpaquePointer
   let count: Int

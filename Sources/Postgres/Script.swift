@@ -1,15 +1,15 @@
 import CLibPQ
 
 extension ServerSocket {
-  /// Runs SQL text through the simple protocol and discards what it returns.
+  /// Runs SQL text with the simple query protocol and discards the results.
   func runScript(_ sql: String) throws {
     let connection = try open()
-    guard PQsendQuery(connection, sql) == 1 else { throw lostNow() }
+    guard PQsendQuery(connection, sql) == 1 else { throw closeAsLost() }
     // One statement_timeout covers the whole text.
     if let error = try receiveSimple(connection, sql: sql).error { throw error }
   }
 
-  /// Receives the results of a simple query up to its end, or up to a COPY that waits for data.
+  /// Receives the results of a simple query up to their end, or up to a COPY that waits for data.
   func receiveSimple(
     _ connection: OpaquePointer, sql: String
   ) throws -> (error: PostgresError?, wantsCopyData: Bool, affectedRows: Int) {
@@ -18,7 +18,7 @@ extension ServerSocket {
     while true {
       try awaitAnswer(connection)
       guard let pointer = PQgetResult(connection) else {
-        if PQstatus(connection) == CONNECTION_BAD { throw failure ?? lostNow() }
+        if PQstatus(connection) == CONNECTION_BAD { throw failure ?? closeAsLost() }
         return (failure, false, affectedRows)
       }
       let result = ResultStorage(pointer)
@@ -47,7 +47,7 @@ extension ServerSocket {
     }
   }
 
-  /// Sends everything libpq holds and waits until a result (or the end of them) can be taken.
+  /// Flushes libpq's buffer and waits until a result (or the end of the results) is available.
   func awaitAnswer(_ connection: OpaquePointer) throws {
     let deadline = silenceDeadline(statements: 1)
     while true {
@@ -57,7 +57,7 @@ extension ServerSocket {
       do {
         try exchange(connection, unsent: flushed == 1, deadline: deadline)
       } catch {
-        // The server's last words, if any, can be taken now.
+        // An error that the server sent before closing is available now.
         if PQisBusy(connection) == 0 { return }
         close()
         throw error
@@ -65,7 +65,7 @@ extension ServerSocket {
     }
   }
 
-  func lostNow() -> PostgresError {
+  func closeAsLost() -> PostgresError {
     let error = PostgresError.lost(lastMessage())
     close()
     return error

@@ -1,7 +1,7 @@
 import CLibPQ
 
 extension PostgresError {
-  /// An error result of the server, with everything it said.
+  /// Converts an error result of the server, with all its fields.
   init(result: OpaquePointer) {
     // The codes are those of libpq's PG_DIAG_ macros.
     func field(_ code: Character) -> String? {
@@ -12,7 +12,7 @@ extension PostgresError {
     let text = field("M") ?? PQresultErrorMessage(result).map { String(cString: $0) } ?? "unknown"
     let message = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     guard let sqlstate = field("C") else {
-      // Not the server's word but libpq's own: the server went away while it was read.
+      // No SQLSTATE: the message is libpq's own, because the connection was lost during the read.
       self = .lost(message)
       return
     }
@@ -22,13 +22,14 @@ extension PostgresError {
       isConnectionLost: fatal)
   }
 
-  /// No connection could be made. `reason` is libpq's message at verbosity VERBOSE, for instance
-  /// `connection to server at … failed: FATAL:  28P01: password authentication failed for user "x"`.
-  /// `lacksPassword`: the server asked for a password and libpq, having none, gave up by itself.
+  /// The error of a failed connection attempt. `reason` is libpq's message at verbosity VERBOSE,
+  /// for instance `connection to server at … failed: FATAL:  28P01: password authentication failed
+  /// for user "x"`. `lacksPassword`: the server requested a password and libpq had none.
   static func refused(_ reason: String, _ info: ConnectionInfo, lacksPassword: Bool = false)
     -> PostgresError
   {
-    // With sslmode=prefer libpq tries both ways and tells of both; a wrong password is what it is.
+    // With sslmode=prefer libpq tries TLS and plaintext and reports both failures; a wrong password
+    // takes precedence.
     if !reason.contains("28P01"), let hint = certificateHint(reason) {
       return PostgresError(
         code: .untrusted, sqlstate: "08001",
@@ -54,49 +55,53 @@ extension PostgresError {
   }
 }
 
-/// What to do when `reason`, in libpq's and OpenSSL's words, is about certificates; nil when it is not.
+/// A hint if `reason`, worded by libpq or OpenSSL, is about TLS or certificates; otherwise nil.
 private func certificateHint(_ reason: String) -> String? {
   let hints = [
     (
       "certificate verify failed",
       "the server's certificate is signed by an authority that is not in sslrootcert, or it has "
-        + "expired; openssl s_client -starttls postgres -connect HOST:PORT -CAfile FILE tells which"
+        + "expired; to see which: openssl s_client -starttls postgres -connect HOST:PORT -CAfile FILE"
     ),
     (
       "does not match host name",
-      "connect by a name that the server's certificate holds (sslmode=verify-full compares them), "
-        + "or have one issued for this name"
+      "connect by a name in the server's certificate (sslmode=verify-full compares them), or issue "
+        + "a certificate for this name"
     ),
     (
       "server does not support SSL",
-      "turn on ssl in the server; without it nobody knows who answers and who listens"
+      "turn on ssl in the server; without it the server is not authenticated and the connection "
+        + "is not encrypted"
     ),
-    ("root certificate file", "sslrootcert names the file with the authority's certificate"),
-    ("certificate file", "sslcert and sslkey name the client's certificate and its key"),
-    ("private key file", "sslkey names the key of the certificate in sslcert, for its user alone"),
+    ("root certificate file", "set sslrootcert to the file with the authority's certificate"),
+    ("certificate file", "set sslcert and sslkey to the client's certificate and its key"),
+    (
+      "private key file",
+      "set sslkey to the key of the certificate in sslcert; only its owner may read it"
+    ),
     (
       "requires a valid client certificate",
-      "sslcert and sslkey name the certificate that the server asks for"
+      "set sslcert and sslkey to the client certificate that the server requires"
     ),
     (
       "alert unknown ca",
-      "the server does not know the authority of the client's certificate in sslcert"
+      "the server does not trust the authority of the client's certificate in sslcert"
     ),
-    ("alert certificate", "the server refuses the client's certificate in sslcert"),
+    ("alert certificate", "the server rejects the client's certificate in sslcert"),
     (
       "no encryption",
-      "the server's pg_hba.conf wants TLS from here: sslmode=verify-full in the database URL"
+      "the server's pg_hba.conf requires TLS: set sslmode=verify-full in the database URL"
     ),
   ]
   return hints.first { reason.contains($0.0) }?.1
 }
 
-/// A COMMIT in a transaction that has failed is answered with success and the tag ROLLBACK.
+/// The server answers a COMMIT in a failed transaction with success and the tag ROLLBACK.
 func unwantedRollback(tag: String, sql: String) -> PostgresError? {
   guard tag == "ROLLBACK" else { return nil }
   let text = sql.lowercased()
   guard !text.contains("rollback"), !text.contains("abort") else { return nil }
   return PostgresError(
     code: .server, sqlstate: "25P02",
-    message: "the transaction was rolled back, not committed: a statement in it had failed before")
+    message: "the transaction was rolled back, not committed: one of its statements had failed")
 }

@@ -8,17 +8,17 @@ import CLibPQ
   import Darwin
 #endif
 
-/// Owns a PGconn and does the waiting on its socket, which libpq would do without a bound.
+/// Owns a PGconn and waits on its socket with timeouts, which libpq would not.
 final class ServerSocket {
   private(set) var connection: OpaquePointer?
-  /// The server's own bound on a statement; 0 when it has none.
+  /// The server's statement timeout; 0 if it has none.
   var statementTimeoutMilliseconds = 0
-  /// What is granted to network and server beyond the statement's own time.
+  /// The time granted to network and server beyond the statement timeout.
   var graceMilliseconds = 30_000
 
   init(connectingTo info: ConnectionInfo, applicationName: String, timeoutMilliseconds: Int) throws
   {
-    // The first ones are defaults, which the URL overrides by coming later.
+    // Later settings override earlier ones, so these are defaults that the URL overrides.
     var settings: [(keyword: String, value: String)] = [
       ("fallback_application_name", applicationName),
       ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
@@ -29,10 +29,10 @@ final class ServerSocket {
     let connection = Self.start(settings)
     self.connection = connection
     guard let connection else {
-      throw PostgresError(code: .connection, sqlstate: "08001", message: "libpq has no memory left")
+      throw PostgresError(code: .connection, sqlstate: "08001", message: "libpq is out of memory")
     }
     PQsetNoticeProcessor(connection, { _, _ in }, nil)
-    // So that a refusal names its SQLSTATE, whatever language the server speaks.
+    // Verbose, so that a rejection includes its SQLSTATE, in any server locale.
     PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
     do {
       try finishConnecting(connection, info, Deadline(milliseconds: timeoutMilliseconds))
@@ -72,18 +72,18 @@ final class ServerSocket {
 
   var backendProcessID: Int32 { connection.map { PQbackendPID($0) } ?? 0 }
 
-  /// The PGconn, if it is usable.
+  /// The PGconn; throws if it is not usable.
   func open() throws -> OpaquePointer {
     guard let connection, PQstatus(connection) == CONNECTION_OK else {
       close()
       throw PostgresError(
         code: .connection, sqlstate: "08003",
-        message: "the connection to PostgreSQL is closed; open another one", isConnectionLost: true)
+        message: "the connection to PostgreSQL is closed; open a new one", isConnectionLost: true)
     }
     return connection
   }
 
-  /// libpq's last message, in one line.
+  /// libpq's last message on one line.
   func lastMessage() -> String {
     guard let connection, let text = PQerrorMessage(connection) else { return "closed" }
     let lines = String(cString: text).split(separator: "\n")
@@ -92,11 +92,11 @@ final class ServerSocket {
     return lines.isEmpty ? "closed by the server" : lines.joined(separator: " ")
   }
 
-  /// Waits until the server has sent something (and reads it), or until it can take more of what
-  /// libpq holds back when `unsent` is true.
+  /// Waits until the server has sent data (and reads it) or, if `unsent`, until the socket can take
+  /// more of libpq's buffer.
   ///
-  /// - Throws: `connection` when it broke or `deadline` passed; what arrived before can still be
-  ///   taken from libpq.
+  /// - Throws: `connection` if the connection is lost or `deadline` passes; results that arrived
+  ///   before can still be taken from libpq.
   func exchange(_ connection: OpaquePointer, unsent: Bool, deadline: Deadline) throws {
     let events = Int16(POLLIN) | (unsent ? Int16(POLLOUT) : 0)
     let ready = try wait(connection, events, deadline)
@@ -109,8 +109,8 @@ final class ServerSocket {
     }
   }
 
-  /// The bound on the silence of a server that has `statements` still to answer: it holds answers
-  /// back until it has some kilobytes of them.
+  /// The deadline for the next data from a server with `statements` results outstanding, which
+  /// buffers some kilobytes of results before it sends them.
   func silenceDeadline(statements: Int) -> Deadline {
     guard statementTimeoutMilliseconds > 0 else { return .never }
     return Deadline(
@@ -158,7 +158,7 @@ final class ServerSocket {
   }
 }
 
-/// A point in time by which an answer must have come.
+/// The time by which an answer must have arrived.
 struct Deadline {
   private let instant: ContinuousClock.Instant?
 
@@ -168,7 +168,7 @@ struct Deadline {
 
   init(milliseconds: Int) { instant = .now + .milliseconds(milliseconds) }
 
-  /// For poll(2): -1 is for ever.
+  /// The timeout for poll(2); -1 means none.
   var remainingMilliseconds: Int32 {
     guard let instant else { return -1 }
     let left = ContinuousClock.now.duration(to: instant) / .milliseconds(1)

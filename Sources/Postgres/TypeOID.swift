@@ -1,4 +1,4 @@
-/// PostgreSQL's built-in type numbers (`src/include/catalog/pg_type.dat`), which never change.
+/// The OIDs of PostgreSQL's built-in types (`src/include/catalog/pg_type.dat`), which never change.
 enum TypeOID {
   static let bool: UInt32 = 16
   static let bytea: UInt32 = 17
@@ -32,10 +32,10 @@ enum TypeOID {
   static let uuidArray: UInt32 = 2951
   static let jsonb: UInt32 = 3802
   static let jsonbArray: UInt32 = 3807
-  /// Types made by CREATE TYPE and extensions start here; enums are sent as their labels.
+  /// OIDs of types from CREATE TYPE and extensions start here; enums are sent as their labels.
   static let firstUserDefined: UInt32 = 16384
 
-  /// Types whose binary form is their text.
+  /// Whether the type's binary format is its text.
   static func isText(_ oid: UInt32) -> Bool {
     switch oid {
     case text, varchar, bpchar, name, char, unknown, json, void: true
@@ -44,7 +44,7 @@ enum TypeOID {
   }
 }
 
-/// PostgreSQL counts microseconds from 2000-01-01; everybody else from 1970.
+/// PostgreSQL's timestamps count microseconds from 2000-01-01; the API counts from 1970-01-01.
 enum PostgresEpoch {
   static let offsetMicroseconds: Int64 = 946_684_800_000_000
 
@@ -64,7 +64,7 @@ enum PostgresEpoch {
     if value == .max || value == .min { return value }
     let (time, overflow) = value.addingReportingOverflow(offsetMicroseconds)
     guard !overflow else {
-      throw PostgresError.decoding("a timestamptz is too late to be counted in µs since 1970")
+      throw PostgresError.decoding("a timestamptz is too late for 64-bit microseconds since 1970")
     }
     return time
   }

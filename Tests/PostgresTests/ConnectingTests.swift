@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("sessions speak UTC and UTF-8, carry their name and have a statement timeout")
+  @Test("sessions use UTC and UTF-8 and have an application name and a statement timeout")
   func sessionSettings() throws {
     let url = try TestDatabase.empty()
     let connection = try Connection(url, applicationName: "a worker", statementTimeoutSeconds: 7)
@@ -39,7 +39,7 @@ import Testing
     #expect(try connection.query("SELECT 1").only.int(0) == 1)
   }
 
-  @Test("an unknown database is named, with what to do")
+  @Test("the error for an unknown database has its name and a hint")
   func unknownDatabase() throws {
     let url = try ConnectionInfo(TestDatabase.empty()).replacing(database: "no_such")
       .connectionString
@@ -50,7 +50,7 @@ import Testing
     #expect(error?.hint?.contains("database name") == true)
   }
 
-  @Test("a host that does not exist and a port where nobody listens are named")
+  @Test("the error for an unreachable server has the address")
   func unreachable() throws {
     for (url, word) in [
       ("postgresql://u:pw-\(password.count)x@no-such-host.invalid/db", "no-such-host.invalid"),
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("a server that accepts and says nothing is given up in time")
+  @Test("connecting to a silent server times out")
   func silentListener() throws {
     #if canImport(Glibc)
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -89,7 +89,7 @@ import Testing
     #expect(error?.description.contains("no answer in time") == true)
   }
 
-  @Test("a wrong password says so and is not repeated; the right one works")
+  @Test("the error for a wrong password does not contain it; the right one works")
   func wrongPassword() async throws {
     let cluster = try PrivateCluster.temporary()
     defer { cluster.stop() }
@@ -112,14 +112,14 @@ import Testing
     let error = refusal(try url(wrong))
     #expect(error?.sqlstate == "28P01")
     #expect(error?.hint?.contains("password") == true)
-    #expect(refusal(try url(""))?.sqlstate == "28P01", "none at all is a wrong one too")
+    #expect(refusal(try url(""))?.sqlstate == "28P01", "a missing password counts as wrong")
     #expect(error?.description.contains("s3cret") == false)
     #expect(try !"\(ConnectionInfo(url(wrong)))".contains("s3cret"))
     _ = try Connection(url(password), applicationName: "postgres tests")
   }
 
   @Test(
-    "a URL that cannot be parsed does not show the password",
+    "the error for an unparsable URL does not contain the password",
     arguments: [
       "postgresql://user:hidden@tail@host/db", "postgresql://user:hidden/tail@host/db",
       "postgresql://user:12/hidden@host/db", "postgresql://user:hidden%zz@host/db",
@@ -135,12 +135,12 @@ import Testing
     #expect(error?.message.contains("percent-encoded") == true)
   }
 
-  @Test("a connection too many is refused with 53300 and what to do")
+  @Test("one connection too many is rejected with 53300 and a hint")
   func connectionLimit() throws {
     let url = try TestDatabase.empty()
     let name = try #require(try ConnectionInfo(url)["dbname"])
     let admin = try Connection(url, applicationName: "admin")
-    // The limit does not hold for superusers.
+    // The limit does not apply to superusers.
     let role = "\(name)_limited"
     try admin.script("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 1")
     defer { try? admin.script("DROP ROLE \(role)") }

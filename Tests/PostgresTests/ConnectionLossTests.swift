@@ -5,9 +5,10 @@ import Testing
 
 @testable import Postgres
 
-/// The connection dies in each phase of its life; each time the error says so, and says it at once.
+/// Loses the connection in each phase of its life; each time the error reports it immediately.
 @Suite struct ConnectionLossTests {
-  /// Ends the session of `victim` as soon as `condition` holds for its row of `pg_stat_activity`.
+  /// Terminates the session `victim` as soon as `condition` holds for its row of
+  /// `pg_stat_activity`.
   private func terminate(_ url: String, _ victim: Int32, when condition: String) async throws {
     let killer = try Connection(url, applicationName: "killer")
     try await eventually {
@@ -86,7 +87,8 @@ import Testing
         END LOOP;
       END $$
       """)
-    // Not a task: beside tests that block, one may not get a thread before the sleep is over.
+    // A thread, because a task may not run before the sleep is over while other tests block the
+    // pool.
     Thread.detachNewThread {
       try? Connection(url, applicationName: "killer").script("CALL terminate_sleeper(\(victim))")
     }
@@ -155,7 +157,7 @@ import Testing
     expectLost(connection, error)
   }
 
-  @Test("a server that stops answering is given up after the bound")
+  @Test("the connection to a server that stops answering is closed after the timeout")
   func silentServer() async throws {
     let url = try TestDatabase.empty()
     let connection = try Connection(url, applicationName: "victim")
@@ -168,7 +170,7 @@ import Testing
     expectLost(connection, error)
   }
 
-  @Test("an immediate stop of the server is a lost connection, and a restart accepts another")
+  @Test("an immediate shutdown loses the connection, and the restarted server accepts a new one")
   func immediateStop() async throws {
     let cluster = try PrivateCluster.temporary()
     defer { cluster.stop() }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Values that find the edges of types more often than chance would.
+/// Random values with a bias to the limits of types.
 extension SeededGenerator {
   mutating func int<I: FixedWidthInteger>(_: I.Type) -> I {
     switch Int.random(in: 0..<8, using: &self) {
@@ -24,7 +24,7 @@ extension SeededGenerator {
     }
   }
 
-  /// Microseconds since 1970, within what PostgreSQL stores: 4714 BC to where Int64 ends.
+  /// Microseconds since 1970 within PostgreSQL's range: 4714 BC to the end of Int64.
   mutating func time() -> Int64 {
     switch Int.random(in: 0..<6, using: &self) {
     case 0: .max
@@ -46,7 +46,7 @@ extension SeededGenerator {
     return withUnsafeBytes(of: (a, b)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
-  /// Any Unicode scalars but NUL, decomposed and precomposed forms included.
+  /// Any Unicode scalars except NUL, including decomposed and precomposed forms.
   mutating func text() -> String {
     let choices = [
       "e\u{301}", "é", "👩‍👩‍👧‍👦", "까치", "ไทย", "'", "\\", "\"", "{", ",", "NULL", "", " ", "\u{1}",

@@ -7,7 +7,7 @@ import Testing
     try Connection(TestDatabase.empty(), applicationName: "postgres tests")
   }
 
-  @Test("statements of a pipeline run in order and answer one by one")
+  @Test("the statements of a pipeline run in order, with one result each")
   func answersInOrder() throws {
     let connection = try connect()
     let answers = try connection.pipeline([
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("the first error ends a pipeline, names its statement, and the connection goes on")
+  @Test("the first error ends a pipeline and has its statement's index; the connection stays usable")
   func firstErrorEnds() throws {
     let connection = try connect()
     try connection.script("CREATE TABLE t (id bigint CONSTRAINT positive CHECK (id > 0))")

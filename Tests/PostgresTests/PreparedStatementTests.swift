@@ -12,7 +12,7 @@ import Testing
       .only.int(0)
   }
 
-  @Test("statements with parameters are prepared once, and no more of them than the limit")
+  @Test("statements with parameters are prepared once, up to the limit")
   func limit() throws {
     let connection = try connect()
     connection.preparedStatementLimit = 3
@@ -37,7 +37,7 @@ import Testing
     #expect(try preparedCount(connection) == before)
   }
 
-  @Test("the same text with other types is another statement")
+  @Test("the same text with different types is a different statement")
   func types() throws {
     let connection = try connect()
     #expect(try connection.query("SELECT $1", [.int4(5)]).only.int(0) == 5)
@@ -45,7 +45,7 @@ import Testing
     #expect(try connection.query("SELECT $1", [.int4(6)]).only.int(0) == 6)
   }
 
-  @Test("a failed pipeline does not confuse what is prepared")
+  @Test("the cache of prepared statements is correct after a failed pipeline")
   func afterFailure() throws {
     let connection = try connect()
     connection.preparedStatementLimit = 2
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test("a failed transaction can be rolled back whatever is to be deallocated")
+  @Test("a failed transaction can be rolled back while deallocations are pending")
   func rollbackAfterFailure() throws {
     let connection = try connect()
     connection.preparedStatementLimit = 1
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("a table that changes its shape fails a cached statement once, then works")
+  @Test("after ALTER TABLE a cached statement fails once, then works")
   func changedTable() throws {
     let connection = try connect()
     try connection.script("CREATE TABLE t (a int); INSERT INTO t VALUES (1)")
@@ -93,7 +93,7 @@ import Testing
     #expect(try connection.query(statement).columnNames == ["a", "b"])
   }
 
-  @Test("DISCARD ALL fails a cached statement once, then works")
+  @Test("after DISCARD ALL a cached statement fails once, then works")
   func discarded() throws {
     let connection = try connect()
     let statement = Statement("SELECT $1", [.int4(1)])

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Swift's `==` on strings is canonical equivalence; here bytes must come back.
+/// Compares bytes; Swift's `==` on strings is canonical equivalence.
 private func same(_ left: String?, _ right: String?) -> Bool {
   left.map { Array($0.utf8) } == right.map { Array($0.utf8) }
 }
@@ -13,7 +13,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
     try Connection(TestDatabase.empty(), applicationName: "postgres tests")
   }
 
-  @Test("every scalar comes back as it was sent, NULL included")
+  @Test("scalars of all types round-trip, including NULL")
   func scalars() throws {
     let connection = try connect()
     var random = SeededGenerator()
@@ -49,7 +49,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
     }
   }
 
-  @Test("every array comes back as it was sent, NULL elements and no elements included")
+  @Test("arrays of all types round-trip, including NULL elements and empty arrays")
   func arrays() throws {
     let connection = try connect()
     var random = SeededGenerator()
@@ -86,7 +86,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
     }
   }
 
-  @Test("rows written by binary COPY are the rows that were meant")
+  @Test("rows written by binary COPY are read back unchanged")
   func copy() throws {
     let connection = try connect()
     try connection.script(
@@ -95,7 +95,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
         g double precision, h timestamptz, i jsonb)
       """)
     var random = SeededGenerator()
-    // Enough for many chunks.
+    // Enough rows for many chunks.
     let rows = (0..<5_000).map { number in
       (
         Int32(number), random.optional { $0.text() }, random.optional { $0.int(Int16.self) },
@@ -135,7 +135,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
     }
   }
 
-  @Test("a time means the same instant to PostgreSQL")
+  @Test("a time is the same instant in PostgreSQL")
   func instants() throws {
     let connection = try connect()
     let row = try connection.query(
@@ -146,7 +146,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
     #expect(try row.timestamptz(1) == 1_709_175_600_123_456)
   }
 
-  @Test("whole numerics, as sum(bigint) gives, are integers; others are refused")
+  @Test("whole numerics, such as sum(bigint), are read as integers; others are rejected")
   func numerics() throws {
     let connection = try connect()
     let values: [Int64] = [0, 1, -1, 9_999, 10_000, -10_000, 120_000_000, .max, .min]
@@ -162,7 +162,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
     }
   }
 
-  @Test("decoding names the column and what is wrong with it")
+  @Test("decoding errors have the column and the reason")
   func decodingErrors() throws {
     let row = try connect().query(
       "SELECT 1 AS one, NULL::text AS nothing, 'x' AS x, 1.5::numeric AS n"

@@ -3,9 +3,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Which canceled statements had used up their time.
+/// Timeouts are distinguished from other cancellations.
 @Suite struct StatementTimeoutTests {
-  @Test func `a statement, a pipeline and a COPY that run into the timeout say so`() throws {
+  @Test func `statements, scripts, pipelines and COPY that time out are marked as timed out`() throws {
     let connection = try Connection(
       TestDatabase.empty(), applicationName: "test", statementTimeoutSeconds: 1)
     func isTimeout(_ body: () throws -> Void) -> Bool {
@@ -36,13 +36,14 @@ import Testing
     #expect(!other)
   }
 
-  @Test func `a statement that somebody canceled does not`() throws {
+  @Test func `a cancelled statement is not marked as timed out`() throws {
     let url = try TestDatabase.empty()
     let connection = try Connection(url, applicationName: "test")
     let pid = connection.backendProcessID
     Thread.detachNewThread {
       guard let other = try? Connection(url, applicationName: "test") else { return }
-      // Only while the statement sleeps: a server that reads its next message ignores a cancel request.
+      // Only while the statement sleeps: a server that is reading its next message ignores cancel
+      // requests.
       while (try? other.query(
         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'PgSleep'",
         [.int4(pid)]))?.count == 0

@@ -28,7 +28,7 @@ import Testing
     #expect(try count(connection) == 1)
   }
 
-  @Test("a body that throws is rolled back and its error passed on")
+  @Test("a transaction whose body throws is rolled back and rethrows the error")
   func rollsBack() throws {
     let connection = try connect()
     #expect(throws: Refused.self) {
@@ -41,7 +41,7 @@ import Testing
     #expect(try count(connection) == 0)
   }
 
-  @Test("a body that swallows an error cannot commit in silence")
+  @Test("a body that swallows an error cannot commit silently")
   func swallowedError() throws {
     let connection = try connect()
     let error = #expect(throws: PostgresError.self) {
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "COMMIT of a failed transaction is an error however it is sent",
+    "COMMIT of a failed transaction is an error by every way of sending it",
     arguments: ["COMMIT", "commit;", " END "])
   func failedCommit(commit: String) throws {
     let connection = try connect()
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("ROLLBACK that was asked for is no error")
+  @Test("an explicit ROLLBACK is not an error")
   func wantedRollback() throws {
     let connection = try connect()
     try connection.query("BEGIN")

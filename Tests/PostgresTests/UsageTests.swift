@@ -2,7 +2,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the caller can get wrong is found before anything is sent, and the connection goes on.
+/// The caller's mistakes are detected before anything is sent, and the connection stays usable.
 @Suite struct UsageTests {
   private struct Refused: Error {}
 
@@ -17,7 +17,7 @@ import Testing
     #expect(try connection.query("SELECT count(*) FROM t").only.int(0) == 0)
   }
 
-  @Test("NUL bytes in text are refused, naming statement and parameter, and nothing is sent")
+  @Test("NUL bytes in text are rejected with statement and parameter, and nothing is sent")
   func nulBytes() throws {
     let connection = try connect()
     for parameter in [
@@ -43,7 +43,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("an error of the server has its SQLSTATE, detail, constraint and table")
+  @Test("a server error has SQLSTATE, detail, constraint and table")
   func serverErrors() throws {
     let connection = try connect()
     try connection.script("CREATE UNIQUE INDEX only_once ON t (x)")
@@ -63,7 +63,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("a value of the wrong type for its column is the server's error, not a guess")
+  @Test("a value of the wrong type for its column is a server error and is not converted")
   func wrongType() throws {
     let connection = try connect()
     let error = #expect(throws: PostgresError.self) {
@@ -73,7 +73,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("too many parameters and times out of range are refused")
+  @Test("too many parameters and times out of range are rejected")
   func bounds() throws {
     let connection = try connect()
     let many = [Parameter](repeating: .int4(1), count: 65_536)
@@ -84,7 +84,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("an empty pipeline is nothing; an empty statement answers with no rows")
+  @Test("an empty pipeline has no results; an empty statement has no rows")
   func empty() throws {
     let connection = try connect()
     #expect(try connection.pipeline([]).isEmpty)
@@ -93,7 +93,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("COPY in a pipeline is refused")
+  @Test("COPY in a pipeline is rejected")
   func copyInPipeline() throws {
     let connection = try connect()
     let error = #expect(throws: PostgresError.self) {
@@ -103,7 +103,7 @@ import Testing
     #expect(connection.status == .closed)
   }
 
-  @Test("a COPY whose body throws stores nothing and passes the error on")
+  @Test("a COPY whose body throws stores nothing and rethrows the error")
   func copyGivenUp() throws {
     let connection = try connect()
     #expect(throws: Refused.self) {
@@ -119,7 +119,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("a COPY the server refuses is an error, and the connection goes on")
+  @Test("a COPY that the server rejects is an error, and the connection stays usable")
   func copyRefused() throws {
     let connection = try connect()
     let early = #expect(throws: PostgresError.self) {
@@ -142,7 +142,7 @@ import Testing
     try expectIntact(connection)
   }
 
-  @Test("COPY inside a transaction belongs to it")
+  @Test("COPY inside a transaction is part of it")
   func copyInTransaction() throws {
     let connection = try connect()
     _ = try? connection.transaction {
