@@ -1,4 +1,4 @@
-// A backend's side of Magpie: somebody likes a post, and the post's owner is to hear of it.
+// How a backend publishes events: a person likes a post, and its owner is to be notified.
 //
 //   MAGPIE_KAFKA_BOOTSTRAP=localhost:9092 swift run producer-example
 
@@ -13,7 +13,7 @@ let producer = try Producer(
     topicPrefix: ProcessInfo.processInfo.environment["MAGPIE_TOPIC_PREFIX"]
       ?? Topic.defaultPrefix))
 
-// Awaiting the acknowledgement: when this returns, every in-sync replica has the event.
+// Wait for the acknowledgement: when this returns, every in-sync replica has the event.
 do {
   let acknowledgement = try await producer.like(actor: "minji", post: "post-1", owner: "somchai")
   print(
@@ -23,7 +23,7 @@ do {
   print("the like was not published: \(error)")
 }
 
-// Many at once: hand them over (this waits only for room), then ask what was not delivered.
+// Publish many events: enqueue them (which waits only for room), then check what was not delivered.
 for number in 1...100 {
   var data = LikeCreated()
   data.actor = "fan-\(number)"

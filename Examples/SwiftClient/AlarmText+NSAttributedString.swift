@@ -1,5 +1,5 @@
-// What an iOS or macOS client does with an alarm: colour the spans. Positions count UTF-16 code
-// units, as NSRange does, so there is nothing to search and nothing to convert.
+// How an iOS or macOS client displays an alarm: it colours the spans. Positions count UTF-16 code
+// units, like NSRange, so no searching or converting is needed.
 
 import Foundation
 

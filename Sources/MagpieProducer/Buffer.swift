@@ -1,10 +1,11 @@
 import Events
 import Synchronization
 
-/// The events accepted and not yet settled: counts them against the bounds, lets callers wait for
-/// room in order of arrival and for events to be settled, and keeps the failures nobody awaits.
+/// The accepted events that are not yet settled (delivered or failed). Enforces the bounds, lets
+/// callers wait for room in order of arrival and for events to settle, and keeps the failures that
+/// no caller awaits.
 ///
-/// Nothing here calls Kafka. Thread-safe.
+/// Independent of Kafka. Thread-safe.
 final class Buffer: Sendable {
   typealias Ticket = UInt64
 
@@ -45,7 +46,7 @@ final class Buffer: Sendable {
     self.maxBytes = maxBytes
   }
 
-  /// Waits for room, then takes it. Throws `CancellationError` when cancelled before.
+  /// Waits for room, then reserves it. Throws `CancellationError` if cancelled while waiting.
   func reserve(bytes: Int) async throws {
     try Task.checkCancellation()
     let id = state.withLock { $0.newID() }
@@ -69,19 +70,19 @@ final class Buffer: Sendable {
         return state.roomWaiters.remove(at: index)
       }
       waiter?.continuation.resume(returning: false)
-      // Those behind it may be smaller.
+      // The next waiters may need less room.
       admitWaiters()
     }
     if !hasRoom { throw CancellationError() }
   }
 
-  /// One event always fits into an empty buffer, however small the bound.
+  /// An empty buffer admits any event, even one above the bound.
   private func fits(_ bytes: Int, _ state: State) -> Bool {
     state.eventCount == 0
       || (state.eventCount < maxEvents && state.byteCount + bytes <= maxBytes)
   }
 
-  /// The room reserved is this event's until it is settled.
+  /// Registers an event that occupies the reserved room until it is settled.
   func admit(_ event: Event, bytes: Int) -> Ticket {
     state.withLock { state in
       let ticket = state.newID()
@@ -90,7 +91,7 @@ final class Buffer: Sendable {
     }
   }
 
-  /// The event is delivered or failed; `keeping` leaves a failure for `flush` to tell.
+  /// Marks the event as delivered or failed. With `keeping`, the failure is kept for `flush`.
   func settle(_ ticket: Ticket, keeping error: PublishError? = nil) {
     let done: [CheckedContinuation<Void, Never>] = state.withLock { state in
       guard let pending = state.pending.removeValue(forKey: ticket) else { return [] }
@@ -128,12 +129,12 @@ final class Buffer: Sendable {
     for waiter in admitted { waiter.continuation.resume(returning: true) }
   }
 
-  /// Failures kept for `flush` are bounded like the events themselves.
+  /// Whether another failure can be kept for `flush`; kept failures are bounded like the events.
   var hasRoomForFailures: Bool {
     state.withLock { $0.failures.count + $0.pending.count < 2 * maxEvents }
   }
 
-  /// Waits until everything pending now is settled, or the task is cancelled.
+  /// Waits until every event that is pending now is settled, or the task is cancelled.
   func waitUntilSettled() async {
     let id = state.withLock { $0.newID() }
     await withTaskCancellationHandler {
@@ -152,7 +153,7 @@ final class Buffer: Sendable {
     }
   }
 
-  /// The failures kept so far, which are then forgotten, and the events still pending.
+  /// Removes and returns the kept failures, followed by the events still pending.
   func takeUndelivered() -> [UndeliveredEvent] {
     state.withLock { state in
       defer { state.failures = [] }

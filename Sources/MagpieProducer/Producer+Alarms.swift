@@ -1,8 +1,8 @@
 public import Events
 
-/// What people do with their alarms.
+/// Actions of people on their alarms.
 extension Producer {
-  /// A person has read one alarm. `notification` is its id as `alarm_page` returns it.
+  /// A person has read one alarm. `notification` is its id, as returned by `alarm_page`.
   @discardableResult
   public func readAlarm(
     _ notification: String, of user: String, id: String? = nil, at time: EventTime? = nil
@@ -13,7 +13,7 @@ extension Producer {
     return try await publish(.alarmRead(data), id: id, at: time)
   }
 
-  /// A person has read every alarm up to now.
+  /// A person has read all alarms up to now.
   @discardableResult
   public func readAllAlarms(of user: String, id: String? = nil, at time: EventTime? = nil)
     async throws -> Acknowledgement
@@ -23,7 +23,7 @@ extension Producer {
     return try await publish(.alarmReadAll(data), id: id, at: time)
   }
 
-  /// A person deletes one alarm. `notification` is its id as `alarm_page` returns it.
+  /// A person deletes one alarm. `notification` is its id, as returned by `alarm_page`.
   @discardableResult
   public func deleteAlarm(
     _ notification: String, of user: String, id: String? = nil, at time: EventTime? = nil
@@ -34,7 +34,7 @@ extension Producer {
     return try await publish(.alarmDeleted(data), id: id, at: time)
   }
 
-  /// A person deletes every alarm up to now.
+  /// A person deletes all alarms up to now.
   @discardableResult
   public func deleteAllAlarms(of user: String, id: String? = nil, at time: EventTime? = nil)
     async throws -> Acknowledgement
@@ -44,7 +44,7 @@ extension Producer {
     return try await publish(.alarmAllDeleted(data), id: id, at: time)
   }
 
-  /// A person wants no more alarms of a type; those there are stay.
+  /// A person mutes alarms of a type; existing ones stay.
   ///
   /// - Parameter type: `like`, `comment`, `follow`, `message`, `mention` or `post`.
   @discardableResult
@@ -57,7 +57,7 @@ extension Producer {
     return try await publish(.alarmMuted(data), id: id, at: time)
   }
 
-  /// A person wants alarms of a type again.
+  /// A person unmutes alarms of a type.
   ///
   /// - Parameter type: as for ``muteAlarms(_:of:id:at:)``.
   @discardableResult

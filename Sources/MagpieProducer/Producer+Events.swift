@@ -1,14 +1,14 @@
 public import Events
 import Foundation
 
-/// What happens in a social app, one method each. Every one builds an event with the configured
+/// The events of a social app, one method each. Every method builds an event with the configured
 /// source and publishes it like ``Producer/publish(_:)``.
 ///
-/// `id` and `time` default to a new UUID and now. To try again after an error, pass the same ones:
-/// then it does not matter whether the first attempt got through. The event is part of
-/// `TraceContext.current`, if the task has one.
+/// `id` and `time` default to a new UUID and the current time. To retry after an error, pass the
+/// same values; the first attempt may have succeeded. The event carries `TraceContext.current`, if
+/// the task has one.
 extension Producer {
-  /// Publishes what happened.
+  /// Publishes an event with this payload.
   @discardableResult
   public func publish(_ payload: Payload, id: String? = nil, at time: EventTime? = nil)
     async throws -> Acknowledgement
@@ -19,7 +19,7 @@ extension Producer {
         time: time ?? .now, payload: payload, trace: TraceContext.current))
   }
 
-  /// A post was published. Mentioned people are told.
+  /// A post was published. Mentioned people are notified.
   @discardableResult
   public func post(
     _ post: String, by author: String, title: String = "", caption: String = "",
@@ -35,7 +35,7 @@ extension Producer {
     return try await publish(.postPublished(data), id: id, at: time)
   }
 
-  /// A post was deleted, by its author.
+  /// The author deleted a post.
   @discardableResult
   public func deletePost(
     _ post: String, by author: String, id: String? = nil, at time: EventTime? = nil
@@ -46,7 +46,7 @@ extension Producer {
     return try await publish(.postDeleted(data), id: id, at: time)
   }
 
-  /// Somebody follows somebody.
+  /// A person follows another one.
   @discardableResult
   public func follow(
     follower: String, followee: String, id: String? = nil, at time: EventTime? = nil
@@ -57,7 +57,7 @@ extension Producer {
     return try await publish(.followCreated(data), id: id, at: time)
   }
 
-  /// Somebody no longer follows somebody.
+  /// A person no longer follows another one.
   @discardableResult
   public func unfollow(
     follower: String, followee: String, id: String? = nil, at time: EventTime? = nil
@@ -68,7 +68,7 @@ extension Producer {
     return try await publish(.followRemoved(data), id: id, at: time)
   }
 
-  /// Somebody likes a post; `owner` is the post's author.
+  /// A person likes a post; `owner` is the post's author.
   @discardableResult
   public func like(
     actor: String, post: String, owner: String, id: String? = nil, at time: EventTime? = nil
@@ -80,7 +80,7 @@ extension Producer {
     return try await publish(.likeCreated(data), id: id, at: time)
   }
 
-  /// Somebody takes a like back; `owner` is the post's author.
+  /// A person takes a like back; `owner` is the post's author.
   @discardableResult
   public func unlike(
     actor: String, post: String, owner: String, id: String? = nil, at time: EventTime? = nil
@@ -92,7 +92,7 @@ extension Producer {
     return try await publish(.likeRemoved(data), id: id, at: time)
   }
 
-  /// Somebody comments on a post; `owner` is the post's author.
+  /// A person comments on a post; `owner` is the post's author.
   @discardableResult
   public func comment(
     _ comment: String, actor: String, post: String, owner: String, text: String,
@@ -122,7 +122,7 @@ extension Producer {
     return try await publish(.commentRemoved(data), id: id, at: time)
   }
 
-  /// Somebody writes to somebody.
+  /// A person sends a message to another one.
   @discardableResult
   public func message(
     _ message: String, from sender: String, to receiver: String, text: String,
@@ -136,7 +136,7 @@ extension Producer {
     return try await publish(.messageSent(data), id: id, at: time)
   }
 
-  /// A profile is always published as a whole: what is left out is empty from then on.
+  /// A person's complete profile: omitted fields are cleared.
   @discardableResult
   public func profile(
     _ user: String, nickname: String, locale: String, imageURL: String = "", name: String = "",

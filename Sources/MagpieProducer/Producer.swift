@@ -2,24 +2,25 @@ import Dispatch
 public import Events
 import Kafka
 
-/// Publishes events for Magpie's workers: keys, headers and encoding as they expect them, each
-/// event acknowledged by all in-sync replicas, retried without duplicates or reordering.
+/// Publishes events for Magpie's workers with the keys, headers and encoding that they expect.
+/// Every event is acknowledged by all in-sync replicas and retried without duplicates.
 ///
-/// Thread-safe. One per process is enough, for as long as it lives: a client that a fatal error or an
-/// acknowledgement that does not come has made useless is replaced. Memory is bounded: when `maxBufferedEvents` or
-/// `maxBufferedBytes` are under way, publishing waits for room.
+/// Thread-safe. One producer serves a process for its whole life: it replaces its Kafka client
+/// after a fatal error or a missing acknowledgement. Events with the same key may be reordered when
+/// that happens. Memory is bounded: at `maxBufferedEvents` or `maxBufferedBytes`, publishing waits
+/// for room.
 public final class Producer: Sendable {
   public let configuration: ProducerConfiguration
   private let kafka: LastingProducer
   private let buffer: Buffer
 
-  /// Connects in the background; a broker that is away shows when publishing.
+  /// Connects in the background; publishing reports a broker that is down.
   ///
-  /// - Throws: an error with the reason if a property is unknown or may not be changed.
+  /// - Throws: an error with the reason if a property is unknown or cannot be overridden.
   public init(_ configuration: ProducerConfiguration) throws {
     self.configuration = configuration
     var properties = [
-      // Larger than our own buffer, so that this one is where callers wait.
+      // Larger than `Buffer`, so that callers wait there.
       "queue.buffering.max.messages": "\(configuration.maxBufferedEvents + 1_000)",
       "queue.buffering.max.kbytes": "\(configuration.maxBufferedBytes / 512 + 8_192)",
     ]
@@ -32,10 +33,10 @@ public final class Producer: Sendable {
       maxEvents: configuration.maxBufferedEvents, maxBytes: configuration.maxBufferedBytes)
   }
 
-  /// Publishes an event and returns when Kafka has acknowledged it.
+  /// Publishes an event and returns once Kafka has acknowledged it.
   ///
-  /// Waits for room first; cancelling the task ends that wait, but not the one for an event
-  /// already under way, which `message.timeout.ms` (a minute unless overridden) bounds.
+  /// Waits for room first. Cancelling the task ends that wait, but not the wait for the
+  /// acknowledgement, which `message.timeout.ms` (a minute unless overridden) bounds.
   ///
   /// - Throws: ``PublishError``, or `CancellationError` while waiting for room.
   @discardableResult
@@ -56,11 +57,11 @@ public final class Producer: Sendable {
     }
   }
 
-  /// Hands an event over and returns as soon as there is room for it. Whether it was delivered is
-  /// told by the next ``flush(within:)``.
+  /// Queues an event and returns as soon as there is room for it. The next ``flush(within:)``
+  /// reports whether it was delivered.
   ///
-  /// - Throws: ``PublishError/invalid(_:)``; ``PublishError/flushNeeded`` when too many failures
-  ///   have not been collected; `CancellationError` while waiting for room.
+  /// - Throws: ``PublishError/invalid(_:)``; ``PublishError/flushNeeded`` if too many failures have
+  ///   not been collected; `CancellationError` if cancelled while waiting for room.
   public func enqueue(_ event: Event) async throws {
     let record = try encode(event)
     guard !kafka.isClosed else { throw PublishError.closed }
@@ -75,10 +76,11 @@ public final class Producer: Sendable {
     }
   }
 
-  /// Waits until every event handed over before is acknowledged or has failed, up to the bound.
+  /// Waits until every event queued so far is acknowledged or has failed, up to the bound.
   ///
   /// Returns the enqueued events that failed since the last flush, each once, and all events still
-  /// pending. Empty means: everything is in Kafka (except what `publish` threw for).
+  /// pending. An empty result means that all events are in Kafka, except those for which `publish`
+  /// threw.
   public func flush(within bound: Duration) async -> [UndeliveredEvent] {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.buffer.waitUntilSettled() }
@@ -89,18 +91,18 @@ public final class Producer: Sendable {
     return buffer.takeUndelivered()
   }
 
-  /// Flushes, gives up what is left, and frees the connection. Returns what was not delivered.
-  /// Later calls throw ``PublishError/closed``.
+  /// Flushes, abandons the remaining events, and frees the connection. Returns the events that were
+  /// not delivered. Later calls throw ``PublishError/closed``.
   public func close(within bound: Duration = .seconds(10)) async -> [UndeliveredEvent] {
     let undelivered = await flush(within: bound)
     await withCheckedContinuation { continuation in
-      // Joins threads: not for the cooperative pool.
+      // Joins threads, which must not block the cooperative pool.
       DispatchQueue.global().async { [kafka] in
         kafka.close(withinMilliseconds: 0)
         continuation.resume()
       }
     }
-    // What was pending has failed by now and has been told above.
+    // Events that were pending have failed by now; the result already contains them.
     _ = buffer.takeUndelivered()
     return undelivered
   }
@@ -111,15 +113,15 @@ public final class Producer: Sendable {
       return OutgoingRecord(
         topic: event.topic.name(prefix: configuration.topicPrefix), key: wire.key,
         value: wire.value,
-        // The record's own time stays "now": by an old event's time, Kafka's retention would
-        // delete the record as soon as it is written.
+        // The record's own timestamp stays "now": with an old event's time, Kafka's retention would
+        // delete the record immediately.
         headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
     } catch {
       throw PublishError.invalid(error)
     }
   }
 
-  /// Calls `completion` exactly once, also when the record is refused at once.
+  /// Calls `completion` exactly once, even if the record is rejected immediately.
   private func send(
     _ record: OutgoingRecord,
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -136,7 +138,7 @@ extension PublishError {
   init(_ error: KafkaError) {
     switch error.code {
     case .closed: self = .closed
-    // Given up by `close`; nothing is wrong with the event.
+    // Abandoned by `close`; nothing is wrong with the event.
     case .purgedFromQueue, .purgedInFlight:
       self = .notDelivered(
         reason: error.description, isRetriable: true, mayHaveBeenWritten: error.mayHaveBeenWritten)

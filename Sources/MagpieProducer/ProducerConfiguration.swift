@@ -1,20 +1,19 @@
 public import Events
 
-/// How a ``Producer`` reaches Kafka, what it calls itself and how much it holds.
+/// A ``Producer``'s Kafka connection, event source and buffer bounds.
 public struct ProducerConfiguration: Sendable {
-  /// `host:port`, several separated by commas.
+  /// One or more `host:port`, separated by commas.
   public var bootstrap: String
-  /// The events' `source` when they are built by the producer's own methods, such as
-  /// `my-app/likes-service`.
+  /// The `source` of events built by the producer's own methods, such as `my-app/likes-service`.
   public var source: String
-  /// What topic names begin with.
+  /// The prefix of topic names.
   public var topicPrefix: String
   public var contentType: ContentType
-  /// Events accepted and not yet acknowledged. At the bound, publishing waits.
+  /// The most events accepted and not yet acknowledged. At the bound, publishing waits.
   public var maxBufferedEvents: Int
-  /// The same in bytes of key, value and headers.
+  /// The most bytes of key, value and headers of these events.
   public var maxBufferedBytes: Int
-  /// librdkafka properties by name, for example `security.protocol`.
+  /// librdkafka properties by name, such as `security.protocol`.
   public var properties: [String: String]
 
   public init(

@@ -2,15 +2,15 @@ public import Events
 
 /// Why an event was not published.
 public enum PublishError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A worker would refuse it. Nothing was sent; repair the event.
+  /// A worker would reject the event. Nothing was sent; fix the event.
   case invalid(EventError)
-  /// It was not acknowledged. When `mayHaveBeenWritten`, Kafka may have it all the same; otherwise it
-  /// certainly has not: it was never sent, or the broker said that it did not write it. Publishing the
-  /// same event (same id, same time) again is harmless either way.
+  /// The event was not acknowledged. If `mayHaveBeenWritten`, it may be in Kafka nevertheless;
+  /// otherwise it is not: it was never sent, or the broker reported that it was not written.
+  /// Publishing the same event (same id, same time) again is harmless either way.
   case notDelivered(reason: String, isRetriable: Bool, mayHaveBeenWritten: Bool)
-  /// Its acknowledgement had not come when `flush` gave up. It may still come.
+  /// The acknowledgement had not arrived when `flush` timed out. It may still arrive.
   case pending
-  /// Too many failures wait to be collected: call `flush`.
+  /// Too many failures have not been collected: call `flush`.
   case flushNeeded
   /// The producer is closed.
   case closed
@@ -20,7 +20,7 @@ public enum PublishError: Error, Sendable, Equatable, CustomStringConvertible {
     case .invalid(let error): "invalid event: \(error)"
     case .notDelivered(let reason, _, let mayHaveBeenWritten):
       (mayHaveBeenWritten
-        ? "not acknowledged, and may have been written all the same: " : "not delivered: ") + reason
+        ? "not acknowledged, but may have been written: " : "not delivered: ") + reason
     case .pending: "not acknowledged yet"
     case .flushNeeded: "too many undelivered events are waiting to be collected: call flush"
     case .closed: "the producer is closed"
@@ -28,14 +28,14 @@ public enum PublishError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Where an acknowledged event went: every in-sync replica has it.
+/// The position of an acknowledged event, which every in-sync replica has.
 public struct Acknowledgement: Sendable, Hashable {
   public var topic: String
   public var partition: Int32
   public var offset: Int64
 }
 
-/// An event that `flush` cannot vouch for.
+/// An event that is not known to be delivered, and why.
 public struct UndeliveredEvent: Sendable {
   public var event: Event
   public var error: PublishError

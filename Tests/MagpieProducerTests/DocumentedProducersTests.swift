@@ -2,14 +2,14 @@ import Events
 import Foundation
 import Testing
 
-/// The page `docs/producing.md` promises that these programs work.
-@Suite("Producers in other languages, as documented")
+/// Runs the programs in `docs/producing.md`.
+@Suite("The documented producers in other languages work")
 struct DocumentedProducersTests {
   static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("docs/producing.md")
 
-  /// The page's block in a language.
+  /// The page's code block in a language.
   static func block(_ language: String) throws -> String {
     let text = try String(contentsOf: page, encoding: .utf8)
     let start = try #require(text.range(of: "```\(language)\n"))
@@ -34,10 +34,10 @@ struct DocumentedProducersTests {
   static let hasPython =
     (try? run(["python3", "-c", "import confluent_kafka"], bootstrap: "")) == 0
 
-  @Test("the shell's like", .enabled(if: hasKcat, "kcat is not installed"))
+  @Test("shell", .enabled(if: hasKcat, "kcat is not installed"))
   func shell() throws { try check(["sh", "-e", "-c", Self.block("sh")], source: "my-app/shell") }
 
-  @Test("Python's like", .enabled(if: hasPython, "confluent-kafka is not installed"))
+  @Test("Python", .enabled(if: hasPython, "confluent-kafka is not installed"))
   func python() throws {
     try check(["python3", "-c", Self.block("python")], source: "my-app/python")
   }

@@ -7,7 +7,7 @@ import Testing
 
 typealias Producer = MagpieProducer.Producer
 
-/// A broker of the test's own with every topic.
+/// A broker per test, with all topics.
 struct Fixture {
   let broker: EmbeddedBroker
 
@@ -18,7 +18,7 @@ struct Fixture {
 
   func producer(
     contentType: ContentType = .protobuf, maxBufferedEvents: Int = 10_000,
-    maxBufferedBytes: Int = 32 << 20, _ properties: [String: String] = patient
+    maxBufferedBytes: Int = 32 << 20, _ properties: [String: String] = longTimeout
   ) throws -> Producer {
     try Producer(
       ProducerConfiguration(
@@ -27,7 +27,7 @@ struct Fixture {
         properties: properties.merging(["log_level": "0"]) { $1 }))
   }
 
-  /// Everything in the topic, decoded as a worker would.
+  /// All events in the topic, decoded as by a worker.
   func events(_ topic: Topic, count: Int) throws -> [Event] {
     let consumer = try Consumer(
       configuration: ClientConfiguration(
@@ -53,8 +53,8 @@ struct Fixture {
   }
 }
 
-/// Where the clock must not decide, however long a busy machine keeps a test waiting.
-let patient = ["message.timeout.ms": "600000"]
+/// For tests that must not time out on a busy machine.
+let longTimeout = ["message.timeout.ms": "600000"]
 
 func like(_ number: Int, post: String = "p") -> Event {
   var data = LikeCreated()
@@ -66,7 +66,7 @@ func like(_ number: Int, post: String = "p") -> Event {
 
 @Suite("Publishing events")
 struct ProducerTests {
-  @Test("an acknowledged event is what a worker decodes", arguments: ContentType.allCases)
+  @Test("a worker decodes acknowledged events unchanged", arguments: ContentType.allCases)
   func roundTrip(contentType: ContentType) async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(contentType: contentType)
@@ -86,7 +86,7 @@ struct ProducerTests {
     #expect(await producer.close().isEmpty)
   }
 
-  @Test("every typed method makes an event of its type")
+  @Test("every typed method publishes an event of its type")
   func typedMethods() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -115,7 +115,7 @@ struct ProducerTests {
     _ = await producer.close()
   }
 
-  @Test("an event that workers would refuse is not sent")
+  @Test("an event that workers would reject is not sent")
   func invalid() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -130,7 +130,7 @@ struct ProducerTests {
     _ = await producer.close()
   }
 
-  @Test("a refusal by the broker is thrown, and told as not written")
+  @Test("an error from the broker is thrown and reported as not written")
   func refused() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()
@@ -143,11 +143,12 @@ struct ProducerTests {
     _ = await producer.close()
   }
 
-  @Test("flush names the events that were not delivered, each once")
+  @Test("flush returns the events that were not delivered, each once")
   func flush() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(["message.timeout.ms": "1000"])
-    // Until the connection stands: on a busy machine that takes longer than an event may wait here.
+    // Wait for the connection: on a busy machine that takes longer than this test's message
+    // timeout.
     repeat {
       for number in 0..<10 { try await producer.enqueue(like(number)) }
     } while await !producer.flush(within: .seconds(hangLimitSeconds)).isEmpty
@@ -168,7 +169,7 @@ struct ProducerTests {
     await #expect(throws: PublishError.closed) { try await producer.enqueue(like(99)) }
   }
 
-  @Test("an event whose acknowledgement does not come is told as one that may have been written")
+  @Test("an event without an acknowledgement is reported as possibly written")
   func unsure() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(["message.timeout.ms": "1500"])
@@ -179,11 +180,11 @@ struct ProducerTests {
       Issue.record("\(String(describing: error))")
       return
     }
-    #expect(error.map { "\($0)" }?.contains("may have been written all the same") == true)
+    #expect(error.map { "\($0)" }?.contains("may have been written") == true)
     _ = await producer.close(within: .milliseconds(100))
   }
 
-  @Test("a full buffer makes publishers wait; cancelling ends the wait; room lets them go on")
+  @Test("publishers wait while the buffer is full, until there is room or they are cancelled")
   func backPressure() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(maxBufferedEvents: 5)
@@ -202,7 +203,7 @@ struct ProducerTests {
     #expect(ids == (0..<5).map { "like-\($0)" } + ["like-6"])
   }
 
-  @Test("bytes are bounded too, and an event larger than the bound passes alone")
+  @Test("bytes are bounded, and an event larger than the bound is sent alone")
   func byteBound() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer(maxBufferedBytes: 100)
@@ -214,7 +215,7 @@ struct ProducerTests {
     _ = await producer.close()
   }
 
-  @Test("flush and closing tell what is still pending")
+  @Test("flush and close return the events that are still pending")
   func pending() async throws {
     let fixture = try Fixture()
     let producer = try fixture.producer()

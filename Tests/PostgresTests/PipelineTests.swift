@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  @Test("the first error ends a pipeline and has its statement's index; the connection stays usable")
+  @Test(
+    "the first error ends a pipeline, has its statement's index, and keeps the connection usable")
   func firstErrorEnds() throws {
     let connection = try connect()
     try connection.script("CREATE TABLE t (id bigint CONSTRAINT positive CHECK (id > 0))")

@@ -5,7 +5,7 @@ import Testing
 
 /// Timeouts are distinguished from other cancellations.
 @Suite struct StatementTimeoutTests {
-  @Test func `statements, scripts, pipelines and COPY that time out are marked as timed out`() throws {
+  @Test func `statements, scripts, pipelines and COPY that time out are marked so`() throws {
     let connection = try Connection(
       TestDatabase.empty(), applicationName: "test", statementTimeoutSeconds: 1)
     func isTimeout(_ body: () throws -> Void) -> Bool {

@@ -79,7 +79,7 @@ import Testing
       [
         Refusal(
           what: "another host's certificate", url: server.url(),
-          says: ["does not match host name", "a name that the server's certificate holds"])
+          says: ["does not match host name", "a name in the server's certificate"])
       ], server)
     try await server.show(own.issue("expired", names: "DNS:localhost", days: -1))
     try check(

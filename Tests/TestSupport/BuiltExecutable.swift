@@ -1,10 +1,10 @@
 import EmbeddedStack
 import Foundation
 
-/// The path of an executable of this package, beside the running tests or, so that those of a
-/// release build can be tried, in the directory that `MAGPIE_TEST_EXECUTABLES` names.
+/// The path of an executable of this package: beside the running tests, or in the directory
+/// `MAGPIE_TEST_EXECUTABLES`, which lets tests run a release build.
 ///
-/// - Throws: `StackError` when it has not been built.
+/// - Throws: `StackError` if it has not been built.
 public func builtExecutable(_ name: String) throws -> String {
   if let directory = ProcessInfo.processInfo.environment["MAGPIE_TEST_EXECUTABLES"] {
     return URL(filePath: directory).appending(path: name).path

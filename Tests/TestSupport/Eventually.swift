@@ -1,24 +1,24 @@
 import Foundation
 
-/// How long a test waits for a state before the wait is taken to hang, in seconds. It measures
-/// nothing, so it is far longer than the busiest machine needs; tests set no limits of their own.
+/// How many seconds a test waits for a state before it counts as hung. It measures nothing, so it
+/// is far longer than the busiest machine needs; tests set no limits of their own.
 public let hangLimitSeconds = 900.0
 
-/// The same for options of the tool, such as `verify --wait`.
+/// The same limit as text, for options such as `verify --wait`.
 public let hangLimitText = "\(Int(hangLimitSeconds))"
 
-/// A condition did not come true in time.
+/// A condition did not become true in time.
 public struct TimedOut: Error, CustomStringConvertible {
-  /// What was waited for, and how long.
+  /// The condition and the time limit.
   public let description: String
 
   init(_ what: String, _ limit: Duration) {
-    description = "\(what) did not come true within \(limit)"
+    description = "\(what) did not become true within \(limit)"
   }
 }
 
-/// Waits until `condition` is true, asking every 20 ms, and ten times at least: beside tests that
-/// block, a task may wait longer for a thread than the limit.
+/// Waits until `condition` is true. Checks every 20 ms, at least ten times: while other tests block
+/// the thread pool, a task may wait for a thread for longer than the limit.
 ///
 /// - Throws: `TimedOut`, or what `condition` throws.
 public func eventually(
@@ -35,8 +35,8 @@ public func eventually(
   }
 }
 
-/// Blocks the thread until `condition` is true, asking again and again, with a pause of 5 ms in
-/// between unless `condition` takes its own time, as a poll does.
+/// Blocks the thread until `condition` is true. Pauses 5 ms between checks, unless `condition`
+/// itself takes time, as a poll does.
 ///
 /// - Throws: `TimedOut`, or what `condition` throws.
 public func block(

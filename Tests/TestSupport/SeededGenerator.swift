@@ -1,18 +1,19 @@
 import Foundation
 
-/// Random numbers that a seed determines (SplitMix64), for property tests that can be repeated.
+/// Random numbers determined by a seed (SplitMix64), for reproducible property tests.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
-  /// Print it when a test fails.
+  /// The seed; print it when a test fails.
   public let seed: UInt64
   private var state: UInt64
 
-  /// A generator of this seed.
+  /// Creates a generator with this seed.
   public init(seed: UInt64) {
     self.seed = seed
     state = seed
   }
 
-  /// A generator of the seed in `MAGPIE_TEST_SEED`, or of a new one, which it prints.
+  /// Creates a generator with the seed in `MAGPIE_TEST_SEED`, or with a random seed, which it
+  /// prints.
   public init(for test: String = #function) {
     let given = ProcessInfo.processInfo.environment["MAGPIE_TEST_SEED"].flatMap { UInt64($0) }
     self.init(seed: given ?? .random(in: .min ... .max))

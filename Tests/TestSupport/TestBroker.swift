@@ -3,24 +3,24 @@ import Foundation
 public import Kafka
 import Synchronization
 
-/// The broker tests use: one embedded broker per test process, or the one that
-/// `MAGPIE_KAFKA_BOOTSTRAP` names. Tests keep apart by topic prefix.
+/// The tests' broker: one embedded broker per test process, or the broker at
+/// `MAGPIE_KAFKA_BOOTSTRAP`. Tests are isolated by topic prefix.
 public final class TestBroker: Sendable {
-  /// The broker of this test process; throws if it cannot be started.
+  /// This test process's broker; throws if it cannot be started.
   public static var shared: TestBroker {
     get throws { try sharedBroker.get() }
   }
 
-  /// `host:port` of its brokers.
+  /// The brokers' `host:port`, separated by commas.
   public let bootstrap: String
-  /// The embedded broker, for injecting errors; nil when an external one is used. Errors injected
-  /// here meet every test of the process: those tests had better start an `EmbeddedBroker` of their own.
+  /// The embedded broker; nil if an external one is used. Injected errors affect all tests of the
+  /// process, so tests that inject errors should start their own `EmbeddedBroker`.
   public let embedded: EmbeddedBroker?
 
-  /// How to reach it.
+  /// A client configuration for this broker.
   public var configuration: ClientConfiguration { ClientConfiguration(bootstrap: bootstrap) }
 
-  /// A prefix for topic names (and consumer groups) that no other test has.
+  /// A unique prefix for topics and consumer groups.
   public static func topicPrefix() -> String {
     "test-\(UUID().uuidString.prefix(13).lowercased())."
   }
@@ -33,14 +33,14 @@ public final class TestBroker: Sendable {
       let admin = try Admin(configuration: configuration)
       do {
         try admin.createTopics([
-          // As many replicas as the cluster has by default. Records of tests have old times, and a stock
-          // broker would delete them within seconds.
+          // The cluster's default replication factor. Test records have old timestamps; default
+          // retention would delete them within seconds.
           NewTopic(
             name: name, partitions: partitions, replicationFactor: -1,
             configuration: ["retention.ms": "-1"])
         ])
       } catch  where error.code == .unsupported {
-        // Another process's embedded broker: asking for a topic by name makes it there.
+        // Another process's embedded broker: a request for the topic by name creates it.
         _ = try? admin.watermarks(TopicPartition(topic: name, partition: 0))
         guard try admin.topics([name])[name] != nil else { throw error }
       }
@@ -54,9 +54,9 @@ public final class TestBroker: Sendable {
     }
   }
 
-  /// Whether the end of a partition that the broker names is that of the last batch acknowledged: for
-  /// tests that need a log to its end. Kafka's is; there are brokers whose end is short of it. It is
-  /// asked once in a process.
+  /// Whether the broker's end offset is that of the last acknowledged batch, for tests that need a
+  /// log up to its end. It is with Kafka; some brokers report a lower one. Checked once per
+  /// process.
   public static var namesTrueEnds: Bool {
     get throws { try trueEnds.get() }
   }

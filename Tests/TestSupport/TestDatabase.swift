@@ -4,26 +4,26 @@ public import Postgres
 import Schema
 import Synchronization
 
-/// Databases for tests: each test gets one of its own with all migrations applied.
+/// Databases for tests: each test gets its own, with all migrations applied.
 ///
-/// They live in one private cluster per test process, or in the server that
-/// `MAGPIE_TEST_DATABASE_URL` names (whose user must be allowed to create databases and roles).
-/// Nothing is left behind when the process ends.
+/// They are in one private cluster per test process, or on the server at `MAGPIE_TEST_DATABASE_URL`
+/// (whose user must be allowed to create databases and roles). All are removed when the process
+/// ends.
 public enum TestDatabase {
-  /// The private cluster of this test process; throws if there is none to start.
+  /// This test process's private cluster; throws if it cannot be started.
   public static var cluster: PrivateCluster {
     get throws { try sharedCluster.get() }
   }
 
-  /// Whether the server is one that `MAGPIE_TEST_DATABASE_URL` names.
+  /// Whether `MAGPIE_TEST_DATABASE_URL` names an external server.
   public static var isExternal: Bool {
     ProcessInfo.processInfo.environment["MAGPIE_TEST_DATABASE_URL"] != nil
   }
 
-  /// A new database with the schema; its URL.
+  /// Creates a database with the schema; returns its URL.
   public static func fresh() throws -> String { try create(from: template.get()) }
 
-  /// A new, empty database; its URL.
+  /// Creates an empty database; returns its URL.
   public static func empty() throws -> String { try create(from: "template0") }
 
   /// A connection to a new database with the schema.
@@ -33,7 +33,7 @@ public enum TestDatabase {
 
   private static let sharedCluster = Result { try PrivateCluster.temporary() }
 
-  /// The server's URL, as one that may create databases.
+  /// The server's URL, as a user that may create databases.
   private static let server = Result<String, any Error> {
     if let url = ProcessInfo.processInfo.environment["MAGPIE_TEST_DATABASE_URL"] {
       atexit { TestDatabase.dropAll() }
@@ -42,7 +42,7 @@ public enum TestDatabase {
     return try sharedCluster.get().url()
   }
 
-  /// The database with the schema that the others are copies of.
+  /// The database with the schema from which the others are copied.
   private static let template = Result<String, any Error> {
     let url = try create(from: "template0")
     let connection = try Connection(url, applicationName: "test template")
@@ -50,7 +50,7 @@ public enum TestDatabase {
     return try ConnectionInfo(url)["dbname"] ?? ""
   }
 
-  /// Distinguishes this process's databases from those of others in a shared server.
+  /// Distinguishes this process's databases from those of others on a shared server.
   private static let token = "\(getpid())_\(UUID().uuidString.prefix(8).lowercased())"
   private static let names = Mutex<[String]>([])
 
@@ -62,7 +62,7 @@ public enum TestDatabase {
       return name
     }
     let connection = try Connection(url, applicationName: "test")
-    // Copying files is twice as fast as logging pages; PostgreSQL knows the choice since 15.
+    // Copying files is twice as fast as logging pages; PostgreSQL has the option since version 15.
     let newer = try connection.query(
       "SELECT current_setting('server_version_num')::int >= 150000"
     ).only.bool(0)
