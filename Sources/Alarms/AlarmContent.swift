@@ -1,7 +1,7 @@
 import AlarmText
 import Events
 
-/// What an alarm says, before it is put into words.
+/// The content of an alarm before it is rendered.
 struct AlarmContent: Sendable {
   var code: AlarmCode
   var actor: String
@@ -12,13 +12,13 @@ struct AlarmContent: Sendable {
 }
 
 extension AlarmCode {
-  /// The kind that a snapshot or a row names.
+  /// The kind with this number in a snapshot or row.
   ///
-  /// - Throws: `EventError` when no kind can have the number. It must not be taken for another.
+  /// - Throws: `EventError` if the number is out of range.
   init(named number: Int) throws(EventError) {
     guard let code = AlarmCode(number) else {
       throw EventError(
-        .badValue, "type is \(number), which no kind of alarm has; they are 0 to 999.",
+        .badValue, "type \(number) is out of range: kinds of alarms are 0 to 999.",
         field: "type")
     }
     self = code
@@ -26,13 +26,13 @@ extension AlarmCode {
 }
 
 extension AlarmContent {
-  /// Puts it into words. A pure function: the same arguments always give the same alarm.
+  /// Renders the alarm. Pure: the same arguments always give the same alarm.
   ///
   /// - Parameters:
-  ///   - locale: the reader's; empty when unknown.
-  ///   - actor: the nickname; nil or empty when unknown.
-  ///   - secondActor: the same of the second person.
-  /// - Throws: `EventError` when the registry has no such kind.
+  ///   - locale: the reader's locale; empty when unknown.
+  ///   - nickname: the actor's nickname; nil or empty when unknown.
+  ///   - secondNickname: the second actor's nickname; nil or empty when unknown.
+  /// - Throws: `EventError` if the registry has no such kind.
   func rendered(
     by engine: AlarmTextEngine, locale: String, actor nickname: String?,
     secondActor secondNickname: String?
@@ -45,7 +45,7 @@ extension AlarmContent {
       return try engine.render(input, locale: locale)
     } catch {
       throw EventError(
-        .badValue, "the alarm cannot be put into words: \(error). Add the kind to the catalogs.",
+        .badValue, "cannot render the alarm: \(error). Add the kind to the catalogs.",
         field: "type")
     }
   }

@@ -3,17 +3,17 @@ import Events
 public import Pipeline
 import Postgres
 
-/// The alarm-worker's work: notification snapshots and profiles become alarms in their readers'
-/// languages; when a person's nickname or locale changes, the backlog renders their alarms again,
+/// The work of alarm-worker: notification snapshots and profiles become alarms in their readers'
+/// languages. When a nickname or locale changes, the backlog renders the affected alarms again,
 /// newest first.
 ///
 /// Safe to run in any number of lanes and processes on the same tables. Once everything has been
-/// applied and the backlog is dry, each alarm is what its newest snapshot and the newest profiles
-/// render to, whatever came first. Counts reported: `alarms_rendered`, `alarms_retracted`,
-/// `alarms_rendered_again` and `profiles`.
+/// applied and the backlog is empty, each alarm is the rendering of its newest snapshot with the
+/// newest profiles, whatever the order of arrival. Counts reported: `alarms_rendered`,
+/// `alarms_retracted`, `alarms_rendered_again` and `profiles`.
 ///
-/// - Parameter engine: the sentences, and the locale of readers whose own is unknown; asked for once
-///   a batch, so that others can take their place between two batches.
+/// - Parameter engine: the catalogs, and the default locale for readers whose locale is unknown.
+///   Evaluated once per batch, so that catalogs can be replaced between two batches.
 public func alarmHandler(
   engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine
 ) -> Handler {
@@ -29,10 +29,10 @@ public func alarmHandler(
     backlog: { renderAgainWork(engine: engine()) })
 }
 
-/// The alarm-worker's work with the built-in sentences.
+/// The work of alarm-worker with the built-in catalogs.
 ///
-/// - Parameter defaultLocale: for readers whose own is unknown or has no sentences, such as `en`.
-/// - Throws: `CatalogError` when there are no sentences in that locale.
+/// - Parameter defaultLocale: for readers whose locale is unknown or has no catalog, such as `en`.
+/// - Throws: `CatalogError` if there is no catalog for that locale.
 public func alarmHandler(defaultLocale: String) throws(CatalogError) -> Handler {
   var configuration = AlarmTextEngine.Configuration()
   configuration.defaultLocale = defaultLocale

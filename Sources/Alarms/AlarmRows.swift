@@ -1,8 +1,8 @@
 import AlarmText
 import Postgres
 
-/// Writes snapshots and their renderings where they are newer than what is there. A retraction
-/// leaves nothing but its version.
+/// Writes snapshots and their renderings that are newer than the stored ones. A retraction keeps
+/// only its version.
 func writeAlarms(
   _ snapshots: [Snapshot], _ rendered: [RenderedAlarm?], engine: AlarmTextEngine
 ) -> Statement {

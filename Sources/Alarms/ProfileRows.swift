@@ -1,11 +1,10 @@
 import Events
 import Postgres
 
-/// Gives each of the people a profile row to lock.
+/// Creates missing profile rows, so that they can be locked.
 ///
-/// A statement of its own, before any row is locked: two transactions wait for each other's new
-/// rows in the order of the keys here, and for each other's locks in the order of the keys there,
-/// so they never wait in a circle.
+/// A separate statement, before any row is locked: transactions wait for each other's new rows in
+/// key order here and for each other's locks in key order later, so they never deadlock.
 func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
   Statement(
     """
@@ -18,7 +17,7 @@ func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
     """, [.textArray(people.map(\.string))])
 }
 
-/// Reads profiles and keeps them from changing until the transaction has committed.
+/// Reads profiles and prevents changes to them until the transaction ends.
 func lockedProfiles(_ people: Set<BytewiseString>) -> Statement {
   Statement(
     """
@@ -30,7 +29,7 @@ func lockedProfiles(_ people: Set<BytewiseString>) -> Statement {
     """, [.textArray(people.map(\.string))])
 }
 
-/// Locks profiles that are about to change. Waits for those who are rendering with them.
+/// Locks profiles that are about to change. Waits for transactions that are rendering with them.
 func lockProfilesToChange(_ people: Set<BytewiseString>) -> Statement {
   Statement(
     """

@@ -2,8 +2,8 @@ import Events
 import Pipeline
 import Postgres
 
-/// `profile.changed`: the newest profile of each person is kept; who has another nickname or locale
-/// and alarms that show it is put down for rendering.
+/// `profile.changed`: stores the newest profile of each person. If the nickname or locale changed
+/// and alarms show it, queues these alarms for rendering.
 func profilesWork(_ events: [Event]) -> Work {
   let newest = newest(events) { event in
     if case .profileChanged(let data) = event.payload { BytewiseString(data.user) } else { nil }
@@ -20,8 +20,8 @@ func profilesWork(_ events: [Event]) -> Work {
   }
 }
 
-/// Whoever wrote an alarm with the old profile has committed, because the profile is locked; this
-/// statement sees that alarm. Whoever writes one from now on waits and sees the new profile.
+/// The profile is locked, so every transaction that wrote an alarm with the old profile has
+/// committed, and this statement sees the alarm. Later ones wait and see the new profile.
 private func changeProfiles(_ events: [Event]) -> Statement {
   let profiles = events.map { event in
     if case .profileChanged(let data) = event.payload { data } else { ProfileChanged() }
@@ -58,7 +58,7 @@ private func changeProfiles(_ events: [Event]) -> Statement {
           SELECT FROM alarms a WHERE a.recipient = c.user_id AND NOT a.retracted)
         END
       ORDER BY c.user_id, part.name
-      -- What a pass under way has rendered is out of date again.
+      -- A rendering pass in progress starts over.
       ON CONFLICT (user_id, part) DO UPDATE
         SET below_time = DEFAULT, below_id = DEFAULT
     )

@@ -3,14 +3,15 @@ import Foundation
 import Pipeline
 import Postgres
 
-/// The backlog: takes a bounded number of the alarms of people who have another nickname or locale,
-/// and renders them as everything is now.
+/// The backlog: takes a bounded number of alarms whose readers' locale or actors' nicknames
+/// changed, and renders them with the current profiles.
 ///
-/// - Parameter limit: alarms in one transaction; when more people than this wait, one for each.
+/// - Parameter limit: the maximum number of alarms in one transaction; if more people than this are
+///   pending, one alarm each.
 func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
   Work([
     Statement("SELECT * FROM take_alarms_to_render($1)", [.int4(limit)]),
-    // What another lane has in hand is not more for this one.
+    // Rows that another lane has locked do not count as more work for this one.
     Statement(
       """
       SELECT count(*)
@@ -40,7 +41,7 @@ func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
   }
 }
 
-/// Replaces the renderings of alarms that are locked. What comes out as it was is not written.
+/// Replaces the renderings of locked alarms. Unchanged renderings are not written.
 private func rewriteAlarms(_ ids: [UUID], _ rendered: [RenderedAlarm]) -> Statement {
   Statement(
     """

@@ -7,13 +7,13 @@ import Postgres
 /// `notification.changed` and `.retracted`: the newest snapshot of each notification becomes its
 /// alarm.
 ///
-/// Snapshots of generations that are not in the lineage of the notifications beside the alarms come
-/// from tables that a rebuild has replaced: they are passed over.
+/// Snapshots whose generation is not in the lineage of the current notifications come from tables
+/// that a rebuild has replaced; they are skipped.
 ///
-/// The profiles are locked, and what they say is read, before anything is rendered; the alarms need
-/// no lock, because the newer snapshot wins in the statement that writes.
+/// Profiles are locked and read before rendering. The alarms need no lock, because the writing
+/// statement lets the newer snapshot win.
 ///
-/// - Throws: `EventError` when an event names a kind that there cannot be.
+/// - Throws: `EventError` if an event has an invalid kind.
 func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
   let candidates = try newestSnapshots(events)
   guard !candidates.isEmpty else { return Work([]) }
@@ -58,16 +58,16 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
   }
 }
 
-/// The generations whose snapshots belong to the notifications beside these alarms.
+/// The generations whose snapshots belong to the current notifications.
 private let lineage = Statement("SELECT generation FROM notification_generations")
 
-/// A notification as one event says it is.
+/// The state of a notification according to one event.
 struct Snapshot: Sendable {
   var id: UUID
   var recipient: String
   var generation: Int64
   var counter: Int64
-  /// Nil when it is retracted.
+  /// Nil if retracted.
   var content: AlarmContent?
   var post: String?
   var comment: String?
@@ -97,13 +97,13 @@ struct Snapshot: Sendable {
 
 private func uuid(_ text: String) throws(EventError) -> UUID {
   guard let id = UUID(uuidString: text) else {
-    throw EventError(.badID, "notification is no UUID.", field: "notification")
+    throw EventError(.badID, "notification is not a UUID.", field: "notification")
   }
   return id
 }
 
-/// The newest snapshot of each notification in each generation: which generations count is known
-/// only inside the transaction.
+/// The newest snapshot of each notification in each generation. Which generations are valid is only
+/// known inside the transaction.
 func newestSnapshots(_ events: [Event]) throws -> [Snapshot] {
   struct Key: Hashable {
     var id: UUID
@@ -118,7 +118,7 @@ func newestSnapshots(_ events: [Event]) throws -> [Snapshot] {
   return Array(newest.values)
 }
 
-/// The newest snapshot of each notification, in the order of their ids.
+/// The newest snapshot of each notification, in id order.
 private func newest(_ snapshots: [Snapshot]) -> [Snapshot] {
   var newest: [UUID: Snapshot] = [:]
   for snapshot in snapshots {
@@ -128,5 +128,5 @@ private func newest(_ snapshots: [Snapshot]) -> [Snapshot] {
   return newest.values.sorted { $0.id < $1.id }
 }
 
-/// An absent id is an empty string on the wire and NULL in the tables.
+/// Nil for an empty id: an absent id is an empty string on the wire and NULL in the tables.
 private func presence(_ id: String) -> String? { id.isEmpty ? nil : id }
