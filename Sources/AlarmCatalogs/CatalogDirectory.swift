@@ -2,16 +2,16 @@ public import AlarmText
 import Foundation
 
 extension AlarmTextEngine {
-  /// The most files of a directory that are looked at.
+  /// The maximum number of files in a directory.
   private static let fileLimit = 1000
 
-  /// An engine with what a directory holds over the built-in catalogs and kinds: each `LOCALE.arb`
-  /// replaces messages of its locale or adds one, `kinds.json` replaces or adds kinds. Other files
-  /// are left alone.
+  /// An engine with the catalogs of a directory on top of the built-in ones: each `LOCALE.arb`
+  /// replaces messages of its locale or adds a locale, `kinds.json` replaces or adds kinds. Other
+  /// files are ignored.
   ///
-  /// - Parameter directory: nil for the built-in ones alone.
-  /// - Throws: `CatalogError` naming file, key and place; a directory with neither, one that cannot
-  ///   be read, and one with more than 1000 files are refused too.
+  /// - Parameter directory: nil for the built-in catalogs only.
+  /// - Throws: `CatalogError` with file, key and position. A directory without catalogs and kinds,
+  ///   an unreadable one, and one with more than 1000 files are errors too.
   public convenience init(
     catalogDirectory directory: String?, configuration: Configuration = Configuration()
   ) throws(CatalogError) {
@@ -30,19 +30,19 @@ extension AlarmTextEngine {
     }
     guard !catalogs.isEmpty || !kinds.isEmpty else {
       throw CatalogError(
-        file: directory, message: "has neither a catalog, such as ko.arb, nor kinds.json")
+        file: directory, message: "contains neither a catalog, such as ko.arb, nor kinds.json")
     }
     try self.init(catalogs: catalogs, kinds: kinds, configuration: configuration)
   }
 
-  /// In an order that does not depend on the file system; hidden files are nobody's catalogs.
+  /// Sorted, because the file system's order varies; without hidden files.
   private static func fileNames(in directory: String) throws(CatalogError) -> [String] {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: directory)
     } catch {
       throw CatalogError(
-        file: directory, message: "cannot be read; is it a directory of catalogs, and permitted?")
+        file: directory, message: "cannot be read; is it a directory, and readable?")
     }
     guard names.count <= fileLimit else {
       throw CatalogError(file: directory, message: "has more than \(fileLimit) files")
@@ -54,18 +54,19 @@ extension AlarmTextEngine {
   {
     let url = URL(fileURLWithPath: directory).appendingPathComponent(name)
     do {
-      // Opening a named pipe would wait for somebody to write to it.
+      // Opening a named pipe would block until another process opens it for writing.
       let resolved = url.resolvingSymlinksInPath()
       guard try resolved.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
         throw CocoaError(.fileReadUnknown)
       }
       let handle = try FileHandle(forReadingFrom: resolved)
       defer { try? handle.close() }
-      // One byte more than is allowed is enough to be refused.
+      // One byte more than the limit is enough for the size check to fail.
       let data = try handle.read(upToCount: CatalogFile.byteLimit + 1) ?? Data()
       return CatalogFile(name: url.path, bytes: [UInt8](data))
     } catch {
-      throw CatalogError(file: url.path, message: "cannot be read; is it a file, and permitted?")
+      throw CatalogError(
+        file: url.path, message: "cannot be read; is it a regular file, and readable?")
     }
   }
 }

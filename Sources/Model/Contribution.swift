@@ -15,8 +15,8 @@ struct Contribution {
   var comment: String?
   var text = ""
 
-  /// What an event contributes by itself. Removals contribute nothing, nor does what people do to
-  /// themselves.
+  /// The contributions of a single event. Removals contribute nothing; neither do actions on the
+  /// actor's own content.
   static func all(of event: Event) -> [Contribution] {
     let contributions: [Contribution]
     switch event.payload {
@@ -36,7 +36,7 @@ struct Contribution {
       let comment = make(
         data.postOwner, .comment, data.comment, source: data.comment, by: data.actor, data.post,
         data.comment, text: data.text)
-      // The owner hears of the comment anyway.
+      // The owner is notified of the comment anyway.
       let others = data.mentions.filter { !$0.hasSameBytes(as: data.postOwner) }
       let subject = "comment:" + data.comment
       contributions =

@@ -1,8 +1,8 @@
 public import Events
 
-// Feeds, profiles' numbers and conversations. Pages are whole and newest first, by (time, id).
+// Feeds, profile numbers and conversations. Pages are complete and newest first, by (time, id).
 extension Model {
-  /// Everybody that any event names, in byte order.
+  /// All people whom any event names, in byte order.
   public var people: [String] {
     var people = Set<BytewiseString>()
     for key in follows.keys { people.formUnion(key) }
@@ -19,7 +19,7 @@ extension Model {
     return people.sorted().map(\.string)
   }
 
-  /// With tombstones, by followee and follower.
+  /// Includes tombstones; sorted by followee and follower.
   public var allFollows: [ModelFollow] {
     follows.map { key, fact in
       ModelFollow(
@@ -28,7 +28,7 @@ extension Model {
     }.sorted { ($0.followee, $0.follower) <~ ($1.followee, $1.follower) }
   }
 
-  /// With deleted ones, by id.
+  /// Includes deleted posts; sorted by id.
   public var allPosts: [ModelPost] {
     posts.map { key, fact in
       let author = fact.newest.key
@@ -44,14 +44,14 @@ extension Model {
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }
 
-  /// Everybody's undeleted posts.
+  /// All undeleted posts.
   public var home: [ModelPost] {
     allPosts.filter { !$0.isDeleted }.sorted {
       newest(($0.publishedAt, $0.id), ($1.publishedAt, $1.id))
     }
   }
 
-  /// Undeleted posts of the people whom the user follows.
+  /// The undeleted posts of the authors that the user follows.
   public func feed(of user: String) -> [ModelPost] {
     let user = BytewiseString(user)
     var followed = Set<BytewiseString>()
@@ -61,7 +61,7 @@ extension Model {
     return home.filter { followed.contains(.init($0.author)) }
   }
 
-  /// Everybody's feed at once, which is faster than one by one.
+  /// The feeds of all users, computed faster than one by one.
   public var feeds: [BytewiseString: [ModelPost]] {
     var followers: [BytewiseString: [BytewiseString]] = [:]
     for (key, fact) in follows where fact.newest.creates {
@@ -78,7 +78,7 @@ extension Model {
 
   public typealias ProfileStats = (posts: Int, followers: Int, following: Int)
 
-  /// The numbers of everybody who has any.
+  /// The numbers of every user who has any.
   public var profileStats: [BytewiseString: ProfileStats] {
     var stats: [BytewiseString: ProfileStats] = [:]
     for post in home { stats[.init(post.author), default: (0, 0, 0)].posts += 1 }
@@ -93,7 +93,7 @@ extension Model {
     profileStats[.init(user)] ?? (0, 0, 0)
   }
 
-  /// By id.
+  /// Sorted by id.
   public var allMessages: [ModelMessage] {
     messages.values.compactMap { fact in
       guard case .messageSent(let data) = fact.newest.payload else { return nil }
@@ -103,7 +103,7 @@ extension Model {
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }
 
-  /// What two people, or one with oneself, wrote to each other.
+  /// The messages between two people, or of one to themselves.
   public func messages(between one: String, and other: String) -> [ModelMessage] {
     allMessages.filter {
       $0.sender.hasSameBytes(as: one) && $0.receiver.hasSameBytes(as: other)
@@ -111,7 +111,7 @@ extension Model {
     }.sorted { newest(($0.sentAt, $0.id), ($1.sentAt, $1.id)) }
   }
 
-  /// Everybody's conversations, with the newest message of each.
+  /// All conversations, with the newest message of each.
   public var conversations: [BytewiseString: [ModelConversation]] {
     var last: [Key: ModelMessage] = [:]
     for message in allMessages {
@@ -135,7 +135,7 @@ extension Model {
     conversations[.init(user)] ?? []
   }
 
-  /// By user.
+  /// Sorted by user.
   public var allProfiles: [ModelProfile] {
     profiles.values.compactMap { fact in
       guard case .profileChanged(let data) = fact.newest.payload else { return nil }
@@ -148,13 +148,13 @@ extension Model {
 
 infix operator <~ : ComparisonPrecedence
 
-/// Byte order of pairs.
+/// Compares pairs in byte order.
 func <~ (left: (String, String), right: (String, String)) -> Bool {
   (BytewiseString(left.0), BytewiseString(left.1))
     < (BytewiseString(right.0), BytewiseString(right.1))
 }
 
-/// Whether the first is the newer, by time and then by id.
+/// Whether the first is newer, by time and then by id.
 func newest(_ left: (EventTime, String), _ right: (EventTime, String)) -> Bool {
   left.0 != right.0 ? left.0 > right.0 : BytewiseString(left.1) > BytewiseString(right.1)
 }

@@ -1,8 +1,8 @@
 public import Events
 
-// Likes, comments and what derives from them.
+// Likes, comments, and the notifications that derive from them.
 extension Model {
-  /// With tombstones, by post and actor.
+  /// Includes tombstones; sorted by post and actor.
   public var allLikes: [ModelLike] {
     likes.map { key, fact in
       ModelLike(
@@ -11,7 +11,7 @@ extension Model {
     }.sorted { ($0.post, $0.actor) <~ ($1.post, $1.actor) }
   }
 
-  /// With tombstones, by id.
+  /// Includes tombstones; sorted by id.
   public var allComments: [ModelComment] {
     comments.values.compactMap { fact -> ModelComment? in
       switch fact.newest.payload {
@@ -30,14 +30,14 @@ extension Model {
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }
 
-  /// The comments that are there, newest first by when they were first made.
+  /// The active comments on a post, newest first by the time of creation.
   public func comments(on post: String) -> [ModelComment] {
     let epoch = EventTime(microseconds: .min)
     return allComments.filter { $0.isActive && $0.post.hasSameBytes(as: post) }
       .sorted { newest(($0.firstAt ?? epoch, $0.id), ($1.firstAt ?? epoch, $1.id)) }
   }
 
-  /// How many likes and comments each post has that has any.
+  /// The number of likes and comments of each post that has any.
   public var postStats: [BytewiseString: (likes: Int, comments: Int)] {
     var stats: [BytewiseString: (likes: Int, comments: Int)] = [:]
     for like in allLikes where like.isActive { stats[.init(like.post), default: (0, 0)].likes += 1 }
@@ -47,7 +47,8 @@ extension Model {
     return stats
   }
 
-  /// Whether what happens to the person at that time is suppressed: the latest toggle before says.
+  /// Whether the person's notifications of the type are muted at that time: the last toggle before
+  /// it decides.
   func isMuted(_ person: BytewiseString, _ type: AlarmType, at time: EventTime) -> Bool {
     let toggles = mutes[[person, .init(type.rawValue)]] ?? [:]
     return toggles.filter { $0.key.time < time }.max { $0.key < $1.key }?.value ?? false
@@ -60,11 +61,11 @@ extension Model {
     var day: String
   }
 
-  /// Every notification that somebody can see, newest first by when it was raised.
+  /// All visible notifications, newest first by the time when they were raised.
   public var notifications: [ModelNotification] {
     var groups: [Group: [(at: EventTime, Contribution)]] = [:]
     for fact in sources.values {
-      // What the newest event says stands; since when, the earliest one says.
+      // The newest event decides the contributions, the earliest one their time.
       for contribution in Contribution.all(of: fact.newest) {
         let key = contribution.key
         guard let at = fact.firstAt[key], !isMuted(key.recipient, key.type, at: at) else {
@@ -79,7 +80,7 @@ extension Model {
       .sorted { newest(($0.raisedAt, $0.id), ($1.raisedAt, $1.id)) }
   }
 
-  /// - Returns: nil if all of it was deleted.
+  /// - Returns: nil if all contributions were deleted.
   private func notification(
     _ group: Group, _ contributions: [(at: EventTime, Contribution)]
   ) -> ModelNotification? {

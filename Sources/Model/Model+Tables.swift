@@ -1,18 +1,18 @@
 import Events
 
-// The tables behind what people see, row by row: contributions, marks, mutes.
+// The rows of the tables behind the pages: contributions, marks, mutes.
 extension Model {
-  /// Up to when each person read and deleted everything; who did neither is left out.
+  /// The times up to which people read and deleted everything; only of those who did either.
   public var allWatermarks: [ModelMark] {
     marks.compactMap { key, marks in key.count == 1 ? ModelMark(key, marks) : nil }
   }
 
-  /// Single notifications' marks.
+  /// The marks of single notifications.
   public var allMarks: [ModelMark] {
     marks.compactMap { key, marks in key.count == 2 ? ModelMark(key, marks) : nil }
   }
 
-  /// Every muting and unmuting.
+  /// All mutings and unmutings.
   public var allMutes: [ModelMute] {
     mutes.flatMap { key, toggles in
       toggles.compactMap { version, isMuted in
@@ -23,7 +23,7 @@ extension Model {
     }
   }
 
-  /// What notifications know of posts.
+  /// The facts about posts that notifications use.
   public var allPostFacts: [ModelPostFact] {
     posts.map { key, fact in
       var row = ModelPostFact(
@@ -37,7 +37,7 @@ extension Model {
     }
   }
 
-  /// Every reason that there ever was for a notification, also withdrawn ones.
+  /// All contributions ever created, including withdrawn ones.
   public var allContributions: [ModelContribution] {
     let facts = sources.values.flatMap { fact -> [ModelContribution] in
       guard ![.likeCreated, .likeRemoved, .messageSent].contains(fact.newest.type) else {
@@ -52,19 +52,19 @@ extension Model {
       }
   }
 
-  /// The rows of one fact, or of what it says of one recipient.
+  /// The contributions of one fact, or of its events that name one recipient.
   ///
-  /// - Parameter stand: whether the newest of these events is the fact's.
+  /// - Parameter stand: whether the newest of these events is the fact's newest.
   private func contributions(_ fact: Fact, stand: Bool) -> [ModelContribution] {
     let standing = stand ? Contribution.all(of: fact.newest) : []
-    return Self.everMade(by: fact).map { made in
-      let (key, stands) = (made.key, standing.contains { $0.key == made.key })
+    return Self.recordedContributions(of: fact).map { recorded in
+      let (key, stands) = (recorded.key, standing.contains { $0.key == recorded.key })
       let firstAt = fact.firstAt[key]
       let day = firstAt.map { Self.isGrouped(key.type) ? $0.day : "" }
       var row = ModelContribution(
         recipient: key.recipient.string, type: key.type, subject: key.subject.string,
-        source: key.source.string, actor: made.actor, isActive: stands, firstAt: firstAt,
-        post: made.post, comment: made.comment, headText: head(made.text),
+        source: key.source.string, actor: recorded.actor, isActive: stands, firstAt: firstAt,
+        post: recorded.post, comment: recorded.comment, headText: head(recorded.text),
         version: fact.newest.version)
       guard let firstAt, let day else { return row }
       row.notification = NotificationID.uuid(
@@ -75,8 +75,8 @@ extension Model {
     }
   }
 
-  /// How many contributions each notification of a day has, muted ones left out; only where no
-  /// deletion covers any of them. With the recipient.
+  /// The number of contributions of each notification of a day, without muted ones, and its
+  /// recipient. Omits notifications with a deleted contribution.
   public var sizes: [(notification: String, recipient: String, count: Int)] {
     var groups: [String: (recipient: String, count: Int, isCut: Bool)] = [:]
     for row in allContributions where Self.isGrouped(row.type) && row.isActive {
@@ -90,16 +90,16 @@ extension Model {
 
   static func isGrouped(_ type: AlarmType) -> Bool { [.like, .follow, .message].contains(type) }
 
-  /// Up to when the recipient deleted the notification, alone or with everything.
+  /// The time up to which the recipient deleted the notification, alone or with everything.
   private func deletion(of notification: String, for recipient: BytewiseString) -> EventTime {
     max(
       (marks[[recipient]] ?? Marks()).deleted,
       (marks[[recipient, .init(notification)]] ?? Marks()).deleted)
   }
 
-  /// The rows that the fact's events ever made, in the words of the newest one. A like or a follow has
-  /// one also when only its removal is known.
-  private static func everMade(by fact: Fact) -> [Contribution] {
+  /// The rows that the fact's events ever created, with the content of the newest one. A like or a
+  /// follow has one even if only its removal is known.
+  private static func recordedContributions(of fact: Fact) -> [Contribution] {
     func make(_ recipient: String, _ actor: String, _ key: Contribution.Key, _ post: String?)
       -> [Contribution]
     {
@@ -132,7 +132,7 @@ extension Model {
   }
 }
 
-/// What a notification quotes of a text.
+/// The part of a text that a notification quotes.
 func head(_ text: String) -> String {
   String(String.UnicodeScalarView(text.unicodeScalars.prefix(256)))
 }

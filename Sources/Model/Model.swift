@@ -1,21 +1,21 @@
 public import Events
 
-/// What all tables must hold after a set of events: simple, slow, and without any code of the
-/// handlers', so that the two can be compared.
+/// The contents of all tables after a set of events. Simple, slow, and independent of the handlers'
+/// code, so that the two can be compared.
 ///
-/// Everything in here is a greatest version, an earliest time or a set, none of which minds in
-/// which order or how often an event is applied. The queries compute the rest from scratch.
+/// All state is a greatest version, an earliest time or a set, so neither order nor duplicates of
+/// events matter. The queries compute everything else from scratch.
 public struct Model: Sendable {
-  /// A fact's newest event, and what earlier ones leave behind.
+  /// The newest event of a fact, and what its earlier events leave behind.
   struct Fact {
     var newest: Event
-    /// When anything first created it; a removal does not.
+    /// The time of the first event that created it; removals do not count.
     var createdAt: EventTime?
-    /// The earliest time of each contribution that any of its events ever made.
+    /// The earliest time of each contribution that any of its events created.
     var firstAt: [Contribution.Key: EventTime] = [:]
   }
 
-  /// A deletion mark and a read mark: of one notification, or of all.
+  /// The read and deletion marks of one notification, or of all.
   struct Marks {
     var read = EventTime(microseconds: .min)
     var deleted = EventTime(microseconds: .min)
@@ -29,13 +29,13 @@ public struct Model: Sendable {
   var likes: [Key: Fact] = [:]
   var comments: [Key: Fact] = [:]
   var profiles: [Key: Fact] = [:]
-  /// What notifications derive from.
+  /// The facts from which notifications derive.
   var sources: [Key: Fact] = [:]
-  /// The events of likes and messages that name one recipient, with the key of their source: they make
-  /// a contribution as long as the source's newest event is theirs.
+  /// The events of likes and messages that name the same recipient, with the key of their source.
+  /// They contribute as long as the source's newest event is one of them.
   var named: [Key: (source: Key, fact: Fact?)] = [:]
   var marks: [Key: Marks] = [:]
-  /// By person and type: what each toggle says.
+  /// The toggles by person and type: true mutes.
   var mutes: [Key: [Version: Bool]] = [:]
 
   public init() {}
@@ -73,7 +73,7 @@ public struct Model: Sendable {
       mutes[[.init(data.user), .init(data.type)], default: [:]][event.version] = true
     case .alarmUnmuted(let data):
       mutes[[.init(data.user), .init(data.type)], default: [:]][event.version] = false
-    case .notificationChanged, .notificationRetracted: break  // What the workers tell each other.
+    case .notificationChanged, .notificationRetracted: break  // Internal to the workers.
     }
   }
 
@@ -119,7 +119,7 @@ private func merge(_ event: Event, into slot: inout Model.Fact?) {
 }
 
 extension Event {
-  /// Whether the event makes its fact, rather than withdrawing it.
+  /// Whether the event creates its fact rather than withdrawing it.
   var creates: Bool {
     switch payload {
     case .postDeleted, .followRemoved, .likeRemoved, .commentRemoved: false

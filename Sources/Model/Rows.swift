@@ -1,7 +1,7 @@
 public import Events
 
-/// What a row of a table or page says, as text, to compare byte by byte with what the database
-/// returns (`String`'s own `==` would take two normal forms for the same).
+/// A row of a table or page as text, to compare byte by byte with what the database returns
+/// (`String`'s own `==` treats different normal forms as equal).
 public protocol ModelRow: Sendable, Equatable, CustomStringConvertible {
   /// Times as RFC 3339, booleans as `true` and `false`, NULL as nil.
   var fields: [String?] { get }
@@ -16,7 +16,7 @@ extension ModelRow {
   public var description: String { fields.map { $0 ?? "NULL" }.joined(separator: " | ") }
 }
 
-/// `isActive` false: a tombstone.
+/// A tombstone if `isActive` is false.
 public struct ModelFollow: ModelRow {
   public var followee: String
   public var follower: String
@@ -26,7 +26,7 @@ public struct ModelFollow: ModelRow {
   public var fields: [String?] { [followee, follower, String(isActive)] }
 }
 
-/// What the winning event says; after a deletion everything but id and author is empty.
+/// The state after the newest event; a deleted post keeps only its id and author.
 public struct ModelPost: ModelRow {
   public var id: String
   public var author: String
@@ -65,7 +65,7 @@ public struct ModelLike: ModelRow {
   public var actor: String
   public var postOwner: String
   public var isActive: Bool
-  /// Of the earliest like, also of one taken back; nil while only removals are known.
+  /// The time of the earliest like, even a removed one; nil while only removals are known.
   public var firstAt: EventTime?
   public var version: Version
 

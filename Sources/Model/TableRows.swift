@@ -1,6 +1,6 @@
 public import Events
 
-/// Up to when somebody read and deleted a notification, or everything.
+/// The times up to which a user read and deleted a notification, or everything.
 public struct ModelMark: Sendable {
   public var user: String
   /// Nil: everything.
@@ -17,7 +17,7 @@ public struct ModelMute: Sendable {
   public var isMuted: Bool
 }
 
-/// What notifications know of a post; after a deletion all texts are empty.
+/// The facts about a post that notifications use; after a deletion all texts are empty.
 public struct ModelPostFact: Sendable {
   public var id: String
   public var author: String
@@ -29,7 +29,7 @@ public struct ModelPostFact: Sendable {
   public var version: Version
 }
 
-/// One reason for a notification, standing or withdrawn.
+/// A contribution to a notification, active or withdrawn.
 public struct ModelContribution: Sendable {
   public var recipient: String
   public var type: AlarmType
@@ -37,9 +37,9 @@ public struct ModelContribution: Sendable {
   public var source: String
   public var actor: String
   public var isActive: Bool
-  /// Of active ones: whether the recipient had muted the type when it happened.
+  /// For active contributions: whether the recipient had muted the type at its time.
   public var isMuted = false
-  /// Whether the recipient deleted what was there up to then.
+  /// Whether a deletion mark of the recipient covers its time.
   public var isCovered = false
   /// Nil while only withdrawals are known.
   public var firstAt: EventTime?

@@ -8,21 +8,22 @@ public struct AlarmWorker: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "alarm-worker",
     abstract: "Renders notifications as alarms in their readers' languages.",
-    discussion: "SIGHUP reads --catalog-dir again; what is broken is logged and changes nothing.",
+    discussion: "SIGHUP reloads --catalog-dir; errors are logged and leave the catalogs in use.",
     version: codeVersion)
 
   @OptionGroup var options: WorkerOptions
 
   @Option(
     help: """
-      The language of readers whose own is unknown or has no sentences (default: en). \
+      The locale of readers whose locale is unknown or has no catalog (default: en). \
       [env: MAGPIE_DEFAULT_LOCALE]
       """)
   var defaultLocale: String?
 
   @Option(
     help: """
-      A directory with sentences and kinds of alarm (ko.arb, kinds.json) over the built-in ones. \
+      A directory with catalogs and kinds of alarms (ko.arb, kinds.json) that override the \
+      built-in ones. \
       [env: MAGPIE_CATALOG_DIR]
       """)
   var catalogDir: String?

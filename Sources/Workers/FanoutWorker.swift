@@ -23,16 +23,16 @@ public struct FanoutWorker: AsyncParsableCommand {
   @Option(
     parsing: .unconditional,
     help: """
-      Posts that a feed stores, the newest ones, at least; older posts are found by the people \
-      followed when a page gets there (default: 1000). [env: MAGPIE_FEED_LENGTH]
+      The minimum number of newest posts that a feed stores; older pages read the posts of \
+      followed authors (default: 1000). [env: MAGPIE_FEED_LENGTH]
       """)
   var feedLength: Int?
 
   @Option(
     parsing: .unconditional,
     help: """
-      Days after which the feed of somebody who is away is not stored any more, until they are \
-      back; 0: never. Only for backends that call feed_touch (default: 0). \
+      Days after which the feed of a reader who does not visit is no longer stored, until the \
+      reader returns; 0: never. Requires a backend that calls feed_touch (default: 0). \
       [env: MAGPIE_EVICT_IDLE_DAYS]
       """)
   var evictIdleDays: Int?
@@ -50,7 +50,7 @@ public struct FanoutWorker: AsyncParsableCommand {
     try await runWorker(handler, options: options, defaultHTTPPort: 9471)
   }
 
-  /// From the flag, the environment or the file; nil when it is nowhere.
+  /// From the flag, the environment or the file; nil if none of them sets it.
   private func number(_ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>)
     async throws -> Int?
   {

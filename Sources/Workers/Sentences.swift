@@ -2,13 +2,13 @@ import AlarmCatalogs
 import AlarmText
 import Synchronization
 
-/// The sentences in use. Replaced as a whole, and only by ones that are whole; thread-safe.
+/// The catalogs in use. Replaced atomically, and only by valid catalogs; thread-safe.
 final class Sentences: Sendable {
   private let directory: String?
   private let configuration: AlarmTextEngine.Configuration
   private let engine: Mutex<AlarmTextEngine>
 
-  /// - Parameter directory: catalogs over the built-in ones, if any.
+  /// - Parameter directory: catalogs that override the built-in ones, if any.
   init(directory: String?, defaultLocale: String) throws(CatalogError) {
     self.directory = directory
     var configuration = AlarmTextEngine.Configuration()
@@ -20,13 +20,13 @@ final class Sentences: Sendable {
 
   var current: AlarmTextEngine { engine.withLock { $0 } }
 
-  /// Reads the directory again; when that throws, everything stays as it is.
+  /// Reads the directory again. On error the current catalogs stay in use.
   ///
-  /// - Returns: what there is to say about it.
+  /// - Returns: a message for the log.
   func reload() throws(CatalogError) -> String {
-    guard let directory else { return "there is no --catalog-dir to read again" }
+    guard let directory else { return "no --catalog-dir to reload" }
     let new = try AlarmTextEngine(catalogDirectory: directory, configuration: configuration)
     engine.withLock { $0 = new }
-    return "read the catalogs in \(directory) again; alarms are rendered with them from now on"
+    return "reloaded the catalogs in \(directory)"
   }
 }

@@ -3,18 +3,18 @@ public import Events
 /// Reads the LDBC Social Network Benchmark's Interactive v1 files (CSV, "merge foreign" layout)
 /// as events.
 ///
-/// People become profiles, friendships two follows, posts posts (`imageFile` as the image's URL),
-/// comments comments on the post that they lead up to, likes of posts likes. Ids are the
-/// benchmark's own; event ids derive from them, so that importing twice changes nothing.
+/// People become profiles, friendships two follows each, posts posts (`imageFile` as the image's
+/// URL), comments comments on the post at the root of their thread, likes of posts likes. Ids are
+/// the benchmark's own; event ids derive from them, so that importing twice changes nothing.
 public struct LDBC: Sendable {
   /// In time order; at equal times people first, then follows, posts, comments and likes.
   public private(set) var events: [Event] = []
-  /// What has no counterpart, by name, with its count; such as "likes of comments".
+  /// The number of items without a counterpart, by name, such as "likes of comments".
   public private(set) var skipped: [String: Int] = [:]
 
-  /// Reads a directory's snapshot and update streams, whole, into memory: about 1 KB an event.
+  /// Reads a directory's snapshot and update streams completely into memory: about 1 KB per event.
   ///
-  /// - Throws: ``LDBCError`` if a snapshot file is missing or a line is not as described.
+  /// - Throws: ``LDBCError`` if a snapshot file is missing or a line is malformed.
   public init(directory: String) throws(LDBCError) {
     let files = try LDBCFiles(directory: directory)
     var network = LDBCNetwork()
@@ -41,7 +41,7 @@ public struct LDBC: Sendable {
     to ranked: inout [(rank: Int, event: Event)]
   ) {
     let event = Event(id: "ldbc-" + id, source: "ldbc-snb", time: time, payload: payload)
-    // What no consumer would accept is better counted here.
+    // Count events that every consumer would reject instead of publishing them.
     guard (try? EventCodec.encode(event)) != nil else {
       return skip("\(event.type.rawValue) beyond the bounds of events")
     }
@@ -141,7 +141,7 @@ public struct LDBC: Sendable {
   }
 }
 
-/// What is wrong with the files, and where.
+/// An error in the files, and its position.
 public struct LDBCError: Error, CustomStringConvertible {
   public var description: String
 

@@ -55,14 +55,14 @@ struct LDBCFiles {
       for (number, fields) in try lines(of: name) {
         let line = LDBCLine(file: name, number: number, fields: fields)
         guard fields.count > 4, let operation = Int(fields[2]) else {
-          throw line.malformed("is no operation")
+          throw line.malformed("is not an operation")
         }
         try line.apply(operation, to: &network)
       }
     }
   }
 
-  /// Every line of `<name>_<n>_<n>.csv`, reduced to the named columns in their order.
+  /// Reads every line of `<name>_<n>_<n>.csv`, reduced to the named columns in this order.
   private func snapshot(
     _ name: String, _ columns: [String],
     _ body: (LDBCLine) throws(LDBCError) -> Void
@@ -100,7 +100,7 @@ struct LDBCFiles {
     guard let data = FileManager.default.contents(atPath: directory + "/" + file),
       let text = String(data: data, encoding: .utf8)
     else { throw LDBCError("\(directory)/\(file) cannot be read as UTF-8.") }
-    // By bytes: "\r\n" is one Character, and a combining mark would hide a separator.
+    // Split bytes: "\r\n" is a single Character, and a combining mark would hide a separator.
     return text.utf8.split(separator: UInt8(ascii: "\n")).enumerated().map { index, line in
       let fields = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
       return (index + 1, fields.map { String(Substring($0)) })
@@ -108,15 +108,15 @@ struct LDBCFiles {
   }
 }
 
-/// The generator writes several layouts; this is what to ask it for.
+/// The generator writes several layouts; this describes the supported one.
 private let wantedLayout = """
-  Wanted is the layout with times as text, such as 2010-02-14T15:32:10.447+0000 \
-  (StringDateFormatter, not LongDateFormatter with milliseconds), and with foreign keys in the files of \
-  what they belong to (CsvMergeForeign, not one file a relation): post_0_0.csv and comment_0_0.csv have \
-  a column creator.
+  The supported layout has times as text, such as 2010-02-14T15:32:10.447+0000 \
+  (StringDateFormatter, not LongDateFormatter with milliseconds), and stores foreign keys in the \
+  file of the referring entity (CsvMergeForeign, not one file per relation): post_0_0.csv and \
+  comment_0_0.csv have a column creator.
   """
 
-/// A line's fields, and where it stands, for complaints.
+/// A line's fields, with its position for error messages.
 struct LDBCLine {
   var file: String
   var number: Int
@@ -126,26 +126,26 @@ struct LDBCLine {
 
   func malformed(_ what: String) -> LDBCError { LDBCError("\(file):\(number) \(what).") }
 
-  /// ISO 8601 as the snapshot has it, with an offset such as +0000.
+  /// ISO 8601 as in the snapshot, with an offset such as +0000.
   func date(_ index: Int) throws(LDBCError) -> EventTime {
     let text = self[index]
     guard text.utf8.count > 5,
       let time = try? EventTime(rfc3339: text.dropLast(2) + ":" + text.suffix(2))
     else {
-      throw LDBCError("\(file):\(number) has \"\(text)\" for a time. \(wantedLayout)")
+      throw LDBCError("\(file):\(number) has the invalid time \"\(text)\". \(wantedLayout)")
     }
     return time
   }
 
-  /// Milliseconds since 1970, as the update streams have it.
+  /// Milliseconds since 1970, as in the update streams.
   func milliseconds(_ index: Int) throws(LDBCError) -> EventTime {
     guard let milliseconds = Int64(self[index]), abs(milliseconds) < 1 << 50 else {
-      throw malformed("has \"\(self[index])\" for a time")
+      throw malformed("has the invalid time \"\(self[index])\"")
     }
     return EventTime(microseconds: milliseconds * 1000)
   }
 
-  /// An id; nil where the files say "none" by nothing or by -1.
+  /// An id; nil if the field is empty or -1, which mean "none".
   func reference(_ index: Int) -> String? {
     self[index].isEmpty || self[index] == "-1" ? nil : self[index]
   }

@@ -1,7 +1,7 @@
 import Events
 
-/// The benchmark's network as its files have it, before it becomes events. Ids are numbers in
-/// decimal there, so Swift's string equality is theirs.
+/// The benchmark's network as in its files, before conversion to events. The ids are decimal
+/// numbers, so Swift's string equality is exact for them.
 struct LDBCNetwork {
   struct Person {
     var id: String
@@ -36,7 +36,7 @@ struct LDBCNetwork {
   var likes: [(person: String, post: String, created: EventTime)] = []
   var skipped: [String: Int] = [:]
 
-  /// The post at the end of the chain of replies; nil if the chain breaks or bites its tail.
+  /// The post at the root of the chain of replies; nil if the chain is broken or cyclic.
   func post(of comment: Comment) -> Post? {
     var comment = comment
     for _ in 0...comments.count {

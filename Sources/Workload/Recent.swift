@@ -1,4 +1,4 @@
-/// The last few of something, to pick one of at random.
+/// The most recently added elements, to pick a random one from.
 struct Recent<Element: Sendable>: Sendable {
   private let capacity: Int
   private var elements: [Element] = []

@@ -1,9 +1,9 @@
 import Events
 
-// What people do, and how often.
+// The actions of users and their frequencies.
 extension SocialEvents {
-  mutating func somethingNew() -> Payload {
-    // Everybody who matters introduces themselves first; some never do.
+  mutating func randomAction() -> Payload {
+    // The most active users set their profiles first; some never do.
     if serial < min(workload.users / 2, workload.events / 20) { return profile(of: serial) }
     switch Double.random(in: 0..<100, using: &random) {
     case ..<11: return undo()
@@ -12,37 +12,37 @@ extension SocialEvents {
     case ..<70: return like()
     case ..<82: return comment()
     case ..<91: return send()
-    case ..<94: return profile(of: anybody())
+    case ..<94: return profile(of: anyUser())
     default: return alarmAction()
     }
   }
 
   private func id(_ user: Int) -> String { workload.userID(user) }
 
-  private mutating func anybody() -> Int { Int.random(in: 0..<workload.users, using: &random) }
+  private mutating func anyUser() -> Int { Int.random(in: 0..<workload.users, using: &random) }
 
-  /// A few are chosen most of the time: of 1,000 people, the first ten in a fifth of all cases.
-  private mutating func somebodyPopular() -> Int {
+  /// Skewed: of 1,000 users, the first ten are chosen in a fifth of all cases.
+  private mutating func popularUser() -> Int {
     let uniform = Double.random(in: 0..<1, using: &random)
     return min(workload.users - 1, Int(Double(workload.users) * uniform * uniform * uniform))
   }
 
   private mutating func follow() -> Payload {
-    let followee = somebodyPopular()
-    // Following oneself is nonsense that arrives all the same.
-    let follower = random.chance(0.5) ? followee : anybody()
+    let followee = popularUser()
+    // Real input contains self-follows, too.
+    let follower = random.chance(0.5) ? followee : anyUser()
     follows.add((follower, followee))
     return .followCreated(
       .with { ($0.follower, $0.followee) = (id(follower), id(followee)) })
   }
 
   private mutating func publish() -> Payload {
-    // One in twelve is an edit: the same post again, with other content.
+    // One in twelve is an edit: the same post with new content.
     let edited = random.chance(8) ? posts.pick(&random) : nil
-    let post = edited ?? Post(id: "post-\(serial)", owner: somebodyPopular())
+    let post = edited ?? Post(id: "post-\(serial)", owner: popularUser())
     posts.add(post)
     let (title, caption) = (sentence(), random.chance(70) ? sentence() : "")
-    let mentions = mentions(beside: post.owner)
+    let mentions = mentions(onPostOf: post.owner)
     let hasImage = random.chance(60)
     return .postPublished(
       .with {
@@ -54,7 +54,7 @@ extension SocialEvents {
 
   private mutating func like() -> Payload {
     guard let post = posts.pick(&random) else { return publish() }
-    let actor = random.chance(3) ? post.owner : anybody()
+    let actor = random.chance(3) ? post.owner : anyUser()
     likes.add((actor, post))
     let like = created(actor, post)
     if random.chance(3) { script += [removed(actor, post), like] }
@@ -74,9 +74,9 @@ extension SocialEvents {
   private mutating func comment() -> Payload {
     guard let post = posts.pick(&random) else { return publish() }
     let comment = Comment(
-      id: "comment-\(serial)", actor: random.chance(5) ? post.owner : anybody(), post: post)
+      id: "comment-\(serial)", actor: random.chance(5) ? post.owner : anyUser(), post: post)
     comments.add(comment)
-    let (text, mentions) = (sentence(), mentions(beside: post.owner))
+    let (text, mentions) = (sentence(), mentions(onPostOf: post.owner))
     return .commentCreated(
       .with {
         ($0.comment, $0.actor) = (comment.id, id(comment.actor))
@@ -86,8 +86,8 @@ extension SocialEvents {
   }
 
   private mutating func send() -> Payload {
-    // People write to a few others, so that conversations grow.
-    let sender = anybody()
+    // Users write to a few others, so that conversations grow.
+    let sender = anyUser()
     let receiver =
       random.chance(1)
       ? sender : (sender + Int.random(in: 1...5, using: &random)) % workload.users
@@ -99,12 +99,12 @@ extension SocialEvents {
       })
   }
 
-  /// Mostly nobody; sometimes the one who would hear of it anyway.
-  private mutating func mentions(beside owner: Int) -> [String] {
+  /// Usually nobody; sometimes the post's owner, who is notified anyway.
+  private mutating func mentions(onPostOf owner: Int) -> [String] {
     guard random.chance(15) else { return [] }
     var people: [Int] = []
     for _ in 0..<Int.random(in: 1...3, using: &random) {
-      let person = random.chance(15) ? owner : somebodyPopular()
+      let person = random.chance(15) ? owner : popularUser()
       if !people.contains(person) { people.append(person) }
     }
     return people.map(id)
@@ -159,10 +159,10 @@ extension SocialEvents {
         ? .alarmRead(.with { ($0.user, $0.notification) = (user, notification) })
         : .alarmDeleted(.with { ($0.user, $0.notification) = (user, notification) })
     case 5:
-      let user = id(somebodyPopular())
+      let user = id(popularUser())
       return .alarmAllDeleted(.with { $0.user = user })
     case 6, 7:
-      let user = somebodyPopular()
+      let user = popularUser()
       let type = AlarmType.allCases[
         Int.random(in: AlarmType.allCases.indices, using: &random)]
       mutes.add((user, type))
@@ -172,7 +172,7 @@ extension SocialEvents {
       return .alarmUnmuted(.with { ($0.user, $0.type) = (id(user), type.rawValue) })
     default: break
     }
-    let user = id(somebodyPopular())
+    let user = id(popularUser())
     return .alarmReadAll(.with { $0.user = user })
   }
 }

@@ -1,6 +1,6 @@
 public import Events
 
-/// The iterator of ``SocialWorkload``: what happens, and in which order it arrives.
+/// The iterator of ``SocialWorkload``: generates events and their order of arrival.
 public struct SocialEvents: IteratorProtocol, Sendable {
   struct Post: Sendable {
     var id: String
@@ -22,9 +22,9 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   var random: SplitMix64
   private var arrived = 0
   private var clock: Int64
-  private var made = 0
+  private var eventCount = 0
 
-  // A bounded past to refer to and to undo.
+  // Recent actions, to refer to and to undo.
   var posts = Recent<Post>(capacity: 4096)
   var follows = Recent<(follower: Int, followee: Int)>(capacity: 4096)
   var likes = Recent<(actor: Int, post: Post)>(capacity: 1024)
@@ -33,7 +33,7 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   var mutes = Recent<(user: Int, type: AlarmType)>(capacity: 256)
   private var sent = Recent<Event>(capacity: 512)
 
-  /// What is bound to happen next, such as the rest of like-unlike-like.
+  /// Events that are already determined, such as the rest of like-unlike-like.
   var script: [Payload] = []
   private var late: [Late] = []
 
@@ -47,40 +47,40 @@ public struct SocialEvents: IteratorProtocol, Sendable {
     guard arrived < workload.events else { return nil }
     arrived += 1
     if random.chance(3), let retry = sent.pick(&random) { return retry }
-    let event = arrival()
+    let event = nextArrival()
     sent.add(event)
     return event
   }
 
-  private mutating func arrival() -> Event {
+  private mutating func nextArrival() -> Event {
     if let index = late.firstIndex(where: { $0.arrivesAt <= arrived }) {
       return late.remove(at: index).event
     }
     if late.count < 64, random.chance(5) {
       let delay = Int.random(in: 1...(random.chance(10) ? 1000 : 50), using: &random)
-      late.append(Late(event: happening(), arrivesAt: arrived + delay))
+      late.append(Late(event: makeEvent(), arrivesAt: arrived + delay))
     }
-    return happening()
+    return makeEvent()
   }
 
-  private mutating func happening() -> Event {
-    if !random.chance(2) {  // Else in the same microsecond as the one before.
+  private mutating func makeEvent() -> Event {
+    if !random.chance(2) {  // Otherwise the event happens in the same microsecond as the last.
       let mean = Int64(workload.spanSeconds) * 1_000_000 / Int64(max(1, workload.events))
-      // Up to 72 late events happen without ever arriving: the span holds with room to spare.
+      // Up to 72 late events happen without ever arriving, which the span easily accommodates.
       clock += Int64.random(in: 0...max(1, mean), using: &random)
     }
-    let payload = script.isEmpty ? somethingNew() : script.removeFirst()
-    made += 1
+    let payload = script.isEmpty ? randomAction() : script.removeFirst()
+    eventCount += 1
     note(payload)
     return Event(
-      id: "generated-\(workload.seed)-\(made)", source: "magpie/generate",
+      id: "generated-\(workload.seed)-\(eventCount)", source: "magpie/generate",
       time: EventTime(microseconds: clock), payload: payload)
   }
 
-  /// A fresh number for an id.
-  var serial: Int { made }
+  /// A unique number for an id.
+  var serial: Int { eventCount }
 
-  /// Remembers which notification the payload raises, for people to read or delete it.
+  /// Records which notification the payload raises, so that it can be read or deleted later.
   private mutating func note(_ payload: Payload) {
     let day = EventTime(microseconds: clock).day
     switch payload {

@@ -1,14 +1,14 @@
 public import Events
 
-/// A social network's events, invented: lazy, of any length, in bounded memory, and the same for
-/// the same numbers on every machine.
+/// The events of a generated social network: lazy, of any length, in bounded memory, and identical
+/// on every machine for the same parameters.
 ///
-/// It is made to be unkind in the ways that reality is:
+/// It contains the difficult cases of real data:
 /// - a few people have most of the followers and posts;
 /// - about 10 % of the events undo an earlier one, some before it arrives, and some are done again;
 /// - about 3 % are retries of an event, with the same id;
 /// - about 5 % arrive late, after events that happened later;
-/// - some happen in the same microsecond as others; some are things people do to themselves;
+/// - some happen in the same microsecond as others; some are actions of people on themselves;
 /// - ids of two people may differ only in their Unicode normal form.
 ///
 /// The order of the sequence is the order of arrival.
@@ -23,13 +23,13 @@ public struct SocialWorkload: Sequence, Sendable {
   public let seed: UInt64
   /// No event happens before.
   public let start: EventTime
-  /// No event happens later than twice this long after `start`; about half of it is used.
+  /// No event happens more than twice this long after `start`; about half of it is used.
   public let spanSeconds: Int
 
   /// - Parameters:
-  ///   - users: how many people there are, at least 1.
+  ///   - users: the number of people, at least 1.
   ///   - events: the sequence's length, retries included.
-  ///   - start: the caller sees to it that `start` and twice the span are in the past.
+  ///   - start: the caller must ensure that `start` plus twice the span is in the past.
   public init(
     users: Int, events: Int, seed: UInt64, start: EventTime = Self.defaultStart,
     spanSeconds: Int = Self.defaultSpanSeconds
@@ -48,11 +48,11 @@ public struct SocialWorkload: Sequence, Sendable {
   private static let letters = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 
-  /// The id of person number `index`. Person 0 is the one most followed.
+  /// The id of person number `index`. Person 0 has the most followers.
   public func userID(_ index: Int) -> String {
     switch index {
     case 16: return "Ren\u{E9}e"  // One scalar…
-    case 17: return "Rene\u{301}e"  // …and two, which Swift's == takes for the same.
+    case 17: return "Rene\u{301}e"  // …and two, which Swift's == treats as equal.
     case 18: return "user with spaces"
     case 19: return "사용자-19"
     case 20: return "o'brien\"; drop table users; --"
@@ -64,7 +64,7 @@ public struct SocialWorkload: Sequence, Sendable {
     var random = SplitMix64(seed: UInt64(truncatingIfNeeded: index))
     switch index % 4 {
     case 0: return "u\(index)"
-    case 1:  // As Firebase makes them.
+    case 1:  // In the format of Firebase.
       return String((0..<28).map { _ in Self.letters[Int.random(in: 0..<62, using: &random)] })
     case 2:  // A snowflake.
       return String(1_400_000_000_000_000_000 + (random.next() >> 8))

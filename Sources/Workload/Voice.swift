@@ -1,4 +1,4 @@
-/// How people of one language are called and what they say.
+/// The nicknames and sentences of one language.
 struct Voice: Sendable {
   var locale: String
   var name: String
