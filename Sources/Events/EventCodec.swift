@@ -144,7 +144,7 @@ extension EventCodec {
   static func type(named name: String, field: String) throws(EventError) -> EventType {
     guard let type = EventType(rawValue: name) else {
       throw EventError(
-        .unknownType, "There is no event type \(excerpt(name)); docs/events lists them.",
+        .unknownType, "Unknown event type \(excerpt(name)); docs/events lists the types.",
         field: field)
     }
     return type

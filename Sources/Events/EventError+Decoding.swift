@@ -39,7 +39,7 @@ private func malformedField(in json: [UInt8], _ type: EventType) -> (field: Stri
     do {
       _ = try Payload(type, from: .json(alone, ignoringUnknownFields: true))
     } catch JSONDecodingError.malformedString where value.first == UInt8(ascii: "\"") {
-      return (name, "has a malformed escape, half of a surrogate pair or a control character")
+      return (name, "has a malformed escape, a lone surrogate or a control character")
     } catch JSONDecodingError.malformedString {
       return (name, "must be a string")
     } catch JSONDecodingError.malformedNumber, JSONDecodingError.numberRange,
@@ -59,7 +59,7 @@ extension Payload {
     do {
       return try message.jsonUTF8Bytes()
     } catch {
-      throw EventError(.badJSON, "The data cannot be written as JSON: \(error).")
+      throw EventError(.badJSON, "The data cannot be encoded as JSON: \(error).")
     }
   }
 }

@@ -70,7 +70,7 @@ func checkUUID(_ value: String, _ field: String) throws(EventError) {
     }
   guard isUUID else {
     throw EventError(
-      .badID, "\(field) \(excerpt(value)) is not a UUID such as alarm_page returns.",
+      .badID, "\(field) \(excerpt(value)) is not a UUID as returned by alarm_page.",
       field: field)
   }
 }
@@ -79,7 +79,7 @@ func checkAlarmType(_ value: String) throws(EventError) {
   guard AlarmType.allCases.contains(where: { $0.rawValue.hasSameBytes(as: value) }) else {
     let names = AlarmType.allCases.map(\.rawValue).joined(separator: ", ")
     throw EventError(
-      .badValue, "type \(excerpt(value)) is not an alarm type; there are \(names).",
+      .badValue, "type \(excerpt(value)) is not an alarm type; the types are \(names).",
       field: "type")
   }
 }
@@ -88,7 +88,7 @@ func checkRange(_ value: Int64, _ field: String, _ range: ClosedRange<Int64>) th
   guard range.contains(value) else {
     throw EventError(
       .badValue,
-      "\(field) is \(value); it must be \(range.lowerBound) to \(range.upperBound).",
+      "\(field) is \(value); it must be between \(range.lowerBound) and \(range.upperBound).",
       field: field)
   }
 }

@@ -38,7 +38,7 @@ struct Headers {
   ) throws(EventError) {
     guard slot == nil else {
       throw EventError(
-        .duplicateHeader, "The header \(header.name) is given more than once.",
+        .duplicateHeader, "The header \(header.name) appears more than once.",
         field: header.name)
     }
     slot = header.value

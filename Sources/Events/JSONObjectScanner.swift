@@ -37,7 +37,7 @@ struct JSONObjectScanner {
         skipBlanks()
         let value = try value()
         guard members.updateValue(value, forKey: name) == nil else {
-          throw error("the attribute \(excerpt(name)) is given twice")
+          throw error("the attribute \(excerpt(name)) appears twice")
         }
         skipBlanks()
         more = next == UInt8(ascii: ",")
@@ -151,7 +151,7 @@ struct JSONObjectScanner {
   }
 
   private mutating func escape() throws(EventError) -> [UInt8] {
-    guard let byte = next else { throw error("an escape is cut short") }
+    guard let byte = next else { throw error("truncated escape") }
     position += 1
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
@@ -166,12 +166,12 @@ struct JSONObjectScanner {
         try expect("\\")
         try expect("u")
         let low = try hexadecimal()
-        guard (0xDC00..<0xE000).contains(low) else { throw error("half a surrogate pair") }
+        guard (0xDC00..<0xE000).contains(low) else { throw error("lone surrogate") }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
-      guard let scalar = Unicode.Scalar(code) else { throw error("half a surrogate pair") }
+      guard let scalar = Unicode.Scalar(code) else { throw error("lone surrogate") }
       return Array(String(scalar).utf8)
-    default: throw error("an unknown escape")
+    default: throw error("unknown escape")
     }
   }
 

@@ -29,7 +29,7 @@ struct BinaryWriter {
     }
     if hasNUL {
       throw PostgresError.usage(
-        "a text contains a NUL byte, which PostgreSQL cannot store; remove it before sending")
+        "text contains a NUL byte, which PostgreSQL cannot store; remove it before sending")
     }
   }
 

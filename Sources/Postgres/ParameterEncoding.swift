@@ -11,7 +11,7 @@ struct EncodedParameters {
   init(_ parameters: [Parameter]) throws {
     guard parameters.count <= 65_535 else {
       throw PostgresError.usage(
-        "\(parameters.count) parameters; PostgreSQL takes 65,535. Use arrays and unnest.")
+        "\(parameters.count) parameters; PostgreSQL allows 65,535. Use arrays and unnest.")
     }
     for (index, parameter) in parameters.enumerated() {
       let start = writer.bytes.count
@@ -25,7 +25,7 @@ struct EncodedParameters {
       let length = writer.bytes.count - start
       guard length <= Parameter.maximumBytes else {
         throw PostgresError.usage(
-          "parameter $\(index + 1) takes \(length) bytes, more than the limit of "
+          "parameter $\(index + 1) has \(length) bytes, more than the limit of "
             + "\(Parameter.maximumBytes); send it in smaller batches")
       }
       offsets.append(isNull ? -1 : start)

@@ -36,7 +36,7 @@ struct AdminTests {
   }
 
   @Test("while a broker is down, the other leaders' watermarks arrive in bounded time")
-  func brokerAway() throws {
+  func brokerDown() throws {
     let fixture = try Fixture(partitions: 6, brokers: 3)
     let producer = try fixture.producer()
     let partitions = (0..<6).map { TopicPartition(topic: "t", partition: $0) }
@@ -73,7 +73,7 @@ struct AdminTests {
   }
 
   @Test("every request to a cluster that is down is bounded")
-  func clusterAway() throws {
+  func clusterDown() throws {
     let fixture = try Fixture()
     let admin = try fixture.admin()
     let partition = TopicPartition(topic: "t", partition: 0)

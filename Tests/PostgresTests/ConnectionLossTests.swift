@@ -53,7 +53,7 @@ import Testing
     expectLost(connection, #expect(throws: PostgresError.self) { try connection.query("COMMIT") })
   }
 
-  @Test("lost in the middle of a pipeline, with the index of the statement")
+  @Test("lost in the middle of a pipeline: the error has the index of the statement")
   func insidePipeline() async throws {
     let url = try TestDatabase.empty()
     let connection = try Connection(url, applicationName: "victim")

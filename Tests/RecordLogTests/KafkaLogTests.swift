@@ -91,7 +91,7 @@ struct KafkaLogTests {
   }
 
   @Test("if the broker goes down during reading, the error says which offsets are missing")
-  func brokerAway() throws {
+  func brokerDown() throws {
     let fixture = try Fixture(topics: ["a": 1])
     try fixture.fill("a", 0, 2_000, bytes: 2_000)
     let log = try fixture.log(stallSecondsMax: 2)

@@ -20,7 +20,7 @@ public struct TimedOut: Error, CustomStringConvertible {
 /// Waits until `condition` is true. Checks every 20 ms, at least ten times: while other tests block
 /// the thread pool, a task may wait for a thread for longer than the limit.
 ///
-/// - Throws: `TimedOut`, or what `condition` throws.
+/// - Throws: `TimedOut`, or the error of `condition`.
 public func eventually(
   within limit: Duration = .seconds(hangLimitSeconds), _ what: String = "the condition",
   isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
@@ -38,7 +38,7 @@ public func eventually(
 /// Blocks the thread until `condition` is true. Pauses 5 ms between checks, unless `condition`
 /// itself takes time, as a poll does.
 ///
-/// - Throws: `TimedOut`, or what `condition` throws.
+/// - Throws: `TimedOut`, or the error of `condition`.
 public func block(
   until what: String, pauses: Bool = true, _ condition: () throws -> Bool
 ) throws {
