@@ -1,7 +1,7 @@
-/// What `RenderedAlarm` gives as values, straight from the buffer.
+/// The JSON of `RenderedAlarm`, written directly from the buffer.
 extension AlarmBuffer {
   /// Appends the `segments` array of docs/alarm-text/alarm.schema.json.
-  /// - Parameter input: what was rendered into this buffer last; it has the actors' ids.
+  /// - Parameter input: the input that was last rendered into this buffer; it has the actors' ids.
   public func appendSegmentsJSON(_ input: AlarmInput, to json: inout [UInt8]) {
     var separator: StaticString = "[{\"kind\":\""
     for piece in pieces {
@@ -19,7 +19,7 @@ extension AlarmBuffer {
   }
 
   /// Appends the `spans` array of docs/alarm-text/alarm.schema.json.
-  /// - Parameter input: what was rendered into this buffer last; it has the actors' ids.
+  /// - Parameter input: the input that was last rendered into this buffer; it has the actors' ids.
   public func appendSpansJSON(_ input: AlarmInput, to json: inout [UInt8]) {
     var separator: StaticString = "[{\"start\":"
     var isEmpty = true

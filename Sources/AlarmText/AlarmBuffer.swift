@@ -1,13 +1,13 @@
-/// Where an alarm is rendered into. Keep one and use it again: once it has grown to the size of
-/// the alarms, rendering allocates nothing. Belongs to one thread at a time.
+/// The output of a rendering. Reuse one: once it has grown to the size of the alarms, rendering
+/// allocates nothing. Not for concurrent use.
 public struct AlarmBuffer {
   struct Piece {
     var kind: SegmentKind
-    /// Whether an `.actor` piece is the second person.
+    /// Whether an `.actor` piece names the second person.
     var isOther = false
-    /// Bytes of the text.
+    /// The range in the text, in bytes.
     var bytes: Range<Int32>
-    /// UTF-16 units of the text.
+    /// The range in the text, in UTF-16 units.
     var units: Range<Int32>
 
     var start: Int { Int(bytes.lowerBound) }
@@ -21,15 +21,15 @@ public struct AlarmBuffer {
   /// The sentence's length in UTF-16 code units.
   public internal(set) var utf16Count = 0
   var pieces: [Piece] = []
-  /// Where the plain text that is being written began.
+  /// The start of the current run of plain text.
   private var textStart = 0
   private var textStart16 = 0
-  /// Bytes of the sentence before its head text.
+  /// The length of the sentence without its head text, in bytes.
   var sentenceEnd = 0
   var headStart = 0
-  /// Storage for cleaned texts, taken while one is in use.
+  /// Reusable storage for cleaned texts; an element is removed while it is in use.
   var scratch: [[UInt8]] = []
-  /// Index into the engine's locales of the catalog used.
+  /// The index of the catalog used.
   var localeIndex = 0
 
   public init() {
@@ -60,16 +60,16 @@ public struct AlarmBuffer {
     utf16Count += count
   }
 
-  /// Ends the run of plain text, if there is one.
+  /// Ends the current run of plain text, if any.
   @inline(__always)
   mutating func closeText() {
     if text.count > textStart { closePiece(.text) }
   }
 
-  /// Ends the piece that began where the one before ended.
+  /// Ends the current piece, which begins at the end of the last one.
   @inline(__always)
   mutating func closePiece(_ kind: SegmentKind, isOther: Bool = false) {
-    // A sentence is bounded far below 2 GiB by the catalog's and the texts' limits.
+    // The limits on catalogs and texts keep a sentence far below 2 GiB.
     pieces.append(
       Piece(
         kind: kind, isOther: isOther,
@@ -91,7 +91,7 @@ public struct AlarmBuffer {
     if isolates { append("\u{2069}", utf16Count: 1) }
   }
 
-  /// What the older client reads.
+  /// The fields that the older client reads.
   public var legacy: LegacyAlarm {
     func words(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
     let headText = words(headStart..<text.count)

@@ -2,8 +2,8 @@
 public struct Actor: Sendable, Equatable {
   /// The person's opaque id. Carried into segments and spans, never shown.
   public var id: String
-  /// What the person calls themself; untrusted. `nil`, or nothing visible, shows the locale's
-  /// "Someone".
+  /// The nickname as the person entered it; untrusted. If it is `nil` or has nothing visible, the
+  /// locale's "Someone" is shown.
   public var nickname: String?
 
   public init(id: String, nickname: String?) {
@@ -14,7 +14,7 @@ public struct Actor: Sendable, Equatable {
 
 /// The number of an alarm kind, written `F00`, `F01`, … in registries and to clients.
 ///
-/// The six built-in kinds are named here; an operator's registry may describe others, 0 to 999.
+/// The six built-in kinds are named here; an operator's registry may define others, 0 to 999.
 public struct AlarmCode: Sendable, Hashable, Comparable, CustomStringConvertible {
   public static let like = AlarmCode(unchecked: 0)
   public static let comment = AlarmCode(unchecked: 1)
@@ -48,20 +48,20 @@ public struct AlarmCode: Sendable, Hashable, Comparable, CustomStringConvertible
   public static func < (left: AlarmCode, right: AlarmCode) -> Bool { left.number < right.number }
 }
 
-/// Everything that decides an alarm's words, except the reader's language.
+/// Everything that determines an alarm's text, except the reader's locale.
 public struct AlarmInput: Sendable, Equatable {
   /// Which kind of alarm.
   public var code: AlarmCode
-  /// The person named first: the newest.
+  /// The person named first: the most recent.
   public var actor: Actor
   /// The second person, named when there are exactly two.
   public var other: Actor?
-  /// How many different people there are, `actor` included. Below 1 counts as 1.
+  /// The number of different people, including `actor`. Below 1 counts as 1.
   public var actorCount: Int
-  /// How many things happened (messages sent, posts published). Below 1 counts as 1.
+  /// The number of events (messages sent, posts published). Below 1 counts as 1.
   public var count: Int
-  /// The comment's or message's own words, appended as `: head text`; untrusted. `nil`, or nothing
-  /// visible, appends nothing.
+  /// The text of the comment or message, appended as `: head text`; untrusted. If it is `nil` or
+  /// has nothing visible, nothing is appended.
   public var headText: String?
 
   public init(

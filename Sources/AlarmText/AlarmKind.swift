@@ -1,19 +1,20 @@
-/// What a kind of alarm is, as a registry says.
+/// The properties of a kind of alarm, from a registry.
 public struct AlarmKind: Sendable, Equatable {
   public var code: AlarmCode
-  /// For people and for command lines: `like`.
+  /// The name for people and command lines, such as `like`.
   public var name: String
-  /// The key of its sentence in the catalogs.
+  /// The key of its message in the catalogs.
   public var messageKey: String
   /// Templates of a link into the app, such as `magpie://posts/{post}`. The first whose fields are
   /// all present is used.
   public var deepLinks: [String]
-  /// The name of the small icon beside the alarm.
+  /// The name of the small icon next to the alarm.
   public var badgeIcon: String
-  /// How clients draw the nickname: `bold`, `accent`, or what an operator's client knows.
+  /// How clients draw the nickname: `bold`, `accent`, or a style that the operator's client
+  /// defines.
   public var highlightStyle: String
 
-  /// Fills the first template whose fields all have a value that is not empty.
+  /// Fills the first template whose fields all have non-empty values.
   /// - Parameter fields: values by name, such as `post`; percent-encoded here.
   /// - Returns: `nil` when no template can be filled.
   public func deepLink(_ fields: [String: String]) -> String? {
@@ -35,7 +36,7 @@ public struct AlarmKind: Sendable, Equatable {
     return result + rest
   }
 
-  /// Everything but RFC 3986's unreserved characters.
+  /// Encodes everything but RFC 3986's unreserved characters.
   static func percentEncoded(_ value: String) -> String {
     var result: [UInt8] = []
     for byte in value.utf8 {
@@ -50,7 +51,7 @@ public struct AlarmKind: Sendable, Equatable {
   }
 }
 
-/// The kinds of alarm there are.
+/// The registry of kinds of alarms.
 struct AlarmKinds: Sendable {
   /// By code number.
   private(set) var kinds: [AlarmKind?] = []
@@ -61,7 +62,7 @@ struct AlarmKinds: Sendable {
 
   var all: [AlarmKind] { kinds.compactMap { $0 } }
 
-  /// Adds the kinds of a registry file; a code that is there already is replaced.
+  /// Adds the kinds of a registry file; replaces kinds with the same code.
   mutating func add(_ file: CatalogFile) throws(CatalogError) {
     guard case .object(let members) = try file.json() else {
       throw CatalogError(
@@ -78,7 +79,7 @@ struct AlarmKinds: Sendable {
       if let code = codes.updateValue(kind.code, forKey: kind.name) {
         throw CatalogError(
           file: file.name, key: "\(kind.code)",
-          message: "the name \"\(kind.name)\" belongs to \(code) already")
+          message: "the name \"\(kind.name)\" is already used by \(code)")
       }
     }
   }
@@ -93,7 +94,7 @@ struct AlarmKinds: Sendable {
     }
     guard case .object(let fields) = member.value else {
       throw failure(
-        "expected an object with name, message and the like", member)
+        "expected an object with at least name and message", member)
     }
     var kind = AlarmKind(
       code: code, name: "", messageKey: "", deepLinks: [], badgeIcon: "", highlightStyle: "bold")
@@ -107,15 +108,16 @@ struct AlarmKinds: Sendable {
         for template in templates {
           guard case .string(let text) = template, isTemplate(text) else {
             throw failure(
-              "a deep link is a text such as \"magpie://posts/{post}\", its braces paired", field)
+              "a deep link must be a string such as \"magpie://posts/{post}\" with balanced braces",
+              field)
           }
           kind.deepLinks.append(text)
         }
       case ("description", .string): break
       default:
         throw failure(
-          "\"\(field.key)\" is unknown or of the wrong type; there are name, message, deepLinks, "
-            + "badgeIcon, highlight, description", field)
+          "\"\(field.key)\" is unknown or of the wrong type; the fields are name, message, "
+            + "deepLinks, badgeIcon, highlight, description", field)
       }
     }
     guard !kind.name.isEmpty, !kind.messageKey.isEmpty else {

@@ -5,25 +5,25 @@ public enum AlarmTextError: Error, Sendable, Equatable, CustomStringConvertible 
 
   public var description: String {
     switch self {
-    case .unknownKind(let code): "no kind of alarm has the code \(code); add it to the registry"
+    case .unknownKind(let code): "unknown kind of alarm \(code); add it to the registry"
     }
   }
 }
 
-/// Turns alarms into sentences. Immutable: make a new one to use other catalogs, and keep the old
-/// one when that throws. Safe to share between threads.
+/// Renders alarms as sentences. Immutable: create a new engine to use other catalogs, and keep the
+/// old one if that throws. Safe to share between threads.
 public final class AlarmTextEngine: Sendable {
-  /// What can be set.
+  /// The settings of an engine.
   public struct Configuration: Sendable, Equatable {
     public var nickname = TextLimits.nickname
     public var headText = TextLimits.headText
-    /// The locale for readers whose own is unknown or has no catalog.
+    /// The locale for readers whose locale is unknown or has no catalog.
     public var defaultLocale = "en"
 
     public init() {}
   }
 
-  /// A locale that has a catalog, found once and used for many alarms of this engine.
+  /// A locale that has a catalog. Look it up once and use it for many alarms of this engine.
   public struct LocaleID: Sendable, Hashable {
     let index: Int
   }
@@ -33,20 +33,20 @@ public final class AlarmTextEngine: Sendable {
   private let localeIDs: [String: LocaleID]
   private let defaultID: LocaleID
   private let registry: AlarmKinds
-  /// By code number: the message's index, -1 without one.
+  /// By code number: the message's index; -1 if there is no such kind.
   private let messages: [Int]
-  /// By locale and message: the nearest catalog that has the message.
+  /// By locale and message: the closest catalog that has the message.
   private let sources: [[Int]]
 
   /// The built-in catalogs and kinds.
   public static let builtIn: AlarmTextEngine = {
-    do { return try AlarmTextEngine() } catch { fatalError("a built-in catalog: \(error)") }
+    do { return try AlarmTextEngine() } catch { fatalError("invalid built-in catalog: \(error)") }
   }()
 
   /// - Parameters:
   ///   - catalogs: ARB files that add locales or replace messages of the built-in ones, in order.
   ///   - kinds: registries that add kinds or replace built-in ones, in order.
-  /// - Throws: `CatalogError` naming file, key and place.
+  /// - Throws: `CatalogError` with file, key and position.
   public init(
     catalogs files: [CatalogFile] = [], kinds: [CatalogFile] = [],
     configuration: Configuration = Configuration()
@@ -111,15 +111,15 @@ public final class AlarmTextEngine: Sendable {
   /// The locales that have a catalog, built-in ones first.
   public var locales: [String] { catalogs.map(\.locale) }
 
-  /// Every kind of the registry, by code.
+  /// Every kind in the registry, by code.
   public var kinds: [AlarmKind] { registry.all }
 
   public func kind(_ code: AlarmCode) -> AlarmKind? { registry[code] }
 
   public func kind(named name: String) -> AlarmKind? { registry.all.first { $0.name == name } }
 
-  /// The catalog for a reader's BCP-47 tag: `ko-KR` gives ko, `zh-TW` zh-Hant, an unknown one the
-  /// default.
+  /// The catalog for a reader's BCP-47 tag: `ko-KR` maps to ko, `zh-TW` to zh-Hant, an unknown tag
+  /// to the default.
   public func localeID(_ tag: String) -> LocaleID {
     if let exact = localeIDs[tag] { return exact }
     for candidate in LocaleTag(tag)?.candidates ?? [] {
@@ -141,7 +141,7 @@ public final class AlarmTextEngine: Sendable {
     return rendered(input, buffer)
   }
 
-  /// Renders one alarm into a buffer, replacing what is there.
+  /// Renders one alarm into a buffer, replacing its contents.
   public func render(
     _ input: AlarmInput, locale: LocaleID, into buffer: inout AlarmBuffer
   ) throws(AlarmTextError) {

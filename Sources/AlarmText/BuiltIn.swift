@@ -1,5 +1,5 @@
-/// The catalogs and kinds that are compiled into the library, so that a static binary needs no
-/// files beside it.
+/// The catalogs and kinds that are compiled into the library, so that a static binary needs no data
+/// files.
 enum BuiltIn {
   static let catalogs: [CatalogFile] = [
     CatalogFile(name: "en.arb", bytes: PackageResources.en_arb),
@@ -17,7 +17,7 @@ enum BuiltIn {
 
   static let kinds = CatalogFile(name: "kinds.json", bytes: PackageResources.kinds_json)
 
-  /// The catalogs and kinds, read once for all engines.
+  /// The catalogs and kinds, parsed once for all engines.
   static let read: Result<(catalogs: [Catalog], kinds: AlarmKinds), CatalogError> = {
     do throws(CatalogError) {
       var read: [Catalog] = []

@@ -1,15 +1,15 @@
-/// Why a catalog or a registry of kinds was refused. Nothing of a refused file is used.
+/// The error for an invalid catalog or registry of kinds. Nothing of an invalid file is used.
 public struct CatalogError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file's name, as given.
   public var file: String
-  /// The message key concerned, when it is about one.
+  /// The message key, if the error concerns one.
   public var key: String?
-  /// Where in the file, when known; both counted from 1, columns in Unicode scalars.
+  /// The position in the file, if known; both counted from 1, columns in Unicode scalars.
   public var line: Int?
   public var column: Int?
-  /// Where in the key's pattern, when it is about one: Unicode scalars from 0.
+  /// The position in the key's pattern, if the error concerns one: Unicode scalars from 0.
   public var patternOffset: Int?
-  /// What is wrong and what would be right.
+  /// The error, and what is expected instead.
   public var message: String
 
   public init(

@@ -1,11 +1,11 @@
-/// A catalog (`ko.arb`) or registry of kinds (`kinds.json`) as the caller read it. This module does
-/// no I/O.
+/// The contents of a catalog (`ko.arb`) or registry of kinds (`kinds.json`), read by the caller.
+/// This module does no I/O.
 public struct CatalogFile: Sendable {
-  /// The file's name, with or without its directory; says the locale and appears in errors.
+  /// The file's name, with or without its directory; determines the locale and appears in errors.
   public var name: String
   public var bytes: [UInt8]
 
-  /// The most bytes a file may have: 1 MiB.
+  /// The maximum size of a file: 1 MiB.
   public static let byteLimit = 1 << 20
 
   public init(name: String, bytes: [UInt8]) {
@@ -16,19 +16,19 @@ public struct CatalogFile: Sendable {
   func json() throws(CatalogError) -> JSONValue {
     guard bytes.count <= Self.byteLimit else {
       throw CatalogError(
-        file: name, message: "larger than \(Self.byteLimit) bytes, the most a file may have")
+        file: name, message: "larger than the limit of \(Self.byteLimit) bytes")
     }
     return try JSONReader.read(bytes, file: name)
   }
 
-  /// `ko` of `/etc/magpie/ko.arb`.
+  /// Such as `ko` for `/etc/magpie/ko.arb`.
   var stem: String {
     let base = name.split(separator: "/").last.map(String.init) ?? name
     return base.hasSuffix(".arb") ? String(base.dropLast(4)) : base
   }
 }
 
-/// One locale's messages, read but not compiled.
+/// The messages of one locale, parsed but not compiled.
 struct Catalog: Sendable {
   struct Message: Sendable {
     var text: String
@@ -42,8 +42,8 @@ struct Catalog: Sendable {
 
   init(locale: String) { self.locale = locale }
 
-  /// Reads an ARB file: `@@locale` must agree with the file's name, keys with `@` are for
-  /// translators, every other key is a pattern.
+  /// Parses an ARB file: `@@locale` must match the file's name, keys with `@` are for translators,
+  /// every other key is a pattern.
   init(_ file: CatalogFile) throws(CatalogError) {
     guard case .object(let members) = try file.json() else {
       throw CatalogError(file: file.name, message: "expected an object of messages by key")
@@ -53,8 +53,8 @@ struct Catalog: Sendable {
     else {
       throw CatalogError(
         file: file.name,
-        message: "the name must be a locale such as ko.arb or zh-Hant.arb, in a language whose "
-          + "plural rules are known")
+        message: "the name must be a locale such as ko.arb or zh-Hant.arb, in a language with "
+          + "known plural rules")
     }
     locale = file.stem
     guard members.count <= Self.messageLimit * 2 else {
@@ -69,26 +69,26 @@ struct Catalog: Sendable {
       }
       if member.key == "@@locale" {
         guard case .string(let name) = member.value, name == locale else {
-          throw failure("must be \"\(locale)\", as the file's name says")
+          throw failure("must be \"\(locale)\" to match the file's name")
         }
       }
       if member.key.hasPrefix("@") { continue }
       guard case .string(let text) = member.value else {
-        throw failure("a message must be a text")
+        throw failure("a message must be a string")
       }
       do {
         messages[member.key] = Message(text: text, pattern: try MessagePattern(text))
       } catch {
         throw failure(error.message, patternOffset: error.offset)
       }
-      if let complaint = MessageCheck.complaint(messages[member.key]?.pattern.nodes ?? []) {
-        throw failure(complaint)
+      if let violation = MessageCheck.violation(messages[member.key]?.pattern.nodes ?? []) {
+        throw failure(violation)
       }
     }
     for key in Self.plainKeys {
       if let message = messages[key], message.pattern.plainText == nil {
         throw CatalogError(
-          file: file.name, key: key, message: "must be plain text that is not empty")
+          file: file.name, key: key, message: "must be non-empty plain text")
       }
     }
   }
@@ -96,14 +96,14 @@ struct Catalog: Sendable {
   /// Messages without arguments.
   static let plainKeys = ["someone", "someoneElse", "ellipsis"]
 
-  /// Takes over every message of `other`.
+  /// Adds every message of `other`, replacing messages with the same key.
   mutating func override(with other: Catalog) {
     messages.merge(other.messages) { _, new in new }
   }
 }
 
 extension MessagePattern {
-  /// The text of a pattern that is one literal.
+  /// The text of a pattern that consists of one literal.
   var plainText: String? {
     if nodes.count == 1, case .literal(let text) = nodes[0] { return text }
     return nil

@@ -1,7 +1,7 @@
-/// One locale's messages as one flat program, made once when it is loaded.
+/// The messages of one locale as one flat program, compiled when the catalog is loaded.
 ///
-/// The program is a run of 32-bit words. A plural or select holds its jump targets; every message
-/// ends in `end`.
+/// The program is a sequence of 32-bit words. A plural or select contains its jump targets; every
+/// message ends with `end`.
 final class CompiledCatalog: Sendable {
   enum Op: Int32 {
     /// No operands.
@@ -12,7 +12,7 @@ final class CompiledCatalog: Sendable {
     case name
     /// `MessageArgument`, offset.
     case number
-    /// `MessageArgument`, offset, how many exact branches, (value, target) for each, six targets.
+    /// `MessageArgument`, offset, number of exact branches, (value, target) for each, six targets.
     case plural
     /// `MessageArgument`, four targets.
     case select
@@ -43,13 +43,13 @@ final class CompiledCatalog: Sendable {
   let someone: PlainText
   let someoneElse: PlainText
   let ellipsis: PlainText
-  /// Whether names are isolated even when they would not need it between left-to-right words.
+  /// Whether names are isolated even if they would not need it between left-to-right words.
   let isolatesAlways: Bool
   let code: [Int32]
   let literals: [UInt8]
-  /// Where each message begins, by the engine's message index; -1 when it is missing.
+  /// The start of each message, by the engine's message index; -1 if it is missing.
   let entries: [Int32]
-  /// `ScalarClasses.fast`, within reach.
+  /// `ScalarClasses.fast`, copied here for fast access.
   let classes: [UInt8]
 
   init(_ catalog: Catalog, rules: LanguageRules, messageKeys: [String], fallback: Catalog) {
@@ -79,7 +79,7 @@ final class CompiledCatalog: Sendable {
   }
 }
 
-/// The words of a `CompiledCatalog` while they are written.
+/// A `CompiledCatalog`'s program under construction.
 private struct MessageProgram {
   typealias Op = CompiledCatalog.Op
 
@@ -87,7 +87,7 @@ private struct MessageProgram {
   var literals: [UInt8] = []
   var hasRightToLeftText = false
 
-  /// - Returns: where the message begins.
+  /// - Returns: the start of the message.
   mutating func add(_ pattern: MessagePattern) -> Int {
     let entry = code.count
     emit(pattern.nodes)
@@ -147,8 +147,8 @@ private struct MessageProgram {
     emit(branches, targets: targets)
   }
 
-  /// Emits the branches one after the other, each ending in a jump past the last, and writes where
-  /// each begins into its places.
+  /// Emits the branches one after the other, each ending in a jump past the last one, and stores
+  /// the start of each in its target slots.
   private mutating func emit(_ branches: [[MessagePattern.Node]], targets: [[Int]]) {
     var ends: [Int] = []
     for (branch, places) in zip(branches, targets) {

@@ -1,18 +1,18 @@
-/// Turns an untrusted nickname or head text into what is shown: valid UTF-8 in NFC, without
-/// controls, separators, bidi controls, invisible characters or unpaired joiners, at most four
-/// marks on a base, bounded in graphemes and bytes. Cleaning what was cleaned changes nothing.
+/// Sanitizes an untrusted nickname or head text for display: valid UTF-8 in NFC, without controls,
+/// separators, bidi controls, invisible characters or unpaired joiners, at most four marks per
+/// base, bounded in graphemes and bytes. Idempotent.
 struct DisplayText {
-  /// How a text stands in the sentence.
+  /// The properties of a text that matter to the sentence around it.
   struct Shape: Equatable, Sendable {
     var utf16Count = 0
-    /// Whether its directions or its edges could reach into left-to-right words around it.
+    /// Whether its directionality or its edges could affect left-to-right words around it.
     var needsIsolation = false
   }
 
   static let markLimit = 4
 
-  /// Recognises text that is shown as it is, which is nearly all there is, without changing or
-  /// copying it. `nil` means that `clean` must decide.
+  /// The fast path: recognises text that needs no cleaning, which is nearly all text, without
+  /// changing or copying it. `nil` means that `clean` must decide.
   /// - Parameter classes: `ScalarClasses.fast`.
   static func shapeIfClean(
     _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits, classes: UnsafeBufferPointer<UInt8>
@@ -24,7 +24,7 @@ struct DisplayText {
     var marks = 0
     var lastMark: UInt32 = 0
     var at = 0
-    // A Swift string's UTF-8 is valid; a scalar that lacks bytes ends beyond the text.
+    // A Swift string's UTF-8 is valid, but a truncated scalar would end beyond the text.
     while at < text.count {
       let lead = text[at]
       if lead < 0x80 {
@@ -80,8 +80,8 @@ struct DisplayText {
     return first.properties.canonicalCombiningClass <= second.properties.canonicalCombiningClass
   }
 
-  /// Cleans any bytes into `result`, which is emptied first; it stays empty when nothing visible is
-  /// left. Invalid UTF-8 becomes U+FFFD.
+  /// Cleans any bytes into `result`, replacing its contents; it is empty if nothing visible
+  /// remains. Invalid UTF-8 becomes U+FFFD.
   static func clean(
     _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits, ellipsis: [UInt8],
     into result: inout [UInt8]
@@ -101,8 +101,8 @@ struct DisplayText {
     return shape(shown)
   }
 
-  /// Normalization and the limit on marks can part a joiner from what it joined, so texts that keep
-  /// one are gone over again; the last time without joiners.
+  /// Normalization and the limit on marks can separate a joiner from its neighbours, so texts with
+  /// joiners are processed repeatedly; the last pass drops all joiners.
   private static func settled(_ input: [Unicode.Scalar]) -> ArraySlice<Unicode.Scalar> {
     var current = input[...]
     for pass in 0..<4 {
@@ -115,7 +115,7 @@ struct DisplayText {
     return current.filter { !isJoiner($0) }[...]
   }
 
-  /// Drops what may not be shown and turns every blank into one space.
+  /// Drops characters that must not be shown and turns every run of blanks into one space.
   private static func visible(_ input: [Unicode.Scalar]) -> [UInt32] {
     var output: [Unicode.Scalar] = []
     output.reserveCapacity(input.count)
@@ -141,14 +141,14 @@ struct DisplayText {
     return output.map(\.value)
   }
 
-  /// Whether a scalar may be shown wherever it stands; the look-ups that settle most of them.
+  /// Whether a scalar may be shown in any context; decides most scalars by table lookups.
   private static func isSurelyVisible(_ scalar: Unicode.Scalar) -> Bool {
     guard scalar.value <= 0xFFFF else { return ScalarClasses.isSingleEmoji(scalar.value) }
     return ScalarClasses.Fast(rawValue: ScalarClasses.fast[Int(scalar.value)]).contains(.known)
       || ScalarClasses.isCombiningDiacritic(scalar)
   }
 
-  /// The tags of a subdivision flag, complete with their terminator; else nothing.
+  /// The tags of a subdivision flag with their terminator; empty if the sequence is incomplete.
   private static func tagSequence(_ input: ArraySlice<Unicode.Scalar>) -> ArraySlice<Unicode.Scalar>
   {
     let letters = input.prefix(7).prefix {
@@ -178,8 +178,8 @@ struct DisplayText {
     }
   }
 
-  /// Whether a joiner has something to do: between emoji, after a virama, or (the non-joiner)
-  /// between Arabic letters, as in Persian.
+  /// Whether a joiner has an effect: between emoji, after a virama, or (the non-joiner) between
+  /// Arabic letters, as in Persian.
   private static func joins(
     _ joiner: Unicode.Scalar, after output: [Unicode.Scalar], before next: Unicode.Scalar?
   ) -> Bool {
@@ -201,7 +201,7 @@ struct DisplayText {
     return joiner == "\u{200C}" && isArabicLetter(last) && isArabicLetter(next)
   }
 
-  /// Drops leading marks and those beyond the limit on one base.
+  /// Drops leading marks and marks beyond the limit per base.
   private static func thinned(_ scalars: [UInt32]) -> [Unicode.Scalar] {
     var output: [Unicode.Scalar] = []
     output.reserveCapacity(scalars.count)
@@ -263,7 +263,7 @@ struct DisplayText {
     if index == text.endIndex && !isCut { return text }
     var scalars = Array(text[..<kept].unicodeScalars)
     if scalars.isEmpty {
-      // One monstrous grapheme: there is no boundary to cut on within the bounds.
+      // A single huge grapheme: there is no boundary to cut at within the limits.
       var room = limits.bytes - ellipsis.count
       for scalar in text.unicodeScalars {
         room -= UTF8.width(scalar)

@@ -1,12 +1,12 @@
 extension AlarmTextEngine {
-  /// A page that shows every locale and kind at a glance: one row a locale, one column a kind, in
-  /// each cell one person, two people and many, and several things by one person where the sentence
-  /// tells them apart.
+  /// A page with every locale and kind: one row per locale, one column per kind. Each cell shows
+  /// one person, two people and many, and several events by one person if the sentence
+  /// distinguishes them.
   /// - Parameters:
   ///   - actor: the first person's nickname.
-  ///   - other: the second person's.
-  ///   - headText: what comments, messages and mentions say.
-  /// - Returns: a complete HTML document that needs nothing else.
+  ///   - other: the second person's nickname.
+  ///   - headText: the text of comments, messages and mentions.
+  /// - Returns: a complete, self-contained HTML document.
   public func gallery(actor: String, other: String, headText: String) -> String {
     var html = """
       <!DOCTYPE html>

@@ -1,4 +1,4 @@
-/// A JSON value with the place of each object member, for error messages.
+/// A JSON value with the position of each object member, for error messages.
 indirect enum JSONValue {
   case null
   case bool(Bool)
@@ -15,8 +15,8 @@ struct JSONMember {
   var column: Int
 }
 
-/// A strict JSON (RFC 8259) reader for small files: refuses duplicate keys, invalid UTF-8, unpaired
-/// surrogates, more than 16 levels, and anything after the value. The caller bounds the size.
+/// A strict JSON (RFC 8259) parser for small files: rejects duplicate keys, invalid UTF-8, unpaired
+/// surrogates, more than 16 levels, and trailing text. The caller bounds the size.
 struct JSONReader {
   struct Failure: Error {
     var message: String
@@ -78,7 +78,7 @@ struct JSONReader {
       throw failure("nested more than \(Self.depthLimit) levels deep")
     }
     skipSpace()
-    guard let byte = peek else { throw failure("the file ends where a value was expected") }
+    guard let byte = peek else { throw failure("the file ends where a value is expected") }
     switch byte {
     case UInt8(ascii: "{"): return .object(try object(depth: depth))
     case UInt8(ascii: "["): return .array(try array(depth: depth))
@@ -178,14 +178,14 @@ struct JSONReader {
       case UInt8(ascii: "\""):
         guard let string = String(validating: text, as: UTF8.self) else {
           at = start
-          throw failure("a string that is not valid UTF-8")
+          throw failure("string is not valid UTF-8")
         }
         at += 1
         return string
       case UInt8(ascii: "\\"):
         at += 1
         text.append(contentsOf: String(try escape()).utf8)
-      case 0..<0x20: throw failure("a control character in a string: write it as an escape")
+      case 0..<0x20: throw failure("unescaped control character in a string")
       default:
         text.append(byte)
         at += 1
@@ -208,17 +208,17 @@ struct JSONReader {
       let unit = try hexadecimal()
       if let scalar = Unicode.Scalar(unit) { return scalar }
       guard 0xD800...0xDBFF ~= unit, bytes[at...].starts(with: "\\u".utf8) else {
-        throw failure("half of a surrogate pair")
+        throw failure("unpaired surrogate")
       }
       at += 2
       let low = try hexadecimal()
       guard 0xDC00...0xDFFF ~= low,
         let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
-      else { throw failure("half of a surrogate pair") }
+      else { throw failure("unpaired surrogate") }
       return scalar
     default:
       at -= 1
-      throw failure("an unknown escape")
+      throw failure("unknown escape")
     }
   }
 

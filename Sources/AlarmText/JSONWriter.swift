@@ -1,5 +1,4 @@
-/// Appends JSON to a byte array. Writes what it is told, in order; keys are ours and need no
-/// escaping.
+/// Appends JSON to a byte array, in call order. Keys are constants that need no escaping.
 struct JSONWriter {
   var bytes: [UInt8] = []
 
@@ -63,7 +62,7 @@ struct JSONWriter {
     }
   }
 
-  /// Appends a text in quotes, a run that needs no escape at a time.
+  /// Appends a quoted string, copying runs without escapes at a time.
   static func append(string text: UnsafeBufferPointer<UInt8>, to json: inout [UInt8]) {
     json.append(UInt8(ascii: "\""))
     var run = 0

@@ -1,4 +1,4 @@
-/// How a word's last sound, read in Korean, decides the particle after it.
+/// The last sound of a word, read in Korean, which decides the particle after it.
 public enum KoreanFinal: Int, Sendable, CaseIterable {
   /// Ends in a vowel: 가, 를, 는, 와, 로.
   case vowel
@@ -6,7 +6,7 @@ public enum KoreanFinal: Int, Sendable, CaseIterable {
   case consonant
   /// Ends in ㄹ: like a consonant, but 로.
   case rieul
-  /// Cannot be known: write both, `이(가)`.
+  /// Unknown: write both forms, `이(가)`.
   case other
 
   /// The branch names of a `select`.
@@ -22,9 +22,9 @@ public enum KoreanFinal: Int, Sendable, CaseIterable {
 
   /// The last sound of a nickname or any other word.
   ///
-  /// Trailing punctuation, symbols and bracketed additions are passed over, so `나오(Lv.25)` goes by
-  /// 나오; a word that is bracketed as a whole goes by its inside. Numbers are read the Sino-Korean
-  /// way, Latin letters by their Korean names or, in words, by how such endings are transcribed.
+  /// Trailing punctuation, symbols and bracketed additions are ignored, so `나오(Lv.25)` ends in 나오;
+  /// for a fully bracketed word the content counts. Numbers are read the Sino-Korean way, Latin
+  /// letters by their Korean names or, within words, by the usual transcription of such endings.
   public init(of word: String) {
     var word = word
     self = word.withUTF8 { KoreanFinal(of: $0) }
@@ -32,7 +32,7 @@ public enum KoreanFinal: Int, Sendable, CaseIterable {
 
   /// - Parameter utf8: valid UTF-8.
   init(of utf8: UnsafeBufferPointer<UInt8>) {
-    // Nearly every name that gets here ends in a Hangul syllable.
+    // Nearly every name here ends in a Hangul syllable.
     if utf8.count >= 3, let last = utf8.last, last & 0xC0 == 0x80 {
       let lead = utf8[utf8.count - 3]
       if 0xEA...0xED ~= lead {
@@ -56,7 +56,7 @@ public enum KoreanFinal: Int, Sendable, CaseIterable {
     }
   }
 
-  /// Cuts off what is not read aloud at the end.
+  /// Removes the unspoken end of a word.
   private static func sounding(
     _ word: ArraySlice<Unicode.Scalar>
   ) -> ArraySlice<Unicode.Scalar> {

@@ -6,7 +6,7 @@ public struct KoreanParticle: Sendable, Hashable {
   public let afterVowel: String
   /// After ㄹ: the consonant's form, but 로 for (으)로.
   public let afterRieul: String
-  /// Where the sound cannot be known: 이(가).
+  /// If the sound is unknown: 이(가).
   public let unknown: String
 
   private init(_ afterConsonant: String, _ afterVowel: String, unknown: String) {
@@ -16,7 +16,7 @@ public struct KoreanParticle: Sendable, Hashable {
     afterRieul = afterConsonant.hasPrefix("으로") ? afterVowel : afterConsonant
   }
 
-  /// A particle by either of its forms or by both, as in 가, 이, `이/가`, (으)로, 으로서.
+  /// A particle by either of its forms or both, as in 가, 이, `이/가`, (으)로, 으로서.
   /// - Returns: `nil` for anything else. 야 is the vocative, 이야 the emphatic one.
   public init?(_ name: String) {
     guard let found = Self.byName[name] else { return nil }
@@ -32,7 +32,7 @@ public struct KoreanParticle: Sendable, Hashable {
     }
   }
 
-  /// The word with the particle after it.
+  /// The word followed by the particle.
   public func attached(to word: String) -> String { word + form(after: KoreanFinal(of: word)) }
 
   /// 이/가.
@@ -50,7 +50,7 @@ public struct KoreanParticle: Sendable, Hashable {
   /// 아/야.
   public static let vocative = KoreanParticle("아", "야", unknown: "아(야)")
 
-  /// Every particle there is: the seven above and their compounds.
+  /// All particles: the seven above and their compounds.
   public static let all: [KoreanParticle] = {
     var all = [subject, object, topic, with, toward, copula, vocative]
     for ending in ["서", "써", "부터", "는", "도", "만", "의", "서의", "써의", "부터의"] {

@@ -1,12 +1,12 @@
-/// How Koreans read what is not written in Hangul, as far as the last sound goes.
+/// The last sound of words that are not written in Hangul, as Koreans read them.
 enum KoreanReading {
-  /// A word that ends in a number: read the Sino-Korean way, trailing zeros as magnitudes.
+  /// A word that ends in a number: read the Sino-Korean way, with trailing zeros as magnitudes.
   static func number(_ word: ArraySlice<Unicode.Scalar>) -> KoreanFinal {
     var zeros = 0
     for scalar in word.reversed() {
       if scalar == "," && zeros > 0 { continue }
       guard let value = whole(scalar) else {
-        // Nothing but zeros (영, 공), or something like ½.
+        // Only zeros (영, 공), or a fraction such as ½.
         return zeros > 0 ? .consonant : .other
       }
       let isDigit = scalar.properties.numericType == .decimal
@@ -20,7 +20,7 @@ enum KoreanReading {
     return zeros > 0 ? .consonant : .other
   }
 
-  /// A scalar's value when it is a whole number. (`Double.rounded` would need the C library.)
+  /// A scalar's value if it is a whole number. (`Double.rounded` would require the C library.)
   private static func whole(_ scalar: Unicode.Scalar) -> Int? {
     guard let value = scalar.properties.numericValue, value.magnitude < 1e18 else { return nil }
     let whole = Int(value)
@@ -35,7 +35,7 @@ enum KoreanReading {
     }
   }
 
-  /// 일 이 삼 사 오 육 칠 팔 구; a numeral such as ⑩ by its own zeros.
+  /// 일 이 삼 사 오 육 칠 팔 구; a numeral such as ⑩ counts by its own zeros.
   private static func final(of value: Int) -> KoreanFinal {
     switch value % 10 {
     case 1, 7, 8: return .rieul
@@ -61,7 +61,7 @@ enum KoreanReading {
     guard !letters.isEmpty else { return .other }
     let afterDigit =
       index > word.startIndex && word[index - 1].properties.numericType == .decimal
-    // A run of capitals after small letters is an acronym of its own: MyPC.
+    // A run of capitals after lower-case letters is a separate acronym: MyPC.
     let capitals = isUpper.prefix { $0 }.count
     if capitals >= 2 && capitals < letters.count {
       letters = Array(letters.prefix(capitals))
@@ -78,7 +78,7 @@ enum KoreanReading {
     return endsInAccent && isVowel(letters[letters.count - 1]) ? .vowel : ending(letters)
   }
 
-  /// A letter's lower-case base, for the Latin scripts with and without accents and full width.
+  /// A letter's lower-case base, for Latin letters with and without accents and in full width.
   private static func letter(
     _ scalar: Unicode.Scalar
   ) -> (base: UInt8, isUpper: Bool, isAccented: Bool)? {
@@ -103,7 +103,7 @@ enum KoreanReading {
 
   private static func isVowel(_ letter: UInt8) -> Bool { "aeiouy".utf8.contains(letter) }
 
-  /// 엘 and 알, 엠 and 엔; every other letter's name is open.
+  /// 엘 and 알, 엠 and 엔; every other letter's name ends in a vowel.
   private static func letterName(_ letter: UInt8) -> KoreanFinal {
     switch letter {
     case UInt8(ascii: "l"), UInt8(ascii: "r"): .rieul
@@ -133,7 +133,7 @@ enum KoreanReading {
       // A doubled stop (Matt, Nick) is one sound.
       if at(1) == at(0) || (at(0) == UInt8(ascii: "k") && at(1) == UInt8(ascii: "c")) { before = 2 }
       guard isVowel(at(before)) else { return .vowel }
-      // The y of hyuk and the w of kwak are no vowels here.
+      // The y of hyuk and the w of kwak are not vowels here.
       guard isVowel(at(before + 1)), at(before + 1) != UInt8(ascii: "y") else {
         return .consonant
       }
@@ -142,14 +142,14 @@ enum KoreanReading {
     }
   }
 
-  /// A stop after two vowel letters: 보트 and 위크, but 북; elsewhere nobody knows.
+  /// A stop after two vowel letters: 보트 and 위크, but 북; other endings are ambiguous.
   private static func digraph(_ first: UInt8, _ second: UInt8, before stop: UInt8) -> KoreanFinal {
     let isDoubleO = first == UInt8(ascii: "o") && second == UInt8(ascii: "o")
     if stop == UInt8(ascii: "t") { return .vowel }
     return isDoubleO ? .consonant : .other
   }
 
-  /// Words and endings of names that do not follow their letters.
+  /// Words and name endings that do not follow the rules for their letters.
   private static let exceptions: [String: KoreanFinal] = [
     "mr": .vowel, "jr": .vowel, "dr": .vowel, "sr": .vowel, "ms": .vowel, "mrs": .vowel,
     "hub": .vowel, "github": .vowel, "set": .vowel, "hit": .vowel, "daphne": .vowel,
@@ -158,7 +158,7 @@ enum KoreanReading {
     "one": .consonant, "ne": .vowel, "sql": .rieul, "park": .consonant, "the": .vowel,
   ]
 
-  /// Units right after a number: 그램, 미터, 리터, 헤르츠.
+  /// Units directly after a number: 그램, 미터, 리터, 헤르츠.
   private static let units: [String: KoreanFinal] = [
     "g": .consonant, "kg": .consonant, "mg": .consonant, "m": .vowel, "cm": .vowel,
     "mm": .vowel, "km": .vowel, "nm": .vowel, "l": .vowel, "ml": .vowel,

@@ -1,8 +1,8 @@
-/// What CLDR says about a language that formatting needs: plural rules, how whole numbers are
-/// written, and direction. A catalog in a language that is not here is refused.
+/// The CLDR data of a language that formatting needs: plural rules, number format and direction.
+/// Catalogs in other languages are rejected.
 struct LanguageRules {
   var plurals: PluralRules
-  /// What stands between groups of digits.
+  /// The separator between groups of digits.
   var separator: String = ","
   /// U+0030, or the zero of the language's own digits.
   var zero: Unicode.Scalar = "0"
@@ -61,7 +61,7 @@ struct LanguageRules {
     }
   }
 
-  /// The languages `init(language:)` knows.
+  /// The languages that `init(language:)` supports.
   static let languages: [String] = """
     af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fil fr ga gl gu he hi hr hu hy id
     is it ja ka kk km kn ko ky lo lt lv mk ml mn mr ms my nb ne nl nn no or pa pl ps pt ro ru si sk
@@ -69,7 +69,7 @@ struct LanguageRules {
     """.split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init)
 }
 
-/// Writes whole numbers as ICU's `NumberFormat` writes them in a language.
+/// Formats whole numbers as ICU's `NumberFormat` does for a language.
 struct NumberStyle {
   private let separator: [UInt8]
   private let zero: UInt32
@@ -81,8 +81,8 @@ struct NumberStyle {
     groupsByTwo = rules.groupsByTwo
   }
 
-  /// Appends `number`, which must not be negative; every scalar written is one UTF-16 unit.
-  /// - Returns: how many UTF-16 units that is.
+  /// Appends `number`, which must not be negative. Every scalar written is one UTF-16 unit.
+  /// - Returns: the number of UTF-16 units written.
   func write(_ number: Int, to bytes: inout [UInt8]) -> Int {
     if number < 10 && zero == 0x30 {
       bytes.append(UInt8(0x30 + number))
@@ -115,7 +115,7 @@ struct NumberStyle {
       bytes.append(UInt8(scalar))
       return
     }
-    // Every zero that is not ASCII has two or three bytes.
+    // Every other zero has two or three bytes.
     if scalar < 0x800 {
       bytes.append(UInt8(0xC0 | scalar >> 6))
     } else {

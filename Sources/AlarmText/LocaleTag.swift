@@ -1,12 +1,12 @@
-/// A BCP-47 language tag, as far as choosing a catalog needs it.
+/// The parts of a BCP-47 language tag that select a catalog.
 struct LocaleTag: Equatable {
   var language: String
   var script: String?
   var region: String?
 
-  /// Reads `ko`, `ko-KR`, `zh_TW`, `zh-Hant-HK-x-mine`, `iw_IL.UTF-8`, …; variants, extensions and
-  /// private use are ignored, retired codes replaced.
-  /// - Returns: `nil` when it does not start with a language or is longer than 64 bytes.
+  /// Parses `ko`, `ko-KR`, `zh_TW`, `zh-Hant-HK-x-mine`, `iw_IL.UTF-8`, …; ignores variants,
+  /// extensions and private use, and replaces retired codes.
+  /// - Returns: `nil` if it does not start with a language or is longer than 64 bytes.
   init?(_ tag: String) {
     guard tag.utf8.count <= 64 else { return nil }
     let subtags = tag.utf8.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "@") }
@@ -19,7 +19,7 @@ struct LocaleTag: Equatable {
     language = first.lowercased()
     var rest = subtags.dropFirst()
     while let next = rest.first, next.utf8.count == 3, next.utf8.allSatisfy(Self.isLetter) {
-      // An extended language subtag, as in zh-yue: the more precise of the two.
+      // An extended language subtag, as in zh-yue, is more precise.
       language = next.lowercased()
       rest.removeFirst()
     }
@@ -65,7 +65,7 @@ struct LocaleTag: Equatable {
     }
   }
 
-  /// From the most to the least precise (RFC 4647 lookup).
+  /// From most to least specific (RFC 4647 lookup).
   var candidates: [String] {
     var candidates: [String] = []
     if let script, let region { candidates.append("\(language)-\(script)-\(region)") }

@@ -1,14 +1,14 @@
-/// What a pattern may refer to.
+/// The arguments that a pattern may use.
 enum MessageArgument: Int, CaseIterable {
   /// The first person's displayed nickname.
   case actor
   /// The second person's displayed nickname.
   case other
-  /// How many people.
+  /// The number of people.
   case actors
-  /// How many things happened.
+  /// The number of events.
   case count
-  /// How the nicknames' last sounds decide Korean particles (`KoreanFinal`).
+  /// The last sounds of the nicknames, which decide Korean particles (`KoreanFinal`).
   case actorFinal
   case otherFinal
 
@@ -36,14 +36,14 @@ struct MessagePattern: Sendable {
     case name(MessageArgument)
     case number(MessageArgument, offset: Int)
     case plural(MessageArgument, Plural)
-    /// Branches by `KoreanFinal.rawValue`, resolved: every final has one.
+    /// Branches by `KoreanFinal.rawValue`; missing ones are filled with `other`.
     case select(MessageArgument, [[Node]])
   }
 
   struct Plural: Sendable {
     var offset = 0
     var exact: [(value: Int, branch: [Node])] = []
-    /// By `PluralCategory.rawValue`; `other` is always there.
+    /// By `PluralCategory.rawValue`; `other` is never nil.
     var categories: [[Node]?] = Array(repeating: nil, count: PluralCategory.allCases.count)
   }
 
@@ -60,9 +60,9 @@ struct MessagePattern: Sendable {
 }
 
 extension MessagePattern {
-  /// Reads the part of MessageFormat that alarms need: plain, `number` and `plural` arguments, and
-  /// `select` by final sound. Apostrophes quote as in ICU's default mode. Stricter than ICU where
-  /// ICU lets a slip pass: an unmatched `}` and an unterminated quote are refused.
+  /// Parses the subset of MessageFormat that alarms need: plain, `number` and `plural` arguments,
+  /// and `select` by last sound. Apostrophes quote as in ICU's default mode. Stricter than ICU: an
+  /// unmatched `}` and an unterminated quote are errors.
   init(_ pattern: String) throws(Failure) {
     var parser = MessageParser(scalars: Array(pattern.unicodeScalars))
     guard parser.scalars.count <= Self.lengthLimit else {
@@ -104,7 +104,7 @@ private struct MessageParser {
         literal = ""
         nodes.append(try argument(depth: depth))
       case "}":
-        guard depth > 0 else { throw failure("a '}' without its '{'; quote it as '}'") }
+        guard depth > 0 else { throw failure("unmatched '}'; quote it as '}'") }
         return nodes + flushed()
       case "#":
         at += 1
@@ -120,12 +120,12 @@ private struct MessageParser {
         at += 1
       }
     }
-    guard depth == 0 else { throw failure("the pattern ends before its '}'") }
+    guard depth == 0 else { throw failure("the pattern ends without a closing '}'") }
     return nodes + flushed()
   }
 
-  /// At an apostrophe: `''` is one apostrophe, an apostrophe before syntax quotes up to the next
-  /// one, any other stands for itself.
+  /// Parses at an apostrophe: `''` is one apostrophe, an apostrophe before syntax quotes up to the
+  /// next one, any other is literal.
   private mutating func quoted(inPlural: Bool) throws(Failure) -> String {
     let start = at
     at += 1
@@ -144,14 +144,14 @@ private struct MessageParser {
       }
       text.unicodeScalars.append(scalar)
     }
-    throw failure("a quote that is not closed", at: start)
+    throw failure("unterminated quote", at: start)
   }
 
   private mutating func skipSpace() {
     while let scalar = peek, scalar.properties.isPatternWhitespace { at += 1 }
   }
 
-  /// A run of characters that are neither pattern white space nor pattern syntax.
+  /// Parses a run of characters that are neither pattern white space nor pattern syntax.
   private mutating func word() -> String {
     var word = ""
     while let scalar = peek, !scalar.properties.isPatternWhitespace,
@@ -178,7 +178,7 @@ private struct MessageParser {
     guard !name.isEmpty else { throw failure("expected an argument's name after '{'") }
     guard let argument = MessageArgument(name: name) else {
       throw failure(
-        "unknown argument \"\(name)\"; there are \(MessageArgument.names)", at: start)
+        "unknown argument \"\(name)\"; the arguments are \(MessageArgument.names)", at: start)
     }
     skipSpace()
     if peek == "}" {
@@ -200,7 +200,7 @@ private struct MessageParser {
         skipSpace()
         let styleStart = at
         guard word() == "integer" else {
-          throw failure("the only number style here is \"integer\"", at: styleStart)
+          throw failure("the only supported number style is \"integer\"", at: styleStart)
         }
       }
       try expect("}", "after \"number\"")
@@ -273,7 +273,7 @@ private struct MessageParser {
         depth: depth, plural: (argument, plural.offset))
     }
     guard plural.categories[PluralCategory.other.rawValue] != nil else {
-      throw failure("a plural without the branch \"other\"")
+      throw failure("the plural has no branch \"other\"")
     }
     at += 1
     return plural
@@ -297,7 +297,7 @@ private struct MessageParser {
       branches[final.rawValue] = try branch(depth: depth, plural: nil)
     }
     guard let other = branches[KoreanFinal.other.rawValue] else {
-      throw failure("a select without the branch \"other\"")
+      throw failure("the select has no branch \"other\"")
     }
     at += 1
     return branches.map { $0 ?? other }

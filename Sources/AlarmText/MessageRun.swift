@@ -1,9 +1,8 @@
-/// One rendering: a compiled message applied to one alarm. Nothing here allocates unless a text
-/// must be cleaned.
+/// One execution of a compiled message for one alarm. Allocates only if a text must be cleaned.
 struct MessageRun {
   typealias Bytes = UnsafeBufferPointer<UInt8>
   private typealias Op = CompiledCatalog.Op
-  /// A text as it is shown, and how it stands in the sentence.
+  /// A text as displayed, with its shape.
   typealias Shown = (bytes: Bytes, shape: DisplayText.Shape)
 
   let catalog: CompiledCatalog
@@ -47,7 +46,7 @@ struct MessageRun {
     buffer.closeText()
   }
 
-  /// Hands `body` the text as it is shown; empty when nothing of it is visible.
+  /// Passes the displayed text to `body`; empty if nothing of it is visible.
   @inline(__always)
   private func withShown(
     _ raw: Bytes, _ limits: TextLimits, _ buffer: inout AlarmBuffer,
@@ -91,7 +90,7 @@ struct MessageRun {
     }
   }
 
-  /// The second person is looked at only by sentences that name them.
+  /// Cleans the second person's name only for sentences that contain it.
   private func withOther(
     _ raw: Bytes?, _ buffer: inout AlarmBuffer, _ body: (inout AlarmBuffer, Shown) -> Void
   ) {
@@ -119,7 +118,7 @@ struct MessageRun {
   ) {
     var at = entry
     while true {
-      // Raw values: making an `Op` first costs a call.
+      // Raw values, because creating an `Op` first would cost a call.
       switch code[at] {
       case Op.literal.rawValue:
         let start = Int(code[at + 1])

@@ -4,9 +4,9 @@ struct Normalization: Sendable {
 
   private let decompositions: [UInt32: [UInt32]]
   private let compositions: [UInt64: UInt32]
-  /// Scalars that are not NFC by themselves.
+  /// Scalars that are never in NFC.
   let replaced: Set<UInt32>
-  /// Scalars that may merge into the one before.
+  /// Scalars that may compose with the previous one.
   let composesWithPrevious: Set<UInt32>
 
   private init() {
@@ -58,11 +58,11 @@ struct Normalization: Sendable {
     return Unicode.Scalar(scalar)?.properties.canonicalCombiningClass.rawValue ?? 0
   }
 
-  /// The scalar that a composed one begins with.
+  /// The first scalar of a composed one's decomposition.
   func base(_ scalar: UInt32) -> UInt32? { decompositions[scalar]?.first }
 
-  /// Brings `scalars` into NFC in place. Linear but for the sorting of runs of combining marks,
-  /// which is a merge sort; the caller bounds the length.
+  /// Normalizes `scalars` to NFC in place. Linear except for the merge sort of runs of combining
+  /// marks; the caller bounds the length.
   func compose(_ scalars: inout [UInt32]) {
     var decomposed: [(scalar: UInt32, class: UInt8)] = []
     decomposed.reserveCapacity(scalars.count)

@@ -1,7 +1,7 @@
-/// Unicode's canonical decompositions, in base 36. Generated from the standard library's own
-/// normalization data; a test holds it against Foundation over all of Unicode.
+/// Unicode's canonical decompositions, in base 36. Generated from the standard library's
+/// normalization data; a test compares it with Foundation over all of Unicode.
 enum NormalizationTable {
-  /// Three numbers each: a scalar, and the two it is composed of.
+  /// Triples: a scalar, and the two scalars that compose to it.
   static let composites: StaticString = """
     5c 1t lc 5d 1t ld 5e 1t le 5f 1t lf 5g 1t lk 5h 1t lm 5j 1v mf 5k 1x lc 5l 1x ld 5m 1x le
     5n 1x lk 5o 21 lc 5p 21 ld 5q 21 le 5r 21 lk 5t 26 lf 5u 27 lc 5v 27 ld 5w 27 le 5x 27 lf
@@ -116,7 +116,8 @@ enum NormalizationTable {
     1xrc 1xr5 1xr4 206g 206f 206f 206h 206b 206f 206i 206h 206f
     """
 
-  /// A scalar that normalization always replaces, `=`, and its full decomposition joined by `+`.
+  /// Pairs: a scalar that normalization always replaces, `=`, and its full decomposition joined by
+  /// `+`.
   static let replacements: StaticString = """
     n4=lc n5=ld n7=lv n8=lk+ld ok=jd ou=1n p3=53 1ug=1sl+1to 1uh=1sm+1to 1ui=1sn+1to 1uj=1ss+1to
     1uk=1sx+1to 1ul=1sy+1to 1um=1t7+1to 1un=1tb+1to 1y4=1wh+1x8 1y5=1wi+1x8 1y7=1wv+1x8

@@ -15,8 +15,8 @@ enum PluralCategory: Int, CaseIterable {
   }
 }
 
-/// CLDR's cardinal plural rules for whole numbers (no fractions occur in alarms), one case for each
-/// group of languages that share a rule. A test holds every language against ICU.
+/// CLDR's cardinal plural rules for whole numbers (alarms contain no fractions), one case for each
+/// group of languages that share a rule. A test compares every language with ICU.
 enum PluralRules {
   /// ko, th, ja, zh, vi, id, …: no distinction.
   case invariable

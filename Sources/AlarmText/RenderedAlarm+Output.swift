@@ -1,5 +1,6 @@
 extension RenderedAlarm {
-  /// Everything a client receives, as docs/alarm-text/alarm.schema.json describes it, in UTF-8.
+  /// All fields that a client receives, as docs/alarm-text/alarm.schema.json describes them, in
+  /// UTF-8.
   public var json: [UInt8] {
     var json = JSONWriter()
     json.object { json in
@@ -59,7 +60,7 @@ extension RenderedAlarm {
 
   /// The text as an HTML fragment, safe inside an element: everything escaped, nicknames in
   /// `<bdi class="actor">`, numbers in `<span class="count">`, head text in `<bdi class="head">`.
-  /// The isolates are left to `<bdi>`.
+  /// `<bdi>` replaces the isolates.
   public var html: String {
     segments.reduce(into: "") { result, segment in
       switch segment.kind {
@@ -72,7 +73,7 @@ extension RenderedAlarm {
     }
   }
 
-  /// The text as CommonMark: nicknames strong, every ASCII punctuation character escaped.
+  /// The text as CommonMark: nicknames bold, every ASCII punctuation character escaped.
   public var markdown: String {
     segments.reduce(into: "") { result, segment in
       let text = Self.escapedMarkdown(segment.text)

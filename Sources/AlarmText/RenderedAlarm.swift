@@ -1,23 +1,23 @@
-/// What a stretch of an alarm is.
+/// The role of a part of an alarm.
 public enum SegmentKind: UInt8, Sendable, CaseIterable {
   /// The sentence's own words (and the isolates around a name).
   case text
-  /// A displayed nickname, exactly.
+  /// A nickname exactly as displayed.
   case actor
   /// A formatted number.
   case count
-  /// The displayed head text, exactly.
+  /// The head text exactly as displayed.
   case head
 
-  /// The name clients receive.
+  /// The name that clients receive.
   public var name: String { "\(jsonName)" }
 }
 
-/// One stretch of an alarm; joined in order, the segments are its text.
+/// One part of an alarm. The concatenated segments are its text.
 public struct Segment: Sendable, Equatable {
   public var kind: SegmentKind
   public var text: String
-  /// Whose nickname this is; only for `.actor`.
+  /// The id of the named person; only for `.actor`.
   public var actorID: String?
 
   public init(kind: SegmentKind, text: String, actorID: String? = nil) {
@@ -27,14 +27,14 @@ public struct Segment: Sendable, Equatable {
   }
 }
 
-/// Where something other than plain text lies within the joined text.
+/// The position of a segment other than plain text within the whole text.
 public struct Span: Sendable, Equatable {
   /// UTF-16 code units from the start of the text (what NSString, Java and JavaScript count in).
   public var start: Int
   /// UTF-16 code units; at least 1.
   public var length: Int
   public var kind: SegmentKind
-  /// Whose nickname this is; only for `.actor`.
+  /// The id of the named person; only for `.actor`.
   public var actorID: String?
 
   public init(start: Int, length: Int, kind: SegmentKind, actorID: String? = nil) {
@@ -45,19 +45,19 @@ public struct Span: Sendable, Equatable {
   }
 }
 
-/// What the older client reads: it searches `<fromNickName>` in `message`, strips the brackets,
-/// colours what was between them, and appends `: ` and `headText`. Done so, it shows the same
+/// The fields for the older client, which searches for `<fromNickName>` in `message`, strips the
+/// brackets, colours the text between them, and appends `: ` and `headText`. The result is the same
 /// sentence as `RenderedAlarm.text`.
 public struct LegacyAlarm: Sendable, Equatable {
-  /// The sentence without its head text, the first nickname in `<` and `>`.
+  /// The sentence without its head text, with the first nickname in `<` and `>`.
   public var message: String
-  /// The displayed head text, with its isolates where it has any; empty when there is none.
+  /// The displayed head text, with its isolates if any; empty if there is none.
   public var headText: String
-  /// The first nickname as displayed; empty when the sentence names nobody.
+  /// The first nickname as displayed; empty if the sentence names nobody.
   public var fromNickName: String
 }
 
-/// Which way a locale's sentences run.
+/// The text direction of a locale.
 public enum TextDirection: String, Sendable {
   case leftToRight = "ltr"
   case rightToLeft = "rtl"
@@ -66,18 +66,18 @@ public enum TextDirection: String, Sendable {
 /// An alarm in one language.
 public struct RenderedAlarm: Sendable, Equatable {
   public var code: AlarmCode
-  /// The catalog locale whose words these are, such as `ko` or `zh-Hant`.
+  /// The locale of the catalog that was used, such as `ko` or `zh-Hant`.
   public var locale: String
-  /// The base direction to lay the text out in.
+  /// The base direction for laying out the text.
   public var direction: TextDirection
-  /// In order; never empty, no two `.text` in a row.
+  /// In order; never empty, never two `.text` segments in a row.
   public var segments: [Segment]
   public var legacy: LegacyAlarm
 
-  /// The whole sentence: the segments joined.
+  /// The whole sentence: the concatenated segments.
   public var text: String { segments.reduce(into: "") { $0 += $1.text } }
 
-  /// Every segment but plain text, by position.
+  /// The position of every segment except plain text.
   public var spans: [Span] {
     var spans: [Span] = []
     var start = 0

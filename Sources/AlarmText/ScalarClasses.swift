@@ -1,17 +1,18 @@
-/// What display text needs to know about scalars, beyond what the standard library says at once.
+/// Properties of scalars that display text needs, precomputed where the standard library is slow.
 enum ScalarClasses {
-  /// What `DisplayText.shapeIfClean` needs to know about a scalar of the Basic Multilingual Plane.
+  /// The properties of a scalar of the Basic Multilingual Plane that `DisplayText.shapeIfClean`
+  /// needs.
   struct Fast: OptionSet {
     let rawValue: UInt8
-    /// Shown as it is: in NFC whatever known scalar is beside it, and no joiner or format.
+    /// Displayed unchanged: in NFC next to any other known scalar, and neither joiner nor format.
     static let known = Fast(rawValue: 1)
-    /// A combining mark that composes with nothing.
+    /// A combining mark that never composes.
     static let mark = Fast(rawValue: 2)
     /// A mark that canonical ordering may move.
     static let reordered = Fast(rawValue: 4)
-    /// Of a right-to-left block.
+    /// In a right-to-left block.
     static let rightToLeft = Fast(rawValue: 8)
-    /// Part of the grapheme before it without being a mark.
+    /// Part of the previous grapheme without being a mark.
     static let attached = Fast(rawValue: 16)
   }
 
@@ -22,7 +23,7 @@ enum ScalarClasses {
 
   private static func classify(_ scalar: Unicode.Scalar) -> Fast {
     if scalar.value < 0x80 { return 0x21...0x7E ~= scalar.value ? .known : [] }
-    // The largest blocks first, so that building the table costs little.
+    // The largest blocks first, so that building the table is cheap.
     if 0x4E00...0x9FFF ~= scalar.value || 0xAC00...0xD7A3 ~= scalar.value { return .known }
     guard !isConjoiningJamo(scalar), !attachesToNext(scalar), scalar != "\u{2800}",
       !isNoncharacter(scalar), !Normalization.shared.replaced.contains(scalar.value),
@@ -47,8 +48,8 @@ enum ScalarClasses {
     }
   }
 
-  /// Emoji beyond the Basic Multilingual Plane that are whole graphemes unless a joiner, a variation
-  /// selector or a modifier follows, none of which is `known`.
+  /// Emoji beyond the Basic Multilingual Plane that are whole graphemes unless a joiner, a
+  /// variation selector or a modifier follows, none of which is `known`.
   @inline(__always)
   static func isSingleEmoji(_ value: UInt32) -> Bool {
     (0x1F300...0x1F64F ~= value && !(0x1F3FB...0x1F3FF ~= value) && value != 0x1F3F4)
@@ -75,14 +76,15 @@ enum ScalarClasses {
     0x1F1E6...0x1F1FF ~= scalar.value
   }
 
-  /// Letters that grapheme segmentation joins to what is before them: Thai and Lao AM, the
+  /// Letters that grapheme segmentation joins to the previous character: Thai and Lao AM, the
   /// half-width kana voicing marks.
   static func attachesToPrevious(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value == 0xE33 || scalar.value == 0xEB3
       || (scalar.value >= 0x300 && scalar.properties.isGraphemeExtend)
   }
 
-  /// Letters that grapheme segmentation joins to what follows (Grapheme_Cluster_Break=Prepend).
+  /// Letters that grapheme segmentation joins to the next character
+  /// (Grapheme_Cluster_Break=Prepend).
   static func attachesToNext(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0xD4E, 0x111C2, 0x111C3, 0x113D1, 0x1193F, 0x11941, 0x11A84...0x11A89, 0x11D46, 0x11F02:
@@ -98,19 +100,19 @@ enum ScalarClasses {
     }
   }
 
-  /// The five skin tones; there will be no others.
+  /// The five skin tones; Unicode will not add others.
   @inline(__always)
   static func isEmojiModifier(_ scalar: Unicode.Scalar) -> Bool {
     0x1F3FB...0x1F3FF ~= scalar.value
   }
 
-  /// The most common block of combining marks, but for its invisible joiner.
+  /// The most common block of combining marks, without its invisible joiner.
   @inline(__always)
   static func isCombiningDiacritic(_ scalar: Unicode.Scalar) -> Bool {
     0x300...0x36F ~= scalar.value && scalar.value != 0x34F
   }
 
-  /// What may stand on either side of the joiner in an emoji sequence.
+  /// Scalars that may be on either side of the joiner in an emoji sequence.
   static func isEmojiElement(_ scalar: Unicode.Scalar) -> Bool {
     isSingleEmoji(scalar.value)
       || (scalar.value >= 0xA9 && !isEmojiModifier(scalar) && !isRegionalIndicator(scalar)

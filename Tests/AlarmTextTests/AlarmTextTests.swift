@@ -33,7 +33,7 @@ struct RenderedAlarmTests {
     #expect(alarm.html.hasPrefix("<bdi class=\"actor\">😀nao</bdi> commented"))
   }
 
-  @Test("groups count the others")
+  @Test("grouped alarms count the other people")
   func grouped() throws {
     var input = like("A")
     input.other = Actor(id: "b", nickname: "B")
@@ -44,7 +44,7 @@ struct RenderedAlarmTests {
     #expect(try engine.render(input, locale: "ko").text == "A님 외 1,234명이 회원님의 게시물을 좋아합니다")
   }
 
-  @Test("someone without a visible nickname is Someone", arguments: [nil, "", " \u{3164}\u{200B}"])
+  @Test("people without a visible nickname are Someone", arguments: [nil, "", " \u{3164}\u{200B}"])
   func someone(nickname: String?) throws {
     #expect(try engine.render(like(nickname), locale: "fr").text == "Someone likes your post")
   }

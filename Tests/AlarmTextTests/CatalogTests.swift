@@ -2,7 +2,7 @@ import Testing
 
 @testable import AlarmText
 
-@Suite("Catalogs and registries that are refused say where and why")
+@Suite("Errors in catalogs and registries")
 struct CatalogTests {
   private func failure(_ text: String, name: String = "ko.arb") -> String {
     do {
@@ -18,7 +18,7 @@ struct CatalogTests {
     } catch { return error.description }
   }
 
-  @Test("JSON mistakes carry line and column")
+  @Test("JSON errors contain line and column")
   func json() {
     #expect(failure("{\n  \"like\": \"x\",\n  oops\n}") == "ko.arb:3:3: expected a key in quotes")
     #expect(failure("{\"a\": \"1\", \"a\": \"2\"}").contains("occurs twice"))
@@ -26,25 +26,25 @@ struct CatalogTests {
     #expect(failure(String(repeating: "[", count: 99)).contains("levels deep"))
     #expect(failure("[]") == "ko.arb: expected an object of messages by key")
     #expect(failure("{} x").contains("after the JSON value"))
-    #expect(failure("{\"like\": 3}") == "ko.arb:1:2: like: a message must be a text")
+    #expect(failure("{\"like\": 3}") == "ko.arb:1:2: like: a message must be a string")
   }
 
   @Test(
-    "pattern mistakes carry the key and the place in the pattern",
+    "pattern errors contain the key and the position in the pattern",
     arguments: [
       ("{actr} x", "ko.arb:1:2: like (character 2 of the pattern): unknown argument \"actr\""),
-      ("{actor", "expected ',' or '}'"), ("{actor}}", "a '}' without its '{'"),
-      ("{actors, plural, one{x}}", "a plural without the branch \"other\""),
+      ("{actor", "expected ',' or '}'"), ("{actor}}", "unmatched '}'"),
+      ("{actors, plural, one{x}}", "the plural has no branch \"other\""),
       ("{actors, plural, other{x} other{y}}", "the branch other occurs twice"),
-      ("{actors, plural, offset:2 other{x}}", "an offset may be 0 or 1"),
+      ("{actors, plural, offset:2 other{x}}", "an offset must be 0 or 1"),
       ("{actors, plural, lots{x} other{y}}", "found \"lots\""),
       ("{actorFinal, select, closed{x} other{y}}", "expected vowel, consonant, rieul or other"),
       ("{actorFinal}", "can only be used in a select"),
       ("{actor, date}", "\"date\" cannot be used"), ("{actors, number, percent}", "number style"),
-      ("'{x", "a quote that is not closed"), ("{actor} {actor}", "{actor} may stand only once"),
-      ("{other} {actor}", "{actor} must stand before {other}"), ("<{actor}>", "'<' and '>'"),
+      ("'{x", "unterminated quote"), ("{actor} {actor}", "{actor} may occur only once"),
+      ("{other} {actor}", "{actor} must come before {other}"), ("<{actor}>", "'<' and '>'"),
       ("{actor}\\u202e", "U+202E"), ("{actor}\\n", "U+A"), ("{actor}\\u0301", "combining"),
-      ("{actor}\\u200b", "U+200B"), ("{actors, plural, other{", "ends before its '}'"),
+      ("{actor}\\u200b", "U+200B"), ("{actors, plural, other{", "without a closing '}'"),
       ("{actors, plural, =99999999999{x} other{y}}", "expected '{'"),
     ] as [(String, String)])
   func patterns(pattern: String, expected: String) {
@@ -63,13 +63,13 @@ struct CatalogTests {
     #expect(failure(String(repeating: " ", count: 1 << 20) + "{}").contains("larger than"))
   }
 
-  @Test("locales must be known and agree with the file's name")
+  @Test("locales must be known and match the file's name")
   func locales() {
-    #expect(failure("{}", name: "tlh.arb").contains("plural rules are known"))
+    #expect(failure("{}", name: "tlh.arb").contains("known plural rules"))
     #expect(failure("{}", name: "KO.arb").contains("the name must be a locale"))
     #expect(failure("{\"@@locale\": \"th\"}").contains("must be \"ko\""))
-    #expect(failure("{\"someone\": \"{actor}\"}").contains("must be plain text"))
-    #expect(failure("{\"someone\": \"\"}").contains("must be plain text"))
+    #expect(failure("{\"someone\": \"{actor}\"}").contains("must be non-empty plain text"))
+    #expect(failure("{\"someone\": \"\"}").contains("must be non-empty plain text"))
     #expect(failure("{\"@like\": {\"description\": \"x\"}, \"unused\": \"x\"}") == "accepted")
   }
 
@@ -82,14 +82,14 @@ struct CatalogTests {
         == "en.arb: nope: the kind F06 needs this message in the default locale")
     #expect(
       registryFailure(#"{"F06": {"name": "like", "message": "like"}}"#)
-        .contains("belongs to F00 already"))
+        .contains("already used by F00"))
     #expect(
       registryFailure(#"{"F06": {"name": "n", "message": "like", "deepLinks": ["a{b"]}}"#)
-        .contains("braces paired"))
+        .contains("balanced braces"))
     #expect(registryFailure(#"{"F06": {"nam": "n"}}"#).contains("\"nam\" is unknown"))
   }
 
-  @Test("an operator adds a kind with data alone")
+  @Test("an operator can add a kind with catalogs alone")
   func newKind() throws {
     let kinds = """
       {"F37": {"name": "club", "message": "clubInvitation", "badgeIcon": "tent",
@@ -115,7 +115,7 @@ struct CatalogTests {
     }
   }
 
-  @Test("built-in kinds link to where the alarm points")
+  @Test("built-in kinds link to their subject")
   func deepLinks() throws {
     let engine = AlarmTextEngine.builtIn
     let comment = try #require(engine.kind(.comment))
@@ -138,7 +138,7 @@ struct CatalogTests {
       for kind in AlarmTextEngine.builtIn.kinds {
         let nodes = catalog.messages[kind.messageKey]?.pattern.nodes ?? []
         guard case .plural(.actors, let plural) = nodes.first, nodes.count == 1 else {
-          Issue.record("\(catalog.locale) \(kind.name): not one plural over whole sentences")
+          Issue.record("\(catalog.locale) \(kind.name): not a single plural around whole sentences")
           continue
         }
         for category in categories {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AlarmText
 
-@Suite("Hostile nicknames become harmless ones")
+@Suite("Cleaning of hostile nicknames")
 struct DisplayTextTests {
   static func clean(
     _ text: String, limits: TextLimits = .nickname
@@ -17,7 +17,7 @@ struct DisplayTextTests {
   }
 
   @Test(
-    "what is removed and what survives",
+    "removed and preserved characters",
     arguments: [
       ("a\u{202E}b", "ab"), ("a\nb", "a b"), (" a \t\u{2028} b ", "a b"),
       ("a\u{200B}b\u{FEFF}", "ab"),
@@ -47,7 +47,7 @@ struct DisplayTextTests {
     #expect(Self.clean("abcdef", limits: TextLimits(graphemes: 3, bytes: 99)).text == "ab…")
   }
 
-  @Test("cleaning twice changes nothing, and clean text is recognised as such")
+  @Test("cleaning is idempotent, and the fast path agrees with it")
   func stable() {
     let seed: UInt64 = 4711
     var random = Seeded(seed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AlarmText
 
-/// Seeded fuzzing. A short campaign runs with the tests; `MAGPIE_FUZZ_SECONDS` makes it longer and
+/// Seeded fuzzing. A short campaign runs with the tests; `MAGPIE_FUZZ_SECONDS` extends it and
 /// `MAGPIE_FUZZ_SEED` changes the seed.
 @Suite("Fuzzing")
 struct FuzzTests {
@@ -49,7 +49,7 @@ struct FuzzTests {
     return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
   }
 
-  @Test("mutated catalogs and registries are refused or work, and never crash")
+  @Test("mutated catalogs and registries are rejected or work, and never crash")
   func loader() throws {
     var random = Seeded(Self.seed)
     let end = Date(timeIntervalSinceNow: Self.seconds)
@@ -67,7 +67,7 @@ struct FuzzTests {
       do {
         let engine = try AlarmTextEngine(catalogs: [file], kinds: kinds)
         accepted += 1
-        // What is accepted joins the corpus, so that mutations pile up.
+        // Accepted files join the corpus, so that mutations accumulate.
         if kinds.isEmpty, bytes.count < 20_000 { corpus[index] = file }
         for kind in engine.kinds {
           let input = AlarmInput(
@@ -85,13 +85,13 @@ struct FuzzTests {
     #expect(refused > 0)
   }
 
-  /// What the loader takes, ICU takes, and both say the same.
+  /// ICU must accept every pattern that the loader accepts, and format it identically.
   private func compareWithICU(
     _ engine: AlarmTextEngine, _ kind: AlarmKind, _ file: CatalogFile
   ) throws {
     guard let text = try Catalog(file).messages[kind.messageKey]?.text else { return }
     guard let icu = ICUPattern(text, locale: file.stem) else {
-      Issue.record("ICU refuses \(text.debugDescription)")
+      Issue.record("ICU rejects \(text.debugDescription)")
       return
     }
     for actors in [1, 2, 3, 12, 1_000_001] {
@@ -108,7 +108,7 @@ struct FuzzTests {
     }
   }
 
-  @Test("nicknames and head texts keep every property, in bounded memory")
+  @Test("alarms with mutated nicknames and head texts keep every property, in bounded memory")
   func texts() throws {
     var random = Seeded(Self.seed &+ 1)
     let engine = AlarmTextEngine.builtIn
@@ -116,7 +116,7 @@ struct FuzzTests {
     var rendered = 0
     var corpus: [String] = ["나오", "Naphat", "👨‍👩‍👧‍👦", "محمد"]
     var residentBefore = 0
-    // On a machine that does much else, a certain number all the same.
+    // A minimum number, even on a busy machine.
     while Date() < end || rendered < 1000 {
       let from = corpus.randomElement(using: &random) ?? ""
       let nickname =

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AlarmText
 
-/// Whole sentences, which a nickname may well be.
+/// Whole sentences, to use as nicknames.
 enum AlarmSentences {
   static let all: [String] = {
     let engine = AlarmTextEngine.builtIn
@@ -22,7 +22,7 @@ struct HighlightPropertyTests {
   let engine = AlarmTextEngine.builtIn
 
   @Test(
-    "for every locale, kind and count with generated nicknames and head texts",
+    "every locale, kind and count with generated nicknames and head texts",
     arguments: AlarmTextEngine.builtIn.locales)
   func everything(locale: String) throws {
     let seed: UInt64 = 20_261_121
@@ -52,7 +52,7 @@ struct HighlightPropertyTests {
     let text = alarm.text
     let units = Array(text.utf16)
 
-    // Spans: exactly the displayed text, exactly on grapheme boundaries, one actor at least.
+    // Spans cover exactly the displayed text on grapheme boundaries; at least one is an actor.
     let marked = alarm.segments.filter { $0.kind != .text }
     check(marked.count == alarm.spans.count, "span count")
     var boundaries: Set<Int> = [0]
@@ -62,12 +62,12 @@ struct HighlightPropertyTests {
     for (segment, span) in zip(marked, alarm.spans) {
       let slice = units[span.start..<span.start + span.length]
       check(Array(slice) == Array(segment.text.utf16), "span text")
-      check(boundaries.contains(span.start), "a grapheme reaches into the start of \(segment)")
-      check(boundaries.contains(span.start + span.length), "a grapheme reaches over its end")
+      check(boundaries.contains(span.start), "the start of \(segment) is inside a grapheme")
+      check(boundaries.contains(span.start + span.length), "the end is inside a grapheme")
     }
     check(marked.contains { $0.kind == .actor && $0.actorID == input.actor.id }, "no actor")
 
-    // Names and head text hold nothing that acts, and are bounded; isolates surround and pair.
+    // Names and head text contain no active characters and are bounded; isolates surround and pair.
     for (index, segment) in alarm.segments.enumerated() {
       let scalars = segment.text.unicodeScalars
       check(!segment.text.isEmpty, "an empty segment")
@@ -88,7 +88,7 @@ struct HighlightPropertyTests {
         let after =
           index + 1 < alarm.segments.count
           ? alarm.segments[index + 1].text.unicodeScalars.first : nil
-        check((before == "\u{2068}") == (after == "\u{2069}"), "half an isolate")
+        check((before == "\u{2068}") == (after == "\u{2069}"), "unpaired isolate")
         let mustIsolate =
           alarm.direction == .rightToLeft
           || scalars.contains(where: ScalarClasses.isRightToLeft)
@@ -100,16 +100,17 @@ struct HighlightPropertyTests {
       isolates.enumerated().allSatisfy { ($0.element == "\u{2068}") == ($0.offset % 2 == 0) },
       "isolates do not alternate")
 
-    check(legacyShows(alarm) == Array(text.utf16), "the older client shows something else")
+    check(legacyShows(alarm) == Array(text.utf16), "the older client shows a different text")
     let found = (alarm.legacy.message as NSString).range(of: "<\(alarm.legacy.fromNickName)>")
     let actor = alarm.spans.first { $0.kind == .actor && $0.actorID == input.actor.id }
-    check(found.location == actor?.start, "the older client finds another place")
+    check(found.location == actor?.start, "the older client finds a different position")
     check(
-      found.length == (actor?.length ?? 0) + 2, "the older client colours another length")
+      found.length == (actor?.length ?? 0) + 2, "the older client colours a different length")
     return problems
   }
 
-  /// The older client: search `<nickname>`, strip the brackets, append `: headText`.
+  /// The text that the older client shows: it searches `<nickname>`, strips the brackets, and
+  /// appends `: headText`.
   static func legacyShows(_ alarm: RenderedAlarm) -> [UInt16] {
     var message = Array(alarm.legacy.message.utf16)
     let needle = Array("<\(alarm.legacy.fromNickName)>".utf16)
@@ -138,7 +139,7 @@ struct HighlightPropertyTests {
     #expect(alarm.legacy.message == "\u{2068}<דנה!>\u{2069} likes your post")
   }
 
-  @Test("the JSON of segments and spans says the same as the values")
+  @Test("the JSON of segments and spans equals the values")
   func json() throws {
     var random = Seeded(7)
     for _ in 0..<300 {

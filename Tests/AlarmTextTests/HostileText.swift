@@ -1,4 +1,4 @@
-/// SplitMix64: the same sequence for the same seed everywhere.
+/// SplitMix64: the same sequence for the same seed on every machine.
 struct Seeded: RandomNumberGenerator {
   private var state: UInt64
   init(_ seed: UInt64) { state = seed }
@@ -11,7 +11,7 @@ struct Seeded: RandomNumberGenerator {
   }
 }
 
-/// Generated nicknames and head texts, from ordinary to vicious, over all of Unicode.
+/// Generated nicknames and head texts, from ordinary to malicious, over all of Unicode.
 enum HostileText {
   private static let pieces = [
     "<", ">", "<b>", "</bdi>", "{actor}", "{nickname}", "{", "}", "'", "''", "%@", "%1$s", "\\",
@@ -47,9 +47,9 @@ enum HostileText {
     }
   }
 
-  /// Foundation's Unicode data may lag behind the standard library's, and after a mark it does not
-  /// sort the parts of the three Tibetan vowels that are starters but decompose into marks. It also
-  /// composes U+1176 with a leading consonant, which is one past the vowels that compose.
+  /// Foundation's Unicode data may be older than the standard library's, and after a mark it does
+  /// not sort the parts of the three Tibetan vowels that are starters but decompose into marks. It
+  /// also composes U+1176, one past the composing vowels, with a leading consonant.
   static func isKnownToFoundation(_ scalar: Unicode.Scalar) -> Bool {
     if 0xF71...0xF81 ~= scalar.value || [0x1113, 0x1176, 0x11A7, 0x11C3].contains(scalar.value) {
       return false
@@ -64,7 +64,7 @@ enum HostileText {
       return ["나오", "Naphat", "ณัฐ", "محمد", "דנה", "田中", "Jürgen"].randomElement(using: &random)
         ?? ""
     case 1:
-      // A flood of one thing, up to tens of kilobytes.
+      // A flood of one character, up to tens of kilobytes.
       let piece = pieces.randomElement(using: &random) ?? ""
       let count = [1, 5, 40, 300, 5000].randomElement(using: &random) ?? 1
       return String(repeating: piece, count: count)

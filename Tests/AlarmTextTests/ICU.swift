@@ -1,6 +1,6 @@
 import ICUReference
 
-/// ICU's formatter, the reference that the compiled patterns are held against.
+/// ICU's formatter, the reference for the compiled patterns.
 final class ICUPattern {
   private let pattern: OpaquePointer
 

@@ -12,7 +12,7 @@ struct ICUAgreementTests {
     12_345_678, 1_234_567_890,
   ]
 
-  /// Every pattern of a catalog file over a grid of people, things and final sounds.
+  /// Compares every pattern of a catalog file over a grid of counts and final sounds.
   static func compare(_ file: CatalogFile, against engine: AlarmTextEngine) throws -> Int {
     let catalog = try Catalog(file)
     var compared = 0

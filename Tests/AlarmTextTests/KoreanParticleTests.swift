@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Korean particles")
 struct KoreanParticleTests {
-  @Test("every word of the table takes the particle that a Korean would write")
+  @Test("every word of the table takes the particle that Koreans write")
   func table() {
     #expect(KoreanWords.table.count >= 150)
     for (word, final) in KoreanWords.table {
@@ -18,7 +18,7 @@ struct KoreanParticleTests {
     for value in UInt32(0xAC00)...0xD7A3 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let syllable = String(Character(scalar))
-      // An independent source: whether Foundation's decomposition ends in a final consonant.
+      // An independent check: whether Foundation's decomposition ends in a final consonant.
       let jamo = syllable.decomposedStringWithCanonicalMapping.unicodeScalars.map(\.value)
       let closed = jamo.count == 3
       let rieul = jamo.last == 0x11AF
@@ -49,10 +49,10 @@ struct KoreanParticleTests {
     #expect(try #require(KoreanParticle(particle)).attached(to: word) == expected)
   }
 
-  @Test("an unknown particle is none")
+  @Test("an unknown particle is nil")
   func unknown() { #expect(KoreanParticle("에게") == nil) }
 
-  @Test("a pattern's select takes the branch of the final sound")
+  @Test("a select in a pattern takes the branch of the final sound")
   func patterns() throws {
     let catalog = """
       {"@@locale": "ko", "like": "{actor}{actorFinal, select, vowel{가} consonant{이} rieul{이} \

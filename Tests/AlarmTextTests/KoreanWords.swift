@@ -1,6 +1,6 @@
 import AlarmText
 
-/// Words and how their last sound is read, collected by hand.
+/// Words with their last sound, collected by hand.
 enum KoreanWords {
   static let table: [(String, KoreanFinal)] =
     vowel.map { ($0, .vowel) }
@@ -9,7 +9,7 @@ enum KoreanWords {
   private static let vowel = [
     // Hangul
     "나오", "민수", "철수", "영희", "지우", "하나", "회사", "학교", "개", "귀", "의사", "시계", "왜", "뭐", "ㅏ", "ㅠㅠ", "ㅡ",
-    // Additions that are not read
+    // Unspoken additions
     "나오(Lv.25)", "나오 (서울)", "나오!", "나오...", "나오😀", "★나오★", "\"나오\"", "나오~♡", "[나오]", "(나오)", "【나오】",
     "나오[길드](부산)", "나오（팀장）", "<나오>", "「나오」", "나오 ", "((나오))",
     // Sino-Korean numbers: 이 사 오 구, 조

@@ -23,7 +23,7 @@ struct LocaleTests {
     #expect(engine.name(of: engine.localeID(tag)) == expected)
   }
 
-  @Test("an operator's regional catalog is preferred, and falls back sentence by sentence")
+  @Test("an operator's regional catalog is preferred, and falls back message by message")
   func regional() throws {
     let file = CatalogFile(
       name: "conf/es-MX.arb", bytes: Array(#"{"like": "A {actor} le late tu post"}"#.utf8))

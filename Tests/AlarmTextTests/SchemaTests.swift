@@ -3,7 +3,7 @@ import Testing
 
 @testable import AlarmText
 
-/// Checks values against the part of JSON Schema that the alarm's schema uses.
+/// Validates values against the subset of JSON Schema that the alarm's schema uses.
 private struct SchemaChecker {
   let root: [String: Any]
 
@@ -58,9 +58,9 @@ private struct SchemaChecker {
   }
 }
 
-@Suite("What clients receive")
+@Suite("Alarms as clients receive them")
 struct SchemaTests {
-  @Test("every kind in every locale is as the published schema says")
+  @Test("every kind in every locale conforms to the published schema")
   func schema() throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "docs/alarm-text/alarm.schema.json")
@@ -86,7 +86,7 @@ struct SchemaTests {
     }
   }
 
-  @Test("a buffer writes the same JSON as the values")
+  @Test("a buffer produces the same JSON as the values")
   func buffer() throws {
     let engine = AlarmTextEngine.builtIn
     var random = Seeded(13)
@@ -110,7 +110,7 @@ struct SchemaTests {
     }
   }
 
-  @Test("helpers escape what their output would act on")
+  @Test("the output helpers escape active characters of their formats")
   func helpers() throws {
     let alarm = try AlarmTextEngine.builtIn.render(
       AlarmInput(
@@ -126,7 +126,7 @@ struct SchemaTests {
     #expect(alarm.ansi.hasPrefix("\u{1B}[1;36m<b>*x*</b>\u{1B}[0m commented"))
   }
 
-  @Test("the gallery shows every locale, directions declared, nothing unescaped")
+  @Test("the gallery shows every locale with its direction, and escapes everything")
   func gallery() {
     let page = AlarmTextEngine.builtIn.gallery(
       actor: "<i>나오", other: "محمد", headText: "<script>")

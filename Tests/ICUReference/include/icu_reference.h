@@ -12,12 +12,12 @@ extern "C" {
 
 typedef struct IcuPattern IcuPattern;
 
-/// Compiles a MessageFormat pattern; NULL when ICU refuses it. The caller destroys it.
+/// Compiles a MessageFormat pattern; NULL if ICU rejects it. The caller must destroy it.
 IcuPattern *icu_pattern_create(const char *locale, const char *pattern);
 void icu_pattern_destroy(IcuPattern *pattern);
 
-/// Formats with the arguments that alarms have, into UTF-8 without a terminator.
-/// Returns the length, or -1 when ICU fails or the capacity does not suffice.
+/// Formats with the arguments of alarms, as UTF-8 without a terminator.
+/// Returns the length, or -1 if ICU fails or the capacity is too small.
 int32_t icu_pattern_format(
     const IcuPattern *pattern, const char *actor, const char *other, int64_t actors, int64_t count,
     const char *actor_final, const char *other_final, char *result, int32_t capacity);
@@ -25,7 +25,7 @@ int32_t icu_pattern_format(
 /// The cardinal plural category's index in zero, one, two, few, many, other; -1 on failure.
 int32_t icu_plural_category(const char *locale, int64_t number);
 
-/// Writes a whole number the locale's way, into UTF-8 without a terminator. As above.
+/// Formats a whole number for the locale, as UTF-8 without a terminator. Returns as above.
 int32_t icu_number(const char *locale, int64_t number, char *result, int32_t capacity);
 
 #ifdef __cplusplus
