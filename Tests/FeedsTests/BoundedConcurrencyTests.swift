@@ -9,8 +9,8 @@ import Testing
 
 @testable import Feeds
 
-/// Writers, two lanes' housekeeping, people who leave and come back, and readers, all at once, with
-/// limits so small that everything that is bounded is reached all the time.
+/// Concurrent writers, background work of two lanes, users who leave and return, and readers, with
+/// limits so small that every bound is reached all the time.
 @Suite struct BoundedConcurrencyTests {
   private static let limits = [
     FeedLimits(
@@ -24,7 +24,7 @@ import Testing
       blocksAtOnce: 2, returningAtOnce: 1, lockedAtOnce: 1, evictedAtOnce: 1),
   ]
 
-  @Test("a page is the join of follows and posts at every moment, whatever happens meanwhile")
+  @Test("a page equals the join of follows and posts at every moment, under concurrent writes")
   func everything() throws {
     var random = SeededGenerator()
     var counts: [String: Int] = [:]
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("any order, any batches, with housekeeping in between, end in what the model computes")
+  @Test("any order and any batches, interleaved with background work, give the model's result")
   func orders() throws {
     var random = SeededGenerator()
     for limits in Self.limits {
@@ -68,8 +68,8 @@ import Testing
     }
   }
 
-  /// The same events further apart: within 512 microseconds keys need not be in the order of times,
-  /// and a feed that is cut there stores nothing.
+  /// The same events further apart: within 512 microseconds keys need not follow the order of
+  /// times, and a feed that is cut there stores nothing.
   private func spread(_ events: [Event], using random: inout SeededGenerator) -> [Event] {
     let start = Say.event("", 0, events[0].payload).time.microseconds
     let factor: Int64 = [200, 400, 5000].randomElement(using: &random) ?? 1
@@ -145,7 +145,7 @@ import Testing
       }
     }
     writers.wait()
-    // On a busy machine the writers may be done before anybody was idle for a day.
+    // On a busy machine the writers may finish before any user has been idle for a day.
     try block(until: "people were evicted, came back and were rebuilt") {
       isOver.load(ordering: .relaxed)
         || ["evicted", "returned", "rebuilt"].allSatisfy { kind in
@@ -162,7 +162,7 @@ import Testing
       let differences = try database.differences(from: model)
       #expect(differences.isEmpty, "\(differences.first ?? "")")
       #expect(try database.violations() == [])
-      // And once more when nothing is left to do.
+      // Once more when no work is left.
       try database.sweep()
     }
     return counts.withLock { $0 }
@@ -170,8 +170,8 @@ import Testing
 }
 
 extension FeedDatabase {
-  /// In one snapshot: who has a first or second page that is not what the join of follows and posts
-  /// says, by a query that knows nothing of floors and deliveries; and what `verify_feeds` finds.
+  /// In one snapshot: the readers whose first or second page differs from the join of follows and
+  /// posts, by a query that does not use floors or deliveries; and the findings of `verify_feeds`.
   fileprivate func wrongPages() throws -> [String] {
     _ = try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
     defer { _ = try? connection.query("COMMIT") }

@@ -7,11 +7,11 @@ import Testing
 
 @Suite struct BoundedFeedTests {
   private func posts(_ numbers: ClosedRange<Int>, by author: String) -> [Event] {
-    // A millisecond apart: within 512 microseconds keys need not be in the order of times.
+    // A millisecond apart: within 512 microseconds keys need not follow the order of times.
     numbers.map { Say.post("\(author)\($0)", by: author, at: Int64($0) * 1000) }
   }
 
-  @Test("a feed is trimmed to its newest entries, and the reader does not notice")
+  @Test("a feed is trimmed to its newest entries, and its pages do not change")
   func trim() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 20))
     var events = [Say.follow("bo", "ann", at: 0), Say.follow("cy", "ann", at: 0)]
@@ -21,7 +21,7 @@ import Testing
       try database.apply(batch)
       try database.runBacklog()
     }
-    // Every twentieth post, on average, had all its readers' feeds trimmed.
+    // On average, every twentieth post queued its readers' feeds for trimming.
     for reader in ["bo", "cy"] {
       let stored = try database.stored(reader).count
       #expect(stored < 180 && stored >= 20, "\(stored)")
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("a late post below the floor is not stored, and shown")
+  @Test("a late post below the floor is not stored, but shown")
   func latePost() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 5))
     var events = [Say.follow("bo", "ann", at: 0)] + posts(10...30, by: "ann")
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(
-    "who is away for long costs nothing, misses nothing, and is stored again when they are back")
+    "a reader who is away stores no feed, misses nothing, and gets the feed back on return")
   func eviction() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 5, evictIdleDays: 30))
     var events = [Say.follow("bo", "ann", at: 0), Say.follow("cy", "ann", at: 0)]
@@ -91,7 +91,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("people who come back to a feed that fits have all of it stored; strangers have none")
+  @Test("a returning reader's short feed is stored completely; strangers have no feed")
   func shortFeed() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 50, evictIdleDays: 1))
     try database.apply([Say.follow("bo", "ann", at: 0), Say.follow("bo", "cy", at: 0)])
@@ -109,7 +109,7 @@ import Testing
     #expect(floors == [0])
   }
 
-  @Test("a follow brings no more entries than a feed is long, and neither do many at once")
+  @Test("one follow, or many at once, add at most as many entries as the length of a feed")
   func manyFollows() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 10))
     var events = (0..<30).flatMap { posts(1...20, by: "author\($0)-") }
@@ -126,7 +126,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("follows that would fill too many feeds at once are read through, and stored afterwards")
+  @Test("feeds that follows would fill beyond the bound are read from posts, and stored later")
   func followsBeyondTheBound() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 10, entriesMax: 25))
     var events = posts(1...40, by: "ann")
@@ -142,7 +142,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("an author turns pulled at the push limit, and pushed again below four fifths of it")
+  @Test("an author's posts are pulled from the push limit on, and pushed below four fifths of it")
   func hysteresis() throws {
     let database = try FeedDatabase(FeedLimits(pushLimit: 5))
     var (events, at) = ([Event](), Int64(0))
@@ -169,7 +169,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  /// The events in batches of one size.
+  /// Cuts the events into batches of one size.
   private func batches(of events: [Event], of size: Int) -> [[Event]] {
     stride(from: 0, to: events.count, by: size).map {
       Array(events[$0..<min($0 + size, events.count)])

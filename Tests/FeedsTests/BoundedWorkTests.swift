@@ -5,7 +5,7 @@ import Testing
 
 @testable import Feeds
 
-/// What would be too many rows for one transaction.
+/// Work with too many rows for one transaction.
 @Suite struct BoundedWorkTests {
   private func crowd(_ database: FeedDatabase) throws -> [Event] {
     let events =
@@ -15,7 +15,7 @@ import Testing
     return events
   }
 
-  @Test("a burst by authors below the push limit is stored whole, in transactions that are bounded")
+  @Test("a burst by authors below the push limit is stored completely, in bounded transactions")
   func burst() throws {
     let (authors, followers, budget) = (24, 40, 500)
     let database = try FeedDatabase(FeedLimits(pushLimit: followers + 1, entriesMax: budget))
@@ -43,7 +43,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("who is above the push limit weighs nothing, however many posts they have in a batch")
+  @Test("pulled authors do not count towards the bound, however many posts a batch has")
   func pulledWeighNothing() throws {
     let database = try FeedDatabase(FeedLimits(pushLimit: 20, entriesMax: 50))
     var events = try crowd(database)
@@ -58,7 +58,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("versions of one post in different pieces of a batch end as the newest")
+  @Test("of versions of one post in different pieces of a batch, the newest wins")
   func versionsAcrossPieces() throws {
     let database = try FeedDatabase(FeedLimits(entriesMax: 30))
     var events = try crowd(database)
@@ -70,7 +70,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("deleted posts with too many entries vanish at once; their entries go later")
+  @Test("deleted posts with too many entries disappear immediately; their entries go later")
   func massDeletion() throws {
     let database = try FeedDatabase(FeedLimits(entriesMax: 200, blocksAtOnce: 1))
     var events = try crowd(database)
@@ -86,7 +86,7 @@ import Testing
     #expect(try database.count("retired_keys") == 7)
     #expect(try database.count("feed_entries") == 20 * 8 + 1)
     #expect(try database.violations() == [])
-    // The entries that are left make no page short.
+    // The remaining entries do not shorten any page.
     for limit in [1, 2, 3] {
       #expect(try database.differences(from: Model(events)) { limit } == [])
     }
@@ -97,7 +97,7 @@ import Testing
     #expect(try database.differences(from: Model(events)) == [])
   }
 
-  @Test("a retired key is never given to another post, also not to the same post's next version")
+  @Test("a retired key is never reused, not even by the next version of the same post")
   func retiredKeys() throws {
     let database = try FeedDatabase(FeedLimits(entriesMax: 50))
     var events = try crowd(database)

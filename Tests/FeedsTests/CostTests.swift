@@ -2,9 +2,9 @@ import Foundation
 import Postgres
 import Testing
 
-/// What grows with what: counted in pages of the database, not in time.
+/// How costs grow, counted in pages of the database rather than in time.
 @Suite struct CostTests {
-  @Test("a page costs the same when there is twelve times as much behind it")
+  @Test("a page costs the same with twelve times as much data behind it")
   func page() throws {
     let database = try FeedDatabase()
     let calls = [
@@ -28,7 +28,7 @@ import Testing
       #expect(many <= few + few / 4 + 20, "\(call): \(few) pages, then \(many)")
     }
 
-    // Every author has a thousand readers and three of them are pulled; statistics are there now.
+    // Every author has a thousand readers and three are pulled; the statistics are up to date.
     try database.asOwner {
       try database.connection.script(
         """
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  /// Posts by a thousand authors, all in one feed, and as many messages.
+  /// Adds posts by a thousand authors, all in one feed, and as many messages.
   private func fill(_ database: FeedDatabase, _ numbers: ClosedRange<Int>) throws {
     let (first, last) = (numbers.lowerBound, numbers.upperBound)
     try database.connection.script(
@@ -67,7 +67,7 @@ import Testing
       """)
   }
 
-  /// How many pages a call touches, once its plans are made.
+  /// The number of pages that a call touches, once its plans are cached.
   private func pages(_ database: FeedDatabase, _ call: String) throws -> Int {
     struct Explained: Decodable {
       struct Plan: Decodable {

@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Feeds
 
-/// A database of its own and a worker's connection to it, with the worker's role.
+/// A separate database and a worker's connection to it, with the worker's role.
 struct FeedDatabase {
   let url: String
   let connection: Connection
@@ -25,12 +25,12 @@ struct FeedDatabase {
     _ = try connection.query("SET ROLE magpie_fanout")
   }
 
-  /// Each event in a transaction of its own.
+  /// Applies each event in a transaction of its own.
   func apply(_ events: Event...) throws {
     for event in events { try apply([event]) }
   }
 
-  /// One transaction for each topic that occurs.
+  /// Applies a batch in one transaction per topic.
   @discardableResult
   func apply(_ batch: [Event]) throws -> [String: Int] {
     var counts: [String: Int] = [:]
@@ -43,7 +43,8 @@ struct FeedDatabase {
     return counts
   }
 
-  /// As the lane does it: a transaction that lost a race is run again. The reasons.
+  /// Applies events as the lane does: a transaction that lost a race is run again. Returns the
+  /// reasons.
   func applyRetrying(_ events: [Event]) throws -> [String] {
     var reasons: [String] = []
     while reasons.count < 1000 {
@@ -57,7 +58,7 @@ struct FeedDatabase {
     throw Unexpected(description: "1000 attempts at one batch")
   }
 
-  /// Runs the backlog until nothing is left to do; its counts.
+  /// Runs the backlog until no work is left; returns its counts.
   @discardableResult
   func runBacklog() throws -> [String: Int] {
     var counts: [String: Int] = [:]
@@ -68,7 +69,7 @@ struct FeedDatabase {
     }
   }
 
-  /// Runs the backlog until no garbage is left that it knows of; how many entries went.
+  /// Runs the backlog until no known garbage is left; returns the number of deleted entries.
   @discardableResult
   func sweep() throws -> Int {
     var swept = 0
@@ -78,20 +79,20 @@ struct FeedDatabase {
     return swept
   }
 
-  /// As a backend calls it.
+  /// Calls `feed_touch` as a backend does.
   func touch(_ person: String) throws -> Bool {
     _ = try connection.query("SET ROLE magpie_backend")
     defer { _ = try? connection.query("SET ROLE magpie_fanout") }
     return try connection.query("SELECT feed_touch($1)", [.text(person)]).only.bool(0)
   }
 
-  /// Turns the clock of everybody's last visit back.
+  /// Moves the last visits of all users into the past.
   func passDays(_ days: Int) throws {
     _ = try connection.query(
       "UPDATE feed_visits SET visited_at = visited_at - \(days) * interval '1 day'")
   }
 
-  /// The entries that are stored above the floor, live ones, newest first.
+  /// The stored live entries above the floor, newest first.
   func stored(_ person: String) throws -> [String] {
     try connection.query(
       """
@@ -109,7 +110,7 @@ struct FeedDatabase {
     return result
   }
 
-  /// All pages of a page function, whose last column is the cursor and whose parameters end with
+  /// All pages of a page function, whose last column is the cursor and whose last parameters are
   /// the cursor and the limit.
   func pages(
     _ function: String, _ arguments: [String] = [], limit: () -> Int = { 200 }
@@ -150,7 +151,7 @@ struct FeedDatabase {
     try connection.query("SELECT count(*) FROM \(table)").only.int(0)
   }
 
-  /// What `verify_feeds()` finds; empty when all is well.
+  /// The violations that `verify_feeds()` finds; empty if there are none.
   func violations() throws -> [String] {
     try connection.query("SELECT * FROM verify_feeds()").map { row in
       try ["invariant", "subject", "expected", "found"].map { try row.text($0) }
@@ -158,7 +159,7 @@ struct FeedDatabase {
     }
   }
 
-  /// What differs from the model, in a few words each; empty when all is the same.
+  /// The differences from the model, in a few words each; empty if there are none.
   func differences(from model: Model, limit: () -> Int = { 200 }) throws -> [String] {
     var found: [String] = []
     func compare(_ what: String, _ actual: [BytewiseString], _ expected: [[String]]) {
@@ -190,7 +191,7 @@ struct FeedDatabase {
   }
 }
 
-// As the page functions' columns, without the cursor.
+// The columns of the page functions, without the cursor.
 extension ModelPost {
   var columns: [String] {
     [id, author, title, caption, imageURL, "\(publishedAt.microseconds)"]

@@ -1,7 +1,7 @@
 import Events
 import TestSupport
 
-/// Short ways to say what happened. Times are microseconds after the start of 2024.
+/// Builders of events. Times are microseconds after the start of 2024.
 enum Say {
   static func event(_ id: String, _ at: Int64, _ payload: Payload) -> Event {
     Event(
@@ -49,9 +49,9 @@ enum Say {
   }
 }
 
-/// Events of few people, few posts, few messages and few moments, so that everything collides:
-/// equal times, edits, new authors, deletions before publications, re-sent messages to others,
-/// follows of oneself, ids that are equal to Swift but not byte by byte.
+/// Events of few users, posts, messages and times, so that everything collides: equal times, edits,
+/// new authors, deletions before publications, messages sent again to other receivers,
+/// self-follows, ids that are equal to Swift but not byte by byte.
 func collidingEvents(
   _ count: Int, people extra: Int = 0, things: Int = 60, using random: inout SeededGenerator
 ) -> [Event] {
@@ -74,7 +74,7 @@ func collidingEvents(
   }
 }
 
-/// The events cut into batches of up to `largest`, at random.
+/// Cuts the events into random batches of up to `largest`.
 func batches(of events: [Event], upTo largest: Int, using random: inout SeededGenerator)
   -> [[Event]]
 {

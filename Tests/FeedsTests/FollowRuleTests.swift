@@ -18,7 +18,7 @@ import Testing
     #expect(try database.feed("bo") == ["q"])
   }
 
-  @Test("an unfollow that arrives before the follow it withdraws still withdraws it")
+  @Test("an unfollow that arrives before its follow still wins")
   func lateFollow() throws {
     let database = try FeedDatabase()
     try database.apply(Say.post("p", by: "ann", at: 1))
@@ -30,7 +30,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("counts move only when a follow really begins or ends")
+  @Test("counts change only when a follow really begins or ends")
   func counts() throws {
     let database = try FeedDatabase()
     try database.apply([
@@ -47,7 +47,7 @@ import Testing
     #expect(try database.stats("nobody ever heard of") == "0|0|0")
   }
 
-  @Test("following oneself is a follow like another")
+  @Test("a self-follow is a follow like any other")
   func oneself() throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("ann", "ann", at: 1), Say.post("p", by: "ann", at: 2))
@@ -56,7 +56,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("below the floor nothing is stored, and the reader does not notice")
+  @Test("nothing is stored below the floor, and pages do not change")
   func floor() throws {
     for pushLimit in [1, 2, 100] {
       let database = try FeedDatabase(pushLimit: pushLimit)
@@ -64,7 +64,7 @@ import Testing
         Say.follow("bo", "ann", at: 0), Say.follow("bo", "cy", at: 0), Say.follow("x", "cy", at: 0),
       ]
       try database.apply(events)
-      // A floor in the middle of what will be written, for a reader who has nothing yet.
+      // A floor in the middle of the future entries, for a reader without any yet.
       try database.asOwner {
         _ = try database.connection.query(
           """
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("a follow waits for the post that is being delivered, and then has it")
+  @Test("a follow waits for a post that is being delivered, and then includes it")
   func followDuringDelivery() throws {
     let database = try FeedDatabase()
     let other = try FeedDatabase(url: database.url, handler: database.handler)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Feeds
 
-/// Lanes that write posts and follows and do the housekeeping, all at once, on the same people: by
-/// decisions 0001 and 0024 none ever waits for another in a circle.
+/// Lanes that concurrently write posts and follows and do background work on the same users. By
+/// decisions 0001 and 0024 they never deadlock.
 @Suite struct LockOrderTests {
   private static let (authors, readers, rounds) = (8, 30, 60)
   private static let limits = FeedLimits(
@@ -43,7 +43,7 @@ import Testing
         }
       }
     }
-    /// As the lane does it: what lost a race is run again.
+    /// As the lane does: a transaction that lost a race is run again.
     @Sendable func retrying(_ what: String, _ body: () throws -> Void) throws {
       while !isOver.load(ordering: .relaxed) {
         do {
@@ -95,7 +95,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  /// Posts of one lane's authors, many of one microsecond, some edited or deleted later.
+  /// Posts by the authors of one lane, many in one microsecond, some edited or deleted later.
   private static func posts(
     _ lane: Int, _ round: Int, using random: inout SeededGenerator
   ) -> [Event] {
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  /// People who follow and unfollow one lane's authors.
+  /// Users who follow and unfollow the authors of one lane.
   private static func follows(
     _ lane: Int, _ round: Int, using random: inout SeededGenerator
   ) -> [Event] {

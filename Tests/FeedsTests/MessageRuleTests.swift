@@ -2,7 +2,7 @@ import Model
 import Testing
 
 @Suite struct MessageRuleTests {
-  @Test("a message is the newest of both sides' conversations")
+  @Test("a new message is the newest in both sides' conversations")
   func bothSides() throws {
     let database = try FeedDatabase()
     try database.apply(
@@ -25,7 +25,7 @@ import Testing
     #expect(try database.pages("conversation_list", ["bo"])[0].string.hasPrefix("ann|new|ann|"))
   }
 
-  @Test("a message sent again, to somebody else, leaves the old conversation as it was before")
+  @Test("a message sent again to another receiver leaves the old conversation as it was before")
   func moved() throws {
     let database = try FeedDatabase()
     try database.apply(
@@ -41,7 +41,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("a message to oneself is one conversation with oneself")
+  @Test("a message to oneself creates one conversation")
   func oneself() throws {
     let database = try FeedDatabase()
     try database.apply(Say.message("m", from: "ann", to: "ann", at: 1))

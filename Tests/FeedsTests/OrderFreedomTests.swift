@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct OrderFreedomTests {
-  @Test("any order, any batches and any duplicates end in what the model computes")
+  @Test("any order, any batches and any duplicates give the model's result")
   func orders() throws {
     var random = SeededGenerator()
     for round in 0..<4 {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("three writers at once, with overlapping events, end in what the model computes")
+  @Test("three concurrent writers with overlapping events give the model's result")
   func concurrency() throws {
     var random = SeededGenerator()
     for round in 0..<4 {
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("three writers who give the same few posts and messages to ever other people")
+  @Test("three writers that keep moving the same few posts and messages between users")
   func contendedPosts() throws {
     var random = SeededGenerator()
     for _ in 0..<3 {

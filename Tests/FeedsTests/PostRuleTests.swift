@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct PostRuleTests {
-  @Test("a post reaches the feeds of those who follow its author, and nobody else's")
+  @Test("a post reaches the feeds of its author's followers, and no others")
   func delivery() throws {
     let database = try FeedDatabase()
     try database.apply(
@@ -33,7 +33,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("the newest version of a post wins, in whatever order the versions arrive")
+  @Test("the newest version of a post wins, whatever the order of arrival")
   func edits() throws {
     let database = try FeedDatabase()
     let events = [
@@ -46,7 +46,7 @@ import Testing
     #expect(try database.differences(from: Model(events)) == [])
   }
 
-  @Test("an edit moves the post to its new time, and takes the old entry back")
+  @Test("an edit moves the post to its new time and removes the old entry")
   func editMoves() throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 1))
@@ -58,7 +58,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("of two versions of one time the one with the greater event id wins")
+  @Test("of two versions with the same time, the one with the greater event id wins")
   func tie() throws {
     for ids in [["a", "b"], ["b", "a"]] {
       let database = try FeedDatabase()
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("a post published again under another author leaves the one feed and enters the other")
+  @Test("a post published again by another author moves from one feed to the other")
   func newAuthor() throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 1), Say.follow("cy", "dee", at: 1))
@@ -77,7 +77,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("a deletion removes the post from feeds, also when it arrives before the post")
+  @Test("a deletion removes the post from feeds, even if it arrives before the post")
   func deletion() throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 1))
@@ -90,7 +90,7 @@ import Testing
     #expect(try database.feed("bo") == ["q"])
   }
 
-  @Test("posts of people with as many followers as the push limit are merged when read")
+  @Test("posts of authors with as many followers as the push limit are merged at read time")
   func pull() throws {
     let database = try FeedDatabase(pushLimit: 2)
     try database.apply(Say.follow("bo", "ann", at: 1), Say.follow("bo", "cy", at: 1))
@@ -104,7 +104,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("hundreds of posts of one microsecond all keep a key, in batches and across batches")
+  @Test("hundreds of posts in one microsecond all get a key, within and across batches")
   func crowd() throws {
     var random = SeededGenerator()
     let follow = Say.follow("bo", "ann", at: 0)
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("ids that Swift holds equal are two people to PostgreSQL, and here")
+  @Test("ids that are equal to Swift are two users to PostgreSQL, and to the handler")
   func bytewise() throws {
     let database = try FeedDatabase()
     let events = [

@@ -5,8 +5,8 @@ import Testing
 @testable import Feeds
 @testable import Pipeline
 
-/// Two writers interleaved by hand: the first stops between two statements, the second runs a whole
-/// transaction, the first goes on.
+/// Two writers in a fixed interleaving: the first stops between two statements, the second runs a
+/// complete transaction, then the first continues.
 @Suite struct RaceTests {
   private func interleave(
     _ database: FeedDatabase, _ topic: Topic, _ first: Event, stoppedAfter statements: Int,
@@ -26,7 +26,7 @@ import Testing
     return error?.sqlstate
   }
 
-  @Test("a post that somebody else publishes after the locks were taken", arguments: 3...4)
+  @Test("another writer publishes the same post after the locks were taken", arguments: 3...4)
   func postMeanwhile(stoppedAfter statements: Int) throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 0), Say.follow("dee", "cy", at: 0))
@@ -39,7 +39,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("a message that somebody else sends after the locks were taken", arguments: 4...5)
+  @Test("another writer sends the same message after the locks were taken", arguments: 4...5)
   func messageMeanwhile(stoppedAfter statements: Int) throws {
     let database = try FeedDatabase()
     let events = [
@@ -54,7 +54,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("a message waits for one of the same two people that is not yet shown to both")
+  @Test("a message waits for an uncommitted message between the same two people")
   func messageDuringMessage() throws {
     let database = try FeedDatabase()
     let other = try FeedDatabase(url: database.url, handler: database.handler)
@@ -63,7 +63,7 @@ import Testing
     try database.connection.transaction {
       let work = try database.handler.apply(
         .messages, [Say.message("m1", from: "ann", to: "bo", at: 1)])
-      // All but the last, which would block the other by itself.
+      // All statements but the last, which would block the other writer by itself.
       _ = try database.connection.pipeline(Array(work.statements.dropLast()))
       let error = #expect(throws: PostgresError.self) {
         try other.apply(Say.message("m2", from: "bo", to: "ann", at: 2))
@@ -76,7 +76,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("an unfollow waits for the post that is being delivered, and then takes it back")
+  @Test("an unfollow waits for a post that is being delivered, and then removes its entry")
   func unfollowDuringDelivery() throws {
     let database = try FeedDatabase()
     let other = try FeedDatabase(url: database.url, handler: database.handler)
@@ -92,7 +92,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("two posts of one key: the second takes another")
+  @Test("of two posts with one key, the second gets another key")
   func sameKey() throws {
     let time = Say.post("x", by: "ann", at: 9).time
     var byKey: [Int64: String] = [:]

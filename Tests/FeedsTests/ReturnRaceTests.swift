@@ -5,9 +5,9 @@ import Testing
 
 @testable import Feeds
 
-/// A feed that is being stored again, stopped between two statements while somebody else goes on.
+/// The restoring of a feed, stopped between two statements while other writers continue.
 @Suite struct ReturnRaceTests {
-  /// bo, who follows ann and cy, is away and has just come back; dee has a post, too.
+  /// bo follows ann and cy, was away and has just returned; dee has a post, too.
   private func world() throws -> (FeedDatabase, FeedDatabase, [Event]) {
     let database = try FeedDatabase(FeedLimits(feedLength: 5, evictIdleDays: 1))
     let events = [
@@ -31,7 +31,7 @@ import Testing
     return backlog().statements
   }
 
-  @Test("it waits for a post that is being delivered, and then has it")
+  @Test("restoring waits for a post that is being delivered, and then includes it")
   func deliveryFirst() throws {
     let (database, other, events) = try world()
     let post = Say.post("new", by: "cy", at: 5000)
@@ -47,7 +47,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("posts, deletions, unfollows and new follows wait for it", arguments: 0..<4)
+  @Test("posts, deletions, unfollows and new follows wait for restoring", arguments: 0..<4)
   func others(number: Int) throws {
     let (database, other, events) = try world()
     let event = [
@@ -65,7 +65,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("somebody followed between its two locks makes it start again")
+  @Test("a follow between the two locks restarts restoring")
   func followBetween() throws {
     let (database, other, events) = try world()
     let follow = Say.follow("bo", "dee", at: 5000)
@@ -84,7 +84,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("so does somebody without posts, also when there is nothing to store")
+  @Test("so does a follow of an author without posts, even if there is nothing to store")
   func followBetweenWithNothingToStore() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 5, evictIdleDays: 1))
     let follows = [Say.follow("bo", "ann", at: 0), Say.follow("bo", "dee", at: 1)]
@@ -111,7 +111,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("two lanes do not store one feed twice, and an eviction in between wins or is seen")
+  @Test("two lanes never restore a feed twice; an eviction in between wins or is seen")
   func twoLanes() throws {
     let (database, other, events) = try world()
     try database.connection.transaction {
@@ -125,7 +125,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("feed_touch may note visits and nothing else; who may only read may not")
+  @Test("the role for feed_touch may only record visits; a read-only role may not")
   func roles() throws {
     let (database, _, _) = try world()
     #expect(try !database.touch("bo"))

@@ -12,13 +12,13 @@ import Testing
     return database
   }
 
-  @Test("verify_feeds finds nothing where all is well")
+  @Test("verify_feeds finds nothing in a consistent database")
   func well() throws {
     #expect(try database().violations() == [])
   }
 
   @Test(
-    "verify_feeds names each kind of damage",
+    "verify_feeds reports each kind of damage",
     arguments: [
       ("DELETE FROM feed_entries", "feed_entries above the floor"),
       (
@@ -44,7 +44,7 @@ import Testing
     #expect(violations.contains { $0.hasPrefix(invariant) }, "\(violations)")
   }
 
-  @Test("a backend that may only read can call everything and change nothing")
+  @Test("a read-only backend can call every function and change nothing")
   func reader() throws {
     let database = try database()
     _ = try database.connection.query("SET ROLE magpie_reader")
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("a page has between 1 and 200 rows, whatever is asked for; a damaged cursor is an error")
+  @Test("a page has between 1 and 200 rows, whatever the limit; a damaged cursor is an error")
   func limits() throws {
     let database = try FeedDatabase()
     try database.apply((0..<250).map { Say.post("p\($0)", by: "ann", at: $0) })
