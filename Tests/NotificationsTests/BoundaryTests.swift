@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 /// Decision 0020.
-@Suite("Moments that could be taken either way")
+@Suite("Times and boundaries")
 struct BoundaryTests {
-  /// What `o` sees, newest first, as the tables and the model say.
+  /// The notifications that `o` sees, newest first, as the tables and the model have them.
   private func seen(_ events: [Event]) throws -> [String] {
     let world = try World()
     try world.apply(events)
@@ -23,10 +23,10 @@ struct BoundaryTests {
     }
   }
 
-  /// A little more than a microsecond, in minutes: times are cut to whole ones.
+  /// 1.5 microseconds, in minutes: times are truncated to whole microseconds.
   private let instant = 1.5 / 60_000_000
 
-  @Test("a muting lasts from after its time up to and including the time of the unmuting")
+  @Test("a muting lasts from after its time through the time of the unmuting")
   func muting() throws {
     let toggles = [mute("o", .follow, at: 10), unmute("o", .follow, at: 20)]
     for (minutes, isSeen) in [
@@ -39,7 +39,7 @@ struct BoundaryTests {
     }
   }
 
-  @Test("of two toggles at one microsecond the one with the greater id holds")
+  @Test("of two toggles in the same microsecond, the one with the greater id wins")
   func toggledTwice() throws {
     for isMuted in [true, false] {
       var (muting, unmuting) = (mute("o", .follow, at: 10), unmute("o", .follow, at: 10))
@@ -51,7 +51,7 @@ struct BoundaryTests {
     }
   }
 
-  @Test("what happened at the time of a reading or a deletion is read or deleted")
+  @Test("an event at the time of a reading or deletion is read or deleted")
   func marks() throws {
     let day = "2026-03-01"
     let id = notificationID(recipient: "o", type: .follow, subject: "", bucket: day)
@@ -65,9 +65,10 @@ struct BoundaryTests {
     }
   }
 
-  @Test("a contribution is as old as the first event that made it to this recipient")
+  @Test("a contribution is as old as the first event that created it for this recipient")
   func firstAt() throws {
-    // First the actor's own, then somebody else's: to the owner it is of minute 5, and unread.
+    // First the actor's own post, then somebody else's: for that owner it is of minute 5, and
+    // unread.
     #expect(
       try seen([
         like("ann", "p", of: "ann", at: 1), readAll("o", at: 3), like("ann", "p", of: "o", at: 5),
@@ -77,7 +78,7 @@ struct BoundaryTests {
         comment("c", by: "ann", on: "p", of: "ann", mentions: [], at: 1), readAll("o", at: 3),
         comment("c", by: "ann", on: "p", of: "o", at: 5),
       ]) == ["comment ann unread"])
-    // Back at the first owner it is where it was.
+    // Back with the first owner, it returns to its old place.
     #expect(
       try seen([
         like("ann", "p", of: "o", at: 1), readAll("o", at: 2), like("ann", "p", of: "x", at: 3),
@@ -85,7 +86,7 @@ struct BoundaryTests {
       ]) == ["like ann read"])
   }
 
-  @Test("of two people at one microsecond the one whose id is greater leads, byte by byte")
+  @Test("of two actors in the same microsecond, the one with the bytewise greater id leads")
   func equalTimes() throws {
     for (lead, second) in [
       ("bob", "ann"), ("ann", "Zoe"), ("e\u{301}x", "e"), ("\u{e9}", "e\u{301}"),
@@ -99,7 +100,7 @@ struct BoundaryTests {
     }
   }
 
-  @Test("a comment that mentions the post's owner is a comment to them, and muted as one")
+  @Test("a comment that mentions the post's owner notifies them as a comment, and is muted as one")
   func mentionedOwner() throws {
     let comment = comment("c", by: "ann", on: "p", of: "o", mentions: ["o"], at: 5)
     #expect(try seen([comment]) == ["comment ann unread"])

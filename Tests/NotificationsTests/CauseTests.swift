@@ -4,7 +4,7 @@ import Testing
 
 @testable import Notifications
 
-/// What a change says about the event that caused it: its time and its trace.
+/// The time and trace of a change come from the event that caused it.
 @Suite struct CauseTests {
   private func traced(_ event: Event, _ digit: Character) -> Event {
     var event = event
@@ -14,7 +14,7 @@ import Testing
 
   private func trace(_ event: Event?) -> Character? { event?.trace?.traceID.first }
 
-  @Test("each change of a batch has the trace of the event that touches it, others have none")
+  @Test("each change of a batch has the trace of the event that touches it, or none")
   func traces() throws {
     let world = try World()
     try world.apply(
@@ -32,7 +32,7 @@ import Testing
       ])
   }
 
-  @Test("a change happens when its event does: an unlike of today, not the like of last week")
+  @Test("a change has the time of its event: an unlike today, not the like of last week")
   func times() throws {
     let world = try World()
     try world.apply(like("a", "p1", of: "o", at: 1))
@@ -44,11 +44,11 @@ import Testing
       Issue.record("no change")
       return
     }
-    // Still raised by the newest of those who like it.
+    // raised_at is still that of the newest remaining like.
     #expect(last.raisedAt == minute(3).microseconds)
   }
 
-  @Test("of several traced events that touch one notification, the last one's trace goes on")
+  @Test("of several traced events that touch one notification, the last one's trace is used")
   func several() throws {
     let world = try World()
     try world.apply(
@@ -57,7 +57,7 @@ import Testing
     #expect(world.published.map(trace) == ["2"])
   }
 
-  @Test("deleting, muting and taking everything back go on with their traces, too")
+  @Test("deletions, mutings and withdrawals keep their traces, too")
   func actions() throws {
     let world = try World()
     try world.apply(like("a", "p", of: "o", at: 1))

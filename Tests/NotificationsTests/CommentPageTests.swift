@@ -6,7 +6,7 @@ import Testing
 
 @Suite("comment_page")
 struct CommentPageTests {
-  @Test("pages through a post's comments newest first, without those removed")
+  @Test("pages through a post's comments, newest first, without removed ones")
   func pages() throws {
     let world = try World()
     let comments = (0..<7).map { n in

@@ -6,36 +6,36 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Events of one like that name different owners, and of one message that name different people: the
-/// newest decides, whichever partition and lane each of them comes through.
-@Suite("Events that disagree about who is notified")
+/// Events of one like may name different owners, and events of one message different people. The
+/// newest event decides, whichever partition and lane each comes through.
+@Suite("Events that disagree about the recipient")
 struct DisagreementTests {
   static let stories: [(name: String, events: [Event], told: [String])] = [
     (
-      "a removal that names another owner withdraws all the same",
+      "a removal that names another owner still withdraws",
       [like("ann", "p", of: "o", at: 1), unlike("ann", "p", of: "x", at: 2)], []
     ),
     (
-      "two likes that name two owners notify the later one's",
+      "two likes that name two owners notify the newer one's",
       [like("ann", "p", of: "o", at: 1), like("ann", "p", of: "x", at: 2)], ["x"]
     ),
     (
-      "back at the first owner it is where it was",
+      "a like that returns to the first owner returns to its old place",
       [
         like("ann", "p", of: "o", at: 1), like("ann", "p", of: "x", at: 2),
         like("ann", "p", of: "o", at: 3),
       ], ["o"]
     ),
     (
-      "a like of what turns out to be one's own post notifies nobody",
+      "a like of what turns out to be the actor's own post notifies nobody",
       [like("ann", "p", of: "o", at: 1), like("ann", "p", of: "ann", at: 2)], []
     ),
     (
-      "a message sent again to somebody else is withdrawn from the first",
+      "a message sent again to another receiver is withdrawn from the first",
       [message("m", "ann", to: "o", at: 1), message("m", "ann", to: "x", at: 2)], ["x"]
     ),
     (
-      "a message sent again as somebody else's is theirs",
+      "a message sent again by another sender belongs to the new sender",
       [message("m", "ann", to: "o", at: 1), message("m", "x", to: "o", at: 2)], ["o"]
     ),
     (
@@ -44,7 +44,7 @@ struct DisagreementTests {
     ),
   ]
 
-  @Test("the newest event decides who is notified, in any order and any batches", arguments: 0..<7)
+  @Test("the newest event decides the recipient, in any order and any batches", arguments: 0..<7)
   func newestDecides(story: Int) throws {
     let (name, events, told) = Self.stories[story]
     let model = Model(events)
@@ -61,7 +61,7 @@ struct DisagreementTests {
     }
   }
 
-  @Test("what an older version left behind is mended in pieces, and taken back from the readers")
+  @Test("contributions of an older version are corrected in pieces, and their alarms retracted")
   func upgrade() throws {
     let world = try World()
     let owner = try Connection(world.url, applicationName: "test")
@@ -70,7 +70,7 @@ struct DisagreementTests {
     let after = [like("ann", "p", of: "x", at: 2), message("m", "ann", to: "x", at: 2)]
     let removed = [like("bob", "q", of: "o", at: 1), unlike("bob", "q", of: "x", at: 2)]
     try world.apply(crowd + before + [removed[0]])
-    // The version before knew nothing of the other owner's row.
+    // The previous version did not write the fact of the other owner.
     try owner.script(
       """
       DELETE FROM likes WHERE post_id <> 'crowd';
@@ -95,7 +95,7 @@ struct DisagreementTests {
     #expect(try owner.query("SELECT FROM message_facts").count == 1)
   }
 
-  @Test("without anything to check, the check costs nothing and says nothing")
+  @Test("with nothing to check, the check writes and publishes nothing")
   func fresh() throws {
     let world = try World()
     #expect(try world.connection.query("SELECT FROM contribution_check").isEmpty)

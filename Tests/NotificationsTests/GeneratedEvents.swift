@@ -3,8 +3,8 @@ import Foundation
 import Notifications
 import TestSupport
 
-/// Few people, posts and moments, so that everything collides: self-actions, equal times, undos
-/// before what they undo, disagreement about owners, ids that only bytes tell apart.
+/// Few users, posts and times, so that everything collides: self-actions, equal times, undos before
+/// the undone events, disagreement about owners, ids that differ only in bytes.
 struct GeneratedEvents {
   static let people = ["a", "e\u{301}", "\u{e9}", "q\"\\{,} '", "한"]
   static let posts = ["p1", "p2", "p\u{e9}", "pe\u{301}"]
@@ -35,7 +35,7 @@ struct GeneratedEvents {
     chance(50) ? [] : Self.people.filter { _ in chance(40) }
   }
 
-  /// Three days in steps of four hours, with a finer part now and then.
+  /// Three days in steps of four hours, sometimes with a finer offset.
   private mutating func minutes() -> Double {
     Double(Int.random(in: 0..<18, using: &random) * 240) + (chance(20) ? 0.000_1 : 0)
   }

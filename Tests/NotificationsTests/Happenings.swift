@@ -2,7 +2,7 @@ import Events
 import Foundation
 import Notifications
 
-// Events by hand, at so many minutes of 1 March 2026. The id is unique unless given.
+// Event builders. Times are minutes of 1 March 2026; ids are unique unless given.
 
 let day: Int64 = 1_772_323_200_000_000
 

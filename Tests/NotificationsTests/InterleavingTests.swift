@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One transaction has applied its events and not committed when another begins.
+/// One transaction has applied its events but not committed when another begins.
 @Suite("Interleaved transactions")
 struct InterleavingTests {
   struct Pair: CustomTestStringConvertible, Sendable {
@@ -57,10 +57,10 @@ struct InterleavingTests {
       post("p", by: "ann", mentions: ["o"], at: 1)),
   ]
 
-  @Test("the second waits for the first, and loses nothing of it", arguments: pairs)
+  @Test("the second waits for the first, and loses none of its effects", arguments: pairs)
   func interleaved(pair: Pair) throws {
     let first = try World()
-    // Rows that are there already: to insert the same one is to wait for each other anyway.
+    // Existing rows, because inserting the same row would make them wait for each other anyway.
     let known = ["ann", "bob", "o"].map { readAll($0, at: -1) }
     try first.apply(known)
     let second = Mutex<(any Error)?>(nil)
@@ -78,7 +78,7 @@ struct InterleavingTests {
         }
         done.signal()
       }
-      // Until it waits for a lock; without one it would be done.
+      // Until it waits for a lock; without a lock it would finish.
       while done.wait(timeout: .now() + .milliseconds(5)) == .timedOut {
         let waiting = try observer.query(
           """

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Figures for a person to read, on a million likes: `MAGPIE_MEASURE=1 swift test --filter
+/// Measurements on a million likes, to be read by people: `MAGPIE_MEASURE=1 swift test --filter
 /// MeasurementTests`. `MAGPIE_MEASURE=explain` prints the plans too.
 @Suite(
   "Measurements", .serialized,
@@ -14,7 +14,7 @@ import Testing
 struct MeasurementTests {
   private let explains = ProcessInfo.processInfo.environment["MAGPIE_MEASURE"] == "explain"
 
-  @Test("events a second by topic, batches of 2,000")
+  @Test("events per second by topic, in batches of 2,000")
   func rates() throws {
     let world = try World()
     try fill(world)
@@ -55,12 +55,13 @@ struct MeasurementTests {
     try measure("mute", world) { mute(user(), .like, at: at()) }
   }
 
-  /// 500,000 likes of one person's posts, then a muting from before all of them and its unmuting.
+  /// 500,000 likes of one person's posts, then a muting from before all of them, then the unmuting.
   @Test("a late muting and unmuting over 500,000 contributions", arguments: [1, 25_000])
   func muting(posts: Int) throws {
     let world = try World()
     let filler = try Connection(world.url, applicationName: "test")
-    // Ids of notifications need only be the same for the same post: none is published before.
+    // Any ids will do that are the same for the same post: no notification has been published
+    // before.
     try filler.script(
       """
       INSERT INTO notification_recipients (user_id) VALUES ('star');
@@ -102,7 +103,7 @@ struct MeasurementTests {
     }
   }
 
-  /// A million likes of 50,000 posts, 100,000 of them of one.
+  /// A million likes of 50,000 posts, 100,000 of them of a single post.
   private func fill(_ world: World) throws {
     let connection = try Connection(world.url, applicationName: "test")
     try connection.script(

@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Whatever the order")
+@Suite("Independence of order")
 struct OrderFreedomTests {
   @Test(
-    "any order, any batches and duplicates end in the rows that a model computes",
+    "any order, any batches and duplicates give the model's rows",
     arguments: seeds(12))
   func anyOrder(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -29,7 +29,7 @@ struct OrderFreedomTests {
         try world.apply(Array(log.prefix(count)))
         for event in log.prefix(count) { applied.apply(event) }
         log.removeFirst(count)
-        // Also while something is under review.
+        // Checks also while contributions are under review.
         #expect(try world.shown() == applied.shown, "seed \(seed)")
         if Int.random(in: 0..<3, using: &random) == 0 { try world.settle() }
       }
@@ -48,10 +48,10 @@ struct OrderFreedomTests {
     }
   }
 
-  /// Two lanes share every recipient, post and comment; some transactions fail after they have
-  /// published, and their records come again in other batches.
+  /// Two lanes share every recipient, post and comment. Some transactions fail after publishing,
+  /// and their records come again in other batches.
   @Test(
-    "two connections at once lose no contribution, and the last snapshot equals the row",
+    "two concurrent connections lose no contribution, and the last snapshot equals the row",
     arguments: seeds(6))
   func twoAtOnce(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -95,7 +95,7 @@ struct OrderFreedomTests {
   }
 }
 
-/// What a lane of the pipeline does, with failures of its own making.
+/// Acts like a lane of the pipeline, with injected failures.
 private final class Lane {
   private let world: World
   private var random: SeededGenerator
@@ -137,7 +137,7 @@ private final class Lane {
 }
 
 extension Model {
-  /// In the form of `World.shown`.
+  /// In the format of `World.shown`.
   var shown: [BytewiseString] {
     notifications.map { it in
       let fields: [String] = [
@@ -150,7 +150,7 @@ extension Model {
     }.sorted()
   }
 
-  /// In the form of `World.postCounts`.
+  /// In the format of `World.postCounts`.
   var postCounts: [BytewiseString] {
     postStats.map { BytewiseString("\($0)|\($1.likes)|\($1.comments)") }.sorted()
   }
@@ -172,7 +172,7 @@ private func expectCounterOrder(_ published: [Event]) {
   }
 }
 
-/// New ones each time, or `MAGPIE_TEST_SEED`.
+/// New seeds for each run, or `MAGPIE_TEST_SEED`.
 func seeds(_ count: Int) -> [UInt64] {
   if let given = ProcessInfo.processInfo.environment["MAGPIE_TEST_SEED"].flatMap({ UInt64($0) }) {
     return [given]

@@ -7,11 +7,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A muting that arrives late reaches what is there already: readers see it at once, and the backlog
-/// goes through the contributions in pieces.
-@Suite("What a late muting reaches")
+/// A late muting affects existing contributions: readers see the effect immediately, and the
+/// backlog updates the contributions in pieces.
+@Suite("Review of contributions after a late muting")
 struct ReviewTests {
-  /// One piece of the backlog: what it published, and whether there is more.
+  /// Runs one piece of the backlog; returns its events and whether there is more.
   private func piece(_ world: World) throws -> Outcome {
     try notificationHandler.runBacklogDirectly(on: world.connection)
   }
@@ -20,10 +20,10 @@ struct ReviewTests {
     try world.connection.query("SELECT count(*) FROM \(sql)").only.int(0)
   }
 
-  @Test("what a muting over 5,000 contributions hides is hidden by its commit, pieces follow")
+  @Test("a muting of 5,000 contributions hides them by its commit; pieces follow")
   func bounded() throws {
     let world = try World()
-    // Of 50 posts on two days, half of them before the muting.
+    // Likes of 50 posts on two days, half of them before the muting.
     let likes: [Event] = (0..<5000).map { (n: Int) -> Event in
       let minutes: Int = n % 2 == 0 ? n % 1000 : 2000 + n % 800
       let post: Int = n / 2 % 50
@@ -36,7 +36,7 @@ struct ReviewTests {
       try writes(world), try count("notification_actors WHERE muted", world)
     )
     try world.apply(muting)
-    // The toggle and the review; no contribution, no notification, nothing published.
+    // One row for the toggle and one for the review; no contribution or notification; no events.
     #expect(try writes(world) == written + 2)
     #expect(try count("notification_actors WHERE muted", world) == changed)
     #expect(world.published.count == published)
@@ -60,10 +60,11 @@ struct ReviewTests {
     #expect(try world.violations() == [])
     #expect(try count("verify_reviews()", world) == 0)
     #expect(try count("notification_actors WHERE muted", world) == 2500)
-    // Those of the second day are taken back, those of the first said again or left alone.
+    // Notifications of the second day are retracted, those of the first published again or
+    // untouched.
     let last = lastSnapshots(events)
     #expect(last.values.filter { $0 == nil }.count == 50)
-    // And back again: at the same moment the unmuting is the later, by its id.
+    // And back: at the same time, the unmuting is newer by its id.
     var unmuting = unmute("star", .like, at: 1500)
     unmuting.id = muting.id + "-"
     try world.apply(unmuting)
@@ -77,7 +78,7 @@ struct ReviewTests {
     #expect(try world.violations() == [])
   }
 
-  /// Rows that this session has written into what a muting could touch.
+  /// The number of rows that this session has written in tables that the muting could touch.
   private func writes(_ world: World) throws -> Int {
     try world.connection.query("SELECT pg_stat_force_next_flush()")
     return try world.connection.query(
@@ -113,7 +114,7 @@ struct ReviewTests {
     #expect(last.values.allSatisfy { $0?.contributionCount == 1 })
   }
 
-  @Test("a muting with nothing after it asks for no review")
+  @Test("a muting with nothing after it starts no review")
   func nothingToDo() throws {
     let world = try World()
     try world.apply(like("ann", "p", of: "o", at: 1))
@@ -124,7 +125,7 @@ struct ReviewTests {
     #expect(try world.shown().count == 1)
   }
 
-  @Test("a piece that published and failed is said again, whatever was toggled meanwhile")
+  @Test("a piece that published and failed is published again, whatever was toggled meanwhile")
   func phantom() throws {
     let world = try World()
     let events = [like("ann", "p", of: "o", at: 5), mute("o", .like, at: 1)]

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What one person sees of one notification, for short expectations.
+/// What one user sees of one notification, in a short form for expectations.
 private struct Seen: Equatable, CustomStringConvertible {
   var type: AlarmType
   var actor: String
@@ -57,9 +57,9 @@ extension World {
 
 private let today = "2026-03-01"
 
-@Suite("Who is told of what")
+@Suite("Who is notified of what")
 struct RuleTests {
-  @Test("likes of a post group by UTC day, the newest two by name, everybody counted once")
+  @Test("likes of a post group by UTC day, name the newest two, and count each actor once")
   func likesGroup() throws {
     let world = try World()
     try world.apply(
@@ -73,7 +73,7 @@ struct RuleTests {
     #expect(try world.stats("p") == [4, 0])
   }
 
-  @Test("nobody is told of what they do themselves, but it counts for the post")
+  @Test("actions on one's own posts notify nobody, but count for the post")
   func selfActions() throws {
     let world = try World()
     try world.apply(
@@ -85,14 +85,14 @@ struct RuleTests {
     #expect(world.published.isEmpty)
   }
 
-  @Test("people whose ids differ only in Unicode composition are two people")
+  @Test("users whose ids differ only in Unicode composition are two users")
   func bytewise() throws {
     let world = try World()
     try world.apply(like("e\u{301}", "p", of: "\u{e9}", at: 1))
     #expect(try world.seen(by: "\u{e9}").count == 1)
   }
 
-  @Test("an unlike withdraws, also when it arrives before the like")
+  @Test("an unlike withdraws the like, even if it arrives first")
   func unlikes() throws {
     let world = try World()
     try world.apply(like("ann", "p", of: "owner", at: 1), like("bob", "p", of: "owner", at: 2))
@@ -108,7 +108,7 @@ struct RuleTests {
     #expect(try world.stats("unheard of") == [0, 0])
   }
 
-  @Test("like, unlike, like comes back where it was and does not raise the red dot twice")
+  @Test("like, unlike, like returns to the old place and does not raise the red dot twice")
   func likedAgain() throws {
     let world = try World()
     try world.apply(like("ann", "p", of: "owner", at: 1))
@@ -138,7 +138,7 @@ struct RuleTests {
     #expect(try world.seen(by: "star") == [Seen(.follow, "bob", at: 2)])
   }
 
-  @Test("a day's messages of one sender are one notification that quotes the newest")
+  @Test("one sender's messages of a day are one notification that quotes the newest")
   func messages() throws {
     let world = try World()
     try world.apply(
@@ -151,7 +151,7 @@ struct RuleTests {
       ])
   }
 
-  @Test("a comment tells the owner and the people mentioned, each once; its removal withdraws all")
+  @Test("a comment notifies the owner and each mentioned person once; its removal withdraws all")
   func comments() throws {
     let world = try World()
     try world.apply(
@@ -167,7 +167,7 @@ struct RuleTests {
     #expect(try world.stats("p") == [0, 0])
   }
 
-  @Test("a comment removed before it arrives is never told of")
+  @Test("a comment removed before it arrives notifies nobody")
   func removedFirst() throws {
     let world = try World()
     try world.apply(removal("c", by: "ann", on: "p", of: "owner", at: 2))
@@ -176,7 +176,7 @@ struct RuleTests {
     #expect(try world.stats("p") == [0, 0])
   }
 
-  @Test("an edited comment tells the newly mentioned and withdraws from the others")
+  @Test("an edited comment notifies newly mentioned people and withdraws dropped mentions")
   func editedComment() throws {
     let world = try World()
     try world.apply(comment("c", by: "ann", on: "p", of: "o", "1", mentions: ["bob"], at: 1))
@@ -186,7 +186,7 @@ struct RuleTests {
     #expect(try world.seen(by: "o") == [Seen(.comment, "ann", text: "2", at: 1)])
   }
 
-  @Test("a post tells the people it mentions, until an edit drops them or it is deleted")
+  @Test("a post notifies the people it mentions, until an edit drops them or it is deleted")
   func postMentions() throws {
     let world = try World()
     try world.apply(post("p", by: "ann", "Sunset", mentions: ["ann", "bob", "cem"], at: 1))
@@ -199,7 +199,7 @@ struct RuleTests {
     #expect(try world.seen(by: "ann") == [Seen(.like, "bob", at: 3)])
   }
 
-  @Test("reading one notification, or all, leaves what is raised later unread")
+  @Test("reading one notification, or all, leaves later ones unread")
   func reading() throws {
     let world = try World()
     let id = notificationID(recipient: "o", type: .like, subject: "p", bucket: today)
@@ -217,7 +217,7 @@ struct RuleTests {
       ])
   }
 
-  @Test("a mark of somebody else's notification does nothing")
+  @Test("a mark on another user's notification has no effect")
   func foreignMarks() throws {
     let world = try World()
     let id = notificationID(recipient: "o", type: .like, subject: "p", bucket: today)
@@ -226,7 +226,7 @@ struct RuleTests {
     #expect(try world.seen(by: "o") == [Seen(.like, "ann", at: 1)])
   }
 
-  @Test("a deleted notification comes back with only what is later than the deletion")
+  @Test("a deleted notification comes back only with contributions later than the deletion")
   func deletions() throws {
     let world = try World()
     let id = notificationID(recipient: "o", type: .like, subject: "p", bucket: today)
@@ -236,7 +236,7 @@ struct RuleTests {
     #expect(try world.seen(by: "o") == [Seen(.like, "bob", at: 3)])
   }
 
-  @Test("deleting everything arrives late: what is later stays, what it cuts through is recounted")
+  @Test("a late deletion of everything keeps later contributions and recounts cut notifications")
   func deletingAll() throws {
     let world = try World()
     try world.apply(
@@ -249,7 +249,7 @@ struct RuleTests {
     #expect(try world.seen(by: "o") == [Seen(.follow, "ann", at: 5)])
   }
 
-  @Test("muting a type that is not known is refused, not passed over")
+  @Test("muting an unknown type is an error")
   func unknownType() throws {
     for payload in [
       Payload.alarmMuted(.with { ($0.user, $0.type) = ("o", "poke") }),
@@ -276,7 +276,7 @@ struct RuleTests {
     #expect(try world.stats("p") == [3, 0])
   }
 
-  @Test("a muting that arrives late withdraws what it should have suppressed")
+  @Test("a late muting withdraws what it should have suppressed")
   func lateMuting() throws {
     let world = try World()
     try world.apply(like("ann", "p", of: "o", at: 1), like("bob", "q", of: "o", at: 3))
@@ -287,7 +287,7 @@ struct RuleTests {
       try world.seen(by: "o") == [Seen(.like, "bob", at: 3), Seen(.like, "ann", at: 1)])
   }
 
-  @Test("every change is published as a full snapshot; nothing left to show is a retraction")
+  @Test("every change is published as a full snapshot, or as a retraction if nothing is left")
   func publishing() throws {
     let world = try World()
     try world.apply(comment("c", by: "ann", on: "p", of: "o", "hi", at: 1))

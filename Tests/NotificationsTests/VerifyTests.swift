@@ -5,7 +5,7 @@ import Testing
 @Suite("verify_notifications")
 struct VerifyTests {
   @Test(
-    "finds what was tampered with",
+    "finds each kind of damage",
     arguments: [
       "UPDATE post_counts SET likes = likes + 1",
       "UPDATE notifications SET actor_count = actor_count + 1",

@@ -5,11 +5,11 @@ import Pipeline
 import Postgres
 import TestSupport
 
-/// A database and a connection to it with the worker's own role. One thread's.
+/// A database and a connection to it with the worker's own role. For use by one thread.
 final class World {
   let url: String
   let connection: Connection
-  /// What was published, in order.
+  /// The published events, in order.
   private(set) var published: [Event] = []
 
   init(url: String? = nil) throws {
@@ -18,7 +18,7 @@ final class World {
     _ = try connection.query("SET ROLE magpie_notification")
   }
 
-  /// Applies events as one batch for each topic.
+  /// Applies events as one batch per topic.
   func apply(_ events: [Event]) throws {
     for topic in notificationHandler.topics {
       let batch = events.filter { $0.topic == topic }
@@ -31,7 +31,7 @@ final class World {
     try apply(events)
   }
 
-  /// Runs the backlog until nothing is left of it.
+  /// Runs the backlog until it is empty.
   func settle() throws {
     var hasMore = true
     while hasMore {
@@ -45,7 +45,7 @@ final class World {
     try connection.query(sql).map { BytewiseString(try $0.text(0)) }.sorted()
   }
 
-  /// What people see, one line each, without the counter.
+  /// The visible notifications, one line each, without the counter.
   func shown() throws -> [BytewiseString] {
     try lines(
       """
@@ -62,12 +62,12 @@ final class World {
       "SELECT concat_ws('|', post_id, likes, comments) FROM post_counts WHERE likes + comments > 0")
   }
 
-  /// What `verify_notifications` finds wrong.
+  /// The violations that `verify_notifications` finds.
   func violations() throws -> [BytewiseString] {
     try lines("SELECT concat_ws(' | ', v.*) FROM verify_notifications() v")
   }
 
-  /// Every row of every table that the events determine.
+  /// All rows of all tables that the events determine.
   func everything() throws -> [String: [BytewiseString]] {
     var tables: [String: [BytewiseString]] = ["shown": try shown()]
     for table in [
@@ -94,7 +94,7 @@ final class World {
     return tables
   }
 
-  /// Every notification's row as a snapshot would tell it, hidden ones too: id to line.
+  /// The row of every notification, including hidden ones, in the form of its snapshot: id to line.
   func rows() throws -> [String: BytewiseString] {
     let rows = try connection.query(
       """
@@ -110,7 +110,7 @@ final class World {
 }
 
 extension NotificationChanged {
-  /// In the form of `World.rows`.
+  /// In the format of `World.rows`.
   var line: BytewiseString {
     BytewiseString(
       [
@@ -121,7 +121,7 @@ extension NotificationChanged {
   }
 }
 
-/// The last snapshot of each notification: nil for a retraction.
+/// The last snapshot of each notification; nil for a retraction.
 func lastSnapshots(_ published: [Event]) -> [String: NotificationChanged?] {
   var last: [String: (counter: Int64, snapshot: NotificationChanged?)] = [:]
   for event in published {
