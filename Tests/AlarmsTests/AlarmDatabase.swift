@@ -7,20 +7,20 @@ import TestSupport
 
 @testable import Alarms
 
-/// A database of its own, and connections that work on it as the alarm-worker does.
+/// A separate database, with connections that work on it as alarm-worker does.
 struct AlarmDatabase {
   let url: String
-  /// As the owner of everything.
+  /// With the owner's role.
   let admin: Connection
-  /// As the alarm-worker.
+  /// With the role of alarm-worker.
   let worker: Connection
   let handler: Handler
 
-  /// - Parameter backlogLimit: small, so that few alarms already take several steps.
+  /// - Parameter backlogLimit: small, so that even a few alarms take several pieces.
   init(backlogLimit: Int32 = 500, engine: AlarmTextEngine = .builtIn) throws {
     url = try TestDatabase.fresh()
     admin = try Connection(url, applicationName: "admin")
-    // The lineage: snapshots of two generations count here.
+    // The lineage: snapshots of two generations are valid here.
     try admin.query("INSERT INTO notification_generations (generation) VALUES (2)")
     worker = try Self.worker(url)
     handler = Self.handler(backlogLimit: backlogLimit, engine: engine)
@@ -46,7 +46,7 @@ struct AlarmDatabase {
     try handler.applyDirectly(events, topic: topic, on: worker)
   }
 
-  /// Runs the backlog until there is no more; returns in how many steps.
+  /// Runs the backlog until it is empty; returns the number of pieces.
   @discardableResult
   func drain() throws -> Int {
     var steps = 1
@@ -61,7 +61,7 @@ struct AlarmDatabase {
     ).first?.textOrNil(0)
   }
 
-  /// Until some connection waits for another one's lock.
+  /// Waits until a connection waits for another one's lock.
   func waitUntilSomebodyWaits() throws {
     try block(until: "somebody waits for a lock") {
       try admin.query(
@@ -77,7 +77,7 @@ struct AlarmDatabase {
     try admin.query("SELECT count(*) FROM pending_renders").only.int(0)
   }
 
-  /// Every alarm, one line each, in the order of the ids.
+  /// All alarms, one line each, in id order.
   func alarms() throws -> [String] {
     try admin.query(
       """
@@ -92,8 +92,8 @@ struct AlarmDatabase {
     ).map { try $0.text(0) }
   }
 
-  /// What the same events must give in any order: the newest snapshots, rendered with the newest
-  /// profiles by the engine alone.
+  /// The expected texts, independent of the order of events: the newest snapshots, rendered with
+  /// the newest profiles by the engine directly.
   func expectedTexts(_ events: [Event], engine: AlarmTextEngine = .builtIn) throws -> [String] {
     var profiles: [BytewiseString: (version: Events.Version, data: ProfileChanged)] = [:]
     var newest: [String: (version: (Int64, Int64), data: NotificationChanged?)] = [:]
@@ -133,7 +133,7 @@ struct AlarmDatabase {
     }
   }
 
-  /// The alarms in the form of `expectedTexts`.
+  /// The alarms in the format of `expectedTexts`.
   func texts() throws -> [String] {
     try admin.query(
       """

@@ -1,12 +1,12 @@
 import Events
 import Foundation
 
-/// 1 January 2024, and so many seconds later.
+/// This many seconds after the start of 1 January 2024.
 func at(_ seconds: Double) -> EventTime {
   EventTime(microseconds: 1_704_067_200_000_000 + Int64(seconds * 1_000_000))
 }
 
-/// A notification's id, recognisable in failures.
+/// The id of a notification; its number is recognisable in failures.
 func notificationID(_ number: Int) -> String {
   let digits = String(number)
   return "00000000-0000-5000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
@@ -29,7 +29,7 @@ func profile(
       }))
 }
 
-/// A snapshot of the notification of this number.
+/// A snapshot of the notification with this number.
 func changed(
   _ number: Int, version counter: Int64 = 1, generation: Int64 = 1, to recipient: String = "reader",
   _ type: AlarmType = .like, by actor: String = "actor", and second: String = "",

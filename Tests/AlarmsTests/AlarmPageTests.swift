@@ -8,7 +8,7 @@ import Testing
 
 @Suite("alarm_page, unread_count and has_unread")
 struct AlarmPageTests {
-  /// Puts the notification of a snapshot where the notification-worker would.
+  /// Writes the notifications of snapshots as notification-worker would.
   private func notify(_ database: AlarmDatabase, _ events: Event...) throws {
     for event in events {
       guard case .notificationChanged(let data) = event.payload else { continue }
@@ -65,7 +65,7 @@ struct AlarmPageTests {
     #expect(violations.isEmpty, sourceLocation: location)
   }
 
-  @Test("newest first; what is read, deleted, or below a watermark")
+  @Test("newest first; read, deleted and below a watermark")
   func marks() throws {
     let database = try AlarmDatabase()
     for number in 1...6 { try notify(database, changed(number, raisedAt: Double(number))) }
@@ -109,7 +109,7 @@ struct AlarmPageTests {
     try expectConsistent(database, unread: 0)
   }
 
-  @Test("a withdrawn notification is gone at once, an unrendered one not yet there")
+  @Test("a withdrawn notification disappears immediately; an unrendered one does not appear yet")
   func joins() throws {
     let database = try AlarmDatabase()
     try notify(database, changed(1), changed(2), changed(3))
@@ -124,7 +124,7 @@ struct AlarmPageTests {
     #expect(found == [notificationID(2), notificationID(3)])
   }
 
-  @Test("pages follow one another, also where times are equal")
+  @Test("pages are contiguous, even where times are equal")
   func paging() throws {
     let database = try AlarmDatabase()
     for number in 1...25 { try notify(database, changed(number, raisedAt: Double(number / 4))) }
@@ -176,7 +176,7 @@ struct AlarmPageTests {
     }
   }
 
-  @Test("the image is the post's, else the actor's")
+  @Test("the image is the post's, or else the actor's")
   func images() throws {
     let database = try AlarmDatabase()
     try database.apply(profile("actor", nickname: "A", image: "http://actor"))
@@ -195,7 +195,7 @@ struct AlarmPageTests {
     #expect(images == ["http://post", "http://actor", "http://actor", "http://actor", ""])
   }
 
-  @Test("the first page of a person with 20,000 alarms reads a few blocks")
+  @Test("the first page of a reader with 20,000 alarms reads a few blocks")
   func indexDriven() throws {
     let database = try AlarmDatabase()
     try database.admin.script(
@@ -213,11 +213,11 @@ struct AlarmPageTests {
       FROM notifications;
       INSERT INTO profiles SELECT 'u' || i FROM generate_series(1, 5000) i;
       """)
-    // Without statistics, with them, and once everything has been deleted.
+    // Without statistics, with statistics, and once everything has been deleted.
     for preparation in ["", "ANALYZE", "UPDATE notification_recipients SET deleted_all_at = now()"]
     {
       if !preparation.isEmpty { try database.admin.script(preparation) }
-      // Planning reads the catalogs, once.
+      // The first planning reads the system catalogs.
       _ = try rows(database, "reader", limit: 20)
       let plan = try database.admin.query(
         "EXPLAIN (ANALYZE, BUFFERS) SELECT * FROM alarm_page('reader', NULL, 20)"
@@ -239,7 +239,7 @@ struct AlarmPageTests {
     }
   }
 
-  @Test("a backend may read everything and change nothing; the worker changes what it owns")
+  @Test("a backend may read everything and change nothing; the worker may change its own tables")
   func roles() throws {
     let database = try AlarmDatabase()
     try notify(database, changed(1))

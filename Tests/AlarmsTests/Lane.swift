@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs on a thread of its own, as a lane does, so that waiting for a lock holds up nobody else.
+/// Runs a body on its own thread, as a lane does, so that a lock wait blocks nothing else.
 final class Lane: Sendable {
   private let result = Mutex<Result<Void, any Error>?>(nil)
   private let finished = DispatchSemaphore(value: 0)
@@ -14,7 +14,7 @@ final class Lane: Sendable {
     }
   }
 
-  /// Waits for the end, once; throws what the body threw.
+  /// Waits for the end, once; rethrows the body's error.
   func join() throws {
     finished.wait()
     try result.withLock { $0 }?.get()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Alarms
 
-/// Snapshots, retractions and profiles of a few people who are renamed and move about.
+/// Snapshots, retractions and profiles of a few people whose names and locales change.
 private struct Story {
   static let nicknames = [
     "나오", "", "<b>", "{nickname}", "%@", "\u{202E}evil", "👨‍👩‍👧‍👦 family", "🇰🇷", "Someone",
@@ -22,7 +22,7 @@ private struct Story {
 
   init(using random: inout SeededGenerator) {
     let people = (0..<10).map { "person\($0)" } + ["caf\u{E9}", "cafe\u{301}"]
-    // Few times, so that event ids decide between many.
+    // Few times, so that event ids often decide.
     for number in 0..<60 {
       profiles.append(
         profile(
@@ -54,7 +54,7 @@ private struct Story {
     }
   }
 
-  /// The events with a third of them twice, shuffled, in batches of one topic each.
+  /// The events, a third of them twice, shuffled, in batches of one topic each.
   func batches(using random: inout SeededGenerator) -> [[Event]] {
     let twice = all + all.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
     var batches: [[Event]] = []
@@ -71,10 +71,10 @@ private struct Story {
   }
 }
 
-@Suite("Alarms are the same in every order")
+@Suite("Alarms are independent of order")
 struct OrderTests {
   @Test(
-    "shuffled, repeated, in other batches, the backlog at any time: what a fresh rendering gives")
+    "any order, repetition and batches, with the backlog at any time, equal a fresh rendering")
   func orders() throws {
     var random = SeededGenerator()
     for _ in 0..<3 {
@@ -99,7 +99,7 @@ struct OrderTests {
     }
   }
 
-  @Test("three processes at once, each with its own batches and the backlog: the same")
+  @Test("three concurrent processes with their own batches and backlogs give the same alarms")
   func concurrently() throws {
     var random = SeededGenerator()
     for _ in 0..<4 {
@@ -117,7 +117,7 @@ struct OrderTests {
     }
   }
 
-  /// What a lane does: every batch, again after a deadlock or a serialization failure.
+  /// Acts like a lane: applies every batch, again after a deadlock or a serialization failure.
   private static func applyAll(_ story: Story, seed: UInt64, url: String) throws {
     var random = SeededGenerator(seed: seed)
     let worker = try AlarmDatabase.worker(url)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Alarms
 
-@Suite("Renaming and rendering at the same time")
+@Suite("Concurrent renaming and rendering")
 struct RaceTests {
-  /// Opens a transaction that has rendered, but neither written nor committed.
+  /// Opens a transaction and renders, but neither writes nor commits.
   private func begin(_ work: Work, on connection: Connection) throws -> Outcome {
     try connection.query("BEGIN")
     return try work.finish(try connection.pipeline(work.statements))
@@ -19,7 +19,7 @@ struct RaceTests {
     try connection.query("COMMIT")
   }
 
-  @Test("a renaming waits for the alarm that is being rendered, and renders it again")
+  @Test("a renaming waits for an alarm that is being rendered, and renders it again")
   func renamedWhileRendering() throws {
     for isKnown in [true, false] {
       let database = try AlarmDatabase()
@@ -41,7 +41,7 @@ struct RaceTests {
     }
   }
 
-  @Test("a change of language waits for the alarm that is being rendered, and renders it again")
+  @Test("a locale change waits for an alarm that is being rendered, and renders it again")
   func otherLanguageWhileRendering() throws {
     let database = try AlarmDatabase()
     try database.apply(profile("actor", nickname: "A"), profile("reader", locale: "en"))
@@ -61,7 +61,7 @@ struct RaceTests {
     #expect(try database.text(1) == "A님이 회원님의 게시물을 좋아합니다")
   }
 
-  @Test("renamings, new languages and new alarms from several lanes at once end in the newest")
+  @Test("concurrent renamings, locale changes and new alarms of several lanes end in the newest")
   func manyAtOnce() throws {
     let database = try AlarmDatabase()
     let url = database.url
@@ -80,7 +80,7 @@ struct RaceTests {
         let connection = try AlarmDatabase.worker(url)
         let handler = AlarmDatabase.handler(backlogLimit: 7)
         for round in 0..<6 {
-          // Batches of other orders in each lane, as partitions would deliver them.
+          // Batches in a different order in each lane, as partitions would deliver them.
           try handler.applyDirectly(
             snapshots.indices.filter { ($0 + round + number) % 3 == 0 }.map { snapshots[$0] },
             topic: .notificationChanges, on: connection)
@@ -97,14 +97,14 @@ struct RaceTests {
     #expect(try database.texts() == database.expectedTexts(snapshots + profiles.flatMap { $0 }))
   }
 
-  @Test("a renaming during a rendering again is followed by another one")
+  @Test("a renaming while an alarm is rendered again is followed by another rendering")
   func renamedWhileRenderingAgain() throws {
     let database = try AlarmDatabase()
     try database.apply(changed(1, by: "a", and: "b", of: 2))
     try database.apply(profile("a", nickname: "A"))
     let backlog = try #require(database.handler.backlog)
     let rendering = try begin(backlog(), on: database.worker)
-    // The alarm is locked, b's profile is not: nobody waits.
+    // The alarm is locked, b's profile is not: nothing waits.
     let other = try AlarmDatabase.worker(database.url)
     try database.handler.applyDirectly(
       [profile("b", nickname: "B", at: 1)], topic: .profiles, on: other)
@@ -114,7 +114,7 @@ struct RaceTests {
     #expect(try database.text(1) == "A and B like your post")
   }
 
-  @Test("two renderings of one alarm come one after the other, the later with newer names")
+  @Test("two renderings of one alarm are serialized, and the later one has the newer names")
   func renderingAgainTwice() throws {
     let database = try AlarmDatabase()
     try database.apply(changed(1, by: "a", and: "b", of: 2))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Alarms are rendered again")
 struct RenderAgainTests {
-  @Test("when an unknown person's profile arrives")
+  @Test("when the profile of an unknown person arrives")
   func unknownArrives() throws {
     let database = try AlarmDatabase()
     try database.apply(changed(1, by: "a", and: "b", of: 2))
@@ -18,7 +18,7 @@ struct RenderAgainTests {
     #expect(try database.text(1) == "A님과 B님이 회원님의 게시물을 좋아합니다")
   }
 
-  @Test("when a nickname or a language changes, and only then")
+  @Test("when a nickname or a locale changes, and only then")
   func changes() throws {
     let database = try AlarmDatabase()
     try database.apply(
@@ -41,7 +41,7 @@ struct RenderAgainTests {
     #expect(try database.text(1)?.contains("B") == true)
   }
 
-  @Test("newest first, in bounded steps that resume where the last one stopped")
+  @Test("newest first, in bounded pieces that resume where the last one stopped")
   func steps() throws {
     let database = try AlarmDatabase(backlogLimit: 10)
     try database.apply(profile("actor", nickname: "Old"))
@@ -56,7 +56,7 @@ struct RenderAgainTests {
     #expect(try database.text(1)?.hasPrefix("New") == true)
   }
 
-  @Test("a change of language too goes newest first, in bounded steps")
+  @Test("newest first and in bounded pieces after a locale change, too")
   func languageInSteps() throws {
     let database = try AlarmDatabase(backlogLimit: 10)
     try database.apply(profile("actor", nickname: "A"))
@@ -84,7 +84,7 @@ struct RenderAgainTests {
     #expect(try database.text(1)?.hasPrefix("Someone") == true)
   }
 
-  @Test("another renaming during a pass begins it again")
+  @Test("another renaming during a pass restarts the pass")
   func renamedTwice() throws {
     let database = try AlarmDatabase(backlogLimit: 10)
     try database.apply((1...25).map { changed($0, raisedAt: Double($0)) })
@@ -95,7 +95,7 @@ struct RenderAgainTests {
     for number in 1...25 { #expect(try database.text(number)?.hasPrefix("Second") == true) }
   }
 
-  @Test("more people than fit one step are all served")
+  @Test("more people than fit into one piece are all processed")
   func manyPeople() throws {
     let database = try AlarmDatabase(backlogLimit: 50)
     try database.apply((1...250).map { changed($0, by: "u\($0)") })
@@ -107,12 +107,12 @@ struct RenderAgainTests {
     #expect(try database.pendingCount() == 0)
   }
 
-  @Test("everything, when an operator asks, as docs/sql.md says")
+  @Test("all of them when an operator asks, as docs/sql.md describes")
   func everything() throws {
     let database = try AlarmDatabase(backlogLimit: 10)
     try database.apply(
       (1...25).map { changed($0, to: "reader\($0 % 3)") } + [retracted(26, version: 1)])
-    // Another default language stands for other sentences.
+    // Another default locale stands in for other catalogs.
     let handler = try alarmHandler(defaultLocale: "th")
     #expect(try database.text(1) == "Someone likes your post")
     try database.worker.query(

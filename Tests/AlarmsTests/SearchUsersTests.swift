@@ -18,7 +18,7 @@ struct SearchUsersTests {
 
   private func ids(_ rows: Rows) throws -> [String] { try rows.map { try $0.text("user_id") } }
 
-  @Test("finds by name or major, whatever the case, without the one who asks")
+  @Test("finds by name or major, case-insensitively, without the searching user")
   func contains() throws {
     let database = try AlarmDatabase()
     try database.apply(
@@ -33,7 +33,7 @@ struct SearchUsersTests {
     #expect(try ids(search(database, "ki")) == ["1"])
   }
 
-  @Test("letters that only a position, a symbol or a convention tells apart are one letter")
+  @Test("letters that differ only by position, symbol or convention are one letter")
   func folded() throws {
     let database = try AlarmDatabase()
     let names = ["ΣΑΣ", "Σας", "σασ", "ϐϑ", "ΒΘ", "5 µm", "5 Μm", "Groß", "GROSS", "GROẞE", "ßß"]
@@ -53,7 +53,7 @@ struct SearchUsersTests {
     #expect(try found("oss") == ["Groß", "GROSS", "GROẞE"])
   }
 
-  @Test("whatever is found by a query contains it, folded; nothing that does is missed")
+  @Test("a query finds exactly the names that contain it after folding")
   func foldedByChance() throws {
     let database = try AlarmDatabase()
     var random = SeededGenerator()
@@ -75,7 +75,7 @@ struct SearchUsersTests {
     }
   }
 
-  @Test("what is typed is never a pattern")
+  @Test("the query is never treated as a pattern")
   func hostile() throws {
     let database = try AlarmDatabase()
     let names = ["100%", "a_b", #"back\slash"#, "O'Hara", #"quo"te"#, "aXb", "plain", "%_\\", "$1"]
@@ -88,7 +88,7 @@ struct SearchUsersTests {
     }
   }
 
-  @Test("pages follow one another, also where names are equal or strange")
+  @Test("pages are contiguous, even where names are equal or unusual")
   func paging() throws {
     let database = try AlarmDatabase()
     let names = [
@@ -107,7 +107,7 @@ struct SearchUsersTests {
     #expect(seen == all)
   }
 
-  @Test("uses the trigrams among 100,000 people")
+  @Test("uses the trigram index among 100,000 people")
   func trigrams() throws {
     let database = try AlarmDatabase()
     try database.admin.script(

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Snapshots become alarms")
 struct SnapshotTests {
-  @Test("an alarm is in the reader's language and names the actor")
+  @Test("an alarm is in the reader's locale and names the actor")
   func rendered() throws {
     let database = try AlarmDatabase()
     try database.apply(
@@ -26,7 +26,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "a snapshot of a kind that nobody knows is refused, and never shown as a like",
+    "a snapshot of an unknown kind is rejected, and never shown as a like",
     arguments: [6, 999, 1000, -1])
   func unknownKind(type: Int32) throws {
     let database = try AlarmDatabase()
@@ -40,7 +40,7 @@ struct SnapshotTests {
     #expect(try database.admin.query("SELECT FROM alarms").isEmpty)
   }
 
-  @Test("a row of a kind that nobody knows is not rendered again as another")
+  @Test("a row of an unknown kind is not rendered again as another kind")
   func unknownKindInTable() throws {
     let database = try AlarmDatabase()
     try database.apply(profile("actor", nickname: "nao"))
@@ -51,7 +51,7 @@ struct SnapshotTests {
     #expect(try database.text(1)?.hasPrefix("nao") == true)
   }
 
-  @Test("the newest version of a batch and of all batches wins, whatever the order")
+  @Test("the newest version within a batch and across batches wins, whatever the order")
   func newestWins() throws {
     let database = try AlarmDatabase()
     try database.apply(profile("a", nickname: "A"), profile("b", nickname: "B"))
@@ -65,7 +65,7 @@ struct SnapshotTests {
     #expect(try database.text(1)?.hasPrefix("A") == true, "a newer generation wins")
   }
 
-  @Test("a snapshot of tables that were replaced never comes in, and hides no other")
+  @Test("a snapshot from replaced tables is skipped, and hides no other")
   func otherGenerations() throws {
     let database = try AlarmDatabase()
     try database.apply(profile("a", nickname: "A"), profile("b", nickname: "B"))
@@ -78,7 +78,7 @@ struct SnapshotTests {
     #expect(try database.texts().count == 1)
   }
 
-  @Test("after a swap back, snapshots of both the former and the new generation count")
+  @Test("after a swap back, snapshots of the former and the new generation are valid")
   func lineageWithGap() throws {
     let database = try AlarmDatabase()
     try database.admin.script(
@@ -87,7 +87,7 @@ struct SnapshotTests {
       INSERT INTO notification_generations (generation) VALUES (1), (3)
       """)
     try database.apply(profile("a", nickname: "A"), profile("b", nickname: "B"))
-    // What the tables in between published reads like news, and is none.
+    // Snapshots that the tables in between published look newer but are not valid.
     try database.apply(
       changed(1, version: 1, by: "a"), changed(1, version: 5, generation: 2, by: "b"),
       retracted(2, version: 6, generation: 2), changed(2, version: 2, by: "a"))
@@ -97,7 +97,7 @@ struct SnapshotTests {
     #expect(try database.text(1)?.hasPrefix("B") == true)
   }
 
-  @Test("a retraction leaves its version only, and what is older cannot bring the alarm back")
+  @Test("a retraction keeps only its version, and older snapshots cannot bring the alarm back")
   func retraction() throws {
     let database = try AlarmDatabase()
     try database.apply(changed(1, version: 2))
@@ -113,7 +113,7 @@ struct SnapshotTests {
     #expect(try database.text(1) != nil)
   }
 
-  @Test("somebody unknown is Someone, and an unknown reader reads the default language")
+  @Test("an unknown actor is Someone, and an unknown reader gets the default locale")
   func unknownPeople() throws {
     let english = try AlarmDatabase()
     try english.apply(changed(1, .follow))
@@ -131,7 +131,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "each type links to where it happened",
+    "each type links to its subject",
     arguments: [
       (AlarmType.like, "magpie://posts/p%2F1"),
       (.comment, "magpie://posts/p%2F1/comments/c%201"),
@@ -145,7 +145,7 @@ struct SnapshotTests {
     #expect(try database.admin.query("SELECT deep_link FROM alarms").only.text(0) == link)
   }
 
-  @Test("ids that only look alike are different people")
+  @Test("ids that only look alike belong to different people")
   func bytewise() throws {
     let database = try AlarmDatabase()
     try database.apply(
@@ -155,7 +155,7 @@ struct SnapshotTests {
     #expect(try database.text(2)?.hasPrefix("decomposed") == true)
   }
 
-  @Test("an empty batch and a full one of retractions need no people")
+  @Test("an empty batch, and a batch of retractions only, create no profiles")
   func degenerate() throws {
     let database = try AlarmDatabase()
     try database.handler.applyDirectly([], topic: .notificationChanges, on: database.worker)

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Alarms
 
-/// Not a test: figures for docs/performance.md, printed when `MAGPIE_MEASURE` is set.
+/// Not a test: measurements for docs/performance.md, printed if `MAGPIE_MEASURE` is set.
 @Suite("Measure alarms", .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_MEASURE"] != nil))
 struct ThroughputTests {
-  @Test("20,000 snapshots in batches of 2,000, new and again, then one person's renaming")
+  @Test("20,000 snapshots in batches of 2,000, new and updated, then a renaming of one person")
   func measure() throws {
     let database = try AlarmDatabase()
     let people = (0..<5000).map { profile("u\($0)", nickname: "나오 \($0)", locale: "ko") }

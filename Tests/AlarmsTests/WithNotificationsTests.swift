@@ -8,9 +8,9 @@ import Testing
 
 @testable import Alarms
 
-@Suite("With the notification-worker's own snapshots")
+@Suite("With snapshots of notification-worker itself")
 struct WithNotificationsTests {
-  @Test("likes, comments, undos, readings and deletions leave nothing for verify_alarms to find")
+  @Test("verify_alarms finds nothing after likes, comments, undos, readings and deletions")
   func endToEnd() throws {
     var random = SeededGenerator()
     let database = try AlarmDatabase(backlogLimit: 5)
@@ -77,7 +77,7 @@ struct WithNotificationsTests {
     return outcome.events
   }
 
-  @Test("a late muting leaves the pages, counts and red dots from its commit on, before any piece")
+  @Test("a late muting changes pages, counts and red dots with its commit, before any piece")
   func reviewed() throws {
     let database = try AlarmDatabase()
     let notifier = try Connection(database.url, applicationName: "notifier")
@@ -124,7 +124,7 @@ struct WithNotificationsTests {
       let row = try database.admin.query("SELECT unread_count('o'), has_unread('o')").only
       #expect(try row.int(0) == wanted.count { $0.hasSuffix("true") }, "step \(number)")
       #expect(try row.bool(1) == wanted.contains { $0.hasSuffix("true") }, "step \(number)")
-      // Page after page, too.
+      // Page by page, too.
       let rows = try database.admin.query("SELECT * FROM alarm_page('o', NULL, 1)")
       let next = try database.admin.query(
         "SELECT * FROM alarm_page('o', $1, 10)", [.text(try rows.only.text("cursor"))])

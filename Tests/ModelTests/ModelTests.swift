@@ -3,7 +3,7 @@ import Model
 import Testing
 import Workload
 
-/// Everything that the model says, as text.
+/// The complete state of the model as text.
 private func everything(_ model: Model) -> [String] {
   var lines = model.allFollows.map(\.description) + model.allPosts.map(\.description)
   lines += model.allMessages.map(\.description) + model.allProfiles.map(\.description)
@@ -20,7 +20,7 @@ private func everything(_ model: Model) -> [String] {
 }
 
 @Suite struct ModelTests {
-  @Test("any order and any repetition of the same events gives the same tables", arguments: 1...3)
+  @Test("any order and any repetition of the same events give the same tables", arguments: 1...3)
   func orderFree(seed: UInt64) {
     let events = Array(SocialWorkload(users: 30, events: 1000, seed: seed))
     let expected = everything(Model(events))
@@ -33,7 +33,7 @@ private func everything(_ model: Model) -> [String] {
     }
   }
 
-  @Test("everybody's feed at once is each one's feed")
+  @Test("the feeds of all users equal each user's feed")
   func feeds() {
     let model = Model(SocialWorkload(users: 30, events: 1000, seed: 9))
     let feeds = model.feeds
@@ -43,7 +43,7 @@ private func everything(_ model: Model) -> [String] {
   }
 }
 
-/// Events a second apart, by hand.
+/// Hand-written events at given seconds.
 private struct Story {
   var model = Model()
   var count = 0
@@ -81,7 +81,7 @@ private struct Story {
     #expect(story.model.notifications(of: "o").map(\.actor) == ["d", "c"])
   }
 
-  @Test("a like withdrawn and renewed comes back where it was, and rings no second time")
+  @Test("a like withdrawn and renewed returns to its old place and does not ring again")
   func likeUnlikeLike() {
     var story = Story()
     story.at(0, Story.like("a"))
@@ -105,7 +105,7 @@ private struct Story {
     #expect(story.model.notifications.map(\.bucket) == ["2025-01-01"])
   }
 
-  @Test("what people do to themselves counts but notifies nobody")
+  @Test("actions on one's own content count but notify nobody")
   func oneself() {
     var story = Story()
     story.at(0, Story.like("o"))
@@ -122,7 +122,7 @@ private struct Story {
     #expect(story.model.notifications.map(\.subject) == ["comment:c"])
   }
 
-  @Test("muting suppresses what happens later, until unmuted")
+  @Test("muting suppresses later events until the unmuting")
   func mutes() {
     var story = Story()
     story.at(10, .alarmMuted(.with { ($0.user, $0.type) = ("o", "like") }))
@@ -133,7 +133,7 @@ private struct Story {
     #expect(story.model.notifications.map(\.subject) == ["p25", "p10", "p5"])
   }
 
-  @Test("what was deleted stays away, what happens later does not")
+  @Test("deleted contributions stay hidden, later ones are shown")
   func deletes() throws {
     var story = Story()
     story.at(0, Story.like("a"))
@@ -150,7 +150,7 @@ private struct Story {
     #expect(story.model.unreadCount(of: "o") == 0)
   }
 
-  @Test("an edit that drops a mention withdraws it, a deletion all of them")
+  @Test("an edit that drops a mention withdraws it, a deletion withdraws all of them")
   func mentions() {
     var story = Story()
     func publish(_ mentions: [String]) -> Payload {
@@ -162,7 +162,7 @@ private struct Story {
     story.at(2, publish(["b"]))
     #expect(story.model.notifications.map(\.recipient) == ["b"])
     #expect(story.model.notifications.map(\.raisedAt.microseconds) == [Story.start])
-    story.at(1, publish(["c"]))  // Late, and no longer true.
+    story.at(1, publish(["c"]))  // Arrives late, and is outdated.
     #expect(story.model.notifications.map(\.recipient) == ["b"])
     story.at(3, .postDeleted(.with { ($0.post, $0.author) = ("p", "o") }))
     #expect(story.model.notifications.isEmpty)

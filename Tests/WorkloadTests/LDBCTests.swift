@@ -4,7 +4,7 @@ import Testing
 import Workload
 
 @Suite struct LDBCTests {
-  /// Three people (one joins by the stream), two friendships, a chain of comments.
+  /// Three people (one joins in the update stream), two friendships, a chain of comments.
   static let files = [
     "person_0_0.csv": """
     id|firstName|lastName|gender|birthday|creationDate|locationIP|browserUsed|place
@@ -69,7 +69,7 @@ import Workload
     return try body(directory.path)
   }
 
-  @Test("snapshot and streams become events in time order")
+  @Test("snapshot and update streams become events in time order")
   func events() throws {
     let ldbc = try withFiles(Self.files) { try LDBC(directory: $0) }
     #expect(
@@ -100,7 +100,7 @@ import Workload
     #expect(ldbc.events[12].time.microseconds == 1_290_926_804_534_000)
   }
 
-  @Test("what has no counterpart is counted and named")
+  @Test("items without a counterpart are counted by name")
   func skipped() throws {
     let ldbc = try withFiles(Self.files) { try LDBC(directory: $0) }
     #expect(
@@ -111,7 +111,7 @@ import Workload
       ])
   }
 
-  @Test("another layout of the generator is refused by naming the wanted one")
+  @Test("an unsupported layout is an error that describes the supported one")
   func otherLayout() throws {
     let directory = URL(filePath: NSTemporaryDirectory()).appending(path: "ldbc-\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -130,9 +130,9 @@ import Workload
     }
   }
 
-  @Test("a file that is missing or malformed is named, with the line")
+  @Test("the error for a missing or malformed file names the file and line")
   func malformed() throws {
-    func complaint(_ name: String, _ text: String?) throws -> String {
+    func errorMessage(_ name: String, _ text: String?) throws -> String {
       var files = Self.files
       files[name] = text
       return try withFiles(files) { directory in
@@ -142,16 +142,16 @@ import Workload
         } catch { return "\(error)" }
       }
     }
-    #expect(try complaint("post_0_0.csv", nil).contains("post_0_0.csv"))
-    #expect(try complaint("post_0_0.csv", "id|creator").contains("imageFile"))
+    #expect(try errorMessage("post_0_0.csv", nil).contains("post_0_0.csv"))
+    #expect(try errorMessage("post_0_0.csv", "id|creator").contains("imageFile"))
     #expect(
-      try complaint("person_likes_post_0_0.csv", "Person.id|Post.id|creationDate\n1|2|soon")
+      try errorMessage("person_likes_post_0_0.csv", "Person.id|Post.id|creationDate\n1|2|soon")
         .hasPrefix("person_likes_post_0_0.csv:2 "))
     #expect(
-      try complaint("person_likes_post_0_0.csv", "Person.id|Post.id|creationDate\n1|2")
+      try errorMessage("person_likes_post_0_0.csv", "Person.id|Post.id|creationDate\n1|2")
         .hasPrefix("person_likes_post_0_0.csv:2 "))
     #expect(
-      try complaint("updateStream_0_0_forum.csv", "1|0|9|1|2").hasPrefix(
+      try errorMessage("updateStream_0_0_forum.csv", "1|0|9|1|2").hasPrefix(
         "updateStream_0_0_forum.csv:1 "))
     #expect(throws: LDBCError.self) { try LDBC(directory: "/nonexistent") }
   }

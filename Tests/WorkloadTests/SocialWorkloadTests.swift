@@ -5,7 +5,7 @@ import Workload
 @Suite struct SocialWorkloadTests {
   static let workload = SocialWorkload(users: 300, events: 20_000, seed: 7)
 
-  @Test("the same numbers make the same events, another seed makes others")
+  @Test("the same parameters give the same events, another seed gives others")
   func deterministic() {
     #expect(Array(Self.workload) == Array(Self.workload))
     let other = SocialWorkload(users: 300, events: 20_000, seed: 8)
@@ -21,7 +21,7 @@ import Workload
       let record = try EventCodec.encode(event, as: .protobuf)
       let now = EventTime(microseconds: end)
       let decoded = try EventCodec.decode(record, topic: event.topic, now: now)
-      // Not #expect on the good path, which costs more than the codec, 20,000 times over.
+      // No #expect on the success path: over 20,000 events it costs more than the codec.
       if decoded != event || event.time < Self.workload.start {
         Issue.record("\(event) came back as \(decoded)")
       }
@@ -31,7 +31,7 @@ import Workload
     #expect(seen == Set(sent))
   }
 
-  @Test("the shares of retries, undos and late arrivals are about what they should be")
+  @Test("the shares of retries, undos and late arrivals are about as documented")
   func shares() {
     var retries = 0
     var undos = 0
@@ -55,7 +55,7 @@ import Workload
     #expect((700...1300).contains(late), "\(late)")
   }
 
-  @Test("a retry is the very event that it repeats")
+  @Test("a retry equals the event that it repeats")
   func retries() {
     var first: [String: Event] = [:]
     for event in Self.workload {
@@ -79,15 +79,15 @@ import Workload
     #expect(followers[BytewiseString(Self.workload.userID(0))] == counts[0])
   }
 
-  @Test("people, even those whose ids look alike, are told apart")
+  @Test("users have distinct ids, even those that look alike")
   func ids() {
     let ids = (0..<5000).map { BytewiseString(Self.workload.userID($0)) }
     #expect(Set(ids).count == ids.count)
-    #expect(Set(ids.map(\.string)).count == ids.count - 1)  // Renée, twice, to Swift's ==.
+    #expect(Set(ids.map(\.string)).count == ids.count - 1)  // Swift's == equates the two Renées.
     #expect(ids.allSatisfy { (1...Limits.idBytes).contains($0.string.utf8.count) })
   }
 
-  @Test("some things are undone before they are done, and done again after")
+  @Test("some actions are undone before they arrive, and some are done again")
   func sequences() {
     var likes: [[BytewiseString]: [EventType]] = [:]
     for event in Self.workload {
@@ -103,7 +103,7 @@ import Workload
     #expect(likes.values.contains { $0 == [.likeCreated, .likeRemoved, .likeCreated] })
   }
 
-  @Test("one person alone, and no events at all, are no problem")
+  @Test("a single user, and no events at all, are valid")
   func small() {
     #expect(Array(SocialWorkload(users: 1, events: 500, seed: 1)).count == 500)
     #expect(Array(SocialWorkload(users: 0, events: 0, seed: 1)).isEmpty)
