@@ -130,7 +130,7 @@ public enum KoreanFinal: Int, Sendable, CaseIterable {
     case 0x1100...0x1112: return last.value == 0x1105 ? .rieul : .consonant
     case 0x11A8...0x11C2: return last.value == 0x11AF ? .rieul : .consonant
     case 0xFFA1...0xFFBE: return last.value == 0xFFA9 ? .rieul : .consonant
-    // ん and っ are closed, every other kana and the long mark are open.
+    // ん and っ count as consonants, every other kana and the long mark as vowels.
     case 0x3041...0x3096, 0x30A1...0x30FA, 0x30FC, 0xFF66...0xFF9D:
       switch last {
       case "ん", "ン", "ﾝ", "っ", "ッ", "ｯ": return .consonant

@@ -27,7 +27,7 @@ enum KoreanReading {
     return Double(whole) == value ? whole : nil
   }
 
-  /// 십, 백, 천 are closed; so are 만, 억, 경; 조 and 해 are open.
+  /// 십, 백, 천, 만, 억 and 경 end in a consonant; 조 and 해 end in a vowel.
   private static func magnitude(_ zeros: Int) -> KoreanFinal {
     switch zeros / 4 {
     case 3, 5: .vowel

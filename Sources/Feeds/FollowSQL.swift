@@ -11,8 +11,8 @@ enum FollowSQL {
     FOR NO KEY UPDATE
     """
 
-  /// Locks the feeds of the new followers, so that no other transaction restores them. $1
-  /// followers.
+  /// Locks the feeds of the new followers, so that no other transaction restores them.
+  /// $1 followers.
   ///
   /// Inserts missing rows, in key order: `apply` may raise the floor of such a feed and must not
   /// wait for its row then. ON CONFLICT DO UPDATE ... WHERE false locks existing rows without
@@ -24,8 +24,9 @@ enum FollowSQL {
     """
 
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
-  /// users' counts and adds the followee's posts to the follower's feed or removes them from it. $1
-  /// followees, $2 followers, $3 active, $4 and $5 versions, $6 the length of a feed, $7 the
+  /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
+  ///
+  /// $1 followees, $2 followers, $3 active, $4 and $5 versions, $6 the length of a feed, $7 the
   /// maximum number of entries to write, $8 the probability that an entry queues its feed for
   /// trimming.
   ///
@@ -73,7 +74,7 @@ enum FollowSQL {
           following = follow_counts.following + excluded.following
     ),
     -- For each new follow, the followee's newest posts above the follower's floor;
-    -- cut: the lowest floor that excludes the posts beyond the limit.
+    -- cut: a floor above all posts beyond the limit, 0 if there are none.
     candidates AS MATERIALIZED (
       SELECT f.follower AS owner, p.post_key, p.cut
       FROM flipped f

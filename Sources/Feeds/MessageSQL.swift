@@ -76,8 +76,8 @@ enum MessageSQL {
     """
 
   /// Restarts the transaction unless every message of the batch is stored in this version or a
-  /// newer one. A missing one was written concurrently by another transaction. $1 messages, $2 and
-  /// $3 versions.
+  /// newer one. A missing one was written concurrently by another transaction.
+  /// $1 messages, $2 and $3 versions.
   static let confirm = """
     SELECT feeds_retry('another transaction concurrently wrote the same message')
     FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (message_id, time, id)

@@ -1,5 +1,5 @@
 /// The statements of a batch of posts, in execution order. Each has its own snapshot
-/// (READ COMMITTED), so each sees everything committed before the previous one got its locks.
+/// (READ COMMITTED), so the statements after a lock see everything committed before it was granted.
 enum PostSQL {
   /// Locks the row of every author whose posts this batch writes, both the new author of each post
   /// and its current one, and saves them in `magpie.locked_authors` for `takeBack`. $1 posts,

@@ -77,8 +77,8 @@ enum ReturnSQL {
     DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
     """
 
-  /// Stores the newest entries of each evicted feed and lowers its floor to the oldest of them. $1
-  /// the length of a feed. The affected rows are the entries stored.
+  /// Stores the newest entries of each evicted feed and lowers its floor to the oldest of them.
+  /// $1 the length of a feed. The affected rows are the entries stored.
   ///
   /// First samples the newest posts of each followed author, about twice the feed length in total.
   /// The time of the n-th newest of these bounds which posts can be needed. Times are compared with
@@ -113,7 +113,7 @@ enum ReturnSQL {
       GROUP BY s.owner
     ),
     -- Each author's posts since then, $1 + 1 at most;
-    -- cut: the lowest floor that excludes the posts beyond $1.
+    -- cut: a floor above all posts beyond $1, 0 if there are none.
     candidates AS (
       SELECT p.owner, n.post_key, n.cut, p.since
       FROM (

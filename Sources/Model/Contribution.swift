@@ -1,6 +1,6 @@
 import Events
 
-/// One reason for a notification to exist: somebody's like, comment, follow, message or mention.
+/// One reason for a notification: a like, comment, follow, message or mention.
 struct Contribution {
   struct Key: Hashable {
     var recipient: BytewiseString
