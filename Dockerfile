@@ -1,5 +1,4 @@
-# One image with every executable: magpie, which is the entry point, and the three workers, which are
-# links to it.
+# One image with all executables: magpie, the entry point, and the three workers, which are links to it.
 #
 #   docker build --tag magpie .
 #   docker run --rm magpie --help
@@ -10,13 +9,12 @@ RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
     libpq-dev librdkafka-dev libzstd-dev pkg-config >/dev/null \
   && rm -rf /var/lib/apt/lists/*
-# SwiftPM passes a package's traits in the order of a set: random, unless told, so that such a package
-# and all that depends on it would be compiled again each time.
+# SwiftPM passes a package's traits in a set's order, which is random by default. Each build would then
+# recompile such a package and its dependents.
 ENV SWIFT_DETERMINISTIC_HASHING=1
 WORKDIR /src
 
-# Dependencies stay compiled in the cache mount, whatever changes in the sources; so do those of our
-# own modules that did not change.
+# The cache mount keeps compiled dependencies, and those of our own modules that did not change.
 FROM toolchain AS build
 COPY . .
 RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
@@ -24,8 +22,8 @@ RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
   && install -D --strip --target-directory /out /build/release/magpie \
   && for worker in fanout notification alarm; do ln -s magpie /out/$worker-worker; done
 
-# librdkafka 2.8, which mends faults of the older ones that the headers above belong to; the two are
-# compatible. No shell is needed to run anything.
+# librdkafka 2.8 fixes bugs of the older version in the build stage, and is compatible with its
+# headers. Nothing in the image needs a shell.
 FROM debian:trixie-slim AS libraries
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
@@ -33,8 +31,8 @@ RUN apt-get update -qq \
   && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* \
   && useradd --system --uid 65532 --no-create-home --home-dir /nonexistent magpie
 
-# The end-to-end tests and the fault campaign, which drive the executables from outside. A debug build:
-# it shares nothing with the release build, but needs few of the dependencies.
+# The end-to-end tests and the fault campaign, which run the executables as processes. This is a debug
+# build: it shares nothing with the release build, but needs few of the dependencies.
 FROM toolchain AS build-e2e
 COPY . .
 RUN --mount=type=cache,id=magpie-e2e,target=/build,sharing=locked \
@@ -49,11 +47,11 @@ LABEL org.opencontainers.image.title="Magpie" \
   org.opencontainers.image.description="Turns a social app's events into feeds, notifications and alarms" \
   org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /out/ /usr/local/bin/
-# In a container the endpoints are for others to read, and each worker has its own address.
+# Other containers read the endpoints, and each worker has its own address.
 ENV MAGPIE_HTTP_HOST=0.0.0.0 MAGPIE_HTTP_PORT=9470
 EXPOSE 9470
 USER 65532:65532
-# Of a worker: whether it can commit.
+# Checks whether a worker can commit.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s \
   CMD ["magpie", "healthcheck"]
 ENTRYPOINT ["magpie"]
@@ -61,13 +59,13 @@ CMD ["--help"]
 
 FROM runtime AS e2e
 USER root
-# The campaign crashes a PostgreSQL of its own.
+# The campaign crashes its own PostgreSQL.
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
     kcat postgresql-17 >/dev/null \
   && rm -rf /var/lib/apt/lists/*
 COPY --from=build-e2e /out/ /opt/e2e/
-# The tests look for the executables beside themselves, and for these files where they were built.
+# The tests look for the executables beside themselves, and for these files at their build path.
 RUN ln -s /usr/local/bin/* /opt/e2e/
 COPY README.md /src/
 COPY Campaign/Regressions/ /src/Campaign/Regressions/
@@ -78,5 +76,5 @@ HEALTHCHECK NONE
 ENTRYPOINT ["/opt/e2e/magpiePackageTests.xctest", "--testing-library", "swift-testing"]
 CMD ["--no-parallel"]
 
-# The last stage is what `docker build` makes.
+# `docker build` builds the last stage by default.
 FROM runtime

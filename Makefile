@@ -1,8 +1,8 @@
-# Everything a newcomer needs: `make demo` to see it work, `make test` to prove that it does.
+# Start here: `make demo` runs a demonstration, `make test` runs all tests.
 
 export SWIFT ?= swift
-# SwiftPM passes a package's traits in the order of a set: random, unless told, so that such a package
-# and all that depends on it would be compiled again each time.
+# SwiftPM passes a package's traits in a set's order, which is random by default. Each build would then
+# recompile such a package and its dependents.
 BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --explicit-target-dependency-import-check error
 SOURCES = Package.swift Sources Tests Examples Benchmarks Campaign Simulation
@@ -11,10 +11,10 @@ SOURCES = Package.swift Sources Tests Examples Benchmarks Campaign Simulation
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## Play a small story through the whole embedded stack and show what people see
+demo: build ## Publish a few users' events to an embedded stack and show what each user sees
 	$$($(SWIFT) build --show-bin-path)/magpie demo
 
 .PHONY: up
@@ -22,25 +22,25 @@ up: build ## Start the embedded stack and keep it running until interrupted
 	$$($(SWIFT) build --show-bin-path)/magpie up
 
 .PHONY: build
-build: deps ## Build everything but the tests
+build: deps ## Build everything except the tests
 	$(BUILD) $(BUILD_FLAGS)
 
 .PHONY: test
-test: deps ## Run all the tests, end to end included
+test: deps ## Run all tests, including the end-to-end tests
 	$(BUILD) --build-tests $(BUILD_FLAGS)
-	@# Apart, because they wait for processes and two processors are soon busy; whole stacks one by one.
+	@# Suites that start processes run separately, to limit the load; whole stacks run one at a time.
 	scripts/run-tests --skip 'EndToEndTests|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
 	scripts/run-tests --filter 'MagpieTests\.'
 	scripts/run-tests --filter 'SecurityTests\.'
 	scripts/run-tests --no-parallel --filter 'EndToEndTests|CampaignTests.FaultTests'
 
 .PHONY: upgrade-test
-upgrade-test: ## Upgrade a running system of the revision OLD, with data in it, to this one
+upgrade-test: ## Upgrade a running system with data from the revision OLD to this one
 	$(BUILD) $(BUILD_FLAGS)
 	scripts/upgrade-test $(OLD)
 
 .PHONY: e2e
-e2e: ## Run the end-to-end tests and the failure cases of containers with Docker Compose
+e2e: ## Run the end-to-end tests and the container failure cases with Docker Compose
 	scripts/e2e
 
 .PHONY: e2e-kafka
@@ -53,28 +53,28 @@ SEED ?= 1
 MINUTES ?= 2
 
 .PHONY: campaign
-campaign: build ## Inject faults for MINUTES on a schedule that follows from SEED, and check everything
+campaign: build ## Inject faults for MINUTES on a schedule derived from SEED, and check all guarantees
 	MAGPIE_CAMPAIGN_COMMIT=$$(git describe --always --dirty 2>/dev/null) \
 	  $$($(SWIFT) build --show-bin-path)/magpie-campaign --seed $(SEED) --minutes $(MINUTES) \
 	  $(CAMPAIGN_FLAGS)
 
 .PHONY: bench
-bench: bench-build ## Measure everything beside its bounds (release build; about ten minutes)
+bench: bench-build ## Measure performance and compare it with reference bounds (release build; about twelve minutes)
 	$(RELEASE_BIN)/magpie-bench measure $(BENCH_FLAGS)
 	$(RELEASE_BIN)/alarm-text-bench
 	$(RELEASE_BIN)/allocation-bench
 
 .PHONY: bench-report
-bench-report: ## Write tables and plots of docs/performance.md from what bench measured
+bench-report: ## Write the tables and plots of docs/performance.md from the results of bench
 	$(RELEASE_BIN)/magpie-bench report
 
 .PHONY: bench-quick
-bench-quick: build ## Check that the benchmarks run, invariants hold and hot functions allocate no more
+bench-quick: build ## Check that the benchmarks run, invariants hold and hot functions do not allocate more
 	$$($(SWIFT) build --show-bin-path)/magpie-bench measure --quick $(BENCH_FLAGS)
 	$$($(SWIFT) build --show-bin-path)/allocation-bench --check
 
 RELEASE_BIN = $$($(SWIFT) build -c release --show-bin-path)
-# What runs beside the benchmark is built like it: it starts the workers that lie next to itself.
+# The benchmark starts the workers beside its own executable, so they need the same build configuration.
 BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-worker \
   alarm-text-bench allocation-bench
 
@@ -87,7 +87,7 @@ bench-build: deps
 SCHEDULES ?= 1000000
 
 .PHONY: simulate
-simulate: deps ## Run the lanes' decisions in generated schedules of faults (release build; SEED, SCHEDULES)
+simulate: deps ## Run the lane state machine through generated fault schedules (release build; SEED, SCHEDULES)
 	$(BUILD) -c release --product magpie-simulate
 	$(RELEASE_BIN)/magpie-simulate --schedules $(SCHEDULES) $(if $(SEED),--seed $(SEED)) $(SIMULATE_FLAGS)
 
@@ -100,9 +100,9 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel $(wildcard $(SOURCES))
 
 .PHONY: deps
-deps: ## Install the system packages that are missing (apt or Homebrew)
+deps: ## Install missing system packages (apt or Homebrew)
 	@scripts/install-dependencies
 
 .PHONY: clean
-clean: ## Remove what was built and the embedded stack's data
+clean: ## Remove build products and the embedded stack's data
 	rm -rf .build .magpie
