@@ -5,11 +5,11 @@ import Postgres
 import RecordLog
 
 extension Rebuild {
-  /// Applies what the live tables have and these have not, again and again while each round has
-  /// less to do than the one before; returns about how long what is left will take.
+  /// Applies the records that the live tables are ahead by, in rounds that repeat while each has
+  /// fewer records than the one before. Returns the estimated time for the remaining records.
   ///
-  /// - Parameter patience: for how long it goes on although that does not become less, because
-  ///   workers that were held up themselves are catching up, too.
+  /// - Parameter patience: how long to continue although the rounds do not shrink, because workers
+  ///   that were blocked are catching up too.
   @discardableResult
   func catchUp(_ schema: ShadowSchema, patience: Duration = .zero) throws -> Duration {
     let deadline = ContinuousClock.now + patience
@@ -19,7 +19,7 @@ extension Rebuild {
       let targets = try targets(schema)
       let lag = try lag(schema, behind: targets)
       let expected = Duration.seconds(secondsForEach * Double(lag))
-      // What is left is what came during the last round: either little, or as much as ever.
+      // The remaining records arrived during the last round: either few, or a steady rate.
       if lag == 0 || (before < .max && expected < .seconds(1)) { return expected }
       if before < .max, lag > before / 10 * 9, expected < .seconds(5) || .now >= deadline {
         return expected
@@ -31,7 +31,7 @@ extension Rebuild {
     }
   }
 
-  /// How many records are between these tables and the targets.
+  /// The number of records that these tables are behind the targets.
   func lag(_ schema: ShadowSchema, behind targets: Offsets) throws -> Int64 {
     let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
     var lag: Int64 = 0
@@ -43,11 +43,11 @@ extension Rebuild {
     return lag
   }
 
-  /// Where the live tables are: what the rebuilt ones must reach and not pass. Of a group that has
-  /// never consumed, the log's ends.
+  /// The live tables' offsets, which the rebuilt tables must reach but not exceed. For a consumer
+  /// group that has never consumed, the log's end offsets.
   ///
-  /// Tables that were in use once read what they published themselves to its end. The live ones may not
-  /// have come there: they were given these alarms as they were made, and read on from further back.
+  /// Former live tables must read the topic that they published to up to its end: rebuilding
+  /// applied these alarms directly, so the live tables' stored offsets may still be further back.
   func targets(_ schema: ShadowSchema) throws -> Offsets {
     let live = try storedOffsets(schema.live, prefix: schema.topicPrefix)
     let spans = try spans(schema)
@@ -65,7 +65,7 @@ extension Rebuild {
     return targets
   }
 
-  /// What the log holds of each group's topics that the rebuild reads.
+  /// The offsets held in the log for each group's topics that the rebuild reads.
   func spans(_ schema: ShadowSchema) throws -> [String: [TopicPartition: Range<Int64>]] {
     let topics = Share.all(schema, settings.handlers).flatMap {
       $0.topics(prefix: schema.topicPrefix)
@@ -78,14 +78,14 @@ extension Rebuild {
     return result
   }
 
-  /// The groups' offsets as the tables of a schema have them.
+  /// The consumer groups' stored offsets in a schema.
   func storedOffsets(_ schema: String, prefix: String) throws -> Offsets {
     var result: Offsets = [:]
     for row in try control.query(
       """
       SELECT consumer_group, topic, partition, next_offset
       FROM \(quoted(schema)).consumer_offsets WHERE consumer_group = ANY ($1)
-      """, [.textArray(Room.allCases.map { prefix + $0.worker })])
+      """, [.textArray(TableGroup.allCases.map { prefix + $0.worker })])
     {
       let partition = TopicPartition(topic: try row.text(1), partition: Int32(try row.int(2)))
       result[try row.text(0), default: [:]][partition] = try row.int8(3)
@@ -93,13 +93,14 @@ extension Rebuild {
     return result
   }
 
-  /// Brings the tables to the targets, each share on a thread of its own.
+  /// Advances the tables to the targets, each share on its own thread.
   func advance(_ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool) throws {
     let starts = try starts(schema)
     let lag = try lag(schema, behind: targets)
     counter.begin(runsBacklog ? "finishing" : "applying records", records: lag)
     var shares = Share.all(schema, settings.handlers)
-    // For few records, connecting and fetching is what takes time: all topics at once.
+    // With few records, connecting and fetching take most of the time, so all topics run in
+    // parallel.
     if lag < 20_000, !runsBacklog {
       shares = shares.flatMap { share in
         share.stages.map { Share(stages: [$0], loopback: share.loopback) }
@@ -123,8 +124,8 @@ extension Rebuild {
       })
   }
 
-  /// Where to begin in every partition: the log's beginning, which must be there where the shadow
-  /// has no offset yet.
+  /// The offset to start from in every partition: the log start offset, which must be 0 where the
+  /// shadow schema has no stored offset yet.
   private func starts(_ schema: ShadowSchema) throws -> [TopicPartition: Int64] {
     let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
     var starts: [TopicPartition: Int64] = [:]
@@ -135,17 +136,16 @@ extension Rebuild {
           !settings.acceptsMissingRecords
         else { continue }
         throw RebuildError(
-          "\(partition): the log begins at offset \(span.lowerBound): what came before is gone, and "
-            + "tables made without it lack what it said",
-          "Give an archive that holds the beginning (--archive DIR); or, to make the tables from "
-            + "what is left, --accept-missing-records.")
+          "\(partition): the log starts at offset \(span.lowerBound): earlier records are gone, and "
+            + "tables rebuilt without them would be incomplete",
+          "Give an archive that holds the beginning (--archive DIR), or pass "
+            + "--accept-missing-records to rebuild from the remaining records.")
       }
     }
     return starts
   }
 
-  /// Runs the bodies on threads and reports progress meanwhile; throws the first error when all
-  /// have ended.
+  /// Runs the bodies on threads and reports progress until all end; then throws the first error.
   private func inParallel(_ bodies: [@Sendable () throws -> Void]) throws {
     let ended = Ended()
     for body in bodies {
@@ -162,14 +162,14 @@ extension Rebuild {
     for result in ended.results { try result.get() }
   }
 
-  /// Runs what takes long on this thread, after telling what it is.
+  /// Reports progress, then runs a long step on this thread.
   func waitReporting(_ body: () throws -> Void) throws {
     settings.onProgress(counter.progress)
     try body()
   }
 }
 
-/// What threads ended with. Guarded by its condition's lock.
+/// The results of finished threads. Guarded by the condition's lock.
 private final class Ended: @unchecked Sendable {
   private let condition = NSCondition()
   private var list: [Result<Void, any Error>] = []

@@ -1,25 +1,25 @@
 import Kafka
 import Postgres
 
-/// What a rebuild would do, found out without doing it.
+/// What a rebuild would do, determined without changing anything.
 public struct RebuildPlan: Sendable {
-  /// One topic for one consumer group.
+  /// One topic as read by one consumer group.
   public struct Topic: Sendable, Encodable {
     public var group: String
     public var topic: String
-    /// Records between the log's beginning and where the tables in use are.
+    /// Records between the log start offset and the live tables' stored offset.
     public var records: Int64
-    /// How many of them an unfinished rebuild has applied already.
+    /// Records that an unfinished rebuild has already applied.
     public var done: Int64
-    /// Records that came before and are gone from the log.
+    /// Records that were deleted from the beginning of the log.
     public var missing: Int64
   }
 
   public struct Total: Sendable, Encodable {
     public var records: Int64
-    /// About how many people the tables in use know.
+    /// An estimate of how many people the live tables hold.
     public var people: Int64
-    /// About how long it would take, at `recordsPerSecond`.
+    /// The estimated duration at `recordsPerSecond`.
     public var seconds: Int64
     public var recordsPerSecond: Int64
   }
@@ -28,26 +28,34 @@ public struct RebuildPlan: Sendable {
   public var total: Total
 }
 
-/// What an exchange would do.
+/// What a swap would do.
 public struct SwapPlan: Sendable, Encodable {
-  public var rooms: [String]
+  public var tableGroups: [String]
   public var schema: String
-  /// Records that the tables in use have and the others have not.
+  /// Records that the live tables have applied and the others have not.
   public var recordsBehind: Int64
+
+  private enum CodingKeys: String, CodingKey {
+    case tableGroups = "rooms"
+    case schema, recordsBehind
+  }
 }
 
 extension Rebuild {
-  /// What `run` would do; changes nothing.
+  /// What `run` would do. Changes nothing.
   ///
-  /// - Parameter recordsPerSecond: what the machine is believed to apply.
-  public func plan(_ rooms: [Room], recordsPerSecond: Int64 = 5_000) throws -> RebuildPlan {
-    let made = try ShadowSchema.find(.shadow, beside: liveSchema, control)
+  /// - Parameter recordsPerSecond: the assumed throughput of the machine.
+  public func plan(_ tableGroups: [TableGroup], recordsPerSecond: Int64 = 5_000) throws
+    -> RebuildPlan
+  {
+    let existing = try ShadowSchema.find(.shadow, beside: liveSchema, control)
     let schema =
-      made
+      existing
       ?? ShadowSchema(
-        live: liveSchema, name: ShadowSchema.name(of: .shadow, beside: liveSchema), rooms: rooms,
+        live: liveSchema, name: ShadowSchema.name(of: .shadow, beside: liveSchema),
+        tableGroups: tableGroups,
         topicPrefix: settings.topicPrefix, isComplete: false)
-    let known = try made.map { try storedOffsets($0.name, prefix: $0.topicPrefix) } ?? [:]
+    let known = try existing.map { try storedOffsets($0.name, prefix: $0.topicPrefix) } ?? [:]
     let targets = try targets(schema)
     var topics: [RebuildPlan.Topic] = []
     for (group, spans) in try spans(schema).sorted(by: { $0.key < $1.key }) {
@@ -67,21 +75,21 @@ extension Rebuild {
     return RebuildPlan(
       topics: topics,
       total: .init(
-        records: left, people: try people(rooms), seconds: left / max(1, recordsPerSecond),
+        records: left, people: try people(tableGroups), seconds: left / max(1, recordsPerSecond),
         recordsPerSecond: recordsPerSecond))
   }
 
-  /// What `swap` or `swapBack` would do; changes nothing.
+  /// What `swap` or `swapBack` would do. Changes nothing.
   public func swapPlan(back: Bool) throws -> SwapPlan {
     let schema = try back ? former() : shadow()
     return SwapPlan(
-      rooms: schema.rooms.map(\.rawValue), schema: schema.name,
+      tableGroups: schema.tableGroups.map(\.rawValue), schema: schema.name,
       recordsBehind: try lag(schema, behind: targets(schema)))
   }
 
-  private func people(_ rooms: [Room]) throws -> Int64 {
-    let tables = rooms.map { room in
-      switch room {
+  private func people(_ tableGroups: [TableGroup]) throws -> Int64 {
+    let tables = tableGroups.map { group in
+      switch group {
       case .feeds: "users"
       case .notifications: "notification_recipients"
       case .alarms: "profiles"

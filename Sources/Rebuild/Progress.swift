@@ -1,30 +1,30 @@
 import Synchronization
 
-/// How far a rebuild is.
+/// The progress of a rebuild.
 public struct RebuildProgress: Sendable {
-  /// What is being done, for a person.
+  /// The current step, for display.
   public var step = ""
-  /// Records to apply, as far as is known; grows while the log does.
+  /// Known records to apply; grows with the log.
   public var recordsTotal: Int64 = 0
-  /// Records passed since the start of this process.
+  /// Records processed since this process started.
   public var records: Int64 = 0
   public var deadLetters: Int64 = 0
   /// The handlers' counts, such as `deliveries`.
   public var counts: [String: Int64] = [:]
-  /// Since the start of this process.
+  /// Time since this process started.
   public var elapsed: Duration = .zero
 
   public var recordsPerSecond: Double {
     elapsed > .zero ? Double(records) / (elapsed / .seconds(1)) : 0
   }
 
-  /// Until everything known is applied, at the rate so far; nil before there is a rate.
+  /// The time until all known records are applied, at the rate so far; nil before there is a rate.
   public var remainingSeconds: Double? {
     recordsPerSecond > 0 ? Double(max(0, recordsTotal - records)) / recordsPerSecond : nil
   }
 }
 
-/// The counts of all threads of a rebuild. Thread-safe.
+/// Adds up the progress of all threads of a rebuild. Thread-safe.
 final class ProgressCounter: Sendable {
   private let state = Mutex(RebuildProgress())
   private let started = ContinuousClock.now
@@ -37,7 +37,7 @@ final class ProgressCounter: Sendable {
     }
   }
 
-  /// Begins a step in which so many more records are to be applied.
+  /// Begins a step with `records` more records to apply.
   func begin(_ step: String, records: Int64 = 0) {
     state.withLock { state in
       state.step = step

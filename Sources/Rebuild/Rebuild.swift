@@ -4,13 +4,13 @@ public import Pipeline
 import Postgres
 public import RecordLog
 
-/// What the workers do, as the rebuild needs it.
+/// The workers' handlers.
 public struct RebuildHandlers: Sendable {
   public var fanout: Handler
   public var notification: Handler
   public var alarm: Handler
 
-  /// - Parameters: the handlers of the three workers, configured as theirs are.
+  /// - Parameters: the handlers of the three workers, configured like the workers'.
   public init(fanout: Handler, notification: Handler, alarm: Handler) {
     self.fanout = fanout
     self.notification = notification
@@ -18,19 +18,19 @@ public struct RebuildHandlers: Sendable {
   }
 }
 
-/// What a rebuild works with.
+/// The settings of a rebuild.
 public struct RebuildSettings: Sendable {
-  /// Of a login that owns the tables.
+  /// Must log in as the owner of the tables.
   public var databaseURL: String
   public var topicPrefix: String
   public var handlers: RebuildHandlers
-  /// Opens the log for one thread.
+  /// Opens the log; called once per thread.
   public var openLog: @Sendable () throws -> any RecordLog
-  /// Records in one transaction at most.
+  /// The maximum number of records per transaction.
   public var batchRecordsMax = 10_000
-  /// Whether tables may be made from a log whose beginning is gone.
+  /// Whether to rebuild from a log whose beginning is gone.
   public var acceptsMissingRecords = false
-  /// Told every so often how far the work is; on the calling thread.
+  /// Called periodically on the calling thread.
   public var onProgress: @Sendable (RebuildProgress) -> Void = { _ in }
 
   public init(
@@ -44,27 +44,28 @@ public struct RebuildSettings: Sendable {
   }
 }
 
-/// Tables made anew from the log beside the ones in use, compared with them, and exchanged.
+/// Rebuilds tables from the log next to the live ones, advances them for comparison, and swaps
+/// them.
 ///
-/// Holds a lock in the database for as long as it lives, so that one process at a time works on
-/// rebuilt tables. Confined to one thread.
+/// Holds an advisory lock for its lifetime, so that only one process at a time works on rebuilt
+/// tables. Confined to one thread.
 public final class Rebuild {
   /// Next offsets by consumer group and partition.
   public typealias Offsets = [String: [TopicPartition: Int64]]
 
-  /// What concurrent rebuilds and exchanges in one database exclude each other by.
+  /// The advisory lock that serializes rebuilds and swaps in one database.
   static let advisoryLock: Int64 = 0x4D61_6770_5265  // "MagpRe"
 
   let settings: RebuildSettings
   let control: Connection
-  /// The schema of the tables in use.
+  /// The schema of the live tables.
   public let liveSchema: String
   let counter = ProgressCounter()
 
   /// Connects and takes the lock.
   ///
   /// - Throws: `RebuildError` when another process works on rebuilt tables; `SchemaError` when the
-  ///   database is not of this version.
+  ///   database's schema version differs from this build's.
   public init(_ settings: RebuildSettings) throws {
     self.settings = settings
     control = try Connection(
@@ -75,11 +76,11 @@ public final class Rebuild {
 
   deinit { control.close() }
 
-  /// Ends it: the lock is free.
+  /// Closes the connection, which releases the lock.
   public func close() { control.close() }
 
   private func takeLock() throws {
-    // PostgreSQL takes a moment to notice that a process which had the lock has ended.
+    // PostgreSQL may take a moment to notice that the lock's previous holder has ended.
     let deadline = ContinuousClock.now + .seconds(3)
     repeat {
       let taken = try control.query(
@@ -95,26 +96,26 @@ public final class Rebuild {
         AND (classid::bigint << 32) + objid::bigint = $1
       """, [.int8(Self.advisoryLock)])
     throw RebuildError(
-      "another process works on rebuilt tables of this database (PostgreSQL's process "
-        + "\(try holder.first?.int(0) ?? 0))", "Let it finish, or end it.")
+      "another process is working on this database's rebuilt tables (PostgreSQL process "
+        + "\(try holder.first?.int(0) ?? 0))", "Wait until it finishes, or end it.")
   }
 
-  /// Makes the tables of the rooms from the log, or goes on where that was cut off, until they are
-  /// where the live ones are.
+  /// Rebuilds the groups' tables from the log, or resumes an interrupted rebuild, until they have
+  /// caught up with the live tables.
   ///
-  /// - Returns: what was done by this process.
+  /// - Returns: what this process did.
   @discardableResult
-  public func run(_ rooms: [Room]) throws -> RebuildProgress {
-    let schema = try prepare(rooms)
+  public func run(_ tableGroups: [TableGroup]) throws -> RebuildProgress {
+    let schema = try prepare(tableGroups)
     try catchUp(schema)
     try advance(schema, to: [:], runsBacklog: true)
-    counter.begin("sorting out statistics")
+    counter.begin("vacuuming and analyzing")
     try waitReporting { [control] in
       for table in schema.tables {
         try control.script("VACUUM (ANALYZE) \(quoted(schema.name)).\(quoted(table))")
       }
     }
-    // What came meanwhile.
+    // Applies the records that arrived meanwhile.
     try catchUp(schema)
     try control.script(
       "UPDATE \(quoted(schema.name)).rebuild_state SET completed_at = coalesce(completed_at, now())"
@@ -122,34 +123,34 @@ public final class Rebuild {
     return counter.progress
   }
 
-  /// Brings the rebuilt tables to exactly these offsets, for comparing them with the live ones.
+  /// Advances the rebuilt tables to exactly these offsets, to compare them with the live tables.
   ///
-  /// - Parameter offsets: by group; partitions that are not named stay where they are. Offsets of
-  ///   topics that the rebuild does not read (the changes of notifications that it rebuilds itself)
-  ///   are passed over.
-  /// - Throws: `RebuildError` when there are no rebuilt tables, or when they are beyond.
+  /// - Parameter offsets: by group; other partitions stay where they are. Offsets of topics that
+  ///   the rebuild does not read (notification changes that it rebuilds itself) are ignored.
+  /// - Throws: `RebuildError` when there are no rebuilt tables, or when they are beyond the
+  ///   offsets.
   public func advance(to offsets: Offsets) throws {
     try advance(try shadow(), to: offsets, runsBacklog: true)
   }
 
-  /// The schema of the rebuilt tables and their rooms.
+  /// The schema of the rebuilt tables and their groups.
   ///
-  /// - Throws: `RebuildError` when nothing was rebuilt, or not to the end.
-  public func rebuilt() throws -> (schema: String, rooms: [Room]) {
+  /// - Throws: `RebuildError` when there are no rebuilt tables or the rebuild is incomplete.
+  public func rebuilt() throws -> (schema: String, tableGroups: [TableGroup]) {
     let schema = try shadow()
-    return (schema.name, schema.rooms)
+    return (schema.name, schema.tableGroups)
   }
 
   func shadow() throws -> ShadowSchema {
     guard let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) else {
       throw RebuildError(
         "there are no rebuilt tables",
-        "Make them: magpie replay --rebuild feeds|notifications|alarms|all")
+        "Rebuild them: magpie replay --rebuild feeds|notifications|alarms|all")
     }
     guard schema.isComplete else {
       throw RebuildError(
-        "the rebuild of \(schema.rooms.text) is not complete",
-        "Start `magpie replay --rebuild` again: it goes on where it was.")
+        "the rebuild of \(schema.tableGroups.text) is not complete",
+        "Run `magpie replay --rebuild` again: it resumes where it stopped.")
     }
     guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
     return schema
@@ -157,43 +158,44 @@ public final class Rebuild {
 
   func otherPrefix(_ schema: ShadowSchema) -> RebuildError {
     RebuildError(
-      "the tables in \(schema.name) were made from topics whose names begin with "
-        + schema.topicPrefix, "Give --topic-prefix \(schema.topicPrefix).")
+      "the tables in \(schema.name) were rebuilt from topics with the prefix "
+        + schema.topicPrefix, "Pass --topic-prefix \(schema.topicPrefix).")
   }
 
-  private func prepare(_ rooms: [Room]) throws -> ShadowSchema {
+  private func prepare(_ tableGroups: [TableGroup]) throws -> ShadowSchema {
     if try ShadowSchema.find(.old, beside: liveSchema, control) != nil {
       throw RebuildError(
-        "the former tables of an earlier exchange are still there", ShadowSchema.nextStep)
+        "the former tables of an earlier swap still exist", ShadowSchema.nextStep)
     }
     if let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) {
-      guard schema.rooms == rooms else {
+      guard schema.tableGroups == tableGroups else {
         throw RebuildError(
-          "a rebuild of \(schema.rooms.text) is there already",
-          "Go on with that one, or: " + ShadowSchema.nextStep)
+          "a rebuild of \(schema.tableGroups.text) already exists",
+          "Resume that one, or: " + ShadowSchema.nextStep)
       }
       guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
       return schema
     }
-    counter.begin("making tables")
-    try refuseUnpublishedSnapshots(rooms)
+    counter.begin("creating tables")
+    try refuseUnpublishedSnapshots(tableGroups)
     return try ShadowSchema.make(
-      rooms: rooms, topicPrefix: settings.topicPrefix, beside: liveSchema, control)
+      tableGroups: tableGroups, topicPrefix: settings.topicPrefix, beside: liveSchema, control)
   }
 
-  /// Alarms alone are made from the snapshots in the log, which must all be there.
-  private func refuseUnpublishedSnapshots(_ rooms: [Room]) throws {
-    guard rooms == [.alarms] else { return }
+  /// A rebuild of alarms alone needs every snapshot in the log.
+  private func refuseUnpublishedSnapshots(_ tableGroups: [TableGroup]) throws {
+    guard tableGroups == [.alarms] else { return }
     let unpublished = try control.query(
       "SELECT count(*) FROM notification_generations WHERE NOT is_published")
     guard try unpublished.only.int(0) == 0 else {
       throw RebuildError(
-        "the notifications were rebuilt, so that the log does not hold all that became alarms",
+        "the notifications were rebuilt, so the log lacks some of the snapshots behind the alarms",
         "Rebuild both: magpie replay --rebuild notifications")
     }
   }
 
-  /// Removes former tables, or rebuilt ones; returns the schema's name, nil when there is none.
+  /// Drops the former tables, or else the rebuilt ones. Returns the schema's name; nil if there is
+  /// none.
   public func drop() throws -> String? {
     let name = try dropped()
     if let name { try control.script("DROP SCHEMA \(quoted(name)) CASCADE") }

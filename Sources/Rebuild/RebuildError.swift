@@ -1,8 +1,8 @@
-/// Why a rebuild or an exchange of tables was refused or given up; nothing is half done then.
+/// Why a rebuild or swap was rejected or abandoned. It never leaves a swap half done.
 public struct RebuildError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What was found.
+  /// The reason.
   public var reason: String
-  /// What to do.
+  /// What the operator should do.
   public var nextStep: String
 
   public init(_ reason: String, _ nextStep: String) {

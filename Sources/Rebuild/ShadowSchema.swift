@@ -1,19 +1,18 @@
 import Postgres
 import Schema
 
-/// An identifier as SQL text.
+/// A quoted SQL identifier.
 func quoted(_ identifier: String) -> String {
   "\"" + identifier.replacing("\"", with: "\"\"") + "\""
 }
 
-/// Where the tables are that a rebuild makes, beside the ones in use.
+/// The schema that holds rebuilt or former tables, next to the live one.
 struct ShadowSchema {
-  /// Where the tables in use are.
+  /// The schema of the live tables.
   var live: String
-  /// The schema of this one: `magpie_shadow` for tables that are being made, `magpie_old` for those
-  /// that were exchanged.
+  /// This schema's name: `magpie_shadow` for rebuilt tables, `magpie_old` for former live tables.
   var name: String
-  var rooms: [Room]
+  var tableGroups: [TableGroup]
   var topicPrefix: String
   var isComplete: Bool
 
@@ -25,16 +24,18 @@ struct ShadowSchema {
 
   enum Kind { case shadow, old }
 
-  /// Whether these are former tables.
+  /// Whether these are former live tables.
   var wasInUse: Bool { name == Self.name(of: .old, beside: live) }
-  /// Every table of the rooms.
-  var tables: [String] { rooms.flatMap(\.tables) }
-  /// The views that show any of them, in the order of their making.
-  var views: [String] { Room.views.filter { !$0.rooms.isDisjoint(with: rooms) }.map(\.name) }
-  /// For `SET search_path`: functions and what is not rebuilt come from the live schema.
+  /// All tables of the groups.
+  var tables: [String] { tableGroups.flatMap(\.tables) }
+  /// The views that read any of them, in creation order.
+  var views: [String] {
+    TableGroup.views.filter { !$0.tableGroups.isDisjoint(with: tableGroups) }.map(\.name)
+  }
+  /// For `SET search_path`: functions and other tables resolve to the live schema.
   var searchPath: String { "\(quoted(name)), \(quoted(live))" }
 
-  /// The schema that holds the tables in use.
+  /// The schema that holds the live tables.
   static func live(_ connection: Connection) throws -> String {
     try Migrations.check(connection)
     return try connection.query(
@@ -42,8 +43,8 @@ struct ShadowSchema {
     ).only.text(0).replacing("\"", with: "")
   }
 
-  /// What is there of the kind; nil when there is nothing. A schema whose making was cut off has no
-  /// state and counts as absent.
+  /// The schema of this kind; nil if there is none. A schema whose creation was interrupted has no
+  /// `rebuild_state` and counts as missing.
   static func find(_ kind: Kind, beside live: String, _ connection: Connection) throws
     -> ShadowSchema?
   {
@@ -57,22 +58,22 @@ struct ShadowSchema {
       FROM \(quoted(name)).rebuild_state
       """
     ).only
-    let rooms = try row.text(0).split(separator: ",").map { part in
-      guard let room = Room(rawValue: String(part)) else {
+    let tableGroups = try row.text(0).split(separator: ",").map { part in
+      guard let group = TableGroup(rawValue: String(part)) else {
         throw RebuildError(
-          "\(name) holds \(part), which this version does not know",
-          "Go on with the version that made it.")
+          "\(name) holds \(part), which is unknown to this version",
+          "Use the version that created it.")
       }
-      return room
+      return group
     }
     let schema = ShadowSchema(
-      live: live, name: name, rooms: rooms, topicPrefix: try row.text(1),
+      live: live, name: name, tableGroups: tableGroups, topicPrefix: try row.text(1),
       isComplete: try row.bool(2))
     try schema.checkVersion(connection)
     return schema
   }
 
-  /// Refuses tables that lack a migration which the live ones have by now.
+  /// Rejects tables whose migrations differ from the live ones.
   private func checkVersion(_ connection: Connection) throws {
     let differ = try connection.query(
       """
@@ -82,17 +83,18 @@ struct ShadowSchema {
       """)
     guard try differ.only.int(0) == 0 else {
       throw RebuildError(
-        "the database was migrated since the tables in \(name) were made",
+        "the database was migrated after the tables in \(name) were created",
         Self.nextStep + " Then rebuild again.")
     }
   }
 
-  /// Makes empty tables of the rooms, by the very migrations that made the live ones.
+  /// Creates empty tables for the groups with the migrations that created the live ones.
   static func make(
-    rooms: [Room], topicPrefix: String, beside live: String, _ connection: Connection
+    tableGroups: [TableGroup], topicPrefix: String, beside live: String, _ connection: Connection
   ) throws -> ShadowSchema {
     let schema = ShadowSchema(
-      live: live, name: name(of: .shadow, beside: live), rooms: rooms, topicPrefix: topicPrefix,
+      live: live, name: name(of: .shadow, beside: live), tableGroups: tableGroups,
+      topicPrefix: topicPrefix,
       isComplete: false)
     try connection.script(
       """
@@ -105,8 +107,8 @@ struct ShadowSchema {
     try connection.transaction {
       try schema.dropWhatIsNotRebuilt(connection)
       try schema.makeTriggersAndViews(connection)
-      if rooms.contains(.notifications) {
-        // Greater than any whose snapshots were ever published, so these replace them.
+      if tableGroups.contains(.notifications) {
+        // Above every published generation, so that these snapshots supersede the published ones.
         try connection.script(
           """
           DELETE FROM notification_generations;
@@ -123,17 +125,17 @@ struct ShadowSchema {
           completed_at timestamptz,
           exchanged_at timestamptz
         );
-        COMMENT ON TABLE rebuild_state IS 'what magpie replay --rebuild makes here';
+        COMMENT ON TABLE rebuild_state IS 'the state of the rebuild that magpie replay --rebuild keeps in this schema';
         """)
       try connection.query(
         "INSERT INTO rebuild_state (rooms, topic_prefix) VALUES ($1, $2)",
-        [.textArray(rooms.map(\.rawValue)), .text(topicPrefix)])
+        [.textArray(tableGroups.map(\.rawValue)), .text(topicPrefix)])
     }
     return schema
   }
 
-  /// Functions exist once, in the live schema, and work on whichever tables come first in the
-  /// search_path; tables of other rooms are read from the live schema.
+  /// Drops functions, which exist once in the live schema and use the tables that come first in the
+  /// search_path, and the tables of other groups, which are read from the live schema.
   private func dropWhatIsNotRebuilt(_ connection: Connection) throws {
     let functions = try connection.query(
       """
@@ -142,10 +144,10 @@ struct ShadowSchema {
       """, [.text(quoted(name))]
     ).map { try $0.text(0) }
     for function in functions {
-      // One may have gone with another; the live one of the same name must not go instead.
+      // An earlier CASCADE may have dropped it; the qualified name protects the live function.
       try connection.script("DROP ROUTINE IF EXISTS \(quoted(name)).\(function) CASCADE")
     }
-    let others = Room.allCases.filter { !rooms.contains($0) }
+    let others = TableGroup.allCases.filter { !tableGroups.contains($0) }
     for table in others.flatMap(\.tables) {
       try connection.script("DROP TABLE \(quoted(name)).\(quoted(table)) CASCADE")
     }
@@ -154,7 +156,7 @@ struct ShadowSchema {
     }
   }
 
-  /// The triggers call the live functions; names resolve to the shadow's tables first.
+  /// The triggers call the live functions, whose table names resolve to the shadow schema first.
   private func makeTriggersAndViews(_ connection: Connection) throws {
     try connection.script("SET LOCAL search_path = \(quoted(live))")
     let triggers = try connection.query(
@@ -163,7 +165,7 @@ struct ShadowSchema {
       FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
       WHERE NOT t.tgisinternal AND c.relnamespace = $1::text::regnamespace AND c.relname = ANY ($2)
       ORDER BY t.oid
-      """, [.text(quoted(live)), .textArray(tables + Room.sharedTables)]
+      """, [.text(quoted(live)), .textArray(tables + TableGroup.sharedTables)]
     ).map { try $0.text(0) }
     let views = try viewDefinitions(connection)
     try connection.script("SET LOCAL search_path = \(searchPath)")
@@ -174,7 +176,7 @@ struct ShadowSchema {
     }
   }
 
-  /// The live views' texts, with names that the search_path resolves.
+  /// The live views' definitions, with unqualified names that the search_path resolves.
   func viewDefinitions(_ connection: Connection) throws -> [(String, String)] {
     try views.map { view in
       let text = try connection.query(

@@ -4,9 +4,10 @@ import Pipeline
 import Postgres
 import RecordLog
 
-/// The share of a rebuild that one thread does: the topics of one room, in the order of reading.
+/// The part of a rebuild that one thread does: the topics of one table group, in reading order.
 ///
-/// The room's offsets move with its tables, so a share that was cut off goes on where it was.
+/// The group's stored offsets change in the same transactions as its tables, so an interrupted
+/// share resumes where it stopped.
 struct Share: Sendable {
   struct Stage: Sendable {
     var handler: Handler
@@ -14,7 +15,8 @@ struct Share: Sendable {
   }
 
   var stages: [Stage]
-  /// Notifications: what their events are applied to at once, instead of being published.
+  /// For notifications: the handler that their events are applied to directly instead of being
+  /// published.
   var loopback: Handler?
 
   var handlers: [Handler] {
@@ -22,12 +24,12 @@ struct Share: Sendable {
     return stages.map(\.handler).filter { seen.insert($0.name).inserted }
   }
 
-  /// The shares of the rooms; each can be done beside the others.
+  /// The shares of the table groups, which can run in parallel.
   ///
-  /// Tables that were in use once may lack alarms whose snapshots were published and not yet read
-  /// when they went out of use: those are read, too.
+  /// Former live tables may lack alarms whose snapshots were published but not yet consumed when
+  /// they were swapped out, so those are read too.
   static func all(_ schema: ShadowSchema, _ handlers: RebuildHandlers) -> [Share] {
-    let rooms = schema.rooms
+    let tableGroups = schema.tableGroups
     func stages(_ handler: Handler, without: Topic? = nil) -> [Stage] {
       handler.topics.filter { $0 != without }
         .sorted {
@@ -36,27 +38,27 @@ struct Share: Sendable {
         .map { Stage(handler: handler, topic: $0) }
     }
     var shares: [Share] = []
-    if rooms.contains(.feeds) { shares.append(Share(stages: stages(handlers.fanout))) }
-    if rooms.contains(.notifications) {
+    if tableGroups.contains(.feeds) { shares.append(Share(stages: stages(handlers.fanout))) }
+    if tableGroups.contains(.notifications) {
       shares.append(
         Share(
           stages: stages(
             handlers.alarm, without: schema.wasInUse ? nil : .notificationChanges)
             + stages(handlers.notification),
           loopback: handlers.alarm))
-    } else if rooms.contains(.alarms) {
+    } else if tableGroups.contains(.alarms) {
       shares.append(Share(stages: stages(handlers.alarm)))
     }
     return shares
   }
 
-  /// The topics to read, with the group that consumes each.
+  /// The topics to read, with their consumer groups.
   func topics(prefix: String) -> [(group: String, topic: String)] {
     stages.map { (prefix + $0.handler.name, $0.topic.name(prefix: prefix)) }
   }
 }
 
-/// Does a share: brings the tables of a shadow to given offsets. Confined to one thread.
+/// Runs a share: advances the tables of a shadow schema to given offsets. Confined to one thread.
 struct ShareReplay {
   var share: Share
   var settings: RebuildSettings
@@ -64,9 +66,9 @@ struct ShareReplay {
   var counter: ProgressCounter
 
   /// - Parameters:
-  ///   - starts: where to begin in each partition that the shadow has no offset of.
-  ///   - targets: by group, the offset to reach in each partition; others stay where they are.
-  ///   - runsBacklog: whether the handlers' housekeeping is done to its end, too.
+  /// - starts: the offset to start from in each partition without a stored offset.
+  /// - targets: by group, the offset to reach in each partition; others stay where they are.
+  /// - runsBacklog: whether to work off the handlers' backlog too.
   func run(
     starts: [TopicPartition: Int64], to targets: [String: [TopicPartition: Int64]],
     runsBacklog: Bool
@@ -88,7 +90,7 @@ struct ShareReplay {
       try read(stage, by: applier, from: log, to: targets)
     }
     guard runsBacklog else { return }
-    // What one leaves may be work for the next: notifications first.
+    // One handler's backlog may create work for the next: notifications go first.
     for handler in [share.handlers.first { $0.name != share.loopback?.name }, share.loopback] {
       if let handler, let applier = appliers[handler.name] {
         counter.add(records: 0, counts: try applier.runBacklog())
@@ -108,9 +110,9 @@ struct ShareReplay {
       let next = applier.nextOffsets[partition] ?? 0
       guard next <= target else {
         throw RebuildError(
-          "\(partition): the rebuilt tables are at offset \(next), beyond \(target), where they "
-            + "should be: somebody moved the offsets of the tables in use back",
-          "Let the workers come to \(next), or start again: " + ShadowSchema.nextStep)
+          "\(partition): the rebuilt tables are at offset \(next), beyond the target \(target): "
+            + "the live tables' stored offset was moved back",
+          "Let the workers reach \(next), or start again: " + ShadowSchema.nextStep)
       }
       guard next < target else { continue }
       spans[partition] = applier.start(of: partition, in: held[partition] ?? 0..<0)..<target
@@ -133,14 +135,14 @@ struct ShareReplay {
     return RecordApplier(
       handler: handler, consumerGroup: schema.topicPrefix + handler.name,
       topicPrefix: schema.topicPrefix, isFenced: true,
-      // A person compares the tables before they are used; and what the workers have passed, however
-      // much it was, must not keep tables from being rebuilt.
+      // An operator compares the tables before swapping them, and records that the workers
+      // dead-lettered, however many, must not prevent a rebuild.
       breaker: nil, open: open
     ) { events, connection in
       guard let loopback else {
         throw RebuildError(
-          "\(handler.name) publishes events, which a rebuild does not",
-          "This is a defect of Magpie.")
+          "\(handler.name) published events during a rebuild",
+          "This is a bug in Magpie.")
       }
       try loopback.apply(events, inTransactionOf: connection)
     }
@@ -154,7 +156,7 @@ struct ShareReplay {
         SET search_path = \(schema.searchPath);
         SET lock_timeout = '30s';
         SET idle_in_transaction_session_timeout = '60s';
-        -- The offsets are lost with the rows; the exchange makes all of it durable.
+        -- A crash loses rows and offsets together; the swap's commit makes both durable.
         SET synchronous_commit = off;
         """)
     } catch {

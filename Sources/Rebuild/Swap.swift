@@ -1,93 +1,94 @@
 import Foundation
 import Postgres
 
-/// How an exchange of tables treats those who are in its way.
+/// How long a swap waits for, and blocks, other sessions.
 public struct SwapPolicy: Sendable {
-  /// How often it is tried before it is given up.
+  /// The maximum number of attempts.
   public var attemptsMax = 5
-  /// How long it goes on catching up with workers that are about as fast, before any are held up.
+  /// How long to keep catching up with workers that are about as fast, before blocking them.
   public var catchUpWait: Duration = .seconds(60)
-  /// How long applying the last records may hold the workers up, about.
+  /// The maximum estimated time that applying the last records may block the workers.
   public var workersWait: Duration = .seconds(20)
-  /// How long workers are held up in one attempt while it waits for readers, on top of that.
+  /// How long each attempt additionally blocks the workers while waiting for readers.
   public var readersWait: Duration = .seconds(5)
-  /// How long new readers may have to wait behind one attempt to lock the tables.
+  /// How long one attempt to lock the tables may block new readers.
   public var lockMilliseconds = 250
-  /// Whether tables are exchanged as they are, without first applying to them what the ones in use
-  /// have: readers go back in time then, until the workers have caught up.
+  /// Whether to swap without first catching up with the live tables. Readers then see older data
+  /// until the workers have caught up.
   public var skipsCatchUp = false
 
   public init() {}
 }
 
-/// What an exchange did.
+/// The outcome of a swap.
 public struct SwapReport: Sendable {
-  public var rooms: [Room]
+  public var tableGroups: [TableGroup]
   /// The schema that holds the former tables.
   public var formerSchema: String
-  /// How long the workers were held up.
+  /// How long the workers were blocked.
   public var workersHeld: Duration
-  /// How long readers may have waited at most.
+  /// The maximum time that a reader may have been blocked.
   public var readersHeld: Duration
-  /// How often it was tried.
+  /// The number of attempts.
   public var attempts: Int
 }
 
 extension Rebuild {
-  /// Puts the rebuilt tables in the place of those in use, in one transaction; those are kept.
+  /// Swaps the rebuilt tables with the live ones in one transaction, and keeps the former live
+  /// tables.
   ///
-  /// Workers are held up at their next batch while the last records are applied to the rebuilt
-  /// tables, and go on, fenced, where these are. Readers see the one or the other, never a mixture,
-  /// and never something that lacks what they have seen: see docs/decisions.
+  /// Workers block at their next batch while the last records are applied to the rebuilt tables;
+  /// then they are fenced and continue at the rebuilt tables' offsets. Readers see either set of
+  /// tables, never a mixture, and never lose rows that they have already seen: see docs/decisions.
   ///
-  /// - Throws: `RebuildError` when a reader is in the way for too long; everything is as before then.
+  /// - Throws: `RebuildError` when a reader blocks the swap for too long; nothing has changed then.
   public func swap(_ policy: SwapPolicy = SwapPolicy()) throws -> SwapReport {
     if try ShadowSchema.find(.old, beside: liveSchema, control) != nil {
       throw RebuildError(
-        "the former tables of an earlier exchange are still there", ShadowSchema.nextStep)
+        "the former tables of an earlier swap still exist", ShadowSchema.nextStep)
     }
-    return try exchange(try shadow(), policy)
+    return try swap(try shadow(), policy)
   }
 
-  /// Puts the former tables back in their place; the rebuilt ones are kept.
+  /// Swaps the former tables back, and keeps the rebuilt ones.
   public func swapBack(_ policy: SwapPolicy = SwapPolicy()) throws -> SwapReport {
-    try exchange(former(), policy)
+    try swap(former(), policy)
   }
 
   func former() throws -> ShadowSchema {
     guard let schema = try ShadowSchema.find(.old, beside: liveSchema, control) else {
       throw RebuildError(
         "there are no former tables",
-        "They are there after `magpie replay --swap`, until --drop-old."
+        "They exist after `magpie replay --swap` and until --drop-old."
       )
     }
     guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
     return schema
   }
 
-  private func exchange(_ schema: ShadowSchema, _ policy: SwapPolicy) throws -> SwapReport {
-    let exchange = Exchange(schema: schema, connection: control)
-    try exchange.check()
+  private func swap(_ schema: ShadowSchema, _ policy: SwapPolicy) throws -> SwapReport {
+    let transaction = SwapTransaction(schema: schema, connection: control)
+    try transaction.check()
     var obstacle = Obstacle(what: "", holders: [])
     for attempt in 1...max(1, policy.attemptsMax) {
       if !policy.skipsCatchUp {
         let left = try catchUp(schema, patience: policy.catchUpWait)
         guard left < policy.workersWait else {
           throw RebuildError(
-            "applying the last records would hold the workers up for about "
+            "applying the last records would block the workers for about "
               + "\(Int(left / .seconds(1))) s",
-            "Start it again when less is going on.")
+            "Run it again when the load is lower.")
         }
       }
-      counter.begin("exchanging")
+      counter.begin("swapping")
       settings.onProgress(counter.progress)
-      // First without holding anybody up: whoever reads for long is found here.
-      if let found = try exchange.olderReaders(within: policy.readersWait, than: nil) {
+      // Checks for long-running readers before blocking the workers.
+      if let found = try transaction.olderReaders(within: policy.readersWait, than: nil) {
         obstacle = found
         continue
       }
       do {
-        var report = try attemptExchange(exchange, policy)
+        var report = try attemptSwap(transaction, policy)
         report.attempts = attempt
         return report
       } catch let found as Obstacle {
@@ -97,16 +98,18 @@ extension Rebuild {
     }
     throw RebuildError(
       "\(obstacle.what): \(obstacle.holders.joined(separator: "; "))",
-      "Nothing was changed. Wait until they have ended or end them "
+      "Nothing was changed. Wait until these transactions end or end them "
         + "(SELECT pg_terminate_backend(pid)), and try again.")
   }
 
-  private func attemptExchange(_ exchange: Exchange, _ policy: SwapPolicy) throws -> SwapReport {
-    let schema = exchange.schema
+  private func attemptSwap(_ transaction: SwapTransaction, _ policy: SwapPolicy) throws
+    -> SwapReport
+  {
+    let schema = transaction.schema
     let started = ContinuousClock.now
     do {
-      // A lock on the table, not on rows: it needs no transaction id, so that all snapshots that are
-      // taken from now on can be told from the older ones by theirs.
+      // A table lock, unlike a row lock, needs no transaction ID, so snapshots taken from now on
+      // can be told from older ones by their xmin.
       try control.script(
         """
         BEGIN;
@@ -117,31 +120,32 @@ extension Rebuild {
       if !policy.skipsCatchUp {
         try advance(schema, to: try targets(schema), runsBacklog: false)
       }
-      let applied = try exchange.snapshotBoundary()
-      if let found = try exchange.olderReaders(within: policy.readersWait, than: applied) {
+      let applied = try transaction.snapshotBoundary()
+      if let found = try transaction.olderReaders(within: policy.readersWait, than: applied) {
         throw found
       }
-      try exchange.exchangeDescriptions()
-      let locked = try exchange.lockTables(policy)
-      try exchange.exchangeTables()
+      try transaction.swapMetadata()
+      let locked = try transaction.lockTables(policy)
+      try transaction.swapTables()
       try control.query("COMMIT")
       return SwapReport(
-        rooms: schema.rooms, formerSchema: ShadowSchema.name(of: .old, beside: schema.live),
+        tableGroups: schema.tableGroups,
+        formerSchema: ShadowSchema.name(of: .old, beside: schema.live),
         workersHeld: .now - started, readersHeld: .now - locked, attempts: 1)
     } catch {
       if control.status != .closed { _ = try? control.query("ROLLBACK") }
       if let error = error as? PostgresError, error.sqlstate == "55P03" || error.sqlstate == "40P01"
       {
-        throw Obstacle(what: "a lock could not be taken", holders: [error.message])
+        throw Obstacle(what: "could not take a lock", holders: [error.message])
       }
       throw error
     }
   }
 }
 
-/// Who is in the way of an exchange.
+/// The sessions that block a swap.
 struct Obstacle: Error {
   var what: String
-  /// Process, user and application of each.
+  /// The process, user and application of each session.
   var holders: [String]
 }

@@ -91,14 +91,14 @@ extension Replay {
   }
 
   func runRebuild(_ name: String) throws {
-    guard let rooms = Room.named(name) else {
+    guard let tableGroups = TableGroup.named(name) else {
       throw Failure(
         .usage, "--rebuild is \(name), but must be feeds, notifications, alarms or all.")
     }
     let rebuild = try Rebuild(rebuildSettings())
     defer { rebuild.close() }
-    if dryRun { return try report(rebuild.plan(rooms)) }
-    let done = try rebuild.run(rooms)
+    if dryRun { return try report(rebuild.plan(tableGroups)) }
+    let done = try rebuild.run(tableGroups)
     Progress(forced: progress).clear()
     if json {
       printJSON(RebuildReport(done, isComplete: true))
@@ -136,7 +136,7 @@ extension Replay {
       let plan = try rebuild.swapPlan(back: back)
       if json { return printJSON(plan) }
       return Standard.output.line(
-        "Would exchange the tables of \(plan.rooms.joined(separator: ", ")) with those in "
+        "Would exchange the tables of \(plan.tableGroups.joined(separator: ", ")) with those in "
           + "\(plan.schema), after applying \(plan.recordsBehind) records to these. "
           + "Nothing was changed.")
     }
@@ -148,7 +148,7 @@ extension Replay {
     if json { return printJSON(SwapLine(done)) }
     Standard.output.line(
       "The \(back ? "former" : "rebuilt") tables of "
-        + done.rooms.map(\.rawValue).joined(separator: ", ")
+        + done.tableGroups.map(\.rawValue).joined(separator: ", ")
         + " are in use. Workers were held up for \(milliseconds(done.workersHeld)) ms, readers for "
         + "\(milliseconds(done.readersHeld)) ms at most.\n"
         + "What was in use before is kept in the schema \(done.formerSchema): `magpie replay "
@@ -199,7 +199,7 @@ private struct SwapLine: Encodable {
   var attempts: Int
 
   init(_ report: SwapReport) {
-    rooms = report.rooms.map(\.rawValue)
+    rooms = report.tableGroups.map(\.rawValue)
     formerSchema = report.formerSchema
     workersHeldMilliseconds = milliseconds(report.workersHeld)
     readersHeldMilliseconds = milliseconds(report.readersHeld)

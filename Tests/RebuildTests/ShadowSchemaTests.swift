@@ -19,27 +19,28 @@ import Testing
             AND c.relkind = 'S')
       """
     ).map { (name: try $0.text(0), kind: try $0.text(1)) }
-    let tables = Room.allCases.flatMap(\.tables) + Room.sharedTables
+    let tables = TableGroup.allCases.flatMap(\.tables) + TableGroup.sharedTables
     #expect(Set(tables).count == tables.count)
     #expect(Set(tables) == Set(relations.filter { "rpf".contains($0.kind) }.map(\.name)))
     #expect(
-      Set(Room.views.map(\.name)) == Set(relations.filter { "vm".contains($0.kind) }.map(\.name)))
+      Set(TableGroup.views.map(\.name))
+        == Set(relations.filter { "vm".contains($0.kind) }.map(\.name)))
     #expect(
-      Set(Room.allCases.flatMap(\.sequences))
+      Set(TableGroup.allCases.flatMap(\.sequences))
         == Set(relations.filter { $0.kind == "S" }.map(\.name)))
   }
 
   @Test(
-    arguments: [[Room.feeds], [.notifications, .alarms], [.alarms], Room.allCases]
+    arguments: [[TableGroup.feeds], [.notifications, .alarms], [.alarms], TableGroup.allCases]
   ) func `columns, indexes, constraints, triggers, storage and grants are those of the live tables`(
-    _ rooms: [Room]
+    _ tableGroups: [TableGroup]
   ) throws {
     let connection = try TestDatabase.connection()
     let functions = "SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
     let before = try connection.query(functions).only.int(0)
     let schema = try ShadowSchema.make(
-      rooms: rooms, topicPrefix: "t.", beside: "public", connection)
-    let tables = rooms.flatMap(\.tables) + Room.sharedTables
+      tableGroups: tableGroups, topicPrefix: "t.", beside: "public", connection)
+    let tables = tableGroups.flatMap(\.tables) + TableGroup.sharedTables
     let (live, shadow) = (
       try description("public", tables, connection),
       try description(schema.name, tables, connection)
@@ -57,7 +58,8 @@ import Testing
     let names = try others.map { try $0.text(0) }
     #expect(names == [])
     // What a session with both in its path writes goes to the shadow.
-    #expect(try ShadowSchema.find(.shadow, beside: "public", connection)?.rooms == rooms)
+    #expect(
+      try ShadowSchema.find(.shadow, beside: "public", connection)?.tableGroups == tableGroups)
     try connection.script("DROP SCHEMA \(schema.name) CASCADE")
     #expect(try description("public", tables, connection) == live)
     #expect(try connection.query(functions).only.int(0) == before)

@@ -7,7 +7,7 @@ import Testing
 @testable import Rebuild
 
 /// What goes with the tables when they are exchanged, and what stands in the way of it.
-@Suite struct ExchangeTests {
+@Suite struct SwapTests {
   let fixture: Fixture
 
   init() throws { fixture = try Fixture() }

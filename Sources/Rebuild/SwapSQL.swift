@@ -1,17 +1,17 @@
 import Postgres
 
-extension Exchange {
-  /// Exchanges what describes the tables: offsets, open dead letters; sees to the lineage, and to
-  /// grants that somebody gave on the tables in use.
+extension SwapTransaction {
+  /// Swaps the stored offsets and open dead letters that belong to the tables, raises the snapshot
+  /// generation, and copies grants that operators added to the live tables.
   ///
-  /// Every partition of the groups gets a new epoch, so that whoever owned it claims it again and
-  /// goes on where the tables are.
-  func exchangeDescriptions() throws {
+  /// Every partition of the groups gets a new epoch, so that its lane is fenced, claims it again
+  /// and continues at the tables' stored offset.
+  func swapMetadata() throws {
     let live = quoted(schema.live)
     let other = quoted(schema.name)
-    let groups = Parameter.textArray(schema.rooms.map { schema.topicPrefix + $0.worker })
+    let groups = Parameter.textArray(schema.tableGroups.map { schema.topicPrefix + $0.worker })
     try connection.script("SET LOCAL search_path = \(live)")
-    try exchangeDeadLetters(live, other, groups)
+    try swapDeadLetters(live, other, groups)
     try connection.query(
       """
       WITH ours AS (
@@ -21,7 +21,7 @@ extension Exchange {
       ), given AS (
         INSERT INTO \(live).consumer_offsets AS c
           (consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity)
-        -- What the other tables do not read stays where it is.
+        -- Partitions that the other tables do not read keep their offset.
         SELECT consumer_group, topic, partition, coalesce(t.next_offset, o.next_offset),
           greatest(t.owner_epoch, o.owner_epoch) + 1,
           CASE WHEN t.next_offset IS NULL THEN o.last_offset ELSE t.last_offset END,
@@ -41,8 +41,8 @@ extension Exchange {
         last_offset = EXCLUDED.last_offset, last_identity = EXCLUDED.last_identity,
         owner_epoch = greatest(c.owner_epoch, EXCLUDED.owner_epoch) + 1, updated_at = now()
       """, [groups])
-    if schema.rooms.contains(.notifications) {
-      // Snapshots made from now on must win over all that the tables going out made.
+    if schema.tableGroups.contains(.notifications) {
+      // New snapshots must supersede all that the outgoing tables published.
       try connection.query(
         """
         INSERT INTO \(other).notification_generations (generation)
@@ -56,8 +56,8 @@ extension Exchange {
       "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")
   }
 
-  /// The open dead letters belong to the tables that lack what they say.
-  private func exchangeDeadLetters(_ live: String, _ other: String, _ groups: Parameter) throws {
+  /// Open dead letters belong to the tables that lack their records.
+  private func swapDeadLetters(_ live: String, _ other: String, _ groups: Parameter) throws {
     try connection.script(
       "CREATE TEMP TABLE magpie_former_dead_letters (LIKE \(live).dead_letters) ON COMMIT DROP")
     try connection.query(
@@ -69,7 +69,7 @@ extension Exchange {
       """
       UPDATE \(live).dead_letters d SET
         state = 'rebuilt', resolved_at = now(), resolved_by = session_user,
-        resolution = 'applied to the tables that were exchanged for these'
+        resolution = 'applied to the tables that were swapped in for these'
       FROM \(other).consumer_offsets o
       WHERE d.consumer_group = ANY ($1) AND d.state = 'open'
         AND o.consumer_group = d.consumer_group AND o.topic = d.topic
@@ -93,7 +93,7 @@ extension Exchange {
       "INSERT INTO \(other).dead_letters SELECT * FROM magpie_former_dead_letters")
   }
 
-  /// Grants beyond those of the migrations, such as to somebody who makes statistics.
+  /// Copies grants beyond the migrations' own, such as those for an analytics login.
   private func grantAsLive(_ live: String, _ other: String) throws {
     let grants = try connection.query(
       """
@@ -112,9 +112,9 @@ extension Exchange {
     for grant in grants { try connection.script(try grant.text(0)) }
   }
 
-  /// Exchanges the tables, which are locked, and ends with the views showing what is in their own
+  /// Swaps the locked tables, then redefines the views so that each reads the tables of its own
   /// schema.
-  func exchangeTables() throws {
+  func swapTables() throws {
     let live = quoted(schema.live)
     let other = quoted(schema.name)
     let between = quoted(schema.name + "_between")
@@ -125,12 +125,12 @@ extension Exchange {
       for table in try relations() {
         script += "ALTER TABLE \(from).\(quoted(table)) SET SCHEMA \(to);\n"
       }
-      for sequence in schema.rooms.flatMap(\.sequences) {
+      for sequence in schema.tableGroups.flatMap(\.sequences) {
         script += "ALTER SEQUENCE \(from).\(quoted(sequence)) SET SCHEMA \(to);\n"
       }
     }
     script += "DROP SCHEMA \(between);\n"
-    // In place, so that grants and whoever uses the views are not disturbed.
+    // Replaced in place, which keeps grants and dependent objects.
     script += "SET LOCAL search_path = \(live);\n"
     for (view, definition) in views {
       script += "CREATE OR REPLACE VIEW \(live).\(quoted(view)) AS \(definition);\n"
@@ -145,7 +145,7 @@ extension Exchange {
     try connection.script(script)
   }
 
-  /// The tables and their partitions, which do not move by themselves.
+  /// The tables and their partitions, which ALTER TABLE does not move with their parent.
   private func relations() throws -> [String] {
     try connection.query(
       """

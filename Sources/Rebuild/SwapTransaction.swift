@@ -1,23 +1,23 @@
 import Foundation
 import Postgres
 
-/// The pieces of the transaction that exchanges the tables of two schemas.
-struct Exchange {
+/// The steps of the transaction that swaps the tables of two schemas.
+struct SwapTransaction {
   var schema: ShadowSchema
   var connection: Connection
 
   private var live: String { quoted(schema.live) }
   private var other: String { quoted(schema.name) }
-  private var groups: [String] { schema.rooms.map { schema.topicPrefix + $0.worker } }
+  private var groups: [String] { schema.tableGroups.map { schema.topicPrefix + $0.worker } }
 
-  /// Refuses what could not be exchanged or watched over.
+  /// Rejects a database whose tables cannot be swapped or whose transactions cannot be observed.
   func check() throws {
-    let isBlind = try connection.query(
+    let lacksPermission = try connection.query(
       "SELECT NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")
-    if try isBlind.only.bool(0) {
+    if try lacksPermission.only.bool(0) {
       throw RebuildError(
-        "this login cannot see whose transactions are open, and so not who would read half-made "
-          + "tables", "GRANT pg_read_all_stats TO it.")
+        "this login cannot see other sessions' transactions, and so cannot tell whether one would "
+          + "read a mixture of tables", "GRANT pg_read_all_stats to it.")
     }
     let foreign = try connection.query(
       """
@@ -32,28 +32,29 @@ struct Exchange {
       SELECT conrelid::regclass::text FROM pg_constraint c
       JOIN pg_class t ON t.oid = c.confrelid
       WHERE c.contype = 'f' AND t.relnamespace = $1::text::regnamespace AND t.relname = ANY ($2)
-      """, [.text(live), .textArray(schema.tables), .textArray(Room.views.map(\.name))])
+      """, [.text(live), .textArray(schema.tables), .textArray(TableGroup.views.map(\.name))])
     if let first = try foreign.first?.text(0) {
       throw RebuildError(
-        "\(first) refers to the tables in use and would go on showing the former ones",
-        "Drop it, and make it again after the exchange.")
+        "\(first) depends on the live tables and would keep using the former ones",
+        "Drop it, and create it again after the swap.")
     }
   }
 
-  /// Every snapshot taken from now on has this transaction or a later one as its oldest.
+  /// Snapshots taken from now on have an xmin at or above this transaction ID, unless an older
+  /// write transaction is still open.
   func snapshotBoundary() throws -> String {
     try connection.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").only.text(0)
   }
 
-  /// Waits for transactions whose snapshots are older than the boundary: those would not see the
-  /// rows that were written last. Returns who is left when the time is over.
+  /// Waits for transactions whose snapshots are older than the boundary, because they would not see
+  /// the rows written last. Returns those that are left after `limit`.
   ///
-  /// Workers that wait for this very transaction read nothing before it ends, and are left out.
+  /// Excludes workers that are blocked by this transaction: they read nothing before it ends.
   func olderReaders(within limit: Duration, than boundary: String?) throws -> Obstacle? {
     let boundary = try boundary ?? snapshotBoundary()
     let deadline = ContinuousClock.now + limit
     while true {
-      // Inside a transaction pg_stat_activity stays as it was when it was first looked at.
+      // Within a transaction, pg_stat_activity is cached on first access.
       try connection.query("SELECT pg_stat_clear_snapshot()")
       let readers = try connection.query(
         """
@@ -61,7 +62,7 @@ struct Exchange {
         FROM pg_stat_activity
         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
           AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())
-          -- Whoever writes makes the snapshots of others old.
+          -- Open write transactions hold back the xmin of others' snapshots.
           AND (age(backend_xmin) > age($1::text::xid8::xid)
             OR age(backend_xid) > age($1::text::xid8::xid))
           AND NOT pg_backend_pid() = ANY (pg_blocking_pids(pid))
@@ -69,7 +70,7 @@ struct Exchange {
       guard !readers.isEmpty else { return nil }
       guard ContinuousClock.now < deadline else {
         return Obstacle(
-          what: "transactions are open that began before the last records were applied",
+          what: "open transactions began before the last records were applied",
           holders: try readers.map { row in
             "process \(try row.int(0)) of \(try row.textOrNil(1) ?? "?") "
               + "(\(try row.textOrNil(2) ?? "")), open for \(try row.textOrNil(3) ?? "?")"
@@ -79,10 +80,11 @@ struct Exchange {
     }
   }
 
-  /// Locks every table of both sides against readers, all or none; returns when it began.
+  /// Locks every table of both schemas in ACCESS EXCLUSIVE mode, all or none. Returns when the
+  /// successful attempt began.
   ///
-  /// Each try is short, because whoever comes meanwhile waits behind it. An autovacuum gives way
-  /// only to those who wait for longer than `deadlock_timeout`.
+  /// Each attempt is short, because new readers queue behind it. An autovacuum is canceled only for
+  /// a session that waits longer than `deadlock_timeout`.
   func lockTables(_ policy: SwapPolicy) throws -> ContinuousClock.Instant {
     let names = [live, other].flatMap { side in
       (schema.tables + schema.views).map { (side, $0) }

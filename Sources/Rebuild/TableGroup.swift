@@ -1,15 +1,15 @@
 import Events
 
-/// What can be made anew from the log: the tables of one worker.
-public enum Room: String, CaseIterable, Sendable {
+/// A group of tables that is rebuilt together: those of one worker.
+public enum TableGroup: String, CaseIterable, Sendable {
   case feeds
   case notifications
   case alarms
 
-  /// The rooms of a name as `magpie replay --rebuild` takes it; nil when there is none of the name.
+  /// The groups for an argument of `magpie replay --rebuild`; nil for an unknown argument.
   ///
-  /// Alarms derive from notifications, so they are made anew with them.
-  public static func named(_ name: String) -> [Room]? {
+  /// Alarms derive from notifications, so rebuilding notifications includes them.
+  public static func named(_ name: String) -> [TableGroup]? {
     switch name {
     case "feeds": [.feeds]
     case "notifications": [.notifications, .alarms]
@@ -19,7 +19,7 @@ public enum Room: String, CaseIterable, Sendable {
     }
   }
 
-  /// The consumer group's name without the prefix: its worker's.
+  /// The consumer group's name without the prefix, which is the worker's name.
   var worker: String {
     switch self {
     case .feeds: "fanout"
@@ -28,8 +28,8 @@ public enum Room: String, CaseIterable, Sendable {
     }
   }
 
-  /// Every table of the room; partitions go with their table. A table that is missing here would
-  /// stay behind in an exchange: a test compares the lists with the schema.
+  /// Every table of the group; partitions move with their parent. A swap would leave out a table
+  /// that is missing here: a test compares the lists with the schema.
   public var tables: [String] {
     switch self {
     case .feeds:
@@ -48,18 +48,18 @@ public enum Room: String, CaseIterable, Sendable {
     }
   }
 
-  /// Sequences that no table owns.
+  /// Sequences that are not owned by a table.
   public var sequences: [String] { self == .notifications ? ["notification_counter"] : [] }
 
-  /// The tables that belong to no room: what describes the rooms' tables, the schema, and what the
-  /// log does not say.
+  /// Tables outside every group: offsets, dead letters, schema versions, audit, and data that does
+  /// not come from the log.
   public static let sharedTables = [
     "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
     "batch_audit",
   ]
 
-  /// Views and the rooms whose tables they show, in the order in which they can be made.
-  public static let views: [(name: String, rooms: Set<Room>)] = [
+  /// The views and the groups whose tables they read, in creation order.
+  public static let views: [(name: String, tableGroups: Set<TableGroup>)] = [
     ("settled_notifications", [.notifications]),
     ("reviewed_notifications", [.notifications]),
     ("shown_notifications", [.notifications]),
@@ -68,13 +68,13 @@ public enum Room: String, CaseIterable, Sendable {
   ]
 }
 
-/// The order in which topics are read that leaves the least to correct: who follows whom before
-/// what is delivered to them, who is called what before it is written down.
+/// The order of reading topics that causes the fewest corrections: follows before the posts that
+/// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
   .profiles, .alarmActions, .follows, .posts, .comments, .likes, .messages, .notificationChanges,
 ]
 
-extension [Room] {
-  /// As a person names them.
+extension [TableGroup] {
+  /// For messages.
   var text: String { map(\.rawValue).joined(separator: ", ") }
 }
