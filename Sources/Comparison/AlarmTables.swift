@@ -1,7 +1,7 @@
-/// What the alarm-worker owns.
+/// The alarm-worker's tables.
 extension CanonicalTable {
   static let alarmTables: [CanonicalTable] = [
-    // An empty row, older than any event, is there to be locked.
+    // A row that predates every event exists only as a lock target.
     CanonicalTable(
       "profiles", .alarms, person: "p.user_id", key: [],
       fields: Field.plain(
@@ -20,9 +20,9 @@ extension CanonicalTable {
         """),
   ]
 
-  /// All alarms that are not retracted, also those that a deletion hides: for two tables that stand
-  /// at the same offsets and may see the deletions of different moments.
-  public static let alarmsAlsoHidden = CanonicalTable(
+  /// All alarms that are not retracted, including those hidden by a deletion: for comparing two
+  /// tables at the same offsets whose snapshots may see different deletions.
+  public static let alarmsIncludingHidden = CanonicalTable(
     "alarms", .alarms, person: "a.recipient", key: ["a.notification_id"], fields: alarmFields,
     from: "FROM alarms a WHERE NOT a.retracted")
 

@@ -1,14 +1,14 @@
 import Foundation
 public import Postgres
 
-/// Tells alarms that are wrong from alarms that were on their way when the snapshot was taken.
+/// Separates wrong alarms from alarms that were in flight when the snapshot was taken.
 ///
-/// Alarms follow notifications at a lag: a change is published before the transaction that makes it
-/// commits, and is applied by another worker. So an alarm may be
-/// - behind: its change is among the records that the alarm-worker had not applied in the snapshot;
-/// - waiting to be rendered again, for a new nickname or locale;
-/// - ahead: applied already, while the notification's own transaction was still open. That settles
-///   within moments, which is waited for; what stays as it was is wrong.
+/// Alarms lag behind notifications: a change is published before the transaction that makes it
+/// commits, and another worker applies it. So an alarm may be
+/// - behind: the alarm-worker had not applied the change's record in the snapshot;
+/// - waiting to be rendered again, after a change of nickname or locale;
+/// - ahead: already applied while the notification's own transaction was still open. That settles
+///   within moments; an alarm that stays ahead is wrong.
 public final class AlarmsInFlight {
   private struct State: Equatable {
     var notification: [Int64]?
@@ -16,7 +16,7 @@ public final class AlarmsInFlight {
     var isPending = false
   }
 
-  /// The rendering's columns, which depend on profiles.
+  /// The rendered columns, which depend on profiles.
   private static let rendered: Set<String> = [
     "locale", "text", "segments", "spans", "legacy_message", "legacy_head_text",
     "legacy_from_nick_name",
@@ -31,9 +31,9 @@ public final class AlarmsInFlight {
 
   /// - Parameters:
   ///   - snapshot: the transaction whose alarms are compared.
-  ///   - unapplied: the notifications named by records of notification-changes at or after the offsets
-  ///     of the alarm-worker in the snapshot.
-  ///   - later: a connection that sees what is committed when it is asked.
+  ///   - unapplied: the notifications in records of notification-changes at or after the
+  ///     alarm-worker's offsets in the snapshot.
+  ///   - later: opens a connection that sees the latest committed state.
   ///   - patience: how long an alarm may be ahead of its notification.
   public init(
     snapshot: Connection, unapplied: Set<String>, patience: Duration = .seconds(10),
@@ -43,7 +43,8 @@ public final class AlarmsInFlight {
     self.later = later
   }
 
-  /// Takes a difference of the table alarms; the report gets it now, or in `finish`, or as in flight.
+  /// Classifies a difference of the alarms table. The report receives it now, in `finish`, or as in
+  /// flight.
   func judge(_ difference: Difference, into report: inout ComparisonReport) throws {
     guard !unapplied.contains(difference.key.first ?? "") else {
       report.addInFlight(difference.table)
@@ -53,7 +54,7 @@ public final class AlarmsInFlight {
     if waiting.count == 500 { try look(into: &report) }
   }
 
-  /// Judges what is left.
+  /// Classifies the remaining differences.
   func finish(into report: inout ComparisonReport) throws {
     try look(into: &report)
     guard !ahead.isEmpty else { return }

@@ -2,9 +2,9 @@ import Events
 
 /// A row of a ``CanonicalTable``.
 public struct CanonicalRow: Sendable {
-  /// Whose it is.
+  /// The user that the row belongs to.
   public var person: String
-  /// What tells it from the person's other rows.
+  /// Identifies the row among the person's rows.
   public var key: [String]
   /// In the order of the table's fields; nil for NULL.
   public var fields: [String?]
@@ -15,8 +15,8 @@ public struct CanonicalRow: Sendable {
     self.fields = fields
   }
 
-  /// Below zero when this row comes before the other, 0 when both are about the same; byte by byte,
-  /// as PostgreSQL orders under `COLLATE "C"`.
+  /// Negative if this row comes first, 0 if both have the same person and key. Compares bytes, like
+  /// PostgreSQL with `COLLATE "C"`.
   public func order(to other: Self) -> Int {
     let people = byteOrder(person, other.person)
     if people != 0 { return people }
@@ -39,16 +39,16 @@ public struct CanonicalRow: Sendable {
   }
 }
 
-/// Rows one after the other, nil after the last; ordered by person and key.
+/// Returns rows one by one, ordered by person and key; nil after the last.
 public typealias RowSource = () throws -> CanonicalRow?
 
-/// The rows in the order of the streams.
+/// The rows, sorted.
 public func rowSource(sorting rows: [CanonicalRow]) -> RowSource {
   var iterator = rows.sorted { $0.order(to: $1) < 0 }.makeIterator()
   return { iterator.next() }
 }
 
-/// Below zero when `left` comes first, byte by byte.
+/// Negative if `left` comes first. Compares bytes.
 public func byteOrder(_ left: String, _ right: String) -> Int {
   var (left, right) = (left, right)
   return left.withUTF8 { left in

@@ -1,18 +1,18 @@
-/// What one table says about people, in a form that two databases, or a database and the model, can
-/// be compared in: text ids instead of interned keys, and without counters of versions, tombstones'
-/// leftovers and garbage that nobody reads.
+/// A table's user-visible content in a canonical form, comparable between two databases or between
+/// a database and the model: text ids instead of interned keys, without version counters,
+/// tombstones' remains and unread garbage.
 ///
-/// All names in the SQL are unqualified: the connection's `search_path` decides whose rows they are.
+/// All names in the SQL are unqualified: the connection's `search_path` selects the schema.
 public struct CanonicalTable: Sendable {
-  /// The worker whose table it is.
-  public enum Room: String, Sendable, CaseIterable {
+  /// The worker that owns the table.
+  public enum Group: String, Sendable, CaseIterable {
     case feeds, notifications, alarms
   }
 
-  /// A column that is compared.
+  /// A compared column.
   public struct Field: Sendable {
     public var name: String
-    /// SQL of any type; compared as text.
+    /// An SQL expression of any type; compared as text.
     public var sql: String
 
     public init(_ name: String, _ sql: String) {
@@ -21,27 +21,28 @@ public struct CanonicalTable: Sendable {
     }
   }
 
-  /// The table's name, or what it is to people (`feeds` for the entries, pulled posts and floors).
+  /// The table's name, or its user-visible meaning (`feeds` covers entries, pulled posts and
+  /// floors).
   public var name: String
-  public var room: Room
-  /// The tables of the schema that it covers.
+  public var group: Group
+  /// The database tables that it covers.
   public var covers: [String]
-  /// SQL: whose row it is; the id of a user.
+  /// SQL: the id of the user that the row belongs to.
   public var person: String
-  /// SQL: what tells the person's rows apart.
+  /// SQL: identifies the row among the person's rows.
   public var key: [String]
   public var fields: [Field]
-  /// SQL: the id by which the table is cut into slices: mostly the person.
+  /// SQL: the id that assigns a row to a slice, usually the person.
   public var slicedBy: String
-  /// The FROM clause and what follows it.
+  /// The FROM clause and everything after it.
   public var from: String
 
   init(
-    _ name: String, _ room: Room, covers: [String]? = nil, person: String, key: [String],
+    _ name: String, _ group: Group, covers: [String]? = nil, person: String, key: [String],
     fields: [Field], slicedBy: String? = nil, from: String
   ) {
     self.name = name
-    self.room = room
+    self.group = group
     self.covers = covers ?? [name]
     self.person = person
     self.key = key
@@ -50,9 +51,9 @@ public struct CanonicalTable: Sendable {
     self.from = from
   }
 
-  /// All of the table's rows, or a slice's.
+  /// Selects all rows, or those of a slice.
   ///
-  /// - Parameter isOrdered: by person and key, byte by byte, which is how streams are merged.
+  /// - Parameter isOrdered: whether to order by person and key, bytewise, as `merge` requires.
   public func query(slice: Slice? = nil, isOrdered: Bool = true) -> String {
     let names = ["person"] + key.indices.map { "key\($0)" }
     let columns =
@@ -73,7 +74,7 @@ public struct CanonicalTable: Sendable {
   }
 }
 
-/// A `timestamptz` as `EventTime.rfc3339` writes it; NULL for never.
+/// A `timestamptz` formatted like `EventTime.rfc3339`; NULL for `-infinity`.
 func time(_ column: String) -> String {
   """
   replace(to_char(nullif(\(column), '-infinity') AT TIME ZONE 'UTC',
@@ -82,12 +83,12 @@ func time(_ column: String) -> String {
 }
 
 extension CanonicalTable.Field {
-  /// A column of the table, as it is.
+  /// Plain columns of the table.
   static func plain(_ columns: String...) -> [Self] {
     columns.map { Self($0.split(separator: ".").last.map(String.init) ?? $0, $0) }
   }
 
-  /// The version of the event that decided the row.
+  /// The version of the event that determined the row.
   static func version(_ alias: String) -> [Self] {
     [
       Self("version_time", time("\(alias).version_time")),

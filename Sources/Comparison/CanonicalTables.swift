@@ -1,28 +1,27 @@
 extension CanonicalTable {
-  /// Every table of the workers. The one list: checksums, `--diff`, `verify --deep` and the tests all
-  /// go by it.
+  /// All canonical tables. Checksums, `--diff`, `verify --deep` and the tests use this list.
   public static let all: [CanonicalTable] = feedTables + notificationTables + alarmTables
 
-  /// The tables of one room.
-  public static func of(_ room: Room) -> [CanonicalTable] { all.filter { $0.room == room } }
+  /// The tables of one group.
+  public static func of(_ group: Group) -> [CanonicalTable] { all.filter { $0.group == group } }
 
-  /// Tables that say nothing about people: the pipeline's own, and what is derived for speed and
-  /// shows in other tables when it is wrong.
+  /// Tables without content of their own to compare: the pipeline's, and derived ones whose errors
+  /// show up in other tables.
   public static let ownedByPipeline: [String: String] = [
     "schema_migrations": "which migrations were applied",
-    "consumer_offsets": "how far the tables are",
-    "dead_letters": "what could not be applied",
-    "dead_letter_history": "what became of it",
-    "batch_audit": "how the offsets moved, during fault campaigns",
-    "users": "interned ids: every other table of the room is read through it",
-    "retired_keys": "which feed entries are garbage",
-    "feed_trims": "work to do",
-    "feed_returns": "work to do",
-    "feed_visits": "who was here when: no event says so",
-    "notification_generations": "versions of snapshots",
-    "notification_counter": "versions of snapshots",
-    "notification_reviews": "work to do",
-    "contribution_check": "work to do",
-    "pending_renders": "work to do",
+    "consumer_offsets": "stored offsets",
+    "dead_letters": "records that could not be applied",
+    "dead_letter_history": "how dead letters were resolved",
+    "batch_audit": "offset changes, recorded during fault campaigns",
+    "users": "interned ids: all other tables of the group are read through it",
+    "retired_keys": "feed entries that are garbage",
+    "feed_trims": "backlog",
+    "feed_returns": "backlog",
+    "feed_visits": "visits, which no event records",
+    "notification_generations": "snapshot versions",
+    "notification_counter": "snapshot versions",
+    "notification_reviews": "backlog",
+    "contribution_check": "backlog",
+    "pending_renders": "backlog",
   ]
 }

@@ -1,14 +1,14 @@
 public import Postgres
 
-/// Compares tables one after the other and gathers what it finds.
+/// Compares tables one after the other and collects the differences.
 public struct Comparer {
   public private(set) var report: ComparisonReport
   private let alarms: AlarmsInFlight?
-  /// Called now and then with the table at work and the rows read so far.
+  /// Called periodically with the current table and the number of rows read.
   private let progress: (String, Int) -> Void
   private var read = 0
 
-  /// - Parameter alarms: nil when nothing can be in flight.
+  /// - Parameter alarms: nil if no alarm can be in flight.
   public init(
     report: ComparisonReport = ComparisonReport(), alarms: AlarmsInFlight? = nil,
     progress: @escaping (String, Int) -> Void = { _, _ in }
@@ -16,14 +16,14 @@ public struct Comparer {
     (self.report, self.alarms, self.progress) = (report, alarms, progress)
   }
 
-  /// Adds a difference that was found otherwise.
+  /// Adds a difference found elsewhere.
   public mutating func add(_ difference: Difference) { report.add(difference) }
 
-  /// Reads both streams to their ends.
+  /// Reads and compares both sources to their ends.
   public mutating func compare(
     _ table: CanonicalTable, expected: RowSource, found: RowSource
   ) throws {
-    report.open(table.name, table.room)
+    report.open(table.name, table.group)
     let alarms = table.name == "alarms" ? alarms : nil
     var (report, read, rows) = (self.report, self.read, (expected: 0, found: 0))
     defer { (self.report, self.read) = (report, read) }
@@ -45,7 +45,7 @@ public struct Comparer {
     report.count(table.name, expected: rows.expected, found: rows.found)
   }
 
-  /// Waits for what may be in flight and returns the report.
+  /// Waits for alarms in flight to settle and returns the report.
   public mutating func finish() throws -> ComparisonReport {
     try alarms?.finish(into: &report)
     return report
@@ -53,11 +53,11 @@ public struct Comparer {
 }
 
 extension Comparer {
-  /// Compares tables of two schemas (or databases): what the one says with what it should say.
+  /// Compares the tables of two schemas or databases.
   ///
   /// - Parameters:
-  ///   - expected: in a transaction; its `search_path` leads to the tables that are right.
-  ///   - found: the same of the tables in question; another connection.
+  ///   - expected: a connection, in a transaction, whose `search_path` selects the correct tables.
+  ///   - found: another connection, likewise, for the tables under test.
   public mutating func compare(
     _ tables: [CanonicalTable], expected: Connection, found: Connection
   ) throws {

@@ -1,8 +1,9 @@
 import Events
 
-/// What a comparison came to: by table and by person, with samples. Bounded in size whatever is wrong.
+/// The result of a comparison by table and by person, with samples. Its size is bounded regardless
+/// of the number of differences.
 public struct ComparisonReport: Sendable {
-  /// How many rows are wrong, and in which way.
+  /// The number of wrong rows, by kind.
   public struct Counts: Sendable, Codable, Equatable {
     public var missing = 0
     public var extra = 0
@@ -19,31 +20,31 @@ public struct ComparisonReport: Sendable {
     }
   }
 
-  /// One table.
+  /// The result for one table.
   public struct Table: Sendable {
     public var name: String
-    public var room: CanonicalTable.Room?
-    /// Rows that should be there.
+    public var group: CanonicalTable.Group?
+    /// Number of expected rows.
     public var expected = 0
-    /// Rows that are there.
+    /// Number of rows found.
     public var found = 0
     public var counts = Counts()
-    /// Alarms that were on their way at that moment: not wrong, only later than their notification.
+    /// Alarms that were in flight: not wrong, only behind their notification.
     public var inFlight = 0
-    /// The first of each kind.
+    /// The first differences of each kind.
     public var samples: [Difference] = []
   }
 
-  /// One person, over all tables.
+  /// The result for one person, over all tables.
   public struct Person: Sendable {
     public var id: String
     public var counts = Counts()
     public var tables: [String: Int] = [:]
   }
 
-  /// Samples kept of each table and kind.
+  /// The maximum number of samples per table and kind.
   public var samplesMax: Int
-  /// People told apart.
+  /// The maximum number of people counted individually.
   public var peopleMax: Int
   public private(set) var tables: [Table] = []
   /// Differences of people beyond `peopleMax`.
@@ -55,16 +56,16 @@ public struct ComparisonReport: Sendable {
     (self.samplesMax, self.peopleMax) = (samplesMax, peopleMax)
   }
 
-  /// Nothing is wrong.
+  /// Whether no differences were found.
   public var isEqual: Bool { tables.allSatisfy { $0.counts.total == 0 } }
-  /// Rows that are wrong.
+  /// Number of wrong rows.
   public var total: Int { tables.reduce(0) { $0 + $1.counts.total } }
-  /// Rows that should be there.
+  /// Number of expected rows.
   public var rows: Int { tables.reduce(0) { $0 + $1.expected } }
-  /// How many people are concerned, up to `peopleMax`.
+  /// Number of affected people, at most `peopleMax`.
   public var peopleCount: Int { people.count }
 
-  /// Whoever is concerned most first.
+  /// The people with the most differences, in descending order.
   public func worst(_ limit: Int) -> [Person] {
     Array(
       people.values.sorted {
@@ -72,11 +73,11 @@ public struct ComparisonReport: Sendable {
       }.prefix(limit))
   }
 
-  /// Mentions the table, also when nothing is wrong with it.
-  public mutating func open(_ name: String, _ room: CanonicalTable.Room? = nil) {
+  /// Adds the table to the report even if it has no differences.
+  public mutating func open(_ name: String, _ group: CanonicalTable.Group? = nil) {
     guard positions[name] == nil else { return }
     positions[name] = tables.count
-    tables.append(Table(name: name, room: room))
+    tables.append(Table(name: name, group: group))
   }
 
   public mutating func count(_ table: String, expected: Int, found: Int) {

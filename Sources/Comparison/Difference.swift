@@ -1,16 +1,16 @@
-/// A row that is not what it should be.
+/// A row that differs from the expected one.
 public struct Difference: Sendable {
-  /// In which way.
+  /// How a row differs.
   public enum Kind: String, Sendable, CaseIterable, Codable {
-    /// It should be there and is not.
+    /// Expected but not found.
     case missing
-    /// It is there and should not be.
+    /// Found but not expected.
     case extra
-    /// It says something else.
+    /// Found with different values.
     case different
   }
 
-  /// What a column says and what it should say; nil for NULL and where there is no row.
+  /// A column's expected and found value; nil for NULL or if there is no such row.
   public struct Column: Sendable, Codable {
     public var name: String
     public var expected: String?
@@ -21,7 +21,7 @@ public struct Difference: Sendable {
   public var kind: Kind
   public var person: String
   public var key: [String]
-  /// The columns that differ; all of them where the row is missing or extra.
+  /// The columns that differ; all columns if the row is missing or extra.
   public var columns: [Column]
 
   init(_ table: CanonicalTable, expected: CanonicalRow?, found: CanonicalRow?) {
@@ -30,17 +30,18 @@ public struct Difference: Sendable {
     person = (expected ?? found)?.person ?? ""
     key = (expected ?? found)?.key ?? []
     columns = table.fields.indices.compactMap { index in
-      let (should, does) = (expected?.fields[index], found?.fields[index])
+      let (expectedValue, foundValue) = (expected?.fields[index], found?.fields[index])
       if expected != nil, found != nil {
-        let one = CanonicalRow(person: "", key: [], fields: [should ?? nil])
-        let other = CanonicalRow(person: "", key: [], fields: [does ?? nil])
+        let one = CanonicalRow(person: "", key: [], fields: [expectedValue ?? nil])
+        let other = CanonicalRow(person: "", key: [], fields: [foundValue ?? nil])
         if one.hasSameFields(as: other) { return nil }
       }
-      return Column(name: table.fields[index].name, expected: should ?? nil, found: does ?? nil)
+      return Column(
+        name: table.fields[index].name, expected: expectedValue ?? nil, found: foundValue ?? nil)
     }
   }
 
-  /// One that is about no table of rows.
+  /// A difference outside the canonical tables.
   public init(
     table: String, kind: Kind, person: String, key: [String], columns: [(String, String?, String?)]
   ) {
@@ -49,33 +50,33 @@ public struct Difference: Sendable {
   }
 }
 
-/// Walks two ordered streams once, side by side, in the memory of two rows.
+/// Merges two ordered sources in one pass, holding one row of each in memory.
 ///
 /// - Parameters:
-///   - counted: called with how many rows were read on each side since the last time.
-///   - differs: called with each difference, ordered by person and key.
+///   - counted: called with the number of rows read on each side since the last call.
+///   - differs: called for each difference, ordered by person and key.
 public func merge(
   _ table: CanonicalTable, expected: RowSource, found: RowSource,
   counted: (_ expected: Int, _ found: Int) -> Void = { _, _ in },
   differs: (Difference) throws -> Void
 ) throws {
-  var (should, does) = (try expected(), try found())
-  while should != nil || does != nil {
+  var (expectedRow, foundRow) = (try expected(), try found())
+  while expectedRow != nil || foundRow != nil {
     let order =
-      switch (should, does) {
-      case (let should?, let does?): should.order(to: does)
+      switch (expectedRow, foundRow) {
+      case (let left?, let right?): left.order(to: right)
       case (_?, nil): -1
       default: 1
       }
     if order < 0 {
-      try differs(Difference(table, expected: should, found: nil))
+      try differs(Difference(table, expected: expectedRow, found: nil))
     } else if order > 0 {
-      try differs(Difference(table, expected: nil, found: does))
-    } else if let left = should, let right = does, !left.hasSameFields(as: right) {
-      try differs(Difference(table, expected: should, found: does))
+      try differs(Difference(table, expected: nil, found: foundRow))
+    } else if let left = expectedRow, let right = foundRow, !left.hasSameFields(as: right) {
+      try differs(Difference(table, expected: left, found: right))
     }
     counted(order <= 0 ? 1 : 0, order >= 0 ? 1 : 0)
-    if order <= 0 { should = try expected() }
-    if order >= 0 { does = try found() }
+    if order <= 0 { expectedRow = try expected() }
+    if order >= 0 { foundRow = try found() }
   }
 }

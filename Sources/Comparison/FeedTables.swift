@@ -1,4 +1,4 @@
-/// What the fanout-worker owns.
+/// The fanout-worker's tables.
 extension CanonicalTable {
   static let feedTables: [CanonicalTable] = [
     CanonicalTable(
@@ -20,9 +20,10 @@ extension CanonicalTable {
       fields: Field.plain("p.deleted", "p.title", "p.caption", "p.image_url")
         + Field.version("p"),
       from: "FROM posts p LEFT JOIN users u ON u.user_key = p.author"),
-    // What feed_page shows, to the last page: what is stored above the floor, what is pulled above
-    // it, and the join below it. So it does not matter who pushed what another pulls, nor where the
-    // floors are. Sliced by author: then each follow and each post is in one slice only.
+    // What feed_page returns down to its last page: entries stored above the floor, posts pulled
+    // above it, and the join below it. It is therefore independent of which posts are pushed or
+    // pulled and of the floors. Sliced by author, so that each follow and each post is in exactly
+    // one slice.
     CanonicalTable(
       "feeds", .feeds, covers: ["feeds", "feed_entries", "pull_authors"],
       person: user("u", "d.owner"), key: ["d.post_id"], fields: [],
@@ -35,7 +36,7 @@ extension CanonicalTable {
           LEFT JOIN feeds l ON l.owner = e.owner
           LEFT JOIN posts p ON p.post_key = e.post_key
           WHERE e.post_key >= coalesce(l.floor, 0)
-            -- Garbage that nobody sees.
+            -- Skip garbage entries of retired keys, which feeds do not show.
             AND (
               p.post_id IS NOT NULL
               OR NOT EXISTS (SELECT FROM retired_keys k WHERE k.post_key = e.post_key))
@@ -64,7 +65,7 @@ extension CanonicalTable {
         FROM messages m LEFT JOIN users s ON s.user_key = m.sender
         LEFT JOIN users r ON r.user_key = m.receiver
         """),
-    // A row without a message is not listed.
+    // Conversations without a message are not listed.
     CanonicalTable(
       "conversations", .feeds, person: user("o", "c.owner"), key: [user("p", "c.peer")],
       fields: [Field("last_time", time("c.last_time"))] + Field.plain("c.last_message_id"),
@@ -75,7 +76,7 @@ extension CanonicalTable {
         """),
   ]
 
-  /// The id behind an interned key; says so when there is none.
+  /// The id behind an interned key, or an error text if there is none.
   private static func user(_ alias: String, _ key: String) -> String {
     "coalesce(\(alias).user_id, 'no user has the key ' || \(key))"
   }

@@ -1,22 +1,21 @@
-/// A comparison as one self-contained page: no script, no request, nothing of what people wrote taken
-/// for markup.
+/// A comparison as one self-contained page without scripts or requests. User content is escaped.
 public struct HTMLReport: Sendable {
-  /// What the page is about, such as `Rebuilt tables against those in use`.
+  /// What the page is about, such as `Rebuilt tables against live tables`.
   public var title: String
-  /// What the rows that should be there are called, such as `rebuilt`.
+  /// The label of the expected rows, such as `rebuilt`.
   public var expected: String
-  /// What the rows that are there are called, such as `in use`.
+  /// The label of the found rows, such as `live`.
   public var found: String
-  /// When, where, from what: a line each.
+  /// Time, source and similar facts, one line each.
   public var notes: [String]
-  /// People listed.
+  /// The maximum number of people listed.
   public var peopleMax = 30
 
   public init(title: String, expected: String, found: String, notes: [String]) {
     (self.title, self.expected, self.found, self.notes) = (title, expected, found, notes)
   }
 
-  /// The page.
+  /// Renders the page.
   public func page(_ report: ComparisonReport) -> String {
     """
     <!doctype html>
@@ -47,9 +46,9 @@ public struct HTMLReport: Sendable {
 
   private func verdict(_ report: ComparisonReport) -> String {
     let rows = number(report.rows)
-    guard !report.isEqual else { return "\(rows) rows, all as they should be" }
+    guard !report.isEqual else { return "\(rows) rows, no differences" }
     let people = report.peopleCount
-    return "\(number(report.total)) of \(rows) rows differ, concerning \(number(people))"
+    return "\(number(report.total)) of \(rows) rows differ, affecting \(number(people))"
       + (report.ofOtherPeople > 0 ? " and more" : "") + (people == 1 ? " person" : " people")
   }
 
@@ -60,7 +59,7 @@ public struct HTMLReport: Sendable {
       let name =
         table.samples.isEmpty
         ? plain(table.name) : "<a href=\"#\(plain(table.name))\">\(plain(table.name))</a>"
-      // Never invisible, however few they are.
+      // At least 2 %, so that every nonzero count is visible.
       let bars = [
         ("missing", counts.missing), ("extra", counts.extra), ("different", counts.different),
       ].filter { $0.1 > 0 }.map {
@@ -78,11 +77,11 @@ public struct HTMLReport: Sendable {
       <section><h2>Tables</h2><table>
       <thead><tr><th>table</th><th>\(plain(expected))</th><th>\(plain(found))</th>\
       <th>missing</th><th>extra</th><th>different</th>\
-      <th title="on their way at that moment">in flight</th><th></th></tr></thead>
+      <th title="not settled when the snapshot was taken">in flight</th><th></th></tr></thead>
       <tbody>\(rows.joined(separator: "\n"))</tbody></table>
       <p class="legend"><i class="missing"></i> missing: \(plain(expected)), but not \
       \(plain(found)) <i class="extra"></i> extra: \(plain(found)), but not \(plain(expected)) \
-      <i class="different"></i> different: in both, saying something else</p></section>
+      <i class="different"></i> different: in both, with different values</p></section>
       """
   }
 
@@ -147,7 +146,7 @@ public struct HTMLReport: Sendable {
   }
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 func number(_ value: Int) -> String {
   let digits = String(value.magnitude)
   var result = ""
@@ -158,15 +157,15 @@ func number(_ value: Int) -> String {
   return (value < 0 ? "-" : "") + result
 }
 
-/// Our own words, escaped.
+/// Escapes our own text.
 func plain(_ text: String) -> String {
   var result = ""
   for scalar in text.unicodeScalars { append(scalar, to: &result) }
   return result
 }
 
-/// What people wrote: isolated, so that it cannot turn its surroundings around, bounded, and with
-/// everything invisible made visible.
+/// Escapes user content: isolated against bidirectional overrides, truncated, and with invisible
+/// characters made visible.
 func written(_ text: String) -> String {
   let (charactersMax, bytesMax) = (300, 2400)
   guard !text.isEmpty else { return "<span class=\"none\">empty</span>" }
@@ -198,7 +197,7 @@ private func append(_ scalar: Unicode.Scalar, to result: inout String) {
 
 private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.properties.generalCategory {
-  // Joiners make emoji and several scripts what they are.
+  // Emoji and several scripts need joiners.
   case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
   case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
   default: false

@@ -1,4 +1,4 @@
-/// What the notification-worker owns.
+/// The notification-worker's tables.
 extension CanonicalTable {
   static let notificationTables: [CanonicalTable] = [
     CanonicalTable(
@@ -25,11 +25,11 @@ extension CanonicalTable {
         + [Field("mentions", "to_json(p.mentions)"), Field("first_at", time("p.first_at"))]
         + Field.version("p"),
       from: "FROM post_facts p"),
-    // overruled_receiver and overruled_sender are of use to the transaction that writes them.
+    // Only the writing transaction uses overruled_receiver and overruled_sender.
     CanonicalTable(
       "message_facts", .notifications, person: "f.receiver", key: ["f.message_id"],
       fields: Field.plain("f.sender") + Field.version("f"), from: "FROM message_facts f"),
-    // swept_at is how far the removal of garbage is.
+    // swept_at is the progress of garbage removal.
     CanonicalTable(
       "notification_recipients", .notifications, person: "r.user_id", key: [],
       fields: [
@@ -50,8 +50,8 @@ extension CanonicalTable {
       "notification_mutes", .notifications, person: "m.recipient",
       key: ["m.type", time("m.at"), "m.event_id"], fields: Field.plain("m.muted"),
       from: "FROM notification_mutes m"),
-    // Muted is kept true only for what can still be seen. What is under review will be what the mutings
-    // say, and readers go by them already.
+    // `muted` is maintained only for visible contributions. For contributions under review, readers
+    // already apply the mutes themselves.
     CanonicalTable(
       "notification_actors", .notifications, person: "a.recipient",
       key: ["a.type", "a.subject", "a.source"],
@@ -75,7 +75,7 @@ extension CanonicalTable {
         LEFT JOIN notification_marks m
           ON m.recipient = a.recipient AND m.notification_id = a.notification_id
         """),
-    // Where a deletion covers a contribution, the size is not used and depends on when it came.
+    // When a deletion covers a contribution, the size is unused and depends on arrival order.
     CanonicalTable(
       "notification_sizes", .notifications, person: "coalesce(g.recipient, '')",
       key: ["s.notification_id"], fields: Field.plain("s.contributions"),
@@ -105,7 +105,7 @@ extension CanonicalTable {
         ) g ON g.notification_id = s.notification_id
         WHERE s.contributions <> 0 AND g.is_cut IS NOT TRUE
         """),
-    // What people can see; a row that a deletion hides is garbage until it is swept.
+    // Visible notifications; rows hidden by a deletion are garbage until swept.
     CanonicalTable(
       "notifications", .notifications, person: "n.recipient", key: ["n.notification_id"],
       fields: Field.plain(
@@ -116,7 +116,7 @@ extension CanonicalTable {
       from: "FROM shown_notifications n"),
   ]
 
-  /// SQL: up to when a recipient's row and a notification's mark delete.
+  /// SQL: the time up to which a recipient's row and a notification's mark delete.
   static func deletion(_ recipient: String, _ mark: String) -> String {
     "greatest(\(recipient).deleted_all_at, \(mark).deleted_at, '-infinity')"
   }

@@ -1,9 +1,9 @@
 import Crypto
 
-/// One of equal parts of all ids, by a hash of the id: what is compared at a time, so that memory
-/// stays bounded whatever the number of people.
+/// One of several equal parts of all ids, selected by a hash of the id. Comparing slice by slice
+/// bounds memory regardless of the number of people.
 public struct Slice: Sendable, Hashable {
-  /// The most slices there can be.
+  /// The maximum number of slices.
   public static let countMax = 65_536
 
   public let index: Int
@@ -17,10 +17,10 @@ public struct Slice: Sendable, Hashable {
     self.index = min(max(index, 0), self.count - 1)
   }
 
-  /// The first hash that belongs to slice number `index`.
+  /// The first hash prefix of slice `index`.
   private func start(_ index: Int) -> Int { index * Self.countMax / count }
 
-  /// Whether the id belongs to the slice.
+  /// Whether the id belongs to this slice.
   public func contains(_ id: String) -> Bool {
     guard count > 1 else { return true }
     var hash = SHA256()
@@ -31,12 +31,12 @@ public struct Slice: Sendable, Hashable {
     return (start(index)..<start(index + 1)).contains(prefix)
   }
 
-  /// The same as SQL about an expression of type text.
+  /// `contains` as SQL on a text expression.
   func condition(_ sql: String) -> String {
     guard count > 1 else { return "true" }
     let hash = "sha256(convert_to(\(sql), 'UTF8'))"
     let first = "\(hash) >= '\\x\(hex(start(index)))'::bytea"
-    // The end of the last slice has no two-byte form.
+    // The last slice has no two-byte upper bound.
     guard index + 1 < count else { return first }
     return "\(first) AND \(hash) < '\\x\(hex(start(index + 1)))'::bytea"
   }

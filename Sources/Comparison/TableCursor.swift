@@ -1,16 +1,16 @@
 public import Postgres
 
 extension CanonicalTable {
-  /// The table's rows, read through a cursor: no more than a few hundred are in memory at a time.
+  /// The table's rows, read through a cursor, a few hundred at a time.
   ///
   /// - Parameters:
-  ///   - connection: in a transaction, REPEATABLE READ if several tables are to agree. Settings of
-  ///     the session are changed for reading much.
-  ///   - cursor: a name for the cursor, which no other open one of the connection may have.
+  ///   - connection: a connection in a transaction, REPEATABLE READ if several tables must be
+  ///     consistent. Changes the transaction's settings for bulk reads.
+  ///   - cursor: the cursor's name, unique among the connection's open cursors.
   public func rows(
     on connection: Connection, slice: Slice? = nil, cursor: String = "canonical_rows"
   ) throws -> RowSource {
-    // The whole of it is wanted, not the beginning of it soon.
+    // Optimize for reading all rows rather than for the first ones.
     try connection.script("SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off")
     try connection.query(
       "DECLARE \(cursor) NO SCROLL CURSOR FOR \(query(slice: slice))")
@@ -34,16 +34,16 @@ extension CanonicalTable {
   }
 }
 
-/// What a table comes to: equal for tables that say the same, whatever order their rows lie in.
+/// A table's checksum: equal for tables with the same rows, in any order.
 public struct TableChecksum: Sendable, Equatable {
   public var table: String
   public var rows: Int64
-  /// Two sums of hashes of the rows.
+  /// Two sums of row hashes.
   public var checksum: String
 }
 
 extension CanonicalTable {
-  /// The checksum, computed by the server.
+  /// Computes the checksum on the server.
   public func checksum(on connection: Connection) throws -> TableChecksum {
     let row = try connection.query(
       """

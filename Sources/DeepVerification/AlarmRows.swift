@@ -3,8 +3,8 @@ import Comparison
 import Events
 import Model
 
-// The canonical rows of the alarm-worker's tables, from the model's own notifications and profiles;
-// in the order of the fields of Comparison's `AlarmTables.swift`.
+// The canonical rows of the alarm-worker's tables, computed from the model's notifications and
+// profiles. The field order is that of `AlarmTables.swift`.
 extension SliceModels {
   func alarmRows(_ table: String, engine: AlarmTextEngine) throws -> RowSource? {
     switch table {
@@ -64,7 +64,7 @@ private func code(of type: AlarmType) -> AlarmCode {
   }
 }
 
-/// As PostgreSQL writes the same as jsonb: short keys first.
+/// Matches PostgreSQL's jsonb output, which puts shorter keys first.
 private func jsonb(_ segments: [Segment]) -> String {
   jsonb(
     segments.map { segment in

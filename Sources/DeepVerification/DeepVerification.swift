@@ -5,21 +5,21 @@ import Kafka
 public import Postgres
 public import RecordLog
 
-/// Holds every table of a database against what the model computes from the log: exact while workers
-/// write, because the tables and the offsets they stand at are of one snapshot.
+/// Compares every table of a database with what the model computes from the log. Exact while
+/// workers write, because the tables and their stored offsets are read in one snapshot.
 ///
-/// People are taken in slices, so that memory is bounded by the slice and not by the log; each slice
-/// reads the log anew.
+/// Processes people in slices, so that memory is bounded by the slice and not by the log; reads the
+/// log once per slice.
 public struct DeepVerification {
-  /// Records whose models fit into half a gigabyte.
+  /// The number of records whose models fit into half a gigabyte.
   public static let recordsInSlice: Int64 = 100_000
 
-  /// What the reading is at.
+  /// The progress of a verification.
   public struct Progress: Sendable {
     public var slice: Int
     public var slices: Int
     public var records: Int
-    /// Nil while the log is read.
+    /// Nil while reading the log.
     public var table: String?
   }
 
@@ -32,11 +32,11 @@ public struct DeepVerification {
   private let patience: Duration
 
   /// - Parameters:
-  ///   - connection: its own, not in a transaction.
-  ///   - later: another connection to the same tables.
-  ///   - prefix: what the names of topics and consumer groups begin with.
-  ///   - engine: the sentences that the alarm-worker uses.
-  ///   - slices: nil: as many as the records need.
+  ///   - connection: used exclusively, not in a transaction.
+  ///   - later: opens another connection to the same tables.
+  ///   - prefix: the prefix of topic and consumer group names.
+  ///   - engine: the alarm texts that the alarm-worker uses.
+  ///   - slices: nil chooses the number by the number of records.
   ///   - patience: how long an alarm may be ahead of its notification's transaction.
   public init(
     _ connection: Connection, later: @escaping () throws -> Connection, log: any RecordLog,
@@ -48,17 +48,17 @@ public struct DeepVerification {
     (self.slices, self.patience) = (slices, patience)
   }
 
-  /// - Throws: `DeepVerificationError` when the log does not hold what the tables were made from; what
-  ///   reading the log and the database throws.
+  /// - Throws: `DeepVerificationError` when the log does not match the tables; errors from reading
+  ///   the log and the database.
   public func run(
     report: ComparisonReport = ComparisonReport(), progress: @escaping (Progress) -> Void = { _ in }
   ) throws -> ComparisonReport {
-    // Between two reads of the tables the log is read, which takes as long as it takes.
+    // The transaction is idle while the log is read, which may take long.
     try connection.script("SET idle_in_transaction_session_timeout = 0; SET jit = off")
     try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     defer { _ = try? connection.query("ROLLBACK") }
     let snapshot = try Snapshot(connection, prefix: prefix)
-    let topics = Set(Reader.allCases.flatMap(\.topics))
+    let topics = Set(Worker.allCases.flatMap(\.topics))
     let records = try snapshot.spans(of: topics, prefix: prefix, in: log).values
       .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     let count = slices ?? Int(records / Self.recordsInSlice) + 1
@@ -88,7 +88,7 @@ public struct DeepVerification {
           table, expected: expected, found: table.rows(on: connection, slice: slice))
       }
       report = try comparer.finish()
-      // The same records are read for every slice.
+      // Every slice reads the same records.
       if index == 0 { for record in models.unexplained { report.add(difference(record)) } }
     }
     return report

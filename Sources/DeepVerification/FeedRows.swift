@@ -2,8 +2,8 @@ import Comparison
 import Events
 import Model
 
-// The canonical rows of the fanout-worker's tables, from the model; in the order of the fields of
-// Comparison's `FeedTables.swift`.
+// The canonical rows of the fanout-worker's tables, computed from the model. The field order is that
+// of `FeedTables.swift`.
 extension SliceModels {
   func feedRows(_ table: String) -> RowSource? {
     switch table {
@@ -50,8 +50,8 @@ extension SliceModels {
     }
   }
 
-  /// Everybody's feed as far as the authors belong to the slice, one person at a time: all of them
-  /// at once are many times what they follow from.
+  /// All feeds, restricted to authors in the slice. Built one person at a time, because all feeds
+  /// together are many times larger than the model.
   private func feedSource() -> RowSource {
     var posts: [BytewiseString: [String]] = [:]
     for post in feeds.home where slice.contains(post.author) {
@@ -71,7 +71,7 @@ extension SliceModels {
       while page.isEmpty {
         guard let next = people.next() else { return nil }
         person = next.string
-        // Taken from the end.
+        // Sorted in descending order, because rows are removed from the end.
         page = (followed[next] ?? []).flatMap { posts[$0] ?? [] }
           .sorted { byteOrder($0, $1) > 0 }
       }
@@ -79,7 +79,7 @@ extension SliceModels {
     }
   }
 
-  /// Those of the slice, by the person, in order.
+  /// The rows whose person is in the slice, sorted.
   func rows(_ rows: some Sequence<CanonicalRow>) -> RowSource {
     rowSource(sorting: rows.filter { slice.contains($0.person) })
   }

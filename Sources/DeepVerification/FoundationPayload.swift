@@ -1,10 +1,10 @@
 import Events
 import Foundation
 
-/// An event's data, read from proto3 JSON by Foundation: the tables were made with SwiftProtobuf's
-/// decoder, and two decoders seldom make the same mistake.
+/// Decodes an event's data from proto3 JSON with Foundation. The workers use SwiftProtobuf's
+/// decoder, and two decoders seldom share a bug.
 ///
-/// Knows the types that the model is made of; all their fields are strings and lists of strings.
+/// Supports the types that the model uses; all their fields are strings or lists of strings.
 func payloadReadByFoundation(
   _ type: EventType, _ json: [UInt8]
 ) throws(EventError) -> Payload {
@@ -13,7 +13,7 @@ func payloadReadByFoundation(
       .payload
   } catch {
     throw EventError(
-      .badJSON, "Foundation does not read the data of \(type.rawValue) as JSON: \(error).")
+      .badJSON, "Foundation cannot decode the data of \(type.rawValue) as JSON: \(error).")
   }
 }
 
@@ -36,7 +36,7 @@ private struct Name: CodingKey {
 private struct Fields {
   let container: KeyedDecodingContainer<Name>
 
-  /// A field that is absent or null is empty.
+  /// Returns "" for an absent or null field.
   private func text(_ name: String) throws -> String {
     try container.decodeIfPresent(String.self, forKey: key(name)) ?? ""
   }
@@ -45,7 +45,7 @@ private struct Fields {
     try container.decodeIfPresent([String].self, forKey: key(name)) ?? []
   }
 
-  /// `postOwner`, or `post_owner` as the schema has it: proto3 JSON takes both.
+  /// `postOwner`, or the schema's `post_owner`: proto3 JSON accepts both.
   private func key(_ name: String) -> Name {
     let key = Name(stringValue: name)
     if container.contains(key) { return key }
@@ -122,7 +122,7 @@ private struct Fields {
       .alarmUnmuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })
     case .notificationChanged, .notificationRetracted:
       throw DecodingError.dataCorrupted(
-        .init(codingPath: [], debugDescription: "the model reads no notification changes"))
+        .init(codingPath: [], debugDescription: "the model does not use notification changes"))
     }
   }
 }

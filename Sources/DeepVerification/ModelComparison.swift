@@ -2,26 +2,27 @@ import Events
 public import Model
 public import Postgres
 
-/// Compares what everybody sees, through the functions that a backend calls where there is one, with
-/// what the model computes from the same events.
+/// Compares what users see, through the backend's SQL functions where they exist, with what the
+/// model computes from the same events.
 public struct ModelComparison {
   private let feeds: Model
   private let notifications: Model
   private let profiles: Model
   private let connection: Connection
 
-  /// - Parameter model: of the events that every worker applied.
+  /// - Parameter model: a model fed with the events that every worker applied.
   public init(model: Model, connection: Connection) {
     self.init(feeds: model, notifications: model, profiles: model, connection: connection)
   }
 
-  /// For workers that applied different events: what one cannot apply another may.
+  /// For workers that applied different events, because one may reject an event that another
+  /// accepts.
   public init(feeds: Model, notifications: Model, profiles: Model, connection: Connection) {
     (self.feeds, self.notifications, self.profiles) = (feeds, notifications, profiles)
     self.connection = connection
   }
 
-  /// What differs, a few samples of each kind; empty when all is equal.
+  /// The differences, a few samples of each kind; empty if there are none.
   public func differences() throws -> [String] {
     let notified = notifications.notifications
     let parts: [(String, expected: [[String?]], found: [[String?]])] = [
@@ -146,7 +147,7 @@ public struct ModelComparison {
     return result
   }
 
-  /// Everybody's pages to the end, each row with its user and place.
+  /// All pages of all users, each row with its user and position.
   private func pages(_ function: String, _ columns: String) throws -> [[String?]] {
     let (id, at) = (columns.prefix { $0 != "," }, columns.drop { $0 != "," }.dropFirst(2))
     var result: [[String?]] = []
@@ -180,7 +181,7 @@ public struct ModelComparison {
       + extra.sorted().prefix(3).map { "\(name): extra \($0)" }
   }
 
-  /// Rows as comparable lines; the same row twice is two lines.
+  /// Rows as comparable lines; duplicates are numbered.
   private func lines(_ rows: [[String?]]) -> Set<BytewiseString> {
     var seen: [BytewiseString: Int] = [:]
     return Set(
@@ -192,7 +193,7 @@ public struct ModelComparison {
   }
 }
 
-/// A timestamptz as `EventTime` writes it.
+/// A timestamptz formatted like `EventTime`.
 private func time(_ column: String) -> String {
   """
   replace(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '.000000Z', 'Z')

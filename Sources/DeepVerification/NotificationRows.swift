@@ -2,8 +2,8 @@ import Comparison
 import Events
 import Model
 
-// The canonical rows of the notification-worker's tables, from the model; in the order of the fields
-// of Comparison's `NotificationTables.swift`.
+// The canonical rows of the notification-worker's tables, computed from the model. The field order is
+// that of `NotificationTables.swift`.
 extension SliceModels {
   func notificationRows(_ table: String) -> RowSource? {
     switch table {
@@ -83,7 +83,7 @@ extension SliceModels {
     }
   }
 
-  /// A post's numbers belong to its author as far as the post is known.
+  /// A post's counts belong to its author, if the post is known.
   private func postCounts() -> RowSource {
     let stats = notifications.postStats.filter { slice.contains($0.key.string) }
     var authors: [BytewiseString: String] = [:]
@@ -107,12 +107,12 @@ extension SliceModels {
   }
 }
 
-/// An array of texts as PostgreSQL's `to_json` writes it.
+/// A JSON array of strings, formatted like PostgreSQL's `to_json`.
 func json(_ texts: [String]) -> String {
   "[" + texts.map(json).joined(separator: ",") + "]"
 }
 
-/// A text as PostgreSQL writes it in JSON.
+/// A JSON string, formatted like PostgreSQL's.
 func json(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {

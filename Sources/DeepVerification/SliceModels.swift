@@ -4,17 +4,17 @@ import Kafka
 import Model
 import RecordLog
 
-/// One model for each consumer group, fed with what concerns one slice of people.
+/// One model per consumer group, fed with the events that concern one slice of people.
 ///
-/// The log is read up to three times: first for the posts, comments, likes and messages that ever
-/// named somebody of the slice, because an event that takes them away need not; then for the events; and
-/// last for the profiles of the slice's people and of those whom their alarms name.
+/// Reads the log up to three times: for the posts, comments, likes and messages that ever named a
+/// person of the slice, because an event that takes them away may not name that person; for the
+/// events; and for the profiles of the slice's people and of the people in their alarms.
 struct SliceModels {
   let slice: Slice
   private(set) var feeds = Model()
   private(set) var notifications = Model()
   private(set) var profiles = Model()
-  /// Records that cannot be decoded and are no dead letters.
+  /// Records that cannot be decoded but are not dead letters.
   private(set) var unexplained: [(record: Record, group: String, reason: String)] = []
   private(set) var shown: [ModelNotification] = []
 
@@ -22,9 +22,9 @@ struct SliceModels {
   private let log: any RecordLog
   private let prefix: String
   private let counted: (Int) -> Void
-  private var facts: [Reader: Set<BytewiseString>] = [:]
+  private var facts: [Worker: Set<BytewiseString>] = [:]
 
-  /// - Parameter counted: called with how many records were read since the last time.
+  /// - Parameter counted: called with the number of records read since the last call.
   init(
     _ slice: Slice, _ snapshot: Snapshot, _ log: any RecordLog, prefix: String,
     counted: @escaping (Int) -> Void
@@ -32,19 +32,19 @@ struct SliceModels {
     (self.slice, self.snapshot, self.log) = (slice, snapshot, log)
     (self.prefix, self.counted) = (prefix, counted)
     if slice.count > 1 {
-      try read([.posts, .comments, .likes, .messages]) { models, reader, event in
-        if let fact = reader.fact(event.payload), models.concerns(event, reader) {
-          models.facts[reader, default: []].insert(fact)
+      try read([.posts, .comments, .likes, .messages]) { models, worker, event in
+        if let fact = worker.fact(event.payload), models.concerns(event, worker) {
+          models.facts[worker, default: []].insert(fact)
         }
       }
     }
     try read(Set(Topic.allCases).subtracting([.profiles, .notificationChanges])) {
-      models, reader, event in
+      models, worker, event in
       let isNeeded =
-        reader.fact(event.payload).map { models.facts[reader]?.contains($0) ?? false }
-        ?? models.concerns(event, reader)
+        worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }
+        ?? models.concerns(event, worker)
       guard isNeeded || models.slice.count == 1 else { return }
-      if reader == .fanout {
+      if worker == .fanout {
         models.feeds.apply(event)
       } else {
         models.notifications.apply(event)
@@ -56,32 +56,32 @@ struct SliceModels {
       people.insert(BytewiseString(notification.actor))
       if let second = notification.secondActor { people.insert(BytewiseString(second)) }
     }
-    try read([.profiles]) { models, reader, event in
-      if named.contains(BytewiseString(event.key)) || models.concerns(event, reader) {
+    try read([.profiles]) { models, worker, event in
+      if named.contains(BytewiseString(event.key)) || models.concerns(event, worker) {
         models.profiles.apply(event)
       }
     }
   }
 
-  private func concerns(_ event: Event, _ reader: Reader) -> Bool {
-    slice.count == 1 || reader.slicedBy(event.payload).contains { slice.contains($0) }
+  private func concerns(_ event: Event, _ worker: Worker) -> Bool {
+    slice.count == 1 || worker.slicedBy(event.payload).contains { slice.contains($0) }
   }
 
-  /// Every event of the topics that a group has applied.
+  /// Calls `body` with every event of the topics for each worker that has applied it.
   private mutating func read(
-    _ topics: Set<Topic>, _ body: (inout SliceModels, Reader, Event) -> Void
+    _ topics: Set<Topic>, _ body: (inout SliceModels, Worker, Event) -> Void
   ) throws {
     let now = EventTime.now
     let spans = try snapshot.spans(of: topics, prefix: prefix, in: log)
-    let readers = Dictionary(
+    let workers = Dictionary(
       uniqueKeysWithValues: topics.map { topic in
-        (topic, Reader.allCases.filter { $0.topics.contains(topic) })
+        (topic, Worker.allCases.filter { $0.topics.contains(topic) })
       })
     try log.read(spans, maxRecords: 2000) { batch in
       counted(batch.records.count)
       guard let topic = Topic(name: batch.topic, prefix: prefix) else { return }
       for record in batch.records {
-        let applied = (readers[topic] ?? []).filter {
+        let applied = (workers[topic] ?? []).filter {
           snapshot.holds(record, of: $0.consumerGroup(prefix: prefix))
         }
         guard !applied.isEmpty else { continue }
@@ -91,7 +91,7 @@ struct SliceModels {
         do throws(EventError) {
           let event = try EventCodec.decode(
             wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
-          for reader in applied { body(&self, reader, event) }
+          for worker in applied { body(&self, worker, event) }
         } catch {
           guard unexplained.count < 1000 else { continue }
           let group = applied[0].consumerGroup(prefix: prefix)

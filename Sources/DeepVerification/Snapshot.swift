@@ -4,28 +4,28 @@ public import Kafka
 import Postgres
 import RecordLog
 
-/// Why the tables cannot be held against the log.
+/// Why the tables cannot be compared with the log.
 public enum DeepVerificationError: Error, CustomStringConvertible {
-  /// The log begins later than it should; the first offsets it holds.
+  /// The log's beginning was deleted; its first offsets.
   case logIncomplete([TopicPartition: Int64])
-  /// The tables stand at an offset that the log does not have.
+  /// A stored offset is beyond the log's end offset.
   case logTooShort(TopicPartition, group: String, stored: Int64, end: Int64)
 
   public var description: String {
     switch self {
     case .logIncomplete(let starts):
-      "the log does not reach back to its start, so the tables cannot be recomputed: "
+      "the beginning of the log was deleted, so the tables cannot be recomputed: "
         + starts.sorted { $0.key < $1.key }.prefix(8)
-        .map { "\($0.key) begins at offset \($0.value)" }.joined(separator: ", ")
+        .map { "\($0.key) starts at offset \($0.value)" }.joined(separator: ", ")
         + (starts.count > 8 ? " and \(starts.count - 8) more" : "")
     case .logTooShort(let partition, let group, let stored, let end):
-      "\(group) stands at offset \(stored) of \(partition), but the log ends at \(end): it is not "
-        + "the log that these tables were made from"
+      "\(group) has stored offset \(stored) of \(partition), but the log ends at \(end): it is not "
+        + "the log that these tables were built from"
     }
   }
 }
 
-/// Where the tables stand in one transaction's view.
+/// The stored offsets and dead letters that one transaction sees.
 struct Snapshot {
   private struct Place: Hashable {
     var group: String
@@ -39,7 +39,7 @@ struct Snapshot {
 
   /// - Parameter connection: in a REPEATABLE READ transaction.
   init(_ connection: Connection, prefix: String) throws {
-    let groups = Reader.allCases.map { $0.consumerGroup(prefix: prefix) }
+    let groups = Worker.allCases.map { $0.consumerGroup(prefix: prefix) }
     for row in try connection.query(
       """
       SELECT consumer_group, topic, partition, next_offset FROM consumer_offsets
@@ -64,7 +64,7 @@ struct Snapshot {
     }
   }
 
-  /// Whether the group has applied the record: it lies below the group's offset and is no dead
+  /// Whether the group has applied the record: it is below the stored offset and is not a dead
   /// letter.
   func holds(_ record: Record, of group: String) -> Bool {
     guard record.offset < next[group]?[record.topicPartition] ?? 0 else { return false }
@@ -73,18 +73,18 @@ struct Snapshot {
         Place(group: group, partition: record.topicPartition, offset: record.offset))
   }
 
-  /// What must be read so that every group's records are.
+  /// The offsets to read to cover every group's applied records.
   ///
-  /// - Throws: `DeepVerificationError` when the log does not hold it.
+  /// - Throws: `DeepVerificationError` when the log does not hold them.
   func spans(
     of topics: Set<Topic>, prefix: String, in log: any RecordLog
   ) throws -> [TopicPartition: Range<Int64>] {
     let names = topics.map { $0.name(prefix: prefix) }.sorted()
     let held = try log.spans(of: names)
     var ends: [TopicPartition: Int64] = [:]
-    for reader in Reader.allCases {
-      let group = reader.consumerGroup(prefix: prefix)
-      let read = Set(reader.topics.filter { topics.contains($0) }.map { $0.name(prefix: prefix) })
+    for worker in Worker.allCases {
+      let group = worker.consumerGroup(prefix: prefix)
+      let read = Set(worker.topics.filter { topics.contains($0) }.map { $0.name(prefix: prefix) })
       for (partition, offset) in next[group] ?? [:] where read.contains(partition.topic) {
         let end = held[partition]?.upperBound ?? 0
         guard offset <= end else {
@@ -102,12 +102,12 @@ struct Snapshot {
     return ends.mapValues { 0..<$0 }
   }
 
-  /// The notifications that records name which the alarm-worker had not applied in the snapshot.
+  /// The notifications in records that the alarm-worker had not applied in the snapshot.
   func unapplied(
     in log: any RecordLog, prefix: String, slice: Slice = Slice(0, of: 1)
   ) throws -> Set<String> {
     let topic = Topic.notificationChanges.name(prefix: prefix)
-    let next = self.next[Reader.alarm.consumerGroup(prefix: prefix)] ?? [:]
+    let next = self.next[Worker.alarm.consumerGroup(prefix: prefix)] ?? [:]
     let spans = try log.spans(of: [topic]).reduce(into: [TopicPartition: Range<Int64>]()) {
       let start = max($1.value.lowerBound, next[$1.key] ?? 0)
       if start < $1.value.upperBound { $0[$1.key] = start..<$1.value.upperBound }

@@ -66,9 +66,9 @@ struct ShareReplay {
   var counter: ProgressCounter
 
   /// - Parameters:
-  /// - starts: the offset to start from in each partition without a stored offset.
-  /// - targets: by group, the offset to reach in each partition; others stay where they are.
-  /// - runsBacklog: whether to work off the handlers' backlog too.
+  ///   - starts: the offset to start from in each partition without a stored offset.
+  ///   - targets: by group, the offset to reach in each partition; others stay where they are.
+  ///   - runsBacklog: whether to work off the handlers' backlog too.
   func run(
     starts: [TopicPartition: Int64], to targets: [String: [TopicPartition: Int64]],
     runsBacklog: Bool

@@ -147,7 +147,7 @@ private func printJSONLines(_ report: ComparisonReport) {
     }
     printJSON(
       TableLine(
-        table: table.name, room: table.room?.rawValue, expected: table.expected,
+        table: table.name, room: table.group?.rawValue, expected: table.expected,
         found: table.found, missing: table.counts.missing, extra: table.counts.extra,
         different: table.counts.different, inFlight: table.inFlight))
   }

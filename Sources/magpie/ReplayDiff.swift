@@ -11,9 +11,9 @@ extension Replay {
     let rebuild = try Rebuild(rebuildSettings())
     defer { rebuild.close() }
     let (schema, names) = try rebuild.rebuilt()
-    let rooms = Set(names.compactMap { CanonicalTable.Room(rawValue: $0.rawValue) })
+    let groups = Set(names.compactMap { CanonicalTable.Group(rawValue: $0.rawValue) })
     if dryRun {
-      let tables = CanonicalTable.all.filter { rooms.contains($0.room) }.map(\.name)
+      let tables = CanonicalTable.all.filter { groups.contains($0.group) }.map(\.name)
       return Standard.output.line(
         "Would compare \(tables.joined(separator: ", ")) in \(schema) with those in use, after "
           + "applying \(try rebuild.swapPlan(back: false).recordsBehind) records to these. "
@@ -21,7 +21,7 @@ extension Replay {
     }
     let diff = SchemaDiff(
       try connect(), later: { try connect() }, log: try logOpener()(), prefix: kafka.prefix,
-      rooms: rooms)
+      groups: groups)
     var shown = Progress(forced: progress)
     let start = ContinuousClock.now
     let report = try diff.run(

@@ -93,7 +93,7 @@ private struct Shadow {
     try SchemaDiff(
       Connection(live.url, applicationName: "diff"),
       later: { try Connection(live.url, applicationName: "later") }, log: live.log,
-      prefix: live.log.prefix, rooms: Set(CanonicalTable.Room.allCases)
+      prefix: live.log.prefix, groups: Set(CanonicalTable.Group.allCases)
     ).run(report: ComparisonReport(samplesMax: 1000)) { ends in
       while try workers.reduce(false, { try $1.step(batch: 500, to: ends) || $0 }) {}
       return try Connection(tables.url, applicationName: "shadow")

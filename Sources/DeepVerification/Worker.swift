@@ -1,11 +1,11 @@
 import Events
 
-/// A consumer group, and what it reads.
-enum Reader: String, CaseIterable {
+/// A worker, with the topics that its consumer group reads.
+enum Worker: String, CaseIterable {
   case fanout, notification, alarm
 
-  /// What the group's tables follow from. Notification changes do not count: what they should say is
-  /// computed.
+  /// The topics that determine the worker's tables. Excludes notification changes, which the model
+  /// computes.
   var topics: [Topic] {
     switch self {
     case .fanout: [.posts, .follows, .messages]
@@ -16,8 +16,8 @@ enum Reader: String, CaseIterable {
 
   func consumerGroup(prefix: String) -> String { prefix + rawValue }
 
-  /// The ids by which the rows that follow from an event are cut into slices: people, and the posts
-  /// that are liked and commented on.
+  /// The ids that assign the rows affected by an event to slices: people, and posts with likes or
+  /// comments.
   func slicedBy(_ payload: Payload) -> [String] {
     switch (self, payload) {
     case (.fanout, .followCreated(let data)): [data.followee, data.follower]
@@ -33,8 +33,8 @@ enum Reader: String, CaseIterable {
     }
   }
 
-  /// Of events whose fact may have other events that name other people: what tells the fact. All of
-  /// them are needed to know which one holds, whomever it names.
+  /// The fact that the event is about, if other events about it may name other people. All events
+  /// about a fact are needed to determine the newest, whomever they name.
   func fact(_ payload: Payload) -> BytewiseString? {
     switch (self, payload) {
     case (.fanout, .postPublished(let data)): BytewiseString("post:" + data.post)
@@ -52,7 +52,7 @@ enum Reader: String, CaseIterable {
   }
 }
 
-/// Ids have no control characters.
+/// Ids contain no control characters, so U+0000 is a safe separator.
 private func like(_ post: String, _ actor: String) -> BytewiseString {
   BytewiseString("like:\(post)\u{0}\(actor)")
 }
