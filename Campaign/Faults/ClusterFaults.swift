@@ -9,9 +9,9 @@ extension PlannedFault {
   func refuseClients(_ world: World) throws {
     let proxy = try clusterProxy(world)
     let broker = Int(target) / 2 % proxy.brokers
-    let welcome: KafkaProxy.Welcome = target % 2 == 0 ? .refusesLogin : .closes
-    world.injected.onHeal(self) { proxy.change { $0.welcomes[broker] = nil } }
-    proxy.change { $0.welcomes[broker] = welcome }
+    let admission: KafkaProxy.Admission = target % 2 == 0 ? .refusesLogin : .closes
+    world.injected.onHeal(self) { proxy.change { $0.admissions[broker] = nil } }
+    proxy.change { $0.admissions[broker] = admission }
     proxy.disconnect(broker: broker)
   }
 
@@ -67,7 +67,7 @@ extension PlannedFault {
     }
     world.injected.onHeal(self) {
       try world.startAgain(world.workers, expectingEnds: false) {
-        proxy.lead(to: former.bootstrap)
+        proxy.switchCluster(to: former.bootstrap)
       }
       other.close()
     }
@@ -83,7 +83,7 @@ extension PlannedFault {
           value: Array("of another topic".utf8))
         try producer.send(Array(repeating: record, count: Int(log.high) + 50))
       }
-      proxy.lead(to: other.bootstrap)
+      proxy.switchCluster(to: other.bootstrap)
     }
   }
 

@@ -1,32 +1,32 @@
 import Foundation
 import Synchronization
 
-/// An executable running as a child of this process, which does not outlive it.
+/// A child process that does not outlive this process.
 ///
-/// Children get process groups of their own: a Ctrl-C in the terminal reaches only this process,
-/// which then ends them in order. If this process is killed outright, a watcher (a shell that waits
-/// for its standard input to close) ends them. Thread-safe.
+/// Each child gets its own process group, so a Ctrl-C in the terminal reaches only this process,
+/// which then stops its children in order. If this process is killed, a watcher (a shell that waits
+/// for its standard input to close) stops them. Thread-safe.
 public final class ChildProcess: Sendable {
-  /// Where standard output and standard error go.
+  /// The destination of standard output and standard error.
   public enum Output: Sendable {
-    /// Nowhere.
+    /// Discarded.
     case discard
-    /// To this process's own.
+    /// This process's own standard output and standard error.
     case inherit
     /// Appended to a file.
     case file(String)
-    /// Line by line (at most 64 KiB each) to a handler, on a thread of its own.
+    /// Passed line by line (at most 64 KiB each) to a handler on its own thread.
     case lines(@Sendable (String) -> Void)
   }
 
   /// How a process ended.
   public enum Exit: Sendable, Equatable, CustomStringConvertible {
-    /// By itself, with this status.
+    /// It exited with this status.
     case exited(Int32)
-    /// By this signal.
+    /// It was killed by this signal.
     case signalled(Int32)
 
-    /// For people.
+    /// A readable description.
     public var description: String {
       switch self {
       case .exited(let status): "exit status \(status)"
@@ -35,23 +35,23 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// What to do for the child if this process dies without a word.
+  /// How the watcher ends the child if this process dies.
   public struct Orphaned: Sendable {
-    /// The signal it gets first; SIGKILL follows ten seconds later.
+    /// The first signal to send; SIGKILL follows ten seconds later.
     public var signal: Int32
-    /// A directory to remove once it has ended.
+    /// A directory to remove after the child has ended.
     public var removing: String?
 
-    /// SIGTERM (15), and nothing to remove, by default.
+    /// Defaults to SIGTERM (15) and no directory.
     public init(signal: Int32 = 15, removing: String? = nil) {
       self.signal = signal
       self.removing = removing
     }
   }
 
-  /// The process id; after `wait` has returned it may belong to somebody else.
+  /// The process ID; the system may reuse it after `wait` has returned.
   public let processID: Int32
-  /// The executable.
+  /// The executable's path.
   public let path: String
 
   private let exitBox = Mutex<Exit?>(nil)
@@ -60,9 +60,9 @@ public final class ChildProcess: Sendable {
   /// Starts `path` with `arguments`.
   ///
   /// - Parameters:
-  ///   - environment: added to this process's own; nil values are removed from it.
-  ///   - user: drop to this user first (needs root and `setpriv`).
-  /// - Throws: `StackError` when it cannot be started.
+  ///   - environment: added to this process's environment; nil removes a variable.
+  ///   - user: the user to switch to first (needs root and `setpriv`).
+  /// - Throws: `StackError` if the process cannot be started.
   public init(
     _ path: String, _ arguments: [String] = [], environment: [String: String?] = [:],
     user: SystemUser? = nil, output: Output = .discard, orphaned: Orphaned = Orphaned()
@@ -99,26 +99,27 @@ public final class ChildProcess: Sendable {
   /// How the process ended; nil while it runs.
   public var exit: Exit? { exitBox.withLock { $0 } }
 
-  /// Whether it runs still.
+  /// Whether the process is still running.
   public var isRunning: Bool { exit == nil }
 
-  /// Sends a signal, unless the process has ended.
+  /// Sends a signal unless the process has ended.
   public func signal(_ number: Int32) {
     exitBox.withLock { exit in
-      // Under the lock: a process that is not reaped yet keeps its number to itself.
+      // Signal under the lock: the process ID is not reused until the child is reaped.
       if exit == nil { kill(processID, number) }
     }
   }
 
-  /// Waits for the end, at most `seconds`.
+  /// Waits at most `seconds` for the process to end.
   ///
-  /// - Returns: how it ended, nil if it runs still.
+  /// - Returns: how it ended; nil if it is still running.
   public func wait(seconds: Double) -> Exit? {
     if ended.wait(timeout: .now() + seconds) == .success { ended.signal() }
     return exit
   }
 
-  /// Ends the process: `signal` (SIGTERM, 15, by default), and SIGKILL if it has not ended within `seconds`.
+  /// Sends `signal` (SIGTERM, 15, by default), and SIGKILL if the process has not ended within
+  /// `seconds`.
   @discardableResult
   public func terminate(_ signal: Int32 = 15, within seconds: Double = 10) -> Exit {
     self.signal(signal)
@@ -132,7 +133,7 @@ public final class ChildProcess: Sendable {
   private func reap(_ watcher: Watcher) {
     var information = siginfo_t()
     while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) == -1, errno == EINTR {}
-    // Before the number is free for others, so that the watcher never ends a stranger.
+    // Dismiss the watcher before reaping, so that it never kills a process that reuses the ID.
     watcher.dismiss()
     exitBox.withLock { exit in
       var status: Int32 = 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of a private cluster, and what can be done about them while it does not run.
+/// The files of a private cluster, and operations on them while it is stopped.
 struct ClusterLayout {
   let directory: String
   let socketDirectory: String
@@ -11,7 +11,7 @@ struct ClusterLayout {
   var data: String { directory + "/data" }
   var logFile: String { directory + "/postgres.log" }
 
-  /// The path of a Unix socket holds about 104 bytes, `/.s.PGSQL.5432` included.
+  /// The path of a Unix socket is limited to about 104 bytes, including `/.s.PGSQL.5432`.
   private static let maximumSocketDirectoryBytes = 88
 
   static func prepare(_ requested: String, temporary: Bool) throws -> ClusterLayout {
@@ -21,14 +21,14 @@ struct ClusterLayout {
     var directory = absolute
     try make(directory, user)
     if let user, !user.canUse(directory) {
-      // Only our own, still empty directory goes; one with content stays.
+      // rmdir removes the directory only if it is empty.
       rmdir(directory)
       directory = "/var/tmp/magpie-" + stableName(absolute)
       try make(directory, user)
       guard user.canUse(directory) else {
         throw StackError(
-          "PostgreSQL runs as \(user.name) here, who can use neither \(absolute) nor \(directory): "
-            + "name a directory that \(user.name) can enter")
+          "PostgreSQL runs as \(user.name) here, which can use neither \(absolute) nor \(directory): "
+            + "choose a directory that \(user.name) can access")
       }
     }
     var socket = directory
@@ -50,7 +50,7 @@ struct ClusterLayout {
 
   func initializeIfNeeded(durable: Bool) throws {
     guard !FileManager.default.fileExists(atPath: data + "/PG_VERSION") else { return }
-    // Letters beyond ASCII need a Unicode character type; ids are compared bytewise in any case.
+    // Classifying non-ASCII letters needs a UTF-8 LC_CTYPE; ids are compared bytewise in any case.
     var failures = ""
     for locale in [["--locale=C.UTF-8"], ["--locale=C", "--lc-ctype=UTF-8"], ["--locale=C"]] {
       try? FileManager.default.removeItem(atPath: data)
@@ -63,16 +63,16 @@ struct ClusterLayout {
         environment: ["LC_ALL": "C", "PGDATA": nil], user: user, output: .file(logFile))
       guard let exit = child.wait(seconds: 120) else {
         child.terminate(SIGKILL)
-        throw StackError("initdb did not end within two minutes; see \(logFile)")
+        throw StackError("initdb did not finish within two minutes; see \(logFile)")
       }
       if exit == .exited(0) { return }
       failures = "\(exit); the end of \(logFile):\n\(logTail())"
     }
-    throw StackError("initdb could not make a database cluster in \(data): \(failures)")
+    throw StackError("initdb could not create a database cluster in \(data): \(failures)")
   }
 
-  /// Removes `postmaster.pid` if its process is gone or is somebody else; waits for a server whose
-  /// owner was killed and that is about to end.
+  /// Removes `postmaster.pid` if its process is gone or is a different program. Waits for a server
+  /// that is about to stop because its owner was killed.
   func clearStaleLock() throws {
     let lock = data + "/postmaster.pid"
     let deadline = Date(timeIntervalSinceNow: 20)
@@ -85,7 +85,7 @@ struct ClusterLayout {
       }
       if deadline < .now {
         throw StackError(
-          "process \(processID) runs PostgreSQL in \(data) already: stop it (it may be another "
+          "process \(processID) already runs PostgreSQL in \(data): stop it (it may be another "
             + "magpie up) or choose another directory")
       }
       Thread.sleep(forTimeInterval: 0.1)
@@ -99,7 +99,7 @@ struct ClusterLayout {
       "shared_buffers": "256MB", "max_wal_size": "4GB", "logging_collector": "off",
       "log_destination": "stderr", "log_min_messages": "warning", "timezone": "UTC",
       "log_timezone": "UTC", "log_line_prefix": "%m [%p] %a ", "wal_compression": "on",
-      // Statements that fail are part of normal work here (fences); their callers report them.
+      // Failing statements are normal here (fences); callers report them.
       "log_min_error_statement": "panic",
     ]
     if !durable {
@@ -123,7 +123,7 @@ struct ClusterLayout {
     return String(decoding: bytes ?? Data(), as: UTF8.self)
   }
 
-  /// Whether the process is a server on this very directory: a postmaster works inside it.
+  /// Whether the process serves this data directory, which is a postmaster's working directory.
   private func servesThis(_ processID: Int32) -> Bool {
     #if os(Linux)
       let target = try? FileManager.default.destinationOfSymbolicLink(
@@ -135,7 +135,7 @@ struct ClusterLayout {
     #endif
   }
 
-  /// Makes a directory for the server's account alone, or accepts one that is there.
+  /// Creates a directory owned by the server's account, or accepts an existing one.
   private static func make(_ path: String, _ user: SystemUser?) throws {
     let isNew = !FileManager.default.fileExists(atPath: path)
     try FileManager.default.createDirectory(
@@ -152,7 +152,7 @@ struct ClusterLayout {
     if let user, isNew || isEmpty { chown(path, user.userID, user.groupID) }
   }
 
-  /// FNV-1a, 64 bits: the same name for the same path every time.
+  /// FNV-1a, 64 bits: derives the same name from the same path every time.
   private static func stableName(_ path: String) -> String {
     let hash = path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What a worker on this machine answers over HTTP, without a library.
+/// A minimal HTTP client for workers on this machine.
 public enum LocalHTTP {
-  /// An answer, as far as it came.
+  /// A response, possibly truncated.
   public struct Answer: Sendable {
-    /// Such as 200.
+    /// The status code.
     public let status: Int
-    /// What follows the head.
+    /// The bytes after the head.
     public let body: String
-    /// Whether the server ended it, rather than the time, the bytes allowed or an error.
+    /// Whether the server ended the response, as opposed to a timeout, the size limit or an error.
     public let isWhole: Bool
   }
 
-  /// One GET from the loopback interface; nil when nobody answers, or not in HTTP.
+  /// Sends one GET request over the loopback interface; returns nil without a valid HTTP response.
   ///
   /// - Parameters:
-  ///   - timeoutSeconds: bounds each step.
-  ///   - bytesMax: with the head; what is larger is cut off.
+  ///   - timeoutSeconds: the limit for each send and receive.
+  ///   - bytesMax: the maximum size including the head; longer responses are truncated.
   public static func get(
     _ path: String, port: UInt16, timeoutSeconds: Int, bytesMax: Int
   ) -> Answer? {
@@ -76,7 +76,8 @@ public enum LocalHTTP {
   }
 }
 
-/// A worker that is gone is an error here, and no SIGPIPE; a Mac has that as the socket's option.
+/// Writing to a closed connection must return an error instead of raising SIGPIPE. On Darwin, the
+/// socket option SO_NOSIGPIPE does this.
 #if canImport(Darwin)
   private let withoutSignal: Int32 = 0
 #else

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The far end of a child's output.
+/// The parent's end of a child's output.
 struct OutputSink {
-  /// What the child gets: -1 for /dev/null, 1 for this process's own.
+  /// The child's descriptor: -1 for /dev/null, 1 for this process's own.
   let writeDescriptor: Int32
   private let readDescriptor: Int32
   private let handler: (@Sendable (String) -> Void)?
@@ -30,7 +30,7 @@ struct OutputSink {
     if readDescriptor >= 0 { close(readDescriptor) }
   }
 
-  /// Lets go of the child's end and reads ours, if there is one, until the child has closed it.
+  /// Closes the child's end and reads the parent's end, if any, until the child closes its own.
   func startReading() {
     if writeDescriptor > 1 { close(writeDescriptor) }
     guard let handler else { return }

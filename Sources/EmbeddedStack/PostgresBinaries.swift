@@ -1,13 +1,13 @@
 import Foundation
 
-/// Where the PostgreSQL server's programs are.
+/// The PostgreSQL server's executables.
 struct PostgresBinaries {
   let directory: String
 
   var initdb: String { directory + "/initdb" }
   var postgres: String { directory + "/postgres" }
 
-  /// The first directory of PATH that has them, else the newest of the usual places.
+  /// Finds the first directory in PATH that has them, or else the newest in the usual places.
   static func find() throws -> PostgresBinaries {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     let candidates =
@@ -25,8 +25,8 @@ struct PostgresBinaries {
     }
     throw StackError(
       "no PostgreSQL server programs (initdb, postgres) in PATH or the usual places: install them "
-        + "(Debian, Ubuntu: apt install postgresql; macOS: brew install postgresql@17), or name a "
-        + "running server with MAGPIE_DATABASE_URL")
+        + "(Debian, Ubuntu: apt install postgresql; macOS: brew install postgresql@17), or set "
+        + "MAGPIE_DATABASE_URL to use a running server")
   }
 
   private static func versions(

@@ -2,26 +2,26 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// A PostgreSQL server of our own, reachable only through a Unix socket in its directory.
+/// A private PostgreSQL server, reachable only through a Unix socket in its directory.
 ///
-/// Runs as `postgres` or `nobody` when this process is root. Ends with this process, however that
+/// Runs as `postgres` or `nobody` if this process is root. Ends when this process ends, however it
 /// ends. Thread-safe.
 public final class PrivateCluster: Sendable {
-  /// How to stop, in PostgreSQL's words.
+  /// PostgreSQL's shutdown modes.
   public enum StopMode: Sendable {
     /// Ends the sessions, then shuts down cleanly.
     case fast
-    /// As in a crash: the next start recovers from the log.
+    /// Stops as in a crash: the next start recovers from the WAL.
     case immediate
   }
 
-  /// Where everything lies: `data/`, the socket, `postgres.log`. Not necessarily the directory asked
-  /// for: see `start`.
+  /// The directory of `data/`, the socket and `postgres.log`. May differ from the requested one:
+  /// see `start`.
   public let directory: String
-  /// Whether what was committed survives a crash of the machine.
+  /// Whether committed transactions survive a crash of the machine.
   public let isDurable: Bool
 
-  /// The superuser.
+  /// The superuser's name.
   public static let user = "magpie"
 
   private let layout: ClusterLayout
@@ -35,15 +35,15 @@ public final class PrivateCluster: Sendable {
     isDurable = durable
   }
 
-  /// Starts a server on `directory`, making a new cluster there if there is none.
+  /// Starts a server on `directory`, creating a cluster there if there is none.
   ///
-  /// If the account that PostgreSQL must run as cannot use `directory`, a directory under /var/tmp
-  /// whose name is derived from it takes its place, the same one every time.
+  /// If the account that PostgreSQL must run as cannot use `directory`, uses a directory under
+  /// /var/tmp instead, whose name is derived from `directory`.
   ///
   /// - Parameters:
-  ///   - durable: false trades safety for speed (no fsync): for tests and demonstrations.
-  ///   - settings: of the server, such as `max_connections`, beyond and instead of ours.
-  /// - Throws: `StackError`, also when another process runs a server there.
+  ///   - durable: false trades durability for speed (no fsync), for tests and demonstrations.
+  ///   - settings: server settings, such as `max_connections`, that extend and override the defaults.
+  /// - Throws: `StackError`, also if another process already runs a server there.
   public static func start(
     directory: String, durable: Bool, settings: [String: String] = [:]
   ) throws -> PrivateCluster {
@@ -57,8 +57,8 @@ public final class PrivateCluster: Sendable {
   /// process ends.
   ///
   /// - Parameters:
-  ///   - parent: where that directory is made; nil is the system's place for such things.
-  ///   - settings: as of `start`.
+  ///   - parent: the parent of that directory; nil for the system's temporary directory.
+  ///   - settings: as in `start`.
   public static func temporary(
     in parent: String? = nil, settings: [String: String] = [:]
   ) throws -> PrivateCluster {
@@ -75,7 +75,7 @@ public final class PrivateCluster: Sendable {
     return cluster
   }
 
-  /// The URL of a database of this cluster, for the superuser.
+  /// The superuser's URL for a database of this cluster.
   public func url(database: String = "postgres") -> String {
     func encode(_ text: String) -> String {
       let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/-._"))
@@ -85,7 +85,7 @@ public final class PrivateCluster: Sendable {
       + "&user=\(Self.user)" + (settings["port"].map { "&port=\($0)" } ?? "")
   }
 
-  /// Creates a database unless it exists.
+  /// Creates a database if it does not exist.
   public func createDatabase(_ name: String) throws {
     let connection = try Connection(url(), applicationName: "magpie up")
     let exists = try connection.query(
@@ -95,19 +95,19 @@ public final class PrivateCluster: Sendable {
     }
   }
 
-  /// The postmaster's process id while it runs.
+  /// The postmaster's process ID; nil if it is not running.
   public var processID: Int32? { server.withLock { $0?.isRunning == true ? $0?.processID : nil } }
 
-  /// Stops the server; a temporary cluster's directory is removed. May be called twice.
+  /// Stops the server and removes a temporary cluster's directory. May be called twice.
   public func stop(_ mode: StopMode = .fast) {
     end(mode)
     layout.removeIfTemporary()
   }
 
-  /// Stops the server as a crash would, keeping its files; `restart` recovers.
+  /// Stops the server as in a crash and keeps its files; `restart` recovers.
   public func immediateStop() { end(.immediate) }
 
-  /// Starts the server again after `immediateStop`, or stops and starts it.
+  /// Starts the server after `immediateStop`, or stops and restarts it.
   public func restart() throws {
     end(.fast)
     try start()
@@ -141,7 +141,7 @@ public final class PrivateCluster: Sendable {
   }
 
   private func waitUntilReady(_ child: ChildProcess) throws {
-    // Recovery after a crash can take a while.
+    // Crash recovery may take a while.
     let deadline = Date(timeIntervalSinceNow: 120)
     while true {
       do {
@@ -154,7 +154,7 @@ public final class PrivateCluster: Sendable {
           )
         }
         if deadline < .now {
-          throw StackError("PostgreSQL did not answer within two minutes: \(error)")
+          throw StackError("PostgreSQL did not accept connections within two minutes: \(error)")
         }
         Thread.sleep(forTimeInterval: 0.02)
       }

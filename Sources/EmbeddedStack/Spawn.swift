@@ -1,19 +1,19 @@
 import Foundation
 
-/// What went wrong in starting or running a part of the embedded stack, and what to do.
+/// An error in starting or running a part of the embedded stack.
 public struct StackError: Error, Sendable, CustomStringConvertible {
-  /// What happened and what to do.
+  /// The cause and what to do.
   public let message: String
 
   /// The message.
   public var description: String { message }
 
-  /// An error with its message.
+  /// Creates an error with its message.
   public init(_ message: String) { self.message = message }
 }
 
-/// Starts `command` in a process group of its own with exactly three descriptors: `input`, and
-/// `output` twice; -1 is /dev/null, and an `output` of 1 keeps both of this process's own.
+/// Starts `command` in its own process group with three descriptors: `input` as stdin, and `output`
+/// as stdout and stderr. -1 means /dev/null; an `output` of 1 inherits both from this process.
 func spawn(
   _ command: [String], _ environment: [String: String], input: Int32, output: Int32
 ) throws -> Int32 {
@@ -57,7 +57,7 @@ func spawn(
   var noSignals = sigset_t()
   sigemptyset(&noSignals)
   posix_spawnattr_setsigmask(&attributes, &noSignals)
-  // Who handles signals with Dispatch ignores them as well, and children inherit that.
+  // A process that handles signals with Dispatch ignores them, and children would inherit that.
   var plainSignals = sigset_t()
   sigemptyset(&plainSignals)
   for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2] {
@@ -86,24 +86,24 @@ func spawn(
   private typealias SpawnAttributes = posix_spawnattr_t
 #endif
 
-/// Keeps a pipe from being inherited between its making and its being marked close-on-exec.
+/// Prevents a child from inheriting a pipe before it is marked close-on-exec.
 private let descriptorLock = NSLock()
 
 #if !canImport(Darwin)
-  /// The descriptors of this process. One that is closed meanwhile does no harm.
+  /// The open descriptors of this process. Closing one that is already closed is harmless.
   private func openDescriptors() -> [Int32] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.compactMap { Int32($0) }
   }
 #endif
 
-/// A pipe that no other child inherits.
+/// Creates a pipe that no child inherits.
 func closeOnExecPipe() throws -> (read: Int32, write: Int32) {
   descriptorLock.lock()
   defer { descriptorLock.unlock() }
   var ends: [Int32] = [-1, -1]
   guard pipe(&ends) == 0 else {
-    throw StackError("cannot make a pipe: \(String(cString: strerror(errno)))")
+    throw StackError("cannot create a pipe: \(String(cString: strerror(errno)))")
   }
   for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   return (ends[0], ends[1])

@@ -1,16 +1,16 @@
 import Foundation
 
-/// An account of this machine to run a child as, because PostgreSQL refuses to run as root.
+/// The account to run a child as, because PostgreSQL refuses to run as root.
 public struct SystemUser: Sendable, Equatable {
   /// The account's name.
   public let name: String
   let userID: uid_t
   let groupID: gid_t
 
-  /// The account a server is to run as: nil (one's own) unless this process is root; then
-  /// `postgres`, or `nobody` where there is no such account.
+  /// The account to run a server as: nil (the current user) unless this process is root; then
+  /// `postgres`, or `nobody` if `postgres` does not exist.
   ///
-  /// - Throws: `StackError` when this is root and there is neither.
+  /// - Throws: `StackError` if this process is root and neither account exists.
   public static func unprivileged() throws -> SystemUser? {
     guard geteuid() == 0 else { return nil }
     for name in ["postgres", "nobody"] {
@@ -23,18 +23,18 @@ public struct SystemUser: Sendable, Equatable {
         + "run this as another user")
   }
 
-  /// What to put before a command to run it as this user; it keeps the process id.
+  /// The command prefix that runs a command as this user with the same process ID.
   func prefix() throws -> [String] {
     for path in ["/usr/bin/setpriv", "/bin/setpriv", "/usr/sbin/setpriv"]
     where FileManager.default.isExecutableFile(atPath: path) {
       return [path, "--reuid=\(userID)", "--regid=\(groupID)", "--clear-groups", "--"]
     }
     throw StackError(
-      "PostgreSQL refuses to run as root, and setpriv (package util-linux), which would run it as "
-        + "\(name), is not there: install it or run this as another user")
+      "PostgreSQL refuses to run as root, and setpriv (package util-linux), which is needed to run it as "
+        + "\(name), is missing: install it or run this as another user")
   }
 
-  /// Whether this user can enter the directory and write there.
+  /// Whether this user can enter and write to the directory.
   func canUse(_ directory: String) -> Bool {
     let test = try? ChildProcess(
       "/bin/sh", ["-c", "test -w \"$1\" && test -x \"$1\"", "sh", directory], user: self)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A shell that waits until this process closes a pipe, which also happens when it is killed, and then
-/// ends a child of it.
+/// A shell that kills a child when this process closes a pipe, which also happens when this process
+/// is killed.
 struct Watcher {
   private static let script = """
     trap '' HUP INT TERM
@@ -14,7 +14,7 @@ struct Watcher {
     """
 
   private let processID: Int32
-  /// Held open, and by nobody else, for as long as this process lives.
+  /// The write end, held only by this process for as long as it lives.
   private let pipe: Int32
 
   init(of child: Int32, _ orphaned: ChildProcess.Orphaned) throws {

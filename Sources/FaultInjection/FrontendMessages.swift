@@ -1,26 +1,26 @@
-/// Follows a client's messages (PostgreSQL documentation, "Message Formats") to know when COMMIT is
-/// being executed.
+/// Parses a client's messages (PostgreSQL documentation, "Message Formats") to detect the execution
+/// of COMMIT.
 struct FrontendMessages {
-  /// Names of prepared statements are short, and so is COMMIT: the rest of a message is passed over.
+  /// Names of prepared statements and COMMIT are short; the rest of a message is skipped.
   private static let inspectedBytes = 256
-  /// Requests for encryption, which come before the startup message and have its form.
+  /// Encryption requests, which precede the startup message and have its format.
   private static let encryptionRequests = [80_877_103, 80_877_104]
 
-  /// The beginning of the message under way, its header included.
+  /// The beginning of the current message, including its header.
   private var head: [UInt8] = []
-  /// Bytes of the message under way that are still to come and of no interest.
-  private var passedOver = 0
+  /// The number of bytes of the current message left to skip.
+  private var bytesToSkip = 0
   private var isStartedUp = false
   private var commits: Set<[UInt8]> = []
 
-  /// Whether these bytes hold the execution of a COMMIT.
+  /// Whether these bytes contain the execution of a COMMIT.
   mutating func executesCommit(_ bytes: ArraySlice<UInt8>) -> Bool {
     var found = false
     var rest = bytes
     while !rest.isEmpty {
-      if passedOver > 0 {
-        let count = min(passedOver, rest.count)
-        passedOver -= count
+      if bytesToSkip > 0 {
+        let count = min(bytesToSkip, rest.count)
+        bytesToSkip -= count
         rest = rest.dropFirst(count)
         continue
       }
@@ -28,14 +28,14 @@ struct FrontendMessages {
       head += rest.prefix(count)
       rest = rest.dropFirst(count)
       guard head.count >= headerBytes, head.count == wantedBytes else { continue }
-      passedOver = messageBytes - head.count
+      bytesToSkip = messageBytes - head.count
       if inspect() { found = true }
       head.removeAll(keepingCapacity: true)
     }
     return found
   }
 
-  /// A kind and a length; the startup message has no kind.
+  /// Type and length; the startup message has no type.
   private var headerBytes: Int { isStartedUp ? 5 : 4 }
 
   private var wantedBytes: Int {
@@ -69,11 +69,11 @@ struct FrontendMessages {
   }
 }
 
-/// Watches a server's messages for the answer to a COMMIT.
+/// Detects the response to a COMMIT in a server's messages.
 struct CommitAnswer {
   private var received: [UInt8] = []
 
-  /// Whether the answer is there: the command's tag, or word that the server is ready again.
+  /// Whether the response has arrived: the command tag or ReadyForQuery.
   mutating func isComplete(after bytes: ArraySlice<UInt8>) -> Bool {
     received = received.suffix(16) + bytes
     let tag = Array("COMMIT\0".utf8)

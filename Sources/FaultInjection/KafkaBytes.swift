@@ -1,32 +1,32 @@
-/// The little of Kafka's wire format that stands-in for brokers, and what stands before them, need.
+/// The parts of Kafka's wire format that fake brokers and proxies need.
 public enum KafkaBytes {
-  /// A big-endian number of two bytes.
+  /// A big-endian 16-bit integer.
   public static func int16(_ value: Int) -> [UInt8] {
     [UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)]
   }
 
-  /// A big-endian number of four bytes.
+  /// A big-endian 32-bit integer.
   public static func int32(_ value: Int) -> [UInt8] {
     int16(value >> 16 & 0xFFFF) + int16(value & 0xFFFF)
   }
 
-  /// A text with its length in two bytes.
+  /// A string with a 16-bit length.
   public static func string(_ text: String) -> [UInt8] {
     int16(text.utf8.count) + Array(text.utf8)
   }
 
-  /// The beginning of a request: what is asked, in which version, and what names the answer.
+  /// A request's header: API key, version and correlation id.
   public struct RequestHeader: Sendable {
     /// The API key.
     public var key: Int
-    /// The API's version.
+    /// The API version.
     public var version: Int
-    /// The correlation id, which the answer begins with.
+    /// The correlation id, with which the response begins.
     public var correlation: [UInt8]
-    /// Where the body begins, in requests without tagged fields.
+    /// The offset of the body, in requests without tagged fields.
     public var bodyStart: Int
 
-    /// Nil when the bytes are no request.
+    /// Nil if the bytes are not a request.
     public init?(_ request: [UInt8]) {
       guard request.count >= 10 else { return nil }
       key = Int(request[0]) << 8 | Int(request[1])
@@ -38,14 +38,16 @@ public enum KafkaBytes {
     }
   }
 
-  /// An answer to ApiVersions that offers SASL as well: SaslHandshake 0 to 1, SaslAuthenticate 0.
+  /// An ApiVersions response that additionally offers SASL: SaslHandshake 0 to 1, SaslAuthenticate
+  /// 0.
   public static func offeringSASL(_ answer: [UInt8], version: Int) -> [UInt8] {
     let handshake = int16(17) + int16(0) + int16(1)
     let authenticate = int16(36) + int16(0) + int16(0)
     var answer = answer
-    // The refusal of a version (35) has the form of version 0.
+    // UNSUPPORTED_VERSION (35) is always returned in the format of version 0.
     if version >= 3, answer[5] != 35 {
-      // A compact array: its count plus one in a byte, below 127 of them; each ends with tags.
+      // A compact array: one byte of count plus one (below 127); each entry ends with tagged
+      // fields.
       answer[6] += 2
       answer.insert(contentsOf: handshake + [0] + authenticate + [0], at: 7)
     } else {
@@ -55,7 +57,7 @@ public enum KafkaBytes {
     return answer
   }
 
-  /// An answer to ApiVersions that offers no version above these, by API key.
+  /// An ApiVersions response limited to these maximum versions, by API key.
   static func limiting(_ answer: [UInt8], version: Int, to versionsMax: [Int: Int]) -> [UInt8] {
     var answer = answer
     let isCompact = version >= 3 && answer[5] != 35
@@ -71,8 +73,8 @@ public enum KafkaBytes {
     return answer
   }
 
-  /// An answer in which brokers are at other ports: an address is a host and four bytes of port.
-  public static func moving(_ answer: [UInt8], host: String, ports: [Int: Int]) -> [UInt8] {
+  /// A response with brokers' ports replaced: an address is a host and a 32-bit port.
+  public static func redirecting(_ answer: [UInt8], host: String, ports: [Int: Int]) -> [UInt8] {
     var answer = answer
     for end in ends(of: Array(host.utf8), in: answer) where end + 4 <= answer.count {
       let port = answer[end..<end + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -81,9 +83,9 @@ public enum KafkaBytes {
     return answer
   }
 
-  /// An answer to Metadata (versions 0 to 8, where a topic's error stands before its name) that says of
-  /// the topics that they do not exist.
-  static func lacking(_ topics: Set<String>, _ answer: [UInt8]) -> [UInt8] {
+  /// A Metadata response (versions 0 to 8, where a topic's error code precedes its name) in which
+  /// these topics have UNKNOWN_TOPIC_OR_PARTITION.
+  static func withoutTopics(_ topics: Set<String>, _ answer: [UInt8]) -> [UInt8] {
     var answer = answer
     for name in topics.map(string) {
       for end in ends(of: name, in: answer) where end - name.count >= 2 {
@@ -94,13 +96,12 @@ public enum KafkaBytes {
     return answer
   }
 
-  /// An answer to Fetch (versions 4 to 11) that says of these partitions that what was asked for is not in
-  /// the log.
+  /// A Fetch response (versions 4 to 11) in which these partitions have OFFSET_OUT_OF_RANGE.
   static func outOfRange(
     _ partitions: [String: [Int: Int64]], _ answer: [UInt8], version: Int
   ) -> [UInt8] {
     var answer = answer
-    // The correlation id, the throttle time; since 7 an error and a session.
+    // Correlation id and throttle time; since version 7 also error code and session id.
     var cursor = Cursor(answer, at: version >= 7 ? 14 : 8)
     for _ in 0..<cursor.int32() {
       let topic = partitions[cursor.string()]
@@ -108,9 +109,9 @@ public enum KafkaBytes {
         if topic?[cursor.int32()] != nil {
           answer.replaceSubrange(cursor.position..<cursor.position + 2, with: int16(1))
         }
-        // The error, the high watermark, the last stable offset; since 5 the log start.
+        // Error code, high watermark, last stable offset; since version 5 also log start offset.
         cursor.position += version >= 5 ? 26 : 18
-        // Transactions that were aborted: producer and offset of each.
+        // Aborted transactions: producer id and first offset of each.
         cursor.position += max(0, cursor.int32()) * 16
         if version >= 11 { cursor.position += 4 }
         cursor.position += max(0, cursor.int32())
@@ -119,10 +120,10 @@ public enum KafkaBytes {
     return answer
   }
 
-  /// An answer to ListOffsets (versions 1 to 5), asked for the earliest offsets, that says where else
-  /// these partitions begin.
-  static func beginning(
-    at partitions: [String: [Int: Int64]], _ answer: [UInt8], version: Int
+  /// A ListOffsets response (versions 1 to 5) to a query for the earliest offsets, with these
+  /// partitions' log start offsets replaced.
+  static func withLogStarts(
+    _ partitions: [String: [Int: Int64]], _ answer: [UInt8], version: Int
   ) -> [UInt8] {
     var answer = answer
     var cursor = Cursor(answer, at: version >= 2 ? 8 : 4)
@@ -130,7 +131,7 @@ public enum KafkaBytes {
       let topic = partitions[cursor.string()]
       for _ in 0..<cursor.int32() {
         let start = topic?[cursor.int32()]
-        // The error and the time.
+        // Error code and timestamp.
         cursor.position += 10
         if let start, cursor.position + 8 <= answer.count {
           let bytes = int32(Int(start >> 32)) + int32(Int(start & 0xFFFF_FFFF))
@@ -142,7 +143,7 @@ public enum KafkaBytes {
     return answer
   }
 
-  /// Whether a request of ListOffsets asks for the earliest offset: a timestamp of -2.
+  /// Whether a ListOffsets request asks for the earliest offset, timestamp -2.
   static func asksForEarliest(_ request: [UInt8]) -> Bool {
     !ends(of: [UInt8](repeating: 0xFF, count: 7) + [0xFE], in: request).isEmpty
   }
@@ -156,7 +157,7 @@ public enum KafkaBytes {
     }.map { $0 + pattern.count }
   }
 
-  /// Reads from an answer, and reads zeros behind its end.
+  /// Reads from a response; returns zeros beyond its end.
   private struct Cursor {
     let bytes: [UInt8]
     var position: Int

@@ -1,42 +1,43 @@
 import Foundation
 import Synchronization
 
-/// Stands between clients and the brokers of a Kafka cluster on the loopback interface, on a port of its
-/// own for each, and fails as clusters do: brokers that refuse, metadata that is stale, a log whose
-/// beginning has moved, another cluster under the same address. Thread-safe.
+/// A proxy for the brokers of a Kafka cluster on the loopback interface, with one port per broker.
+/// It simulates cluster faults: brokers that refuse clients, stale metadata, a log whose beginning
+/// was deleted, a different cluster at the same address. Thread-safe.
 ///
-/// It is a listener with SASL PLAIN, which lets everybody in unless told otherwise. It changes answers of
-/// the few APIs below, and sees to it that clients use versions that it knows.
+/// Listens with SASL PLAIN and accepts every login unless `conditions` say otherwise. It rewrites
+/// responses of a few APIs and limits clients to the API versions that it supports.
 public final class KafkaProxy: Sendable {
-  /// What a broker does with whoever comes.
-  public enum Welcome: Sendable, Hashable {
-    case admits
-    /// It accepts the connection and ends it.
+  /// How a broker treats new connections.
+  public enum Admission: Sendable, Hashable {
+    case accepts
+    /// Accepts the connection and closes it.
     case closes
-    /// It refuses the login, as after a password was changed on this broker alone.
+    /// Rejects the login, as if the password was changed on this broker alone.
     case refusesLogin
   }
 
-  /// What the cluster is like.
+  /// The simulated faults.
   public struct Conditions: Sendable, Hashable {
-    /// By broker, counted from 0; those that are missing admit everybody.
-    public var welcomes: [Int: Welcome] = [:]
-    /// Topics of which all metadata say that they do not exist.
+    /// By broker, counted from 0; other brokers accept every client.
+    public var admissions: [Int: Admission] = [:]
+    /// Topics that metadata responses report as unknown.
     public var unknownTopics: Set<String> = []
-    /// By topic and partition: where the log begins now. Nothing of these partitions can be fetched.
+    /// Simulated log start offsets by topic and partition. Fetches of these partitions fail as out
+    /// of range.
     public var logStarts: [String: [Int: Int64]] = [:]
 
-    /// A cluster without faults.
+    /// No faults.
     public init() {}
   }
 
-  /// The properties that clients need to log in.
+  /// The client properties for logging in.
   public static let clientProperties = [
     "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "anybody",
     "sasl.password": "anything",
   ]
 
-  /// Where clients connect instead.
+  /// The addresses that clients connect to.
   public let bootstrap: String
 
   private struct State {
@@ -46,14 +47,14 @@ public final class KafkaProxy: Sendable {
     var links: [(broker: Int, link: Link)] = []
     var refusals = 0
     var requests: [Int: Int] = [:]
-    var answersChanged = 0
+    var responsesRewritten = 0
     var isClosed = false
   }
 
   private let listeners: [(descriptor: Int32, port: UInt16)]
   private let state: Mutex<State>
 
-  /// API keys, and the newest versions whose answers `KafkaBytes` changes.
+  /// API keys, and the newest versions whose responses `KafkaBytes` can rewrite.
   private enum Key {
     static let fetch = 1
     static let listOffsets = 2
@@ -65,47 +66,48 @@ public final class KafkaProxy: Sendable {
     static let versionsMax = [fetch: 11, listOffsets: 5, metadata: 8, findCoordinator: 2]
   }
 
-  /// Listens before the brokers, whose hosts must be 127.0.0.1: `host:port`, separated by commas.
+  /// Starts a proxy for the brokers, given as `host:port` separated by commas. The host must be
+  /// 127.0.0.1.
   public init(to brokers: String) throws {
     let ports = Self.ports(brokers)
     state = Mutex(State(ports: ports))
-    // Whoever is spoken to may just have gone away: an error of send, not the end of this process.
+    // Sending to a closed connection must return an error instead of ending this process.
     signal(SIGPIPE, SIG_IGN)
     listeners = try ports.map { _ in try listenOnLoopback() }
     bootstrap = listeners.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
     for index in listeners.indices { Thread.detachNewThread { [self] in acceptAll(index) } }
   }
 
-  /// What the cluster is like from now on. Connections that are open stay; see `disconnect`.
+  /// The current faults. Open connections stay open; see `disconnect`.
   public var conditions: Conditions {
     get { state.withLock { $0.conditions } }
     set { state.withLock { $0.conditions = newValue } }
   }
 
-  /// Changes the conditions in one step.
+  /// Changes several conditions atomically.
   public func change(_ body: @Sendable (inout Conditions) -> Void) {
     state.withLock { body(&$0.conditions) }
   }
 
-  /// How many connections and logins were refused so far.
+  /// The number of refused connections and logins so far.
   public var refusals: Int { state.withLock { $0.refusals } }
 
-  /// How many requests of this API key came so far.
+  /// The number of requests with this API key so far.
   public func requests(_ key: Int) -> Int { state.withLock { $0.requests[key, default: 0] } }
 
-  /// How many answers said something else than the brokers, addresses apart.
-  public var answersChanged: Int { state.withLock { $0.answersChanged } }
+  /// The number of rewritten responses so far, not counting address changes.
+  public var responsesRewritten: Int { state.withLock { $0.responsesRewritten } }
 
-  /// How many brokers there are.
+  /// The number of brokers.
   public var brokers: Int { listeners.count }
 
-  /// Leads to another cluster from now on, of as many brokers; connections to the former one end.
-  public func lead(to brokers: String) {
+  /// Switches to another cluster with the same number of brokers and ends existing connections.
+  public func switchCluster(to brokers: String) {
     state.withLock { $0.ports = Self.ports(brokers) }
     disconnect()
   }
 
-  /// Ends the connections to a broker, or to all.
+  /// Ends the connections to a broker, or to all brokers.
   public func disconnect(broker: Int? = nil) {
     for (index, link) in state.withLock({ $0.links }) where broker ?? index == index {
       link.endRequests()
@@ -127,10 +129,10 @@ public final class KafkaProxy: Sendable {
     brokers.split(separator: ",").compactMap { $0.split(separator: ":").last.flatMap { Int($0) } }
   }
 
-  /// Whether the broker refuses in this way; counts it.
-  private func refuses(_ broker: Int, by welcome: Welcome) -> Bool {
+  /// Whether the broker refuses clients in this way; counts refusals.
+  private func refuses(_ broker: Int, by admission: Admission) -> Bool {
     state.withLock { state in
-      guard state.conditions.welcomes[broker] == welcome else { return false }
+      guard state.conditions.admissions[broker] == admission else { return false }
       state.refusals += 1
       return true
     }
@@ -146,43 +148,43 @@ public final class KafkaProxy: Sendable {
         break
       }
       guard client >= 0 else {
-        // Out of descriptors, perhaps: some will be free again.
+        // Probably out of descriptors; retry once some are free.
         Thread.sleep(forTimeInterval: 0.01)
         continue
       }
-      sendAtOnce(client)
+      disableNagle(client)
       guard !refuses(broker, by: .closes),
         let server = ServerAddress.tcp(host: "127.0.0.1", port: "\(port)").connected()
       else {
         _ = Foundation.close(client)
         continue
       }
-      sendAtOnce(server)
+      disableNagle(server)
       let link = Link(client: client, server: server)
       state.withLock { $0.links.append((broker, link)) }
-      let conversation = Conversation()
-      Thread.detachNewThread { [self] in forwardRequests(link, conversation, broker) }
-      Thread.detachNewThread { [self] in forwardAnswers(link, conversation) }
+      let pending = PendingRequests()
+      Thread.detachNewThread { [self] in forwardRequests(link, pending, broker) }
+      Thread.detachNewThread { [self] in forwardResponses(link, pending) }
     }
     _ = Foundation.close(listener)
   }
 
-  private func forwardRequests(_ link: Link, _ conversation: Conversation, _ broker: Int) {
+  private func forwardRequests(_ link: Link, _ pending: PendingRequests, _ broker: Int) {
     while let request = receiveFrame(link.client),
       let header = KafkaBytes.RequestHeader(request),
-      forward(request, header, link, conversation, broker)
+      forward(request, header, link, pending, broker)
     {}
     link.endRequests()
     forget(link)
   }
 
-  /// - Returns: whether the connection goes on.
+  /// - Returns: whether the connection continues.
   private func forward(
     _ request: [UInt8], _ header: KafkaBytes.RequestHeader, _ link: Link,
-    _ conversation: Conversation, _ broker: Int
+    _ pending: PendingRequests, _ broker: Int
   ) -> Bool {
     state.withLock { $0.requests[header.key, default: 0] += 1 }
-    // Nothing else is under way while a client logs in, so that answers stay in order.
+    // A client sends nothing else while logging in, so responses stay in order.
     switch header.key {
     case Key.saslHandshake:
       return sendFrame(
@@ -190,86 +192,89 @@ public final class KafkaProxy: Sendable {
         header.correlation + KafkaBytes.int16(0) + KafkaBytes.int32(1) + KafkaBytes.string("PLAIN"))
     case Key.saslAuthenticate:
       let isRefused = refuses(broker, by: .refusesLogin)
-      let answer =
+      let response =
         isRefused
         ? KafkaBytes.int16(58)
           + KafkaBytes.string("Authentication failed: Invalid username or password")
         : KafkaBytes.int16(0) + KafkaBytes.int16(0xFFFF)
-      return sendFrame(link.client, header.correlation + answer + KafkaBytes.int32(0))
+      return sendFrame(link.client, header.correlation + response + KafkaBytes.int32(0))
         && !isRefused
     default:
-      conversation.ask(
-        Asked(
+      pending.append(
+        PendingRequest(
           key: header.key, version: header.version,
           isEarliest: header.key == Key.listOffsets && KafkaBytes.asksForEarliest(request)))
       return sendFrame(link.server, request)
     }
   }
 
-  private func forwardAnswers(_ link: Link, _ conversation: Conversation) {
-    while let answer = receiveFrame(link.server), let asked = conversation.next() {
-      if !sendFrame(link.client, changed(answer, asked)) { link.endRequests() }
+  private func forwardResponses(_ link: Link, _ pending: PendingRequests) {
+    while let response = receiveFrame(link.server), let request = pending.next() {
+      if !sendFrame(link.client, rewritten(response, to: request)) { link.endRequests() }
     }
-    // Only now, when the broker has let go, does the client learn of it and come back: librdkafka's
-    // mock cluster ends the process when a member joins again while it has an earlier join to answer.
+    // Disconnect the client only after the broker has closed the connection: librdkafka's mock
+    // cluster aborts the process if a member rejoins while an earlier join is unanswered.
     link.end()
     forget(link)
   }
 
-  private func changed(_ answer: [UInt8], _ asked: Asked) -> [UInt8] {
+  private func rewritten(_ response: [UInt8], to request: PendingRequest) -> [UInt8] {
     let (conditions, ports) = state.withLock { ($0.conditions, $0.ports) }
-    let moves = Dictionary(zip(ports, listeners.map { Int($0.port) })) { first, _ in first }
-    switch asked.key {
+    let newPorts = Dictionary(zip(ports, listeners.map { Int($0.port) })) { first, _ in first }
+    switch request.key {
     case Key.apiVersions:
       return KafkaBytes.offeringSASL(
-        KafkaBytes.limiting(answer, version: asked.version, to: Key.versionsMax),
-        version: asked.version)
+        KafkaBytes.limiting(response, version: request.version, to: Key.versionsMax),
+        version: request.version)
     case Key.metadata:
-      let moved = KafkaBytes.moving(answer, host: "127.0.0.1", ports: moves)
-      return counted(KafkaBytes.lacking(conditions.unknownTopics, moved), moved)
+      let redirected = KafkaBytes.redirecting(response, host: "127.0.0.1", ports: newPorts)
+      return counted(
+        KafkaBytes.withoutTopics(conditions.unknownTopics, redirected), redirected)
     case Key.findCoordinator:
-      return KafkaBytes.moving(answer, host: "127.0.0.1", ports: moves)
+      return KafkaBytes.redirecting(response, host: "127.0.0.1", ports: newPorts)
     case Key.fetch where !conditions.logStarts.isEmpty:
       return counted(
-        KafkaBytes.outOfRange(conditions.logStarts, answer, version: asked.version), answer)
-    case Key.listOffsets where asked.isEarliest && !conditions.logStarts.isEmpty:
+        KafkaBytes.outOfRange(conditions.logStarts, response, version: request.version), response)
+    case Key.listOffsets where request.isEarliest && !conditions.logStarts.isEmpty:
       return counted(
-        KafkaBytes.beginning(at: conditions.logStarts, answer, version: asked.version), answer)
+        KafkaBytes.withLogStarts(conditions.logStarts, response, version: request.version),
+        response)
     default:
-      return answer
+      return response
     }
   }
 
-  private func counted(_ changed: [UInt8], _ answer: [UInt8]) -> [UInt8] {
-    if changed != answer { state.withLock { $0.answersChanged += 1 } }
-    return changed
+  private func counted(_ rewritten: [UInt8], _ response: [UInt8]) -> [UInt8] {
+    if rewritten != response { state.withLock { $0.responsesRewritten += 1 } }
+    return rewritten
   }
 
   private func forget(_ link: Link) {
     guard link.isLastThread() else { return }
-    // Nobody may end it once its descriptors can belong to others.
+    // Remove the link before closing: its descriptors may be reused afterwards.
     state.withLock { $0.links.removeAll { $0.link === link } }
     link.close()
   }
 }
 
-/// What a client has asked on one connection and the broker has not answered yet; it answers in order.
-private final class Conversation: Sendable {
-  private let asked = Mutex<[Asked]>([])
+/// The unanswered requests of one connection. A broker responds in order.
+private final class PendingRequests: Sendable {
+  private let requests = Mutex<[PendingRequest]>([])
 
-  func ask(_ what: Asked) { asked.withLock { $0.append(what) } }
+  func append(_ request: PendingRequest) { requests.withLock { $0.append(request) } }
 
-  func next() -> Asked? { asked.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+  func next() -> PendingRequest? { requests.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-private struct Asked {
+private struct PendingRequest {
   var key: Int
   var version: Int
-  /// Of ListOffsets: whether the earliest offset is asked for.
+  /// For ListOffsets: whether it asks for the earliest offset.
   var isEarliest: Bool
 }
 
-/// One message of Kafka's protocol: four bytes of length, then so many. Nil when the peer is gone.
+/// Receives one frame of Kafka's protocol: a 32-bit length and that many bytes. Nil if the peer
+/// closed.
 private func receiveFrame(_ descriptor: Int32) -> [UInt8]? {
   guard let length = receive(descriptor, exactly: 4)?.reduce(0, { $0 << 8 | Int($1) }),
     length < 200 << 20

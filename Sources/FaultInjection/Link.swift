@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One client's connection, which two threads serve.
+/// A proxied connection, served by two threads.
 final class Link: Sendable {
   private struct State {
     var isMuted = false
@@ -23,10 +23,10 @@ final class Link: Sendable {
 
   func mute() { state.withLock { $0.isMuted = true } }
 
-  /// Wakes both threads, which then finish.
+  /// Shuts the connection down, so that both threads finish.
   func end() { endOnce { shutdown(client, Int32(SHUT_RDWR)) } }
 
-  /// Tells the server that no more will come; its end is then awaited.
+  /// Closes the sending side towards the server and waits for the server to close.
   func endRequests() {
     state.withLock { state in
       if !state.isOver { shutdown(server, Int32(SHUT_WR)) }
@@ -36,7 +36,7 @@ final class Link: Sendable {
   func reset() {
     endOnce {
       resetWhenClosed(client)
-      // Our own reading ends; that the connection is over the peer will learn from the reset.
+      // Stop reading here; the reset informs the peer.
       shutdown(client, Int32(SHUT_RD))
     }
   }
@@ -53,7 +53,7 @@ final class Link: Sendable {
     _ = Foundation.close(server)
   }
 
-  /// Under the lock, so that the descriptors are not closed meanwhile.
+  /// Runs under the lock, so that the descriptors are not closed meanwhile.
   private func endOnce(_ body: () -> Void) {
     state.withLock { state in
       guard !state.isOver else { return }

@@ -2,29 +2,29 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// Stands between clients and PostgreSQL on a TCP port of the loopback interface, and fails as
-/// networks do: slowly, in pieces, silently, at once, and at the worst moment, around COMMIT.
+/// A proxy for PostgreSQL on a TCP port of the loopback interface. It simulates network faults:
+/// delays, small packets, silent stalls, resets, and connections lost before or after COMMIT.
 /// Thread-safe.
 public final class PostgresProxy: Sendable {
-  /// What happens to one COMMIT.
+  /// A fault at one COMMIT.
   public enum Fault: Sendable, Hashable {
     case none
-    /// The connection breaks before the server sees it.
+    /// The connection breaks before the server receives the COMMIT.
     case dropBeforeCommit
-    /// The server commits; its answer never arrives.
+    /// The server commits, but the response is lost.
     case dropAfterCommit
   }
 
-  /// What the network is like.
+  /// The simulated network conditions.
   public struct Conditions: Sendable, Hashable {
-    /// Everything that passes, either way, is held back so long.
+    /// The delay of all data in both directions.
     public var delayMilliseconds = 0
-    /// What passes is cut into pieces of at most so many bytes; 0 leaves it as it comes.
+    /// The maximum size of forwarded pieces, in bytes; 0 forwards data as received.
     public var sliceBytes = 0
-    /// Nothing passes and nobody is told.
+    /// Holds back all data without closing connections.
     public var isSilent = false
 
-    /// A network without faults.
+    /// No faults.
     public init() {}
   }
 
@@ -42,10 +42,9 @@ public final class PostgresProxy: Sendable {
   private let info: ConnectionInfo
   private let state: Mutex<State>
 
-  /// Listens, and forwards to the server that `url` names, by a Unix socket's directory or by host
-  /// and port.
+  /// Starts a proxy for the server in `url`, given by a Unix socket directory or by host and port.
   ///
-  /// - Parameter decide: asked at each COMMIT what becomes of it.
+  /// - Parameter decide: called at each COMMIT to choose its fault.
   public init(to url: String, decide: @escaping @Sendable () -> Fault = { .none }) throws {
     info = try ConnectionInfo(url)
     let host = info["host"] ?? "/tmp"
@@ -54,45 +53,45 @@ public final class PostgresProxy: Sendable {
       host.hasPrefix("/")
       ? .unix(path: "\(host)/.s.PGSQL.\(port)") : .tcp(host: host, port: port)
     state = Mutex(State(decide: decide))
-    // Whoever is spoken to may just have gone away: an error of send, not the end of this process.
+    // Sending to a closed connection must return an error instead of ending this process.
     signal(SIGPIPE, SIG_IGN)
     (listener, self.port) = try listenOnLoopback()
     Thread.detachNewThread { [self] in acceptAll() }
   }
 
-  /// Where clients connect instead.
+  /// The URL that clients connect to.
   public var url: String { url(user: info["user"] ?? "") }
 
-  /// Where clients connect instead, as this user.
+  /// The URL that clients connect to, with this user.
   public func url(user: String) -> String {
     let password = info["password"].map { " password='\($0)'" } ?? ""
     return "host=127.0.0.1 port=\(port) dbname=\(info["dbname"] ?? "") user=\(user)\(password)"
       + " sslmode=disable gssencmode=disable"
   }
 
-  /// What the network is like from now on, also for connections that are open.
+  /// The current network conditions; they also apply to open connections.
   public var conditions: Conditions {
     get { state.withLock { $0.conditions } }
     set { state.withLock { $0.conditions = newValue } }
   }
 
-  /// Asks `decide` at each COMMIT from now on what becomes of it.
+  /// Sets the function that chooses the fault at each COMMIT.
   public func atCommit(_ decide: @escaping @Sendable () -> Fault) {
     state.withLock { $0.decide = decide }
   }
 
-  /// How many COMMITs met this fault so far.
+  /// The number of COMMITs with this fault so far.
   public func commits(meeting fault: Fault) -> Int {
     state.withLock { $0.commitsDropped[fault, default: 0] }
   }
 
-  /// How many connections pass through at the moment.
+  /// The number of open connections.
   public var connections: Int { state.withLock { $0.links.count } }
 
-  /// Ends every connection at once, in good order.
+  /// Ends every connection gracefully.
   public func breakAll() { for link in state.withLock({ $0.links }) { link.end() } }
 
-  /// Resets every connection at once: the clients see "connection reset by peer".
+  /// Resets every connection: clients see "connection reset by peer".
   public func reset() { for link in state.withLock({ $0.links }) { link.reset() } }
 
   /// Stops listening and ends every connection.
@@ -110,11 +109,11 @@ public final class PostgresProxy: Sendable {
         break
       }
       guard client >= 0 else {
-        // Out of descriptors, perhaps: some will be free again.
+        // Probably out of descriptors; retry once some are free.
         Thread.sleep(forTimeInterval: 0.01)
         continue
       }
-      sendAtOnce(client)
+      disableNagle(client)
       guard let server = server.connected() else {
         _ = Foundation.close(client)
         continue
@@ -131,7 +130,7 @@ public final class PostgresProxy: Sendable {
     var messages = FrontendMessages()
     receive(link.client) { bytes in
       if messages.executesCommit(bytes) {
-        // Asked outside of the lock: whoever decides may want to know something of this proxy.
+        // Called outside the lock, because `decide` may call this proxy.
         let fault = state.withLock { $0.decide }()
         state.withLock { $0.commitsDropped[fault, default: 0] += 1 }
         switch fault {
@@ -148,14 +147,14 @@ public final class PostgresProxy: Sendable {
   private func forwardReplies(_ link: Link) {
     var answer = CommitAnswer()
     receive(link.server) { bytes in
-      // Only once the server has answered is it certain that it committed.
+      // Only the server's response proves that it committed.
       if link.isMuted { return !answer.isComplete(after: bytes) }
       return pass(bytes, to: link.client, of: link)
     }
     finish(link)
   }
 
-  /// Sends on under the conditions of the moment; false when the connection is over.
+  /// Forwards bytes under the current conditions. Returns false when the connection is over.
   private func pass(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, of link: Link) -> Bool {
     let arrived = ContinuousClock.now
     while !link.isOver {
@@ -176,7 +175,7 @@ public final class PostgresProxy: Sendable {
   private func finish(_ link: Link) {
     link.end()
     guard link.isLastThread() else { return }
-    // Nobody may end it once its descriptors can belong to others.
+    // Remove the link before closing: its descriptors may be reused afterwards.
     state.withLock { $0.links.removeAll { $0 === link } }
     link.close()
   }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What workers of a debug build run as SQL at the end of each batch, from their environment.
+/// The environment variable with the SQL that debug builds of workers run at the end of each batch.
 public let sabotageVariable = "MAGPIE_TEST_SABOTAGE"
 
-/// Whether this executable of a worker heeds `MAGPIE_TEST_SABOTAGE`, as those of a release build do not.
+/// Whether this worker executable supports `MAGPIE_TEST_SABOTAGE`; release builds do not.
 ///
-/// - Throws: when the file cannot be read.
+/// - Throws: if the file cannot be read.
 public func canBeSabotaged(_ executable: String) throws -> Bool {
-  // The name is among the constants of a worker that looks for it.
+  // A worker that reads the variable contains its name as a constant.
   try Data(contentsOf: URL(filePath: executable), options: .mappedIfSafe)
     .range(of: Data(sabotageVariable.utf8)) != nil
 }

@@ -1,11 +1,11 @@
 import EmbeddedStack
 import Foundation
 
-/// A file system of some megabytes in memory, to be filled. Thread-safe.
+/// A memory file system of a few megabytes that tests can fill. Thread-safe.
 ///
-/// Only root can mount one. It is there until `close`, or until this process ends, however that ends.
+/// Mounting needs root. It stays mounted until `close` or until this process ends, however it ends.
 public final class SmallDisk: Sendable {
-  /// Mounts, says so, and unmounts when asked to end.
+  /// Mounts, prints "mounted", and unmounts on SIGTERM.
   private static let script = """
     mount -t tmpfs -o "size=$2,mode=755" magpie-small-disk "$1" || exit 1
     trap 'kill $!; umount -l "$1"; rmdir "$1"; exit 0' TERM
@@ -13,10 +13,10 @@ public final class SmallDisk: Sendable {
     sleep 1000000 & wait
     """
 
-  /// Where it is mounted: a directory that every account can enter, and this one write to.
+  /// The mount point: a directory that every account can enter and this account can write to.
   public let path: String
 
-  /// Whether this process can mount one: found out by mounting one.
+  /// Whether this process can mount one, determined by trying.
   public static let isPossible: Bool = {
     guard geteuid() == 0, let disk = try? SmallDisk(bytes: 1 << 20) else { return false }
     disk.close()
@@ -26,12 +26,12 @@ public final class SmallDisk: Sendable {
   private let mount: ChildProcess
   private var ballast: String { path + "/ballast" }
 
-  /// Mounts a disk of so many bytes.
+  /// Mounts a disk of `bytes` bytes.
   ///
-  /// - Throws: `StackError` where mounting is not possible.
+  /// - Throws: `StackError` if mounting fails.
   public init(bytes: Int) throws {
     path = "/tmp/magpie-disk-\(UUID().uuidString.prefix(8))"
-    guard mkdir(path, 0o755) == 0 else { throw StackError("cannot make \(path)") }
+    guard mkdir(path, 0o755) == 0 else { throw StackError("cannot create \(path)") }
     let isMounted = DispatchSemaphore(value: 0)
     let mount = try ChildProcess(
       "/bin/sh", ["-c", Self.script, "magpie-small-disk", path, "\(bytes)"],
@@ -42,26 +42,26 @@ public final class SmallDisk: Sendable {
       guard mount.isRunning, deadline > .now else {
         mount.terminate(SIGKILL)
         rmdir(path)
-        throw StackError("cannot mount a small disk: that takes root, and the right to mount")
+        throw StackError("cannot mount a small disk: it needs root and permission to mount")
       }
     }
   }
 
   deinit { close() }
 
-  /// Fills what is left.
+  /// Fills the remaining space.
   public func fill() throws {
     let descriptor = open(ballast, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     defer { _ = Foundation.close(descriptor) }
-    // In pieces ever smaller, so that nothing remains for others.
+    // In ever smaller pieces, so that no space remains.
     for piece in [1 << 20, 4096, 1] {
       let zeros = [UInt8](repeating: 0, count: piece)
       while write(descriptor, zeros, piece) > 0 {}
     }
   }
 
-  /// Gives back what `fill` took.
+  /// Frees the space that `fill` took.
   public func free() { unlink(ballast) }
 
   /// Unmounts. May be called twice.

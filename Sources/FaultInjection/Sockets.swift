@@ -6,12 +6,12 @@ import Foundation
   private let stream = SOCK_STREAM
 #endif
 
-/// Where a server listens.
+/// A server's address.
 enum ServerAddress {
   case unix(path: String)
   case tcp(host: String, port: String)
 
-  /// Connects; nil when nobody answers.
+  /// Connects; nil on failure.
   func connected() -> Int32? {
     switch self {
     case .unix(let path): connectedUnix(path)
@@ -48,7 +48,7 @@ private func connectedTCP(_ host: String, _ port: String) -> Int32? {
   while let entry = next?.pointee {
     let descriptor = socket(entry.ai_family, stream, 0)
     if descriptor >= 0, connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 {
-      sendAtOnce(descriptor)
+      disableNagle(descriptor)
       return descriptor
     }
     if descriptor >= 0 { close(descriptor) }
@@ -79,21 +79,21 @@ func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
   return (descriptor, UInt16(bigEndian: address.sin_port))
 }
 
-/// Each send becomes a segment of its own.
-func sendAtOnce(_ descriptor: Int32) {
+/// Sends small writes immediately instead of coalescing them.
+func disableNagle(_ descriptor: Int32) {
   var one: Int32 = 1
   setsockopt(
     descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// Closing this socket will reset the connection instead of ending it in good order.
+/// Makes `close` reset the connection instead of ending it gracefully.
 func resetWhenClosed(_ descriptor: Int32) {
   var immediately = linger(l_onoff: 1, l_linger: 0)
   setsockopt(
     descriptor, SOL_SOCKET, SO_LINGER, &immediately, socklen_t(MemoryLayout<linger>.size))
 }
 
-/// Hands on what arrives until the peer is gone or `body` answers false.
+/// Passes received bytes to `body` until the peer closes or `body` returns false.
 func receive(_ descriptor: Int32, _ body: (ArraySlice<UInt8>) -> Bool) {
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {
@@ -103,7 +103,7 @@ func receive(_ descriptor: Int32, _ body: (ArraySlice<UInt8>) -> Bool) {
   }
 }
 
-/// Sends all of it; false when the peer is gone.
+/// Sends all bytes. Returns false if the peer has closed.
 func sendAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
   var rest = bytes
   while !rest.isEmpty {
@@ -115,7 +115,7 @@ func sendAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
   return true
 }
 
-/// Receives exactly so many bytes; nil when the peer is gone before.
+/// Receives exactly `count` bytes; nil if the peer closes earlier.
 func receive(_ descriptor: Int32, exactly count: Int) -> [UInt8]? {
   var bytes = [UInt8](repeating: 0, count: count)
   var filled = 0

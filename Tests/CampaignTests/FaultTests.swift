@@ -178,11 +178,11 @@ import Testing
         proxy.refusals > refusals + 5
       }
     }
-    let answers = proxy.answersChanged
+    let answers = proxy.responsesRewritten
     let stale = UInt32(Topic.allCases.firstIndex(of: .likes) ?? 0)
     try stage.inject(.metadataStale, target: stale, "workers hear that there is no such topic") {
       _ in
-      proxy.answersChanged > answers + 5
+      proxy.responsesRewritten > answers + 5
     }
     // They ask who it is now.
     let coordinators = proxy.requests(10)

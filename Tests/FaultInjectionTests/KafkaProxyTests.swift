@@ -71,20 +71,20 @@ struct KafkaProxyTests {
   func refuses() throws {
     defer { proxy.close() }
     try fill(configuration())
-    for welcome in [KafkaProxy.Welcome.refusesLogin, .closes] {
-      proxy.change { $0.welcomes = [0: welcome, 1: welcome, 2: welcome] }
+    for admission in [KafkaProxy.Admission.refusesLogin, .closes] {
+      proxy.change { $0.admissions = [0: admission, 1: admission, 2: admission] }
       let before = proxy.refusals
       #expect(throws: KafkaError.self) {
         try Admin(configuration: configuration()).watermarks(places[0])
       }
       #expect(proxy.refusals > before)
-      proxy.change { $0.welcomes = [1: welcome] }
+      proxy.change { $0.admissions = [1: admission] }
       // Whichever it asks first.
       try block(until: "the others answer") {
         (try? Admin(configuration: configuration()).topics(["t"])) == ["t": 3]
       }
     }
-    proxy.change { $0.welcomes = [:] }
+    proxy.change { $0.admissions = [:] }
     let consumer = try consumer()
     defer { consumer.close() }
     #expect(try read(3, consumer).count == 3)
@@ -134,11 +134,11 @@ struct KafkaProxyTests {
     try fill(other.configuration, times: 2)
     let admin = try Admin(configuration: configuration())
     #expect(try admin.watermarks(places[0]).high == 1)
-    proxy.lead(to: other.bootstrap)
+    proxy.switchCluster(to: other.bootstrap)
     try block(until: "the other's records") {
       (try? admin.watermarks(places[0]).high) == 2
     }
-    proxy.lead(to: broker.bootstrap)
+    proxy.switchCluster(to: broker.bootstrap)
     try block(until: "the former records") {
       (try? admin.watermarks(places[0]).high) == 1
     }

@@ -125,7 +125,7 @@ final class SecureBroker: Sendable {
         guard isAuthenticated else { throw ConnectionEnded() }
         try server.writeFrame(request)
         try client.writeFrame(
-          KafkaBytes.moving(server.readFrame(), host: host, ports: ports))
+          KafkaBytes.redirecting(server.readFrame(), host: host, ports: ports))
       }
     }
   }
