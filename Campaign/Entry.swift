@@ -8,11 +8,11 @@ struct Campaign: ParsableCommand {
     abstract: "Try to refute that nothing is lost, nothing is applied twice and nobody is delayed.",
     discussion: """
       Starts a broker, PostgreSQL and several processes of each worker, produces a generated workload, \
-      and meanwhile injects faults on a schedule that follows from the seed. Then it heals everything \
-      and checks what it can think of. Everything is private to the run and removed after it.
+      and injects faults on a schedule derived from the seed. Then heals all faults and checks the \
+      results. Everything is private to the run and is removed afterwards.
 
-      Exit status: 0 nothing was found; 1 something was; 3 nothing was found, but what makes a run worth \
-      something did not happen (see --short); 64 wrong usage; 69 the campaign could not be carried out.
+      Exit status: 0 no violations; 1 violations found; 3 no violations, but the run lacked evidence that \
+      makes it meaningful (see --short); 64 wrong usage; 69 the campaign could not run.
 
       Faults:
       \(FaultKind.help)
@@ -24,22 +24,22 @@ struct Campaign: ParsableCommand {
     case unavailable = 69
   }
 
-  @Option(help: "What load and schedule follow from; each round adds one.")
+  @Option(help: "Seed of load and schedule; incremented each round.")
   var seed: UInt64 = 1
 
-  @Option(help: "Minutes of faults in all, in rounds of at most --round-minutes.")
+  @Option(help: "Total minutes of faults, in rounds of at most --round-minutes.")
   var minutes = 1.0
 
-  @Option(help: "Minutes of faults in a round; each round has a world of its own.")
+  @Option(help: "Maximum minutes of faults per round; each round starts its own servers.")
   var roundMinutes = 2.0
 
   @Option(help: "Processes of each worker: 1 to 8.")
   var processes = 2
 
-  @Option(help: "Lanes of each process: 1 to 8.")
+  @Option(help: "Lanes per process: 1 to 8.")
   var lanes = 2
 
-  @Option(help: "Events a second: 1 to 2000. The embedded broker keeps 5 MiB a partition.")
+  @Option(help: "Events per second: 1 to 2000. The embedded broker keeps 5 MiB per partition.")
   var rate = 60.0
 
   @Option(help: "People: 2 to 100000.")
@@ -47,32 +47,33 @@ struct Campaign: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Only these faults, separated by commas; without it all that are possible here.",
+      "Inject only these faults, separated by commas. Default: all that this machine supports.",
       valueName: "kinds"))
   var faults: String?
 
-  @Option(help: "Seconds within which everything must be applied once everything is healed.")
+  @Option(help: "Time limit in seconds for applying everything after healing.")
   var recoverySeconds = 90.0
 
-  @Option(help: ArgumentHelp("Run the round that this file describes instead.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Run the round that this plan file describes instead.", valueName: "file"))
   var plan: String?
 
   @Option(
     help: ArgumentHelp(
-      "Put the plan of a round in which something was found here, and the logs of its workers and "
-        + "of PostgreSQL.", valueName: "dir"))
+      "Save the plan, worker logs and PostgreSQL logs of rounds with violations in this "
+        + "directory.", valueName: "dir"))
   var keep: String?
 
   @Option(
     help: ArgumentHelp(
-      "Look for a shorter schedule that fails in the same way, running so many at most.",
+      "Search for a shorter schedule that fails the same way, running at most this many rounds.",
       valueName: "tries"))
   var shrink: Int?
 
-  @Flag(help: "A round that need not see every kind of evidence, such as one of half a minute.")
+  @Flag(help: "Do not require every kind of evidence, for rounds of about half a minute.")
   var short = false
 
-  @Option(help: "What is tested, for the report. [env: MAGPIE_CAMPAIGN_COMMIT]")
+  @Option(help: "The commit under test, for the report. [env: MAGPIE_CAMPAIGN_COMMIT]")
   var commit: String?
 
   @Option(help: .private)
@@ -100,7 +101,7 @@ struct Campaign: ParsableCommand {
       if let file = self.report { return try runHere(reportingTo: URL(filePath: file)) }
       for plan in try plans() { try runRound(plan, into: &report) }
     } catch {
-      note("the campaign could not be carried out: \(error)")
+      note("the campaign could not run: \(error)")
       throw ExitCode(Status.unavailable.rawValue)
     }
     print(json ? try report.json() : report.text)
@@ -108,7 +109,7 @@ struct Campaign: ParsableCommand {
     if !short, !report.unproved.isEmpty { throw ExitCode(Status.provedNothing.rawValue) }
   }
 
-  /// What a `RoundProcess` does.
+  /// Runs a round in this process, started by `RoundProcess`.
   private func runHere(reportingTo file: URL) throws {
     for plan in try plans() {
       let directory = keep.map { URL(filePath: $0) }
@@ -125,7 +126,7 @@ struct Campaign: ParsableCommand {
     let keeping = keep.map { URL(filePath: $0).appending(path: "seed-\(plan.seed)") }
     switch try roundProcess(keeping: keeping).run(plan) {
     case .void(let assertion):
-      note("seed \(plan.seed) is void, the embedded broker ended itself: \(assertion)")
+      note("seed \(plan.seed) is void: the embedded broker aborted: \(assertion)")
       report.void.append(plan.seed)
     case .report(let round):
       report.rounds.append(round)
@@ -154,18 +155,18 @@ struct Campaign: ParsableCommand {
     return try shrinking.shrink(plan)
   }
 
-  /// Prints the plan, or puts it where it was asked for: with `--plan` it can be run again.
+  /// Prints the plan or saves it to `directory`, to be run again with `--plan`.
   private func save(_ plan: CampaignPlan, in directory: URL?) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
     let data = try encoder.encode(plan)
     guard let directory else {
-      return note("its plan, for --plan: \(String(decoding: data, as: UTF8.self))")
+      return note("plan (run again with --plan): \(String(decoding: data, as: UTF8.self))")
     }
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let file = directory.appending(path: "plan.json")
     try data.write(to: file)
-    note("its plan, for --plan: \(file.path)")
+    note("plan (run again with --plan): \(file.path)")
   }
 
   private func plans() throws -> [CampaignPlan] {
@@ -187,7 +188,7 @@ struct Campaign: ParsableCommand {
     guard let faults else { return FaultKind.possible }
     return try faults.split(separator: ",").map { name in
       guard let kind = FaultKind(rawValue: String(name)) else {
-        throw ValidationError("there is no fault named \(name); --help lists them")
+        throw ValidationError("unknown fault \(name); --help lists them")
       }
       return kind
     }
@@ -198,7 +199,7 @@ struct Campaign: ParsableCommand {
   }
 }
 
-/// Progress, for people.
+/// Prints progress to standard error.
 func note(_ text: String) {
   FileHandle.standardError.write(Data("magpie-campaign: \(text)\n".utf8))
 }

@@ -1,21 +1,21 @@
 import Events
 import Workload
 
-/// All that a round follows from: written down, it can be run again.
+/// Everything that determines a round. Saved as JSON, it can be run again.
 struct CampaignPlan: Codable, Equatable {
   var seed: UInt64
-  /// How long faults are injected.
+  /// The duration of fault injection.
   var seconds: Double
-  /// Events a second. The embedded broker keeps 5 MiB a partition.
+  /// Events per second. The embedded broker keeps 5 MiB per partition.
   var rate: Double
   var users: Int
-  /// Of each worker.
+  /// Processes of each worker.
   var processes: Int
-  /// Of each process.
+  /// Lanes per process.
   var lanes: Int
   var faults: [PlannedFault]
 
-  /// - Parameter kinds: what may go wrong.
+  /// - Parameter kinds: the kinds of faults to schedule.
   init(
     seed: UInt64, seconds: Double, rate: Double, users: Int, processes: Int, lanes: Int,
     kinds: [FaultKind]
@@ -29,9 +29,8 @@ struct CampaignPlan: Codable, Equatable {
     faults = Self.schedule(seed: seed, seconds: seconds, kinds: kinds)
   }
 
-  /// Each kind as often as any other, in an order of the seed's own, once those have been that a round
-  /// proves little without; a new one every few seconds, so that two are in force at once more often
-  /// than not.
+  /// Schedules the essential kinds first, then every kind equally often, in an order determined by
+  /// the seed. Faults start every few seconds, so that two are usually active at a time.
   private static func schedule(seed: UInt64, seconds: Double, kinds: [FaultKind]) -> [PlannedFault]
   {
     var random = SplitMix64(seed: seed ^ 0xFA17)
@@ -53,6 +52,6 @@ struct CampaignPlan: Codable, Equatable {
 
   private static func hundredths(_ seconds: Double) -> Double { (seconds * 100).rounded() / 100 }
 
-  /// How many partitions a topic has: those of the workers' own records take the most.
+  /// The number of partitions. Notification changes, the most frequent records, get the most.
   func partitions(of topic: Topic) -> Int { topic == .notificationChanges ? 12 : 4 }
 }

@@ -2,13 +2,13 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// Does something again and again on a thread of its own. Thread-safe.
+/// Repeats an action on its own thread. Thread-safe.
 final class Repeated: Sendable {
   private let isStopping = Mutex(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Begins at once. What `body` throws is no reason to stop: the database may be away, which is one
-  /// of the faults.
+  /// Starts immediately. Ignores errors of `body`: the database may be down, which is one of the
+  /// faults.
   init(everyMilliseconds interval: Int, _ body: @escaping @Sendable () throws -> Void) {
     Thread.detachNewThread { [self] in
       run(interval) { try? body() }
@@ -16,7 +16,7 @@ final class Repeated: Sendable {
     }
   }
 
-  /// With a connection, which is made anew once `body` has thrown.
+  /// Runs `body` with a connection, which is reopened after an error.
   init(
     everyMilliseconds interval: Int, on url: String, statementTimeoutSeconds: Int,
     _ body: @escaping @Sendable (Connection) throws -> Void
@@ -43,7 +43,7 @@ final class Repeated: Sendable {
     }
   }
 
-  /// Waits until it is over.
+  /// Stops and waits for the thread to end.
   func stop() {
     isStopping.withLock { $0 = true }
     ended.wait()

@@ -1,19 +1,19 @@
 import Foundation
 import Kafka
 
-/// One world from beginning to end: load and faults, healing, checks.
+/// Runs one world from start to end: load and faults, healing, checks.
 final class Round {
   private let plan: CampaignPlan
   private let keeping: URL?
   private let note: (String) -> Void
   private var report: RoundReport
-  /// Why a fault is in force beyond its time.
+  /// Why a fault could not be healed yet.
   private var unhealed: [PlannedFault: String] = [:]
 
-  /// Seconds within which everything must be applied once everything is healed.
+  /// The time limit for applying everything after healing, in seconds.
   private let recoverySecondsMax: Double
 
-  /// - Parameter keeping: where the logs go when something is found.
+  /// - Parameter keeping: the directory for logs if violations are found.
   init(
     _ plan: CampaignPlan, commit: String, keeping: URL?, recoverySecondsMax: Double,
     note: @escaping (String) -> Void
@@ -23,7 +23,7 @@ final class Round {
     report = RoundReport(seed: plan.seed, commit: commit, seconds: plan.seconds)
   }
 
-  /// - Throws: when the campaign itself could not be carried out; what it finds is in the report.
+  /// - Throws: if the round could not run; violations are in the report.
   func run() throws -> RoundReport {
     let world = try World(plan, note: note)
     defer { world.stop() }
@@ -39,7 +39,7 @@ final class Round {
       Repeated(everyMilliseconds: 2000, reported.look),
       Repeated(everyMilliseconds: 10, on: url, statementTimeoutSeconds: 10, readers.look),
     ]
-    defer { for one in watching { one.stop() } }
+    defer { for watcher in watching { watcher.stop() } }
     do {
       try injectAll(world, sampler)
       try settle(world, sampler, readers, watching)
@@ -57,7 +57,7 @@ final class Round {
     return report
   }
 
-  /// Runs the schedule to its end and heals everything.
+  /// Runs the complete schedule and heals all faults.
   private func injectAll(_ world: World, _ sampler: Sampler) throws {
     let start = ContinuousClock.now
     world.load.start()
@@ -96,21 +96,22 @@ final class Round {
       try fault.heal(world)
       return true
     } catch {
-      // Asked again and again until it is.
+      // The caller retries until it succeeds.
       let why = "\(fault.kind.rawValue) is not healed yet: \(error)"
       if unhealed.updateValue(why, forKey: fault) != why { note(why) }
       return false
     }
   }
 
-  /// Waits until everything is applied, and checks everything that can be checked then.
+  /// Waits until everything is applied, then runs all checks.
   private func settle(
     _ world: World, _ sampler: Sampler, _ readers: Readers, _ watching: [Repeated]
   ) throws {
     let healedAt = ContinuousClock.now
     guard world.load.finish(seconds: recoverySecondsMax) else {
       throw Unsettled(
-        "\(seconds(recoverySecondsMax)) after healing the broker had not acknowledged every record")
+        "\(seconds(recoverySecondsMax)) after healing, the broker has not acknowledged every record"
+      )
     }
     if let problem = world.load.problem { throw CampaignError("the load: \(problem)") }
     note("healed; waiting until everything is applied")
@@ -121,10 +122,10 @@ final class Round {
     }
     report.drainedAfter = (ContinuousClock.now - healedAt) / .seconds(1)
     Thread.sleep(forTimeInterval: 0.5)
-    for one in watching { one.stop() }
+    for watcher in watching { watcher.stop() }
     note("applied after \(seconds(report.drainedAfter ?? 0)); checking")
     try check(world, sampler, readers)
-    note("applying everything once more")
+    note("replaying everything")
     add(
       try ReplayCheck(world: world) {
         try self.waitUntilDrained(world, seconds: self.recoverySecondsMax)
@@ -134,12 +135,13 @@ final class Round {
   private func check(_ world: World, _ sampler: Sampler, _ readers: Readers) throws {
     let log = try LogContents(world)
     for lost in log.missing(world.load.acknowledged) {
-      // The embedded broker (librdkafka 2.0.2) keeps a window of sequence numbers that goes astray after
-      // a record is sent again: it can take a new record for one that it has, and not store it.
+      // The embedded broker (librdkafka 2.0.2) tracks a window of sequence numbers that becomes
+      // wrong after a record is resent: it may then mistake a new record for a duplicate and not
+      // store it.
       if world.broker != nil, lost.offset < 0 {
         report.takenForResent += 1
       } else {
-        add(.acknowledged, "\(lost.partition)@\(lost.offset) is not what was acknowledged there")
+        add(.acknowledged, "\(lost.partition)@\(lost.offset) is not the acknowledged record")
       }
     }
     let audit = AuditCheck(connection: try world.connection())
@@ -185,16 +187,16 @@ final class Round {
   private func unproved() -> [String] {
     [
       (report.fences, "no batch was fenced"),
-      (report.ambiguous.committed, "no commit whose reply was lost turned out to have happened"),
+      (report.ambiguous.committed, "no COMMIT with a lost response had succeeded"),
       (
         report.ambiguous.notCommitted,
-        "no commit whose reply was lost turned out not to have happened"
+        "no COMMIT with a lost response had failed"
       ),
-      (report.handoversWithWork, "no partition changed hands while records of it were waiting"),
+      (report.handoversWithWork, "no partition moved while records were waiting"),
     ].filter { $0.0 == 0 }.map(\.1)
   }
 
-  /// Faults count until they are recovered from.
+  /// A fault counts until recovery from it is complete.
   private func throughput(_ sampler: Sampler) -> (Double?, Double?) {
     let progress = sampler.progress
     let faults = sampler.recoveries.map { recovery in
@@ -229,7 +231,7 @@ final class Round {
   private func seconds(_ value: Double) -> String { "\((value * 10).rounded() / 10) s" }
 }
 
-/// Not everything was applied within the bound.
+/// Not everything was acknowledged and applied within the time limit.
 private struct Unsettled: Error, CustomStringConvertible {
   var description: String
 

@@ -2,18 +2,18 @@ import EmbeddedStack
 import Foundation
 import Synchronization
 
-/// A round in a process of its own: the embedded broker is librdkafka's mock cluster, and an assertion
-/// of it that fails ends the process it is in, but not the campaign.
+/// Runs a round in its own process: the embedded broker is librdkafka's mock cluster, and a failed
+/// assertion in it aborts only that process and not the campaign.
 struct RoundProcess {
-  /// What a round came to.
+  /// The outcome of a round.
   enum Outcome {
     case report(RoundReport)
-    /// The embedded broker ended itself; nothing can be said about anything else.
+    /// The embedded broker aborted, so the round has no result.
     case void(String)
   }
 
   var commit: String
-  /// Where plan and logs go when something is found.
+  /// The directory for plan and logs if violations are found.
   var keeping: URL?
   var recoverySecondsMax: Double
 
@@ -46,6 +46,6 @@ struct RoundProcess {
     }
     if case .signalled = exit, let line = assertion.withLock({ $0 }) { return .void(line) }
     throw CampaignError(
-      "the round of seed \(plan.seed) ended with \(exit.map { "\($0)" } ?? "nothing")")
+      "the round of seed \(plan.seed) ended with \(exit.map { "\($0)" } ?? "a timeout")")
   }
 }

@@ -1,11 +1,10 @@
-/// Finds a shorter schedule that fails in the same way: delta debugging, after Zeller.
+/// Finds a shorter schedule that fails the same way, by Zeller's delta debugging.
 ///
-/// A schedule that does not fail once may fail the next time, so what is found is short and not the
-/// shortest.
+/// Failures are not deterministic, so the result is short but not necessarily minimal.
 struct Shrinking {
-  /// Runs a plan; whether it fails in the same way.
+  /// Runs a plan and returns whether it fails the same way.
   var fails: (CampaignPlan) throws -> Bool
-  /// How many plans may still be run.
+  /// The number of plans that may still be run.
   var triesLeft: Int
 
   mutating func shrink(_ plan: CampaignPlan) throws -> CampaignPlan {
@@ -36,7 +35,7 @@ struct Shrinking {
 }
 
 extension CampaignPlan {
-  /// The same with fewer faults, and no longer than they need.
+  /// The plan with fewer faults, shortened accordingly.
   func keeping(_ faults: [PlannedFault]) -> CampaignPlan {
     var plan = self
     plan.faults = faults

@@ -1,28 +1,28 @@
 import Postgres
 
-/// What the audit says of how the offsets moved, and what the rows' own transaction ids say of what
-/// moved with them.
+/// Checks the audit of offset changes, and by transaction id which rows changed in the same
+/// transactions.
 struct AuditCheck {
   let connection: Connection
 
-  /// Everything that is wrong in the audit up to this moment; right while workers write.
+  /// All violations in the audit so far. Valid while workers write.
   func findings() throws -> [Finding] {
-    try broken(.offsets, "to_offset < from_offset", "an offset went back")
+    try broken(.offsets, "to_offset < from_offset", "an offset decreased")
       + broken(
         .ranges,
         """
         (from_offset, from_epoch) IS DISTINCT FROM (before_offset, before_epoch)
-        """, "a move does not begin where the one before it ended")
+        """, "a change does not start at the previous one's end")
       + broken(
         .epochs, "isClaim AND to_epoch <> coalesce(from_epoch, 0) + 1",
-        "an assignment did not make the epoch grow by one")
+        "a claim did not increment the epoch by one")
       + broken(
         .epochs, "NOT isClaim AND (process <> owner OR to_epoch <> owner_epoch)",
-        "an offset was moved by a process that does not own the partition")
+        "a process that does not own the partition changed its offset")
   }
 
-  /// What was not written by a transaction that moved an offset. Only before anything is replayed:
-  /// afterwards rows may be of any later transaction.
+  /// Rows that were not written by a transaction that advanced an offset. Valid only before a
+  /// replay, after which later transactions may have written rows.
   func strays() throws -> [Finding] {
     let tables = ["follows", "posts", "messages", "likes", "comments", "profiles"]
     var findings: [Finding] = []
@@ -37,7 +37,7 @@ struct AuditCheck {
       findings.append(
         Finding(
           check: .transactions,
-          text: "\(count) rows of \(table) were written by transactions that moved no offset"))
+          text: "\(count) rows of \(table) were written by transactions that advanced no offset"))
     }
     let letters = try connection.query(
       """
@@ -50,11 +50,11 @@ struct AuditCheck {
           AND a.xmin = d.xmin)
       LIMIT 5
       """
-    ).map { "\(try $0.text(0)) was not written by the transaction that moved past it" }
+    ).map { "\(try $0.text(0)) was not written by the transaction that advanced past it" }
     return findings + letters.map { Finding(check: .transactions, text: $0) }
   }
 
-  /// Transactions that moved offsets.
+  /// The number of transactions that advanced offsets.
   func commits() throws -> Int {
     try connection.query(
       """
@@ -63,7 +63,7 @@ struct AuditCheck {
     ).only.int(0)
   }
 
-  /// Assignments of a partition to a process that did not own it before, by time in milliseconds.
+  /// Claims of a partition by a process that did not own it before, with times in milliseconds.
   func handovers() throws -> [Handover] {
     try connection.query(
       """
@@ -80,7 +80,7 @@ struct AuditCheck {
   struct Handover {
     var topic: String
     var partition: Int32
-    /// The first record that was not applied.
+    /// The first record that was not applied yet.
     var offset: Int64
     var atMilliseconds: Int64
   }
@@ -90,18 +90,18 @@ struct AuditCheck {
   {
     try connection.query(
       """
-      SELECT format('%s %s[%s]: entry %s of %s moves from %s to %s, epoch %s to %s; before it %s, '
+      SELECT format('%s %s[%s]: entry %s by %s changes %s to %s, epoch %s to %s; previously %s, '
         || 'epoch %s, owned by %s',
-        consumer_group, topic, partition, entry, process, coalesce(from_offset::text, 'nothing'),
+        consumer_group, topic, partition, entry, process, coalesce(from_offset::text, 'none'),
         to_offset, coalesce(from_epoch::text, 'none'), to_epoch,
-        coalesce(before_offset::text, 'nothing'), coalesce(before_epoch::text, 'none'),
-        coalesce(owner, 'nobody'))
+        coalesce(before_offset::text, 'none'), coalesce(before_epoch::text, 'none'),
+        coalesce(owner, 'none'))
       FROM (\(Self.moves)) m WHERE \(condition) ORDER BY entry LIMIT 5
       """
     ).map { Finding(check: check, text: "\(what): \(try $0.text(0))") }
   }
 
-  /// Each move with the one before it and the process that was assigned the partition last.
+  /// Each change with the preceding one and the process that last claimed the partition.
   private static let moves = """
     SELECT m.*, c.process AS owner, c.to_epoch AS owner_epoch, f.process AS former_owner
     FROM (

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Whether anything stays behind, or grows.
+/// Checks for leaked or growing resources.
 enum LeakCheck {
-  /// Sessions of the workers that nobody uses any more.
+  /// Database sessions that outlived their worker.
   static func sessions(_ world: World) -> [Finding] {
     let lanes = world.workers.reduce(into: [String: Int]()) { lanes, worker in
       if let identity = worker.current?.identity { lanes[identity] = world.lanes }
     }
-    // Of a process that is gone, the server hears when it next writes to it.
+    // The server notices that a client is gone when it next writes to it.
     do {
-      try world.wait(seconds: 45, "no session is left of processes that are gone") {
+      try world.wait(seconds: 45, "sessions of dead processes end") {
         try world.connection().query(
           """
           SELECT application_name, count(*) FROM pg_stat_activity
@@ -23,10 +23,10 @@ enum LeakCheck {
     }
   }
 
-  /// Descriptors and memory of the processes that lived long enough to tell.
+  /// Growth of descriptors and memory, for processes that lived long enough.
   static func growth(_ figures: [String: [(age: Double, ProcessFigures)]]) -> [Finding] {
     figures.sorted { $0.key < $1.key }.flatMap { identity, samples -> [Finding] in
-      // Once it has joined its group and prepared its statements it should stay as it is.
+      // After joining its group and preparing its statements, a worker should not grow further.
       guard let early = samples.first(where: { $0.age > 15 }), let late = samples.last,
         late.age > early.age + 15
       else { return [] }
@@ -51,17 +51,17 @@ enum LeakCheck {
     }
   }
 
-  /// Processes that outlived the world they belonged to.
+  /// Processes that outlived their world.
   static func processes(of world: World) -> [Finding] {
     var left: [(id: Int32, command: String)] = []
-    // A watcher ends a moment after what it watched.
+    // A watcher ends shortly after its child.
     for _ in 0..<50 {
       left = ProcessFigures.processes(holding: world.topicPrefix)
       if left.isEmpty { return [] }
       Thread.sleep(forTimeInterval: 0.1)
     }
     return left.map {
-      Finding(check: .leaks, text: "process \($0.id) is left: \($0.command.prefix(200))")
+      Finding(check: .leaks, text: "process \($0.id) is still running: \($0.command.prefix(200))")
     }
   }
 }

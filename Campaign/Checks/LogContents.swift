@@ -3,9 +3,9 @@ import Kafka
 import Model
 import RecordLog
 
-/// Everything that is in the log after a round, and what must have become of it.
+/// The log's contents after a round, and the expected outcome of each record.
 struct LogContents {
-  /// A record as one group has to deal with it.
+  /// A record, as processed by one consumer group.
   struct Place: Hashable, Comparable, CustomStringConvertible {
     var group: String
     var partition: TopicPartition
@@ -20,9 +20,9 @@ struct LogContents {
 
   private(set) var records: [TopicPartition: [Record]] = [:]
   private(set) var events: [TopicPartition: [Event]] = [:]
-  /// What each group must have applied.
+  /// By group: the model of the events that it must have applied.
   private(set) var models: [ConsumerGroup: Model] = [:]
-  /// What each group must have dead-lettered.
+  /// The records that each group must have dead-lettered.
   private(set) var poison: Set<Place> = []
   private(set) var eventCount = 0
 
@@ -31,8 +31,8 @@ struct LogContents {
     let spans = try log.spans(of: Topic.allCases.map { $0.name(prefix: world.topicPrefix) })
     if let lost = spans.first(where: { $0.value.lowerBound > 0 }) {
       throw CampaignError(
-        "\(lost.key) begins at offset \(lost.value.lowerBound): the embedded broker keeps 5 MiB of "
-          + "it. Produce less: a lower --rate, or fewer --minutes in a round.")
+        "\(lost.key) starts at offset \(lost.value.lowerBound): the embedded broker keeps only 5 MiB "
+          + "of it. Produce less: use a lower --rate or shorter rounds (--round-minutes).")
     }
     for group in ConsumerGroup.allCases { models[group] = Model() }
     let now = EventTime.now
@@ -65,8 +65,8 @@ struct LogContents {
     }
   }
 
-  /// Acknowledged records that the log does not hold where the broker said they are, or anywhere where
-  /// it did not say: it does not when it recognizes a record that was sent again.
+  /// Acknowledged records that are not in the log at their acknowledged offset, or anywhere if the
+  /// broker returned no offset, which it does not for a duplicate.
   func missing(_ acknowledged: [Load.Acknowledged]) -> [Load.Acknowledged] {
     acknowledged.filter { sent in
       let records = records[sent.partition] ?? []

@@ -2,8 +2,8 @@ import Events
 import Kafka
 import Model
 
-/// Holds what the readers saw against the log: each answer must be what the model says after some
-/// prefix of the one partition that it follows from, and never an earlier one than the answer before.
+/// Checks readers' answers against the log: each must match the model after some prefix of its
+/// partition, and never a shorter prefix than the previous answer.
 struct ReaderCheck {
   let log: LogContents
   let prefix: String
@@ -12,21 +12,21 @@ struct ReaderCheck {
     Probe.all.compactMap { probe in check(probe, answers[probe.name] ?? []) }
   }
 
-  /// The first answer that nothing explains.
+  /// The first unexplained answer.
   struct Failure: Equatable {
-    /// Which answer, counted from 0.
+    /// The answer's index.
     var answer: Int
-    /// After how many events the one before it was given.
+    /// The number of events that explain the previous answer.
     var reached: Int
-    /// After how many events this one would have been right.
+    /// A smaller number of events that would explain this answer; nil if there is none.
     var earlier: Int?
   }
 
-  /// - Parameter states: what should be shown after each prefix, the empty one included.
+  /// - Parameter states: the expected answer after each prefix, including the empty one.
   static func failure(_ answers: [String], states: [String]) -> Failure? {
     var reached = 0
     for (number, answer) in answers.enumerated() {
-      // The earliest state that is no step back leaves the most to those that follow.
+      // Choose the earliest possible state, so that later answers have the most states left.
       guard let next = states[reached...].firstIndex(of: answer) else {
         return Failure(
           answer: number, reached: reached, earlier: states[..<reached].lastIndex(of: answer))
@@ -41,9 +41,9 @@ struct ReaderCheck {
     guard let failure = Self.failure(answers.map(\.text), states: states) else { return nil }
     let why =
       failure.earlier.map {
-        "went back from the state after \(failure.reached) events to that after \($0)"
+        "returned from the state after \(failure.reached) events to that after \($0)"
       }
-      ?? "showed what no prefix of \(states.count - 1) events explains"
+      ?? "shows a state that no prefix of the \(states.count - 1) events explains"
     let text = answers[failure.answer].text.replacing("\n", with: " ").prefix(300)
     return Finding(
       check: .reads,
@@ -52,7 +52,7 @@ struct ReaderCheck {
         + text)
   }
 
-  /// What should be shown after each prefix, the empty one included.
+  /// The expected answer after each prefix, including the empty one.
   private func states(of probe: Probe) -> [String] {
     let topic = probe.topic.name(prefix: prefix)
     let events =

@@ -1,13 +1,13 @@
 import Events
 
-/// Everything once more: it must change nothing.
+/// Replays the log, which must not change anything.
 struct ReplayCheck {
   let world: World
   let drained: () throws -> Void
 
   func findings(seed: UInt64) throws -> [Finding] {
     let before = try checksums()
-    // By the workers themselves, or beside them.
+    // Depending on the seed, the workers replay the log themselves or `magpie replay` does.
     if seed.isMultiple(of: 2) {
       for group in ConsumerGroup.allCases {
         try succeed("offsets", "reset", "--group", group.rawValue, "--to-start")
@@ -19,7 +19,7 @@ struct ReplayCheck {
     let after = try checksums()
     guard before != after else { return [] }
     let lines = zip(before.split(separator: "\n"), after.split(separator: "\n"))
-    let changed = lines.filter { $0 != $1 }.map { "\($0) became \($1)" }
+    let changed = lines.filter { $0 != $1 }.map { "\($0) changed to \($1)" }
     return [Finding(check: .replay, text: changed.joined(separator: "; "))]
   }
 

@@ -6,7 +6,7 @@ import Model
 import Postgres
 import RecordLog
 
-/// What the tables hold once everything is applied, against the log.
+/// Compares the tables, once everything is applied, with the log.
 struct TableChecks {
   let world: World
   let log: LogContents
@@ -36,10 +36,10 @@ struct TableChecks {
       }
     }
     findings += log.poison.subtracting(found).sorted().prefix(5).map {
-      Finding(check: .deadLetters, text: "\($0) is poison, and neither applied nor a dead letter")
+      Finding(check: .deadLetters, text: "\($0) is poison, but is not a dead letter")
     }
     findings += found.subtracting(log.poison).sorted().prefix(5).map {
-      Finding(check: .deadLetters, text: "\($0) is a dead letter and nothing is wrong with it")
+      Finding(check: .deadLetters, text: "\($0) is a dead letter, but is not poison")
     }
     return findings
   }
@@ -53,7 +53,7 @@ struct TableChecks {
     }
   }
 
-  /// Every table, row by row, in canonical form.
+  /// Compares all tables row by row, in canonical form.
   private func tables() throws -> [Finding] {
     let report = try DeepVerification(
       world.connection(), later: { try world.connection() },
@@ -62,7 +62,7 @@ struct TableChecks {
     return report.findings.map { Finding(check: .tables, text: $0) }
   }
 
-  /// What everybody sees through the functions that a backend calls.
+  /// Compares what the backend's SQL functions return.
   private func functions() throws -> [Finding] {
     let model = { (group: ConsumerGroup) in log.models[group] ?? Model() }
     let comparison = ModelComparison(
@@ -77,7 +77,7 @@ extension ComparisonReport {
     tables.filter { $0.counts.total > 0 }.flatMap { table in
       table.samples.prefix(3).map { sample in
         let columns = sample.columns.filter { $0.expected != $0.found }.prefix(4).map {
-          "\($0.name) should be \($0.expected ?? "NULL") and is \($0.found ?? "NULL")"
+          "\($0.name) should be \($0.expected ?? "NULL") but is \($0.found ?? "NULL")"
         }
         return "\(table.name), \(table.counts.total) rows: \(sample.kind.rawValue) "
           + "\(sample.person) \(sample.key.joined(separator: " ")) \(columns.joined(separator: ", "))"

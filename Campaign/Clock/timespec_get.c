@@ -1,5 +1,5 @@
-// libfaketime stands before timespec_get but not before cnd_timedwait, and librdkafka waits until
-// what the one says by the other: with both of them true, its waits are as long as it means them.
+// libfaketime intercepts timespec_get but not cnd_timedwait. librdkafka computes cnd_timedwait's
+// deadlines with timespec_get, so both must use the real clock for its waits to be correct.
 
 #ifdef __linux__
 #include <sys/syscall.h>

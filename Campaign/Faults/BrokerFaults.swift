@@ -2,7 +2,7 @@ import EmbeddedStack
 import Foundation
 import Kafka
 
-// What happens to Kafka.
+// Faults of Kafka.
 extension PlannedFault {
   func stopBroker(_ world: World) throws {
     guard let broker = world.broker else {
@@ -23,7 +23,7 @@ extension PlannedFault {
     }
   }
 
-  /// The broker answers requests of one kind with errors, some now and some later.
+  /// The broker answers requests of one API with errors, some immediately and some repeatedly.
   func refuseRequests(_ world: World) throws {
     let broker = try embedded(world)
     let (request, codes, isRepeated) = RefusedRequests.all[
@@ -45,49 +45,49 @@ extension PlannedFault {
   func restartBroker() throws { try BrokerCommand.restart.run(on: target) }
 
   func embedded(_ world: World) throws -> EmbeddedBroker {
-    guard let broker = world.broker else { throw CampaignError("the broker is somebody else's") }
+    guard let broker = world.broker else { throw CampaignError("the broker is not embedded") }
     return broker
   }
 }
 
-/// The environment variables that name shell commands which act on a node of the Kafka in
+/// The environment variables with shell commands that act on a node of the Kafka cluster in
 /// `MAGPIE_KAFKA_BOOTSTRAP`.
 enum BrokerCommand: String {
-  /// Kills a node and starts it again.
+  /// Kills and restarts a node.
   case restart = "MAGPIE_CAMPAIGN_BROKER_RESTART"
   /// Kills a node.
   case stop = "MAGPIE_CAMPAIGN_BROKER_STOP"
-  /// Starts it again, which must be harmless when it runs.
+  /// Starts a node. Must be harmless if it is running.
   case start = "MAGPIE_CAMPAIGN_BROKER_START"
 
-  /// The command; nil when there is none.
+  /// The command; nil if it is not set.
   func text(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
     environment[rawValue]
   }
 
-  /// Runs the command to its end. It gets the number as `$1`, the same to stop a node as to start it:
-  /// modulo how many nodes there are, it says which.
+  /// Runs the command. Passes `number` as `$1`, the same to stop a node as to start it; the command
+  /// chooses the node by `number` modulo the number of nodes.
   ///
-  /// - Throws: when there is no command, it fails, or it takes more than two minutes.
+  /// - Throws: if the command is not set, fails, or takes longer than two minutes.
   func run(
     on number: UInt32, in environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     guard let text = text(in: environment) else {
-      throw CampaignError("\(rawValue) names no command")
+      throw CampaignError("\(rawValue) is not set")
     }
     let child = try ChildProcess("/bin/sh", ["-c", text, "sh", "\(number)"], output: .inherit)
     guard let exit = child.wait(seconds: 120) else {
       child.terminate(SIGKILL)
-      throw CampaignError("\(rawValue) did not end in 120 s: \(text)")
+      throw CampaignError("\(rawValue) did not finish within 120 s: \(text)")
     }
     guard exit == .exited(0) else { throw CampaignError("\(rawValue): \(exit): \(text)") }
   }
 }
 
-/// Requests, and errors that brokers give to them in ordinary life.
+/// Requests, and errors with which brokers answer them in normal operation.
 enum RefusedRequests {
-  /// Once, where it makes a member join again: the embedded broker (librdkafka 2.0.2) aborts on a
-  /// member that joins while it is joining.
+  /// Only once for errors that make a member rejoin: the embedded broker (librdkafka 2.0.2) aborts
+  /// if a member joins while it is joining.
   static let all: [(EmbeddedBroker.Request, [KafkaError.Code], isRepeated: Bool)] = [
     (.produce, [notLeader, requestTimedOut, notEnoughReplicas], true),
     (.fetch, [notLeader, requestTimedOut], true),
@@ -101,7 +101,7 @@ enum RefusedRequests {
     (.initProducerID, [coordinatorLoading, notCoordinator], true),
   ]
 
-  // Numbers as in the protocol's list of error codes.
+  // Error codes of the Kafka protocol.
   private static let leaderNotAvailable = KafkaError.Code(rawValue: 5)
   private static let notLeader = KafkaError.Code(rawValue: 6)
   private static let requestTimedOut = KafkaError.Code(rawValue: 7)

@@ -1,34 +1,34 @@
 import Foundation
 import Synchronization
 
-/// A clock that jumps, by a library that stands before the system's (Debian: libfaketime).
+/// Makes the clock jump, with libfaketime (Debian: libfaketime).
 enum JumpingClock {
-  /// What a worker's clock is off by, one after the other, in seconds. Events are much older than
-  /// that, so none becomes one of the future; and none of it may matter to anything.
+  /// Successive clock offsets in seconds. Smaller than the age of the events, so none of them lies
+  /// in the future; they must not affect any result.
   static let jumps = [3600, -1800, 86_400, -86_400, 0, 7]
 
-  /// Nil where it is not installed.
+  /// The library; nil if it is not installed.
   static var library: String? {
     ["x86_64-linux-gnu", "aarch64-linux-gnu"]
       .map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
       .first { FileManager.default.fileExists(atPath: $0) }
   }
 
-  /// What a process is started with whose clock is off by what the file says.
+  /// The environment of a process whose clock has the offset in `file`.
   ///
-  /// - Parameter executables: where this package is built.
+  /// - Parameter executables: the directory of this package's build products.
   static func environment(library: String, file: String, executables: URL) -> [String: String?] {
     [
       "LD_PRELOAD": executables.appending(path: "libCampaignClock.so").path + ":" + library,
       "FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_CACHE_DURATION": "1",
-      // Only what tells the time of day jumps, as on a machine whose clock somebody sets.
+      // Only the time of day jumps, as when an operator sets the clock.
       "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1",
     ]
   }
 }
 
 extension PlannedFault {
-  /// A worker's clock jumps to and fro while it works.
+  /// A worker's clock jumps back and forth while it works.
   func jumpClock(_ world: World) throws {
     let worker = world.worker(target)
     guard let library = JumpingClock.library else {
@@ -40,7 +40,7 @@ extension PlannedFault {
     let environment = JumpingClock.environment(
       library: library, file: file, executables: world.executables)
     worker.environment.merge(environment) { $1 }
-    // It takes a new process to come under the library, and another one to be rid of it.
+    // Preloading the library, and removing it, requires a new process.
     worker.signal(SIGKILL)
     let jumping = Repeated(everyMilliseconds: 1500) {
       let turn = count.withLock { count in

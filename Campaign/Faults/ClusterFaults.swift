@@ -3,9 +3,9 @@ import FaultInjection
 import Foundation
 import Kafka
 
-// What happens in clusters of several brokers, to topics, and to logs.
+// Faults of clusters with several brokers, of topics, and of logs.
 extension PlannedFault {
-  /// One broker of several refuses whoever comes, the others do not.
+  /// One broker refuses clients; the others do not.
   func refuseClients(_ world: World) throws {
     let proxy = try clusterProxy(world)
     let broker = Int(target) / 2 % proxy.brokers
@@ -15,14 +15,13 @@ extension PlannedFault {
     proxy.disconnect(broker: broker)
   }
 
-  /// For a moment, again and again, the brokers' metadata do not know a topic, as on a broker that has
-  /// just started.
+  /// Metadata repeatedly lack a topic for a moment, as on a broker that has just started.
   func forgetTopic(_ world: World) throws {
     let proxy = try clusterProxy(world)
     let topic = Topic.allCases[Int(target) % Topic.allCases.count].name(prefix: world.topicPrefix)
     let forgetting = Repeated(everyMilliseconds: 1000) {
       proxy.change { $0.unknownTopics = [topic] }
-      // Clients ask for metadata once they have connected.
+      // Clients request metadata after connecting.
       proxy.disconnect()
       Thread.sleep(forTimeInterval: 0.3)
       proxy.change { $0.unknownTopics = [] }
@@ -33,7 +32,7 @@ extension PlannedFault {
     }
   }
 
-  /// The former coordinator answers that it is none; the group's members and generation stay.
+  /// The group moves to another coordinator. Its members and generation stay.
   func moveCoordinator(_ world: World) throws {
     let group = world.worker(target).group.name(prefix: world.topicPrefix)
     let broker = try embedded(world)
@@ -42,23 +41,23 @@ extension PlannedFault {
     }
   }
 
-  /// The former leaders of a topic's partitions answer that they are none.
+  /// The partitions of a topic get new leaders.
   func moveLeaders(_ world: World) throws {
     let broker = try embedded(world)
     let topic = Topic.allCases[Int(target) % Topic.allCases.count]
     for partition in 0..<world.partitions(of: topic) {
       let place = TopicPartition(
         topic: topic.name(prefix: world.topicPrefix), partition: Int32(partition))
-      // Wherever it was, one of these is another.
+      // At least one of these differs from the current leader.
       for one in 1...World.brokers {
         try broker.moveLeader(place, to: 1 + (Int(target) + partition + one) % World.brokers)
       }
     }
   }
 
-  /// While the workers are down the topics are made anew, and filled with other records beyond the stored
-  /// offsets. The workers must refuse them; later the old ones are back.
-  func makeTopicsAnew(_ world: World) throws {
+  /// While the workers are down, the topics are recreated and filled with other records beyond the
+  /// stored offsets. The workers must refuse them. Healing brings the old topics back.
+  func recreateTopics(_ world: World) throws {
     let (proxy, former) = (try clusterProxy(world), try embedded(world))
     let other = try EmbeddedBroker(brokers: World.brokers)
     for topic in Topic.allCases {
@@ -77,7 +76,7 @@ extension PlannedFault {
       let producer = try Producer(configuration: other.configuration)
       defer { producer.close() }
       for (place, log) in ends {
-        // No event: who applies it all the same has a dead letter too many.
+        // Not an event: applying it anyway produces an unexpected dead letter.
         let record = OutgoingRecord(
           topic: place.topic, partition: place.partition, key: Array("somebody".utf8),
           value: Array("of another topic".utf8))
@@ -87,11 +86,11 @@ extension PlannedFault {
     }
   }
 
-  /// Records that were not applied yet seem to be gone from the log. The worker must stop rather than go
-  /// on behind them; later they are back.
+  /// Records that are not applied yet disappear from the log. The worker must stop instead of
+  /// skipping them. Healing brings them back.
   func moveLogStart(_ world: World) throws {
     let proxy = try clusterProxy(world)
-    // What others read, too, they would miss as well.
+    // Use a topic with a single consumer group, because others would miss the records too.
     let topics = Topic.allCases.filter { ConsumerGroup.reading($0).count == 1 }
     let topic = topics[Int(target) % topics.count]
     let name = topic.name(prefix: world.topicPrefix)
@@ -104,7 +103,7 @@ extension PlannedFault {
     try world.startAgain(workers, expectingEnds: true) {
       let admin = try Admin(configuration: world.kafka)
       var starts: [Int: Int64] = [:]
-      try world.wait(seconds: 20, "records of \(name) wait to be applied") {
+      try world.wait(seconds: 20, "unapplied records of \(name)") {
         let stored = try world.storedOffsets(group: group.name(prefix: world.topicPrefix))
         for (place, log) in try admin.watermarks(topics: [name])
         where log.high > stored[place] ?? 0 {
@@ -117,9 +116,9 @@ extension PlannedFault {
     }
   }
 
-  /// Nothing more can be written to standard error.
+  /// The disk that holds standard error is full.
   func fillLogDisk(_ world: World) throws {
-    guard let disk = world.logDisk else { throw CampaignError("there is no small disk") }
+    guard let disk = world.logDisk else { throw CampaignError("no small disk is mounted") }
     let filling = Repeated(everyMilliseconds: 100) { try disk.fill() }
     world.injected.onHeal(self) {
       filling.stop()
@@ -128,13 +127,13 @@ extension PlannedFault {
   }
 
   private func clusterProxy(_ world: World) throws -> KafkaProxy {
-    guard let proxy = world.kafkaProxy else { throw CampaignError("the broker is somebody else's") }
+    guard let proxy = world.kafkaProxy else { throw CampaignError("the broker is not embedded") }
     return proxy
   }
 }
 
 extension World {
-  /// What the tables say a group applies next.
+  /// A group's stored offsets.
   func storedOffsets(group: String) throws -> [TopicPartition: Int64] {
     let connection = try connection()
     defer { connection.close() }
@@ -147,9 +146,9 @@ extension World {
       })
   }
 
-  /// Kills these workers and lets them be started again once `body` has run, while none is there.
+  /// Kills these workers, runs `body` while they are down, and lets them restart.
   ///
-  /// - Parameter expectingEnds: whether those that are started end by themselves, and rightly.
+  /// - Parameter expectingEnds: whether the restarted workers are expected to exit by themselves.
   func startAgain(
     _ workers: [WorkerProcess], expectingEnds: Bool, while body: () throws -> Void
   ) throws {
@@ -162,7 +161,7 @@ extension World {
     release(workers, expectingEnds: expectingEnds)
   }
 
-  /// Lets workers be started again that are down.
+  /// Lets workers restart that are down.
   func release(_ workers: [WorkerProcess], expectingEnds: Bool) {
     for worker in workers {
       worker.expectsEnds = expectingEnds

@@ -4,15 +4,15 @@ import Foundation
 import Postgres
 import Synchronization
 
-// What happens to PostgreSQL.
+// Faults of PostgreSQL.
 extension PlannedFault {
-  /// The server stops as in a crash, and recovers when it is healed.
+  /// The server stops as in a crash. Healing starts it, and it recovers.
   func crashDatabase(_ world: World) {
     world.injected.onHeal(self) { try world.startDatabase() }
     world.cluster.immediateStop()
   }
 
-  /// An operator ends the workers' sessions, or what they are just doing, again and again.
+  /// The workers' sessions are terminated, or their statements canceled, repeatedly.
   func endSessions(_ world: World) {
     let url = world.superuserURL
     let function = target % 2 == 0 ? "pg_terminate_backend" : "pg_cancel_backend"
@@ -24,13 +24,14 @@ extension PlannedFault {
     world.injected.onHeal(self) { ending.stop() }
   }
 
-  /// Somebody takes all connections there are, those of the workers too.
+  /// All connections are taken, including the workers'.
   func exhaustConnections(_ world: World) throws {
-    let url = try ConnectionInfo(world.superuserURL).replacing(user: Hog.role).connectionString
-    let hog = Hog(url: url)
+    let url = try ConnectionInfo(world.superuserURL).replacing(user: ConnectionHog.role)
+      .connectionString
+    let hog = ConnectionHog(url: url)
     try hog.fill()
     try terminateBackends(world, workersSessions)
-    // Those that came free, before somebody else has them.
+    // Take freed connections before the workers do.
     let taking = Repeated(everyMilliseconds: 20) { try hog.fill() }
     world.injected.onHeal(self) {
       taking.stop()
@@ -38,19 +39,19 @@ extension PlannedFault {
     }
   }
 
-  /// There is no room for another byte, neither in tables nor in the log.
+  /// The disk is full, for both tables and WAL.
   func fillDisk(_ world: World) throws {
-    guard let disk = world.disk else { throw CampaignError("there is no small disk") }
+    guard let disk = world.disk else { throw CampaignError("no small disk is mounted") }
     let filling = Repeated(everyMilliseconds: 100) { try disk.fill() }
     world.injected.onHeal(self) {
       filling.stop()
       disk.free()
-      // What could not write its log has crashed, and may have failed to recover.
+      // A server that cannot write WAL crashes and may have failed to recover.
       try world.startDatabase()
     }
   }
 
-  /// A migration, say, that holds one table for a while.
+  /// One table is locked for a while, as by a migration.
   func lockTable(_ world: World) throws {
     let connection = try world.connection()
     let tables = try connection.query(
@@ -64,7 +65,7 @@ extension PlannedFault {
     try hold(connection, "LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE", world)
   }
 
-  /// Somebody has the rows locked that every batch of a worker must change, or most of its people's.
+  /// The rows are locked that every batch of a worker must change, or those of half of all users.
   func lockRows(_ world: World) throws {
     let group = world.worker(target).group.name(prefix: world.topicPrefix)
     let rows =
@@ -75,12 +76,12 @@ extension PlannedFault {
 
   private func hold(_ connection: Connection, _ lock: String, _ world: World) throws {
     world.injected.onHeal(self) { connection.close() }
-    // Who comes for the lock while we wait for it waits behind us.
+    // Sessions that want the lock queue behind this one while it waits.
     try connection.script("SET lock_timeout = '20s'; BEGIN; \(lock)")
   }
 }
 
-/// Picks the workers' sessions from `pg_stat_activity`.
+/// A condition on `pg_stat_activity` that selects the workers' sessions.
 let workersSessions = "application_name LIKE '%-worker-%'"
 
 func terminateBackends(_ world: World, _ condition: String) throws {
@@ -89,11 +90,11 @@ func terminateBackends(_ world: World, _ condition: String) throws {
   try connection.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(condition)")
 }
 
-/// Holds all the connections that a server gives to ordinary people. Thread-safe.
-final class Hog: Sendable {
+/// Holds all connections that the server grants to non-superusers. Thread-safe.
+final class ConnectionHog: Sendable {
   static let role = "campaign_hog"
 
-  private struct Held: @unchecked Sendable {  // used under the lock alone
+  private struct Held: @unchecked Sendable {  // only used under the lock
     var connections: [Connection] = []
   }
   private let url: String

@@ -2,14 +2,14 @@ import Foundation
 import Postgres
 
 extension PlannedFault {
-  /// Somebody locks people's rows in the order that the workers do not, so that each waits for the
-  /// other; PostgreSQL then ends the transaction of the one that has waited longer: the worker's.
+  /// Another session locks rows in the opposite order to the workers'. PostgreSQL aborts the
+  /// transaction whose deadlock_timeout expires first, which is the worker's.
   func deadlock(_ world: World) {
     let url = world.superuserURL
     let crossing = Repeated(everyMilliseconds: 50) {
       let connection = try Connection(url, applicationName: "magpie-campaign")
       defer { connection.close() }
-      // Else we might be the victim; not for ever, in case that nobody is.
+      // Makes the worker the victim; the statement timeout applies if nobody is.
       try connection.script("SET deadlock_timeout = '8s'; SET statement_timeout = '10s'")
       try cross(on: connection)
     }
@@ -17,8 +17,8 @@ extension PlannedFault {
   }
 }
 
-/// Takes a row from a worker's path, waits until the worker waits for it, and asks for what the worker
-/// has.
+/// Locks a row that a worker needs, waits until the worker waits for it, and then requests a row
+/// that the worker holds.
 private func cross(on connection: Connection) throws {
   try connection.transaction {
     let taken = try connection.query(

@@ -1,20 +1,20 @@
 import Foundation
 
-/// One thing that goes wrong, when, and for how long.
+/// A scheduled fault: kind, start and duration.
 struct PlannedFault: Codable, Hashable, Sendable {
-  /// Seconds from the start of the load.
+  /// Start, in seconds after the start of the load.
   var at: Double
   var kind: FaultKind
-  /// Until it is healed.
+  /// Duration in seconds, until it is healed.
   var seconds: Double
-  /// Which worker, table, request, …: taken modulo how many there are.
+  /// Selects the worker, table, request, … modulo their number.
   var target: UInt32
 }
 
 extension PlannedFault {
-  /// Makes it happen.
+  /// Injects the fault.
   ///
-  /// - Throws: when that is not possible at the moment, or here.
+  /// - Throws: if that is impossible at the moment or on this machine.
   func inject(_ world: World) throws {
     switch kind {
     case .kill: world.worker(target).signal(SIGKILL)
@@ -36,7 +36,7 @@ extension PlannedFault {
     case .deadlock: deadlock(world)
     case .serialization: try sabotage(.conflicts, world)
     case .handlerThrows: try sabotage(.throwing, world)
-    case .slowTransactions: try sabotage(.dawdling, world)
+    case .slowTransactions: try sabotage(.slow, world)
     case .networkDelay: delayNetwork(world)
     case .networkSlices: sliceNetwork(world)
     case .networkReset: resetNetwork(world)
@@ -50,13 +50,13 @@ extension PlannedFault {
     case .metadataStale: try forgetTopic(world)
     case .coordinatorMoves: try moveCoordinator(world)
     case .leaderMoves: try moveLeaders(world)
-    case .topicAnew: try makeTopicsAnew(world)
+    case .topicRecreated: try recreateTopics(world)
     case .logStartMoves: try moveLogStart(world)
     case .brokerRestart: try restartBroker()
     case .poisonFlood: world.load.flood(poison: 100 + Int(target % 300))
     }
   }
 
-  /// Undoes it. Always called, and harmless when called again.
+  /// Undoes the fault. Always called; may be called twice.
   func heal(_ world: World) throws { try world.injected.heal(self) }
 }

@@ -1,27 +1,27 @@
 import FaultInjection
 import Postgres
 
-/// What every worker does at the end of each batch, because it is built for tests (see Sabotage.swift
-/// in Pipeline): nothing, unless a fault is in force.
+/// SQL that every worker runs at the end of each batch, in debug builds (see Sabotage.swift in
+/// Pipeline). Does nothing unless a fault is active.
 enum Sabotage {
   enum Mode: String {
     case none
-    /// As if a transaction under way had changed the same rows.
+    /// As if a concurrent transaction had changed the same rows.
     case conflicts
-    /// An error that nobody foresaw: the worker stops, and is started again.
+    /// An unexpected error: the worker stops and is restarted.
     case throwing
-    /// Batches take their time, so that much is in hand when something else goes wrong.
-    case dawdling
+    /// Slows batches down, so that other faults hit more of them.
+    case slow
   }
 
-  /// Workers of a release build do not know it.
+  /// Release builds do not support it.
   static let isPossible =
     (try? canBeSabotaged(builtExecutables().appending(path: "fanout-worker").path)) ?? false
 
-  /// What a worker says that stopped for it.
+  /// The error of a worker that stopped for it.
   static let message = "sabotaged by the campaign"
 
-  /// The SQL that workers are started with.
+  /// The environment of workers, with the SQL to run.
   static let environment = [sabotageVariable: "SELECT campaign_sabotage()"]
 
   static func install(_ connection: Connection) throws {
@@ -37,7 +37,7 @@ enum Sabotage {
           RAISE EXCEPTION '\(message)' USING ERRCODE = '40001';
         ELSIF mode = 'throwing' AND random() < 0.3 THEN
           RAISE EXCEPTION '\(message)';
-        ELSIF mode = 'dawdling' THEN
+        ELSIF mode = 'slow' THEN
           PERFORM pg_sleep(random() * 0.5);
         END IF;
       END
@@ -54,7 +54,7 @@ enum Sabotage {
 
 extension PlannedFault {
   func sabotage(_ mode: Sabotage.Mode, _ world: World) throws {
-    guard Sabotage.isPossible else { throw CampaignError("workers of a release build") }
+    guard Sabotage.isPossible else { throw CampaignError("the workers are release builds") }
     world.injected.onHeal(self) { try Sabotage.set(.none, world) }
     try Sabotage.set(mode, world)
   }

@@ -1,13 +1,13 @@
-/// How to undo the faults that are in force. Used by the thread that drives the campaign.
+/// The undo actions of active faults. Confined to the campaign's main thread.
 final class InjectedFaults {
   private var undo: [PlannedFault: [() throws -> Void]] = [:]
 
-  /// Adds to what `heal` does for this fault; what was added last is undone first.
+  /// Adds an undo action for a fault; the last one added runs first.
   func onHeal(_ fault: PlannedFault, _ body: @escaping () throws -> Void) {
     undo[fault, default: []].append(body)
   }
 
-  /// Undoes the fault; what throws is in force still, and is undone by another call.
+  /// Undoes the fault. An action that throws stays registered for the next call.
   func heal(_ fault: PlannedFault) throws {
     while let last = undo[fault]?.last {
       try last()
@@ -16,7 +16,7 @@ final class InjectedFaults {
     undo[fault] = nil
   }
 
-  /// Undoes all that are in force; throws the first failure once all were tried.
+  /// Undoes all active faults; then throws the first error.
   func healAll() throws {
     var failure: (any Error)?
     for fault in Array(undo.keys) {

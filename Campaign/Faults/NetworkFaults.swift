@@ -2,7 +2,7 @@ import FaultInjection
 import Synchronization
 import Workload
 
-// What happens between the workers and PostgreSQL.
+// Faults of the network between the workers and PostgreSQL.
 extension PlannedFault {
   func delayNetwork(_ world: World) {
     world.injected.onHeal(self) { world.proxy.conditions.delayMilliseconds = 0 }
@@ -20,7 +20,7 @@ extension PlannedFault {
     world.injected.onHeal(self) { resetting.stop() }
   }
 
-  /// Nothing passes; when it is over everything arrives late, or all connections turn out to be dead.
+  /// Nothing passes. Healing delivers everything late, or resets all connections.
   func silenceNetwork(_ world: World) {
     let isDead = target % 2 == 0
     world.injected.onHeal(self) {
@@ -30,7 +30,7 @@ extension PlannedFault {
     world.proxy.conditions.isSilent = true
   }
 
-  /// Every third COMMIT or so is lost on its way, or its answer.
+  /// About every third COMMIT, or its response, is lost.
   func loseCommits(_ fault: PostgresProxy.Fault, _ world: World) {
     let random = Mutex(SplitMix64(seed: UInt64(target)))
     world.injected.onHeal(self) { world.proxy.atCommit { .none } }

@@ -4,7 +4,7 @@ import Foundation
 import Kafka
 import Synchronization
 
-// What happens to the workers' processes.
+// Faults of the worker processes.
 extension PlannedFault {
   func suspend(_ world: World) {
     let worker = world.worker(target)
@@ -12,8 +12,9 @@ extension PlannedFault {
     worker.signal(SIGSTOP)
   }
 
-  /// A worker stops with batches in hand and its sessions end, as idle ones do after a while: when it
-  /// goes on, once its partitions are another's, it tries to commit what that one may have applied.
+  /// A worker is suspended in the middle of batches and its sessions are terminated, as idle ones
+  /// eventually are. When it resumes after its partitions have moved, it tries to commit records
+  /// that the new owner may have applied.
   func suspendWithWork(_ world: World) throws {
     let worker = world.worker(target)
     guard let current = worker.current else { throw CampaignError("\(worker.name) is down") }
@@ -27,7 +28,7 @@ extension PlannedFault {
       BEGIN;
       SELECT FROM consumer_offsets WHERE consumer_group = '\(group)' FOR UPDATE;
       """)
-    try world.wait(seconds: 3, "\(current.identity) has a batch under way") {
+    try world.wait(seconds: 3, "\(current.identity) is processing a batch") {
       try connection.query(
         """
         SELECT count(*) FROM pg_stat_activity
@@ -40,7 +41,7 @@ extension PlannedFault {
       if worker.current?.identity == current.identity, worker.isRunning, .now < giveUpAt,
         try world.owns(current.identity, of: group)
       {
-        throw CampaignError("nobody has taken \(current.identity)'s partitions over")
+        throw CampaignError("no worker has taken over \(current.identity)'s partitions")
       }
       worker.signal(SIGCONT)
     }
@@ -48,7 +49,7 @@ extension PlannedFault {
     try terminateBackends(world, itsSessions)
   }
 
-  /// One of a worker's processes comes and goes, in good order and not.
+  /// A worker process repeatedly stops, gracefully or not, and restarts.
   func churn(_ world: World) {
     let worker = world.worker(target)
     let count = Mutex(0)
@@ -62,7 +63,7 @@ extension PlannedFault {
     world.injected.onHeal(self) { coming.stop() }
   }
 
-  /// A stranger is in a worker's group: it is given partitions, and does nothing with them.
+  /// An idle consumer joins a worker's group and is assigned partitions.
   func join(_ world: World) {
     let worker = world.worker(target)
     let topics = worker.group.topics.map { $0.name(prefix: world.topicPrefix) }
@@ -85,47 +86,47 @@ extension PlannedFault {
     }
   }
 
-  /// What is allocated from now on is refused.
+  /// Further allocations fail.
   func limitMemory(_ world: World) throws {
     let worker = world.worker(target)
     guard let processID = worker.processID else { throw CampaignError("\(worker.name) is down") }
     let statistics = try String(contentsOfFile: "/proc/\(processID)/statm", encoding: .utf8)
     guard let pages = statistics.split(separator: " ").first.flatMap({ Int($0) }) else {
-      throw CampaignError("/proc/\(processID)/statm says nothing")
+      throw CampaignError("/proc/\(processID)/statm is empty")
     }
     worker.expectEnd()
-    // Whatever is left of it afterwards has lost threads or worse.
+    // What remains of it has lost threads or worse, so it is killed.
     world.injected.onHeal(self) { worker.signal(SIGKILL) }
     try limit(processID, "--as=\(pages * Int(getpagesize())):")
   }
 
-  /// No descriptor can be opened, and its connections to the database break, so that it must.
+  /// The worker cannot open descriptors and loses its database connections, so that it must.
   func limitDescriptors(_ world: World) throws {
     let worker = world.worker(target)
     guard let current = worker.current, let processID = worker.processID else {
       throw CampaignError("\(worker.name) is down")
     }
-    // swift-nio traps when it cannot have the descriptors that it begins with, which it has by the
-    // time that it listens.
+    // swift-nio traps if it cannot open its initial descriptors, which it has opened once it
+    // listens.
     guard current.isListening else {
-      throw CampaignError("\(worker.name) is only starting")
+      throw CampaignError("\(worker.name) is still starting")
     }
     let before = try softLimit("Max open files", of: processID) ?? "1024"
     world.injected.onHeal(self) { try? limit(processID, "--nofile=\(before):") }
-    // It needs no more than it has; and those it is about to lose it will not get again.
+    // It keeps its open descriptors, but cannot replace the ones that it loses.
     try limit(processID, "--nofile=3:")
     try terminateBackends(world, "application_name = '\(current.identity)'")
   }
 }
 
-/// A limit of a process that runs, by its three words in `/proc/PID/limits`.
+/// A running process's soft limit, by its three-word name in `/proc/PID/limits`.
 func softLimit(_ name: String, of processID: Int32) throws -> String? {
   try String(contentsOfFile: "/proc/\(processID)/limits", encoding: .utf8)
     .split(separator: "\n").first { $0.hasPrefix(name) }?
     .split(separator: " ").dropFirst(3).first.map(String.init)
 }
 
-/// Changes the soft limit of a process that runs.
+/// Changes a running process's soft limit.
 private func limit(_ processID: Int32, _ limit: String) throws {
   let child = try ChildProcess(
     "/usr/bin/prlimit", ["--pid", "\(processID)", limit])
@@ -135,7 +136,7 @@ private func limit(_ processID: Int32, _ limit: String) throws {
 }
 
 extension World {
-  /// Whether a process was the last to claim any of a group's partitions.
+  /// Whether the process was the last to claim any of the group's partitions.
   fileprivate func owns(_ identity: String, of group: String) throws -> Bool {
     let connection = try connection()
     defer { connection.close() }

@@ -2,10 +2,10 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Produces a round's records at its rate, each until it is acknowledged, and knows which were.
-/// Thread-safe.
+/// Produces a round's records at its rate, retries each until it is acknowledged, and keeps track
+/// of acknowledged ones. Thread-safe.
 final class Load: Sendable {
-  /// A record that the broker said it has.
+  /// An acknowledged record.
   struct Acknowledged: Sendable {
     var record: OutgoingRecord
     var partition: TopicPartition
@@ -20,8 +20,8 @@ final class Load: Sendable {
     var isEnding = false
     var isAbandoned = false
     var floodCount = 0
-    /// To be sent once more: they were not acknowledged, and may be on the broker all the same.
-    var again: [OutgoingRecord] = []
+    /// Records to send again: they were not acknowledged, but may be in the log.
+    var unacknowledged: [OutgoingRecord] = []
     var inFlight = 0
     var acknowledged: [Acknowledged] = []
     var ends: [TopicPartition: Int64] = [:]
@@ -40,16 +40,16 @@ final class Load: Sendable {
     state = Mutex(State(events: LoadEvents(plan, prefix: prefix)))
   }
 
-  /// What must be there before anything else; returns when it is acknowledged.
+  /// Produces the initial records and returns when they are acknowledged.
   func begin() throws {
-    let records = try state.withLock { try $0.events.beginnings() }
+    let records = try state.withLock { try $0.events.initialRecords() }
     let producer = try Producer(configuration: configuration)
     defer { producer.close() }
     let deliveries = try producer.send(records)
     for (record, delivery) in zip(records, deliveries) { note(record, delivery) }
   }
 
-  /// Begins to produce, on a thread of its own.
+  /// Starts producing on a new thread.
   func start() {
     state.withLock { $0.startedAt = .now }
     Thread.detachNewThread { [self] in
@@ -58,23 +58,23 @@ final class Load: Sendable {
     }
   }
 
-  /// No new record until `resume`.
+  /// Produces no new records until `resume`.
   func pause() { state.withLock { $0.isPaused = true } }
 
   func resume() { state.withLock { $0.isPaused = false } }
 
-  /// So many records that cannot be decoded, at once.
+  /// Produces this many undecodable records immediately.
   func flood(poison count: Int) { state.withLock { $0.floodCount += count } }
 
-  /// Makes no more records and waits until all that were made are acknowledged.
+  /// Stops producing new records and waits until all are acknowledged.
   ///
-  /// - Returns: whether they were within the bound.
+  /// - Returns: whether that happened within `seconds`.
   func finish(seconds: Double) -> Bool {
     state.withLock { $0.isEnding = true }
     return waitForEnd(seconds)
   }
 
-  /// Gives up what is not acknowledged. May be called twice.
+  /// Gives up on unacknowledged records. May be called twice.
   func stop() {
     let wasStarted = state.withLock { state in
       state.isEnding = true
@@ -88,9 +88,9 @@ final class Load: Sendable {
   var acknowledgedCount: Int { state.withLock { $0.acknowledged.count } }
   /// The offset after the last acknowledged record of each partition.
   var ends: [TopicPartition: Int64] { state.withLock { $0.ends } }
-  /// How often a record had to be sent once more.
+  /// How often a record had to be sent again.
   var failures: Int { state.withLock { $0.failures } }
-  /// Why no more records could be made; nil when all is well.
+  /// The error that prevented producing more records; nil if there was none.
   var problem: String? { state.withLock { $0.problem } }
 
   private func waitForEnd(_ seconds: Double) -> Bool {
@@ -116,8 +116,9 @@ final class Load: Sendable {
             throw error
           }
         } catch {
-          // The queue is full, or the producer is of no further use: all that it has is answered for.
-          state.withLock { $0.again += records[index...] }
+          // The queue is full, or the producer has failed; its callbacks report the records that it
+          // has.
+          state.withLock { $0.unacknowledged += records[index...] }
           if (error as? KafkaError)?.code != .queueFull {
             producer?.close(withinMilliseconds: 0)
             producer = nil
@@ -130,18 +131,18 @@ final class Load: Sendable {
     producer?.close(withinMilliseconds: 0)
   }
 
-  /// What is to be sent now; over when all is acknowledged and no more is wanted.
+  /// The records to send now. It is over when all are acknowledged and no more are wanted.
   private func due() -> (records: [OutgoingRecord], isOver: Bool) {
     state.withLock { state in
       if state.isAbandoned { return ([], true) }
-      var records = state.again
-      state.again = []
+      var records = state.unacknowledged
+      state.unacknowledged = []
       do {
         for _ in 0..<state.floodCount { records.append(try state.events.poison()) }
         state.floodCount = 0
         if !state.isEnding, let start = state.startedAt {
           let wanted = Int((ContinuousClock.now - start) / .seconds(1) * rate)
-          // What a pause held back is not made up for.
+          // Records skipped during a pause are not made up for.
           if state.isPaused { state.sentCount = max(state.sentCount, wanted) }
           while state.sentCount < wanted {
             records.append(try state.events.next())
@@ -161,7 +162,7 @@ final class Load: Sendable {
     case .success(let delivery): note(record, delivery)
     case .failure:
       state.withLock { state in
-        state.again.append(record)
+        state.unacknowledged.append(record)
         state.failures += 1
       }
     }

@@ -2,8 +2,8 @@ import Events
 import Kafka
 import Workload
 
-/// The records of a round, one after the other, the same ones for the same seed: a social network's
-/// events, what the readers watch, and poison.
+/// The records of a round, reproducible by seed: a social network's events, the readers' probe
+/// events, and poison.
 struct LoadEvents {
   private var random: SplitMix64
   private var social: SocialEvents
@@ -38,10 +38,10 @@ struct LoadEvents {
     return Poison.undecodable(try record(event), &random)
   }
 
-  /// What must be there before the readers begin.
-  func beginnings() throws -> [OutgoingRecord] {
+  /// The records that must exist before the readers start.
+  func initialRecords() throws -> [OutgoingRecord] {
     var copy = self
-    return try ProbeEvents.beginnings.map { try copy.record($0) }
+    return try ProbeEvents.initialEvents.map { try copy.record($0) }
   }
 
   private mutating func refused() -> Event {

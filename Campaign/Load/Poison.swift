@@ -2,13 +2,13 @@ import Events
 import Kafka
 import Workload
 
-/// Records that must end as dead letters.
+/// Records that must become dead letters.
 enum Poison {
-  /// Texts that begin so are refused by a constraint that the campaign adds: valid for every decoder,
-  /// found only when PostgreSQL is asked, and innocent neighbours are in the same transaction.
+  /// The prefix of texts that a constraint added by the campaign rejects. Such events decode
+  /// correctly and fail only in PostgreSQL, in the same transaction as valid ones.
   static let refusedText = "campaign: refused"
 
-  /// A record that no worker can decode.
+  /// Makes a record that no worker can decode.
   static func undecodable(
     _ record: OutgoingRecord, _ random: inout some RandomNumberGenerator
   ) -> OutgoingRecord {
@@ -27,7 +27,7 @@ enum Poison {
     return record
   }
 
-  /// The groups that must have a dead letter for the event, though it can be decoded.
+  /// The groups that must dead-letter the event although it can be decoded.
   static func refusing(_ event: Event) -> [ConsumerGroup] {
     switch event.payload {
     case .messageSent(let data) where data.text.hasPrefix(refusedText): [.fanout]

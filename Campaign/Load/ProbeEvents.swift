@@ -1,8 +1,9 @@
 import Events
 import Workload
 
-/// What happens to the people whom the readers watch. All that what they see follows from is in one
-/// partition of one topic, so that it must be the state after some prefix of it.
+/// Events about the people that the probes read. Everything that a probe's answer depends on is in
+/// one partition of one topic, so each answer must be the state after some prefix of that
+/// partition.
 struct ProbeEvents {
   static let author = "probe-author"
   static let reader = "probe-reader"
@@ -10,11 +11,11 @@ struct ProbeEvents {
   static let liked = (post: "probe-liked", owner: "probe-liked-owner")
   static let messages = (sender: "probe-sender", receiver: "probe-receiver")
 
-  /// All within one UTC day, so that the likes of the post are one notification.
+  /// All within one UTC day, so that the post's likes form one notification.
   private static let start: Int64 = 1_741_000_000_000_000
 
   /// The reader follows the author from the start.
-  static let beginnings = [
+  static let initialEvents = [
     Event(
       id: "probe-follow", source: "magpie/campaign", time: EventTime(microseconds: start),
       payload: .followCreated(
@@ -37,7 +38,7 @@ struct ProbeEvents {
       case 2: like()
       default: message()
       }
-    // Some happen later than what is sent after them.
+    // Some events have later times than events sent after them.
     let late = Int.random(in: 0..<10, using: &random) == 0 ? Int64(3_000_000) : 0
     return Event(
       id: "probe-\(made)", source: "magpie/campaign",

@@ -2,13 +2,13 @@ import Events
 import Model
 import Postgres
 
-/// What one read function shows one person, and what the model says it should after some events.
+/// A read function called for one person, and the model's expected answer after some events.
 struct Probe: Sendable {
   var name: String
-  /// The topic and the key in whose partition everything is that the answer follows from.
+  /// The topic and key of the partition that determines the answer.
   var topic: Topic
   var key: String
-  /// Nil when the answer says nothing, such as before the alarm-worker has caught up.
+  /// Returns nil if the answer is meaningless, such as before the alarm-worker has caught up.
   var read: @Sendable (Connection) throws -> String?
   var expected: @Sendable (Model) -> String
 
@@ -22,7 +22,7 @@ struct Probe: Sendable {
           "SELECT post_id, title FROM feed_page($1, NULL, 100)", [.text(ProbeEvents.reader)]))
     },
     expected: { model in
-      // The follow is there from the start, and in another topic.
+      // The follow exists from the start and is in another topic.
       let posts = model.home.filter { $0.author.hasSameBytes(as: ProbeEvents.author) }
       return lines(posts.map { [$0.id, $0.title] })
     })
@@ -78,7 +78,8 @@ struct Probe: Sendable {
   private static let alarm = Probe(
     name: "alarm_page", topic: .likes, key: ProbeEvents.liked.owner,
     read: { connection in
-      // A row is there once the alarm-worker has written its text, so that none says nothing.
+      // Rows appear only after the alarm-worker has rendered them, so an empty answer is
+      // meaningless.
       let rows = try connection.query(
         "SELECT actor_id, actor_count::text, unread::text FROM alarm_page($1, NULL, 10)",
         [.text(ProbeEvents.liked.owner)])

@@ -1,9 +1,9 @@
 import Postgres
 import Synchronization
 
-/// Keeps each answer of the probes that differs from the one before it. Thread-safe.
+/// Records the probes' answers, without consecutive duplicates. Thread-safe.
 final class Readers: Sendable {
-  /// One answer, with how often it was given in a row.
+  /// An answer, with the time when it was first given.
   struct Answer: Sendable {
     var text: String
     var at: ContinuousClock.Instant
@@ -17,13 +17,13 @@ final class Readers: Sendable {
 
   private let state = Mutex(State())
 
-  /// By the probe's name.
+  /// By probe name.
   var answers: [String: [Answer]] { state.withLock { $0.answers } }
   var reads: Int { state.withLock { $0.reads } }
-  /// Errors of read functions that are no fault of ours.
+  /// Errors of read functions that no fault explains.
   var problems: [String] { state.withLock { $0.problems } }
 
-  /// Asks every probe once.
+  /// Runs every probe once.
   func look(_ connection: Connection) throws {
     do {
       for probe in Probe.all {
@@ -34,7 +34,7 @@ final class Readers: Sendable {
           state.answers[probe.name, default: []].append(Answer(text: answer, at: .now))
         }
       }
-    } catch let error as PostgresError where !isPassing(error) {
+    } catch let error as PostgresError where !isTransient(error) {
       state.withLock { state in
         if state.problems.count < 20 { state.problems.append("\(error)") }
       }
@@ -42,8 +42,8 @@ final class Readers: Sendable {
     }
   }
 
-  /// Errors that faults make: the server is away, full, or ends sessions.
-  private func isPassing(_ error: PostgresError) -> Bool {
+  /// Errors that faults cause: the server is down, full, or terminates sessions.
+  private func isTransient(_ error: PostgresError) -> Bool {
     guard let state = error.sqlstate else { return true }
     return ["08", "53", "57", "40", "55"].contains { state.hasPrefix($0) }
   }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// All rounds together.
+/// The results of all rounds.
 struct CampaignReport: Codable {
   var rounds: [RoundReport] = []
-  /// Seeds whose rounds say nothing, because the embedded broker ended itself.
+  /// Seeds of rounds without a result, because the embedded broker aborted.
   var void: [UInt64] = []
 
   var findings: [Finding] { rounds.flatMap(\.findings) }
 
-  /// What happened in none of the rounds.
+  /// The kinds of evidence that no round produced.
   var unproved: [String] {
-    guard var common = rounds.first?.unproved else { return ["no round came to its end"] }
+    guard var common = rounds.first?.unproved else { return ["no round completed"] }
     for round in rounds { common.removeAll { !round.unproved.contains($0) } }
     return common
   }
@@ -28,7 +28,7 @@ struct CampaignReport: Codable {
     ]
     if !void.isEmpty {
       lines.append(
-        "void          seeds \(void.map { "\($0)" }.joined(separator: " ")): the embedded broker ended itself"
+        "void          seeds \(void.map { "\($0)" }.joined(separator: " ")): the embedded broker aborted"
       )
     }
     lines.append(
@@ -41,16 +41,16 @@ struct CampaignReport: Codable {
       "ambiguous     \(sum(\.ambiguous.committed)) committed, \(sum(\.ambiguous.notCommitted)) not "
         + "committed, \(sum(\.ambiguous.fenced)) fenced")
     lines.append(
-      "rebalances    \(sum(\.rebalances)) assignments, \(sum(\.handoversWithWork)) partitions changed "
-        + "hands with records waiting")
+      "rebalances    \(sum(\.rebalances)) assignments, \(sum(\.handoversWithWork)) partitions moved "
+        + "with records waiting")
     lines.append("dead letters  \(sum(\.deadLetters))")
     lines.append("reads         \(sum(\.reads))")
     lines.append(
       "throughput    \(rate(\.throughputDuringFaults)) offsets/s during faults, "
         + "\(rate(\.throughputOtherwise)) otherwise")
     lines.append(
-      "applied       after at most \(number(rounds.compactMap(\.drainedAfter).max() ?? 0)) s from the "
-        + "last healing")
+      "applied       at most \(number(rounds.compactMap(\.drainedAfter).max() ?? 0)) s after the last "
+        + "healing")
     lines.append("faults        fired    recovery: p50     p99     max (s)")
     for (kind, count) in total(\.faults).sorted(by: { $0.key < $1.key }) {
       let recovery = RoundReport.Recovery(rounds.flatMap { $0.recovery[kind] ?? [] })

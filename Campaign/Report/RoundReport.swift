@@ -1,4 +1,4 @@
-/// What a round came to.
+/// The result of a round.
 struct RoundReport: Codable {
   struct Ambiguous: Codable {
     var committed = 0
@@ -6,7 +6,7 @@ struct RoundReport: Codable {
     var fenced = 0
   }
 
-  /// How long it took until what was acknowledged when a fault was over was applied.
+  /// The time from the end of a fault until everything acknowledged by then was applied.
   struct Recovery: Codable {
     var count: Int
     var p50: Double
@@ -24,32 +24,32 @@ struct RoundReport: Codable {
 
   var seed: UInt64
   var commit: String
-  /// While faults were injected.
+  /// The duration of fault injection.
   var seconds: Double
   var faults: [String: Int] = [:]
   var acknowledged = 0
-  /// Records that the producer had to send again.
+  /// Records that the producer sent again.
   var producerFailures = 0
-  /// Records that the embedded broker took for others sent before, and did not store.
+  /// New records that the embedded broker mistook for duplicates and did not store.
   var takenForResent = 0
-  /// In the log, and decoded.
+  /// Events in the log.
   var events = 0
   var commits = 0
   var fences = 0
   var ambiguous = Ambiguous()
   var rebalances = 0
-  /// Partitions that moved to another process while records of them were waiting.
+  /// Partitions that moved to another process while records were waiting.
   var handoversWithWork = 0
   var deadLetters = 0
   var reads = 0
-  /// Seconds, by kind.
+  /// In seconds, by kind.
   var recovery: [String: [Double]] = [:]
-  /// Seconds from the last healing until nothing was left to apply.
+  /// Seconds from the last healing until everything was applied.
   var drainedAfter: Double?
-  /// Offsets that all groups advanced by in a second, while a fault was in force and while none was.
+  /// Offsets per second over all groups, while faults were active and while none was.
   var throughputDuringFaults: Double?
   var throughputOtherwise: Double?
   var findings: [Finding] = []
-  /// What did not happen, without which the round proves little.
+  /// Missing evidence, without which the round proves little.
   var unproved: [String] = []
 }

@@ -1,16 +1,16 @@
 import Events
 import Kafka
 
-/// How far the workers are from having nothing to do.
+/// The work left for the workers.
 struct Lag {
   let records: Int64
   let other: Int
 
   var isZero: Bool { records == 0 && other == 0 }
 
-  /// Offsets are read before the watermarks: when they turn out to be equal, nothing was waiting at the
-  /// moment of the statement, because a worker's own records are on the broker before the offset that
-  /// they follow from is in the database.
+  /// Reads stored offsets before end offsets. If they are equal, no records were waiting at the
+  /// time of the query, because workers publish their own records before storing the offsets of the
+  /// records that caused them.
   init(_ world: World, _ admin: Admin) throws {
     let rows = try world.connection().query(
       """

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a process holds, from /proc; nil on systems without it.
+/// A process's resources from /proc; nil on systems without it.
 struct ProcessFigures: Sendable {
   var descriptors: Int
   var residentBytes: Int
@@ -20,7 +20,7 @@ struct ProcessFigures: Sendable {
     threads = number("Threads:")
   }
 
-  /// The processes whose environment or command line holds the text, this one left out.
+  /// The other processes whose environment or command line contains the text.
   static func processes(holding text: String) -> [(id: Int32, command: String)] {
     let ids = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [])
       .compactMap { Int32($0) }.filter { $0 != getpid() }

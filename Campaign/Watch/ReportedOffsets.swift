@@ -3,8 +3,8 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// Compares what the workers tell Kafka with what is stored: Kafka must never be told of more, or the
-/// lag tools would call lost what is not. Thread-safe.
+/// Checks that the workers never report offsets to Kafka beyond the stored ones; lag tools would
+/// then underestimate the lag. Thread-safe.
 final class ReportedOffsets: Sendable {
   private let found = Mutex<[String]>([])
   private let url: String
@@ -26,13 +26,13 @@ final class ReportedOffsets: Sendable {
 
   var violations: [String] { found.withLock { $0 } }
 
-  /// Either server may be away; the next look finds out.
+  /// Either server may be down; the next call tries again.
   func look() {
     for group in groups { try? look(group.name, group.partitions) }
   }
 
   private func look(_ group: String, _ partitions: [TopicPartition]) throws {
-    // Kafka is asked first: what it knows by then must be stored by then.
+    // Query Kafka first: what it has by then must be stored.
     let reported = try Admin(configuration: kafka).committedOffsets(
       group: group, partitions, timeoutMilliseconds: 2000)
     let connection = try Connection(
@@ -44,9 +44,10 @@ final class ReportedOffsets: Sendable {
     {
       let partition = TopicPartition(topic: try row.text(0), partition: Int32(try row.int(1)))
       let stored = try row.int8(2)
-      guard let told = reported[partition], told > stored else { continue }
+      guard let committed = reported[partition], committed > stored else { continue }
       found.withLock {
-        $0.append("\(group) told Kafka \(told) of \(partition), but stored \(stored)")
+        $0.append(
+          "\(group) reported offset \(committed) of \(partition) to Kafka, but stored \(stored)")
       }
     }
   }

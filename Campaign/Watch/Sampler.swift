@@ -2,10 +2,10 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// Looks at the stored offsets and at the workers while everything happens: safety is checked always,
-/// and how long recovery takes is seen as it happens. Thread-safe.
+/// Samples the stored offsets and the workers during the round: checks safety continuously and
+/// measures recovery times. Thread-safe.
 final class Sampler: Sendable {
-  /// A partition as a group has it.
+  /// A partition as consumed by one group.
   struct Place: Hashable, Sendable {
     var group: String
     var partition: TopicPartition
@@ -16,7 +16,7 @@ final class Sampler: Sendable {
     var epoch: Int64
   }
 
-  /// What must be applied for a fault to count as recovered from.
+  /// The offsets to reach before a fault counts as recovered from.
   struct Recovery: Sendable {
     var kind: FaultKind
     var injectedAt: ContinuousClock.Instant
@@ -25,7 +25,7 @@ final class Sampler: Sendable {
     var seconds: Double?
   }
 
-  /// How many offsets all groups had advanced by, at one moment.
+  /// The sum of all stored offsets at one moment.
   struct Progress: Sendable {
     var at: ContinuousClock.Instant
     var applied: Int64
@@ -36,10 +36,10 @@ final class Sampler: Sendable {
     var stored: [Place: Stored] = [:]
     var recoveries: [Recovery] = []
     var progress: [Progress] = []
-    /// The last that each process said.
+    /// The latest metrics of each process.
     var metrics: [String: [String: Double]] = [:]
     var figures: [String: [(age: Double, ProcessFigures)]] = [:]
-    /// Where each process listens.
+    /// The HTTP port of each process.
     var ports: [String: UInt16] = [:]
   }
 
@@ -48,7 +48,7 @@ final class Sampler: Sendable {
 
   init(_ workers: [WorkerProcess]) { self.workers = workers }
 
-  /// From now until everything below `ends` is applied is this fault's recovery.
+  /// Starts measuring a fault's recovery, which lasts until everything below `ends` is applied.
   func expectRecovery(
     from kind: FaultKind, injectedAt: ContinuousClock.Instant, ends: [TopicPartition: Int64]
   ) {
@@ -60,7 +60,7 @@ final class Sampler: Sendable {
   var recoveries: [Recovery] { state.withLock { $0.recoveries } }
   var progress: [Progress] { state.withLock { $0.progress } }
 
-  /// The sum of a counter over all processes there ever were, as far as they lived to tell.
+  /// The sum of a counter over all processes, as of each one's last scrape.
   func total(_ series: String) -> Int {
     state.withLock { state in
       Int(
@@ -70,10 +70,10 @@ final class Sampler: Sendable {
     }
   }
 
-  /// What each process held, by its identity, with the process's age in seconds.
+  /// Resource samples of each process, by identity, with the process's age in seconds.
   var figures: [String: [(age: Double, ProcessFigures)]] { state.withLock { $0.figures } }
 
-  /// Reads the stored offsets.
+  /// Samples the stored offsets.
   func look(_ connection: Connection) throws {
     let rows = try connection.query(
       "SELECT consumer_group, topic, partition, next_offset, owner_epoch FROM consumer_offsets")
@@ -88,9 +88,9 @@ final class Sampler: Sendable {
         let now = found[place]
         if let now, now.nextOffset >= before.nextOffset, now.epoch >= before.epoch { continue }
         state.violations.append(
-          "offsets only grow: \(place.group) \(place.partition) was at \(before.nextOffset) under "
+          "\(place.group) \(place.partition) was at \(before.nextOffset) under "
             + "epoch \(before.epoch), and then "
-            + (now.map { "at \($0.nextOffset) under epoch \($0.epoch)" } ?? "gone"))
+            + (now.map { "at \($0.nextOffset) under epoch \($0.epoch)" } ?? "missing"))
       }
       state.stored = found
       let applied = found.values.reduce(0) { $0 + $1.nextOffset }
@@ -107,7 +107,7 @@ final class Sampler: Sendable {
     }
   }
 
-  /// Asks the processes that can answer.
+  /// Scrapes the running processes.
   func scrape() {
     for worker in workers {
       guard let current = worker.current, current.child.isRunning, !current.isSuspended else {

@@ -1,9 +1,9 @@
 import EmbeddedStack
 import Foundation
 
-/// What a worker's `/metrics` says; it may be stopped in the middle of its answer.
+/// Scrapes a worker's `/metrics`; the worker may be suspended in the middle of its response.
 enum WorkerMetrics {
-  /// Where the worker with this log listens; nil while it does not say so.
+  /// The port in a worker's log; nil if the worker does not listen yet.
   static func port(inLog path: String) -> UInt16? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8),
       let match = text.firstMatch(of: /127\.0\.0\.1[\]:]*:?([0-9]+)/)
@@ -11,8 +11,7 @@ enum WorkerMetrics {
     return UInt16(match.1)
   }
 
-  /// The value of each series, by the line up to it; nil when there is no answer within a second, or
-  /// not a whole one.
+  /// The value of each series by name and labels; nil without a complete response within a second.
   static func scrape(port: UInt16) -> [String: Double]? {
     let answer = LocalHTTP.get("/metrics", port: port, timeoutSeconds: 1, bytesMax: 16 << 20)
     guard let answer, answer.isWhole else { return nil }

@@ -3,26 +3,26 @@ import Events
 import Foundation
 import Synchronization
 
-/// One worker process, started again each time that it ends.
+/// A worker process that is restarted each time it ends.
 ///
-/// The thread that drives the campaign starts and signals it; others may ask what it is. Thread-safe.
+/// The campaign's main thread starts and signals it; other threads may read its state. Thread-safe.
 final class WorkerProcess: Sendable {
-  /// Said of one start of it.
+  /// One run of the process.
   struct Incarnation: Sendable {
-    /// Such as `fanout-worker-1.3`: its third process. Its sessions' application_name.
+    /// Such as `fanout-worker-1.3` for the third run; the application_name of its sessions.
     var identity: String
     var child: ChildProcess
     var log: String
     var startedAt: ContinuousClock.Instant
     var isSuspended = false
-    /// Whether that it ends by itself is what a fault is about, rather than a finding.
+    /// Whether a fault makes it exit by itself, which is then not a violation.
     var mayEnd = false
-    /// What was sent last that ends it.
+    /// The last terminating signal sent.
     var ending: Int32?
-    /// Whether it was asked in good order at some time.
-    var wasToldToEnd = false
+    /// Whether SIGTERM was ever sent.
+    var gotSIGTERM = false
 
-    /// Whether it has come as far as having its health endpoint.
+    /// Whether its health endpoint is up.
     var isListening: Bool { WorkerMetrics.port(inLog: log) != nil }
   }
 
@@ -47,36 +47,36 @@ final class WorkerProcess: Sendable {
   var isRunning: Bool { current?.child.isRunning ?? false }
   var processID: Int32? { current.flatMap { $0.child.isRunning ? $0.child.processID : nil } }
 
-  /// Over what the world sets; from the next start on.
+  /// Overrides the world's environment from the next start on.
   var environment: [String: String?] {
     get { state.withLock { $0.environment } }
     set { state.withLock { $0.environment = newValue } }
   }
 
-  /// A command that runs the worker, such as `["prlimit", "--nofile=40"]`; from the next start on.
+  /// A command that runs the worker, such as `["prlimit", "--nofile=40"]`, from the next start on.
   var wrapper: [String] {
     get { state.withLock { $0.wrapper } }
     set { state.withLock { $0.wrapper = newValue } }
   }
 
-  /// Whether it stays down once it is.
+  /// Whether it stays down after it ends.
   var isHeld: Bool {
     get { state.withLock { $0.isHeld } }
     set { state.withLock { $0.isHeld = newValue } }
   }
 
-  /// Whether those that are started from now on may end by themselves.
+  /// Whether runs started from now on may exit by themselves.
   var expectsEnds: Bool {
     get { state.withLock { $0.expectsEnds } }
     set { state.withLock { $0.expectsEnds = newValue } }
   }
 
-  /// The process that runs now may end by itself: that is what a fault is about.
+  /// Lets the current run exit by itself, because a fault causes it.
   func expectEnd() { state.withLock { $0.current?.mayEnd = true } }
 
   /// - Parameters:
   ///   - path: the worker's executable.
-  ///   - environment: what every worker gets, given what it is called this time.
+  ///   - environment: every worker's environment, given the identity of the run.
   func start(
     _ path: String, directory: URL, environment: (String) -> [String: String?]
   ) throws {
@@ -93,7 +93,7 @@ final class WorkerProcess: Sendable {
     }
   }
 
-  /// Sends a signal; remembers that it ends or stops the process.
+  /// Sends a signal and records its effect.
   func signal(_ number: Int32) {
     state.withLock { state in
       switch number {
@@ -101,29 +101,29 @@ final class WorkerProcess: Sendable {
       case SIGCONT: state.current?.isSuspended = false
       default:
         state.current?.ending = number
-        if number == SIGTERM { state.current?.wasToldToEnd = true }
+        if number == SIGTERM { state.current?.gotSIGTERM = true }
       }
       state.current?.child.signal(number)
     }
   }
 
-  /// Why its end, if it has ended, is no doing of ours; nil when all is well.
+  /// Describes an exit that no signal or fault explains; nil otherwise.
   var unexpectedEnd: String? {
     guard let current, let exit = current.child.exit, !current.mayEnd else { return nil }
     switch (exit, current.ending) {
     case (.signalled(SIGKILL), SIGKILL?), (.exited(0), SIGTERM?): return nil
-    // What it could not finish in time is left to the fence.
+    // It could not finish in time; the fence protects the rest.
     case (.exited(1), SIGTERM?): return nil
-    // It had not come to listening for it yet.
+    // It had not installed its signal handler yet.
     case (.signalled(SIGTERM), _?): return nil
-    // A SIGTERM that was faster than the SIGKILL after it.
-    case (.exited(0), SIGKILL?) where current.wasToldToEnd: return nil
-    // A SIGKILL that overtook a SIGTERM.
+    // It exited on an earlier SIGTERM before the SIGKILL arrived.
+    case (.exited(0), SIGKILL?) where current.gotSIGTERM: return nil
+    // A SIGKILL overtook a SIGTERM.
     case (.signalled(SIGKILL), _?): return nil
     default:
       let lines = ((try? String(contentsOfFile: current.log, encoding: .utf8)) ?? "")
         .split(separator: "\n")
-      // The other lanes have something to say after it.
+      // Other lanes may log after it.
       if lines.suffix(50).contains(where: { $0.contains(Sabotage.message) }) { return nil }
       return "\(current.identity) ended with \(exit): \(lines.suffix(3).joined(separator: " / "))"
     }

@@ -6,38 +6,36 @@ import Kafka
 import Postgres
 import Schema
 
-/// What runs, and what faults act on: a broker, PostgreSQL, a proxy before it, worker processes, and
-/// the load.
+/// The system under test: a broker, PostgreSQL, proxies, worker processes, and the load.
 ///
-/// Used by the thread that drives the campaign; what other threads share is in parts that are
-/// thread-safe.
+/// Confined to the campaign's main thread, except for its thread-safe parts.
 final class World {
   let directory: URL
-  /// Nil when `MAGPIE_KAFKA_BOOTSTRAP` names a broker.
+  /// Nil if `MAGPIE_KAFKA_BOOTSTRAP` is set.
   let broker: EmbeddedBroker?
-  /// Reaches the brokers directly: the campaign itself and its load.
+  /// Direct access to the brokers, for the campaign and its load.
   let kafka: ClientConfiguration
-  /// What the workers reach them through; nil when the brokers are somebody else's.
+  /// The workers' access to the brokers; nil if the brokers are not embedded.
   let kafkaProxy: KafkaProxy?
   let topicPrefix: String
-  /// What PostgreSQL's files are on; nil where none can be mounted.
+  /// The disk of PostgreSQL's files; nil if none can be mounted.
   let disk: SmallDisk?
-  /// What the workers' logs are on; nil where none can be mounted.
+  /// The disk of the workers' logs; nil if none can be mounted.
   let logDisk: SmallDisk?
   let cluster: PrivateCluster
-  /// Every connection of the workers goes through it; those of the campaign itself do not.
+  /// All workers connect through it; the campaign itself does not.
   let proxy: PostgresProxy
   let load: Load
   private(set) var workers: [WorkerProcess] = []
   let injected = InjectedFaults()
-  /// What workers did that nobody made them do.
+  /// Exits of workers that no signal or fault explains.
   private(set) var unexpectedEnds: [String] = []
 
   private let plan: CampaignPlan
   let executables: URL
   private let say: (String) -> Void
   private var isStopped = false
-  /// Does nothing but end with this process, whose directory is then removed, however it ended.
+  /// An idle child whose watcher removes the directory when this process ends, however it ends.
   private let keeper: ChildProcess
   private var deadSince: [String: ContinuousClock.Instant] = [:]
 
@@ -58,7 +56,7 @@ final class World {
       (broker, kafka) = (embedded, embedded.configuration)
       kafkaProxy = try KafkaProxy(to: embedded.bootstrap)
     }
-    // Durable: a crash of the server must not lose what it said was committed.
+    // Durable, because committed transactions must survive a crash of the server.
     disk = SmallDisk.isPossible ? try SmallDisk(bytes: 640 << 20) : nil
     logDisk = SmallDisk.isPossible ? try SmallDisk(bytes: 256 << 20) : nil
     cluster = try PrivateCluster.start(
@@ -74,57 +72,57 @@ final class World {
     }
   }
 
-  /// Few connections for workers, so that they can be exhausted, and always some for the campaign; a
-  /// log that leaves room on a small disk.
+  /// Few connections for workers, so that they can be exhausted, and reserved ones for the
+  /// campaign; little WAL, so that it fits on a small disk.
   private static let serverSettings = [
     "max_connections": "70", "superuser_reserved_connections": "30", "shared_buffers": "64MB",
     "max_wal_size": "192MB", "min_wal_size": "64MB",
   ]
 
-  /// After which something that is only waited for is taken to hang; it measures nothing.
+  /// The timeout of waits that measure nothing, after which a hang is assumed.
   static let hangLimitSeconds = 900.0
 
-  /// Of the embedded cluster, so that one of them can fail alone.
+  /// The size of the embedded cluster, so that one broker can fail alone.
   static let brokers = 3
 
-  /// What the workers log in as: nobody whom PostgreSQL keeps connections for.
+  /// The workers' role: not a superuser, so that reserved connections are unavailable to it.
   static let workersRole = "campaign_worker"
 
-  /// The superuser, directly: what the campaign itself connects as.
+  /// The superuser's URL without the proxy, used by the campaign itself.
   var superuserURL: String { cluster.url() }
 
-  /// After which a member of a consumer group that says nothing is given up, as workers have it.
+  /// The workers' consumer session timeout.
   let sessionTimeoutSeconds = 6.0
 
-  /// Of each worker process.
+  /// Lanes per worker process.
   var lanes: Int { plan.lanes }
 
   func partitions(of topic: Topic) -> Int { plan.partitions(of: topic) }
 
   func worker(_ target: UInt32) -> WorkerProcess { workers[Int(target) % workers.count] }
 
-  /// A connection that no fault of the proxy meets.
+  /// A connection that bypasses the proxy.
   func connection() throws -> Connection {
     try Connection(
       cluster.url(), applicationName: "magpie-campaign", statementTimeoutSeconds: 60)
   }
 
-  /// Starts PostgreSQL if it does not run; returns once it answers.
+  /// Starts PostgreSQL if it is not running, and waits until it accepts connections.
   func startDatabase() throws {
     if cluster.processID == nil { try cluster.restart() }
     try connection().close()
   }
 
-  /// Progress, for people.
+  /// Prints progress.
   func note(_ text: String) { say(text) }
 
-  /// Starts the workers and waits until every partition has its owner.
+  /// Starts the workers and waits until every partition is claimed.
   func startWorkers() throws {
     for group in ConsumerGroup.allCases {
       for number in 1...plan.processes { workers.append(WorkerProcess(group, number: number)) }
     }
     for worker in workers { try start(worker) }
-    try wait(seconds: Self.hangLimitSeconds, "every partition has its owner") {
+    try wait(seconds: Self.hangLimitSeconds, "every partition is claimed") {
       let owned = try connection().query("SELECT count(*) FROM consumer_offsets").only.int(0)
       return owned
         == ConsumerGroup.allCases.reduce(0) { total, group in
@@ -133,7 +131,7 @@ final class World {
     }
   }
 
-  /// Starts again what has ended, a moment later, as whatever supervises workers would.
+  /// Restarts ended workers after a moment, like a supervisor.
   func tend() throws {
     for worker in workers where !worker.isRunning && !worker.isHeld {
       guard let since = deadSince[worker.name] else {
@@ -150,7 +148,7 @@ final class World {
     }
   }
 
-  /// Starts a worker that is down, or starts one anew.
+  /// Starts a worker.
   func start(_ worker: WorkerProcess) throws {
     try worker.start(
       executables.appending(path: worker.group.executable).path,
@@ -169,7 +167,7 @@ final class World {
     }
   }
 
-  /// Runs the operator's tool to its end; returns its exit and what it printed.
+  /// Runs the `magpie` tool and returns its exit and output.
   func magpie(_ arguments: [String]) throws -> (exit: ChildProcess.Exit, output: String) {
     let file = directory.appending(path: "tool-\(UUID().uuidString).log").path
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -181,12 +179,12 @@ final class World {
       ], output: .file(file))
     guard let exit = child.wait(seconds: Self.hangLimitSeconds) else {
       child.terminate(9)
-      throw CampaignError("magpie \(arguments.joined(separator: " ")) does not end")
+      throw CampaignError("magpie \(arguments.joined(separator: " ")) does not finish")
     }
     return (exit, try String(contentsOfFile: file, encoding: .utf8))
   }
 
-  /// Ends the workers in good order; returns those that did not end so.
+  /// Stops the workers gracefully and returns a description of those that failed to.
   func stopWorkers() -> [String] {
     for worker in workers { worker.isHeld = true }
     for worker in workers where worker.isRunning {
@@ -203,7 +201,7 @@ final class World {
     }
   }
 
-  /// What the workers and PostgreSQL logged, for whoever looks for the cause.
+  /// Copies the logs of the workers and PostgreSQL.
   func copyLogs(to target: URL) throws {
     try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
     let own = try FileManager.default.contentsOfDirectory(
@@ -216,7 +214,7 @@ final class World {
     }
   }
 
-  /// Ends and removes everything. May be called twice.
+  /// Stops and removes everything. May be called twice.
   func stop() {
     if isStopped { return }
     isStopped = true
@@ -233,7 +231,7 @@ final class World {
     try? FileManager.default.removeItem(at: directory)
   }
 
-  /// Waits, tending the workers, until the condition holds; what it throws counts as no.
+  /// Waits until the condition holds, restarting ended workers meanwhile. Errors count as false.
   func wait(seconds: Double, _ what: String, until condition: () throws -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
     var problem: (any Error)?
@@ -247,7 +245,7 @@ final class World {
       try tend()
       guard .now < deadline else {
         throw CampaignError(
-          "after \(Int(seconds)) s it was not so that \(what)" + (problem.map { ": \($0)" } ?? ""))
+          "not reached within \(Int(seconds)) s: \(what)" + (problem.map { ": \($0)" } ?? ""))
       }
       Thread.sleep(forTimeInterval: 0.05)
     }
@@ -261,8 +259,8 @@ final class World {
       SELECT audit_start();
       CREATE ROLE \(Self.workersRole) LOGIN
         IN ROLE magpie_fanout, magpie_notification, magpie_alarm;
-      CREATE ROLE \(Hog.role) LOGIN;
-      -- What the database refuses is poison that no decoder sees.
+      CREATE ROLE \(ConnectionHog.role) LOGIN;
+      -- Poison that decodes but is rejected by the database.
       ALTER TABLE messages ADD CONSTRAINT campaign_refuses
         CHECK (text NOT LIKE '\(Poison.refusedText)%');
       ALTER TABLE comments ADD CONSTRAINT campaign_refuses
@@ -276,7 +274,7 @@ final class World {
         replicationFactor: -1)
     }
     guard let broker else {
-      // With as many replicas as the cluster has by default: nodes may be killed.
+      // Use the cluster's default replication factor, because nodes may be killed.
       try Admin(configuration: kafka).createTopics(topics)
       return
     }
@@ -284,14 +282,14 @@ final class World {
   }
 }
 
-/// The campaign itself could not go on, or what it waited for did not come.
+/// An error that prevents the campaign from continuing, or a timeout.
 struct CampaignError: Error, CustomStringConvertible {
   var description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// The directory of this executable, where the workers are.
+/// The directory of this executable and of the workers.
 func builtExecutables() throws -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
   guard let own,
@@ -299,7 +297,7 @@ func builtExecutables() throws -> URL {
       FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
     })
   else {
-    throw CampaignError("the workers and magpie are not built beside this program: make build")
+    throw CampaignError("the workers and magpie are not built next to this program: run make build")
   }
   return own
 }

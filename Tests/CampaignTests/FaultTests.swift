@@ -210,7 +210,7 @@ import Testing
     }
     var before = starts()
     var stored: [[TopicPartition: Int64]] = []
-    try stage.inject(.topicAnew, "workers that were started end by themselves") { _ in
+    try stage.inject(.topicRecreated, "restarted workers exit by themselves") { _ in
       stored = stored.prefix(1) + [try stage.storedOffsets()]
       return zip(before, starts()).contains { $0 + 2 <= $1 }
     } healed: { _ in

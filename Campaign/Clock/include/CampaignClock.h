@@ -1,1 +1,1 @@
-// Loaded before libfaketime into a worker whose clock jumps; see timespec_get.c.
+// Preloaded before libfaketime into a worker whose clock jumps; see timespec_get.c.
