@@ -29,12 +29,12 @@ struct AlarmTextBenchmark {
     hostile()
     print("\nAlarmText, as values and JSON")
     values()
-    print("\nICU's MessageFormat, patterns parsed beforehand")
+    print("\nICU's MessageFormat, with pre-parsed patterns")
     icu("single, ko", Self.koreanLike, "ko", actors: 1)
     icu("grouped, ko", Self.koreanLike, "ko", actors: 1235)
     icu("single, en", Self.englishLike, "en", actors: 1)
     icu("grouped, en", Self.englishLike, "en", actors: 1235)
-    print("\nSwift string interpolation, no highlight, no cleaning")
+    print("\nSwift string interpolation, without highlighting and sanitizing")
     interpolation()
   }
 

@@ -1,12 +1,12 @@
 import AllocationCount
 
-/// One measured piece of work.
+/// One measurement.
 struct Measurement {
   var name: String
   var nanoseconds: Double
   var allocations: Double
 
-  /// The best of many short rounds: on a shared machine the others only add to it.
+  /// The best of many short rounds, because other load on a shared machine only adds time.
   static func of(_ name: String, rounds: Int = 200, repeats: Int = 1000, _ body: () -> Void) -> Self
   {
     for _ in 0..<repeats { body() }

@@ -1,6 +1,6 @@
-// What rendering one alarm costs, beside ICU's formatter on the same patterns and Swift's string
-// interpolation, in one run. `--gallery` prints the page of every locale and kind instead;
-// `--repeat NICKNAME` renders one alarm ten million times, for a profiler.
+// Measures the cost of rendering one alarm, compared in one run with ICU's formatter on the same
+// patterns and with Swift's string interpolation. `--gallery` instead prints a page of every locale
+// and kind; `--repeat NICKNAME` renders one alarm ten million times, for a profiler.
 
 import AlarmText
 

@@ -7,10 +7,10 @@ import Kafka
 import Notifications
 import Pipeline
 
-/// What runs for every event, and how many blocks of memory it may ask for, an event.
+/// The functions that run for every event, and the maximum allocations per event.
 ///
-/// Limits are what was counted, and a tenth more for other versions of the compiler. Lower them when
-/// a change makes that possible; raising one is a decision.
+/// Limits are measured counts plus a tenth for other compiler versions. Lower a limit when a change
+/// permits it; raise one only deliberately.
 enum HotFunction: String, CaseIterable {
   case decodeLike = "decode a like, Protobuf"
   case decodeLikeJSON = "decode a like, JSON"
@@ -73,7 +73,7 @@ struct HotFunctions {
     }
   }
 
-  /// From the record as librdkafka's copy leaves it.
+  /// Starts from the record as copied from librdkafka.
   private func decoding(_ event: Event, _ topic: Topic, _ type: ContentType) throws -> Double {
     let wire = try EventCodec.encode(event, as: type)
     let record = Record(
@@ -91,7 +91,7 @@ struct HotFunctions {
     try count(of: events.count, events) { _ = try handler.apply(topic, $0) }
   }
 
-  /// Blocks for each of so many events, on average of some turns after one that warms up.
+  /// Allocations per event, averaged over several iterations after a warm-up.
   private func count<Input>(
     of events: Int, _ input: Input, _ body: (Input) throws -> Void
   ) throws -> Double {
@@ -102,7 +102,7 @@ struct HotFunctions {
     return Double(allocation_count() - before) / Double(turns * events)
   }
 
-  // Ids as long as people's are, and not of the length that Swift keeps without a block.
+  // Ids have realistic lengths, which exceed Swift's inline strings.
 
   private func likes(_ count: Int) -> [Event] {
     events(count) { index in

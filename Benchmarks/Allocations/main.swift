@@ -1,5 +1,5 @@
-// How many blocks of memory the hot functions ask for, an event. `--check` exits 1 when one asks for
-// more than is committed here; times are not checked, because they differ from machine to machine.
+// Counts allocations of the hot functions per event. `--check` exits 1 if one exceeds its committed
+// limit; times are not checked, because they differ between machines.
 
 import AllocationCount
 import Foundation
@@ -16,6 +16,6 @@ for (function, blocks) in measurements {
   let columns = [blocks, limit].map { String(format: "%8.1f", $0) }
   print(
     "\(columns[0]) of \(columns[1]) blocks  \(function.rawValue)"
-      + (blocks > limit ? "  MORE THAN ALLOWED" : ""))
+      + (blocks > limit ? "  EXCEEDS THE LIMIT" : ""))
 }
 if isExceeded, CommandLine.arguments.contains("--check") { exit(1) }

@@ -3,11 +3,11 @@ import Events
 import Foundation
 import Kafka
 
-/// The Kafka of one run: an embedded broker or, where `MAGPIE_KAFKA_BOOTSTRAP` names one, a Kafka that
-/// is there. Either way topics and consumer groups are the run's own.
+/// The Kafka of one run: an embedded broker, or the one in `MAGPIE_KAFKA_BOOTSTRAP`. Topics and
+/// consumer groups are private to the run.
 final class BenchBroker {
   let configuration: ClientConfiguration
-  /// Of the names of topics and consumer groups.
+  /// The prefix of topic and consumer group names.
   let prefix = "bench-\(UUID().uuidString.prefix(8).lowercased())."
   private let embedded: EmbeddedBroker?
 
@@ -30,7 +30,7 @@ final class BenchBroker {
     if let embedded {
       try embedded.createTopic(name, partitions: partitions)
     } else {
-      // -1: as the cluster has it.
+      // -1: the cluster's default.
       try Admin(configuration: configuration).createTopics([
         NewTopic(name: name, partitions: partitions, replicationFactor: -1)
       ])

@@ -5,18 +5,18 @@ import Kafka
 import Postgres
 import Schema
 
-/// A durable PostgreSQL, a broker and workers, for one run.
+/// The durable PostgreSQL, broker and workers of one run.
 final class BenchStack {
   let cluster: PrivateCluster
   let broker: BenchBroker
   let connection: Connection
-  /// Connected, and known to the broker: whoever publishes has been running for long.
+  /// Connected and warmed up, like a long-running publisher.
   let producer: Producer
   let directory: URL
   private(set) var workers: [String: [ChildProcess]] = [:]
-  /// The embedded broker keeps 5 MiB of each.
+  /// The embedded broker keeps 5 MiB of each partition.
   static let partitions = 12
-  /// librdkafka properties of the workers.
+  /// librdkafka properties for the workers.
   private let kafkaProperties: [String: String]
   private let serverLog: String?
 
@@ -27,7 +27,7 @@ final class BenchStack {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     cluster = try PrivateCluster.start(
       directory: directory.appending(path: "postgres").path, durable: true,
-      // So that the server says when each transaction was committed.
+      // For the commit time of each transaction.
       settings: ["track_commit_timestamp": "on"].merging(bench.settings) { $1 })
     connection = try Connection(cluster.url(), applicationName: "magpie-bench")
     try Migrations.apply(connection)
@@ -35,13 +35,14 @@ final class BenchStack {
     for topic in Topic.allCases {
       try broker.createTopic(broker.name(topic), partitions: Self.partitions)
     }
-    let warm = broker.prefix + "warm"
-    try broker.createTopic(warm, partitions: 1)
+    let warmup = broker.prefix + "warm"
+    try broker.createTopic(warmup, partitions: 1)
     producer = try Producer(configuration: broker.configuration)
-    try producer.send([OutgoingRecord(topic: warm, key: nil, value: [])])
+    try producer.send([OutgoingRecord(topic: warmup, key: nil, value: [])])
   }
 
-  /// Starts a worker and waits until all its lanes have joined and it owns its partitions of `topic`.
+  /// Starts a worker and waits until all its lanes have joined and have claimed its partitions of
+  /// `topic`.
   func start(
     _ name: String, owning topic: Topic, lanes: Int = 1, processes: Int = 1,
     arguments: [String] = []
@@ -52,7 +53,7 @@ final class BenchStack {
         environment: environment, output: .file(logPath(name, number)))
     }
     workers[name] = children
-    try wait("\(name) to be assigned its partitions") {
+    try wait("\(name) to claim its partitions") {
       let owned = try connection.query(
         "SELECT count(*) FROM consumer_offsets WHERE topic = $1 AND consumer_group = $2",
         [.text(broker.name(topic)), .text(group(name))]
@@ -61,7 +62,7 @@ final class BenchStack {
     }
   }
 
-  /// Ends a worker, which leaves its group.
+  /// Stops a worker, which leaves its group.
   func stop(_ name: String) {
     for (index, child) in (workers.removeValue(forKey: name) ?? []).enumerated() {
       child.terminate(within: 30)
@@ -79,7 +80,7 @@ final class BenchStack {
     try? FileManager.default.removeItem(at: directory)
   }
 
-  /// An executable that was built beside this one.
+  /// The path of an executable built next to this one.
   func executable(_ name: String) -> String {
     URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: name).path
@@ -94,14 +95,14 @@ final class BenchStack {
     ]
   }
 
-  /// Every measurement begins after a checkpoint and with current statistics, so that none pays
-  /// for what the one before it wrote.
+  /// Writes a checkpoint and updates statistics, so that no measurement pays for the previous one's
+  /// writes.
   func settle() throws {
     try connection.query("CHECKPOINT")
     try connection.query("ANALYZE")
   }
 
-  /// `magpie verify`: throws unless every invariant holds.
+  /// Runs `magpie verify`. Throws if an invariant is violated.
   func verify(_ arguments: [String] = []) throws {
     let output = directory.appending(path: "verify.txt").path
     try? FileManager.default.removeItem(atPath: output)
@@ -111,7 +112,7 @@ final class BenchStack {
     guard child.wait(seconds: 1800) == .exited(0) else {
       child.terminate(within: 5)
       let text = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
-      throw BenchError(description: "an invariant is broken: \(text)")
+      throw BenchError(description: "invariant violated: \(text)")
     }
   }
 
@@ -124,7 +125,7 @@ final class BenchStack {
     let deadline = ContinuousClock.now + .seconds(limit)
     while try !condition() {
       guard ContinuousClock.now < deadline, workers.values.joined().allSatisfy(\.isRunning) else {
-        throw BenchError(description: "gave up waiting for \(what): \(logTails())")
+        throw BenchError(description: "timed out waiting for \(what): \(logTails())")
       }
       Thread.sleep(forTimeInterval: 0.005)
     }
@@ -140,7 +141,7 @@ final class BenchStack {
     directory.appending(path: "\(name)-\(number).log").path
   }
 
-  /// How many lanes of a process were told what they own, if that is nothing.
+  /// The number of a process's lanes that logged an assignment, even an empty one.
   private func joined(_ name: String, _ number: Int) -> Int {
     let text = (try? String(contentsOfFile: logPath(name, number), encoding: .utf8)) ?? ""
     let lines = text.split(separator: "\n").filter { $0.contains(": assigned") }

@@ -3,22 +3,22 @@ import Foundation
 import Kafka
 import Postgres
 
-/// What it took to apply some events that were all sent at once.
+/// The measurements of applying a batch of events that were sent all together.
 struct Burst {
   /// From before the first record is produced until the last one is committed.
   var seconds: Double
-  /// How much of that passed until the broker had acknowledged all records; the worker is at work
+  /// The part of `seconds` until the broker had acknowledged all records; the worker runs
   /// meanwhile.
   var producing: Double
-  /// When each transaction was committed, as the server noted it, with how much work was in it.
+  /// The server's commit time of each transaction, with the work in it.
   var commits: [Commit]
-  /// From before the first record is produced until the first transaction is committed.
+  /// From before the first record is produced until the first commit.
   var secondsToFirstCommit: Double
-  /// Bytes of PostgreSQL's write-ahead log.
+  /// Bytes of WAL written.
   var logBytes: Double
-  /// Processor seconds, where the system tells them.
+  /// Processor seconds, if the system reports them.
   var processor: ProcessorTime?
-  /// The largest worker process afterwards, in MiB.
+  /// The memory of the largest worker process afterwards, in MiB.
   var memory: ResidentMemory?
 
   struct Commit {
@@ -28,10 +28,10 @@ struct Burst {
 
   var work: Double { commits.reduce(0) { $0 + $1.work } }
 
-  /// Work a second, the start included.
+  /// Work per second, including startup.
   var rate: Double { work / seconds }
 
-  /// Work a second from the first commit to the last; what was in the first is not counted.
+  /// Work per second from the first commit to the last, excluding the first transaction's work.
   var steadyRate: Double? {
     guard let first = commits.first, let last = commits.last,
       last.microseconds > first.microseconds
@@ -41,10 +41,10 @@ struct Burst {
 }
 
 extension BenchStack {
-  /// Produces events and measures until all of them are committed by `worker`.
+  /// Produces events and measures until `worker` has committed all of them.
   ///
-  /// - Parameter commits: SQL that selects the transaction that wrote them and the amount of work in
-  ///   it, in any number of rows; transactions from before the burst are passed over.
+  /// - Parameter commits: SQL that selects the transaction ids that wrote them and the work of
+  ///   each, in any number of rows; transactions before the burst are ignored.
   func burst(
     _ events: [Event], topic: Topic, by worker: String, commits: String, settled: Bool = true
   ) throws -> Burst {
@@ -71,7 +71,7 @@ extension BenchStack {
         .max { $0.most < $1.most })
   }
 
-  /// How many records of a topic a worker has applied, in the sum over partitions.
+  /// The number of a topic's records that a worker has applied, over all partitions.
   func appliedRecords(_ topic: Topic, by worker: String) throws -> Int {
     try connection.query(
       """
@@ -99,7 +99,7 @@ extension BenchStack {
   }
 
   private func nextTransaction() throws -> Int64 {
-    // A snapshot takes no transaction number itself.
+    // Taking a snapshot consumes no transaction id.
     try connection.query("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
       .only.int8(0)
   }

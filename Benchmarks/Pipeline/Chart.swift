@@ -1,18 +1,18 @@
 import Foundation
 
-/// Plots as SVG: text and boxes, readable on light and dark pages.
+/// Plots as SVG, readable on light and dark pages.
 enum Chart {
   struct Bar {
     var label: String
     var value: Double
     var low: Double
     var high: Double
-    /// Printed beside the bar.
+    /// Printed next to the bar.
     var text: String
     var isGood = true
   }
 
-  /// Horizontal bars from 0, each with its extremes, and a line where an aim is.
+  /// Horizontal bars from 0 with their ranges, and an optional target line.
   static func bars(_ title: String, _ bars: [Bar], aim: Double? = nil) -> String {
     let (left, width, step) = (330.0, 330.0, 26.0)
     let most = max(bars.map(\.high).max() ?? 1, aim ?? 0) * 1.02
@@ -28,7 +28,7 @@ enum Chart {
     let bottom = 44 + Double(bars.count) * step
     if let aim {
       body += line(x(aim), 34, x(aim), bottom, dashed: true)
-      body += text(x(aim), 30, "aim", anchor: "middle")
+      body += text(x(aim), 30, "target", anchor: "middle")
     }
     return frame(title, width: 820, height: bottom + 12, body)
   }
@@ -38,7 +38,7 @@ enum Chart {
     var values: [(x: Double, y: Double)]
   }
 
-  /// Lines over logarithmic axes.
+  /// Lines on logarithmic axes.
   static func lines(
     _ title: String, x horizontal: String, y vertical: String, _ series: [Series],
     limit: (Double, String)? = nil
@@ -73,19 +73,19 @@ enum Chart {
       body += line(left, y(limit.0), left + width, y(limit.0), dashed: true)
       body += text(left + width + 6, y(limit.0) + 4, limit.1)
     }
-    let colours = ["#3b7dd8", "#d8703b", "#3ba55c", "#9b59b6", "#c0392b", "#16a085", "#7f8c8d"]
-    for (index, one) in series.enumerated() {
-      let colour = colours[index % colours.count]
-      let points = one.values.map { "\(rounded(x($0.x))),\(rounded(y($0.y)))" }
+    let colors = ["#3b7dd8", "#d8703b", "#3ba55c", "#9b59b6", "#c0392b", "#16a085", "#7f8c8d"]
+    for (index, curve) in series.enumerated() {
+      let color = colors[index % colors.count]
+      let points = curve.values.map { "\(rounded(x($0.x))),\(rounded(y($0.y)))" }
       body += "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" "
-      body += "stroke=\"\(colour)\" stroke-width=\"2\"/>\n"
-      for value in one.values {
+      body += "stroke=\"\(color)\" stroke-width=\"2\"/>\n"
+      for value in curve.values {
         body += "<circle cx=\"\(rounded(x(value.x)))\" cy=\"\(rounded(y(value.y)))\" r=\"3\" "
-        body += "fill=\"\(colour)\"/>\n"
+        body += "fill=\"\(color)\"/>\n"
       }
       let legend = top + 8 + Double(index) * 20
-      body += box(left + width + 90, legend - 9, 10, 10, colour)
-      body += text(left + width + 106, legend, one.label)
+      body += box(left + width + 90, legend - 9, 10, 10, color)
+      body += text(left + width + 106, legend, curve.label)
     }
     return frame(title, width: 820, height: top + height + 52, body)
   }
@@ -119,10 +119,10 @@ enum Chart {
   }
 
   private static func box(
-    _ x: Double, _ y: Double, _ width: Double, _ height: Double, _ colour: String
+    _ x: Double, _ y: Double, _ width: Double, _ height: Double, _ color: String
   ) -> String {
     "<rect x=\"\(rounded(x))\" y=\"\(rounded(y))\" width=\"\(rounded(width))\" "
-      + "height=\"\(rounded(height))\" fill=\"\(colour)\"/>\n"
+      + "height=\"\(rounded(height))\" fill=\"\(color)\"/>\n"
   }
 
   private static func line(

@@ -3,18 +3,18 @@ import Foundation
 import Kafka
 import Workload
 
-/// Records of likes consumed and decoded by us, and consumed by librdkafka's own performance tool
-/// with the same settings for fetching. Both are timed from before they are told what to read: by the
-/// time the first record is seen, librdkafka has fetched a hundred thousand others.
+/// Consumes and decodes likes with our consumer, and consumes them with librdkafka's own
+/// performance tool with the same fetch settings. Timing starts before the assignment, because
+/// librdkafka prefetches a hundred thousand records by the time the first one is returned.
 ///
-/// librdkafka bounds what it fetches ahead for each of the tool's partitions, but for a whole consumer
-/// of ours. 2.0.2 looks only once a second whether a full queue has room again, so the same number
-/// would compare a second's sleep with none: ours has as much room as all of the tool's together.
+/// librdkafka limits prefetching per partition in the tool, but per consumer in ours. Version 2.0.2
+/// checks only once per second whether a full queue has space again, so equal limits would compare
+/// a one-second sleep with none. Ours gets the sum of the tool's limits.
 func measureConsumption(_ bench: Bench) throws -> Measured {
   let broker = try BenchBroker()
   defer { broker.close() }
   let topic = broker.name(.likes)
-  // The broker keeps 5 MiB of a partition.
+  // The broker keeps 5 MiB per partition.
   let partitions = bench.isQuick ? 4 : 32
   try broker.createTopic(topic, partitions: partitions)
   let rounds = bench.isQuick ? 1 : 30
@@ -24,11 +24,11 @@ func measureConsumption(_ bench: Bench) throws -> Measured {
   var measured: Measured = ["records": Double(count)]
   let reading = Consumption(
     configuration: broker.configuration, topic: topic, partitions: partitions, count: count)
-  var roomy = reading
-  roomy.configuration.properties["queued.max.messages.kbytes"] = "\(32_768 * partitions)"
-  roomy.configuration.properties["queued.min.messages"] = "\(100_000 * partitions)"
-  measured["consumedPerSecond"] = try roomy.run(decoding: false)
-  let decoded = try roomy.run(decoding: true)
+  var unbounded = reading
+  unbounded.configuration.properties["queued.max.messages.kbytes"] = "\(32_768 * partitions)"
+  unbounded.configuration.properties["queued.min.messages"] = "\(100_000 * partitions)"
+  measured["consumedPerSecond"] = try unbounded.run(decoding: false)
+  let decoded = try unbounded.run(decoding: true)
   measured["consumedAndDecodedPerSecond"] = decoded
   measured["decodedWithWorkersQueuePerSecond"] = try reading.run(decoding: true)
   if let tool = try LibrdkafkaPerformance() {
@@ -48,7 +48,7 @@ private func fill(_ broker: BenchBroker, _ topic: String, rounds: Int, seed: UIn
   let likes = LikesWorkload(quick: false).events(
     recordsInRound, seed: seed, at: EventTime.now.microseconds - 60_000_000)
   let records = try likes.map { try outgoing($0, topic: topic) }
-  // Partition by turns, so that all are as full; batches as a busy producer's.
+  // Round-robin, so that all partitions are equally full; batched like a busy producer's.
   var configuration = broker.configuration
   configuration.properties["linger.ms"] = "50"
   let producer = try Producer(configuration: configuration)
@@ -62,7 +62,7 @@ private struct Consumption {
   var partitions: Int
   var count: Int
 
-  /// Records a second.
+  /// Records per second.
   func run(decoding: Bool) throws -> Double {
     let starts = (0..<partitions).map {
       (TopicPartition(topic: topic, partition: Int32($0)), Int64(0))
@@ -77,7 +77,7 @@ private struct Consumption {
     let now = EventTime.now
     while done < count {
       guard ContinuousClock.now < deadline else {
-        throw BenchError(description: "only \(done) of \(count) records could be consumed")
+        throw BenchError(description: "consumed only \(done) of \(count) records")
       }
       let records = try consumer.poll(maxRecords: 2000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
       if decoding {

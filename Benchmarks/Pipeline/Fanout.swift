@@ -2,13 +2,14 @@ import Events
 import Foundation
 import Postgres
 
-/// The transactions that published posts, each with the entries that it delivered.
+/// The transactions that published posts, with the number of entries each delivered.
 let postCommits = """
   SELECT p.xmin, coalesce(c.followers, 0)
   FROM posts p LEFT JOIN follow_counts c ON c.user_key = p.author
   """
 
-/// Follows and posts through fanout-worker, then the same rows by SQL and by COPY, then rebuilt.
+/// Applies follows and posts with fanout-worker, writes the same rows by SQL and by COPY, and
+/// rebuilds.
 func measureFanout(_ bench: Bench) throws -> Measured {
   let stack = try BenchStack(bench)
   defer { stack.stop() }
@@ -31,7 +32,7 @@ func measureFanout(_ bench: Bench) throws -> Measured {
   let deliveries = try stack.count("feed_entries")
   guard deliveries == workload.deliveries else {
     throw BenchError(
-      description: "\(deliveries) deliveries, but there should be \(workload.deliveries)")
+      description: "\(deliveries) deliveries instead of \(workload.deliveries)")
   }
   measured["deliveries"] = Double(deliveries)
   measured["deliveriesPerSecond"] = run.rate
@@ -59,7 +60,7 @@ func measureFanout(_ bench: Bench) throws -> Measured {
   }
   guard try stack.count("bench_inserted") == deliveries,
     try stack.count("bench_copied") == deliveries
-  else { throw BenchError(description: "the bounds wrote other rows than the pipeline") }
+  else { throw BenchError(description: "the baselines wrote different rows than the pipeline") }
   try stack.connection.script("DROP TABLE bench_inserted, bench_copied")
   measured.merge(
     try measureRebuild(stack, liveSeconds: follows.seconds + run.seconds)

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The rows of `feed_entries` once more, by one statement for each 100 posts, each committed.
+/// Writes the rows of `feed_entries` again, with one committed statement per 100 posts.
 func secondsToInsertSelect(_ stack: BenchStack) throws -> Double {
   try makeTable("bench_inserted", stack)
   let keys = try postKeys(stack)
@@ -20,8 +20,8 @@ func secondsToInsertSelect(_ stack: BenchStack) throws -> Double {
   return seconds(since: started)
 }
 
-/// The same by binary COPY, sorted within each 100 posts. Reading the rows is not counted, only
-/// writing them.
+/// The same by binary COPY, sorted within each 100 posts. Measures only writing, not reading the
+/// rows.
 func secondsToCopy(_ stack: BenchStack) throws -> Double {
   try makeTable("bench_copied", stack)
   let batches = try postKeys(stack).map { batch in
@@ -58,7 +58,7 @@ private func makeTable(_ name: String, _ stack: BenchStack) throws {
     """)
 }
 
-/// All post keys in order, 100 a batch.
+/// All post keys in order, 100 per batch.
 private func postKeys(_ stack: BenchStack) throws -> [[Int64?]] {
   let keys = try stack.connection.query(
     "SELECT post_key FROM posts WHERE post_key IS NOT NULL ORDER BY post_key"

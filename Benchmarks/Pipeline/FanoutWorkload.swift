@@ -1,15 +1,15 @@
 import Events
 import Workload
 
-/// Authors with followers, a few with many, and their posts.
+/// Authors with followers, a few of them with many, and their posts.
 struct FanoutWorkload {
   var people: Int
   var posts: Int
-  /// Who follows each author.
+  /// The followers of each author.
   let followers: [[Int]]
   var seed: UInt64
 
-  /// 592,719 deliveries of 2,000 posts to 20,000 people, or a fiftieth of it.
+  /// 592,719 deliveries of 2,000 posts to 20,000 people, or a fiftieth of that.
   init(quick: Bool, seed: UInt64) {
     self.init(
       people: quick ? 1_000 : 20_000, authors: quick ? 20 : 200, posts: quick ? 200 : 2_000,
@@ -19,12 +19,12 @@ struct FanoutWorkload {
   init(people: Int, authors: Int, posts: Int, follows: Int, seed: UInt64) {
     (self.people, self.posts, self.seed) = (people, posts, seed)
     var random = SplitMix64(seed: seed)
-    // The n-th author has followers in proportion to 1 / (n + a tenth of the authors).
+    // The n-th author has followers in proportion to 1 / (n + a tenth of the number of authors).
     let weights = (0..<authors).map { 1 / (Double($0) + Double(authors) / 10) }
     let all = weights.reduce(0, +)
     var sizes = weights.map { min(people - 1, Int($0 / all * Double(follows))) }
-    // The first has one more than the second, and one post less (see `author`): so the number of
-    // deliveries is ten times the number of follows, less one.
+    // The first author has one more follower than the second and one post less (see `author`), so
+    // the number of deliveries is ten times the number of follows, minus one.
     sizes[0] = sizes[1] + 1
     var missing = follows - sizes.reduce(0, +)
     var index = authors - 1
@@ -58,7 +58,7 @@ struct FanoutWorkload {
     }
   }
 
-  /// - Parameter series: distinguishes posts from those of another series.
+  /// - Parameter series: distinguishes the posts of different series.
   func postEvents(at start: Int64, series: String = "") -> [Event] {
     (0..<posts).map { Self.post(by: author($0), "\(series)\($0)", at: start + Int64($0) * 1000) }
   }

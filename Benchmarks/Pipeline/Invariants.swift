@@ -2,9 +2,9 @@ import Events
 import Foundation
 import Workload
 
-/// Everything that makes feeds hard at once, under generated load: feeds that are trimmed, people who
-/// are evicted and come back, authors who cross the push limit both ways, follows and unfollows
-/// meanwhile, several lanes in several processes. Then `magpie verify`, also against the log.
+/// Exercises all difficult cases of feeds together under generated load: trimmed feeds, evicted
+/// readers who return, authors who cross the push limit both ways, concurrent follows and
+/// unfollows, several lanes in several processes. Then runs `magpie verify`, also against the log.
 func measureInvariants(_ bench: Bench) throws -> Measured {
   let stack = try BenchStack(bench)
   defer { stack.stop() }
@@ -18,7 +18,8 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
   var measured: Measured = [:]
   let began = ContinuousClock.now
   for round in 0..<rounds {
-    // Up across the limit in even rounds, down again in odd ones, and then posts tell which.
+    // Even rounds cross the limit upwards, odd ones downwards; the posts that follow trigger the
+    // switch.
     for events in load.round(round) {
       try stack.producer.send(
         try events.map { try outgoing($0, topic: stack.broker.name($0.topic)) })
@@ -31,7 +32,7 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
       """
     ).only.int(0)
     guard pulling == (round % 2 == 0 ? Load.crossers : 0) else {
-      throw BenchError(description: "\(pulling) authors are pulled in round \(round)")
+      throw BenchError(description: "\(pulling) authors are pull authors in round \(round)")
     }
     measured["crossings", default: 0] += Double(Load.crossers)
     measured["trimmed"] = Double(
@@ -46,12 +47,12 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
   measured["seconds"] = seconds(since: began)
   measured["deadLetters"] = Double(try stack.count("dead_letters"))
   for name in ["trimmed", "evicted", "returned"] where measured[name] == 0 {
-    throw BenchError(description: "nothing was \(name), so nothing was shown")
+    throw BenchError(description: "nothing was \(name), so the run proves nothing")
   }
   return measured
 }
 
-/// A third of the people are away for two days, and a third of those come back.
+/// A third of the people are away for two days, and a third of them return.
 private func leaveAndReturn(_ stack: BenchStack, _ round: Int) throws -> (Int, Int) {
   let evicted = "SELECT count(*) FROM feeds WHERE floor = 9223372036854775807"
   let before = try stack.connection.query(evicted).only.int(0)
@@ -62,19 +63,19 @@ private func leaveAndReturn(_ stack: BenchStack, _ round: Int) throws -> (Int, I
     UPDATE feed_visits SET visited_at = now() - interval '2 days'
     WHERE user_id IN (SELECT user_id FROM users WHERE user_key % 3 = $1)
     """, [.int8(Int64(round % 3))])
-  try stack.wait("people who are away to be evicted", seconds: 60) {
+  try stack.wait("absent people to be evicted", seconds: 60) {
     try stack.count("feed_visits WHERE visited_at < now() - interval '1 day'") == 0
   }
   let away = try stack.connection.query(evicted).only.int(0)
   try stack.connection.query(
     "SELECT feed_touch(user_id) FROM users WHERE user_key % 9 = $1", [.int8(Int64(round % 3))])
-  try stack.wait("people who are back to have their feeds", seconds: 60) {
+  try stack.wait("the feeds of returned people", seconds: 60) {
     try stack.count("feed_returns") == 0
   }
   return (max(0, away - before), max(0, away - (try stack.connection.query(evicted).only.int(0))))
 }
 
-/// Generated events, and authors whose followers come and go in numbers around the limit of 60.
+/// Generated events, and authors whose number of followers crosses the limit of 60.
 private struct Load {
   static let crossers = 5
   private(set) var sent = 0
@@ -91,7 +92,7 @@ private struct Load {
     ).makeIterator()
   }
 
-  /// Generated events with follows or unfollows of the crossers, and then with posts of theirs.
+  /// Generated events with follows or unfollows of the crossing authors, then with posts by them.
   mutating func round(_ number: Int) -> [[Event]] {
     var (follows, posts): ([Event], [Event]) = ([], [])
     while follows.count < perRound / 2, let event = social.next() { follows.append(event) }

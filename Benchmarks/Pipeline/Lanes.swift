@@ -1,11 +1,11 @@
 import Events
 
-/// The same bursts with more lanes in one process, and with more processes of one lane.
+/// Measures the same bursts with more lanes in one process, and with more one-lane processes.
 func measureLanes(_ bench: Bench) throws -> Measured {
   let stack = try BenchStack(bench)
   defer { stack.stop() }
   var workload = FanoutWorkload(quick: bench.isQuick, seed: bench.seed)
-  // Enough transactions for each of four lanes.
+  // Enough transactions for four lanes.
   workload.posts *= 2
   let likes = LikesWorkload(quick: bench.isQuick)
   try stack.load(workload)
@@ -23,8 +23,8 @@ func measureLanes(_ bench: Bench) throws -> Measured {
     measured["fanoutSteady.\(name)"] = posts.steadyRate
 
     try stack.start("notification-worker", owning: .likes, lanes: lanes, processes: processes)
-    // It consumes posts, too.
-    try stack.wait("the posts to be looked at for mentions") {
+    // It consumes posts too.
+    try stack.wait("the posts to be scanned for mentions") {
       try stack.appliedRecords(.posts, by: "notification-worker")
         == stack.appliedRecords(.posts, by: "fanout-worker")
     }

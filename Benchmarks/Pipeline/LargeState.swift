@@ -1,22 +1,22 @@
 import Postgres
 import Workload
 
-/// Many people, each of whom follows 20 authors and has the same number of feed entries.
+/// Many people who each follow 20 authors and have the same number of feed entries.
 struct LargeState {
   var people: Int
   var entries: Int
 
   private static let followees = 20
-  /// Of each author.
+  /// Followers of each author.
   var followers: Int { min(300, people / 2) }
   var authors: Int { max(1, people * Self.followees / followers) }
   var posts: Int { entries / followers }
 }
 
 extension BenchStack {
-  /// Writes the rows that fanout-worker would have made, with SQL, because making 100 million of them
-  /// with the worker takes minutes that measure nothing new. Entries lie in the order in which they
-  /// would have come, and the index is as full as one that grew at random.
+  /// Writes the rows of fanout-worker directly with SQL, because writing 100 million of them with
+  /// the worker takes minutes and measures nothing new. Entries have the same physical order, and
+  /// the index the fill factor of one that grew randomly.
   func load(_ size: LargeState) throws {
     try connection.script(
       """
@@ -31,7 +31,7 @@ extension BenchStack {
 
       ALTER TABLE follows DROP CONSTRAINT follows_pkey;
       DROP INDEX follows_by_follower;
-      -- The followers of an author are spread over all people.
+      -- Spread the followers of an author over all people.
       INSERT INTO follows (followee, follower, active, version_time, version_id)
       SELECT \(size.people) + 1 + a,
         1 + (a * 104729::bigint + j * \(size.people / size.followers)) % \(size.people), true,
@@ -70,7 +70,8 @@ extension BenchStack {
     try connection.query("VACUUM ANALYZE")
   }
 
-  /// What `magpie verify` checks of feeds, of 1,000 people, where all of them would take too long.
+  /// Checks the feeds of 1,000 people like `magpie verify`, because checking all would take too
+  /// long.
   func verifySample(_ size: LargeState, seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let people = (0..<1_000).map { _ in
@@ -91,7 +92,7 @@ extension BenchStack {
       """, [.int8Array(people)]
     ).only.int(0)
     guard broken == 0 else {
-      throw BenchError(description: "\(broken) feed entries of 1,000 people are wrong")
+      throw BenchError(description: "\(broken) wrong feed entries in a sample of 1,000 people")
     }
   }
 }

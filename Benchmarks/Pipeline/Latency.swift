@@ -6,11 +6,12 @@ import Workload
 /// Shares of the measured capacity, in percent.
 let loads = [10, 25, 50, 90]
 
-/// The embedded broker answers a fetch that finds nothing only when its wait is over, also when
-/// records come meanwhile, which a real one does not. So the wait is short here.
+/// If a fetch finds nothing, the embedded broker responds only after the full wait, even when
+/// records arrive meanwhile; a real broker does not. A short wait compensates.
 private let promptAnswers = ["fetch.wait.max.ms": "5"]
 
-/// Event to visible, for feeds and for notifications, and first pages meanwhile.
+/// Measures the latency from event to visibility, for feeds and notifications, and first pages
+/// under load.
 func measureLatency(_ bench: Bench) throws -> Measured {
   var measured = try measureFeedLatency(bench)
   measured.merge(try measureNotificationLatency(bench)) { $1 }
@@ -23,7 +24,7 @@ private func measureFeedLatency(_ bench: Bench) throws -> Measured {
   let workload = FanoutWorkload(quick: bench.isQuick, seed: bench.seed)
   try stack.load(workload)
   try stack.start("fanout-worker", owning: .posts)
-  // Two bursts fill the tables, which let less through the more is in them; the third is the measure.
+  // The first two bursts fill the tables, which slows them down; the third is measured.
   func burst(_ number: Int) throws -> Burst {
     let posts = workload.postEvents(
       at: EventTime.now.microseconds - 60_000_000, series: "\(number)-")
@@ -63,7 +64,7 @@ private func measureNotificationLatency(_ bench: Bench) throws -> Measured {
     workload.events(count, seed: bench.seed, at: EventTime.now.microseconds - 60_000_000),
     topic: .likes, by: "notification-worker", commits: likeCommits)
   try stack.waitForAlarms()
-  // A few tens of milliseconds of asking are in it.
+  // Includes a few tens of milliseconds of polling.
   let toAlarms = seconds(since: started)
   let capacity = run.steadyRate ?? run.rate
   var measured: Measured = [
@@ -90,14 +91,14 @@ private func measureNotificationLatency(_ bench: Bench) throws -> Measured {
   return measured
 }
 
-/// The loads one after the other on one stack.
+/// Runs the loads one after the other on one stack.
 private struct Phases {
   var stack: BenchStack
   var bench: Bench
   var name: String
   var topic: Topic
   var worker: String
-  /// Events a second.
+  /// Events per second.
   var capacity: Double
   var event: (_ number: Int, _ microseconds: Int64, _ random: inout SplitMix64) -> Event
 
@@ -111,17 +112,17 @@ private struct Phases {
       }
       measured["\(name).\(load).max"] = sorted.last
     }
-    // What of a page's time is the way there and back, and waiting for a processor.
+    // The share of a page's time spent on the round trip and waiting for a processor.
     let nothing = Reads.Query(name: "\(name)Nothing", sql: "SELECT $1::text")
     let reads = Reads(
       url: stack.cluster.url(), pages + [nothing], of: people, perSecond: 200, seed: bench.seed)
-    // Only to know when all of it was applied: the pages are what is measured.
+    // Detects only when all records are applied; the pages are what is measured.
     _ = try latencies(50, from: &first, lookingEvery: 0.05)
     measured.merge(try reads.stop()) { $1 }
     return measured
   }
 
-  /// Sends at a share of the capacity; the first second is left out, for it meets idle processes.
+  /// Sends at a share of the capacity. Excludes the first second, when processes are still idle.
   private func latencies(
     _ load: Int, from first: inout Int, lookingEvery seconds: Double
   ) throws -> [Double] {
@@ -135,8 +136,8 @@ private struct Phases {
         topic: stack.broker.name(topic))
     }
     first += count
-    // No checkpoint: after one, every page that is touched is logged whole for a while, which a
-    // few seconds would be full of; `scale` measures that.
+    // No checkpoint: afterwards, full-page writes would dominate the few seconds; `scale` measures
+    // that.
     try stack.connection.query("ANALYZE")
     let visibility = Visibility(
       url: stack.cluster.url(), group: stack.group(worker), topic: stack.broker.name(topic),

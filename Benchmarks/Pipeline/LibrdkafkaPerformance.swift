@@ -1,14 +1,14 @@
 import EmbeddedStack
 import Foundation
 
-/// librdkafka's own `rdkafka_performance`, compiled from the example that Debian's librdkafka-dev
-/// installs, against the library that this process uses.
+/// librdkafka's `rdkafka_performance`, compiled from the example in Debian's librdkafka-dev and
+/// linked to the library that this process uses.
 struct LibrdkafkaPerformance {
   private let directory: URL
 
   private static let source = "/usr/share/doc/librdkafka-dev/examples/rdkafka_performance.c"
 
-  /// What the example takes from librdkafka's private headers.
+  /// What the example needs from librdkafka's private headers.
   private static let privateHeader = """
     #pragma once
     #include <getopt.h>
@@ -30,10 +30,10 @@ struct LibrdkafkaPerformance {
 
     """
 
-  /// Nil where the example or a C compiler is not installed.
+  /// Nil if the example or a C compiler is not installed.
   init?() throws {
     guard FileManager.default.fileExists(atPath: Self.source) else {
-      progress("consumption: no \(Self.source), so nothing to compare with")
+      progress("consumption: \(Self.source) not found, no comparison")
       return nil
     }
     directory = FileManager.default.temporaryDirectory.appending(
@@ -60,8 +60,8 @@ struct LibrdkafkaPerformance {
 
   func remove() { try? FileManager.default.removeItem(at: directory) }
 
-  /// Records a second: from its start to its end, and as it tells it, from its first record on. It
-  /// looks at the headers, as whoever consumes events must.
+  /// Records per second: over the whole run, and as reported by the tool, from its first record on.
+  /// Parses headers, because consumers of events must.
   func recordsPerSecond(bootstrap: String, topic: String, partitions: Int, count: Int) throws
     -> (whole: Double, byItself: Double)
   {

@@ -4,8 +4,8 @@ import Kafka
 import Postgres
 
 extension BenchStack {
-  /// Writes a workload's people and follows with SQL, as if fanout-worker had been told of them
-  /// before anybody posted.
+  /// Writes a workload's people and follows with SQL, as if fanout-worker had applied them before
+  /// any posts.
   func load(_ workload: FanoutWorkload) throws {
     let pairs = workload.followers.enumerated().flatMap { author, readers in
       readers.map { (FanoutWorkload.author(author), FanoutWorkload.reader($0)) }
@@ -29,7 +29,7 @@ extension BenchStack {
     try countFollows()
   }
 
-  /// Derives everybody's counts from the follows.
+  /// Computes all counts from the follows.
   func countFollows() throws {
     try connection.query(
       """
@@ -44,14 +44,14 @@ extension BenchStack {
       """)
   }
 
-  /// `magpie verify` where alarm-worker was not part of what was measured.
+  /// Runs `magpie verify` after a measurement without alarm-worker.
   func verifyWithAlarms() throws {
     try start("alarm-worker", owning: .notificationChanges)
     try waitForAlarms()
     try verify()
   }
 
-  /// Waits until alarm-worker has applied every change that was published.
+  /// Waits until alarm-worker has applied all published changes.
   func waitForAlarms() throws {
     let topic = Topic.notificationChanges
     let admin = try Admin(configuration: broker.configuration)

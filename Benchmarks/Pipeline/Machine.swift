@@ -2,7 +2,7 @@ import EmbeddedStack
 import Foundation
 import Kafka
 
-/// What the figures were taken on.
+/// The machine that produced the figures.
 struct Machine: Codable, Hashable {
   var processor: String
   var processors: Int

@@ -1,16 +1,16 @@
 import ArgumentParser
 
-/// Measures the whole embedded pipeline beside its bounds, each ratio within one run.
+/// Measures the embedded pipeline against baselines, with each ratio taken within one run.
 @main
 struct MagpieBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "magpie-bench",
-    abstract: "Measure Magpie beside raw SQL, COPY and librdkafka, and write down what came out.",
+    abstract: "Measure Magpie against raw SQL, COPY and librdkafka, and save the results.",
     discussion: """
       Everything runs on this machine: a private durable PostgreSQL, the embedded broker, and the \
-      real worker executables beside this one. Where MAGPIE_KAFKA_BOOTSTRAP names a Kafka, its topics \
-      "bench-…" take the embedded broker's place. Exit status 1 when something was lost or doubled \
-      on the way, or an invariant is broken.
+      worker executables built next to this one. If MAGPIE_KAFKA_BOOTSTRAP is set, the topics \
+      "bench-…" of that Kafka replace the embedded broker. Exit status 1 if events were lost or \
+      applied twice, or an invariant is violated.
       """,
     subcommands: [MeasureCommand.self, ReportCommand.self], defaultSubcommand: MeasureCommand.self)
 }

@@ -4,27 +4,27 @@ import Foundation
 struct MeasureCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "measure",
-    abstract: "Run scenarios and keep their figures in a JSON file.",
+    abstract: "Run scenarios and save their figures in a JSON file.",
     discussion: """
-      Each scenario's figures replace that scenario's earlier ones in the file, so that scenarios may \
-      be run one at a time. A ratio is taken within a run; `magpie-bench report` makes medians, \
-      extremes, tables and plots of them.
+      Each scenario's figures replace its earlier ones in the file, so scenarios can be run one at a \
+      time. Ratios are taken within a run; `magpie-bench report` produces medians, ranges, tables and \
+      plots.
 
       \(Scenario.allCases.map { "\($0.rawValue): \($0.abstract)" }.joined(separator: "\n"))
       """)
 
-  @Option(help: "Only these scenarios, separated by commas.") var only: String?
+  @Option(help: "Run only these scenarios, separated by commas.") var only: String?
   @Option(help: "Runs of each scenario.") var runs = 5
-  @Option(help: "The file that keeps the figures.") var results = "docs/performance/results.json"
+  @Option(help: "The file with the figures.") var results = "docs/performance/results.json"
   @Flag(help: "Print the figures of this command as one JSON object.") var json = false
-  @Flag(help: "Only check that everything runs and holds: one run, small; the file is not touched.")
+  @Flag(help: "Only check that everything works: one small run, no file is changed.")
   var quick = false
 
-  @Option(help: "Random numbers begin here; equal seeds make equal workloads.")
+  @Option(help: "Random seed; equal seeds produce equal workloads.")
   var seed: UInt64 = 1
-  @Option(help: "scale: feed entries that are there already, separated by commas.")
+  @Option(help: "scale: numbers of existing feed entries, separated by commas.")
   var entries = "1000000,10000000"
-  @Option(help: "Events of each kind in a burst of notifications.") var likes = 60_000
+  @Option(help: "Likes in a burst of notifications.") var likes = 60_000
   @Option(
     name: .customLong("postgres"),
     help: ArgumentHelp(
@@ -38,11 +38,11 @@ struct MeasureCommand: ParsableCommand {
       valueName: "name=value"))
   var kafka: [String] = []
 
-  @Option(help: "Append PostgreSQL's log to this file, such as what auto_explain writes.")
+  @Option(help: "Append PostgreSQL's log to this file, such as auto_explain's output.")
   var serverLog: String?
 
   func run() throws {
-    // Quickly means: all of it, but nothing that stays.
+    // A quick run uses a temporary results file.
     let temporary = FileManager.default.temporaryDirectory.appending(
       path: "magpie-bench-\(getpid())")
     defer { try? FileManager.default.removeItem(at: temporary) }
@@ -82,7 +82,7 @@ struct MeasureCommand: ParsableCommand {
   func validate() throws {
     guard runs > 0, likes > 0, likes <= 150_000 else {
       throw ValidationError(
-        "--runs must be at least 1, and --likes 1 to 150000: the embedded broker keeps 5 MiB a "
+        "--runs must be at least 1, and --likes 1 to 150000: the embedded broker keeps 5 MiB per "
           + "partition.")
     }
     _ = try (
@@ -95,7 +95,8 @@ struct MeasureCommand: ParsableCommand {
     return try only.split(separator: ",").map { name in
       guard let scenario = Scenario(rawValue: String(name)) else {
         throw ValidationError(
-          "--only \(name): there are \(Scenario.allCases.map(\.rawValue).joined(separator: ", ")).")
+          "--only \(name): must be one of \(Scenario.allCases.map(\.rawValue).joined(separator: ", "))."
+        )
       }
       return scenario
     }
@@ -122,21 +123,21 @@ struct MeasureCommand: ParsableCommand {
   }
 }
 
-/// What a scenario is run with.
+/// The parameters of a scenario.
 struct Bench {
   var isQuick: Bool
   var seed: UInt64
   var likes: Int
   var entries: [Int]
-  /// PostgreSQL settings over the usual ones.
+  /// PostgreSQL settings that override the defaults.
   var settings: [String: String]
-  /// librdkafka properties of the workers over their own.
+  /// librdkafka properties of the workers that override the defaults.
   var kafka: [String: String]
-  /// Where PostgreSQL's log is kept.
+  /// The file that PostgreSQL's log is appended to.
   var serverLog: String?
 }
 
-/// A line for people on standard error.
+/// Prints a line on standard error.
 func progress(_ line: String) {
   FileHandle.standardError.write(Data((line + "\n").utf8))
 }

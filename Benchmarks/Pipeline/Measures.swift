@@ -1,100 +1,109 @@
-/// A line of the table.
+/// A row of the table.
 struct Measure {
   var scenario: Scenario
   var key: String
   var title: String
-  /// After the point.
+  /// Decimal places.
   var digits = 0
 
   init(_ scenario: Scenario, _ key: String, _ title: String, digits: Int = 0) {
     (self.scenario, self.key, self.title, self.digits) = (scenario, key, title, digits)
   }
 
-  /// Everything that is measured the same way each time, in the order of the table.
+  /// All regularly measured figures, in table order.
   static let all: [Measure] =
     fanout + notifications + consumption + latency + reads + lanes + invariants
 
   private static let fanout = [
-    Measure(.fanout, "followsPerSecond", "follow events a second, Kafka to committed rows"),
-    Measure(.fanout, "deliveriesPerSecond", "deliveries a second, from the first record sent"),
+    Measure(.fanout, "followsPerSecond", "follow events per second, Kafka to committed rows"),
+    Measure(.fanout, "deliveriesPerSecond", "deliveries per second, from the first record sent"),
     Measure(
-      .fanout, "deliveriesSteadyPerSecond", "deliveries a second, from the first commit to the last"
+      .fanout, "deliveriesSteadyPerSecond",
+      "deliveries per second, from the first commit to the last"
     ),
     Measure(.fanout, "secondsToFirstCommit", "seconds until the first commit", digits: 2),
     Measure(
       .fanout, "insertSelectPerSecond",
-      "the same rows by `INSERT … SELECT … ON CONFLICT`, 100 posts each"),
-    Measure(.fanout, "copyPerSecond", "the same rows by binary COPY, sorted within 100 posts"),
+      "the same rows by `INSERT … SELECT … ON CONFLICT`, 100 posts per statement"),
+    Measure(.fanout, "copyPerSecond", "the same rows by binary COPY, sorted per 100 posts"),
     Measure(
-      .fanout, "fanoutToInsertSelect", "whole path / `INSERT … SELECT`, start included", digits: 2),
+      .fanout, "fanoutToInsertSelect", "end to end / `INSERT … SELECT`, including startup",
+      digits: 2),
     Measure(.fanout, "steadyToInsertSelect", "steady / `INSERT … SELECT`", digits: 2),
-    Measure(.fanout, "fanoutToCopy", "whole path / COPY, start included", digits: 2),
+    Measure(.fanout, "fanoutToCopy", "end to end / COPY, including startup", digits: 2),
     Measure(.fanout, "steadyToCopy", "steady / COPY", digits: 2),
-    Measure(.fanout, "postsPerTransaction", "posts in a transaction"),
+    Measure(.fanout, "postsPerTransaction", "posts per transaction"),
     Measure(
-      .fanout, "workerSecondsPerMillion", "processor seconds of the worker, a million deliveries",
+      .fanout, "workerSecondsPerMillion", "processor seconds of the worker per million deliveries",
       digits: 3),
     Measure(
       .fanout, "databaseSecondsPerMillion",
-      "processor seconds of PostgreSQL, a million deliveries", digits: 2),
+      "processor seconds of PostgreSQL per million deliveries", digits: 2),
     Measure(
       .fanout, "brokerSecondsPerMillion",
-      "processor seconds of the embedded broker, a million deliveries", digits: 3),
-    Measure(.fanout, "logBytesPerDelivery", "bytes of write-ahead log a delivery"),
-    Measure(.fanout, "diskBytesPerDelivery", "bytes on disk a delivery, index included"),
-    Measure(.fanout, "memoryAtRest", "MiB resident, fanout-worker at rest"),
-    Measure(.fanout, "memoryAtCapacity", "MiB resident at most, fanout-worker at capacity"),
+      "processor seconds of the embedded broker per million deliveries", digits: 3),
+    Measure(.fanout, "logBytesPerDelivery", "bytes of WAL per delivery"),
+    Measure(.fanout, "diskBytesPerDelivery", "bytes on disk per delivery, including the index"),
+    Measure(.fanout, "memoryAtRest", "resident MiB, fanout-worker at rest"),
+    Measure(.fanout, "memoryAtCapacity", "peak resident MiB, fanout-worker at capacity"),
     Measure(
-      .fanout, "rebuiltDeliveriesPerSecond", "deliveries a second, `magpie replay --rebuild feeds`"),
-    Measure(.fanout, "rebuiltToLive", "rebuild / live path, for the same log", digits: 2),
+      .fanout, "rebuiltDeliveriesPerSecond",
+      "deliveries per second, `magpie replay --rebuild feeds`"),
+    Measure(.fanout, "rebuiltToLive", "rebuild / live, for the same log", digits: 2),
   ]
 
   private static let notifications = [
     Measure(
       .notifications, "likesPerSecond",
-      "likes a second, Kafka to notifications and acknowledged changes"),
+      "likes per second, Kafka to notifications and acknowledged changes"),
     Measure(
-      .notifications, "likesSteadyPerSecond", "likes a second, from the first commit to the last"),
+      .notifications, "likesSteadyPerSecond", "likes per second, from the first commit to the last"),
     Measure(.notifications, "secondsToFirstCommit", "seconds until the first commit", digits: 2),
     Measure(
       .notifications, "equalRowsPerSecond",
-      "the same rows of all tables by bulk SQL, 5000 likes each"
+      "the same rows of all tables by bulk SQL, 5000 likes per transaction"
     ),
     Measure(
-      .notifications, "likesAlonePerSecond", "the likes' own table alone by bulk upsert, 5000 each"),
+      .notifications, "likesAlonePerSecond",
+      "the likes table alone by bulk upsert, 5000 per transaction"),
     Measure(
-      .notifications, "likesToEqualRows", "whole path / the same rows, start included", digits: 2),
+      .notifications, "likesToEqualRows", "end to end / the same rows, including startup", digits: 2
+    ),
     Measure(.notifications, "steadyToEqualRows", "steady / the same rows", digits: 2),
     Measure(
-      .notifications, "likesToLikesAlone", "whole path / the likes' table alone (unequal work)",
+      .notifications, "likesToLikesAlone", "end to end / the likes table alone (unequal work)",
       digits: 2),
-    Measure(.notifications, "likesPerTransaction", "likes in a transaction"),
+    Measure(.notifications, "likesPerTransaction", "likes per transaction"),
     Measure(
-      .notifications, "workerMicrosecondsPerLike", "processor µs of the worker, a like", digits: 1),
+      .notifications, "workerMicrosecondsPerLike", "processor µs of the worker per like", digits: 1),
     Measure(
-      .notifications, "databaseMicrosecondsPerLike", "processor µs of PostgreSQL, a like", digits: 1
+      .notifications, "databaseMicrosecondsPerLike", "processor µs of PostgreSQL per like",
+      digits: 1
     ),
-    Measure(.notifications, "logBytesPerLike", "bytes of write-ahead log a like"),
-    Measure(.notifications, "memoryAtRest", "MiB resident, notification-worker at rest"),
+    Measure(.notifications, "logBytesPerLike", "bytes of WAL per like"),
+    Measure(.notifications, "memoryAtRest", "resident MiB, notification-worker at rest"),
     Measure(
-      .notifications, "memoryAtCapacity", "MiB resident at most, notification-worker at capacity"),
+      .notifications, "memoryAtCapacity", "peak resident MiB, notification-worker at capacity"),
   ]
 
   private static let consumption = [
-    Measure(.consumption, "consumedPerSecond", "records a second, consumed only"),
-    Measure(.consumption, "consumedAndDecodedPerSecond", "records a second, consumed and decoded"),
+    Measure(.consumption, "consumedPerSecond", "records per second, consumed only"),
+    Measure(
+      .consumption, "consumedAndDecodedPerSecond", "records per second, consumed and decoded"),
     Measure(
       .consumption, "decodedWithWorkersQueuePerSecond",
-      "the same, with no more fetched ahead than workers fetch"),
-    Measure(.consumption, "toolPerSecond", "records a second, librdkafka's `rdkafka_performance`"),
+      "the same, with the workers' prefetch limits"),
     Measure(
-      .consumption, "toolPerSecondByItself", "the same as the tool tells it, from its first record"),
+      .consumption, "toolPerSecond", "records per second, librdkafka's `rdkafka_performance`"),
+    Measure(
+      .consumption, "toolPerSecondByItself",
+      "the same as reported by the tool, from its first record"),
     Measure(.consumption, "decodedToTool", "consumed and decoded / librdkafka's tool", digits: 2),
   ]
 
   private static let latency: [Measure] = [("feeds", "post"), ("notifications", "like")].flatMap {
     name, event in
-    [Measure(.latency, "\(name).capacity", "\(name): capacity, \(event)s a second")]
+    [Measure(.latency, "\(name).capacity", "\(name): capacity, \(event)s per second")]
       + loads.flatMap { load in
         ["p50", "p95", "p99", "max"].map { which in
           Measure(
@@ -108,42 +117,42 @@ struct Measure {
     [
       ("feedPage", "feed_page, 50 posts, feeds"), ("alarmPage", "alarm_page, 50 alarms, likes"),
       ("unreadCount", "unread_count, likes"), ("hasUnread", "has_unread, likes"),
-      ("feedsNothing", "a query that reads nothing, feeds"),
-      ("notificationsNothing", "a query that reads nothing, likes"),
+      ("feedsNothing", "a query that reads no table, feeds"),
+      ("notificationsNothing", "a query that reads no table, likes"),
     ].flatMap { name, title in
       ["p50", "p99"].map { which in
         Measure(
-          .latency, "\(name).\(which)", "\(title) written at 50 %, \(which), ms", digits: 2)
+          .latency, "\(name).\(which)", "\(title), writing at 50 %, \(which), ms", digits: 2)
       }
     } + [
       Measure(
-        .latency, "likesToAlarmsPerSecond", "likes a second, until the last alarm is rendered"),
-      Measure(.latency, "alarmWorkerMemory", "MiB resident at most, alarm-worker at capacity"),
+        .latency, "likesToAlarmsPerSecond", "likes per second, until the last alarm is rendered"),
+      Measure(.latency, "alarmWorkerMemory", "peak resident MiB, alarm-worker at capacity"),
     ]
 
   private static let lanes: [Measure] =
     [("fanout", "deliveries"), ("likes", "likes")].flatMap { key, title in
       arrangements.map { arrangement, words in
-        Measure(.lanes, "\(key).\(arrangement)", "\(title) a second, start included, \(words)")
+        Measure(.lanes, "\(key).\(arrangement)", "\(title) per second, including startup, \(words)")
       }
     }
 
-  /// Lanes and processes, and how they are called.
+  /// Numbers of lanes and processes, with their labels.
   static let arrangements = [
     ("lanes1", "1 lane"), ("lanes2", "2 lanes"), ("lanes4", "4 lanes"),
     ("processes2", "2 processes of 1 lane"), ("processes4", "4 processes of 1 lane"),
   ]
 
   private static let invariants = [
-    Measure(.invariants, "events", "events sent, invariants checked after each part of them"),
-    Measure(.invariants, "crossings", "times that an author crossed the push limit, either way"),
-    Measure(.invariants, "trimmed", "feeds that were trimmed"),
-    Measure(.invariants, "evicted", "feeds that were evicted"),
-    Measure(.invariants, "returned", "evicted feeds whose people came back"),
+    Measure(.invariants, "events", "events sent, with invariants checked after each part"),
+    Measure(.invariants, "crossings", "crossings of the push limit, in either direction"),
+    Measure(.invariants, "trimmed", "trimmed feeds"),
+    Measure(.invariants, "evicted", "evicted feeds"),
+    Measure(.invariants, "returned", "evicted feeds whose readers returned"),
   ]
 }
 
-/// An aim, and what is measured for it.
+/// A target and the measure that it applies to.
 struct Aim {
   var title: String
   var measure: Measure
@@ -152,13 +161,13 @@ struct Aim {
 
   static let all = [
     Aim("fan-out / `INSERT … SELECT … ON CONFLICT`", .fanout, "steadyToInsertSelect", atLeast: 1.2),
-    Aim("the same, start included", .fanout, "fanoutToInsertSelect", atLeast: 1.2),
+    Aim("the same, including startup", .fanout, "fanoutToInsertSelect", atLeast: 1.2),
     Aim("fan-out / binary COPY sorted within the batch", .fanout, "steadyToCopy", atLeast: 0.5),
-    Aim("the same, start included", .fanout, "fanoutToCopy", atLeast: 0.5),
-    Aim("deliveries a second", .fanout, "deliveriesSteadyPerSecond", atLeast: 300_000),
-    Aim("the same, start included", .fanout, "deliveriesPerSecond", atLeast: 300_000),
+    Aim("the same, including startup", .fanout, "fanoutToCopy", atLeast: 0.5),
+    Aim("deliveries per second", .fanout, "deliveriesSteadyPerSecond", atLeast: 300_000),
+    Aim("the same, including startup", .fanout, "deliveriesPerSecond", atLeast: 300_000),
     Aim("likes / the same rows by bulk SQL", .notifications, "steadyToEqualRows", atLeast: 0.7),
-    Aim("the same, start included", .notifications, "likesToEqualRows", atLeast: 0.7),
+    Aim("the same, including startup", .notifications, "likesToEqualRows", atLeast: 0.7),
     Aim("consumed and decoded / librdkafka's tool", .consumption, "decodedToTool", atLeast: 0.5),
     Aim("post to visible at 50 % load, p99, ms", .latency, "feeds.50.p99", atMost: 100),
     Aim("like to visible at 50 % load, p99, ms", .latency, "notifications.50.p99", atMost: 100),
@@ -189,6 +198,6 @@ struct Aim {
 
   func isMet(_ value: Double) -> Bool { isFloor ? value >= bound : value <= bound }
 
-  /// How well: 1 is the aim, more is better.
+  /// How well the value meets the target: 1 meets it exactly, more is better.
   func share(_ value: Double) -> Double { isFloor ? value / bound : bound / value }
 }

@@ -1,17 +1,16 @@
 import Events
 import Postgres
 
-// Two bounds for likes, each transaction sent in one round trip.
+// Two baselines for likes. Each transaction is sent in one round trip.
 
-/// As many as a worker takes at most: a notification is written once for all likes in a transaction.
+/// A worker's batch limit. The size matters because a notification is written once per transaction.
 private let likesInTransaction = 5_000
 
-/// The very rows that notification-worker writes, into the same tables with the same indexes, by
-/// hand-written SQL that knows more than the worker may: that these are likes, none of them known
-/// yet, none withdrawn, in the order of their times, of one day, that nobody has muted or deleted
-/// anything, and that it is alone. So it locks nothing, needs no triggers, reads nothing back,
-/// publishes nothing, and adds to counts what the batch adds. Ids of notifications are computed
-/// beforehand.
+/// Writes the same rows as notification-worker, into the same tables with the same indexes, with
+/// hand-written SQL that may assume what the worker may not: that all events are new likes of one
+/// day, none removed, in time order, that there are no mutes or deletions, and that nothing runs
+/// concurrently. So it takes no locks, needs no triggers, reads nothing back, publishes nothing,
+/// and adds the batch's counts. Notification ids are computed beforehand.
 func secondsForEqualRows(_ events: [Event], _ stack: BenchStack) throws -> Double {
   try stack.connection.script("CREATE SCHEMA bound")
   for (table, _) in comparedTables {
@@ -19,7 +18,7 @@ func secondsForEqualRows(_ events: [Event], _ stack: BenchStack) throws -> Doubl
       "SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = $1::text::regclass",
       [.text(table)]
     ).only.textOrNil(0)
-    // Without triggers, which LIKE does not take along.
+    // LIKE does not copy triggers.
     try stack.connection.script(
       "CREATE TABLE bound.\(table) (LIKE \(table) INCLUDING ALL)"
         + (options.map { " WITH (\($0))" } ?? ""))
@@ -36,7 +35,7 @@ func secondsForEqualRows(_ events: [Event], _ stack: BenchStack) throws -> Doubl
   return seconds(since: started)
 }
 
-/// Only the likes themselves: one table of what the worker writes.
+/// Writes only the likes: one of the worker's tables.
 func secondsForLikesAlone(_ events: [Event], _ stack: BenchStack) throws -> Double {
   try stack.connection.script("CREATE TABLE bench_likes (LIKE likes INCLUDING INDEXES)")
   let batches = likeBatches(events)
@@ -49,7 +48,7 @@ func secondsForLikesAlone(_ events: [Event], _ stack: BenchStack) throws -> Doub
   return seconds(since: started)
 }
 
-/// What a like is written to, and what of it is a function of the likes.
+/// The tables that likes are written to, with the columns that the likes determine.
 private let comparedTables = [
   ("likes", "*"), ("post_counts", "*"), ("notification_recipients", "*"),
   ("notification_sizes", "*"), ("notification_actors", "*"),
@@ -62,7 +61,7 @@ private let comparedTables = [
   ),
 ]
 
-/// Throws unless the bound's rows are the worker's, but for the versions of notifications.
+/// Throws unless the baseline's rows equal the worker's, except for notification versions.
 func compareWithBound(_ stack: BenchStack) throws {
   for (table, columns) in comparedTables {
     let differing = try stack.connection.query(
@@ -76,7 +75,7 @@ func compareWithBound(_ stack: BenchStack) throws {
     ).only.int(0)
     guard differing == 0 else {
       throw BenchError(
-        description: "the bound wrote other rows than the worker: \(differing) of \(table)")
+        description: "the baseline wrote different rows than the worker: \(differing) of \(table)")
     }
   }
 }
@@ -107,7 +106,7 @@ private let batch = """
     AS i (post, actor, owner, time, id, notification)
   """
 
-/// Each given all parameters, and each naming all of them.
+/// Each statement gets all parameters and references all of them.
 private let equalRows = [
   """
   INSERT INTO likes AS l (

@@ -2,11 +2,11 @@ import Events
 import Postgres
 import Workload
 
-/// Likes of posts by distinct people, spread evenly, in the order of their times.
+/// Likes of posts by distinct people, evenly distributed, in time order.
 struct LikesWorkload {
   var posts: Int
   var people: Int
-  /// Whose posts they are.
+  /// The number of post owners.
   var owners: Int
 
   init(quick: Bool) {
@@ -46,7 +46,7 @@ struct LikesWorkload {
 
 let likeCommits = "SELECT xmin, 1 FROM likes"
 
-/// Likes through notification-worker, then the same likes by bulk SQL.
+/// Applies likes with notification-worker, then writes the same likes by bulk SQL.
 func measureNotifications(_ bench: Bench) throws -> Measured {
   let stack = try BenchStack(bench)
   defer { stack.stop() }
@@ -62,7 +62,7 @@ func measureNotifications(_ bench: Bench) throws -> Measured {
   let run = try stack.burst(
     events, topic: .likes, by: "notification-worker", commits: likeCommits)
   guard try stack.count("likes") == count else {
-    throw BenchError(description: "\(try stack.count("likes")) likes are stored of \(count)")
+    throw BenchError(description: "stored \(try stack.count("likes")) of \(count) likes")
   }
   measured["likesPerSecond"] = run.rate
   measured["likesSteadyPerSecond"] = run.steadyRate

@@ -3,11 +3,10 @@ import Kafka
 import Synchronization
 import Workload
 
-/// Sends records at times that were fixed beforehand, however slow the system is: whoever waits for
-/// an answer before sending the next one does not measure what those meet who would have come
-/// meanwhile.
+/// Sends records at predetermined times regardless of the system's speed. A load generator that
+/// waits for each response would not measure the delay of requests that arrive meanwhile.
 struct OpenLoop {
-  /// A record, when it was to be sent, and where it went.
+  /// A record's scheduled time, partition and offset.
   struct Sent: Sendable {
     var due: ContinuousClock.Instant
     var partition: Int32
@@ -18,7 +17,7 @@ struct OpenLoop {
   var perSecond: Double
   var seed: UInt64
 
-  /// Sends all of them, as a Poisson process, and waits until all are acknowledged.
+  /// Sends all records as a Poisson process and waits until all are acknowledged.
   func run(_ producer: Producer) throws -> [Sent] {
     var random = SplitMix64(seed: seed)
     let answers = Deliveries(records.count)
@@ -28,7 +27,7 @@ struct OpenLoop {
     for (index, record) in records.enumerated() {
       due += .seconds(-log(1 - Double.random(in: 0..<1, using: &random)) / perSecond)
       times.append(due)
-      // Late because of what the kernel or the producer does: then at once.
+      // If the kernel or the producer made it late, send immediately.
       if due > .now { Thread.sleep(forTimeInterval: (due - .now) / .seconds(1)) }
       try producer.send(record) { answers.put($0, at: index) }
     }
@@ -41,7 +40,7 @@ struct OpenLoop {
   }
 }
 
-/// Where each record went.
+/// The delivery report of each record.
 private final class Deliveries: Sendable {
   private let results: Mutex<[Result<Delivery, KafkaError>?]>
 
@@ -54,7 +53,7 @@ private final class Deliveries: Sendable {
   func all() throws -> [Delivery] {
     try results.withLock { results in
       try results.map { result in
-        guard let result else { throw BenchError(description: "a record was not answered for") }
+        guard let result else { throw BenchError(description: "a record has no delivery report") }
         return try result.get()
       }
     }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Processor seconds used so far by the parts of the pipeline, as Linux counts them, in steps of
-/// 10 ms; nil on other systems.
+/// Processor seconds used so far by the parts of the pipeline, measured by Linux in steps of 10 ms;
+/// nil on other systems.
 struct ProcessorTime {
   /// All threads of all processes of the worker.
   var worker: Double
-  /// All processes of PostgreSQL but the ones that serve the benchmark itself.
+  /// All PostgreSQL processes except those that serve the benchmark itself.
   var database: Double
   /// The embedded broker's thread in this process.
   var broker: Double
@@ -33,7 +33,7 @@ struct ProcessorTime {
   var total: Double { worker + database + broker }
 }
 
-/// Resident memory of a process in MiB: now, and the most it ever was.
+/// A process's resident memory in MiB: current and peak.
 struct ResidentMemory {
   var now: Double
   var most: Double
@@ -51,14 +51,14 @@ struct ResidentMemory {
   }
 }
 
-/// What `/proc/…/stat` says of one process or thread.
+/// A process's or thread's usage from `/proc/…/stat`.
 private struct Usage {
   var name: String
   var parent: Int32
   var seconds: Double
 
   init?(_ path: String) {
-    // The name is in parentheses and may itself hold any character, these included.
+    // The name is in parentheses and may contain any character, including parentheses.
     guard let text = try? String(contentsOfFile: path, encoding: .utf8),
       let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")")
     else { return nil }

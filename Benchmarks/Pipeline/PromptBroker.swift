@@ -2,11 +2,11 @@ import Foundation
 import Kafka
 
 extension EmbeddedBroker {
-  /// Has the broker send each answer at once, as real ones do.
+  /// Makes the broker send each response immediately, as real brokers do.
   ///
-  /// librdkafka's mock cluster leaves Nagle's algorithm on: of several answers in a row, the second
-  /// waits until the client acknowledges the first, which it does only after 40 ms when it has nothing
-  /// to send. Connections inherit the option from the socket that listens, which is in this process.
+  /// librdkafka's mock cluster leaves Nagle's algorithm on: the second of two consecutive responses
+  /// waits until the client acknowledges the first, which an idle client does only after 40 ms.
+  /// Connections inherit the option from the listening socket, which is in this process.
   func answerAtOnce() {
     guard let port = bootstrap.split(separator: ":").last.flatMap({ UInt16($0) }) else { return }
     for descriptor in Int32(3)..<1024 where listens(descriptor, on: port) {

@@ -3,9 +3,9 @@ import Postgres
 import Synchronization
 import Workload
 
-/// Reads pages, so many a second, on a connection and a thread of its own, until told to stop.
+/// Reads pages at a fixed rate on its own connection and thread until stopped.
 final class Reads: Sendable {
-  /// One kind of read; its parameter is somebody's id.
+  /// A query whose parameter is a user id.
   struct Query: Sendable {
     var name: String
     var sql: String
@@ -37,7 +37,7 @@ final class Reads: Sendable {
     var random = seeded
     let connection = try Connection(url, applicationName: "magpie-bench")
     defer { connection.close() }
-    // Plans are made once a connection, and a backend's connections are old.
+    // Plan the queries first, because a backend's connections are long-lived.
     for query in queries { try connection.query(query.sql, [.text(people[0])]) }
     var due = ContinuousClock.now
     var turn = 0
@@ -45,8 +45,8 @@ final class Reads: Sendable {
       due += interval
       let query = queries[turn % queries.count]
       turn += 1
-      // When the last one took too long, the wait for it counts; when this thread was woken late,
-      // that is not the database's doing.
+      // If the previous read was slow, its delay counts; if this thread woke late, the delay is not
+      // the database's.
       var began = due
       if due > .now {
         Thread.sleep(forTimeInterval: (due - .now) / .seconds(1))
@@ -62,7 +62,7 @@ final class Reads: Sendable {
     }
   }
 
-  /// Percentiles of each kind, and how many rows a read had on average.
+  /// Percentiles of each query, and its average number of rows.
   func stop() throws -> Measured {
     isStopping.store(true, ordering: .relaxed)
     ended.wait()

@@ -2,20 +2,21 @@ import EmbeddedStack
 import Foundation
 import Postgres
 
-/// Rebuilds the feeds that fanout-worker has just made, from the same log, and counts the rows.
+/// Rebuilds the feeds that fanout-worker has just written from the same log, and compares row
+/// counts.
 func measureRebuild(_ stack: BenchStack, liveSeconds: Double) throws -> Measured {
   try stack.settle()
   let run = try stack.rebuildFeeds()
   let live = try stack.count("feed_entries")
   let rebuilt = try stack.count("magpie_shadow.feed_entries")
   guard live == rebuilt, live > 0 else {
-    throw BenchError(description: "\(rebuilt) rebuilt deliveries, but there should be \(live)")
+    throw BenchError(description: "\(rebuilt) rebuilt deliveries instead of \(live)")
   }
   try stack.connection.script("DROP SCHEMA magpie_shadow CASCADE")
   return [
     "rebuiltRecordsPerSecond": run.records / run.seconds,
     "rebuiltDeliveriesPerSecond": Double(rebuilt) / run.seconds,
-    // Live, follows and posts are measured one after the other: their times add up.
+    // Live follows and posts are measured one after the other, so their times add up.
     "rebuiltToLive": liveSeconds / run.seconds,
   ]
 }
@@ -23,7 +24,7 @@ func measureRebuild(_ stack: BenchStack, liveSeconds: Double) throws -> Measured
 extension BenchStack {
   struct RebuildRun {
     var records: Double
-    /// From the process's start to its end, making the tables and VACUUM included.
+    /// From the start of the process to its end, including table creation and VACUUM.
     var seconds: Double
   }
 

@@ -4,13 +4,13 @@ import Foundation
 struct ReportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
-    abstract: "Write the tables and plots of docs/performance.md from the kept figures.",
+    abstract: "Write the tables and plots of docs/performance.md from the saved figures.",
     discussion: """
-      Replaces what is between the lines <!-- measured: NAME --> and <!-- end --> of the page, and the \
-      SVG files beside the figures. Nothing is measured.
+      Replaces the text between the lines <!-- measured: NAME --> and <!-- end --> of the page, and \
+      the SVG files next to the figures. Measures nothing.
       """)
 
-  @Option(help: "The file that keeps the figures.") var results = "docs/performance/results.json"
+  @Option(help: "The file with the figures.") var results = "docs/performance/results.json"
   @Option(help: "The page.") var page = "docs/performance.md"
   @Option(help: "The page about PostgreSQL's settings.")
   var settingsPage = "docs/operations/postgres.md"
@@ -59,10 +59,10 @@ struct ReportCommand: ParsableCommand {
     var lines = Set(file.scenarios.values.map(\.machine)).map { machine in
       "\(machine.processors) × \(machine.processor), \(Table.number(machine.memoryGiB, 0)) GiB, "
         + "\(machine.system), \(machine.postgres)"
-        + (machine.isReleaseBuild ? "" : " (debug build: the figures say nothing)")
+        + (machine.isReleaseBuild ? "" : " (debug build: figures are meaningless)")
     }
     lines.append("")
-    lines.append("| scenario | began | load average before, after | `magpie-bench` |")
+    lines.append("| scenario | started | load average before, after | `magpie-bench` |")
     lines.append("|---|---|---:|---|")
     for scenario in Scenario.allCases {
       guard let result = file.scenarios[scenario.rawValue] else { continue }
@@ -76,7 +76,7 @@ struct ReportCommand: ParsableCommand {
   private func scale(_ file: ResultsFile) -> String {
     let scale = Scale(file)
     let slope = scale.slope.map {
-      "\nCost grows as entries to the power of \(Table.number($0, 3)), people growing with them.\n"
+      "\nCost grows with entries to the power of \(Table.number($0, 3)); people grow with entries.\n"
     }
     return scale.table + (slope ?? "")
   }
@@ -95,7 +95,7 @@ struct ReportCommand: ParsableCommand {
     }
     let lanes = Measure.all.filter { $0.scenario == .lanes }.compactMap { measure in
       file[.lanes, measure.key].map { spread in
-        // Likes and deliveries in one plot: each beside one lane of its kind.
+        // Shows likes and deliveries in one plot, each relative to its own result with one lane.
         let base = file[.lanes, measure.key.split(separator: ".")[0] + ".lanes1"]?.median ?? 1
         return Chart.Bar(
           label: measure.title, value: spread.median / base, low: spread.low / base,
@@ -106,14 +106,14 @@ struct ReportCommand: ParsableCommand {
     return [
       (
         "aims",
-        Chart.bars("What was measured, as a share of the aim (longer is better)", aims, aim: 1)
+        Chart.bars("Measured values relative to the targets (longer is better)", aims, aim: 1)
       ),
       ("latency", latency(file)),
-      ("lanes", Chart.bars("Lanes and processes, beside one lane", lanes)),
+      ("lanes", Chart.bars("Lanes and processes, relative to one lane", lanes)),
       (
         "scale",
         Chart.lines(
-          "Cost of a delivery", x: "feed entries that are there already, 100 a person", y: "µs",
+          "Cost of a delivery", x: "existing feed entries, 100 per person", y: "µs",
           [
             Chart.Series(label: "later", values: scale.map { ($0.entries, $0.microseconds) }),
             Chart.Series(
@@ -136,6 +136,6 @@ struct ReportCommand: ParsableCommand {
     }
     return Chart.lines(
       "Event to visible", x: "load, percent of the measured capacity", y: "ms", series,
-      limit: (100, "aim: p99 at 50 %"))
+      limit: (100, "target: p99 at 50 %"))
   }
 }

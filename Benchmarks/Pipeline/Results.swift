@@ -1,7 +1,7 @@
 import Foundation
 import Postgres
 
-/// The figures of scenarios, as they are kept and committed.
+/// The figures of all scenarios, as saved and committed.
 struct ResultsFile: Codable {
   var scenarios: [String: ScenarioResult] = [:]
 
@@ -22,23 +22,23 @@ struct ResultsFile: Codable {
     return String(decoding: try encoder.encode(self), as: UTF8.self)
   }
 
-  /// All values of a measure, one a run.
+  /// All values of a measure, one per run.
   subscript(scenario: Scenario, key: String) -> Spread? {
     scenarios[scenario.rawValue]?.measured[key].flatMap(Spread.init)
   }
 }
 
-/// What one run measured, by name.
+/// The figures of one run, by name.
 typealias Measured = [String: Double]
 
-/// One scenario's runs.
+/// The runs of one scenario.
 struct ScenarioResult: Codable {
   var command: String
   var machine: Machine
   var began = Date.now.ISO8601Format()
   var loadAverageBefore = ScenarioResult.loadAverage()
   var loadAverageAfter = 0.0
-  /// By the measure's name, one value a run.
+  /// By the measure's name, one value per run.
   var measured: [String: [Double]] = [:]
 
   init(command: String, machine: Machine) {
@@ -52,14 +52,14 @@ struct ScenarioResult: Codable {
 
   mutating func finish() { loadAverageAfter = Self.loadAverage() }
 
-  /// How many processes ran or wanted to, over the last minute.
+  /// The one-minute load average.
   private static func loadAverage() -> Double {
     var averages = [0.0]
     return getloadavg(&averages, 1) == 1 ? averages[0] : 0
   }
 }
 
-/// Median and extremes of the runs.
+/// The median and range of several runs.
 struct Spread {
   var median: Double
   var low: Double
@@ -75,7 +75,7 @@ struct Spread {
   }
 }
 
-/// Of some values, how large so many percent of them are at most.
+/// The percentile of sorted values, by nearest rank.
 func percentile(_ percent: Double, of sorted: [Double]) -> Double {
   guard !sorted.isEmpty else { return .nan }
   let rank = (percent / 100 * Double(sorted.count)).rounded(.up)

@@ -2,7 +2,7 @@ import Events
 import Foundation
 import Workload
 
-/// What a delivery costs beside ever more feed entries and people.
+/// Measures the cost of a delivery with growing numbers of feed entries and people.
 func measureScale(_ bench: Bench) throws -> Measured {
   var measured: Measured = [:]
   var sizes = bench.entries.map { LargeState(people: $0 / 100, entries: $0) }
@@ -17,7 +17,7 @@ func measureScale(_ bench: Bench) throws -> Measured {
   return measured
 }
 
-/// Of about 300,000 deliveries each.
+/// Series of about 300,000 deliveries each.
 private let seriesMax = 24
 
 private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured {
@@ -34,9 +34,9 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
     / Double(1 << 30)
   try stack.start("fanout-worker", owning: .posts)
   var random = SplitMix64(seed: bench.seed)
-  // The first series meets the pages as a checkpoint left them: each is logged whole when it is first
-  // written, and read first where the system has not got it. It is over when no more is logged for a
-  // delivery than in the series before.
+  // The first series runs right after a checkpoint: every page is logged in full on its first
+  // write, and read from disk if it is not cached. Continue until a series logs no less per
+  // delivery than the one before.
   var costs: [Double] = []
   var logged: [Double] = []
   while logged.count < 4

@@ -1,29 +1,30 @@
-/// What can be measured, each with a stack of its own.
+/// The scenarios. Each runs on its own stack.
 enum Scenario: String, CaseIterable {
   case fanout, notifications, consumption, latency, lanes, scale, invariants, settings
 
-  /// What `make bench` runs.
+  /// The scenarios of `make bench`.
   static let usual = allCases.filter { $0 != .settings }
-  /// What `make bench-quick` runs.
+  /// The scenarios of `make bench-quick`.
   static let quick: [Scenario] = [.fanout, .notifications, .consumption, .latency, .invariants]
 
   var abstract: String {
     switch self {
     case .fanout:
-      "posts into feeds, beside the same rows by INSERT … SELECT and by COPY; a rebuild beside it."
-    case .notifications: "likes into notifications, beside the same rows by hand-written bulk SQL."
-    case .consumption: "records consumed and decoded, beside librdkafka's own tool."
+      "posts into feeds, compared with the same rows by INSERT … SELECT, by COPY and by a rebuild."
+    case .notifications:
+      "likes into notifications, compared with the same rows by hand-written bulk SQL."
+    case .consumption: "records consumed and decoded, compared with librdkafka's own tool."
     case .latency:
-      "event to visible at 10, 50 and 90 % of what was measured just before; pages read at 50 %."
+      "event to visible at 10, 25, 50 and 90 % of the measured capacity; pages read at 50 %."
     case .lanes: "lanes and processes, 1, 2 and 4."
-    case .scale: "cost of a delivery beside ever more feed entries and people."
-    case .settings: "PostgreSQL settings, one changed at a time; only when it is asked for."
+    case .scale: "cost of a delivery with growing numbers of feed entries and people."
+    case .settings: "PostgreSQL settings, one changed at a time; runs only if requested."
     case .invariants:
-      "trimming, eviction, authors crossing the push limit, and follows, all at once."
+      "trimming, eviction, authors crossing the push limit, and follows, all combined."
     }
   }
 
-  /// How often it is run when `--runs` asks for so many.
+  /// The number of runs for a value of `--runs`.
   func runs(_ asked: Int) -> Int {
     switch self {
     case .fanout, .notifications, .consumption, .latency, .settings: asked

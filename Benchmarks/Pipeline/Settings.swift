@@ -1,6 +1,6 @@
 import Events
 
-/// PostgreSQL settings, each against the ones that the other scenarios run with.
+/// PostgreSQL settings, each compared with the defaults of the other scenarios.
 enum PostgresSetting: String, CaseIterable {
   case usual
   case synchronousCommitOff, walCompressionOff, walCompressionLZ4, smallWAL
@@ -8,7 +8,7 @@ enum PostgresSetting: String, CaseIterable {
   case fullPageWritesOff, commitTimestampsOff, walBuffers64MB
   case fullPages, autovacuumOff
 
-  /// Of the server.
+  /// Server settings.
   var settings: [String: String] {
     switch self {
     case .usual, .fullPages, .autovacuumOff: [:]
@@ -29,14 +29,14 @@ enum PostgresSetting: String, CaseIterable {
 
   var title: String {
     switch self {
-    case .usual: "usual, as everywhere here"
-    case .fullPages: "fillfactor 100 of notifications and counts"
-    case .autovacuumOff: "no autovacuum of notifications, counts, offsets"
+    case .usual: "default, as in the other scenarios"
+    case .fullPages: "fillfactor 100 on notifications and counts"
+    case .autovacuumOff: "no autovacuum on notifications, counts, offsets"
     default: settings.sorted { $0.key < $1.key }.map { "`\($0) = \($1)`" }.joined(separator: ", ")
     }
   }
 
-  /// Of tables.
+  /// Table settings.
   var sql: String? {
     switch self {
     case .fullPages:
@@ -57,7 +57,7 @@ enum PostgresSetting: String, CaseIterable {
   }
 }
 
-/// Bursts of posts and of likes under each setting.
+/// Measures bursts of posts and of likes under each setting.
 func measureSettings(_ bench: Bench) throws -> Measured {
   var measured: Measured = [:]
   for setting in PostgresSetting.allCases {
@@ -68,7 +68,7 @@ func measureSettings(_ bench: Bench) throws -> Measured {
       let found = try measureSetting(bench, setting.sql)
       measured.merge(found.map { ("\(setting.rawValue).\($0)", $1) }) { $1 }
     } catch let error as StackFailure {
-      progress("settings: \(setting.rawValue) cannot be tried here: \(error.description)")
+      progress("settings: \(setting.rawValue) unavailable on this machine: \(error.description)")
     }
   }
   return measured

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Results as Markdown.
+/// Renders results as Markdown.
 enum Table {
   /// All figures of all scenarios.
   static func text(_ results: ResultsFile) -> String {
     let head = "| what | median | min | max | runs |\n|---|---:|---:|---:|---:|\n"
     return Scenario.allCases.compactMap { scenario -> String? in
-      // Its sizes are nobody's to know beforehand.
+      // Its sizes depend on the options.
       if scenario == .scale {
         let scale = Scale(results)
         return scale.points.isEmpty ? nil : scale.table
@@ -19,9 +19,9 @@ enum Table {
     }.joined(separator: "\n")
   }
 
-  /// The aims beside what was measured.
+  /// The targets with the measured values.
   static func aims(_ results: ResultsFile) -> String {
-    var lines = ["| what | aim | median | min to max | |", "|---|---:|---:|---:|---|"]
+    var lines = ["| what | target | median | min to max | |", "|---|---:|---:|---:|---|"]
     for aim in Aim.all {
       guard let spread = results[aim.measure.scenario, aim.measure.key] else { continue }
       let digits = aim.measure.digits
@@ -39,10 +39,10 @@ enum Table {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// What each PostgreSQL setting changes, within each run.
+  /// The effect of each PostgreSQL setting, within each run.
   static func settings(_ results: ResultsFile) -> String {
     var lines = [
-      "| setting | deliveries a second | likes a second | log bytes a delivery | a like |",
+      "| setting | deliveries per second | likes per second | WAL bytes per delivery | per like |",
       "|---|---:|---:|---:|---:|",
     ]
     for setting in PostgresSetting.allCases {
@@ -54,7 +54,7 @@ enum Table {
         guard let found = values?["\(setting.rawValue).\(key)"],
           let usual = values?["usual.\(key)"], found.count == usual.count,
           let spread = Spread(setting == .usual ? found : zip(found, usual).map { $0 / $1 })
-        else { return "not tried" }
+        else { return "not measured" }
         let digits = setting == .usual ? 0 : 2
         let range = [spread.low, spread.high].map { number($0, digits) }
         return "\(setting == .usual ? "" : "× ")\(number(spread.median, digits)) "
@@ -70,7 +70,7 @@ enum Table {
     return "| \(measure.title) | \(cells.joined(separator: " | ")) | \(spread.count) |"
   }
 
-  /// With commas between thousands.
+  /// With thousands separators.
   static func number(_ value: Double, _ digits: Int) -> String {
     let text = String(format: "%.\(digits)f", abs(value))
     let parts = text.split(separator: ".", maxSplits: 1)
@@ -83,7 +83,7 @@ enum Table {
   }
 }
 
-/// What `scale` found, size by size.
+/// The results of `scale` by size.
 struct Scale {
   struct Point {
     var people: Double
@@ -95,7 +95,7 @@ struct Scale {
     var databaseGiB: Double
   }
 
-  /// In the order of entries and people.
+  /// Ordered by entries and people.
   var points: [Point] = []
 
   init(_ results: ResultsFile) {
@@ -114,10 +114,10 @@ struct Scale {
     }.sorted { ($0.entries, $0.people) < ($1.entries, $1.people) }
   }
 
-  /// Those that grow in people as in entries, 100 entries for each.
+  /// The sizes with 100 entries per person.
   var growing: [Point] { points.filter { $0.entries / $0.people < 200 } }
 
-  /// Each larger one beside the one of a million entries.
+  /// The cost at each larger size, relative to a million entries.
   var flatness: [(entries: Double, ratio: Double)] {
     guard let small = growing.first(where: { abs($0.entries / 1_000_000 - 1) < 0.2 }) else {
       return []
@@ -126,7 +126,7 @@ struct Scale {
       .map { ($0.entries, $0.microseconds / small.microseconds) }
   }
 
-  /// The exponent of cost over entries, by least squares over logarithms: 0 is flat.
+  /// The exponent of cost as a function of entries, by least squares on logarithms: 0 is flat.
   var slope: Double? {
     guard growing.count > 1 else { return nil }
     let x = growing.map { log($0.entries) }
@@ -138,8 +138,8 @@ struct Scale {
 
   var table: String {
     var lines = [
-      "| people | entries before | database, GiB | µs a delivery | the same, just after a checkpoint "
-        + "| log bytes a delivery | feed_page p50, ms |",
+      "| people | existing entries | database, GiB | µs per delivery | the same, right after a checkpoint "
+        + "| WAL bytes per delivery | feed_page p50, ms |",
       "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for point in points {

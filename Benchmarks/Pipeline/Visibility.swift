@@ -2,8 +2,8 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// Looks again and again, as a reader would, how far a consumer group's committed results reach: an
-/// offset moves in the transaction of the rows, so whoever sees the one sees the others.
+/// Polls how far a consumer group's committed results reach, as a reader would: an offset changes
+/// in the transaction of its rows, so both become visible together.
 final class Visibility: Sendable {
   typealias Sightings = [Int32: [(nextOffset: Int64, at: ContinuousClock.Instant)]]
 
@@ -13,8 +13,8 @@ final class Visibility: Sendable {
   private let isStopping = Atomic(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  /// - Parameter seconds: between two looks. What happens in between counts as happening at the next;
-  ///   each look takes processor time from those that are looked at.
+  /// - Parameter seconds: the polling interval. Changes in between count at the next poll; polling
+  ///   takes processor time from the system under test.
   init(url: String, group: String, topic: String, every seconds: Double) {
     Thread.detachNewThread { [self] in
       do {
@@ -36,8 +36,8 @@ final class Visibility: Sendable {
     }
   }
 
-  /// Waits until everything that was sent is visible; milliseconds from when each was due, in the
-  /// order in which they were sent.
+  /// Waits until all sent records are visible, and returns the milliseconds from each one's
+  /// scheduled time, in sending order.
   func latencies(of sent: [OpenLoop.Sent], within limit: Duration) throws -> [Double] {
     let deadline = ContinuousClock.now + limit
     var last: [Int32: Int64] = [:]
@@ -45,7 +45,7 @@ final class Visibility: Sendable {
     while !reaches(last) {
       if let error = failure.withLock({ $0 }) { throw error }
       guard ContinuousClock.now < deadline else {
-        throw BenchError(description: "not everything was visible \(limit) after it was sent")
+        throw BenchError(description: "some records were not visible within \(limit)")
       }
       Thread.sleep(forTimeInterval: 0.005)
     }

@@ -2,13 +2,13 @@ import Foundation
 import LaneSimulation
 
 extension Simulation.Report {
-  /// For a person.
+  /// The report as text.
   func text(seed: UInt64) -> String {
     let width = Transition.all.map(\.description.count).max() ?? 0
     var lines = zip(Transition.all, coverage.counts).map { transition, count in
       transition.description.padding(toLength: width + 2, withPad: " ", startingAt: 0) + "\(count)"
     }
-    lines += ["", "What happened:"]
+    lines += ["", "Injected hazards:"]
     lines += zip(Hazard.allCases, hazards).map { "  \($0): \($1)" }
     lines += [
       "",
@@ -26,7 +26,7 @@ extension Simulation.Report {
     return lines.joined(separator: "\n")
   }
 
-  /// For a program.
+  /// The report as JSON.
   func json(seed: UInt64) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

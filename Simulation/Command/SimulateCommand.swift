@@ -5,19 +5,20 @@ import LaneSimulation
 @main struct SimulateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "magpie-simulate",
-    abstract: "Run the lanes' decisions in generated schedules of faults, faster than real time.",
+    abstract: "Simulate lanes in generated fault schedules, faster than real time.",
     discussion: """
-      Exits with 1 when a schedule broke a rule, or when some transition of the state machine was \
-      never taken. A schedule is what its seed makes it: give the seed that is printed to see it again.
+      Exits with 1 if a schedule broke a rule, or if a transition of the state machine was never \
+      taken. The seed determines the schedule: pass a printed seed to reproduce one.
       """)
 
-  @Option(help: "The first schedule's seed; the others follow it. Drawn when not given.")
+  @Option(help: "The first schedule's seed, incremented for each further one. Default: random.")
   var seed: UInt64?
 
-  @Option(help: "How many schedules.")
+  @Option(help: "The number of schedules.")
   var schedules = 1_000_000
 
-  @Option(help: "Take a safeguard away, to see that it is missed: one of \(mutations), or all.")
+  @Option(
+    help: "Remove a safeguard and check that the simulation notices: one of \(mutations), or all.")
   var mutation: String?
 
   @Flag(help: "Print the report as JSON.")
@@ -34,7 +35,7 @@ import LaneSimulation
     }
     if let mutation {
       guard let known = Mutation(rawValue: mutation) else {
-        throw ValidationError("no such mutation: \(mutation); there are \(Self.mutations)")
+        throw ValidationError("unknown mutation \(mutation); must be one of \(Self.mutations)")
       }
       if !isCaught(known, seed) { throw ExitCode.failure }
       return
@@ -63,7 +64,7 @@ import LaneSimulation
     return true
   }
 
-  /// The failing schedule, made as small as is easily done, on standard error.
+  /// Prints the failing schedule, shrunk where easily possible, on standard error.
   private func explain(_ seed: UInt64, _ mutation: Mutation?) {
     var settings = Simulation.shrink(.init(seed: seed, mutation: mutation))
     settings.isTraced = true
@@ -71,6 +72,6 @@ import LaneSimulation
     schedule.run()
     let text = schedule.trace.joined(separator: "\n")
     FileHandle.standardError.write(
-      Data("The first of them, shrunk (SEED=\(seed) SCHEDULES=1):\n\(text)\n".utf8))
+      Data("The first failure, shrunk (SEED=\(seed) SCHEDULES=1):\n\(text)\n".utf8))
   }
 }

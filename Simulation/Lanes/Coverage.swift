@@ -1,8 +1,8 @@
 import Pipeline
 
-/// Counts which transitions the machines took: in which state, told what, they answered what.
+/// Counts the transitions that the machines took: state, input, and resulting action.
 public struct Coverage: Sendable {
-  /// By `Transition.all`.
+  /// In the order of `Transition.all`.
   public private(set) var counts = [Int](repeating: 0, count: Transition.all.count)
   /// Transitions that are not in `Transition.all`.
   public private(set) var unlisted: [Transition: Int] = [:]

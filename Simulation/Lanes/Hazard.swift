@@ -1,5 +1,5 @@
-/// What can go wrong in a simulated schedule. Each schedule draws its own likelihoods, many of them
-/// zero, so that schedules differ more than any one mixture would make them.
+/// The faults of a simulated schedule. Each schedule draws its own likelihoods, many of them zero,
+/// which makes schedules more diverse than any single mixture.
 public enum Hazard: Int, CaseIterable, Sendable {
   // PostgreSQL.
   case connectionLost, serialization, lockTimeout, diskFull, transientPoison, refusedCommit
@@ -14,7 +14,7 @@ public enum Hazard: Int, CaseIterable, Sendable {
   case stall, kill, terminate, claimByOther, resetBack, resetForward, logTruncated
   case backlogFailed
 
-  /// Chances in 1024 at each occasion, in a schedule that has this hazard at all.
+  /// The chance of 1024 at each opportunity, in a schedule that includes this hazard.
   var likelihood: UInt64 {
     switch self {
     case .permissionMissing: 10
@@ -29,43 +29,43 @@ public enum Hazard: Int, CaseIterable, Sendable {
   }
 }
 
-/// A safeguard taken away, to see that the simulation notices.
+/// A removed safeguard, whose absence the simulation must detect.
 public enum Mutation: String, CaseIterable, Sendable {
-  /// A commit whose answer was lost is taken for committed.
+  /// A COMMIT with a lost response is assumed to have succeeded.
   case commitAssumed
   /// The fence compares offsets only.
   case epochNotCompared
-  /// A claim leaves the epoch as it is.
+  /// A claim does not change the epoch.
   case epochNotBumped
-  /// The fence lets everybody through.
+  /// The fence accepts every commit.
   case fenceRemoved
   /// Offsets are committed before the results.
   case offsetsBeforeResults
-  /// Dead letters are written outside of the transaction.
+  /// Dead letters are written outside the transaction.
   case deadLetterOutside
-  /// The poll goes on with records of partitions that were revoked, as if they had not been.
+  /// A poll keeps the records of revoked partitions.
   case revokedKept
-  /// Nobody tells whoever claims partitions how many dead letters came just before.
+  /// A claim does not return the number of preceding dead letters.
   case breakerForgets
-  /// Assigned partitions go on where the consumer was, not where the table says.
+  /// Assigned partitions continue at the consumer's position instead of the stored offset.
   case storedOffsetIgnored
 }
 
-/// A rule that a schedule broke.
+/// A rule violated by a schedule.
 public struct Violation: Error, Sendable, Equatable {
   public enum Rule: String, Sendable {
     case appliedOnce = "every record is applied once or dead-lettered once"
     case contiguous = "committed ranges are contiguous and do not overlap"
     case newestOwner = "only the newest owner commits"
-    case forward = "next offsets only grow"
-    case justDeadLetters = "nothing is dead-lettered that could be applied"
-    case justStops = "a lane stops only when a person is needed"
-    case live = "once all is mended, everything is applied soon"
-    case ready = "once all is mended, every lane says that it is ready"
-    case believes = "a lane never takes more for applied than is stored"
-    case owns = "a lane takes for its own only what it was assigned"
-    case justFences = "a lane is fenced only when somebody else has taken over"
-    case honest = "a lane that the database did not answer is not ready"
+    case forward = "stored offsets only increase"
+    case justDeadLetters = "no record is dead-lettered that could be applied"
+    case justStops = "a lane stops only if an operator is needed"
+    case live = "after all faults end, everything is applied soon"
+    case ready = "after all faults end, every lane reports ready"
+    case believes = "a lane never believes more applied than is stored"
+    case owns = "a lane believes to own only what it was assigned"
+    case justFences = "a lane is fenced only if another claimed its partition"
+    case honest = "a lane without a response from the database is not ready"
     case leaves = "a lane that ends has left the group"
   }
 

@@ -1,18 +1,18 @@
 import Workload
 
-/// One history of some lanes, a broker, a store and the people around them, drawn from a seed.
+/// One history of several lanes, a broker, a store and operators, generated from a seed.
 ///
-/// Things go wrong for a while; then all is mended, and everything must be applied soon.
+/// Faults happen for a while; then all faults end, and everything must be applied soon.
 public struct Schedule {
-  /// What a schedule is drawn from. The same settings give the same history.
+  /// The inputs of a schedule. Equal settings produce equal histories.
   public struct Settings: Sendable {
     public var seed: UInt64
     public var mutation: Mutation?
-    /// Hazards that do not happen, whatever is drawn.
+    /// Hazards that are disabled.
     public var without: Set<Hazard> = []
-    /// When all is mended, at the latest.
+    /// The maximum number of steps with faults.
     public var faultyStepsMax = Int.max
-    /// Whether the history is written down.
+    /// Whether to record a trace.
     public var isTraced = false
 
     public init(seed: UInt64, mutation: Mutation? = nil) {
@@ -21,13 +21,13 @@ public struct Schedule {
     }
   }
 
-  /// Once all is mended, everything is applied within so many steps.
+  /// The maximum number of steps to apply everything after the faults.
   static let healingStepsMax = 3000
 
   let settings: Settings
   let mutation: Mutation?
   var random: SplitMix64
-  /// By hazard: chances in 1024.
+  /// By hazard: chances of 1024.
   private var likelihoods: [UInt64]
   var coverage = Coverage()
   var isFaulty = true
@@ -35,7 +35,7 @@ public struct Schedule {
   var now: Int64 = 0
   public internal(set) var violation: Violation?
   public internal(set) var trace: [String] = []
-  /// What happened, by kind, for the report.
+  /// Occurrences by hazard, for the report.
   var happened = [Int](repeating: 0, count: Hazard.allCases.count)
 
   var logs: [SimulatedLog]
@@ -61,7 +61,7 @@ public struct Schedule {
     for partition in logs.indices { produce(below(8), to: partition) }
   }
 
-  /// How many of each hazard happened, by `Hazard.allCases`.
+  /// Occurrences by hazard, in the order of `Hazard.allCases`.
   public var hazards: [Int] { happened }
 
   public mutating func run() {
@@ -90,7 +90,7 @@ public struct Schedule {
     Int(truncatingIfNeeded: ((random.next() >> 33) &* UInt64(limit)) >> 31)
   }
 
-  /// Whether the hazard happens now.
+  /// Whether the hazard occurs now.
   mutating func hits(_ hazard: Hazard) -> Bool {
     guard isFaulty, likelihoods[hazard.rawValue] > 0,
       random.next() & 1023 < likelihoods[hazard.rawValue]
@@ -108,7 +108,7 @@ public struct Schedule {
 
   // MARK: The world
 
-  /// Something happens by itself.
+  /// A random event of the world.
   private mutating func happen() {
     let (lane, partition) = (below(lanes.count), below(logs.count))
     switch below(6) {
@@ -154,7 +154,7 @@ public struct Schedule {
     }
   }
 
-  /// Everything works again, and people do what they were asked to.
+  /// All faults end, and operators do what they were asked to.
   private mutating func mend() {
     while !store.orphans.isEmpty { resolveOrphan(0) }
     for lane in lanes.indices {
@@ -181,7 +181,7 @@ public struct Schedule {
     }
   }
 
-  /// Starts a lane that has ended, after a person has mended what it asked for.
+  /// Starts a lane that has ended, after an operator has fixed the cause.
   private mutating func restart(_ lane: Int) {
     if settings.isTraced { trace.append("\(step): lane \(lane) starts") }
     for partition in logs.indices
@@ -193,7 +193,7 @@ public struct Schedule {
     lanes[lane] = SimulatedLane(Fixed.plans[isFaulty ? plan : 2])
   }
 
-  /// The process is gone, and what it had open goes with it.
+  /// The process dies, and its open transaction is rolled back later.
   private mutating func kill(_ lane: Int) {
     if let transaction = lanes[lane].transaction { store.orphans.append((transaction, false)) }
     lanes[lane].transaction = nil
@@ -201,7 +201,7 @@ public struct Schedule {
     lanes[lane].isRunning = false
   }
 
-  /// A transaction idle for too long is rolled back with its session.
+  /// An idle transaction is rolled back and its session terminated.
   private mutating func endSession(_ lane: Int) {
     guard let transaction = lanes[lane].transaction else { return }
     store.release(transaction)

@@ -1,10 +1,10 @@
 import Kafka
 import Pipeline
 
-/// A batch's transaction: opened behind the fence, then committed, with everything that can happen
-/// before, in between and after.
+/// A batch's transaction: opened behind the fence, then committed, with faults before, in between
+/// and after.
 extension Schedule {
-  /// Everything up to COMMIT.
+  /// Everything before COMMIT.
   mutating func begin(_ lane: Int, _ batch: Batch, _ owned: [TopicPartition: Ownership]) {
     var spans: [SimulatedStore.Transaction.Span] = []
     for (partition, next) in batch.nextOffsets {
@@ -65,7 +65,7 @@ extension Schedule {
     }
   }
 
-  /// Whether the statements run into the timeout.
+  /// Whether the statements time out.
   private mutating func isTooMuch(_ lane: Int, _ batch: Batch) -> Bool {
     let events = batch.items.filter { !$0.isPoison }
     let isEndless = events.contains { item in
@@ -81,7 +81,7 @@ extension Schedule {
     return true
   }
 
-  /// Whether some event cannot be applied, or a dead letter cannot be written.
+  /// Whether an event cannot be applied or a dead letter cannot be written.
   private mutating func isPoison(_ lane: Int, _ batch: Batch) -> Bool {
     let events = batch.items.filter { !$0.isPoison }
     var isPoison = events.contains { item in
@@ -102,18 +102,19 @@ extension Schedule {
     return true
   }
 
-  /// The handler finds the batch too much for one transaction: into how many events it is to be cut.
+  /// The handler finds the batch too large for one transaction. Returns the numbers of events to
+  /// cut it into.
   private mutating func tooLarge(_ batch: Batch) -> [Int]? {
     guard batch.eventCount > 1, hits(.tooLarge) else { return nil }
     let first = 1 + below(batch.eventCount - 1)
     return [first, batch.eventCount - first]
   }
 
-  /// COMMIT.
+  /// Performs COMMIT.
   mutating func commit(_ lane: Int) {
     guard let transaction = lanes[lane].transaction else { return }
     lanes[lane].transaction = nil
-    // The session was ended meanwhile.
+    // The session was terminated meanwhile.
     if transaction.id == 0 { return lose(lane) }
     if hits(.refusedCommit) {
       store.release(transaction)
@@ -142,7 +143,7 @@ extension Schedule {
     tell(lane, .committed)
   }
 
-  /// The connection is lost instead of an answer to COMMIT.
+  /// The connection is lost instead of a response to COMMIT.
   private mutating func lose(_ lane: Int) {
     guard mutation == .commitAssumed else {
       return tell(lane, .unanswered(reason: "connection"))
@@ -151,7 +152,7 @@ extension Schedule {
     tell(lane, .committed)
   }
 
-  /// The lane is about to hear that its batch is committed.
+  /// Records that the lane is about to learn that its batch is committed.
   mutating func countCommitted(_ lane: Int) {
     guard let batch = lanes[lane].machine.batches.inHand else { return }
     for item in batch.items {
@@ -160,7 +161,7 @@ extension Schedule {
       if lanes[lane].machine.plan.breaker != nil,
         lanes[lane].deadLettersInARow >= Fixed.breaker.runLimit
       {
-        note(.justDeadLetters, "\(lanes[lane].deadLettersInARow) in a row, past the limit")
+        note(.justDeadLetters, "\(lanes[lane].deadLettersInARow) in a row, beyond the limit")
       }
     }
   }

@@ -1,8 +1,8 @@
 import Kafka
 import Pipeline
 
-/// The consumer group, with the eager protocol: all members give up their partitions, then each is
-/// assigned some. What they are told they hear in their polls.
+/// The consumer group with the eager protocol: all members give up their partitions, then each is
+/// assigned some. Members learn about it in their polls.
 extension Schedule {
   mutating func join(_ lane: Int) {
     lanes[lane].isMember = true
@@ -22,7 +22,7 @@ extension Schedule {
     assignIfGivenUp()
   }
 
-  /// Holds nothing and is about to be given nothing.
+  /// Holds no partitions and no pending assignment.
   private func hasGivenUp(_ lane: Int) -> Bool {
     lanes[lane].groupEvents.isEmpty && lanes[lane].assigning.isEmpty
       && lanes[lane].positions.allSatisfy { $0 == nil }
@@ -40,7 +40,7 @@ extension Schedule {
     }
   }
 
-  /// The group has not heard of the lane for too long, or it has gone.
+  /// The group's session timeout for the lane has expired, or the lane is gone.
   mutating func expel(_ lane: Int) {
     guard lanes[lane].isMember else { return }
     lanes[lane].isMember = false
@@ -48,7 +48,7 @@ extension Schedule {
     rebalance()
   }
 
-  /// Tells the lane, inside its poll, what the group has decided.
+  /// Delivers the group's decision to the lane within its poll.
   mutating func deliverGroupEvent(_ lane: Int) {
     switch lanes[lane].groupEvents.removeFirst() {
     case .assigned(let partitions):
@@ -72,7 +72,7 @@ extension Schedule {
     tell(lane, .withdrawn(gone.map { Fixed.partitions[$0] }))
   }
 
-  /// Closing the consumer, which may still be told something.
+  /// Closes the consumer, which may still deliver a group event.
   mutating func leaveGroup(_ lane: Int) {
     lanes[lane].assigning = []
     if case .assigned(let partitions)? = lanes[lane].groupEvents.first, below(2) == 0 {
@@ -90,13 +90,13 @@ extension Schedule {
 
   // MARK: Polling
 
-  /// A moment of a poll: the group says something, records come, or the poll is over.
+  /// One step of a poll: a group event, records, or its end.
   mutating func poll(_ lane: Int) {
     let assigned = lanes[lane].positions.count { $0 != nil }
     if lanes[lane].machine.owned.count != assigned {
       return note(.owns, "lane \(lane): \(lanes[lane].machine.owned.keys)")
     }
-    // An error comes once the records that were taken before it have been returned.
+    // An error is delivered after the records fetched before it.
     if lanes[lane].buffer.isEmpty {
       if hits(.pollFailed) { return endPoll(lane, .failed(.retry(reason: "kafka"))) }
       if hits(.consumerUseless) { return endPoll(lane, .failed(.fenced)) }
@@ -127,7 +127,7 @@ extension Schedule {
 
   private mutating func fetch(_ lane: Int, _ partition: Int, _ position: Int) {
     var position = position
-    // Records that were delivered already.
+    // Duplicates of delivered records.
     if hits(.duplicates) { position = max(logs[partition].low, position - below(4)) }
     for _ in 0...below(5) {
       guard let offset = logs[partition].record(from: position) else { break }
@@ -139,7 +139,7 @@ extension Schedule {
     lanes[lane].lastPositions[partition] = position
   }
 
-  /// The poll goes on after a rebalance, reading where the machine said.
+  /// The poll continues after a rebalance, at the machine's offsets.
   mutating func resumePoll(_ lane: Int, _ starts: [TopicPartition: Int64]) {
     for partition in lanes[lane].assigning {
       guard let start = starts[Fixed.partitions[partition]] else { continue }

@@ -1,10 +1,10 @@
 import Kafka
 import Pipeline
 
-/// Performs what a lane's machine decides, on the simulated broker and store, as `Lane` does on
-/// Kafka and PostgreSQL.
+/// Performs the machine's actions on the simulated broker and store, as `Lane` does on Kafka and
+/// PostgreSQL.
 extension Schedule {
-  /// Tells the machine what came of its last action, or what happened meanwhile.
+  /// Feeds the result of the last action, or an event, to the machine.
   mutating func tell(_ lane: Int, _ input: LaneMachine.Input) {
     now += Int64(below(300))
     lanes[lane].machine.isStopping = lanes[lane].isStopping
@@ -27,7 +27,7 @@ extension Schedule {
     if case .resumePoll(let starts) = action { resumePoll(lane, starts) }
   }
 
-  /// What a lane believes is what it tells Kafka, and so what lag tools show.
+  /// The lane reports this offset to Kafka, where lag monitoring shows it.
   private mutating func checkBelief(_ lane: Int) {
     for (partition, owned) in lanes[lane].machine.owned {
       let index = Fixed.index(of: partition)
@@ -38,7 +38,7 @@ extension Schedule {
     }
   }
 
-  /// Whether the claim of some partition that the lane takes for its own is not the newest.
+  /// Checks that another lane has claimed one of the partitions that this lane believes to own.
   mutating func checkFence(_ lane: Int) {
     let isTaken = lanes[lane].machine.owned.keys.contains { partition in
       let index = Fixed.index(of: partition)
@@ -47,7 +47,7 @@ extension Schedule {
     if !isTaken { note(.justFences, "lane \(lane)") }
   }
 
-  /// The lane takes a step.
+  /// Performs one step of the lane.
   mutating func act(_ lane: Int) {
     guard lanes[lane].isRunning, !lanes[lane].isStalled else { return }
     switch lanes[lane].action {
@@ -55,7 +55,7 @@ extension Schedule {
       if !isFailing(lane) { tell(lane, .connected) }
     case .join:
       if hits(.brokerAway) { return tell(lane, .failed(.retry(reason: "kafka"))) }
-      if hits(.topicMissing) { return stop(lane, "the consumer cannot be made") }
+      if hits(.topicMissing) { return stop(lane, "cannot create the consumer") }
       join(lane)
       tell(lane, .joined)
     case .poll:
@@ -89,7 +89,7 @@ extension Schedule {
     case .end, .stop:
       end(lane)
     case .resumePoll:
-      note(.justStops, "a poll is resumed outside of one")
+      note(.justStops, "a poll is resumed outside a poll")
     }
   }
 
@@ -98,35 +98,35 @@ extension Schedule {
     if case .stop(let stopped) = lanes[lane].action {
       if !lanes[lane].needsPerson, !isBroken(lane) { note(.justStops, "lane \(lane): \(stopped)") }
     } else if !lanes[lane].isStopping {
-      note(.justStops, "lane \(lane) ended unasked")
+      note(.justStops, "lane \(lane) ended without being asked to")
     }
     if lanes[lane].isMember { note(.leaves, "lane \(lane)") }
     lanes[lane].isRunning = false
   }
 
-  /// Whether the circuit breaker has a reason to stop the lane.
+  /// Whether the circuit breaker was right to stop the lane.
   private func isBroken(_ lane: Int) -> Bool {
     guard case .stop(let stopped) = lanes[lane].action,
       stopped.reason.contains("dead-letter limit")
     else { return false }
-    // At most the undecodable records of the poll in hand, and one that failed alone twice, come on
-    // top of those committed.
+    // Undecodable records of the current poll, and one that failed alone twice, add to the
+    // committed ones.
     return lanes[lane].deadLetters + lanes[lane].undecodableInHand + 1 >= Fixed.breaker.runLimit
   }
 
   mutating func stop(_ lane: Int, _ reason: String) {
     lanes[lane].needsPerson = true
-    tell(lane, .failed(.stop(WorkerStopped(reason: reason, nextStep: "mend it"))))
+    tell(lane, .failed(.stop(WorkerStopped(reason: reason, nextStep: "fix it"))))
   }
 
-  /// Whether the database cannot be asked anything now; the lane has been told then.
+  /// Whether a query fails now; then the lane has received the error.
   private mutating func isFailing(_ lane: Int) -> Bool {
     if hits(.connectionLost) {
       lanes[lane].strained = nil
       tell(lane, .failed(.retry(reason: "connection")))
       if lanes[lane].machine.isReady { note(.honest, "lane \(lane)") }
     } else if hits(.permissionMissing) {
-      // A comparison that fails has no consequence, so it is no reason to stop.
+      // A failed comparison has no consequence, so it is no reason to stop.
       if case .compare = lanes[lane].action {
         tell(lane, .failed(.stop(WorkerStopped(reason: "no", nextStep: ""))))
       } else {
@@ -138,8 +138,8 @@ extension Schedule {
     return true
   }
 
-  /// Whether the rows are locked by others; then the lane waits, and may be told that it did for too
-  /// long.
+  /// Whether other transactions lock the rows. The lane then waits, and may run into the lock
+  /// timeout.
   private mutating func isBlocked(_ lane: Int, _ partitions: some Sequence<Int>) -> Bool {
     guard store.isLocked(partitions) else { return false }
     if hits(.lockTimeout) {
@@ -151,7 +151,7 @@ extension Schedule {
 
   private mutating func lookUp(_ lane: Int, _ partitions: [TopicPartition]) {
     let indices = partitions.map(Fixed.index)
-    // Processes are stopped when something is wrong with the database.
+    // Operators stop processes when the database has a problem.
     if hits(.terminate) { lanes[lane].isStopping = true }
     if isBlocked(lane, indices) || isFailing(lane) { return }
     var stored: [TopicPartition: Ownership] = [:]
@@ -167,7 +167,7 @@ extension Schedule {
   private mutating func claim(_ lane: Int, _ starts: [TopicPartition: Int64]) {
     if isBlocked(lane, starts.keys.map(Fixed.index)) || isFailing(lane) { return }
     let (owned, claim) = store.claim(starts, bumping: mutation != .epochNotBumped)
-    // The answer may be lost after the claim has happened.
+    // The response may be lost after the claim.
     if isFailing(lane) { return }
     for partition in starts.keys { lanes[lane].claims[Fixed.index(of: partition)] = claim }
     let past = store.past(before: owned, for: Fixed.breaker)

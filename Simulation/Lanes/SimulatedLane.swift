@@ -1,52 +1,51 @@
 import Kafka
 import Pipeline
 
-/// A lane: the machine that runs in production, and what its thread, its consumer and its connection
-/// would hold.
+/// A lane: the production state machine, and the state of its thread, consumer and connection.
 struct SimulatedLane {
-  /// What the consumer group tells a member inside a poll.
+  /// What the consumer group delivers to a member inside a poll.
   enum GroupEvent {
     case assigned([Int])
     case revoked
-    /// Revoked too late: others may be at work already, and this one is not a member any more.
+    /// Revoked too late: the lane is no longer a member, and others may already process the
+    /// partitions.
     case lost
   }
 
   var machine: LaneMachine
-  /// What it is about to do.
+  /// The next action.
   var action: LaneMachine.Action
   var isStopping = false
-  /// False once it has ended, until somebody starts it again.
+  /// False after it has ended, until it is restarted.
   var isRunning = true
-  /// Suspended, and unaware of it.
+  /// Suspended without noticing.
   var isStalled = false
-  /// It was given a reason to stop.
+  /// It has a reason to stop.
   var needsPerson = false
 
   // PostgreSQL.
   var transaction: SimulatedStore.Transaction?
-  /// By partition: which claim made this lane its owner.
+  /// By partition: the claim that made this lane its owner.
   var claims: [Int]
-  /// The record whose event failed alone last, and how often in a row.
+  /// The record whose event last failed alone, and how often in a row.
   var struck: (record: Record, times: Int)?
-  /// The record whose event was too much, alone, and how often since the database last failed to answer
-  /// a look-up.
+  /// The record whose event alone timed out, and how often since a look-up last failed.
   var strained: (record: Record, times: Int)?
   var deadLettersInARow = 0
   var deadLetters = 0
-  /// Of the last poll.
+  /// Undecodable records of the last poll.
   var undecodableInHand = 0
 
   // Kafka.
   var isMember = false
   var groupEvents: [GroupEvent] = []
-  /// By partition: where the consumer reads next; nil when it is not this lane's.
+  /// By partition: the consumer's position; nil if not assigned to this lane.
   var positions: [Int?]
-  /// By partition: where it read last, also when that is over.
+  /// By partition: the last position, also after revocation.
   var lastPositions: [Int]
-  /// Within the poll: taken already.
+  /// Records fetched by the current poll.
   var buffer: [Record] = []
-  /// Within the poll: being assigned.
+  /// Partitions being assigned in the current poll.
   var assigning: [Int] = []
 
   init(_ plan: LaneMachine.Plan) {

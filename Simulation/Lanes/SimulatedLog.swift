@@ -2,27 +2,27 @@ import Events
 import Kafka
 import Pipeline
 
-/// What a simulated record is.
+/// The kinds of simulated records.
 enum RecordKind: UInt8 {
   case plain
   /// Cannot be decoded.
   case undecodable
   /// Violates a constraint whenever it is applied.
   case unappliable
-  /// Takes longer than the database gives a statement, whenever it is applied.
+  /// Exceeds the statement timeout whenever it is applied.
   case endless
-  /// No record at all: an offset that the log does not hold.
+  /// Not a record: an offset that the log skips.
   case hole
 }
 
 /// The log of one partition.
 struct SimulatedLog {
   var kinds: [RecordKind] = []
-  /// Offsets below are deleted.
+  /// The log start offset.
   var low = 0
   var high: Int { kinds.count }
 
-  /// The first record at or after the offset; nil beyond the end.
+  /// The first record at or after the offset; nil at the end.
   func record(from offset: Int) -> Int? {
     var offset = offset
     while offset < high, kinds[offset] == .hole { offset += 1 }
@@ -30,8 +30,8 @@ struct SimulatedLog {
   }
 }
 
-/// Partitions, topics and records are the same in every schedule; made once, because there are
-/// millions of schedules.
+/// Partitions, topics and records that all schedules share, because creating them millions of times
+/// is slow.
 enum Fixed {
   static let partitions = [
     TopicPartition(topic: "a", partition: 0), TopicPartition(topic: "a", partition: 1),
@@ -47,7 +47,7 @@ enum Fixed {
     record.topic == "a" ? Int(record.partition) : 2
   }
 
-  /// By partition and offset; the second half of a partition's records is undecodable.
+  /// By partition and offset; the second half of each partition's records is undecodable.
   static let records: [[Record]] = partitions.map { partition in
     (0..<2 * offsetsMax).map { index in
       Record(
@@ -64,7 +64,7 @@ enum Fixed {
   private static let event = Event(
     id: "e", source: "s", time: EventTime(microseconds: 0), payload: .likeCreated(LikeCreated()))
 
-  /// - Parameter breaker: nil never stops for too many dead letters.
+  /// - Parameter breaker: nil disables the limits on dead letters.
   static func plan(breaker: CircuitBreaker?, splits: Bool) -> LaneMachine.Plan {
     var plan = LaneMachine.Plan(topics: ["a": .posts, "b": .likes], breaker: breaker) { record, _ in
       guard record.timestampMilliseconds == 1 else {
@@ -78,7 +78,7 @@ enum Fixed {
     return plan
   }
 
-  /// Dead letters in a row, or share of the last `breakerWindow` records, that stop a lane.
+  /// The limits on dead letters in a row, and on their share of the last records.
   static let breaker = CircuitBreaker(runLimit: 4, shareLimit: 0.6, windowRecords: 8)
   static let plans = [
     plan(breaker: breaker, splits: false), plan(breaker: breaker, splits: true),

@@ -1,26 +1,26 @@
 import Kafka
 import Pipeline
 
-/// What PostgreSQL holds: offsets with their epochs, row locks, results and dead letters.
+/// PostgreSQL's state: offsets with epochs, row locks, results and dead letters.
 struct SimulatedStore {
-  /// One row of `consumer_offsets`, and what was done with its partition's records.
+  /// A row of `consumer_offsets`, and the outcome of its partition's records.
   struct Row {
     var next = 0
     var epoch: Int64 = 0
-    /// Nothing is stored before the first claim.
+    /// False before the first claim.
     var exists = false
-    /// The transaction that has the row locked; 0 is none.
+    /// The transaction that locks the row; 0 for none.
     var lock = 0
-    /// Which claim was the newest: a witness of its own, so that epochs are checked, not believed.
+    /// The newest claim, tracked independently of epochs in order to verify them.
     var claim = 0
-    /// By offset: how often applied, and how often dead-lettered.
+    /// By offset: how often it was applied, and how often dead-lettered.
     var applied = [UInt8](repeating: 0, count: Fixed.offsetsMax)
     var letters = [UInt8](repeating: 0, count: Fixed.offsetsMax)
-    /// A person gave up what is below.
+    /// Offsets that an operator skipped.
     var skipped: [Range<Int>] = []
   }
 
-  /// A transaction that holds its locks and has not been committed.
+  /// A transaction that holds locks and is not committed yet.
   struct Transaction {
     struct Span {
       var partition: Int
@@ -32,14 +32,14 @@ struct SimulatedStore {
     var id: Int
     var batch: Batch
     var spans: [Span]
-    /// The record that failed alone twice, and the one that was too much alone again and again.
+    /// The record that failed alone twice, and the one that repeatedly timed out alone.
     var struck: [Record?]
   }
 
   var rows = [Row](repeating: Row(), count: Fixed.partitions.count)
   var lastTransaction = 0
   var lastClaim = 0
-  /// Transactions whose client is gone, and whether they are going to commit.
+  /// Transactions whose client is gone, and whether they will commit.
   var orphans: [(transaction: Transaction, commits: Bool)] = []
 
   func isLocked(_ partitions: some Sequence<Int>) -> Bool {
@@ -51,7 +51,7 @@ struct SimulatedStore {
     return Ownership(nextOffset: Int64(rows[partition].next), epoch: rows[partition].epoch)
   }
 
-  /// Takes partitions over; the caller has seen to it that none is locked.
+  /// Claims partitions, none of which may be locked.
   mutating func claim(_ starts: [TopicPartition: Int64], bumping: Bool)
     -> (owned: [TopicPartition: Ownership], claim: Int)
   {
@@ -62,7 +62,7 @@ struct SimulatedStore {
       if !rows[index].exists {
         rows[index].exists = true
         rows[index].next = Int(start)
-        // A group that never consumed a partition starts at the first record there is.
+        // A group that never consumed a partition starts at the log start offset.
         rows[index].skipped.append(0..<Int(start))
         rows[index].epoch = 1
       } else if bumping {
@@ -74,7 +74,7 @@ struct SimulatedStore {
     return (owned, lastClaim)
   }
 
-  /// What became of the records before these offsets, as the worker's SQL counts it.
+  /// The outcome of the records before these offsets, computed like the worker's SQL.
   func past(before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker)
     -> DeadLetterPast
   {
@@ -89,7 +89,7 @@ struct SimulatedStore {
     return past
   }
 
-  /// A person moves the offset; what was done from there on counts for nothing.
+  /// An operator moves the offset, which invalidates the outcome of later records.
   mutating func reset(_ partition: Int, to offset: Int) {
     rows[partition].epoch += 1
     lastClaim += 1
@@ -111,7 +111,7 @@ struct SimulatedStore {
     }
   }
 
-  /// Makes the transaction's results visible, checking every rule about them.
+  /// Makes the transaction's results visible and checks every rule about them.
   mutating func commit(_ transaction: Transaction, _ logs: [SimulatedLog], mutation: Mutation?)
     -> (rule: Violation.Rule, detail: String)?
   {
@@ -119,7 +119,7 @@ struct SimulatedStore {
     for span in transaction.spans {
       let partition = Fixed.partitions[span.partition]
       if rows[span.partition].claim != span.claim {
-        return (.newestOwner, "\(partition) was claimed by another before this commit")
+        return (.newestOwner, "\(partition) was claimed by another lane before this commit")
       }
       if mutation != .offsetsBeforeResults, rows[span.partition].next != span.old {
         return (.contiguous, "\(partition) was at \(rows[span.partition].next), not \(span.old)")
@@ -130,7 +130,7 @@ struct SimulatedStore {
         let offset = Int(item.record.offset)
         while expected < offset, logs[span.partition].kinds[expected] == .hole { expected += 1 }
         if offset != expected {
-          return (.contiguous, "\(partition): \(offset) where \(expected) was to be applied")
+          return (.contiguous, "\(partition): \(offset) instead of \(expected)")
         }
         let mayBePoison =
           logs[span.partition].kinds[offset] != .plain || transaction.struck.contains(item.record)
@@ -138,7 +138,7 @@ struct SimulatedStore {
         expected += 1
       }
       if expected != span.new {
-        return (.contiguous, "\(partition): moved to \(span.new), applied up to \(expected)")
+        return (.contiguous, "\(partition): advanced to \(span.new), but applied up to \(expected)")
       }
       rows[span.partition].next = span.new
     }
@@ -166,7 +166,7 @@ struct SimulatedStore {
     return (.appliedOnce, "\(name) was applied \(applied) times, dead-lettered \(letters) times")
   }
 
-  /// What is missing once everything is said to be applied.
+  /// Missing records, checked when everything should be applied.
   func missing(_ logs: [SimulatedLog]) -> (rule: Violation.Rule, detail: String)? {
     for (partition, log) in logs.enumerated() {
       for offset in 0..<log.high where log.kinds[offset] != .hole {

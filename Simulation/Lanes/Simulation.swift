@@ -3,21 +3,21 @@ import Synchronization
 
 /// Runs schedules on all processors.
 public struct Simulation: Sendable {
-  /// The seed of the first schedule; each one after it has the next number.
+  /// The seed of the first schedule, incremented for each further one.
   public var seed: UInt64
   public var schedules: Int
   public var mutation: Mutation?
   public var threads = ProcessInfo.processInfo.activeProcessorCount
-  /// How many failing schedules to find before giving up.
+  /// The number of failing schedules after which to stop.
   public var failuresMax = 10
 
-  /// What came of it.
+  /// The results.
   public struct Report: Sendable {
     public var schedules = 0
     public var steps = 0
     public var seconds = 0.0
     public var coverage = Coverage()
-    /// By hazard, as `Hazard.allCases` orders them.
+    /// In the order of `Hazard.allCases`.
     public var hazards = [Int](repeating: 0, count: Hazard.allCases.count)
     public var failures: [(seed: UInt64, violation: Violation)] = []
 
@@ -36,7 +36,7 @@ public struct Simulation: Sendable {
     self.mutation = mutation
   }
 
-  /// Blocks until all schedules ran, or enough of them failed.
+  /// Blocks until all schedules have run or `failuresMax` have failed.
   public func run() -> Report {
     let started = ContinuousClock.now
     let total = Mutex((report: Report(), next: 0))
@@ -64,8 +64,8 @@ public struct Simulation: Sendable {
     for index in range {
       let seed = seed &+ UInt64(index)
       var schedule = Schedule(.init(seed: seed, mutation: mutation))
-      // The counters are the report's meanwhile: copying them for each schedule would cost more than
-      // running it.
+      // The schedule uses the report's counters directly: copying them would cost more than the
+      // run.
       swap(&schedule.coverage, &report.coverage)
       schedule.run()
       swap(&schedule.coverage, &report.coverage)
@@ -77,8 +77,8 @@ public struct Simulation: Sendable {
     return report
   }
 
-  /// The same violation with fewer hazards and an earlier end of them, as far as taking them away one
-  /// by one leads.
+  /// Finds the same violation with fewer hazards and fewer faulty steps, by removing them one at a
+  /// time.
   public static func shrink(_ settings: Schedule.Settings) -> Schedule.Settings {
     func violates(_ settings: Schedule.Settings) -> Violation.Rule? {
       var schedule = Schedule(settings)

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// One step of the machine.
+/// One transition of the machine.
 public struct Transition: Hashable, Sendable, CustomStringConvertible {
   enum State: Int, CaseIterable {
     case connecting, waitingToConnect, joining, waitingToJoin, polling
@@ -90,7 +90,7 @@ extension LaneMachine {
       } else {
         .stored
       }
-    // Nothing is made of why a comparison failed.
+    // The machine ignores why a comparison failed.
     case .failed where state == .comparing: .retry
     case .failed(let disposition):
       switch disposition {

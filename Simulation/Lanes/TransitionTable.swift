@@ -1,6 +1,6 @@
 extension Transition {
-  /// Every transition that the machine has. A simulation in which one of them was never taken, or
-  /// another was, fails.
+  /// All transitions of the machine. A simulation fails if one of them was never taken, or any
+  /// other was.
   public static let all: [Transition] = table.flatMap { state, lines in
     lines.flatMap { told, answers in
       answers.map { Transition(state: state, told: told, answer: $0) }

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/// How many blocks this process has asked the allocator for, on any thread; -1 where that cannot be
-/// counted (only glibc lets an executable stand in for malloc).
+/// The number of blocks that this process has allocated, on all threads; -1 if they cannot be counted
+/// (only glibc lets an executable replace malloc).
 int64_t allocation_count(void);
 
 #endif
