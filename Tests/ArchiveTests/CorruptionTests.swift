@@ -5,9 +5,9 @@ import RecordLog
 import TestSupport
 import Testing
 
-@Suite("A file that is not what was written is found, named, and never used")
+@Suite("A damaged file is detected, named, and never used")
 struct CorruptionTests {
-  /// Two partitions, five segments, one page's worth besides where asked.
+  /// Two partitions and five segments; optionally more than one page.
   private func archive(segments: Int = 5) throws -> (ArchiveDirectory, [TopicPartition: [Record]]) {
     var random = SeededGenerator(seed: 11)
     let directory = try ArchiveDirectory()
@@ -29,7 +29,7 @@ struct CorruptionTests {
     return (directory, records)
   }
 
-  /// What reading everything gives: all of it, or an error that names the file.
+  /// Reading returns every record, or throws an error that names the file.
   private func check(
     _ directory: ArchiveDirectory, _ records: [TopicPartition: [Record]], damaged key: String,
     _ how: String
@@ -43,7 +43,7 @@ struct CorruptionTests {
     }
     #expect(
       error?.file == key && error?.code == .damaged, "\(key) \(how): \(String(describing: error))")
-    // None of the damaged segment's, and those before it as they were.
+    // No record of the damaged segment is returned, and earlier ones are unchanged.
     for record in read {
       #expect(records[record.topicPartition]?[Int(record.offset)] == record, "\(key) \(how)")
     }
@@ -98,7 +98,7 @@ struct CorruptionTests {
     }
   }
 
-  @Test("segments that changed places, and a page that is damaged")
+  @Test("swapped segments and a damaged page")
   func swapped() throws {
     let (directory, records) = try archive()
     let keys = try directory.files.filter { $0.hasPrefix("segments/") }
@@ -119,7 +119,7 @@ struct CorruptionTests {
     #expect(error?.file == page)
   }
 
-  @Test("a damaged manifest is not written over, and a missing one not begun anew")
+  @Test("a damaged manifest is not overwritten, and a missing one is not recreated")
   func writerRefuses() throws {
     let (directory, _) = try archive()
     let whole = try directory.bytes("manifest")
@@ -133,7 +133,7 @@ struct CorruptionTests {
     #expect(error?.code == .damaged)
   }
 
-  @Test("verify goes on after the first damage and finds each")
+  @Test("verify continues after the first defect and finds them all")
   func severalFindings() throws {
     let (directory, _) = try archive()
     let keys = try directory.files.filter { $0.hasPrefix("segments/") }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Archive
 
-/// Bytes whose checksums are right and whose content is not: what a decoder must survive although
-/// no accident makes it.
+/// Malformed bytes with valid checksums, which decoders must survive although no accident produces
+/// them.
 @Suite("Decoders survive any bytes")
 struct DecoderFuzzTests {
   private func segment() throws -> [UInt8] {
@@ -20,7 +20,7 @@ struct DecoderFuzzTests {
     return try builder.finish().bytes
   }
 
-  /// Decodes everything; whatever is wrong must come out as an error.
+  /// Decodes everything; invalid input must throw.
   private func decode(_ bytes: [UInt8]) -> Bool {
     do {
       let file = try SegmentFile(bytes, file: "segments/1")
@@ -64,7 +64,7 @@ struct DecoderFuzzTests {
     }
   }
 
-  @Test("a changed footer with a right checksum")
+  @Test("a modified footer with a valid checksum")
   func footers() throws {
     var random = SeededGenerator()
     let whole = try segment()
@@ -80,7 +80,7 @@ struct DecoderFuzzTests {
     }
   }
 
-  @Test("changed records with a right checksum, and a right frame of the wrong length")
+  @Test("modified records with a valid checksum, and a valid frame of the wrong length")
   func blocks() throws {
     var random = SeededGenerator()
     let whole = try segment()
@@ -111,7 +111,7 @@ struct DecoderFuzzTests {
   func bomb() throws {
     let zeros = try Zstandard.compress([UInt8](repeating: 0, count: 64 << 20))
     #expect(throws: Malformed.self) { try Zstandard.decompress(zeros[...], to: 1_000) }
-    // A footer that lists it as a block of many records is refused before it is decompressed.
+    // A footer that lists it as a block of many records is rejected before decompression.
     let block = Block(
       position: 8, byteCount: zeros.count, rawByteCount: 64 << 20, offsets: 0..<12_000_000,
       recordCount: 12_000_000, times: 0...0, checksum: sha256(zeros))
@@ -119,7 +119,7 @@ struct DecoderFuzzTests {
     #expect(throws: ArchiveError.self) { try SegmentFile(bytes, file: "f") }
   }
 
-  @Test("a changed manifest with a right checksum")
+  @Test("a modified manifest with a valid checksum")
   func manifests() throws {
     var random = SeededGenerator()
     let directory = try ArchiveDirectory()
@@ -141,14 +141,14 @@ struct DecoderFuzzTests {
         _ = try? log.offsets(at: 0, in: log.spans(of: ["a"]))
         _ = try log.all(log.spans(of: ["a"]))
       } catch {
-        // Any error will do; what matters is that there is one, and not a crash.
+        // Any error will do, as opposed to a crash.
       }
       _ = try ArchiveVerification(directory.storage)
     }
   }
 
   @Test(
-    "names in a manifest lead nowhere else",
+    "names in a manifest cannot leave the archive",
     arguments: ["segments/../lock", "/etc/passwd", "segments/a/b", "segments/\0", "pages/1", ""])
   func paths(name: String) throws {
     let directory = try ArchiveDirectory()

@@ -4,7 +4,7 @@ import Kafka
 import RecordLog
 import TestSupport
 
-/// A directory of the test's own.
+/// A temporary archive directory.
 final class ArchiveDirectory {
   let path: String
 
@@ -19,7 +19,7 @@ final class ArchiveDirectory {
 
   func writer() throws -> ArchiveWriter { try ArchiveWriter(storage) }
 
-  /// Every file of the archive by its key, locks left out.
+  /// The keys of all files in the archive, except locks.
   var files: [String] {
     get throws {
       try storage.list("").keys.filter { !$0.hasSuffix("lock") }.sorted()
@@ -39,11 +39,11 @@ func place(_ topic: String, _ partition: Int32) -> TopicPartition {
   TopicPartition(topic: topic, partition: partition)
 }
 
-/// A promise of `RecordLog` that was not kept.
+/// A violated guarantee of `RecordLog`.
 struct Broken: Error { var what: String }
 
 extension RecordLog {
-  /// Everything in the spans, by partition; checks the promises of `read` on the way.
+  /// Reads all records in the spans, by partition, and checks the guarantees of `read`.
   func all(_ spans: [TopicPartition: Range<Int64>], maxRecords: Int = 100) throws
     -> [TopicPartition: [Record]]
   {
@@ -59,7 +59,9 @@ extension RecordLog {
         result[place, default: []].append(record)
       }
       for (partition, next) in batch.nextOffsets {
-        guard next > reached[partition] ?? -1 else { throw Broken(what: "\(partition) goes back") }
+        guard next > reached[partition] ?? -1 else {
+          throw Broken(what: "\(partition) goes backwards")
+        }
         reached[partition] = next
       }
     }
@@ -70,7 +72,7 @@ extension RecordLog {
   }
 }
 
-/// Records as hostile as a broker can hand them out.
+/// A record as hostile as a broker may return.
 func randomRecord(
   _ partition: TopicPartition, offset: Int64, _ random: inout SeededGenerator
 ) -> Record {

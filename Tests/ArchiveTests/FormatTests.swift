@@ -5,9 +5,9 @@ import RecordLog
 import TestSupport
 import Testing
 
-@Suite("An archive gives back what was put into it")
+@Suite("An archive returns the records that were written to it")
 struct FormatTests {
-  @Test("any records, in segments of any size, however the log skips offsets", arguments: 0..<6)
+  @Test("any records, in segments of any size, with any skipped offsets", arguments: 0..<6)
   func model(_: Int) throws {
     var random = SeededGenerator()
     let directory = try ArchiveDirectory()
@@ -87,7 +87,7 @@ struct FormatTests {
     #expect(try log.all([place("a", 0): 100..<280]) == [place("a", 0): Array(records[100..<280])])
   }
 
-  @Test("records that are in the archive already are not taken again")
+  @Test("records that are already archived are ignored")
   func duplicates() throws {
     let directory = try ArchiveDirectory()
     var random = SeededGenerator(seed: 2)
@@ -103,7 +103,7 @@ struct FormatTests {
     #expect(try log.all(log.spans(of: ["a"])) == [place("a", 0): records])
   }
 
-  @Test("a gap is recorded, listed, and passed over only when told to")
+  @Test("a gap is recorded, listed, and skipped only on request")
   func gap() throws {
     let directory = try ArchiveDirectory()
     var random = SeededGenerator(seed: 3)
@@ -135,7 +135,7 @@ struct FormatTests {
     #expect(try lenient.all([partition: 12..<18]) == [:])
   }
 
-  @Test("what it does not hold is refused by name")
+  @Test("topics and offsets that it does not hold are rejected by name")
   func refusals() throws {
     let directory = try ArchiveDirectory()
     #expect(throws: ArchiveError.self) { try ArchiveLog(directory.storage).spans(of: ["a"]) }

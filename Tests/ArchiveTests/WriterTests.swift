@@ -7,9 +7,9 @@ import Testing
 
 @testable import Archive
 
-@Suite("One writer, and whatever fails between its steps, loses and doubles nothing")
+@Suite("A single writer loses and duplicates nothing, whatever step fails")
 struct WriterTests {
-  @Test("a second process is refused while the first lives")
+  @Test("a second process is rejected while the first is alive")
   func lock() throws {
     let directory = try ArchiveDirectory()
     let first = try directory.storage.lockForWriting()
@@ -18,7 +18,7 @@ struct WriterTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("a lock goes with its owner")
+  @Test("a lock is released with its owner")
   func unlock() throws {
     let directory = try ArchiveDirectory()
     do {
@@ -28,7 +28,7 @@ struct WriterTests {
     _ = try directory.storage.lockForWriting()
   }
 
-  @Test("a writer that was overtaken cannot write, whatever it had in hand")
+  @Test("an overtaken writer cannot write its buffered records")
   func fence() throws {
     var random = SeededGenerator(seed: 7)
     let directory = try ArchiveDirectory()
@@ -39,7 +39,7 @@ struct WriterTests {
     for record in records[..<10] { try paused.append(record) }
     try paused.flush()
     for record in records[10..<20] { try paused.append(record) }
-    // It stops here, long enough for somebody to start another.
+    // Pauses here while another writer starts.
     let second = try directory.writer()
     for _ in 0..<2 {
       let error = #expect(throws: ArchiveError.self) { try paused.flush() }
@@ -54,7 +54,7 @@ struct WriterTests {
     #expect(verification.findings == [])
   }
 
-  @Test("two writers that replace the manifest at once: one wins")
+  @Test("of two writers that replace the manifest concurrently, one wins")
   func race() async throws {
     let directory = try ArchiveDirectory()
     try directory.writer().begin([place("a", 0): 0])
@@ -72,7 +72,7 @@ struct WriterTests {
   }
 
   @Test(
-    "every step may fail, before or after it took effect, and the same writer goes on",
+    "any step may fail, before or after taking effect, and the same writer continues",
     arguments: 0..<8)
   func failingSteps(_: Int) throws {
     var random = SeededGenerator()
@@ -96,7 +96,7 @@ struct WriterTests {
         try writer?.flush()
       } catch let error as ArchiveError {
         #expect(error.code == .system(ENOSPC))
-        // Now and then the process dies here, and another begins.
+        // Sometimes the process dies here and another starts.
         if Int.random(in: 0..<4, using: &random) == 0 {
           writer = nil
           while writer == nil { writer = try? ArchiveWriter(storage) }
@@ -107,13 +107,13 @@ struct WriterTests {
     #expect(try log.all(log.spans(of: ["a"])) == [partition: records])
     let verification = try ArchiveVerification(directory.storage)
     #expect(verification.findings == [])
-    // The next start removes what was left behind.
+    // The next start removes the leftovers.
     _ = try directory.writer()
     #expect(try ArchiveVerification(directory.storage).unlisted == [])
   }
 
   @Test(
-    "a writer that takes over while another does deletes nothing of the other's",
+    "a writer that takes over concurrently with another deletes none of its files",
     arguments: Step.allCases)
   private func takenOverMeanwhile(_ step: Step) throws {
     var random = SeededGenerator(seed: 11)
@@ -140,7 +140,7 @@ struct WriterTests {
     #expect(try ArchiveVerification(directory.storage).findings == [])
   }
 
-  @Test("files that a dead writer left are removed, all others stay")
+  @Test("a dead writer's leftovers are removed, and all other files stay")
   func leftovers() throws {
     var random = SeededGenerator(seed: 9)
     let directory = try ArchiveDirectory()
@@ -159,7 +159,7 @@ struct WriterTests {
 
 private enum Step: CaseIterable { case get, list, replace }
 
-/// Lets something else happen, once, after a step of its user's. Confined to the test's thread.
+/// Runs an action once, after a given step. Confined to the test's thread.
 private final class PausingStorage: ArchiveStorage, @unchecked Sendable {
   private let storage: DirectoryStorage
   private let step: Step
@@ -189,7 +189,7 @@ private final class PausingStorage: ArchiveStorage, @unchecked Sendable {
   }
 }
 
-/// Fails half of its steps: some before they take effect, some after.
+/// Fails half of its steps, some before and some after taking effect.
 private final class FailingStorage: ArchiveStorage {
   private let storage: DirectoryStorage
   private let random: Mutex<SeededGenerator>

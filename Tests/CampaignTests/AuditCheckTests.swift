@@ -4,7 +4,8 @@ import Testing
 
 @testable import magpie_campaign
 
-/// The audit must show what a broken fence would do; a check that finds nothing proves nothing.
+/// The audit must reveal the effects of a broken fence; a check that never finds anything proves
+/// nothing.
 @Suite struct AuditCheckTests {
   private func audited() throws -> (url: String, connection: Connection) {
     let url = try TestDatabase.fresh()
@@ -23,7 +24,7 @@ import Testing
       "SELECT fence_advance('g', '{likes}', '{0}', '{\(from)}', '{\(to)}', '{\(epoch)}')")
   }
 
-  @Test("owners that follow one another, each in good order, are found in order")
+  @Test("regular handovers between owners produce no findings")
   func goodOrder() throws {
     let (url, connection) = try audited()
     try advance(connection, 0, 5)
@@ -37,7 +38,7 @@ import Testing
     #expect(try check.handovers().map(\.offset) == [5])
   }
 
-  @Test("a process that moves an offset after another was assigned the partition is found")
+  @Test("a process that changes an offset after another claimed the partition is detected")
   func fenceRemoved() throws {
     let (url, connection) = try audited()
     let successor = try Connection(url, applicationName: "two.1")
@@ -46,7 +47,7 @@ import Testing
     #expect(try findings(connection) == [.epochs])
   }
 
-  @Test("an offset that goes back is found")
+  @Test("a decreasing offset is detected")
   func wentBack() throws {
     let (_, connection) = try audited()
     try advance(connection, 0, 5)
@@ -54,14 +55,14 @@ import Testing
     #expect(try findings(connection).contains(.offsets))
   }
 
-  @Test("an assignment that keeps the epoch is found")
+  @Test("a claim that keeps the epoch is detected")
   func epochKept() throws {
     let (_, connection) = try audited()
     try connection.script("UPDATE consumer_offsets SET updated_at = now()")
     #expect(try findings(connection) == [.epochs])
   }
 
-  @Test("a range that nobody committed is found")
+  @Test("an uncommitted range is detected")
   func gap() throws {
     let (_, connection) = try audited()
     try connection.script(
@@ -74,7 +75,7 @@ import Testing
     #expect(try findings(connection) == [.ranges])
   }
 
-  @Test("rows and dead letters of other transactions than their offset's are found")
+  @Test("rows and dead letters from other transactions than their offset's are detected")
   func otherTransactions() throws {
     let (_, connection) = try audited()
     let letter = """
@@ -97,7 +98,7 @@ import Testing
     #expect(try check.strays().count == 2)
   }
 
-  @Test("nothing is written while the audit is off")
+  @Test("nothing is recorded while the audit is off")
   func off() throws {
     let (_, connection) = try audited()
     try connection.script("SELECT audit_stop()")

@@ -5,9 +5,11 @@ import Testing
 
 @testable import magpie_campaign
 
-/// Nodes of a Kafka that is somebody else's are killed and started by commands in the environment.
+/// Commands in the environment kill and start nodes of an external Kafka.
 @Suite struct BrokerCommandTests {
-  @Test("the command is told which node, the same to stop it as to start it; its failure is ours")
+  @Test(
+    "the command receives the node number, the same for stop and start, and its failure is reported"
+  )
   func commands() throws {
     let file = NSTemporaryDirectory() + "magpie-nodes-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -26,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "on a Kafka that is there, a node can be killed once the commands are named, and not before")
+    "nodes of an external Kafka can be killed only if the commands are set")
   func obstacles() throws {
     let foreign = ["MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:9"]
     let hooks = [BrokerCommand.stop.rawValue: "true", BrokerCommand.start.rawValue: "true"]
@@ -36,7 +38,7 @@ import Testing
     #expect(try !help([:], "broker-down").contains("[unavailable"))
   }
 
-  /// What the campaign's help says of a fault in this environment.
+  /// The campaign's help text for a fault in this environment.
   private func help(_ environment: [String: String], _ fault: String) throws -> String {
     let output = NSTemporaryDirectory() + "magpie-campaign-help-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: output) }
@@ -50,7 +52,7 @@ import Testing
       output: .file(output))
     #expect(campaign.wait(seconds: 60) == .exited(0))
     let text = try String(contentsOfFile: output, encoding: .utf8)
-    // As far as the next fault's line, however it is wrapped.
+    // Up to the next fault's line, because lines may be wrapped.
     let lines = text.split(separator: "\n").drop { !$0.hasPrefix("  \(fault) ") }
     return lines.prefix(1).joined()
       + lines.dropFirst().prefix { !$0.hasPrefix("  broker-") && !$0.hasPrefix("  poison-") }

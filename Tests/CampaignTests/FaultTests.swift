@@ -8,17 +8,17 @@ import Testing
 
 @testable import magpie_campaign
 
-/// A fault that does nothing proves nothing: each is seen to bite in real workers and servers, and to
-/// be over once it is healed.
+/// A fault without an effect proves nothing: each must take effect on real workers and servers, and
+/// end when healed.
 @Suite(.serialized) struct FaultTests {
-  @Test("workers: what befalls processes befalls them")
+  @Test("workers: faults of processes")
   func workers() throws {
     let stage = try Stage()
     defer { stage.stop() }
     try stage.endsProcess(.kill)
     try stage.endsProcess(.terminate)
-    // When it next wants memory that it has not got yet, and ends, is its allocator's business.
-    try stage.inject(.memoryLimit, "the worker can have no more memory") { worker in
+    // When it next allocates memory, and so ends, depends on its allocator.
+    try stage.inject(.memoryLimit, "the worker cannot allocate more memory") { worker in
       stage.memoryLimit(worker) != "unlimited"
     } healed: { worker in
       stage.memoryLimit(worker) == "unlimited"
@@ -30,10 +30,10 @@ import Testing
     } healed: { worker in
       try stage.processState(worker) != "T"
     }
-    try stage.inject(.descriptorLimit, "the worker wants descriptors and gets none") { worker in
+    try stage.inject(.descriptorLimit, "the worker cannot open descriptors") { worker in
       stage.log(worker).contains("Too many open files")
     }
-    try stage.inject(.clockJump, "the worker has another clock") { worker in
+    try stage.inject(.clockJump, "the worker's clock jumps") { worker in
       stage.log(worker).split(separator: "\n").contains { line in
         guard let time = try? Date(line.prefix(19) + "Z", strategy: .iso8601) else { return false }
         return abs(time.timeIntervalSinceNow) > 600
@@ -42,12 +42,12 @@ import Testing
     #expect(stage.world.unexpectedEnds == [])
   }
 
-  @Test("groups: strangers join, members come back from the dead and are fenced")
+  @Test("groups: extra members join, and resumed members are fenced")
   func groups() throws {
     let stage = try Stage()
     defer { stage.stop() }
     let entry = try stage.number("SELECT max(entry) FROM batch_audit")
-    try stage.inject(.suspendWithWork, "another has its partitions") { worker in
+    try stage.inject(.suspendWithWork, "another worker claims its partitions") { worker in
       try stage.number(
         """
         SELECT count(*) FROM batch_audit WHERE entry > \(entry) AND to_epoch > from_epoch
@@ -57,28 +57,28 @@ import Testing
       stage.log(worker).contains("fenced")
     }
     let assignments = stage.logs("assigned")
-    try stage.inject(.extraMember, "partitions are assigned anew") { _ in
+    try stage.inject(.extraMember, "partitions are reassigned") { _ in
       stage.logs("assigned") > assignments
     }
-    // A heartbeat is answered with "unknown member".
+    // The broker answers a heartbeat with "unknown member".
     let before = stage.logs("assigned")
-    try stage.inject(.brokerErrors, target: 4, "a member is thrown out") { _ in
+    try stage.inject(.brokerErrors, target: 4, "a member is expelled") { _ in
       stage.logs("assigned") > before
     }
   }
 
-  @Test("PostgreSQL: crashed, full, exhausted, locked; and well again")
+  @Test("PostgreSQL: crashed, full, exhausted, locked; and recovered")
   func database() throws {
     let stage = try Stage()
     defer { stage.stop() }
-    try stage.inject(.databaseCrash, "nobody answers") { _ in
+    try stage.inject(.databaseCrash, "the server is down") { _ in
       stage.direct() != nil
     } healed: { _ in
       stage.direct() == nil
     }
     let insert = "INSERT INTO filler SELECT repeat('x', 1000) FROM generate_series(1, 3000)"
     try stage.world.connection().script("CREATE TABLE filler (x text)")
-    try stage.inject(.diskFull, "nothing can be written") { _ in
+    try stage.inject(.diskFull, "writes fail") { _ in
       let error = #expect(throws: PostgresError.self) {
         for _ in 0..<200 { try stage.world.connection().query(insert) }
       }
@@ -88,7 +88,7 @@ import Testing
       try stage.world.connection().query(insert)
       return true
     }
-    try stage.inject(.connectionsExhausted, "workers are refused, the campaign is not") { _ in
+    try stage.inject(.connectionsExhausted, "workers cannot connect, but the campaign can") { _ in
       stage.asWorker()?.sqlstate == "53300" && stage.direct() == nil
     } healed: { _ in
       stage.asWorker() == nil
@@ -97,7 +97,7 @@ import Testing
       stage.logs("terminating connection due to administrator command") > 0
     }
     for kind in [FaultKind.tableLocked, .rowsLocked] {
-      try stage.inject(kind, "somebody waits") { _ in
+      try stage.inject(kind, "a worker waits for a lock") { _ in
         try stage.number(
           "SELECT count(*) FROM pg_stat_activity WHERE \(workersSessions) AND wait_event_type = 'Lock'"
         ) > 0
@@ -106,7 +106,7 @@ import Testing
     try stage.inject(.deadlock, "a worker is the victim") { _ in
       stage.logs("deadlock detected") > 0
     }
-    try stage.inject(.serialization, "workers try again") { _ in
+    try stage.inject(.serialization, "workers retry") { _ in
       stage.logs(Sabotage.message) > 0
     }
     try stage.inject(.slowTransactions, "workers sleep") { _ in
@@ -114,31 +114,32 @@ import Testing
     }
   }
 
-  @Test("the network: commits are ambiguous either way, and connections late, silent, reset")
+  @Test("the network: ambiguous commits of both kinds, and delayed, silent and reset connections")
   func network() throws {
     let stage = try Stage()
     defer { stage.stop() }
-    try stage.inject(.commitAnswerLost, "a lane asks and learns that it had committed") { _ in
+    try stage.inject(.commitAnswerLost, "a lane looks up that it had committed") { _ in
       stage.metric("magpie_ambiguous_commits_total{outcome=\"committed\"}") > 0
     }
-    try stage.inject(.commitLost, "a lane asks and learns that it had not") { _ in
+    try stage.inject(.commitLost, "a lane looks up that it had not committed") { _ in
       stage.metric("magpie_ambiguous_commits_total{outcome=\"not-committed\"}") > 0
     }
     let retries = stage.metric("magpie_retries_total{reason=\"connection\"}")
     try stage.inject(.networkReset, "connections are lost") { _ in
       stage.metric("magpie_retries_total{reason=\"connection\"}") > retries
     }
-    try stage.inject(.networkDelay, target: 140, "answers come late") { _ in
+    try stage.inject(.networkDelay, target: 140, "responses are delayed") { _ in
       try stage.secondsOfQuery() > 0.3
     } healed: { _ in
       try stage.secondsOfQuery() < 0.3
     }
-    try stage.inject(.networkSilence, "nobody answers") { _ in
+    try stage.inject(.networkSilence, "the server does not respond") { _ in
       stage.asWorker()?.code == .connection
     } healed: { _ in
       stage.asWorker() == nil
     }
-    try stage.inject(.networkSlices, target: 0, "bytes come one by one, and work goes on") { _ in
+    try stage.inject(.networkSlices, target: 0, "bytes arrive one by one, and work continues") {
+      _ in
       let applied = try stage.applied()
       try stage.world.wait(seconds: hangLimitSeconds, "more is applied") {
         try stage.applied() > applied
@@ -147,27 +148,27 @@ import Testing
     }
   }
 
-  @Test("Kafka: gone, slow, flooded with poison")
+  @Test("Kafka: down, slow, flooded with poison")
   func kafka() throws {
     let stage = try Stage()
     defer { stage.stop() }
-    try stage.inject(.brokerDown, "nobody answers") { _ in
+    try stage.inject(.brokerDown, "the broker is down") { _ in
       !stage.isKafkaThere
     } healed: { _ in
       stage.isKafkaThere
     }
-    try stage.inject(.brokerSlow, target: 400, "answers come late") { _ in
+    try stage.inject(.brokerSlow, target: 400, "responses are delayed") { _ in
       let started = ContinuousClock.now
       _ = stage.isKafkaThere
       return .now - started > .milliseconds(400)
     }
     let letters = try stage.number("SELECT count(*) FROM dead_letters")
-    try stage.inject(.poisonFlood, "it ends among the dead letters") { _ in
+    try stage.inject(.poisonFlood, "the poison becomes dead letters") { _ in
       try stage.number("SELECT count(*) FROM dead_letters") >= letters + 100
     }
   }
 
-  @Test("the cluster: one broker refuses, metadata are stale, coordinators and leaders move")
+  @Test("the cluster: one broker refuses, metadata is stale, coordinators and leaders move")
   func cluster() throws {
     let stage = try Stage()
     defer { stage.stop() }
@@ -180,17 +181,17 @@ import Testing
     }
     let answers = proxy.responsesRewritten
     let stale = UInt32(Topic.allCases.firstIndex(of: .likes) ?? 0)
-    try stage.inject(.metadataStale, target: stale, "workers hear that there is no such topic") {
+    try stage.inject(.metadataStale, target: stale, "workers see an unknown topic") {
       _ in
       proxy.responsesRewritten > answers + 5
     }
-    // They ask who it is now.
+    // Workers ask for the new coordinator.
     let coordinators = proxy.requests(10)
-    try stage.inject(.coordinatorMoves, "workers look for the coordinator") { _ in
+    try stage.inject(.coordinatorMoves, "workers look up the coordinator") { _ in
       proxy.requests(10) > coordinators
     }
     let metadata = proxy.requests(3)
-    try stage.inject(.leaderMoves, target: stale, "workers look for the leaders") { _ in
+    try stage.inject(.leaderMoves, target: stale, "workers look up the leaders") { _ in
       proxy.requests(3) > metadata
     }
     try stage.expectProgress()
@@ -198,11 +199,11 @@ import Testing
   }
 
   @Test(
-    "logs: topics made anew and records that are gone stop workers, and neither moves an offset")
+    "logs: recreated topics and deleted records stop workers without changing offsets")
   func logs() throws {
     let stage = try Stage()
     defer { stage.stop() }
-    // The next process of each is the one that must not go on, the one after it shows that it did not.
+    // The next run of each worker must stop, and the one after it shows that it did.
     func starts() -> [Int] {
       stage.world.workers.map { worker in
         worker.current?.identity.split(separator: ".").last.flatMap { Int($0) } ?? 0
@@ -217,7 +218,7 @@ import Testing
       stored.first == stored.last
     }
     before = starts()
-    try stage.inject(.logStartMoves, "a worker that was started ends by itself") { _ in
+    try stage.inject(.logStartMoves, "a restarted worker exits by itself") { _ in
       zip(before, starts()).contains { $0 + 2 <= $1 }
     } healed: { _ in
       try stage.world.wait(seconds: hangLimitSeconds, "everything is applied") {
@@ -232,14 +233,14 @@ import Testing
     #expect(strangers == 0)
   }
 
-  @Test("a full disk under standard error takes words, and no worker")
+  @Test("a full disk for standard error loses log lines but stops no worker")
   func logDisk() throws {
     let stage = try Stage()
     defer { stage.stop() }
     let before = stage.world.workers.map { $0.current?.identity }
-    try stage.inject(.logDiskFull, "workers that have much to say go on in silence") { _ in
+    try stage.inject(.logDiskFull, "workers continue although they cannot log") { _ in
       guard let disk = stage.world.logDisk else { return false }
-      // What they warn of.
+      // Causes warnings.
       stage.world.proxy.reset()
       let file = disk.path + "/probe"
       defer { try? FileManager.default.removeItem(atPath: file) }
@@ -251,7 +252,7 @@ import Testing
     #expect(stage.world.unexpectedEnds == [])
   }
 
-  @Test("healing twice is healing once, also when what was hurt is gone")
+  @Test("healing twice is harmless, also after the affected process is gone")
   func healing() throws {
     let stage = try Stage()
     defer { stage.stop() }

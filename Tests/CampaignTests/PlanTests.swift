@@ -10,7 +10,7 @@ import Testing
       kinds: [.kill, .suspend, .terminate])
   }
 
-  @Test("a plan follows from its seed, and is the same read again")
+  @Test("a plan is determined by its seed and survives encoding")
   func deterministic() throws {
     #expect(plan() == plan())
     #expect(plan().faults != plan(seed: 6).faults)
@@ -35,7 +35,7 @@ import Testing
     #expect(runs <= 200)
   }
 
-  @Test("shrinking stops when it has run as often as it may")
+  @Test("shrinking stops after the maximum number of runs")
   func bounded() throws {
     let whole = plan()
     var runs = 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import magpie_campaign
 
-/// What readers may have seen: states after ever longer prefixes, in order, with gaps.
+/// Answers that readers may have seen: states after increasing prefixes, in order, with gaps.
 @Suite struct ReaderCheckTests {
   private let states = ["", "a", "ab", "b", "ab", "abc"]
 
@@ -15,12 +15,12 @@ import Testing
     #expect(ReaderCheck.failure(answers, states: states) == nil)
   }
 
-  @Test("an answer that is of no prefix is found")
+  @Test("an answer that matches no prefix is detected")
   func unexplained() {
     #expect(ReaderCheck.failure(["a", "ac"], states: states)?.answer == 1)
   }
 
-  @Test("an answer that goes back is found")
+  @Test("an answer that returns to an earlier state is detected")
   func wentBack() {
     #expect(ReaderCheck.failure(["abc", "a"], states: states)?.answer == 1)
     #expect(ReaderCheck.failure(["b", "a"], states: states)?.answer == 1)

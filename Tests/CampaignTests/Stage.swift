@@ -7,7 +7,7 @@ import Testing
 
 @testable import magpie_campaign
 
-/// A world in which one fault after the other is tried.
+/// A world in which faults are tried one after the other.
 final class Stage {
   let world: World
 
@@ -27,7 +27,7 @@ final class Stage {
 
   func stop() { world.stop() }
 
-  /// Injects it, waits until it bites, heals it, waits until it is over.
+  /// Injects a fault, waits until it takes effect, heals it, and waits until it is over.
   func inject(
     _ kind: FaultKind, target: UInt32 = 0, _ what: String,
     bites: (WorkerProcess) throws -> Bool, healed: (WorkerProcess) throws -> Bool = { _ in true }
@@ -58,7 +58,7 @@ final class Stage {
     print("\(kind.rawValue): \((ContinuousClock.now - started) / .seconds(1)) s")
   }
 
-  /// For a fault that ends a process, which is then started again.
+  /// Tries a fault that ends a process, which is then restarted.
   func endsProcess(_ kind: FaultKind) throws {
     let before = Set(world.workers.compactMap { $0.current?.identity })
     try inject(kind, "a process ends") { _ in
@@ -70,12 +70,12 @@ final class Stage {
     worker.current.flatMap { try? String(contentsOfFile: $0.log, encoding: .utf8) } ?? ""
   }
 
-  /// How often the text is in the logs of the workers that run.
+  /// Occurrences of the text in the running workers' logs.
   func logs(_ text: String) -> Int {
     world.workers.reduce(0) { $0 + log($1).ranges(of: text).count }
   }
 
-  /// The sum over the workers that run.
+  /// The sum over the running workers.
   func metric(_ series: String) -> Double {
     world.workers.reduce(0) { total, worker in
       guard let log = worker.current?.log, let port = WorkerMetrics.port(inLog: log) else {
@@ -85,14 +85,14 @@ final class Stage {
     }
   }
 
-  /// As `ps` has it: T is stopped.
+  /// The state as shown by `ps`; T means stopped.
   func processState(_ worker: WorkerProcess) throws -> String? {
     guard let processID = worker.processID else { return nil }
     let line = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
     return line.split(separator: ")").last?.split(separator: " ").first.map(String.init)
   }
 
-  /// What RLIMIT_AS is; nil of a process that has ended.
+  /// The RLIMIT_AS limit; nil if the process has ended.
   func memoryLimit(_ worker: WorkerProcess) -> String? {
     worker.processID.flatMap { try? softLimit("Max address space", of: $0) }
   }
@@ -103,7 +103,7 @@ final class Stage {
     try number("SELECT sum(next_offset)::bigint FROM consumer_offsets")
   }
 
-  /// Where every group goes on, by partition, summed up where two groups read one.
+  /// The stored offset of every partition, summed over the groups that read it.
   func storedOffsets() throws -> [TopicPartition: Int64] {
     try ConsumerGroup.allCases.reduce(into: [:]) { all, group in
       let group = group.name(prefix: world.topicPrefix)
@@ -117,10 +117,10 @@ final class Stage {
     try world.wait(seconds: hangLimitSeconds, "work goes on") { try self.applied() > applied + 100 }
   }
 
-  /// Why the campaign's own user cannot connect; nil when it can.
+  /// Why the campaign's own user cannot connect; nil if it can.
   func direct() -> PostgresError? { failure { try self.world.connection().close() } }
 
-  /// Why a worker cannot connect; nil when it can.
+  /// Why a worker cannot connect; nil if it can.
   func asWorker() -> PostgresError? {
     failure {
       try Connection(

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Workload
 
-/// What is right is found right.
+/// Comparisons of correct tables find no differences.
 @Suite struct CleanTests {
-  @Test("every table of the schema is on a list")
+  @Test("every table of the schema is listed")
   func listed() throws {
     let connection = try TestDatabase.connection()
     let tables = try connection.query(
@@ -26,13 +26,13 @@ import Workload
     #expect(Set(tables).subtracting(known) == [])
   }
 
-  @Test("the tables are what the model computes, whole and in slices, dead letters left out")
+  @Test("the tables match the model, as a whole and in slices, excluding dead letters")
   func verified() throws {
     var generator = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
     let log = MemoryLog()
     try log.append(SocialWorkload(users: 60, events: 3000, seed: seed))
-    // Poison in the middle, and a partition's last record that the workers will not have read.
+    // Poison in the middle, and a final record that the workers have not read.
     log.append(WireRecord(key: [1], value: [2], headers: []), to: .posts)
     try log.append(SocialWorkload(users: 60, events: 500, seed: seed + 1))
     let tables = try Tables(log)
@@ -46,7 +46,7 @@ import Workload
     }
   }
 
-  @Test("events that disagree about who is notified, and what is under review, are no difference")
+  @Test("events that disagree about recipients, and ongoing reviews, are not differences")
   func disagreeing() throws {
     var random = SeededGenerator()
     let people = (0..<9).map { "person-\($0)" }
@@ -68,7 +68,7 @@ import Workload
         case 8: .alarmMuted(.with { ($0.user, $0.type) = (one, "like") })
         default: .alarmUnmuted(.with { ($0.user, $0.type) = (one, "like") })
         }
-      // Three days, in an order of their own.
+      // Three days, in random order.
       let seconds = Int64.random(in: 0..<260_000, using: &random)
       return Event(
         id: "e\(number)", source: "test",
@@ -80,7 +80,8 @@ import Workload
     let tables = try Tables(log)
     try tables.applyAll(batch: 50)
     for slices in [1, 5] { #expect(try tables.verify(slices: slices).lines == []) }
-    // As if a late unmuting had just been applied: a review, and contributions that it will bring back.
+    // As if a late unmuting had just been applied: a review, and contributions that it will
+    // restore.
     try tables.admin.script(
       """
       INSERT INTO notification_reviews
@@ -90,7 +91,7 @@ import Workload
       UPDATE notification_actors SET muted = true WHERE active AND hashtext(source) % 2 = 0
       """)
     for slices in [1, 5] { #expect(try tables.verify(slices: slices).lines == []) }
-    // The worker goes through it, and everything is as it was.
+    // After the worker has finished the review, nothing has changed.
     let others = try Tables(log)
     try others.applyAll()
     try tables.applyAll()
@@ -98,7 +99,7 @@ import Workload
     #expect(try tables.admin.query("SELECT FROM verify_reviews()").isEmpty)
   }
 
-  @Test("two databases made from one log, pushed by the one and pulled by the other, are equal")
+  @Test("two databases built from one log, one by pushing and one by pulling, are equal")
   func equal() throws {
     var generator = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
@@ -111,7 +112,7 @@ import Workload
     #expect(
       try CanonicalTable.all.map { try $0.checksum(on: one.admin) }
         == CanonicalTable.all.map { try $0.checksum(on: other.admin) })
-    // Trimming at another floor is no difference either.
+    // Trimming at a different floor is not a difference either.
     try one.admin.script(
       """
       INSERT INTO feeds (owner, floor)
@@ -125,7 +126,7 @@ import Workload
     #expect(try one.verify(slices: 3).lines == [], "seed \(seed), trimmed")
   }
 
-  @Test("a log that has lost its beginning is refused, and named")
+  @Test("a log without its beginning is rejected and named")
   func incomplete() throws {
     let log = MemoryLog()
     try log.append(SocialWorkload(users: 20, events: 200, seed: 1))
@@ -134,7 +135,7 @@ import Workload
     #expect {
       _ = try tables.verify(log: ForgetfulLog(log: log))
     } throws: { error in
-      "\(error)".contains("test.follows[0] begins at offset 3")
+      "\(error)".contains("test.follows[0] starts at offset 3")
     }
   }
 }

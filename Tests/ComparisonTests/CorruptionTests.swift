@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Workload
 
-/// Rows are broken at random, in every table; each is found and named, and nothing else is.
+/// Breaks random rows in every table; each one must be found and named, and no others.
 @Suite struct CorruptionTests {
-  /// What says nothing about people, or only in ways that another column shows.
+  /// Columns without user-visible content, or whose content another column shows.
   static let silent: Set<String> = [
     "posts.post_key", "posts.delivery", "feeds.owner", "feeds.floor", "pull_authors.author",
     "pull_authors.pulling",
@@ -18,7 +18,7 @@ import Workload
     "message_facts.overruled_receiver", "message_facts.overruled_sender",
   ]
 
-  @Test("in every table a row lost, changed or made up is named by both comparisons, and no other")
+  @Test("both comparisons name every lost, changed or invented row of every table, and no others")
   func everyTable() throws {
     var generator = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
@@ -32,7 +32,7 @@ import Workload
     var found: [String: Int] = [:]
     for table in Set(CanonicalTable.all.flatMap(\.covers)).sorted() {
       for kind in ["DELETE", "UPDATE", "INSERT"] {
-        // Some breakages say nothing to anybody; another is tried then.
+        // Some breakages have no visible effect; then another one is tried.
         for _ in 0..<6 {
           guard let sql = try wrong.breakage(kind, table, &generator),
             let after = try wrong.canonicalRows(after: sql), after != clean
@@ -46,7 +46,7 @@ import Workload
             let verified = try wrong.verify(slices: Int.random(in: 1...3, using: &generator))
             #expect(verified.lines == expected, "seed \(seed): \(sql.sql)")
           }
-          // Counted by row; what is expected, by key, which now and then has several.
+          // The report counts rows, the expectation counts keys, which may have several rows.
           #expect(diffed.total >= expected.count)
           found["\(kind) \(table)", default: 0] += 1
           try wrong.restore(table)
@@ -54,7 +54,7 @@ import Workload
         }
       }
     }
-    // Only these can be broken in silence: an empty pull_authors or floor row changes nothing.
+    // Only these can break without effect: an empty pull_authors or floor row changes nothing.
     let all = Set(CanonicalTable.all.flatMap(\.covers)).subtracting(["feeds", "pull_authors"])
     for kind in ["DELETE", "UPDATE", "INSERT"] {
       let missed = all.filter { found["\(kind) \($0)"] == nil }
@@ -62,7 +62,7 @@ import Workload
     }
   }
 
-  /// What a comparison should say, in the form of `ComparisonReport.lines`.
+  /// The expected report, in the form of `ComparisonReport.lines`.
   private func difference(from clean: [String: [String]], to now: [String: [String]])
     -> Set<String>
   {
@@ -81,14 +81,14 @@ import Workload
 }
 
 extension Tables {
-  /// Every canonical row by table, person and key.
+  /// All canonical rows by table, person and key.
   func canonicalRows() throws -> [String: [String]] {
     try admin.query("BEGIN")
     defer { _ = try? admin.query("ROLLBACK") }
     return try rowsInTransaction()
   }
 
-  /// The same after a change, which is undone; nil if the change is refused.
+  /// The same after a change, which is rolled back; nil if the change is rejected.
   func canonicalRows(after change: Statement) throws -> [String: [String]]? {
     try admin.query("BEGIN")
     defer { _ = try? admin.query("ROLLBACK") }
@@ -121,7 +121,7 @@ extension Tables {
     ).map { (name: try $0.text(0), type: try $0.text(1)) }
     let count = try admin.query("SELECT count(*) FROM \(table)").only.int(0)
     guard count > 0 else { return nil }
-    // Of a partitioned table, a ctid alone names a row of each partition.
+    // In a partitioned table, a ctid alone matches a row in each partition.
     let place = """
       (tableoid, ctid) = (
         SELECT tableoid, ctid FROM \(table) ORDER BY \(table)::text COLLATE "C"
@@ -139,9 +139,9 @@ extension Tables {
     if kind == "UPDATE" {
       return Statement("UPDATE \(table) SET \(column.name) = \(changed) WHERE \(place)")
     }
-    // The key that feeds know a post by is unique, too.
+    // The key by which feeds refer to a post is unique too.
     let copied = columns.map { other in
-      // Somebody who has read nothing is not mentioned.
+      // Recipients who have read nothing are not listed.
       if other.name == "read_all_at" { return "'2025-02-03T04:05:06Z'" }
       return other.name == column.name
         ? changed
@@ -152,7 +152,7 @@ extension Tables {
       "INSERT INTO \(table) SELECT \(copied.joined(separator: ", ")) FROM \(table) WHERE \(place)")
   }
 
-  /// Columns of which another value makes another row.
+  /// Columns that identify the row.
   private func isKey(_ column: String, of table: String) -> Bool {
     let keys: [String: [String]] = [
       "follows": ["follower", "followee"], "follow_counts": ["user_key"], "posts": ["post_id"],
@@ -185,14 +185,14 @@ extension Tables {
     }
   }
 
-  /// Makes the table again what it was.
+  /// Restores the table.
   func restore(_ table: String) throws {
     try admin.script("SET session_replication_role = replica; DELETE FROM \(table)")
     try admin.script(
       "INSERT INTO \(table) SELECT * FROM kept.\(table); SET session_replication_role = origin")
   }
 
-  /// Keeps a copy of every table, for `restore`.
+  /// Copies every table, for `restore`.
   func keepAll() throws {
     try admin.script("CREATE SCHEMA kept")
     for table in Set(CanonicalTable.all.flatMap(\.covers)) {

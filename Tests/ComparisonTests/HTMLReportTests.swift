@@ -1,12 +1,12 @@
 import Comparison
 import Testing
 
-/// The page a person looks at.
+/// The report page for operators.
 @Suite struct HTMLReportTests {
   private let page = HTMLReport(
     title: "A <b>", expected: "rebuilt", found: "in use", notes: ["one & two"])
 
-  @Test("what people wrote is never markup, and cannot turn the page around")
+  @Test("user content is never markup and cannot reverse the page's text direction")
   func hostile() {
     var report = ComparisonReport()
     report.add(
@@ -26,18 +26,18 @@ import Testing
     #expect(!html.contains("http:") && !html.contains("https:"))
   }
 
-  @Test("an equal comparison says so, and lists the tables")
+  @Test("a comparison without differences says so and lists the tables")
   func equal() {
     var report = ComparisonReport()
     report.open("follows", .feeds)
     report.count("follows", expected: 12_345, found: 12_345)
     let html = page.page(report)
-    #expect(html.contains("12\u{202F}345 rows, all as they should be"))
+    #expect(html.contains("12\u{202F}345 rows, no differences"))
     #expect(html.contains("<th>follows</th>"))
     #expect(!html.contains("<h2>People</h2>"))
   }
 
-  @Test("a report stays small whatever is wrong, and says what it leaves out")
+  @Test("a report stays small regardless of the differences, and says what it omits")
   func bounded() {
     var report = ComparisonReport(samplesMax: 3, peopleMax: 10)
     for number in 0..<1000 {

@@ -6,9 +6,9 @@ import RecordLog
 import Testing
 import Workload
 
-/// `verify --deep` reads JSON with another decoder than the workers do.
+/// `verify --deep` decodes JSON with a different decoder than the workers do.
 @Suite struct JSONTests {
-  /// People and texts of planes 1, 2, 3, 14 and 16: a rare name, an emoji, the flag of England.
+  /// People and texts from planes 1, 2, 3, 14 and 16: a rare name, an emoji, the flag of England.
   private static let events: [Event] = [
     event(
       1, .profileChanged(.with { ($0.user, $0.nickname, $0.bio) = ("u", "𠮷野", "𝔐 🪶 \u{30000}") })),
@@ -32,7 +32,7 @@ import Workload
       time: EventTime(microseconds: 1_760_000_000_000_000 + number), payload: payload)
   }
 
-  @Test("data whose every character is escaped is applied as what it says, and verified")
+  @Test("data with every character escaped is applied correctly and verified")
   func escaped() throws {
     let log = MemoryLog()
     try log.appendEscaped(Self.events)
@@ -47,7 +47,7 @@ import Workload
     #expect(try suspicious(tables) == [:])
   }
 
-  @Test("every type of event means the same to both decoders")
+  @Test("both decoders agree on every event type")
   func agreement() throws {
     let log = MemoryLog()
     let events = Array(SocialWorkload(users: 30, events: 1500, seed: 12))
@@ -61,7 +61,7 @@ import Workload
   }
 
   @Test(
-    "what a version that misread surrogate pairs has stored is named, and the runbook's query finds it"
+    "rows from a version that misread surrogate pairs are named, and the runbook's query finds them"
   )
   func misread() throws {
     let log = MemoryLog()
@@ -85,11 +85,11 @@ import Workload
     }
   }
 
-  @Test("where the two decoders disagree, the row is named")
+  @Test("a row on which the two decoders disagree is named")
   func disagreement() throws {
     let log = MemoryLog()
     var record = try EventCodec.encode(Self.events[0], as: .json)
-    // Of a field that is given twice SwiftProtobuf takes the last, Foundation the first.
+    // For a duplicate field, SwiftProtobuf takes the last value, Foundation the first.
     record.value = Array(#"{"user":"u","nickname":"a","nickname":"b"}"#.utf8)
     log.append(record, to: .profiles)
     let tables = try Tables(log)
@@ -97,7 +97,7 @@ import Workload
     #expect(try tables.verify().lines == ["profiles different u "])
   }
 
-  /// What the runbook's query says: rows by table.
+  /// The results of the runbook's query: rows by table.
   private func suspicious(_ tables: Tables) throws -> [String: Int] {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -113,9 +113,9 @@ import Workload
 }
 
 extension MemoryLog {
-  /// As JSON in which everything outside ASCII is escaped, as Python's `json.dumps` does it.
+  /// Appends the events as JSON with everything outside ASCII escaped, like Python's `json.dumps`.
   ///
-  /// - Parameter misread: with the characters that SwiftProtobuf 1.39.0 makes of it.
+  /// - Parameter misread: with the characters that SwiftProtobuf 1.39.0 decodes them to.
   fileprivate func appendEscaped(_ events: [Event], misread: Bool = false) throws {
     for event in events {
       var record = try EventCodec.encode(event, as: .json)

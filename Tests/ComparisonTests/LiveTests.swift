@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Workload
 
-/// What the threads share.
+/// State shared by the threads.
 private final class Shared: Sendable {
   let isDone = Mutex(false)
   let failures = Mutex<[String]>([])
@@ -16,7 +16,7 @@ private final class Shared: Sendable {
 
 /// Comparisons while workers write at full speed.
 @Suite struct LiveTests {
-  @Test("nothing is reported of tables that are being written; what is broken meanwhile is")
+  @Test("tables being written show no differences, except for rows broken meanwhile")
   func whileWritten() throws {
     var generator = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
@@ -61,7 +61,7 @@ private final class Shared: Sendable {
       }
       rounds += 1
     }
-    // A row that no event will touch again: whoever it belongs to is not in the workload's ids.
+    // A row that no event changes later: its owner is not among the workload's ids.
     try tables.admin.script(
       """
       INSERT INTO profiles (user_id, nickname, version_time, version_id)
@@ -77,7 +77,7 @@ private final class Shared: Sendable {
   }
 }
 
-/// Tables made anew from the same log, their notification changes kept among themselves.
+/// Tables rebuilt from the same log, with their notification changes kept private.
 private struct Shadow {
   let live: Tables
   let tables: Tables

@@ -3,7 +3,7 @@ import Kafka
 import RecordLog
 import Synchronization
 
-/// A log in memory, which several threads write and read.
+/// An in-memory log, shared by several threads.
 final class MemoryLog: RecordLog, Sendable {
   let prefix = "test."
   private let partitions: Int32
@@ -72,7 +72,7 @@ final class MemoryLog: RecordLog, Sendable {
   }
 }
 
-/// The same log, but Kafka has forgotten its beginning.
+/// The same log without its beginning, as after retention.
 struct ForgetfulLog: RecordLog {
   var log: MemoryLog
 

@@ -12,12 +12,12 @@ import Workload
 
 @testable import Pipeline
 
-/// A database whose tables real handlers make from a log, as the workers do it: offsets move in the
-/// batch's transaction, outgoing records are in the log before it commits.
+/// A database whose tables are built from a log by the real handlers, as by workers: offsets change
+/// in the batch's transaction, and outgoing records are in the log before it commits.
 struct Tables {
   let url: String
   let log: MemoryLog
-  /// As the owner of everything.
+  /// Connected as the owner of everything.
   let admin: Connection
 
   init(_ log: MemoryLog) throws {
@@ -26,14 +26,14 @@ struct Tables {
     admin = try Connection(url, applicationName: "test")
   }
 
-  /// The three workers, each with a connection of its own.
+  /// The three workers, each with its own connection.
   func workers(pushLimit: Int = 10_000, changes: MemoryLog? = nil) throws -> [TestWorker] {
     try [
       feedHandler(pushLimit: pushLimit), notificationHandler, alarmHandler(defaultLocale: "en"),
     ].map { try TestWorker($0, url: url, log: log, changes: changes) }
   }
 
-  /// Applies all there is, to the end of what follows from it.
+  /// Applies all records, including those that handlers publish.
   func applyAll(pushLimit: Int = 10_000, batch: Int = 500) throws {
     let workers = try workers(pushLimit: pushLimit)
     while try workers.reduce(false, { try $1.step(batch: batch) || $0 }) {}
@@ -50,7 +50,7 @@ struct Tables {
     ).run(report: ComparisonReport(samplesMax: samples, peopleMax: 100_000))
   }
 
-  /// All of it held against other tables.
+  /// Compares all tables with other tables.
   func compare(expected other: Tables, samples: Int = 100_000) throws -> ComparisonReport {
     let (right, found) = (other.admin, admin)
     for connection in [right, found] {
@@ -64,11 +64,11 @@ struct Tables {
 }
 
 /// One lane of a worker, without a broker.
-final class TestWorker: @unchecked Sendable {  // One thread's at a time.
+final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
   private let handler: Handler
   private let connection: Connection
   private let log: MemoryLog
-  /// Where notification changes go to and come from.
+  /// The log that notification changes are written to and read from.
   private let changes: MemoryLog
   private var next: [TopicPartition: Int64] = [:]
   private var group: String { log.prefix + handler.name }
@@ -85,9 +85,9 @@ final class TestWorker: @unchecked Sendable {  // One thread's at a time.
     }
   }
 
-  /// Applies one batch of each partition, and a piece of the backlog; returns whether there was any.
+  /// Applies one batch of each partition and a part of the backlog; returns whether there was any.
   ///
-  /// - Parameter ends: by consumer group, how far to go; nil: as far as the log does.
+  /// - Parameter ends: by consumer group, the offsets to stop at; nil for the end of the log.
   func step(batch: Int, to ends: [String: [TopicPartition: Int64]]? = nil) throws -> Bool {
     var found = false
     for topic in handler.topics {
@@ -137,7 +137,7 @@ final class TestWorker: @unchecked Sendable {  // One thread's at a time.
 }
 
 extension ComparisonReport {
-  /// What differs, a line each: table, kind, person, key.
+  /// The differences, one per line: table, kind, person, key.
   var lines: Set<String> {
     Set(
       tables.flatMap(\.samples).map {

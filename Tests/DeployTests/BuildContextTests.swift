@@ -2,12 +2,12 @@ import Foundation
 import Testing
 import Yams
 
-/// `.dockerignore` lets in what an image is built from.
+/// `.dockerignore` admits the inputs of the image builds.
 @Suite struct BuildContextTests {
-  @Test("the build context has every path that Package.swift names")
+  @Test("the build context contains every path in Package.swift")
   func package() throws {
     let manifest = try DeployFiles.text("Package.swift")
-    // Targets without a path are in the folders that SwiftPM looks in.
+    // Targets without a path are in SwiftPM's default folders.
     let paths =
       ["Package.swift", "Sources", "Tests"]
       + manifest.matches(of: /path: "([^"]+)"/).map { String($0.1) }
@@ -19,7 +19,7 @@ import Yams
     }
   }
 
-  @Test("the build context has every file that the images copy")
+  @Test("the build context contains every file that the images copy")
   func copies() throws {
     let dockerfiles =
       try DeployFiles.text("Dockerfile") + "\n" + DeployFiles.text("docker-compose.yml")
@@ -31,9 +31,9 @@ import Yams
     }
   }
 
-  /// Compose labels an image with the service that built it, and replaces containers whose image is
-  /// another than the newest of that name.
-  @Test("one service builds an image, and the others that use it do not pull it")
+  /// Compose labels an image with the service that built it, and recreates containers whose image
+  /// is not the newest of that name.
+  @Test("only one service builds an image, and the others that use it do not pull it")
   func builders() throws {
     let file = try Yams.load(yaml: DeployFiles.text("docker-compose.yml")) as? [String: Any]
     let services = try #require(file?["services"] as? [String: [String: Any]])
@@ -47,7 +47,7 @@ import Yams
     }
   }
 
-  @Test("what the build context lets in is there, and nothing else is in it")
+  @Test("every path admitted to the build context exists, and nothing else is admitted")
   func nothingElse() throws {
     let context = try BuildContext()
     for path in context.admitted { #expect(DeployFiles.exists(path), "!\(path)") }
@@ -58,7 +58,7 @@ import Yams
   }
 }
 
-/// What `.dockerignore` leaves of the repository: of the patterns that match a path, the last decides.
+/// The files that `.dockerignore` admits: the last pattern that matches a path decides.
 private struct BuildContext {
   private let patterns: [String]
 
@@ -67,7 +67,7 @@ private struct BuildContext {
       .filter { !$0.hasPrefix("#") }
   }
 
-  /// The paths that are let in by name.
+  /// The paths that are admitted by name.
   var admitted: [String] { patterns.filter { $0.hasPrefix("!") }.map { String($0.dropFirst()) } }
 
   func contains(_ path: String) -> Bool {
@@ -78,7 +78,7 @@ private struct BuildContext {
     return last?.hasPrefix("!") ?? true
   }
 
-  /// The patterns in use here: everything, everything with a suffix, a path and what is below it.
+  /// The supported patterns: everything, everything with a suffix, a path and everything below it.
   private static func matches(_ path: String, _ pattern: String) -> Bool {
     if pattern == "*" { return true }
     if pattern.hasPrefix("**/*.") { return path.hasSuffix(pattern.dropFirst(4)) }

@@ -7,7 +7,7 @@ import Pipeline
 import Testing
 import Yams
 
-/// The files of the repository that run Magpie somewhere, parsed.
+/// The repository's deployment files, parsed.
 enum DeployFiles {
   static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -20,7 +20,7 @@ enum DeployFiles {
     FileManager.default.fileExists(atPath: root.appending(path: path).path)
   }
 
-  /// Paths below `directory`, relative to the root, that end with one of the suffixes.
+  /// Paths below `directory`, relative to the root, with one of the suffixes.
   static func paths(_ directory: String, _ suffixes: String...) -> [String] {
     let walk = FileManager.default.enumerator(atPath: root.appending(path: directory).path)
     return (walk?.compactMap { $0 as? String } ?? []).sorted()
@@ -31,7 +31,7 @@ enum DeployFiles {
     try Array(Yams.compose_all(yaml: text(path)))
   }
 
-  /// Every object of the base, the components and the overlays, before patches.
+  /// Every object of the base, components and overlays, before patches.
   static func manifests() throws -> [Node] {
     try paths("deploy", ".yaml").filter {
       !$0.hasSuffix("kustomization.yaml") && !$0.contains("/observability/")
@@ -42,7 +42,7 @@ enum DeployFiles {
     try manifests().filter { $0["kind"]?.string == kind }
   }
 
-  /// What every pod of ours gets from the generated config map of the base.
+  /// The settings that every pod gets from the base's generated config map.
   static func baseSettings() throws -> [String: String] {
     try settings("deploy/base/kustomization.yaml")
   }
@@ -60,7 +60,7 @@ enum DeployFiles {
     [feedHandler(), notificationHandler]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
   static let workers = handlers.map { "\($0.name)-worker" }
-  /// What Prometheus tells apart.
+  /// The Prometheus jobs.
   static let jobs = workers + ["archive"]
 }
 

@@ -5,14 +5,15 @@ import Yams
 
 @testable import Pipeline
 
-/// Manifests, compose file and image say what the code does.
+/// Manifests, compose file and image match the code.
 @Suite struct ManifestTests {
   private static func workloads() throws -> [Node] {
     try DeployFiles.manifests(kind: "Deployment") + DeployFiles.manifests(kind: "Job")
       + DeployFiles.manifests(kind: "StatefulSet").filter { $0.name == "archive" }
   }
 
-  @Test("each worker is a Deployment that runs its executable, scraped and probed where it serves")
+  @Test(
+    "each worker is a Deployment that runs its executable and is scraped and probed on its port")
   func workers() throws {
     let deployments = try DeployFiles.manifests(kind: "Deployment")
     #expect(Set(deployments.compactMap(\.name)) == Set(DeployFiles.workers))
@@ -43,7 +44,7 @@ import Yams
         == Set(DeployFiles.jobs))
   }
 
-  @Test("the compose file's Prometheus asks the workers where they serve")
+  @Test("the compose file's Prometheus scrapes the workers' ports")
   func scraping() throws {
     let configuration = try DeployFiles.documents("deploy/observability/prometheus/prometheus.yml")
     let jobs = configuration[0]["scrape_configs"]?.sequence ?? []
@@ -64,7 +65,8 @@ import Yams
     #expect(names.isSuperset(of: DeployFiles.workers))
   }
 
-  @Test("a worker may finish its batch before it is killed, on Kubernetes and under systemd")
+  @Test(
+    "a worker has time to finish its batch before it is killed, on Kubernetes and under systemd")
   func draining() throws {
     let drain = try #require(Int(DeployFiles.baseSettings()["MAGPIE_DRAIN_SECONDS"] ?? ""))
     for deployment in try DeployFiles.manifests(kind: "Deployment") {
@@ -76,7 +78,9 @@ import Yams
     #expect(Int(stop.1) ?? 0 >= drain + 15)
   }
 
-  @Test("pods have no token, no rights, a read-only disk, bounded memory, passwords by reference")
+  @Test(
+    "pods have no token, no privileges, a read-only file system, a memory limit, and passwords by reference"
+  )
   func hardening() throws {
     let workloads = try Self.workloads()
     #expect(workloads.count == 6)
@@ -87,7 +91,7 @@ import Yams
       #expect(pod[path: "securityContext.runAsNonRoot"]?.bool == true, name)
       #expect(pod[path: "securityContext.seccompProfile.type"]?.string == "RuntimeDefault", name)
       if workload["kind"]?.string != "Job" {
-        // A key that is mounted with mode 0440 is root's: its group is the only way to it.
+        // A key mounted with mode 0440 belongs to root and is readable only through its group.
         let group = pod[path: "securityContext.runAsGroup"]?.int
         #expect(group != nil && pod[path: "securityContext.fsGroup"]?.int == group, name)
       }
@@ -111,7 +115,7 @@ import Yams
     #expect(Set(budgets) == Set(DeployFiles.workers))
   }
 
-  @Test("topics, their partitions and who may read and write them are what the workers do")
+  @Test("topics, partitions and ACLs match what the workers read and write")
   func kafka() throws {
     let topics = try DeployFiles.manifests(kind: "KafkaTopic")
     #expect(
@@ -146,7 +150,7 @@ import Yams
           }.compactMap { $0[path: "resource.name"]?.string })
       }
       #expect(names("topic", "Read") == Set(handler.topics.map { $0.name() }), "\(worker)")
-      // What `magpie lag` counts, and what the campaign waits for.
+      // The topics that `magpie lag` counts and that the campaign waits for.
       #expect(ConsumerGroup(rawValue: handler.name).map { Set($0.topics) } == Set(handler.topics))
       #expect(names("group", "Read") == [group ?? ""])
       let written: Set = [Topic.notificationChanges.name()]
@@ -154,7 +158,7 @@ import Yams
     }
   }
 
-  @Test("PostgreSQL has the workers' roles, acknowledges on two machines, and each has a login")
+  @Test("PostgreSQL has the workers' roles, commits on two machines, and each worker has a login")
   func postgres() throws {
     let cluster = try #require(DeployFiles.manifests(kind: "Cluster").first)
     let roles = cluster[path: "spec.managed.roles"]?.sequence.map(Array.init) ?? []
@@ -188,7 +192,7 @@ import Yams
       for object in objects where object["kind"]?.string != "Namespace" {
         #expect(object[path: "metadata.namespace"]?.string == "magpie", "\(object.name ?? "")")
       }
-      // Whatever a pod refers to by a file's name is mounted there.
+      // Every file that a pod refers to is mounted.
       for deployment in objects where deployment["kind"]?.string == "Deployment" {
         let mounts = deployment.all("mountPath").compactMap(\.string)
         let values = deployment.all("value").compactMap(\.string)

@@ -5,7 +5,7 @@ import Yams
 
 @testable import Pipeline
 
-/// Rules, dashboards, documents and the workers' own metrics name the same things.
+/// Rules, dashboards and documents use the workers' actual metrics.
 @Suite struct MetricsUseTests {
   static let rulesPath = "deploy/observability/prometheus/rules/magpie.yml"
 
@@ -40,7 +40,7 @@ import Yams
     try (rules("record") + rules("alert")).map(\.expression) + panels().map(\.expression)
   }
 
-  /// Everything that is scraped, with a histogram's three, and what rules record.
+  /// All scraped metrics, with the three series of each histogram, and all recorded ones.
   static func known() throws -> Set<String> {
     var names = Set(try rules("record").map(\.name))
     for family in Metrics.families {
@@ -54,7 +54,7 @@ import Yams
     text.matches(of: /\b(magpie[_:][a-z0-9_:]+|process_[a-z_]+)\b/).map { String($0.1) }
   }
 
-  @Test("every metric that rules and dashboards ask for exists")
+  @Test("every metric used in rules and dashboards exists")
   func exist() throws {
     let known = try Self.known()
     let expressions = try Self.expressions()
@@ -66,15 +66,15 @@ import Yams
     }
   }
 
-  @Test("every metric that exists is looked at by a rule or a panel")
+  @Test("every metric is used by a rule or a panel")
   func used() throws {
     let used = Set(try Self.expressions().flatMap(Self.metrics))
     for family in Metrics.families {
-      #expect(used.contains { $0.hasPrefix(family.name) }, "nobody looks at \(family.name)")
+      #expect(used.contains { $0.hasPrefix(family.name) }, "\(family.name) is unused")
     }
   }
 
-  @Test("labels in selectors and groupings are those of the metric, or Prometheus' own")
+  @Test("labels in selectors and groupings exist on the metric or are Prometheus' own")
   func labels() throws {
     let own: Set = ["job", "instance", "le"]
     let topics = Set(Topic.allCases.map(\.rawValue))
@@ -102,7 +102,7 @@ import Yams
     }
   }
 
-  @Test("every alert says how bad it is and links to a runbook that is there")
+  @Test("every alert has a severity and links to an existing runbook")
   func runbooks() throws {
     let alerts = try Self.rules("alert")
     #expect(alerts.count > 10)
@@ -117,14 +117,14 @@ import Yams
     }
   }
 
-  @Test("the Prometheus operator is given the same rules")
+  @Test("the Prometheus operator gets the same rules")
   func operatorRules() throws {
     let rule = try #require(DeployFiles.manifests(kind: "PrometheusRule").first)
     let groups = try #require(DeployFiles.documents(Self.rulesPath)[0]["groups"])
     #expect(rule["spec"]?["groups"] == groups)
   }
 
-  @Test("documents name only metrics that exist")
+  @Test("documents name only existing metrics")
   func documents() throws {
     let known = try Self.known()
     let bases = Set(Metrics.families.map(\.name))

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Yams
 
-/// Every setting that a file gives a worker is one that the worker has, and the documents list them.
+/// Every setting in a deployment file exists in the worker, and the documents list it.
 @Suite struct SettingsTests {
-  /// What `--help` of an executable says can be set by the environment.
+  /// The environment variables in an executable's `--help`.
   static func settings(_ executable: String, _ arguments: String...) throws -> Set<String> {
     let process = Process()
     let output = Pipe()
@@ -29,7 +29,7 @@ import Yams
     }
   }
 
-  @Test("the page on deploying lists exactly the settings that --help of workers and archive names")
+  @Test("the deployment page lists exactly the settings in the workers' and the archive's --help")
   func documented() throws {
     let page = try DeployFiles.text("docs/deploy.md")
     let listed = Set(
@@ -41,7 +41,7 @@ import Yams
     #expect(listed == known)
   }
 
-  @Test("no setting that --help names is called unknown")
+  @Test("no setting in --help is reported as unknown")
   func known() throws {
     var named = try Self.workerSettings()
     for command in [["setup"], ["feed"], ["replay"], ["verify"], ["publish", "like"], ["up"]] {
@@ -56,7 +56,7 @@ import Yams
     #expect(warningsAboutSettings(["MAGPIE_LANE": "2"]).count == 1)
   }
 
-  @Test("manifests and systemd files set nothing that no worker reads")
+  @Test("manifests and systemd files set only variables that a worker reads")
   func manifests() throws {
     let known = try Self.workerSettings()
     let set = try Set(DeployFiles.baseSettings().keys)
@@ -70,7 +70,7 @@ import Yams
     }
   }
 
-  @Test("the compose file gives the workers only what they read")
+  @Test("the compose file sets only variables that the workers read")
   func compose() throws {
     guard DeployFiles.exists("docker-compose.yml") else { return }
     let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Collects the output of a child.
+/// Collects a child's output.
 final class Lines: Sendable {
   private let box = Mutex<[String]>([])
   var all: [String] { box.withLock { $0 } }
@@ -12,7 +12,9 @@ final class Lines: Sendable {
 }
 
 @Suite struct ChildProcessTests {
-  @Test("output comes line by line, the last one without a newline too, and the exit status")
+  @Test(
+    "output arrives line by line, including a last line without a newline, and the exit status is returned"
+  )
   func lines() async throws {
     let lines = Lines()
     let child = try ChildProcess(
@@ -24,7 +26,7 @@ final class Lines: Sendable {
     #expect(!child.isRunning)
   }
 
-  @Test("the environment is inherited, changed and reduced as asked")
+  @Test("the environment is inherited, extended and reduced as requested")
   func environment() throws {
     let script = "test -n \"$PATH\" && test -z \"${HOME+x}\" && test \"$ADDED\" = 'a b'"
     let child = try ChildProcess(
@@ -32,7 +34,7 @@ final class Lines: Sendable {
     #expect(child.wait(seconds: hangLimitSeconds) == .exited(0))
   }
 
-  @Test("a child inherits no descriptor but the first three")
+  @Test("a child inherits only the first three descriptors")
   func descriptors() async throws {
     let lines = Lines()
     let child = try ChildProcess(
@@ -43,7 +45,7 @@ final class Lines: Sendable {
     #expect(lines.all.count <= 4, "\(lines.all)")
   }
 
-  @Test("terminate sends SIGTERM, and SIGKILL to whoever ignores it")
+  @Test("terminate sends SIGTERM, and SIGKILL if the child ignores it")
   func terminate() async throws {
     let willing = try ChildProcess("/bin/sleep", ["60"])
     #expect(willing.terminate() == .signalled(SIGTERM))
@@ -56,7 +58,7 @@ final class Lines: Sendable {
     #expect(deaf.terminate() == .signalled(SIGKILL))
   }
 
-  @Test("a signal that the parent ignores is not ignored by the child")
+  @Test("a child does not inherit ignored signals")
   func ignoredSignals() throws {
     let before = signal(SIGUSR2, SIG_IGN)
     defer { signal(SIGUSR2, before) }
@@ -64,7 +66,7 @@ final class Lines: Sendable {
     #expect(child.terminate(SIGUSR2) == .signalled(SIGUSR2))
   }
 
-  @Test("what cannot be started is an error")
+  @Test("a missing executable is an error")
   func missing() {
     #expect(throws: StackError.self) { try ChildProcess("/no/such/program") }
     #expect(throws: StackError.self) {

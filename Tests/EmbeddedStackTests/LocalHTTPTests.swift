@@ -7,7 +7,7 @@ import Testing
 @Suite struct LocalHTTPTests {
   private static let said = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nlanes"
 
-  @Test("an answer that the server ended is whole")
+  @Test("a response that the server ended is whole")
   func whole() throws {
     let answer = try #require(try get(Self.said))
     #expect(answer.status == 503)
@@ -15,7 +15,7 @@ import Testing
     #expect(answer.isWhole)
   }
 
-  @Test("what is too large or too late is cut off, and says so")
+  @Test("a response that is too large or too late is truncated and marked so")
   func cut() throws {
     let large = try #require(try get(Self.said, bytesMax: Self.said.utf8.count - 2))
     #expect(large.body == "lan")
@@ -25,13 +25,15 @@ import Testing
     #expect(!late.isWhole)
   }
 
-  @Test("silence, another protocol and nobody are no answer", arguments: ["", "220 smtp\r\n\r\n"])
+  @Test(
+    "silence, another protocol and a closed port return no response",
+    arguments: ["", "220 smtp\r\n\r\n"])
   func nothing(said: String) throws {
     #expect(try get(said) == nil)
     #expect(LocalHTTP.get("/", port: 1, timeoutSeconds: 1, bytesMax: 4096) == nil)
   }
 
-  /// What comes of a GET from a server that says this, and then ends the connection or does not.
+  /// The result of a GET from a server that sends this and then closes the connection or not.
   private func get(
     _ said: String, ends: Bool = true, bytesMax: Int = 4096
   ) throws -> LocalHTTP.Answer? {

@@ -5,11 +5,11 @@
   import TestSupport
   import Testing
 
-  /// What becomes of a cluster whose owner is killed with -9.
+  /// Clusters whose owner is killed with SIGKILL.
   @Suite struct OrphanTests {
     private static let directoryVariable = "MAGPIE_TEST_CLUSTER_OWNER"
 
-    /// Not a test by itself: what the others run in a process of its own, and kill.
+    /// Not a test by itself: the others run it in a separate process and kill that.
     @Test(
       "owner of a cluster",
       .enabled(if: ProcessInfo.processInfo.environment[directoryVariable] != nil))
@@ -51,7 +51,7 @@
 
     private func isAlive(_ processID: Int32) -> Bool {
       guard kill(processID, 0) == 0 || errno == EPERM else { return false }
-      // A zombie that nobody reaps yet is not alive.
+      // A zombie that is not reaped yet is not alive.
       let state = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
       return state?.contains(") Z ") != true
     }
@@ -67,7 +67,7 @@
       }
     }
 
-    @Test("whoever starts on the same directory at once waits for the old server and takes over")
+    @Test("a new owner of the same directory waits for the old server to end and takes over")
     func takeOver() async throws {
       let path =
         FileManager.default.temporaryDirectory.path + "/magpie-test-\(UUID().uuidString.prefix(8))"

@@ -9,7 +9,7 @@ import Testing
     FileManager.default.temporaryDirectory.path + "/magpie-test-\(UUID().uuidString.prefix(8))"
   }
 
-  @Test("data survives a stop and a start on the same directory; nothing else can connect")
+  @Test("data survives a stop and a start on the same directory, and nobody else can connect")
   func keepsData() throws {
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -34,7 +34,7 @@ import Testing
     #expect(try again.query("SELECT x FROM t").only.int(0) == 1)
   }
 
-  @Test("what was committed survives an immediate stop and a stale lock file")
+  @Test("committed data survives an immediate stop and a stale lock file")
   func recovers() throws {
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -43,7 +43,7 @@ import Testing
     let connection = try Connection(cluster.url(), applicationName: "test")
     try connection.script("CREATE TABLE t (x int); INSERT INTO t VALUES (1)")
     cluster.immediateStop()
-    // The number of a process that lives but serves something else, as after a container restarts.
+    // The ID of a live process that is not this server, as after a container restart.
     let lock = cluster.directory + "/data/postmaster.pid"
     try "\(getpid())\n\(cluster.directory)/data\n".write(
       toFile: lock, atomically: false, encoding: .utf8)
@@ -52,7 +52,7 @@ import Testing
     #expect(try again.query("SELECT x FROM t").only.int(0) == 1)
   }
 
-  @Test("letters beyond ASCII are letters")
+  @Test("non-ASCII letters are letters")
   func unicodeLetters() throws {
     let connection = try TestDatabase.connection()
     let row = try connection.query("SELECT lower('ÄÉ') = 'äé', '까치' ~ '^\\w+$', 'a' < 'B'").only
@@ -60,7 +60,7 @@ import Testing
     #expect(try row.bool(1))
   }
 
-  @Test("databases of tests are apart from each other and have the schema")
+  @Test("test databases are isolated and have the schema")
   func testDatabases() throws {
     let (one, two) = try (TestDatabase.connection(), TestDatabase.connection())
     try one.script("CREATE TABLE only_here (x int)")
@@ -68,11 +68,13 @@ import Testing
     #expect(try two.query("SELECT count(*) FROM schema_migrations").only.int(0) > 0)
   }
 
-  @Test("a directory too deep for a socket, or out of reach for the server's account, works too")
+  @Test(
+    "a directory with a path too long for a socket, or inaccessible to the server's account, works too"
+  )
   func awkwardDirectories() throws {
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
-    // As root the server runs as somebody else, who cannot enter a directory of root's alone.
+    // As root, the server runs as another account, which cannot enter a directory private to root.
     try FileManager.default.createDirectory(
       atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     let cluster = try PrivateCluster.start(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct TestSupportTests {
-  @Test("a seed determines its numbers")
+  @Test("a seed determines the random numbers")
   func seeds() {
     var (one, two, other) = (
       SeededGenerator(seed: 1), SeededGenerator(seed: 1), SeededGenerator(seed: 2)
@@ -14,7 +14,7 @@ import Testing
     #expect(numbers != (0..<10).map { _ in other.next() })
   }
 
-  @Test("eventually waits for what comes true and gives up on what does not")
+  @Test("eventually waits for a condition and times out")
   func waiting() async throws {
     var asked = 0
     try await eventually {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("the broker of the tests has the topics it was asked for")
+  @Test("the test broker has the requested topics")
   func broker() throws {
     let prefix = TestBroker.topicPrefix()
     try TestBroker.shared.createTopics(prefix: prefix, partitions: 3)
@@ -35,7 +35,7 @@ import Testing
     #expect(topics.count == Topic.allCases.count)
   }
 
-  @Test("executables are found beside the tests")
+  @Test("executables are found next to the tests")
   func executables() throws {
     #expect(try builtExecutable("fanout-worker").hasSuffix("/fanout-worker"))
     #expect(throws: (any Error).self) { try builtExecutable("no-such-worker") }

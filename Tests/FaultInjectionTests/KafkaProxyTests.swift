@@ -3,7 +3,7 @@ import Kafka
 import TestSupport
 import Testing
 
-@Suite("A proxy before a Kafka cluster")
+@Suite("A proxy in front of a Kafka cluster")
 struct KafkaProxyTests {
   private let broker: EmbeddedBroker
   private let proxy: KafkaProxy
@@ -22,7 +22,7 @@ struct KafkaProxyTests {
         .merging(properties) { $1 }, log: { _, _, _ in })
   }
 
-  /// A record in each partition.
+  /// Produces a record to each partition.
   private func fill(_ configuration: ClientConfiguration, times: Int = 1) throws {
     let producer = try Producer(configuration: configuration)
     defer { producer.close() }
@@ -41,7 +41,7 @@ struct KafkaProxyTests {
     }
   }
 
-  /// Polls until so many records have come.
+  /// Polls until this many records have been returned.
   private func read(_ count: Int, _ consumer: Consumer) throws -> [Record] {
     var records: [Record] = []
     try block(until: "\(count) records", pauses: false) {
@@ -51,7 +51,8 @@ struct KafkaProxyTests {
     return records
   }
 
-  @Test("clients log in and reach every broker through it alone, also once leaders have moved")
+  @Test(
+    "clients log in and reach every broker only through the proxy, also after leaders have moved")
   func passes() throws {
     defer { proxy.close() }
     try fill(configuration())
@@ -67,7 +68,7 @@ struct KafkaProxyTests {
     #expect(try read(3, consumer).map(\.offset) == [1, 1, 1])
   }
 
-  @Test("a broker that refuses is counted, and the others serve; when it admits, all is there")
+  @Test("refusals are counted while other brokers serve, and all records are readable afterwards")
   func refuses() throws {
     defer { proxy.close() }
     try fill(configuration())
@@ -79,8 +80,8 @@ struct KafkaProxyTests {
       }
       #expect(proxy.refusals > before)
       proxy.change { $0.admissions = [1: admission] }
-      // Whichever it asks first.
-      try block(until: "the others answer") {
+      // Regardless of the broker that it asks first.
+      try block(until: "the other brokers respond") {
         (try? Admin(configuration: configuration()).topics(["t"])) == ["t": 3]
       }
     }
@@ -90,19 +91,19 @@ struct KafkaProxyTests {
     #expect(try read(3, consumer).count == 3)
   }
 
-  @Test("a topic that metadata lack does not exist for clients")
+  @Test("a topic missing from metadata is unknown to clients")
   func unknownTopic() throws {
     defer { proxy.close() }
     try broker.createTopic("tt", partitions: 1)
     proxy.change { $0.unknownTopics = ["t"] }
     let admin = try Admin(configuration: configuration())
     #expect(try admin.topics(["t", "tt"]) == ["tt": 1])
-    #expect(proxy.answersChanged > 0)
+    #expect(proxy.responsesRewritten > 0)
     proxy.change { $0.unknownTopics = [] }
     #expect(try admin.topics(["t", "tt"]) == ["t": 3, "tt": 1])
   }
 
-  @Test("where the log begins elsewhere, both ends are told, and nothing can be fetched before it")
+  @Test("a moved log start is reported with the end offset, and fetching earlier offsets fails")
   func logStart() throws {
     defer { proxy.close() }
     try fill(configuration(), times: 5)
@@ -113,7 +114,7 @@ struct KafkaProxyTests {
     let consumer = try consumer()
     defer { consumer.close() }
     var error: (any Error)?
-    try block(until: "the consumer is told", pauses: false) {
+    try block(until: "the consumer throws", pauses: false) {
       do {
         _ = try consumer.poll(maxRecords: 100, maxBytes: .max, timeoutMilliseconds: 50)
       } catch let found {
@@ -125,7 +126,7 @@ struct KafkaProxyTests {
       error as? ConsumerError == .offsetOutOfRange(places[1], offset: 0, low: 4, high: 5))
   }
 
-  @Test("clients that are led to another cluster find its records under the same address")
+  @Test("clients switched to another cluster find its records at the same address")
   func another() throws {
     defer { proxy.close() }
     try fill(configuration())

@@ -7,7 +7,7 @@ import Testing
 @testable import FaultInjection
 
 @Suite struct PostgresProxyTests {
-  @Test("what passes in slices and late is what was sent", arguments: [0, 1, 7])
+  @Test("sliced and delayed data arrives unchanged", arguments: [0, 1, 7])
   func slices(bytes: Int) throws {
     let proxy = try PostgresProxy(to: TestDatabase.fresh())
     defer { proxy.close() }
@@ -20,7 +20,7 @@ import Testing
     #expect(.now - started > .milliseconds(40))
   }
 
-  @Test("a COMMIT is lost, or its answer, whether it was prepared or not", arguments: [0, 256])
+  @Test("a COMMIT or its response is lost, whether prepared or not", arguments: [0, 256])
   func commits(prepared: Int) throws {
     let url = try TestDatabase.fresh()
     let fault = Mutex(PostgresProxy.Fault.none)
@@ -49,7 +49,7 @@ import Testing
     #expect(proxy.commits(meeting: .dropAfterCommit) == 1)
   }
 
-  @Test("COMMIT as a simple query is seen too; a long message that names it is not one")
+  @Test("COMMIT as a simple query is detected too, but not in a long message that mentions it")
   func simpleQueries() throws {
     let proxy = try PostgresProxy(to: TestDatabase.fresh()) { .dropBeforeCommit }
     defer { proxy.close() }
@@ -60,7 +60,7 @@ import Testing
     #expect(throws: PostgresError.self) { try connection.script("COMMIT") }
   }
 
-  @Test("silence holds everything back, new connections too, until it is over")
+  @Test("silence holds back everything, including new connections, until it ends")
   func silence() throws {
     let proxy = try PostgresProxy(to: TestDatabase.fresh())
     defer { proxy.close() }
@@ -73,7 +73,7 @@ import Testing
     #expect(try connection.query("SELECT 1").only.int(0) == 1)
   }
 
-  @Test("an end is an end, a reset a reset, and others can connect afterwards")
+  @Test("clients see ends and resets as such, and can reconnect")
   func ends() throws {
     let proxy = try PostgresProxy(to: TestDatabase.fresh())
     let (first, second) = try (peer(of: proxy), peer(of: proxy))
@@ -83,7 +83,7 @@ import Testing
     proxy.breakAll()
     #expect(recv(first, &byte, 1, 0) == 0)
     #expect(recv(second, &byte, 1, 0) == 0)
-    // Not before the proxy has forgotten both, or the one that is left would be taken for the next.
+    // Wait until the proxy has removed both, or a leftover would be mistaken for the next.
     try waitUntilConnected(proxy, 0)
     let again = try peer(of: proxy)
     defer { close(again) }
@@ -97,7 +97,7 @@ import Testing
     #expect(throws: PostgresError.self) { try Connection(proxy.url, applicationName: "test") }
   }
 
-  /// A bare socket: libpq says the same of an end and of a reset.
+  /// A bare socket, because libpq does not distinguish an end from a reset.
   private func peer(of proxy: PostgresProxy) throws -> Int32 {
     let port = try #require(ConnectionInfo(proxy.url)["port"])
     return try #require(ServerAddress.tcp(host: "127.0.0.1", port: port).connected())

@@ -5,10 +5,10 @@ import Postgres
 import Testing
 
 @Suite struct SmallDiskTests {
-  @Test("a full disk stops PostgreSQL from growing, and is one again when it is free")
+  @Test("a full disk stops PostgreSQL's writes until space is freed")
   func fullDisk() throws {
     guard let disk = try? SmallDisk(bytes: 192 << 20) else {
-      print("not tried: mounting is not possible here")
+      print("skipped: mounting is not possible here")
       return
     }
     defer { disk.close() }
@@ -22,7 +22,7 @@ import Testing
     let insert = "INSERT INTO t SELECT repeat('x', 1000) FROM generate_series(1, 2000)"
     try connection.query(insert)
     try disk.fill()
-    // The table or, with a crash, the log cannot grow.
+    // Either the table or, with a crash, the WAL cannot grow.
     #expect(throws: PostgresError.self) { for _ in 0..<100 { try connection.query(insert) } }
     disk.free()
     if cluster.processID == nil { try cluster.restart() }
@@ -31,7 +31,7 @@ import Testing
     #expect(try again.query("SELECT count(*) % 2000 FROM t").only.int(0) == 0)
   }
 
-  @Test("closing it unmounts it")
+  @Test("closing unmounts it")
   func unmounts() throws {
     guard let disk = try? SmallDisk(bytes: 1 << 20) else { return }
     try disk.fill()

@@ -8,8 +8,8 @@ import TestSupport
 
 @testable import Rebuild
 
-/// A database, and a log of one partition a topic whose offsets hold no records: what moves is
-/// offsets, and the tables are filled by hand.
+/// A database, and a log with one partition per topic whose offsets hold no records: only offsets
+/// change, and tests fill the tables by hand.
 final class Fixture: Sendable {
   let url: String
   let log = EmptyLog()
@@ -52,7 +52,7 @@ final class Fixture: Sendable {
     ).map { try $0.text(0) }
   }
 
-  /// Makes the live tables stand somewhere.
+  /// Sets a stored offset of the live tables.
   func stand(_ worker: String, _ topic: Topic, at offset: Int64) throws {
     try connection().query(
       "INSERT INTO consumer_offsets VALUES ($1, $2, 0, $3, 7)",
@@ -64,12 +64,12 @@ final class Fixture: Sendable {
   }
 }
 
-/// A log whose offsets hold nothing, or records that no worker can decode. Thread-safe.
+/// A log whose offsets hold no records, or records that no worker can decode. Thread-safe.
 final class EmptyLog: RecordLog, Sendable {
   private let span = Mutex(Int64(0)..<Int64(100))
   private let nonsense = Mutex<Topic?>(nil)
 
-  /// This topic holds a record at each offset.
+  /// Makes this topic hold an undecodable record at each offset.
   func holdsNonsense(of topic: Topic) { nonsense.withLock { $0 = topic } }
 
   func holds(_ range: Range<Int64>) { span.withLock { $0 = range } }

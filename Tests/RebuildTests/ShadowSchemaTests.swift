@@ -4,9 +4,9 @@ import Testing
 
 @testable import Rebuild
 
-/// The tables that a rebuild fills are the live ones in everything but their rows.
+/// The tables that a rebuild fills have the same definitions as the live ones.
 @Suite struct ShadowSchemaTests {
-  @Test func `every table, sequence and view of the schema has its place in the lists`() throws {
+  @Test func `every table, sequence and view of the schema is listed`() throws {
     let connection = try TestDatabase.connection()
     let relations = try connection.query(
       """
@@ -47,7 +47,7 @@ import Testing
     )
     #expect(live.count > 50)
     #expect(Set(live).symmetricDifference(shadow).sorted() == [])
-    // Nothing else is there: no function, no table of another room.
+    // Nothing else exists: no functions, no tables of other groups.
     let others = try connection.query(
       """
       SELECT relname::text FROM pg_class
@@ -57,7 +57,7 @@ import Testing
       """, [.text(schema.name), .textArray(tables)])
     let names = try others.map { try $0.text(0) }
     #expect(names == [])
-    // What a session with both in its path writes goes to the shadow.
+    // A session with both schemas in its search_path writes to the shadow schema.
     #expect(
       try ShadowSchema.find(.shadow, beside: "public", connection)?.tableGroups == tableGroups)
     try connection.script("DROP SCHEMA \(schema.name) CASCADE")
@@ -65,7 +65,7 @@ import Testing
     #expect(try connection.query(functions).only.int(0) == before)
   }
 
-  /// One line for each column, index, constraint and so on, without the schema's name.
+  /// One line per column, index, constraint and so on, without the schema's name.
   private func description(_ schema: String, _ tables: [String], _ connection: Connection) throws
     -> [String]
   {

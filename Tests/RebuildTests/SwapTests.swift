@@ -6,19 +6,19 @@ import Testing
 
 @testable import Rebuild
 
-/// What goes with the tables when they are exchanged, and what stands in the way of it.
+/// What a swap exchanges, and what prevents it.
 @Suite struct SwapTests {
   let fixture: Fixture
 
   init() throws { fixture = try Fixture() }
 
-  @Test func `tables, their offsets and epochs change sides, and back`() throws {
+  @Test func `tables, offsets and epochs are swapped, and swapped back`() throws {
     try fixture.stand("fanout", .posts, at: 40)
     try fixture.stand("fanout", .follows, at: 50)
     try fixture.connection().script("INSERT INTO users (user_id) VALUES ('former')")
     try fixture.connection().script("SELECT feed_touch('former')")
     try fixture.with { try $0.run([.feeds]) }
-    // Where a topic was never consumed, there is nothing to apply.
+    // A topic that was never consumed has nothing to apply.
     #expect(
       try fixture.offsets(in: "magpie_shadow").map { $0.split(separator: " ")[1...2].joined() }
         == ["follows50", "messages0", "posts40"])
@@ -29,7 +29,7 @@ import Testing
     #expect(report.formerSchema == "magpie_old")
     #expect(try fixture.texts("SELECT user_id FROM users ORDER BY 1") == ["rebuilt", "too"])
     #expect(try fixture.texts("SELECT user_id FROM magpie_old.users") == ["former"])
-    // Who was here when is not in the log, and stays.
+    // Visits are not in the log, so they stay.
     #expect(try fixture.texts("SELECT user_id FROM feed_visits") == ["former"])
     let fenced = try fixture.offsets()
     #expect(
@@ -37,7 +37,7 @@ import Testing
         == ["follows50", "messages0", "posts40"])
     #expect(fenced.allSatisfy { Int($0.split(separator: " ")[3]) ?? 0 > 1 })
     #expect(fenced.filter { $0.contains("posts") }.allSatisfy { $0.hasSuffix(" 8") }, "\(fenced)")
-    // New people get keys that nobody has on this side.
+    // New people get keys that are unused in these tables.
     try fixture.connection().script("INSERT INTO users (user_id) VALUES ('new')")
 
     try fixture.with { try $0.swapBack() }
@@ -48,7 +48,7 @@ import Testing
     #expect(try fixture.texts("SELECT user_id FROM users") == ["former"])
   }
 
-  @Test func `what the last record was goes with the offset`() throws {
+  @Test func `the last record's identity is swapped with the offset`() throws {
     try fixture.stand("fanout", .posts, at: 40)
     let known = "last_offset = 39, last_identity = '1-0000000000000001'"
     try fixture.connection().script("UPDATE consumer_offsets SET \(known)")
@@ -56,13 +56,13 @@ import Testing
       "SELECT coalesce(last_identity, 'unknown') FROM consumer_offsets WHERE topic ~ 'posts'"
     try fixture.with { try $0.run([.feeds]) }
     try fixture.with { try $0.swap() }
-    // The rebuilt tables read no record: their log holds none.
+    // The rebuilt tables read no record, because their log holds none.
     #expect(try fixture.texts(live) == ["unknown"])
     try fixture.with { try $0.swapBack() }
     #expect(try fixture.texts(live) == ["1-0000000000000001"])
   }
 
-  @Test func `dead letters that the rebuild applied are resolved, and open again on the way back`()
+  @Test func `dead letters that the rebuild applied are resolved, and reopened by swapping back`()
     throws
   {
     try fixture.stand("fanout", .posts, at: 40)
@@ -88,7 +88,7 @@ import Testing
         == ["failed", "rebuilt", "reopened"])
   }
 
-  @Test func `the lineage of generations grows so that neither side shares one that is written`()
+  @Test func `the lineage of generations grows so that the two sides never write the same one`()
     throws
   {
     let lineage =
@@ -101,14 +101,14 @@ import Testing
       found += try fixture.texts(lineage)
     }
     #expect(found == ["1", "2", "1,3", "2,4"])
-    // The alarms of these cannot be made from the log alone.
+    // These alarms cannot be rebuilt from the log alone.
     try fixture.with { rebuild in
       _ = try rebuild.drop()
       #expect(throws: RebuildError.self) { try rebuild.run([.alarms]) }
     }
   }
 
-  @Test func `views show the tables in use, and grants that somebody gave stay`() throws {
+  @Test func `views show the live tables, and added grants are kept`() throws {
     try fixture.connection().script("GRANT DELETE ON notifications TO magpie_reader")
     try fixture.with { try $0.run([.notifications, .alarms]) }
     try fixture.with { try $0.swap() }
@@ -130,7 +130,7 @@ import Testing
         "SELECT has_table_privilege('magpie_reader', 'shown_alarms', 'SELECT')::text") == ["true"])
   }
 
-  @Test func `a view that somebody made over the tables is named and in the way`() throws {
+  @Test func `an added view over the tables is named and prevents the swap`() throws {
     try fixture.with { try $0.run([.feeds]) }
     try fixture.connection().script("CREATE VIEW theirs AS SELECT count(*) FROM posts")
     let error = #expect(throws: RebuildError.self) { try fixture.with { try $0.swap() } }
@@ -140,7 +140,7 @@ import Testing
         == ["magpie_shadow"])
   }
 
-  @Test func `one process at a time`() throws {
+  @Test func `only one process at a time may rebuild`() throws {
     try fixture.with { _ in
       let error = #expect(throws: RebuildError.self) { try fixture.with { _ in } }
       #expect(error?.reason.contains("another process") == true)
@@ -148,19 +148,19 @@ import Testing
     try fixture.with { _ in }
   }
 
-  @Test func `a log whose beginning is gone makes no tables unless told so`() throws {
+  @Test func `a log without its beginning is rejected unless accepted`() throws {
     fixture.log.holds(5..<100)
     let error = #expect(throws: RebuildError.self) {
       try fixture.with { try $0.run([.feeds]) }
     }
-    #expect(error?.reason.contains("begins at offset 5") == true)
+    #expect(error?.reason.contains("starts at offset 5") == true)
     let rebuild = try fixture.rebuild(acceptsMissingRecords: true)
     defer { rebuild.close() }
     try rebuild.run([.feeds])
     #expect(try fixture.offsets(in: "magpie_shadow").allSatisfy { $0.contains(" 100 ") })
   }
 
-  @Test func `records that no worker can apply do not stop a rebuild, however many they are`()
+  @Test func `any number of undecodable records does not stop a rebuild`()
     throws
   {
     fixture.log.holds(0..<1200)
@@ -172,7 +172,7 @@ import Testing
       try fixture.texts("SELECT count(*)::text FROM magpie_shadow.dead_letters") == ["1200"])
   }
 
-  @Test func `rebuilt tables can be brought to exact offsets, but not back`() throws {
+  @Test func `rebuilt tables can be advanced to exact offsets, but not moved back`() throws {
     try fixture.stand("fanout", .posts, at: 10)
     let posts = TopicPartition(topic: "t.posts", partition: 0)
     try fixture.with { rebuild in
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `a plan says what there is to do, and does nothing`() throws {
+  @Test func `a plan describes the work without doing it`() throws {
     try fixture.stand("fanout", .posts, at: 40)
     let plan = try fixture.with { try $0.plan([.feeds]) }
     #expect(plan.total.records == 40)

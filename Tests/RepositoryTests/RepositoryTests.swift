@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documents and the style promise about the repository itself.
+/// Documentation and style rules about the repository itself.
 @Suite struct RepositoryTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -28,7 +28,7 @@ import Testing
       path.split(separator: "/").dropFirst().first.map(String.init)
     })
 
-  /// Those that only name a C library for the compiler.
+  /// Modules that only map a C library for the compiler.
   static let cLibraries = rooms.filter { files.contains("Sources/\($0)/module.modulemap") }
 
   static func text(_ path: String) throws -> String {
@@ -47,9 +47,9 @@ import Testing
     #expect(sorted[sorted.count / 2] < 150)
   }
 
-  @Test("every room under Sources says what it owns")
+  @Test("every module under Sources has a README that says what it owns")
   func roomsHaveReadmes() throws {
-    // The workers' executables are described where their library is.
+    // The README of a worker's library also covers its executable.
     let rooms = Self.rooms.subtracting(Self.cLibraries).filter { !$0.hasSuffix("-worker") }
     #expect(rooms.isSuperset(of: ["Comparison", "Pipeline", "magpie"]))
     for room in rooms {
@@ -57,15 +57,16 @@ import Testing
       let paragraphs = try #require(try? Self.text(path), "\(path) is missing")
         .split(separator: "\n\n")
       #expect(paragraphs.first == "# \(room)", "\(path)")
-      // What it is, in prose, before any list; and somewhere what it may import.
+      // A prose description before any list, and a statement of allowed imports.
       let first = paragraphs.dropFirst().first ?? ""
-      #expect(first.count > 40 && !first.hasPrefix("-"), "\(path) does not begin with what it is")
       #expect(
-        paragraphs.contains { $0.contains(/[Ii]mport/) }, "\(path) does not say what it imports")
+        first.count > 40 && !first.hasPrefix("-"), "\(path) does not begin with a description")
+      #expect(
+        paragraphs.contains { $0.contains(/[Ii]mport/) }, "\(path) does not state what it imports")
     }
   }
 
-  @Test("only one room imports each C library")
+  @Test("only one module imports each C library")
   func cLibrariesHaveOneImporter() throws {
     #expect(Self.cLibraries.count >= 3)
     for module in Self.cLibraries {
@@ -73,7 +74,7 @@ import Testing
         try path.hasSuffix(".swift")
           && Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(module)") }
       }
-      // A room's own tests are of the room.
+      // A module's own tests count as part of it.
       let rooms = Set(
         importers.map { path in
           path.replacing(/^Tests\/(\w+)Tests\//) { "Sources/\($0.1)/" }
@@ -84,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("links in the documents lead to files that exist")
+  @Test("links in the documents point to existing files")
   func links() throws {
     var count = 0
     for path in Self.files where path.hasSuffix(".md") {
@@ -101,12 +102,12 @@ import Testing
     #expect(count > 10)
   }
 
-  @Test("make targets that the documents name exist")
+  @Test("make targets named in the documents exist")
   func makeTargets() throws {
     let makefile = try Self.text("Makefile")
     var count = 0
     for path in Self.files where path.hasSuffix(".md") {
-      // In the text as code, and at the beginning of a line of a block of commands.
+      // As inline code, and at the beginning of a line in a command block.
       for match in try Self.text(path).matches(
         of: /(?:`|\n\$ |\n {0,4})make ((?:[A-Z_]+=\S+ )*)([a-z0-9-]+)/)
       where try Self.isCommand(match.0, in: path) {
@@ -117,14 +118,14 @@ import Testing
     #expect(count > 10)
   }
 
-  /// Whether it is code, rather than the word "make" at the beginning of a line.
+  /// Whether it is code, as opposed to the word "make" at the beginning of a line.
   private static func isCommand(_ match: Substring, in path: String) throws -> Bool {
     if match.hasPrefix("`") { return true }
     let before = try text(path)[..<match.startIndex]
     return before.ranges(of: "```").count % 2 == 1 || match.hasPrefix("\n    ")
   }
 
-  @Test("no force unwrap and no try! outside of tests")
+  @Test("no force unwrap and no try! outside tests")
   func noForcing() throws {
     let swift = Self.files.filter {
       $0.hasSuffix(".swift") && !$0.hasSuffix(".pb.swift") && !$0.hasPrefix("Tests/")
@@ -132,14 +133,14 @@ import Testing
     #expect(swift.contains { $0.hasPrefix("Campaign/") } && swift.count > 100)
     for path in swift {
       for (number, line) in try Self.codeLines(of: path).enumerated() {
-        // After a name, a bracket or a question mark; before anything but "=".
+        // After a name, a bracket or a question mark, and not before "=".
         let isForced = line.contains(/[\w\)\]?>]!(?!=)/)
         #expect(!isForced, "\(path):\(number + 1): \(line)")
       }
     }
   }
 
-  /// A file's lines without what is in comments and in string literals, as far as they are apart.
+  /// A file's lines without comments and string literals, as far as simple patterns can tell.
   private static func codeLines(of path: String) throws -> [Substring] {
     func blanked(_ match: Substring) -> String {
       String(repeating: "\n", count: match.count { $0 == "\n" })
@@ -152,7 +153,7 @@ import Testing
       .split(separator: "\n", omittingEmptySubsequences: false)
   }
 
-  @Test("tests wait for states: none sleeps for long or sets a time limit of its own")
+  @Test("tests wait for states: none sleeps for long or sets its own time limit")
   func testsWaitForStates() throws {
     let tests = Self.files.filter { $0.hasPrefix("Tests/") && $0.hasSuffix(".swift") }
     #expect(tests.count > 50)

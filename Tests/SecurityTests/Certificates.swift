@@ -2,8 +2,8 @@ import EmbeddedStack
 import Foundation
 import TestSupport
 
-/// A certificate authority of the test's own, and certificates that it signs, made with the openssl
-/// command in a directory that goes with it.
+/// A test certificate authority and certificates signed by it, created with the openssl command in
+/// a temporary directory.
 final class Certificates {
   let directory: URL
   let authority: String
@@ -27,8 +27,8 @@ final class Certificates {
   deinit { try? FileManager.default.removeItem(at: directory) }
 
   /// - Parameters:
-  ///   - names: as of subjectAltName, such as `IP:127.0.0.1,DNS:localhost`.
-  ///   - days: how long it is valid; below 0 it has expired.
+  ///   - names: for subjectAltName, such as `IP:127.0.0.1,DNS:localhost`.
+  ///   - days: the validity in days; below 0 it has expired.
   func issue(
     _ file: String, names: String, commonName: String = "server", days: Int = 2
   ) throws -> Pair {

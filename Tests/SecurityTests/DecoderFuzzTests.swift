@@ -8,9 +8,9 @@ import Testing
 
 @testable import Pipeline
 
-/// Generated and mutated input for everything that reads what others wrote. Whatever is wrong must come
-/// out as an error of the decoder's own kind: no crash, no hang, no memory without a bound. Archives'
-/// segments are in ArchiveTests, catalogs' sentences in AlarmTextTests.
+/// Generated and mutated input for every decoder of untrusted data. Invalid input must throw the
+/// decoder's own error: no crash, no hang, no unbounded memory. ArchiveTests cover archive
+/// segments, AlarmTextTests catalog messages.
 @Suite(.serialized) struct DecoderFuzzTests {
   private static let now = EventTime(microseconds: 1_790_000_000_000_000)
 
@@ -30,7 +30,7 @@ import Testing
       id: "id", source: "source", time: EventTime(microseconds: 1_780_000_000_000_000), payload: $0)
   }
 
-  /// A record, taken apart by its mutated bytes: any part of it may be any bytes.
+  /// A record split from mutated bytes, so that each part may be any bytes.
   @Test("records: headers, keys, Protobuf and JSON", arguments: [ContentType.protobuf, .json])
   func records(type: ContentType) throws {
     let wires = try Self.events.map { (try EventCodec.encode($0, as: type), $0.topic) }
@@ -38,7 +38,7 @@ import Testing
       bytes, random in
       let (wire, topic) = wires[Int.random(in: 0..<wires.count, using: &random)]
       var record = wire
-      // Mostly the value; the headers and the key as often together.
+      // Usually the value; sometimes the headers and the key together.
       switch Int.random(in: 0..<4, using: &random) {
       case 0:
         let index = Int.random(in: 0..<record.headers.count, using: &random)
@@ -53,14 +53,14 @@ import Testing
       }
       do {
         let event = try EventCodec.decode(record, topic: topic, now: Self.now)
-        // What is taken can be written again, and says the same.
+        // Accepted records can be encoded again with the same meaning.
         let again = try EventCodec.decode(
           EventCodec.encode(event, as: type), topic: topic, now: Self.now)
         #expect(again == event)
         return record.value == bytes
       } catch let error as EventError {
         #expect(error.message.utf8.count < 2_000)
-        // What a person is shown of it is made of the same bytes.
+        // The anatomy shown to operators is built from the same bytes.
         _ = RecordAnatomy(record)
         return false
       }
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test("database URLs, none of whose errors shows the password")
+  @Test("database URLs, with errors that never show the password")
   func databaseURLs() throws {
     let corpus = [
       "postgresql://user:xyzzySentinel7@host:5432/db?sslmode=verify-full&sslrootcert=/a",
@@ -111,7 +111,7 @@ import Testing
       let text = String(decoding: bytes, as: UTF8.self)
       do {
         let info = try ConnectionInfo(text)
-        // Its own form says the same.
+        // The connection string has the same meaning.
         let again = try ConnectionInfo(info.connectionString)
         #expect(again.description == info.description)
         return text.contains("xyzzySentinel7")
@@ -124,7 +124,7 @@ import Testing
     #expect(counts.refused > 0)
   }
 
-  @Test("Kafka properties from the environment and files, without a secret in the error")
+  @Test("Kafka properties from the environment and files, with errors that never show secrets")
   func properties() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "fuzz-\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -166,7 +166,7 @@ import Testing
     let end = ContinuousClock.now + .seconds(Fuzzing.seconds)
     var (accepted, refused) = (0, 0)
     while ContinuousClock.now < end || accepted + refused < 50 {
-      // The first as it is.
+      // The first one unchanged.
       let bytes = accepted == 0 ? whole : Fuzzing.mutated(whole, &random)
       try Data(bytes).write(to: file)
       let options = try ProcessOptions.parse(["--config", file.path])
@@ -225,7 +225,7 @@ import Testing
     for _ in 0..<20 {
       try Data(Fuzzing.mutated(offset, &random)).write(to: URL(filePath: file))
       let ran = try run("magpie", ["offsets", "import", "--by", "offset", file], environment)
-      // Refused, or taken and then there is no database.
+      // Rejected, or accepted and then failing for lack of a database.
       #expect(ran.exit == .exited(64) || ran.exit == .exited(69), "\(ran.output)")
       #expect(HostileTextTests.hazards(ran.output) == [], "\(ran.output)")
     }

@@ -2,12 +2,13 @@ import EmbeddedStack
 import Foundation
 import TestSupport
 
-/// An executable of this package as a real process, whose every word is kept.
+/// A real process of this package's executable, with all its output.
 final class Running: Sendable {
   let child: ChildProcess
   private let file: String
 
-  /// - Parameter environment: over this process's own less whatever begins with MAGPIE_ or PG.
+  /// - Parameter environment: merged into this process's environment without its MAGPIE_ and PG
+  ///   variables.
   init(_ executable: String, _ arguments: [String], _ environment: [String: String]) throws {
     file = "/tmp/magpie-security-\(UUID().uuidString).log"
     var all: [String: String?] = [:]
@@ -30,7 +31,7 @@ final class Running: Sendable {
     String(decoding: (try? Data(contentsOf: URL(filePath: file))) ?? Data(), as: UTF8.self)
   }
 
-  /// How it ended by itself; nil when it did not in time, and was killed.
+  /// How it exited by itself; nil if it did not in time and was killed.
   func end(within seconds: Double = 2 * hangLimitSeconds) -> ChildProcess.Exit? {
     let exit = child.wait(seconds: seconds)
     if exit == nil { child.terminate(SIGKILL) }

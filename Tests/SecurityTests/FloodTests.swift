@@ -6,14 +6,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// How much memory a worker takes when a producer sends as much as can be sent.
+/// A worker's memory when a producer sends as much as possible.
 @Suite struct FloodTests {
-  /// What a worker with one lane may have in memory at its worst: a poll of 8 MiB and one record, its
-  /// decoded form and its statements, 32 MiB fetched ahead, one answer of a broker; see
-  /// docs/security.md. It is what the manifests and the systemd units give a worker.
+  /// The maximum memory of a worker with one lane: a poll of 8 MiB and one record, its decoded form
+  /// and statements, 32 MiB of prefetched records, one response of a broker; see docs/security.md.
+  /// Manifests and systemd units set this limit.
   private static let mebibytesMax = 512
 
-  /// The most that the process ever had, in MiB.
+  /// The process's peak memory, in MiB.
   private func peak(_ worker: Running) throws -> Int {
     let status = try String(
       contentsOfFile: "/proc/\(worker.child.processID)/status", encoding: .utf8)
@@ -31,7 +31,7 @@ import Testing
     var areDeadLetters = false
   }
 
-  /// As much as one event may carry: every field at its bound.
+  /// The largest possible event: every field at its limit.
   private static func largestPost(_ number: Int) throws -> (Topic, WireRecord) {
     let filler = { (count: Int) in String(repeating: "가", count: count / 3) }
     let event = Event(
@@ -45,7 +45,7 @@ import Testing
     return (.posts, try EventCodec.encode(event, as: .json))
   }
 
-  /// A value of the largest size that is decoded, of nested brackets.
+  /// A value of nested brackets with the largest decoded size.
   private static func deepestJSON(_ number: Int) throws -> (Topic, WireRecord) {
     var (topic, record) = try largestPost(number)
     record.value = Array(
@@ -53,7 +53,7 @@ import Testing
     return (topic, record)
   }
 
-  /// A value that nothing decodes, larger than is taken, and easily compressed.
+  /// An undecodable, highly compressible value that exceeds the size limit.
   private static func largestGarbage(_ number: Int) throws -> (Topic, WireRecord) {
     var (topic, record) = try largestPost(number)
     record.value = [UInt8](repeating: 0x41, count: 4 << 20)
@@ -109,7 +109,7 @@ import Testing
         "MAGPIE_TOPIC_PREFIX": prefix, "MAGPIE_HTTP_PORT": "0",
       ])
     let database = try Connection(url, applicationName: "test")
-    try await eventually("the flood is through") {
+    try await eventually("the flood has been applied") {
       let applied = try database.query(
         "SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offsets WHERE topic = $1",
         [.text(Topic.posts.name(prefix: prefix))]
@@ -120,7 +120,7 @@ import Testing
     let letters = try database.query("SELECT count(*) FROM dead_letters").only.int(0)
     #expect(letters == (flood.areDeadLetters ? flood.count : 0))
     let most = try peak(worker)
-    print("\(flood.testDescription): \(bytes >> 20) MiB of values, at most \(most) MiB resident")
+    print("\(flood.testDescription): \(bytes >> 20) MiB of values, peak \(most) MiB resident")
     #expect(most < Self.mebibytesMax)
   }
 }

@@ -8,11 +8,11 @@ import Testing
 
 @testable import Pipeline
 
-/// Text that acts on whatever shows it unescaped, from a producer's records through real workers to
-/// logs and to everything the tool prints.
+/// Text that affects programs that show it unescaped, from a producer's records through real
+/// workers to logs and all output of the tool.
 @Suite struct HostileTextTests {
-  /// Escape sequences of terminals (CSI, OSC with a link, a title and the clipboard, DCS, C1), line
-  /// breaks that forge lines, marks that reorder or hide text, and what ends quotes.
+  /// Terminal escape sequences (CSI, OSC with a link, a title and the clipboard, DCS, C1), line
+  /// breaks that forge lines, characters that reorder or hide text, and closing quotes.
   static let pieces = [
     "\u{1B}[31m", "\u{1B}[2J\u{1B}[H", "\u{1B}]8;;http://evil.example\u{1B}\\",
     "\u{1B}]0;title\u{7}",
@@ -26,7 +26,7 @@ import Testing
     (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
   }
 
-  /// The scalars in what was printed that could act on a terminal.
+  /// The scalars in printed output that could affect a terminal.
   static func hazards(_ output: String) -> [String] {
     output.unicodeScalars.filter { scalar in
       if scalar == "\n" || scalar == "\u{200C}" || scalar == "\u{200D}" { return false }
@@ -37,7 +37,7 @@ import Testing
     }.map { $0.escaped(asASCII: true) }
   }
 
-  @Test("the one function that escapes leaves nothing that acts, and the rest as it is")
+  @Test("the escaping function removes everything hazardous and preserves the rest")
   func function() {
     var random = SeededGenerator()
     for _ in 0..<5_000 {
@@ -57,7 +57,7 @@ import Testing
     #expect(json == "{\"a\":\"\u{1F600}\\udb40\\udc41\\u202e\"}")
   }
 
-  @Test("records of a hostile producer change no line of a log and no terminal")
+  @Test("a hostile producer's records forge no log line and affect no terminal")
   func throughEverything() async throws {
     var random = SeededGenerator()
     let url = try TestDatabase.fresh()
@@ -89,7 +89,7 @@ import Testing
       worker.child.signal(SIGTERM)
       #expect(worker.end() == .exited(0))
       #expect(Self.hazards(worker.output) == [])
-      // Every line is one of ours: none was begun by a record.
+      // Every line is ours: no record started one.
       for line in worker.output.split(separator: "\n") {
         #expect(line.hasPrefix("20") || line.hasPrefix("{\""), "\(line)")
         #expect(!line.hasPrefix("2026-01-01"), "\(line)")
@@ -99,7 +99,7 @@ import Testing
     try show(environment, database)
   }
 
-  /// Everything that the tool can show of it.
+  /// Runs every command of the tool that shows the data.
   private func show(_ environment: [String: String], _ database: Connection) throws {
     let ids = try database.query(
       """
@@ -111,7 +111,7 @@ import Testing
       try $0.text(0)
     }
     #expect(!ids.isEmpty && !users.isEmpty)
-    // Rows that no longer agree, so that the comparison has hostile text to show.
+    // Inconsistent rows, so that the comparison shows hostile text.
     try database.script(
       "UPDATE conversations SET last_message_id = last_message_id || 'x'; UPDATE posts SET title = '!'"
     )
@@ -147,13 +147,13 @@ import Testing
     #expect(!page.contains("\u{1B}") && !page.contains("</script>x") && page.contains("<bdi>"))
   }
 
-  /// Good events full of hostile text, and records that are none, with hostile bytes everywhere.
+  /// Valid events full of hostile text, and invalid records with hostile bytes everywhere.
   private func produce(
     _ broker: EmbeddedBroker, prefix: String, _ random: inout SeededGenerator
   ) throws {
     var records: [OutgoingRecord] = []
     for number in 0..<40 {
-      // Ids may hold invisible marks but no control characters.
+      // Ids may contain invisible characters but no control characters.
       let user = "u\(number % 5)\u{202E}\u{2066}\u{FEFF}'$1"
       let (text, other) = (Self.text(&random), Self.text(&random))
       let payloads: [Payload] = [

@@ -6,11 +6,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// TLS and SASL between librdkafka, as we configure it, and a broker's front door that speaks both.
+/// TLS and SASL between librdkafka, as we configure it, and a TLS and SASL front end for a broker.
 @Suite struct KafkaSecurityTests {
   private static let password = "s3cret, with=comma"
 
-  /// How a client reaches a broker, and whether it should get in.
+  /// How a client connects to a broker, and whether it should succeed.
   struct Case: CustomTestStringConvertible, Sendable {
     var name: String
     var properties: [String: String] = [:]
@@ -21,7 +21,7 @@ import Testing
     var wantsClientCertificate = false
     var clientCertificate: ClientCertificate?
     var mechanism: SASLServer.Mechanism?
-    /// Words of the error; empty: the client gets in.
+    /// Expected parts of the error; empty: the client connects.
     var says: [String] = []
 
     var testDescription: String { name }
@@ -83,7 +83,7 @@ import Testing
       mechanism: .scram, says: ["refuses the login", "sasl.mechanism"]),
   ]
 
-  /// A broker of the case's own, and what processes of the case are started with.
+  /// A broker for one case, and the environment of the case's processes.
   private struct Stage {
     let embedded: EmbeddedBroker
     let broker: SecureBroker
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test("worker and tool reach a broker by", arguments: accepted)
+  @Test("worker and tool connect to a broker by", arguments: accepted)
   func accepts(_ given: Case) async throws {
     let stage = try Stage(given)
     defer { stage.close() }
@@ -157,7 +157,8 @@ import Testing
     #expect(!worker.output.contains(Self.password))
   }
 
-  @Test("worker and tool say cause and next step, and end, when refused for", arguments: refused)
+  @Test(
+    "worker and tool report cause and next step, and exit, when refused for", arguments: refused)
   func refuses(_ given: Case) async throws {
     let stage = try Stage(given)
     defer { stage.close() }
@@ -174,13 +175,13 @@ import Testing
     if given.mechanism == nil { #expect(stage.broker.admitted.withLock { $0 } == 0) }
   }
 
-  @Test("one broker that refuses leaves the partitions of the others readable, and is counted")
+  @Test("refusals of one broker are counted and leave the other brokers' partitions readable")
   func oneRefuses() async throws {
     let certificates = try Certificates()
     let embedded = try EmbeddedBroker(brokers: 2)
     try embedded.createTopic("t", partitions: 2)
     let partitions = (0..<2).map { TopicPartition(topic: "t", partition: $0) }
-    // The second leads a partition, so that the consumer goes on trying it.
+    // The second leads a partition, so the consumer keeps trying it.
     for (index, partition) in partitions.enumerated() {
       try embedded.moveLeader(partition, to: 1 + index)
     }
@@ -208,7 +209,7 @@ import Testing
     var (refusals, count) = (0, 0)
     let limit = ContinuousClock.now + .seconds(90)
     var overdue: ContinuousClock.Instant?
-    // Longer than refusals are borne that no answer contradicts.
+    // Longer than refusals are tolerated without a successful response.
     while overdue.map({ .now < $0 }) ?? true, .now < limit {
       if overdue == nil {
         try producer.send([OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])])

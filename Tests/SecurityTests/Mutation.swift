@@ -1,15 +1,15 @@
 import Foundation
 import TestSupport
 
-/// How long each target is fuzzed, and from which seed; `MAGPIE_FUZZ_SECONDS` and
-/// `MAGPIE_FUZZ_SEED` change them.
+/// The duration and seed of fuzzing each target; `MAGPIE_FUZZ_SECONDS` and `MAGPIE_FUZZ_SEED`
+/// override them.
 enum Fuzzing {
   static let seconds =
     Double(ProcessInfo.processInfo.environment["MAGPIE_FUZZ_SECONDS"] ?? "") ?? 2
   static let seed =
     UInt64(ProcessInfo.processInfo.environment["MAGPIE_FUZZ_SEED"] ?? "") ?? 20_261_121
 
-  /// Pieces that parsers have opinions about.
+  /// Fragments with special meaning in parsers.
   private static let tokens = [
     "{", "}", "[", "]", "\"", "\\", "\\u", "\\ud83d", ",", ":", "=", "@", "/", "//", "%", "%00",
     "%zz", "null", "true", "-0", "1e999", "9223372036854775808", "-9223372036854775809", "NaN",
@@ -17,7 +17,7 @@ enum Fuzzing {
     "2026-11-21T00:00:00Z", "2026-02-30T25:61:61.9999999999+99:99", "ce_id", "magpie.",
   ]
 
-  /// A changed copy of `bytes`.
+  /// A mutated copy of `bytes`.
   static func mutated(_ bytes: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
     var bytes = bytes
     for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -35,7 +35,7 @@ enum Fuzzing {
         let end = min(bytes.count, at + Int.random(in: 0...60, using: &random))
         bytes.insert(contentsOf: Array(bytes[at..<end]), at: at)
       case 6 where Int.random(in: 0..<20, using: &random) == 0:
-        // Deep or long: what grows by nesting or repetition.
+        // Deep or long input, for costs that grow with nesting or repetition.
         let piece = Array((tokens.randomElement(using: &random) ?? "x").utf8)
         let many = Array(repeating: piece, count: Int.random(in: 1...20_000, using: &random))
         bytes.insert(contentsOf: many.joined(), at: at)
@@ -47,11 +47,11 @@ enum Fuzzing {
     return bytes
   }
 
-  /// Feeds `target` with mutations of `corpus` until the time is over. What it accepts (returns true)
-  /// joins the corpus, so that mutations pile up. Every call must take less than five seconds of processor time, and memory
-  /// must not grow by more than 300 MiB.
+  /// Feeds mutations of `corpus` to `target` until the time is over. Accepted input (for which it
+  /// returns true) joins the corpus, so that mutations accumulate. Every call must take less than
+  /// five seconds of processor time, and memory must not grow by more than 300 MiB.
   ///
-  /// - Returns: how many were accepted and refused.
+  /// - Returns: the numbers of accepted and refused inputs.
   static func run(
     _ name: String, _ corpus: [[UInt8]], _ target: ([UInt8], inout SeededGenerator) throws -> Bool
   ) throws -> (accepted: Int, refused: Int) {
@@ -61,7 +61,7 @@ enum Fuzzing {
     var slowest = Duration.zero
     let before = residentMebibytes()
     let end = ContinuousClock.now + .seconds(seconds)
-    // On a machine that does much else, a certain number all the same.
+    // A minimum number even on a busy machine.
     while ContinuousClock.now < end || counts.accepted + counts.refused < 200 {
       let index = Int.random(in: 0..<corpus.count, using: &random)
       let bytes = mutated(corpus[index], &random)
@@ -78,14 +78,14 @@ enum Fuzzing {
     print(
       "fuzzing \(name), seed \(seed): \(counts.accepted) accepted, \(counts.refused) refused, "
         + "slowest \(slowest), \(growth) MiB growth")
-    // Other tests run beside this one, in the same memory.
+    // Other tests run concurrently in the same process.
     guard slowest < .seconds(5), growth < 300 else {
       throw Unbounded(description: "\(name) took \(slowest) and \(growth) MiB")
     }
     return counts
   }
 
-  /// What this thread has used: how busy others keep the processors does not matter.
+  /// The processor time of this thread, which is independent of other load.
   private static func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

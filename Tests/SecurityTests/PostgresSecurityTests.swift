@@ -4,13 +4,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// TLS and SCRAM between workers, tool and a real PostgreSQL.
+/// TLS and SCRAM between workers, the tool and a real PostgreSQL.
 @Suite struct PostgresSecurityTests {
   private struct Refusal {
     var what: String
     var url: String
     var password = SecurePostgres.password
-    /// Words of the message.
+    /// Expected parts of the message.
     var says: [String]
   }
 
@@ -32,7 +32,7 @@ import Testing
     for url in urls {
       let environment = try environment(server, url)
       let worker = try Running("fanout-worker", [], environment)
-      try await eventually("the worker is at work") {
+      try await eventually("the worker has its partitions") {
         worker.output.contains("assigned")
       }
       let sessions = try server.admin.query(
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("what is not right is refused with cause and next step, and without the password")
+  @Test("misconfigurations are refused with cause and next step, and without the password")
   func refused() async throws {
     let server = try SecurePostgres()
     defer { server.stop() }
@@ -97,7 +97,7 @@ import Testing
       ], server)
   }
 
-  @Test("a worker's login may not take another worker's role")
+  @Test("a worker's login cannot assume another worker's role")
   func otherRole() async throws {
     let server = try SecurePostgres()
     defer { server.stop() }

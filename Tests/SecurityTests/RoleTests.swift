@@ -3,14 +3,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What each database role may do, found out by doing it to every table that there is.
+/// The permissions of each database role, determined by trying them on every table.
 @Suite struct RoleTests {
   private enum Verb: String, CaseIterable {
     case insert, update, delete, truncate
   }
 
-  /// What may be written by whom. A table that is not here fails the tests: somebody has to say whose
-  /// it is.
+  /// The roles that may write each table. A table missing here fails the tests, so that its owner
+  /// must be decided.
   private static let writers: [(tables: [String], roles: [String], verbs: Set<Verb>)] = [
     (["consumer_offsets", "dead_letters"], workers, [.insert, .update]),
     (["dead_letter_history", "batch_audit"], workers, [.insert]),
@@ -42,7 +42,7 @@ import Testing
   private static let workers = ["magpie_fanout", "magpie_notification", "magpie_alarm"]
   private static let roles = workers + ["magpie_reader", "magpie_backend"]
 
-  /// Tables and views, partitions among them, and a column of each.
+  /// Tables, partitions and views, with one column of each.
   private func relations(_ connection: Connection) throws -> [(name: String, column: String)] {
     try connection.query(
       """
@@ -55,7 +55,7 @@ import Testing
     ).map { (try $0.text(0), try $0.text(1)) }
   }
 
-  /// What comes of it when a role does it. Nothing is kept.
+  /// Performs an action as a role and rolls it back.
   private func acting<Result>(
     as role: String, _ connection: Connection, _ body: () throws -> Result
   ) throws -> Result {
@@ -64,8 +64,8 @@ import Testing
     return try body()
   }
 
-  /// SQLSTATE of trying, or `ownRows` when it is the row that is somebody else's; nil when it was
-  /// allowed. Nothing is kept.
+  /// The SQLSTATE of an attempt, or `ownRows` if the row belongs to another group; nil if it was
+  /// permitted. Rolled back afterwards.
   private func attempt(_ sql: String, as role: String, _ connection: Connection) throws -> String? {
     try acting(as: role, connection) {
       do {
@@ -79,7 +79,7 @@ import Testing
 
   private static let ownRows = "row-level security"
 
-  @Test("every role is refused every write to every table that is not its own")
+  @Test("every role is denied every write to tables that are not its own")
   func tables() throws {
     let connection = try TestDatabase.connection()
     let relations = try relations(connection)
@@ -87,14 +87,14 @@ import Testing
     let known = Set(Self.writers.flatMap(\.tables))
     var (refused, allowed) = (0, 0)
     for (name, column) in relations {
-      // A partition may be written through its parent only; a view by nobody.
+      // Partitions may only be written through their parent, views not at all.
       let isOther = try connection.query(
         """
         SELECT relispartition OR relkind <> 'r' AND relkind <> 'p' FROM pg_class
         WHERE oid = $1::text::regclass
         """, [.text(name)]
       ).only.bool(0)
-      #expect(isOther || known.contains(name), "whose table is \(name)?")
+      #expect(isOther || known.contains(name), "which role owns \(name)?")
       for role in Self.roles {
         let may = Self.writers.filter { $0.tables.contains(name) && $0.roles.contains(role) }
           .reduce(into: Set<Verb>()) { $0.formUnion($1.verbs) }
@@ -109,11 +109,12 @@ import Testing
           let state = try attempt(sql, as: role, connection)
           if may.contains(verb) {
             allowed += 1
-            // Whatever else is wrong with such a statement, permission is not.
+            // Other errors are fine, but not a missing permission.
             #expect(state != "42501", "\(role) must be able to \(verb) \(name)")
           } else {
             refused += 1
-            // Of what cannot be written at all, such as a view over a join, that may be said first.
+            // Objects that cannot be written at all, such as views over joins, may report that
+            // first.
             let states: Set = isOther ? ["42501", "42809", "55000", "0A000"] : ["42501"]
             #expect(
               states.contains(state ?? ""), "\(role), \(verb) \(name): \(state ?? "allowed")")
@@ -130,7 +131,7 @@ import Testing
     var name: String
     var columns: String
     var values: String
-    /// One that may be changed; nil where no role may change any.
+    /// A column that may be changed; nil if no role may change any.
     var changed: String?
 
     func insert(_ group: String, partition: Int) -> String {
@@ -157,7 +158,7 @@ import Testing
   ]
 
   @Test(
-    "of the tables that workers share, a role writes its own consumer group's rows and no other's")
+    "in shared tables, a role writes only its own consumer group's rows")
   func sharedTables() throws {
     let connection = try TestDatabase.connection()
     let groups = Self.workers.map { "some.prefix-" + $0.dropFirst("magpie_".count) }
@@ -168,7 +169,7 @@ import Testing
       for group in groups {
         let refusal = group == own ? nil : Self.ownRows
         for table in Self.shared {
-          // An entry of a history belongs to a letter, of which there is one.
+          // A history entry belongs to a dead letter, and there is only one.
           let sql = table.insert(group, partition: table.name == "dead_letter_history" ? 0 : 1)
           #expect(
             try attempt(sql, as: role, connection) == refusal, "\(role), \(group): \(table.name)")
@@ -196,7 +197,7 @@ import Testing
     }
   }
 
-  @Test("a role owns nothing, makes nothing, and is nothing more than its grants")
+  @Test("a role owns nothing, can create nothing, and has only its grants")
   func powers() throws {
     let connection = try TestDatabase.connection()
     let powers = try connection.query(
@@ -214,7 +215,7 @@ import Testing
       ) o JOIN pg_roles r ON r.oid = o.owner WHERE r.rolname = ANY ($1)
       """, [.textArray(Self.roles)])
     #expect(try owned.only.int(0) == 0)
-    // Its owner's rights would be lent to whoever calls it.
+    // SECURITY DEFINER would lend the owner's privileges to every caller.
     let lending = try connection.query(
       """
       SELECT proname::text FROM pg_proc
@@ -229,7 +230,7 @@ import Testing
       "CREATE TRIGGER mine BEFORE INSERT ON posts EXECUTE FUNCTION dead_letter_remember()",
       "COPY users TO PROGRAM 'true'", "COPY users FROM '/etc/passwd'",
       "SELECT pg_read_file('/etc/passwd')", "SELECT * FROM pg_authid",
-      // Would switch triggers off.
+      // Would disable triggers.
       "SET session_replication_role = replica",
       "SELECT setval('notification_counter', 1)",
       "CREATE EXTENSION file_fdw",
@@ -242,7 +243,7 @@ import Testing
     }
   }
 
-  @Test("a worker's login may take its own role and no other")
+  @Test("a worker's login can assume only its own role")
   func logins() throws {
     let url = try TestDatabase.fresh()
     let admin = try Connection(url, applicationName: "admin")
@@ -254,7 +255,7 @@ import Testing
       let session = try Connection(url + " user=\(login)", applicationName: "t")
       defer { session.close() }
       for other in Self.roles + ["pg_monitor", "magpie"] {
-        // magpie_backend is a reader and something more.
+        // magpie_backend is magpie_reader plus more.
         let may = other == role || (role, other) == ("magpie_backend", "magpie_reader")
         do {
           try session.script("SET ROLE \(other); RESET ROLE")

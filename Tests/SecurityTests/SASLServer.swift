@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// The server's side of SASL PLAIN (RFC 4616) and SCRAM-SHA-256 (RFC 5802, 7677), of one login.
+/// The server side of SASL PLAIN (RFC 4616) and SCRAM-SHA-256 (RFC 5802, 7677) for one login.
 struct SASLServer {
   enum Mechanism: String {
     case plain = "PLAIN"
@@ -9,7 +9,7 @@ struct SASLServer {
   }
 
   enum Step {
-    /// To be sent; more is to come.
+    /// A message to send; the exchange continues.
     case challenge([UInt8])
     case accepted([UInt8])
     case refused
@@ -54,7 +54,7 @@ struct SASLServer {
     }
     // c=biws,r=nonce,p=proof
     guard let proof = Self.attribute("p", of: message).flatMap({ Data(base64Encoded: $0) }),
-      // As Kafka's own server compares: librdkafka before 2.6 puts its own half there twice.
+      // Compares like Kafka's server: librdkafka before 2.6 repeats its own half.
       Self.attribute("r", of: message)?.hasSuffix(first.nonce) == true,
       let end = message.range(of: ",p=")
     else { return .refused }

@@ -4,20 +4,20 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Passwords that are looked for in everything a process shows: what it prints at its most talkative,
-/// its command line, its endpoints.
+/// Searches for passwords in everything that a process exposes: its output at the most verbose
+/// level, its command line, its endpoints.
 @Suite struct SecretTests {
-  /// Characters that must be percent-encoded in a URL and quoted elsewhere: whichever form is leaked,
-  /// the middle is in it.
+  /// Contains characters that need percent-encoding in URLs and quoting elsewhere; every encoding
+  /// keeps the middle part.
   private static let middle = "xyzzySentinel7"
   private static let password = "p@/\(middle):%#? 'q"
 
   private struct Situation {
     var name: String
     var environment: [String: String]
-    /// How the worker ends by itself; nil: it goes on until it is asked to stop.
+    /// How the worker exits by itself; nil if it runs until stopped.
     var end: ChildProcess.Exit? = nil
-    /// What shows that it got to the interesting point.
+    /// Output that shows that it reached the relevant point.
     var says: String
   }
 
@@ -91,33 +91,33 @@ import Testing
             "MAGPIE_DATABASE_PASSWORD_FILE": file,
           ]), end: fails, says: "percent-encoded"),
         Situation(
-          name: "Kafka wants no login, and librdkafka tells all",
+          name: "Kafka wants no login, and librdkafka logs everything",
           environment: with([
             "MAGPIE_DATABASE_URL": fresh, "MAGPIE_KAFKA_PASSWORD": Self.password,
             "MAGPIE_KAFKA_PROPERTIES":
               "security.protocol=SASL_PLAINTEXT,sasl.mechanism=PLAIN,sasl.username=u,debug=all",
           ]), says: "librdkafka"),
         Situation(
-          name: "a Kafka property that there is not",
+          name: "an unknown Kafka property",
           environment: with([
             "MAGPIE_DATABASE_URL": fresh, "MAGPIE_KAFKA_PROPERTIES_FILE": properties,
           ]), end: fails,
           says: "no.such.property"),
         Situation(
-          name: "a Kafka password cut in two at its comma",
+          name: "a Kafka password split at its comma",
           environment: with([
             "MAGPIE_DATABASE_URL": fresh,
             "MAGPIE_KAFKA_PROPERTIES": "sasl.username=u,sasl.password=a,\(Self.middle)=b",
           ]), end: fails, says: "comma"),
         Situation(
-          name: "a file that is not there",
+          name: "a missing file",
           environment: with(["MAGPIE_KAFKA_PASSWORD_FILE": file + ".not"]), end: usage,
           says: "cannot be read"),
       ]
     )
   }
 
-  @Test("no password is in what a worker prints, its command line, metrics or health endpoints")
+  @Test("no password appears in a worker's output, command line, metrics or health endpoints")
   func workers() async throws {
     let (cluster, situations) = try situations()
     defer { cluster.stop() }
@@ -147,13 +147,13 @@ import Testing
     }
   }
 
-  @Test("no password is in what the tool prints")
+  @Test("no password appears in the tool's output")
   func tool() async throws {
     let (cluster, situations) = try situations()
     defer { cluster.stop() }
     for situation in situations {
       for arguments in [["offsets", "show"], ["lag", "--json"], ["verify"], ["migrate"]] {
-        // Connecting in vain to Kafka takes ten seconds each.
+        // Each failed connection to Kafka takes ten seconds.
         guard situation.name.hasPrefix("Kafka") == false || arguments == ["lag", "--json"] else {
           continue
         }
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(
-    "a password on a command line is refused, and not repeated",
+    "a password on a command line is refused and not echoed",
     arguments: [
       ["--database-url", "postgresql://u:xyzzySentinel7@h/d"],
       ["--database-url", "host=h password=xyzzySentinel7"],
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test("health endpoints listen on loopback unless told otherwise")
+  @Test("health endpoints listen on loopback by default")
   func loopback() async throws {
     let environment = [
       "MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:1", "MAGPIE_DATABASE_URL": "host=127.0.0.1 port=1",
@@ -212,7 +212,7 @@ import Testing
     return try #require(worker.output.firstMatch(of: pattern).flatMap { Int($0.1) })
   }
 
-  /// Status line, headers and body, asked for without a library that would tidy up the path.
+  /// Status line, headers and body, requested without a library that would normalize the path.
   private func answer(_ worker: Running, _ path: String) async throws -> String {
     let stream = try connectToLoopback(port: try await port(worker))
     try stream.write(

@@ -4,24 +4,24 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// What a broker with TLS and SASL listeners shows its clients, in front of one that has neither (the
-/// embedded broker): it ends TLS, checks the login, and passes requests on, one at a time as brokers
-/// do. In answers it puts its own ports for those of the brokers behind it.
+/// A front end with TLS and SASL listeners for brokers without them (the embedded broker): it
+/// terminates TLS, checks the login, and forwards requests one at a time, as brokers do. In
+/// responses it replaces the brokers' ports with its own.
 final class SecureBroker: Sendable {
   struct Listener: Sendable {
     var tls: Certificates.Pair?
-    /// Clients must show a certificate of this authority.
+    /// The authority of required client certificates.
     var clientAuthority: String?
     var login: SASLServer?
   }
 
   let bootstrap: String
-  /// Connections that got as far as requests, and logins that were refused.
+  /// Connections that reached the request stage, and refused logins.
   let admitted = Mutex(0)
   let refused = Mutex(0)
 
   private let host: String
-  /// By the port behind it, the port here.
+  /// Our port, by the broker's port.
   private let ports: [Int: Int]
   private let listeners: [Int32]
   private let streams = Mutex<[Stream]>([])
@@ -29,7 +29,7 @@ final class SecureBroker: Sendable {
   private struct Context: @unchecked Sendable { var pointer: OpaquePointer? }  // OpenSSL counts it
   private let contexts: [Context]
 
-  /// - Parameter exceptions: what brokers show instead, by their place among `brokers`.
+  /// - Parameter exceptions: different listeners for some brokers, by their index in `brokers`.
   init(before brokers: String, _ listener: Listener, exceptions: [Int: Listener] = [:]) throws {
     host = String(brokers.prefix { $0 != ":" })
     var ports: [Int: Int] = [:]
@@ -92,7 +92,7 @@ final class SecureBroker: Sendable {
     if let context = context.pointer { try client.accept(context) }
     let server = try connectToLoopback(port: port)
     streams.withLock { $0.append(server) }
-    // Whichever side ends, the other does.
+    // When either side ends, end the other.
     defer {
       client.shutDown()
       server.shutDown()
@@ -109,7 +109,7 @@ final class SecureBroker: Sendable {
         let wanted = Array(request[header.bodyStart...])
         let name = login.map(\.mechanism.rawValue) ?? ""
         let isKnown = wanted == KafkaBytes.string(name)
-        // 33: unsupported mechanism; then those there are.
+        // 33: unsupported mechanism, followed by the supported ones.
         try client.writeFrame(
           header.correlation + KafkaBytes.int16(isKnown ? 0 : 33) + KafkaBytes.int32(1)
             + KafkaBytes.string(name))
@@ -130,7 +130,7 @@ final class SecureBroker: Sendable {
     }
   }
 
-  /// - Returns: whether the client is authenticated now.
+  /// - Returns: whether the client is now authenticated.
   private func answer(
     _ step: SASLServer.Step, _ header: KafkaBytes.RequestHeader, _ client: Stream
   ) throws -> Bool {
@@ -148,7 +148,7 @@ final class SecureBroker: Sendable {
       return true
     case .refused:
       refused.withLock { $0 += 1 }
-      // 58, with the words of Kafka's own brokers.
+      // 58, with the message of Kafka's own brokers.
       let text = "Authentication failed: Invalid username or password"
       try client.writeFrame(reply(58, KafkaBytes.string(text), []))
       throw ConnectionEnded()

@@ -4,8 +4,8 @@ import Postgres
 import Schema
 import TestSupport
 
-/// A PostgreSQL with TLS on a port of 127.0.0.1, where logins need SCRAM-SHA-256 or a certificate; with
-/// Magpie's schema and the workers' logins as docs/deploy.md makes them.
+/// A PostgreSQL with TLS on a port of 127.0.0.1 that requires SCRAM-SHA-256 or a certificate, with
+/// Magpie's schema and the workers' logins as in docs/deploy.md.
 final class SecurePostgres {
   static let password = "s3cret/w@rd:%#? 'x"
 
@@ -45,7 +45,7 @@ final class SecurePostgres {
     cluster.stop()
   }
 
-  /// Has the server show a certificate, or speak no TLS, from the next connection on.
+  /// Changes the server's certificate, or disables TLS, for new connections.
   func show(_ pair: Certificates.Pair?) async throws {
     if let pair {
       let name = URL(filePath: pair.certificate).deletingPathExtension().lastPathComponent
@@ -56,7 +56,7 @@ final class SecurePostgres {
     }
     try set("ssl", pair == nil ? "off" : "on")
     let expected = pair.map { URL(filePath: $0.certificate).lastPathComponent }
-    try await eventually("the server has read its settings again") {
+    try await eventually("the server has reloaded its settings") {
       let row = try Connection(cluster.url(), applicationName: "t").query(
         "SELECT current_setting('ssl'), current_setting('ssl_cert_file')"
       ).only
@@ -65,7 +65,8 @@ final class SecurePostgres {
     }
   }
 
-  /// - Parameter authority: nil is the one that signed; host names are `localhost`'s.
+  /// - Parameter authority: nil for the signing authority; only host names of `localhost` are
+  ///   valid.
   func url(
     user: String = "fanout_worker", mode: String = "verify-full", authority: String? = nil,
     and more: String = ""
@@ -79,7 +80,7 @@ final class SecurePostgres {
     try admin.query("SELECT pg_reload_conf()")
   }
 
-  /// Puts a file where the server's account alone reads it.
+  /// Installs a file that only the server's account can read.
   private func install(_ file: String, as name: String) throws {
     let data = cluster.directory + "/data"
     let target = "\(data)/\(name)"

@@ -2,11 +2,11 @@ import COpenSSL
 import FaultInjection
 import Foundation
 
-/// What went wrong with a connection of a test's own; it is closed then.
+/// An error on a test connection, which is closed afterwards.
 struct ConnectionEnded: Error {}
 
-/// A connected socket that reads and writes whole byte counts, blocking; with TLS when `ssl` is set.
-/// Confined to one thread but for `close`.
+/// A connected socket with blocking reads and writes of exact sizes; with TLS if `ssl` is set.
+/// Confined to one thread except for `close`.
 final class Stream: @unchecked Sendable {  // the descriptor is only shut down from elsewhere
   let descriptor: Int32
   private var ssl: OpaquePointer?
@@ -18,13 +18,13 @@ final class Stream: @unchecked Sendable {  // the descriptor is only shut down f
     Foundation.close(descriptor)
   }
 
-  /// Ends whatever waits for it; the descriptor stays until nobody uses the stream.
+  /// Ends all blocking calls. The descriptor stays open until the stream is no longer used.
   func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  /// OpenSSL writes to sockets without asking that a closed one be an error and no signal.
+  /// OpenSSL's writes to a closed socket raise SIGPIPE, which must be an error instead.
   private static let ignoresSignals: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
-  /// The server's side of the handshake.
+  /// Performs the server side of the handshake.
   func accept(_ context: OpaquePointer) throws {
     _ = Self.ignoresSignals
     guard let ssl = SSL_new(context) else { throw ConnectionEnded() }
@@ -70,7 +70,7 @@ final class Stream: @unchecked Sendable {  // the descriptor is only shut down f
     }
   }
 
-  /// One message of Kafka's protocol: four bytes of length, then so many.
+  /// Reads one frame of Kafka's protocol: a 32-bit length and that many bytes.
   func readFrame() throws -> [UInt8] {
     let length = try read(4).reduce(0) { $0 << 8 | Int($1) }
     guard length < 200 << 20 else { throw ConnectionEnded() }
@@ -80,7 +80,7 @@ final class Stream: @unchecked Sendable {  // the descriptor is only shut down f
   func writeFrame(_ bytes: [UInt8]) throws { try write(KafkaBytes.int32(bytes.count) + bytes) }
 }
 
-/// A listening socket on 127.0.0.1.
+/// Listens on 127.0.0.1.
 func listenOnLoopback() throws -> (descriptor: Int32, port: Int) {
   let listener = makeSocket()
   var address = loopback(port: 0)

@@ -3,11 +3,11 @@ import LaneSimulation
 import Testing
 
 @Suite(.serialized) struct SimulationTests {
-  /// `SEED` repeats a run.
+  /// Set `SEED` to repeat a run.
   private let seed =
     ProcessInfo.processInfo.environment["SEED"].flatMap(UInt64.init) ?? .random(in: 1...999_999_999)
 
-  @Test("in generated schedules no rule is broken, and every transition is taken")
+  @Test("generated schedules break no rule and take every transition")
   func schedules() {
     let report = Simulation(seed: seed, schedules: 10_000).run()
     for failure in report.failures {
@@ -17,14 +17,14 @@ import Testing
     #expect(report.coverage.unlisted == [:], "SEED=\(seed)")
   }
 
-  @Test("a safeguard that is taken away is missed", arguments: Mutation.allCases)
+  @Test("the absence of a safeguard is detected", arguments: Mutation.allCases)
   func mutations(mutation: Mutation) {
     var simulation = Simulation(seed: seed, schedules: 50_000, mutation: mutation)
     simulation.failuresMax = 1
     #expect(!simulation.run().failures.isEmpty, "SEED=\(seed)")
   }
 
-  @Test("a seed makes the same schedule every time, and shrinking keeps what it shows")
+  @Test("a seed reproduces its schedule, and shrinking preserves the violation")
   func replays() throws {
     var simulation = Simulation(seed: seed, schedules: 10_000, mutation: .fenceRemoved)
     simulation.failuresMax = 1
