@@ -20,22 +20,29 @@ let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-
 let serviceLifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
-func room(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
-  resources: [Resource] = []
+/// A library in the folder of its name: `Sources/<folder>/<name>`.
+func module(
+  _ name: String, in folder: String = "", _ dependencies: [Target.Dependency],
+  exclude: [String] = [], resources: [Resource] = []
 ) -> Target {
   .target(
-    name: name, dependencies: dependencies, exclude: ["README.md"] + exclude,
-    resources: resources, swiftSettings: strict)
+    name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
+    exclude: ["README.md"] + exclude, resources: resources, swiftSettings: strict)
 }
 
-func executable(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
-  resources: [Resource] = []
-) -> Target {
+/// A worker's executable. What it does is in the libraries beside it.
+func worker(_ name: String) -> Target {
   .executableTarget(
-    name: name, dependencies: dependencies, exclude: exclude, resources: resources,
-    swiftSettings: strict)
+    name: name, dependencies: ["WorkerCommands", argumentParser],
+    path: "Sources/Workers/\(name)/Executable", swiftSettings: strict)
+}
+
+func cLibrary(_ name: String, in folder: String, pkgConfig: String, apt: String, brew: String)
+  -> Target
+{
+  .systemLibrary(
+    name: name, path: "Sources/\(folder)/\(name)", pkgConfig: pkgConfig,
+    providers: [.apt([apt]), .brew([brew])])
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -76,64 +83,74 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
   ],
   targets: [
-    .systemLibrary(
-      name: "CRDKafka", pkgConfig: "rdkafka",
-      providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
-    .systemLibrary(
-      name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-    .systemLibrary(
-      name: "CZstd", pkgConfig: "libzstd",
-      providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+    // The vocabulary and the two wires.
+    module("Events", [crypto, protobuf], exclude: ["proto"]),
+    cLibrary(
+      "CRDKafka", in: "Kafka", pkgConfig: "rdkafka", apt: "librdkafka-dev", brew: "librdkafka"),
+    module("Kafka", in: "Kafka", ["CRDKafka"]),
+    module("RecordLog", in: "Kafka", ["Kafka"]),
+    cLibrary("CLibPQ", in: "Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
+    module("Postgres", in: "Postgres", ["CLibPQ"]),
+    module("Schema", in: "Postgres", ["Postgres"], resources: [.embedInCode("migrations")]),
+    module("MagpieProducer", ["Events", "Kafka"]),
 
-    room("Events", [crypto, protobuf], exclude: ["proto"]),
-    room("Kafka", ["CRDKafka"]),
-    room("RecordLog", ["Kafka"]),
-    room("MagpieProducer", ["Events", "Kafka"]),
-    room("Postgres", ["CLibPQ"]),
-    room("Schema", ["Postgres"], resources: [.embedInCode("migrations")]),
-    room(
-      "Pipeline",
+    // What a handler is, what runs one, and what a process needs around it.
+    module("Handling", in: "Runtime", ["Events", "Postgres"]),
+    module(
+      "Lanes", in: "Runtime", ["Events", "Handling", "Kafka", "Postgres", "Schema", logging]),
+    module(
+      "Service", in: "Runtime",
       [
-        "Events", "Kafka", "Postgres", "Schema", argumentParser, configuration, hummingbird,
-        logging, serviceLifecycle,
+        "Events", "Handling", "Kafka", "Lanes", "Postgres", argumentParser, configuration,
+        hummingbird, logging, serviceLifecycle,
       ]),
-    room("Archive", ["CZstd", "Kafka", "Pipeline", "RecordLog", crypto, logging]),
-    room("Feeds", ["Events", "Pipeline", "Postgres"]),
-    room("Notifications", ["Events", "Pipeline", "Postgres", crypto]),
-    room(
-      "AlarmText", [],
+
+    // A folder for each worker.
+    module("Feeds", in: "Workers/fanout-worker", ["Events", "Handling", "Postgres"]),
+    worker("fanout-worker"),
+    module(
+      "Notifications", in: "Workers/notification-worker",
+      ["Events", "Handling", "Postgres", crypto]),
+    worker("notification-worker"),
+    module(
+      "AlarmText", in: "Workers/alarm-worker", [],
       resources: alarmLocales.map { .embedInCode("Catalogs/\($0).arb") } + [
         .embedInCode("Catalogs/kinds.json")
       ]),
-    room("AlarmCatalogs", ["AlarmText"]),
-    room("Alarms", ["AlarmText", "Events", "Pipeline", "Postgres"]),
-    room("Comparison", ["Events", "Postgres", crypto]),
-    room("Model", ["Events"]),
-    room(
-      "DeepVerification",
-      ["AlarmText", "Comparison", "Events", "Kafka", "Model", "Postgres", "RecordLog"]),
-    room("Rebuild", ["Events", "Kafka", "Pipeline", "Postgres", "RecordLog", "Schema"]),
-    room("EmbeddedStack", ["Events", "Kafka", "Postgres", "Schema"]),
-    room("FaultInjection", ["EmbeddedStack", "Postgres"]),
-    room("Workload", ["Events"]),
+    module(
+      "Alarms", in: "Workers/alarm-worker", ["AlarmText", "Events", "Handling", "Postgres"]),
+    worker("alarm-worker"),
+    module(
+      "WorkerCommands", in: "Workers",
+      ["AlarmText", "Alarms", "Feeds", "Lanes", "Notifications", "Service", argumentParser]),
 
-    room(
-      "Workers",
-      [
-        "AlarmCatalogs", "AlarmText", "Alarms", "Feeds", "Notifications", "Pipeline",
-        argumentParser,
-      ]),
+    // What people run on a live system.
+    cLibrary(
+      "CZstd", in: "Operations", pkgConfig: "libzstd", apt: "libzstd-dev", brew: "zstd"),
+    module(
+      "Archive", in: "Operations",
+      ["CZstd", "Kafka", "Lanes", "RecordLog", crypto, logging]),
+    module(
+      "Rebuild", in: "Operations",
+      ["Events", "Handling", "Kafka", "Lanes", "Postgres", "RecordLog", "Schema"]),
+    module(
+      "Verification", in: "Operations",
+      ["AlarmText", "Events", "Kafka", "Model", "Postgres", "RecordLog", crypto]),
+    .executableTarget(
+      name: "magpie",
+      dependencies: [
+        "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Handling", "Kafka",
+        "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog", "Schema", "Service",
+        "Verification", "WorkerCommands", "Workload", argumentParser,
+      ],
+      path: "Sources/Operations/magpie", exclude: ["README.md"],
+      resources: [.embedInCode("stack/story.jsonl")], swiftSettings: strict),
 
-    executable("fanout-worker", ["Workers", argumentParser]),
-    executable("notification-worker", ["Workers", argumentParser]),
-    executable("alarm-worker", ["Workers", argumentParser]),
-    executable(
-      "magpie",
-      [
-        "AlarmCatalogs", "AlarmText", "Alarms", "Archive", "Comparison", "DeepVerification",
-        "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications", "Pipeline", "Postgres",
-        "Rebuild", "RecordLog", "Schema", "Workers", "Workload", argumentParser,
-      ], exclude: ["README.md"], resources: [.embedInCode("story.jsonl")]),
+    // What everything is tried on and measured against.
+    module("EmbeddedStack", in: "Testing", ["Events", "Kafka", "Postgres", "Schema"]),
+    module("FaultInjection", in: "Testing", ["EmbeddedStack", "Postgres"]),
+    module("Model", in: "Testing", ["Events"]),
+    module("Workload", in: "Testing", ["Events"]),
 
     .executableTarget(
       name: "producer-example", dependencies: ["Events", "MagpieProducer"],
@@ -147,7 +164,7 @@ let package = Package(
     .executableTarget(
       name: "magpie-campaign",
       dependencies: [
-        "Comparison", "DeepVerification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
+        "Verification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
         "Model", "Postgres", "RecordLog", "Schema", "Workload", argumentParser,
       ],
       path: "Campaign", exclude: ["Clock", "Mutations", "README.md", "Regressions"],
@@ -155,7 +172,8 @@ let package = Package(
     .target(name: "CampaignClock", path: "Campaign/Clock"),
 
     .target(
-      name: "LaneSimulation", dependencies: ["Events", "Kafka", "Pipeline", "Workload"],
+      name: "LaneSimulation",
+      dependencies: ["Events", "Kafka", "Handling", "Lanes", "Service", "Workload"],
       path: "Simulation/Lanes", exclude: ["README.md"], swiftSettings: strict),
     .executableTarget(
       name: "magpie-simulate", dependencies: ["LaneSimulation", argumentParser],
@@ -186,12 +204,20 @@ let package = Package(
       "FaultInjectionTests",
       ["EmbeddedStack", "FaultInjection", "Kafka", "Postgres", "TestSupport"]),
     tests(
-      "PipelineTests",
-      ["Events", "FaultInjection", "Kafka", "Pipeline", "Postgres", "TestSupport"]),
-    tests("FeedsTests", ["Events", "Feeds", "Model", "Pipeline", "Postgres", "TestSupport"]),
+      "RuntimeTests",
+      [
+        "Events", "FaultInjection", "Kafka", "Handling", "Lanes", "Service", "Postgres",
+        "TestSupport",
+      ]),
+    tests(
+      "FeedsTests",
+      ["Events", "Feeds", "Model", "Handling", "Lanes", "Service", "Postgres", "TestSupport"]),
     tests(
       "NotificationsTests",
-      ["Events", "Model", "Notifications", "Pipeline", "Postgres", "TestSupport"]),
+      [
+        "Events", "Model", "Notifications", "Handling", "Lanes", "Service", "Postgres",
+        "TestSupport",
+      ]),
     .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
     .executableTarget(
       name: "alarm-text-bench", dependencies: ["AlarmText", "AllocationCount", "ICUReference"],
@@ -200,7 +226,7 @@ let package = Package(
       name: "allocation-bench",
       dependencies: [
         "AlarmText", "Alarms", "AllocationCount", "Events", "Feeds", "Kafka", "Notifications",
-        "Pipeline",
+        "Handling", "Lanes", "Service",
       ],
       path: "Benchmarks/Allocations", swiftSettings: strict),
     .target(
@@ -210,34 +236,39 @@ let package = Package(
     tests(
       "AlarmsTests",
       [
-        "AlarmText", "Alarms", "Events", "Model", "Notifications", "Pipeline", "Postgres",
+        "AlarmText", "Alarms", "Events", "Model", "Notifications", "Handling", "Lanes", "Service",
+        "Postgres",
         "TestSupport",
       ]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests(
-      "ComparisonTests",
+      "VerificationTests",
       [
-        "Alarms", "Comparison", "DeepVerification", "Events", "Feeds", "Kafka", "Notifications",
-        "Pipeline", "Postgres", "RecordLog", "TestSupport", "Workload",
+        "Alarms", "Verification", "Events", "Feeds", "Kafka", "Notifications",
+        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
     tests(
       "RebuildTests",
-      ["Events", "Kafka", "Pipeline", "Postgres", "Rebuild", "RecordLog", "TestSupport"]),
+      [
+        "Events", "Kafka", "Handling", "Lanes", "Service", "Postgres", "Rebuild", "RecordLog",
+        "TestSupport",
+      ]),
     .systemLibrary(
       name: "COpenSSL", path: "Tests/COpenSSL", pkgConfig: "openssl",
       providers: [.apt(["libssl-dev"]), .brew(["openssl"])]),
     tests(
       "SecurityTests",
       [
-        "Archive", "AlarmCatalogs", "AlarmText", "COpenSSL", "Comparison", "EmbeddedStack",
-        "Events", "FaultInjection", "Kafka", "Pipeline", "Postgres", "Schema", "TestSupport",
+        "Alarms", "Archive", "AlarmText", "COpenSSL", "Verification", "EmbeddedStack",
+        "Events", "FaultInjection", "Kafka", "Handling", "Lanes", "Service", "Postgres", "Schema",
+        "TestSupport",
         crypto,
       ]),
     tests("RepositoryTests", []),
     tests(
       "DeployTests",
       [
-        "Alarms", "Events", "Feeds", "Notifications", "Pipeline", "TestSupport",
+        "Alarms", "Events", "Feeds", "Notifications", "Handling", "Lanes", "Service", "TestSupport",
         .product(name: "Yams", package: "Yams"),
       ]),
     tests("WorkloadTests", ["Events", "Workload"]),
@@ -245,12 +276,12 @@ let package = Package(
       "MagpieTests",
       [
         "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications",
-        "Pipeline", "Postgres", "RecordLog", "TestSupport",
+        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "TestSupport",
       ]),
     tests(
       "EndToEndTests",
       [
-        "Comparison", "DeepVerification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
+        "Verification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
         "MagpieProducer", "Model", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
   ],

@@ -3,9 +3,10 @@ import Alarms
 import AllocationCount
 import Events
 import Feeds
+import Handling
 import Kafka
+import Lanes
 import Notifications
-import Pipeline
 
 /// The functions that run for every event, and the maximum allocations per event.
 ///

@@ -1,10 +1,9 @@
-import Comparison
-import DeepVerification
 import Events
 import Kafka
 import Model
 import Postgres
 import RecordLog
+import Verification
 
 /// Compares the tables, once everything is applied, with the log.
 struct TableChecks {

@@ -1,4 +1,4 @@
-import Pipeline
+import Lanes
 
 /// Counts the transitions that the machines took: state, input, and resulting action.
 public struct Coverage: Sendable {

@@ -1,5 +1,5 @@
 import Kafka
-import Pipeline
+import Lanes
 
 /// A batch's transaction: opened behind the fence, then committed, with faults before, in between
 /// and after.

@@ -1,5 +1,5 @@
 import Kafka
-import Pipeline
+import Lanes
 
 /// The consumer group with the eager protocol: all members give up their partitions, then each is
 /// assigned some. Members learn about it in their polls.

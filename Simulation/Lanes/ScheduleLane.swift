@@ -1,5 +1,6 @@
+import Handling
 import Kafka
-import Pipeline
+import Lanes
 
 /// Performs the machine's actions on the simulated broker and store, as `Lane` does on Kafka and
 /// PostgreSQL.

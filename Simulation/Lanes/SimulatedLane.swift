@@ -1,5 +1,5 @@
 import Kafka
-import Pipeline
+import Lanes
 
 /// A lane: the production state machine, and the state of its thread, consumer and connection.
 struct SimulatedLane {

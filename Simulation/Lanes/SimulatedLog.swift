@@ -1,6 +1,6 @@
 import Events
 import Kafka
-import Pipeline
+import Lanes
 
 /// The kinds of simulated records.
 enum RecordKind: UInt8 {

@@ -1,5 +1,6 @@
+import Handling
 import Kafka
-import Pipeline
+import Lanes
 
 /// PostgreSQL's state: offsets with epochs, row locks, results and dead letters.
 struct SimulatedStore {

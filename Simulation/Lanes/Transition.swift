@@ -1,4 +1,4 @@
-import Pipeline
+import Lanes
 
 /// One transition of the machine.
 public struct Transition: Hashable, Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import AlarmText
 import Events
 import Foundation
-import Pipeline
+import Handling
 import Postgres
 import TestSupport
 

@@ -1,6 +1,7 @@
 import Events
 import Foundation
-import Pipeline
+import Handling
+import Lanes
 import Postgres
 import TestSupport
 import Testing

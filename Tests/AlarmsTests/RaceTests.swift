@@ -1,5 +1,6 @@
 import Events
-import Pipeline
+import Handling
+import Lanes
 import Postgres
 import TestSupport
 import Testing

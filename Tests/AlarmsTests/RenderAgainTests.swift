@@ -1,5 +1,5 @@
 import Events
-import Pipeline
+import Handling
 import Postgres
 import Testing
 

@@ -1,6 +1,6 @@
 import AlarmText
 import Events
-import Pipeline
+import Handling
 import Postgres
 import Testing
 

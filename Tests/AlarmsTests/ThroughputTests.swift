@@ -1,6 +1,6 @@
 import Events
 import Foundation
-import Pipeline
+import Lanes
 import Postgres
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Events
+import Handling
 import Model
 import Notifications
-import Pipeline
 import Postgres
 import TestSupport
 import Testing

@@ -2,8 +2,8 @@ import Alarms
 import Events
 import Feeds
 import Foundation
+import Handling
 import Notifications
-import Pipeline
 import Testing
 import Yams
 

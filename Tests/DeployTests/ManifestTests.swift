@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Yams
 
-@testable import Pipeline
+@testable import Lanes
 
 /// Manifests, compose file and image match the code.
 @Suite struct ManifestTests {

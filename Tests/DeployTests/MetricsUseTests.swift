@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Yams
 
-@testable import Pipeline
+@testable import Lanes
 
 /// Rules, dashboards and documents use the workers' actual metrics.
 @Suite struct MetricsUseTests {

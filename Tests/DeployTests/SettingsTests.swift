@@ -1,5 +1,5 @@
 import Foundation
-import Pipeline
+import Service
 import TestSupport
 import Testing
 import Yams

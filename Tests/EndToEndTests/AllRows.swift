@@ -1,5 +1,5 @@
-import Comparison
 import Postgres
+import Verification
 
 extension Stack {
   /// Every canonical row of every table of the workers, as text.

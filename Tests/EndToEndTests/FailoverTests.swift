@@ -1,4 +1,3 @@
-import DeepVerification
 import EmbeddedStack
 import Events
 import Foundation
@@ -6,6 +5,7 @@ import Model
 import Postgres
 import TestSupport
 import Testing
+import Verification
 
 /// A database that comes back as it was a while ago, as after a failover to a replica that was behind.
 @Suite(.serialized) struct FailoverTests {

@@ -1,10 +1,10 @@
-import DeepVerification
 import Events
 import Foundation
 import Kafka
 import Model
 import TestSupport
 import Testing
+import Verification
 
 /// Valid events of the worst kind, through the real workers, held against the model.
 @Suite struct HostileContentTests {

@@ -1,9 +1,9 @@
-import DeepVerification
 import Events
 import Foundation
 import Model
 import TestSupport
 import Testing
+import Verification
 
 /// The whole pipeline as real processes, held against the model.
 @Suite(.serialized) struct PipelineTests {

@@ -1,4 +1,3 @@
-import DeepVerification
 import EmbeddedStack
 import Events
 import Foundation
@@ -6,6 +5,7 @@ import Model
 import Postgres
 import TestSupport
 import Testing
+import Verification
 
 /// Rebuilding and exchanging, as an operator does it, while nothing else goes on.
 @Suite(.serialized, .onTrueEnds) struct RebuildTests {

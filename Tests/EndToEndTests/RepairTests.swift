@@ -1,10 +1,10 @@
-import DeepVerification
 import Events
 import Foundation
 import Model
 import Postgres
 import TestSupport
 import Testing
+import Verification
 
 /// What an operator does to a running system, held against the model of the whole log.
 @Suite(.serialized) struct RepairTests {

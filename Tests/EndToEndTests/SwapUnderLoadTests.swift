@@ -1,4 +1,3 @@
-import DeepVerification
 import EmbeddedStack
 import Events
 import Foundation
@@ -8,6 +7,7 @@ import Postgres
 import Synchronization
 import TestSupport
 import Testing
+import Verification
 import Workload
 
 /// Exchanging the tables while events are written and people read.

@@ -6,8 +6,8 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import DeepVerification
 @testable import Schema
+@testable import Verification
 
 /// A database that is migrated while workers, which do not know the migration, have it in use.
 @Suite(.serialized) struct UpgradeTests {

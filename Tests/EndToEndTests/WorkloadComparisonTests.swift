@@ -1,4 +1,3 @@
-import DeepVerification
 import EmbeddedStack
 import Events
 import Foundation
@@ -6,6 +5,7 @@ import Model
 import Postgres
 import TestSupport
 import Testing
+import Verification
 
 /// A stack that somebody else started and fed, held against the model.
 @Suite struct WorkloadComparisonTests {

@@ -1,6 +1,6 @@
 import Events
+import Handling
 import Model
-import Pipeline
 import Postgres
 import TestSupport
 

@@ -2,7 +2,7 @@ import Model
 import Postgres
 import Testing
 
-@testable import Pipeline
+@testable import Lanes
 
 @Suite struct FollowRuleTests {
   @Test("a follow backfills the feed, an unfollow prunes it")

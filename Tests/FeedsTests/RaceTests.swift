@@ -3,7 +3,7 @@ import Postgres
 import Testing
 
 @testable import Feeds
-@testable import Pipeline
+@testable import Lanes
 
 /// Two writers in a fixed interleaving: the first stops between two statements, the second runs a
 /// complete transaction, then the first continues.

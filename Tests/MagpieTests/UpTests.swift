@@ -2,8 +2,8 @@ import Alarms
 import EmbeddedStack
 import Feeds
 import Foundation
+import Lanes
 import Notifications
-import Pipeline
 import Postgres
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Events
 import Foundation
+import Lanes
 import Model
 import Notifications
-import Pipeline
 import Postgres
 import Synchronization
 import TestSupport

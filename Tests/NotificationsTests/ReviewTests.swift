@@ -1,8 +1,8 @@
 import Events
 import Foundation
+import Handling
 import Model
 import Notifications
-import Pipeline
 import Postgres
 import TestSupport
 import Testing

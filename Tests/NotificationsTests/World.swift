@@ -1,7 +1,7 @@
 import Events
 import Foundation
+import Handling
 import Notifications
-import Pipeline
 import Postgres
 import TestSupport
 

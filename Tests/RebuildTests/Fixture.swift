@@ -1,6 +1,7 @@
 import Events
+import Handling
 import Kafka
-import Pipeline
+import Lanes
 import Postgres
 import RecordLog
 import Synchronization

@@ -1,12 +1,13 @@
-import AlarmCatalogs
 import AlarmText
+import Alarms
 import Events
 import Foundation
 import Postgres
 import TestSupport
 import Testing
 
-@testable import Pipeline
+@testable import Lanes
+@testable import Service
 
 /// Generated and mutated input for every decoder of untrusted data. Invalid input must throw the
 /// decoder's own error: no crash, no hang, no unbounded memory. ArchiveTests cover archive

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@testable import Pipeline
+@testable import Lanes
 
 /// Text that affects programs that show it unescaped, from a producer's records through real
 /// workers to logs and all output of the tool.

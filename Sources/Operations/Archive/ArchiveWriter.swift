@@ -1,0 +1,249 @@
+import Foundation
+public import Kafka
+package import Lanes
+
+/// Writes an archive: buffers records in memory, then adds them as a segment together with their
+/// end offsets in one replacement of the manifest.
+///
+/// Owned by one thread. Creating a writer takes over the archive: an older writer's next
+/// replacement of the manifest fails. For a directory, call `DirectoryStorage.lockForWriting`
+/// first.
+public final class ArchiveWriter {
+  /// What a flush added to the archive.
+  public struct Flushed: Sendable {
+    /// By topic.
+    public var recordCounts: [String: Int]
+    public var byteCount: Int
+  }
+
+  /// A finished segment that the manifest does not list yet. Kept until it does, so that failed
+  /// steps can be retried.
+  private struct Pending {
+    var segment: Manifest.Segment
+    var bytes: [UInt8]
+    var recordCounts: [TopicPartition: Int]
+    var last: [TopicPartition: LastRecord]
+    var isStored = false
+  }
+
+  private let storage: any ArchiveStorage
+  private let id = UUID().uuidString.lowercased()
+  /// The archive's current content.
+  public private(set) var manifest: Manifest
+  private var manifestBytes: [UInt8]
+  private var builder = SegmentBuilder()
+  private var pending: Pending?
+  private var nextOffsets: [TopicPartition: Int64]
+  /// The newest records in `builder`.
+  private var newest: [TopicPartition: Record] = [:]
+
+  /// Creates an archive or takes over the existing one, and deletes the leftovers of a writer that
+  /// died. Throws `ArchiveError`.
+  public init(_ storage: any ArchiveStorage) throws {
+    self.storage = storage
+    var before: [UInt8]?
+    do {
+      before = try storage.get(Manifest.key, maxByteCount: Manifest.byteCountMax)
+    } catch let error as ArchiveError where error.code == .missing {
+      guard try storage.list("segments/").isEmpty else {
+        throw ArchiveError(
+          .damaged, file: Manifest.key,
+          "the manifest is missing although segments exist: restore it or use a new directory")
+      }
+    }
+    manifest = try before.map { try Manifest($0) } ?? Manifest()
+    manifestBytes = before ?? []
+    nextOffsets = manifest.spans.mapValues(\.upperBound)
+    // Listed before taking over and deleted afterwards, so that no file of a writer that later
+    // takes over from this one is deleted.
+    let leftovers = try leftovers()
+    try replaceManifest(with: manifest, isNew: before == nil)
+    for key in leftovers { try storage.delete(key) }
+  }
+
+  /// The next offset to archive, after the records buffered in memory; nil if the archive does not
+  /// have the partition yet.
+  public func nextOffset(of partition: TopicPartition) -> Int64? { nextOffsets[partition] }
+
+  /// The last archived record of each partition, if known.
+  package var lastRecords: [TopicPartition: LastRecord] {
+    manifest.partitions.reduce(into: [:]) { $0[$1.topicPartition] = $1.last }
+  }
+
+  /// The approximate number of bytes buffered in memory.
+  public var bufferedByteCount: Int { builder.byteCount + (pending?.bytes.count ?? 0) }
+  /// Whether any records are buffered.
+  public var isDirty: Bool { !builder.isEmpty || pending != nil }
+
+  /// Adds partitions that the archive does not have yet, each starting at the given offset.
+  public func begin(_ starts: [TopicPartition: Int64]) throws {
+    var next = manifest
+    for (partition, offset) in starts where nextOffsets[partition] == nil {
+      next.partitions.append(
+        Manifest.Partition(
+          topic: partition.topic, partition: partition.partition, first: offset, next: offset,
+          records: 0))
+    }
+    guard next != manifest else { return }
+    next.partitions.sort { $0.topicPartition < $1.topicPartition }
+    try replaceManifest(with: next)
+    nextOffsets.merge(starts) { present, _ in present }
+  }
+
+  /// Buffers a record of a partition that the archive already has. Ignores records below the
+  /// partition's next offset, which are already archived; skipped offsets hold no records.
+  public func append(_ record: Record) throws {
+    guard let start = nextOffsets[record.topicPartition] else {
+      throw ArchiveError(.unusable, "the archive has no partition \(record.topicPartition) yet")
+    }
+    guard record.offset >= start else { return }
+    try builder.append(record, after: start)
+    nextOffsets[record.topicPartition] = record.offset + 1
+    newest[record.topicPartition] = record
+  }
+
+  /// Writes the buffered records to the archive. If it throws, nothing is lost: the next call
+  /// resumes at the failed step.
+  ///
+  /// Throws `ArchiveError`; after `fenced` this writer is unusable.
+  /// - Returns: nil if nothing was buffered.
+  @discardableResult
+  public func flush() throws -> Flushed? {
+    if pending == nil, !builder.isEmpty { pending = try finishSegment() }
+    guard let pending else { return nil }
+    if !pending.isStored {
+      try storage.put(pending.segment.file.name, pending.bytes)
+      self.pending?.isStored = true
+    }
+    var next = manifest
+    if next.segments.count >= Manifest.pageLength { try turnPage(&next) }
+    next.segments.append(pending.segment)
+    for span in pending.segment.spans {
+      advance(
+        &next, span, records: pending.recordCounts[span.topicPartition] ?? 0,
+        last: pending.last[span.topicPartition])
+    }
+    try replaceManifest(with: next)
+    self.pending = nil
+    return Flushed(
+      recordCounts: Dictionary(
+        pending.recordCounts.map { ($0.key.topic, $0.value) }, uniquingKeysWith: +),
+      byteCount: pending.bytes.count)
+  }
+
+  /// Records in the manifest that the offsets from the partition's next offset up to `offset` were
+  /// lost before they could be archived.
+  public func acceptGap(_ partition: TopicPartition, upTo offset: Int64) throws {
+    guard let start = manifest.spans[partition]?.upperBound else {
+      throw ArchiveError(.unusable, "the archive does not have partition \(partition) yet")
+    }
+    guard offset > start else {
+      throw ArchiveError(
+        .unusable, "\(partition) is archived up to \(start): the gap must end above that")
+    }
+    let gap = Manifest.Span(
+      topic: partition.topic, partition: partition.partition, first: start, next: offset)
+    var next = manifest
+    next.gaps.append(gap)
+    advance(&next, gap, records: 0, last: nil)
+    try replaceManifest(with: next)
+    nextOffsets[partition] = offset
+  }
+
+  private func finishSegment() throws -> Pending {
+    var spent = SegmentBuilder()
+    swap(&spent, &builder)
+    let (bytes, file) = try spent.finish()
+    let last = newest.mapValues { LastRecord($0) }
+    newest = [:]
+    let blocks = file.blocks.map(\.block)
+    let spans = file.spans.sorted { $0.key < $1.key }.map { partition, offsets in
+      Manifest.Span(
+        topic: partition.topic, partition: partition.partition, first: offsets.lowerBound,
+        next: offsets.upperBound)
+    }
+    return Pending(
+      segment: Manifest.Segment(
+        file: newFile("segments/", bytes), spans: spans,
+        records: blocks.reduce(0) { $0 + $1.recordCount },
+        minTime: blocks.map(\.times.lowerBound).min() ?? 0,
+        maxTime: blocks.map(\.times.upperBound).max() ?? 0),
+      bytes: bytes,
+      recordCounts: Dictionary(
+        file.blocks.map { ($0.partition, $0.block.recordCount) }, uniquingKeysWith: +),
+      last: last)
+  }
+
+  /// Moves the manifest's segments to a new page.
+  private func turnPage(_ manifest: inout Manifest) throws {
+    let segments = manifest.segments
+    let bytes = try Checksummed(kind: "page").encode(PageContent(segments: segments))
+    let file = newFile("pages/", bytes)
+    try storage.put(file.name, bytes)
+    manifest.pages.append(
+      Manifest.Page(
+        file: file, segments: segments.count,
+        segmentBytes: segments.reduce(0) { $0 + Int64($1.file.bytes) },
+        minTime: segments.map(\.minTime).min() ?? 0, maxTime: segments.map(\.maxTime).max() ?? 0))
+    manifest.segments = []
+  }
+
+  private func advance(
+    _ manifest: inout Manifest, _ span: Manifest.Span, records: Int, last: LastRecord?
+  ) {
+    for index in manifest.partitions.indices
+    where manifest.partitions[index].topicPartition == span.topicPartition {
+      manifest.partitions[index].next = span.next
+      manifest.partitions[index].records += Int64(records)
+      manifest.partitions[index].last = last
+    }
+  }
+
+  private func replaceManifest(with changed: Manifest, isNew: Bool = false) throws {
+    var next = changed
+    next.generation = manifest.generation + 1
+    next.writer = id
+    let bytes = try next.encoded
+    guard bytes.count <= Manifest.byteCountMax else {
+      throw ArchiveError(
+        .unusable, file: Manifest.key,
+        "the manifest would need \(bytes.count) bytes: start a new archive")
+    }
+    guard try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) else {
+      throw ArchiveError(
+        .fenced, file: Manifest.key,
+        "another process has taken this archive over; an archive has one writer at a time")
+    }
+    manifest = next
+    manifestBytes = bytes
+  }
+
+  /// The name contains the generation that will list the file, so a file of a newer generation was
+  /// never listed, and the content's hash, so two writers never use one name for different files.
+  private func newFile(_ folder: String, _ bytes: [UInt8]) -> Manifest.File {
+    let digest = hex(sha256(bytes))
+    let generation = String(manifest.generation + 1)
+    let padding = String(repeating: "0", count: max(0, 16 - generation.count))
+    return Manifest.File(
+      name: "\(folder)\(padding)\(generation)-\(digest.prefix(16))", bytes: bytes.count,
+      sha256: digest)
+  }
+
+  /// Files that a dead writer left: their generation is newer than that of every listed file. They
+  /// stay recognizable if the next writer dies before deleting all of them.
+  private func leftovers() throws -> [String] {
+    let listed = manifest.segments.map(\.file.name) + manifest.pages.map(\.file.name)
+    let newest = listed.compactMap(generation).max() ?? 0
+    return try storage.list("").keys.filter { key in
+      generation(key).map { $0 > newest } ?? false
+        || key.hasSuffix(DirectoryStorage.temporarySuffix)
+    }
+  }
+
+  /// The generation in a file's name; nil for files that no writer created.
+  private func generation(_ key: String) -> Int64? {
+    let parts = key.split(separator: "/")
+    guard parts.count > 1 else { return nil }
+    return parts.last?.split(separator: "-").first.flatMap { Int64($0) }
+  }
+}

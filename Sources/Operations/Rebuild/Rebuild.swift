@@ -1,0 +1,216 @@
+import Foundation
+public import Handling
+public import Kafka
+import Postgres
+public import RecordLog
+
+/// The workers' handlers.
+public struct RebuildHandlers: Sendable {
+  public var fanout: Handler
+  public var notification: Handler
+  public var alarm: Handler
+
+  /// - Parameters: the handlers of the three workers, configured like the workers'.
+  public init(fanout: Handler, notification: Handler, alarm: Handler) {
+    self.fanout = fanout
+    self.notification = notification
+    self.alarm = alarm
+  }
+}
+
+/// The settings of a rebuild.
+public struct RebuildSettings: Sendable {
+  /// Must log in as the owner of the tables.
+  public var databaseURL: String
+  public var topicPrefix: String
+  public var handlers: RebuildHandlers
+  /// Opens the log; called once per thread.
+  public var openLog: @Sendable () throws -> any RecordLog
+  /// The maximum number of records per transaction.
+  public var batchRecordsMax = 10_000
+  /// Whether to rebuild from a log whose beginning is gone.
+  public var acceptsMissingRecords = false
+  /// Called periodically on the calling thread.
+  public var onProgress: @Sendable (RebuildProgress) -> Void = { _ in }
+
+  public init(
+    databaseURL: String, topicPrefix: String, handlers: RebuildHandlers,
+    openLog: @escaping @Sendable () throws -> any RecordLog
+  ) {
+    self.databaseURL = databaseURL
+    self.topicPrefix = topicPrefix
+    self.handlers = handlers
+    self.openLog = openLog
+  }
+}
+
+/// Rebuilds tables from the log next to the live ones, advances them for comparison, and swaps
+/// them.
+///
+/// Holds an advisory lock for its lifetime, so that only one process at a time works on rebuilt
+/// tables. Confined to one thread.
+public final class Rebuild {
+  /// Next offsets by consumer group and partition.
+  public typealias Offsets = [String: [TopicPartition: Int64]]
+
+  /// The advisory lock that serializes rebuilds and swaps in one database.
+  static let advisoryLock: Int64 = 0x4D61_6770_5265  // "MagpRe"
+
+  let settings: RebuildSettings
+  let control: Connection
+  /// The schema of the live tables.
+  public let liveSchema: String
+  let counter = ProgressCounter()
+
+  /// Connects and takes the lock.
+  ///
+  /// - Throws: `RebuildError` when another process works on rebuilt tables; `SchemaError` when the
+  ///   database's schema version differs from this build's.
+  public init(_ settings: RebuildSettings) throws {
+    self.settings = settings
+    control = try Connection(
+      settings.databaseURL, applicationName: "magpie-replay", statementTimeoutSeconds: 3600)
+    liveSchema = try ShadowSchema.live(control)
+    try takeLock()
+  }
+
+  deinit { control.close() }
+
+  /// Closes the connection, which releases the lock.
+  public func close() { control.close() }
+
+  private func takeLock() throws {
+    // PostgreSQL may take a moment to notice that the lock's previous holder has ended.
+    let deadline = ContinuousClock.now + .seconds(3)
+    repeat {
+      let taken = try control.query(
+        "SELECT pg_try_advisory_lock($1)", [.int8(Self.advisoryLock)])
+      if try taken.only.bool(0) { return }
+      Thread.sleep(forTimeInterval: 0.05)
+    } while .now < deadline
+    let holder = try control.query(
+      """
+      SELECT pid FROM pg_locks
+      WHERE locktype = 'advisory' AND granted AND objsubid = 1
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND (classid::bigint << 32) + objid::bigint = $1
+      """, [.int8(Self.advisoryLock)])
+    throw RebuildError(
+      "another process is working on this database's rebuilt tables (PostgreSQL process "
+        + "\(try holder.first?.int(0) ?? 0))", "Wait until it finishes, or end it.")
+  }
+
+  /// Rebuilds the groups' tables from the log, or resumes an interrupted rebuild, until they have
+  /// caught up with the live tables.
+  ///
+  /// - Returns: what this process did.
+  @discardableResult
+  public func run(_ tableGroups: [TableGroup]) throws -> RebuildProgress {
+    let schema = try prepare(tableGroups)
+    try catchUp(schema)
+    try advance(schema, to: [:], runsBacklog: true)
+    counter.begin("vacuuming and analyzing")
+    try waitReporting { [control] in
+      for table in schema.tables {
+        try control.script("VACUUM (ANALYZE) \(quoted(schema.name)).\(quoted(table))")
+      }
+    }
+    // Applies the records that arrived meanwhile.
+    try catchUp(schema)
+    try control.script(
+      "UPDATE \(quoted(schema.name)).rebuild_state SET completed_at = coalesce(completed_at, now())"
+    )
+    return counter.progress
+  }
+
+  /// Advances the rebuilt tables to exactly these offsets, to compare them with the live tables.
+  ///
+  /// - Parameter offsets: by group; other partitions stay where they are. Offsets of topics that
+  ///   the rebuild does not read (notification changes that it rebuilds itself) are ignored.
+  /// - Throws: `RebuildError` when there are no rebuilt tables, or when they are beyond the
+  ///   offsets.
+  public func advance(to offsets: Offsets) throws {
+    try advance(try shadow(), to: offsets, runsBacklog: true)
+  }
+
+  /// The schema of the rebuilt tables and their groups.
+  ///
+  /// - Throws: `RebuildError` when there are no rebuilt tables or the rebuild is incomplete.
+  public func rebuilt() throws -> (schema: String, tableGroups: [TableGroup]) {
+    let schema = try shadow()
+    return (schema.name, schema.tableGroups)
+  }
+
+  func shadow() throws -> ShadowSchema {
+    guard let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) else {
+      throw RebuildError(
+        "there are no rebuilt tables",
+        "Rebuild them: magpie replay --rebuild feeds|notifications|alarms|all")
+    }
+    guard schema.isComplete else {
+      throw RebuildError(
+        "the rebuild of \(schema.tableGroups.text) is not complete",
+        "Run `magpie replay --rebuild` again: it resumes where it stopped.")
+    }
+    guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
+    return schema
+  }
+
+  func otherPrefix(_ schema: ShadowSchema) -> RebuildError {
+    RebuildError(
+      "the tables in \(schema.name) were rebuilt from topics with the prefix "
+        + schema.topicPrefix, "Pass --topic-prefix \(schema.topicPrefix).")
+  }
+
+  private func prepare(_ tableGroups: [TableGroup]) throws -> ShadowSchema {
+    if try ShadowSchema.find(.old, beside: liveSchema, control) != nil {
+      throw RebuildError(
+        "the former tables of an earlier swap still exist", ShadowSchema.nextStep)
+    }
+    if let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) {
+      guard schema.tableGroups == tableGroups else {
+        throw RebuildError(
+          "a rebuild of \(schema.tableGroups.text) already exists",
+          "Resume that one, or: " + ShadowSchema.nextStep)
+      }
+      guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
+      return schema
+    }
+    counter.begin("creating tables")
+    try refuseUnpublishedSnapshots(tableGroups)
+    return try ShadowSchema.make(
+      tableGroups: tableGroups, topicPrefix: settings.topicPrefix, beside: liveSchema, control)
+  }
+
+  /// A rebuild of alarms alone needs every snapshot in the log.
+  private func refuseUnpublishedSnapshots(_ tableGroups: [TableGroup]) throws {
+    guard tableGroups == [.alarms] else { return }
+    let unpublished = try control.query(
+      "SELECT count(*) FROM notification_generations WHERE NOT is_published")
+    guard try unpublished.only.int(0) == 0 else {
+      throw RebuildError(
+        "the notifications were rebuilt, so the log lacks some of the snapshots behind the alarms",
+        "Rebuild both: magpie replay --rebuild notifications")
+    }
+  }
+
+  /// Drops the former tables, or else the rebuilt ones. Returns the schema's name; nil if there is
+  /// none.
+  public func drop() throws -> String? {
+    let name = try dropped()
+    if let name { try control.script("DROP SCHEMA \(quoted(name)) CASCADE") }
+    return name
+  }
+
+  /// The schema that `drop` would remove.
+  public func dropped() throws -> String? {
+    let names = [ShadowSchema.Kind.old, .shadow].map {
+      ShadowSchema.name(of: $0, beside: liveSchema)
+    }
+    return try names.first { name in
+      try control.query(
+        "SELECT count(*) > 0 FROM pg_namespace WHERE nspname = $1", [.text(name)]
+      ).only.bool(0)
+    }
+  }
+}

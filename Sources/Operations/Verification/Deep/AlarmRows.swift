@@ -1,0 +1,88 @@
+import AlarmText
+import Events
+import Model
+
+// The canonical rows of the alarm-worker's tables, computed from the model's notifications and
+// profiles. The field order is that of `AlarmTables.swift`.
+extension SliceModels {
+  func alarmRows(_ table: String, engine: AlarmTextEngine) throws -> RowSource? {
+    switch table {
+    case "profiles":
+      return rows(
+        profiles.allProfiles.lazy.map { row in
+          CanonicalRow(
+            person: row.user, key: [],
+            fields: [row.nickname, row.locale, row.imageURL, row.name, row.major, row.bio]
+              + version(row.version))
+        })
+    case "alarms":
+      var people: [BytewiseString: ModelProfile] = [:]
+      for profile in profiles.allProfiles { people[BytewiseString(profile.user)] = profile }
+      return rowSource(sorting: try shown.map { try alarm($0, people, engine) })
+    default: return nil
+    }
+  }
+
+  private func alarm(
+    _ row: ModelNotification, _ people: [BytewiseString: ModelProfile], _ engine: AlarmTextEngine
+  ) throws -> CanonicalRow {
+    func actor(_ id: String) -> Actor {
+      Actor(id: id, nickname: people[BytewiseString(id)]?.nickname)
+    }
+    let code = code(of: row.type)
+    let rendered = try engine.render(
+      AlarmInput(
+        code: code, actor: actor(row.actor), other: row.secondActor.map(actor),
+        actorCount: row.actorCount, count: row.contributionCount, headText: row.headText),
+      locale: people[BytewiseString(row.recipient)]?.locale ?? "")
+    let kind = engine.kind(code)
+    let link = kind?.deepLink([
+      "post": row.post ?? "", "comment": row.comment ?? "", "actor": row.actor,
+      "recipient": row.recipient,
+    ])
+    return CanonicalRow(
+      person: row.recipient, key: [row.id],
+      fields: [
+        "\(row.type.code)", row.actor, row.secondActor, "\(row.actorCount)",
+        "\(row.contributionCount)", row.post, row.comment, row.headText, row.raisedAt.rfc3339,
+        rendered.locale, rendered.text, jsonb(rendered.segments), jsonb(rendered.spans),
+        rendered.legacy.message, rendered.legacy.headText, rendered.legacy.fromNickName, link,
+        kind?.badgeIcon, kind?.highlightStyle,
+      ])
+  }
+}
+
+private func code(of type: AlarmType) -> AlarmCode {
+  switch type {
+  case .like: .like
+  case .comment: .comment
+  case .follow: .follow
+  case .message: .message
+  case .mention: .mention
+  case .post: .post
+  }
+}
+
+/// Matches PostgreSQL's jsonb output, which puts shorter keys first.
+private func jsonb(_ segments: [Segment]) -> String {
+  jsonb(
+    segments.map { segment in
+      [("kind", json(segment.kind.name)), ("text", json(segment.text))]
+        + (segment.actorID.map { [("actor", json($0))] } ?? [])
+    })
+}
+
+private func jsonb(_ spans: [Span]) -> String {
+  jsonb(
+    spans.map { span in
+      [("kind", json(span.kind.name))] + (span.actorID.map { [("actor", json($0))] } ?? [])
+        + [("start", "\(span.start)"), ("length", "\(span.length)")]
+    })
+}
+
+private func jsonb(_ objects: [[(String, String)]]) -> String {
+  "["
+    + objects.map { members in
+      "{" + members.map { "\"\($0)\": \($1)" }.joined(separator: ", ") + "}"
+    }.joined(separator: ", ") + "]"
+}

@@ -1,0 +1,102 @@
+import Events
+import Kafka
+import Model
+import RecordLog
+
+/// One model per consumer group, fed with the events that concern one slice of people.
+///
+/// Reads the log up to three times: for the posts, comments, likes and messages that ever named a
+/// person of the slice, because an event that takes them away may not name that person; for the
+/// events; and for the profiles of the slice's people and of the people in their alarms.
+struct SliceModels {
+  let slice: Slice
+  private(set) var feeds = Model()
+  private(set) var notifications = Model()
+  private(set) var profiles = Model()
+  /// Records that cannot be decoded but are not dead letters.
+  private(set) var unexplained: [(record: Record, group: String, reason: String)] = []
+  private(set) var shown: [ModelNotification] = []
+
+  private let snapshot: Snapshot
+  private let log: any RecordLog
+  private let prefix: String
+  private let counted: (Int) -> Void
+  private var facts: [Worker: Set<BytewiseString>] = [:]
+
+  /// - Parameter counted: called with the number of records read since the last call.
+  init(
+    _ slice: Slice, _ snapshot: Snapshot, _ log: any RecordLog, prefix: String,
+    counted: @escaping (Int) -> Void
+  ) throws {
+    (self.slice, self.snapshot, self.log) = (slice, snapshot, log)
+    (self.prefix, self.counted) = (prefix, counted)
+    if slice.count > 1 {
+      try read([.posts, .comments, .likes, .messages]) { models, worker, event in
+        if let fact = worker.fact(event.payload), models.concerns(event, worker) {
+          models.facts[worker, default: []].insert(fact)
+        }
+      }
+    }
+    try read(Set(Topic.allCases).subtracting([.profiles, .notificationChanges])) {
+      models, worker, event in
+      let isNeeded =
+        worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }
+        ?? models.concerns(event, worker)
+      guard isNeeded || models.slice.count == 1 else { return }
+      if worker == .fanout {
+        models.feeds.apply(event)
+      } else {
+        models.notifications.apply(event)
+      }
+    }
+    facts = [:]
+    shown = notifications.notifications.filter { slice.contains($0.recipient) }
+    let named = shown.reduce(into: Set<BytewiseString>()) { people, notification in
+      people.insert(BytewiseString(notification.actor))
+      if let second = notification.secondActor { people.insert(BytewiseString(second)) }
+    }
+    try read([.profiles]) { models, worker, event in
+      if named.contains(BytewiseString(event.key)) || models.concerns(event, worker) {
+        models.profiles.apply(event)
+      }
+    }
+  }
+
+  private func concerns(_ event: Event, _ worker: Worker) -> Bool {
+    slice.count == 1 || worker.slicedBy(event.payload).contains { slice.contains($0) }
+  }
+
+  /// Calls `body` with every event of the topics for each worker that has applied it.
+  private mutating func read(
+    _ topics: Set<Topic>, _ body: (inout SliceModels, Worker, Event) -> Void
+  ) throws {
+    let now = EventTime.now
+    let spans = try snapshot.spans(of: topics, prefix: prefix, in: log)
+    let workers = Dictionary(
+      uniqueKeysWithValues: topics.map { topic in
+        (topic, Worker.allCases.filter { $0.topics.contains(topic) })
+      })
+    try log.read(spans, maxRecords: 2000) { batch in
+      counted(batch.records.count)
+      guard let topic = Topic(name: batch.topic, prefix: prefix) else { return }
+      for record in batch.records {
+        let applied = (workers[topic] ?? []).filter {
+          snapshot.holds(record, of: $0.consumerGroup(prefix: prefix))
+        }
+        guard !applied.isEmpty else { continue }
+        let wire = WireRecord(
+          key: record.key, value: record.value,
+          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
+        do throws(EventError) {
+          let event = try EventCodec.decode(
+            wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
+          for worker in applied { body(&self, worker, event) }
+        } catch {
+          guard unexplained.count < 1000 else { continue }
+          let group = applied[0].consumerGroup(prefix: prefix)
+          unexplained.append((record, group, error.message))
+        }
+      }
+    }
+  }
+}

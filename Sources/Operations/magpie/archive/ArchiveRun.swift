@@ -1,0 +1,95 @@
+import Archive
+import ArgumentParser
+import Dispatch
+import Events
+import Service
+import Synchronization
+
+struct ArchiveRun: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Archive every topic until stopped.",
+    discussion: """
+      The fourth consumer of the log, beside the three workers and like them: /livez, /readyz and \
+      /metrics, SIGTERM ends it in good order, kill -9 neither loses nor doubles a record. The \
+      offsets are kept in the archive itself and reported to Kafka under <prefix>archive. Run one \
+      process for an archive: a second one refuses to start. A full disk is waited out.
+      """)
+
+  @OptionGroup var process: ProcessOptions
+  @OptionGroup var archive: ArchiveOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      MiB that a segment has at most, and that are held in memory: 1 to 512 (default: 64). \
+      [env: MAGPIE_SEGMENT_MIB]
+      """)
+  var segmentMib: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Seconds that a record waits in memory at most: 0.1 to 3600 (default: 10). \
+      [env: MAGPIE_SEGMENT_SECONDS]
+      """)
+  var segmentSeconds: Double?
+
+  func run() throws {
+    try waiting(for: archiveUntilStopped)
+  }
+
+  @Sendable private func archiveUntilStopped() async throws {
+    let settings = try await process.settings(defaultHTTPPort: 9474)
+    let prefix = settings.topicPrefix
+    guard let directory = try await process.setting("archiveDir", flag: archive.dir) else {
+      throw Failure(.usage, "There is no archive: set --dir or MAGPIE_ARCHIVE_DIR.")
+    }
+    var archiving = ArchiveSettings(
+      topics: Topic.allCases.map { $0.name(prefix: prefix) }, topicPrefix: prefix,
+      group: ConsumerGroup.archive(prefix: prefix), directory: directory)
+    archiving.segmentBytesMax =
+      Int(try await number("segmentMib", segmentMib.map(Double.init), 64, 1...512)) << 20
+    archiving.segmentAgeMax = .seconds(
+      try await number("segmentSeconds", segmentSeconds, 10, 0.1...3600))
+    let storage = try DirectoryStorage(directory, creating: true)
+    let lock = try storage.lockForWriting()
+    let process = ConsumerProcess(label: "magpie_archive", settings: settings)
+    process.metrics.begin(topics: Topic.allCases.map(\.rawValue))
+    try await process.run(threads: 1) {
+      [archiving, metrics = process.metrics, kafka = process.kafka] status, logger in
+      try ArchiveLoop(
+        settings: archiving, storage: storage, kafka: kafka, status: status, metrics: metrics,
+        logger: logger
+      ).run()
+    }
+    withExtendedLifetime(lock) {}
+  }
+
+  private func number(
+    _ name: String, _ flag: Double?, _ fallback: Double, _ range: ClosedRange<Double>
+  ) async throws -> Double {
+    let text = try await process.setting(name, flag: flag.map { "\($0)" })
+    guard let value = text.map(Double.init) ?? fallback, range.contains(value) else {
+      throw ValidationError(
+        "\(name) is \(text ?? ""), but must be \(range.lowerBound) to \(range.upperBound).")
+    }
+    return value
+  }
+}
+
+/// Runs asynchronous work to its end; the calling thread waits and is none of the pool's.
+func waiting(for work: @escaping @Sendable () async throws -> Void) throws {
+  let result = Mutex<Result<Void, any Error>>(.success(()))
+  let done = DispatchSemaphore(value: 0)
+  Task {
+    do {
+      try await work()
+    } catch {
+      result.withLock { $0 = .failure(error) }
+    }
+    done.signal()
+  }
+  done.wait()
+  try result.withLock { $0 }.get()
+}

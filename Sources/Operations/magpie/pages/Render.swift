@@ -1,0 +1,92 @@
+import AlarmText
+import Alarms
+import ArgumentParser
+
+struct Render: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "What an alarm would say, its nicknames highlighted.",
+    discussion: """
+      Needs no server. Nicknames and words are cleaned, shortened and isolated as the alarm-worker \
+      does it. With --catalog-dir it also checks a directory before a worker gets it: a broken file \
+      is named with key and place, and the exit code is 1.
+      """)
+
+  @Option(help: "The kind of alarm: like, comment, follow, message, mention, post; or its code.")
+  var type: String
+
+  @Option(help: "The newest person's nickname.")
+  var actor: String
+
+  @Option(help: "The second person's nickname.")
+  var other: String?
+
+  @Option(
+    parsing: .unconditional, help: "How many people it is about (default: 1, or 2 with --other).")
+  var actors: Int?
+
+  @Option(parsing: .unconditional, help: "How many things one person did.")
+  var count = 1
+
+  @Option(help: "The comment's or message's own words.")
+  var headText: String?
+
+  @Option(help: "The reader's language, BCP 47 (default: en).")
+  var locale: String?
+
+  @Flag(help: "Every language there is, a line each.")
+  var allLocales = false
+
+  @Option(
+    help: """
+      A directory with sentences and kinds of alarm (ko.arb, kinds.json) over the built-in ones. \
+      [env: MAGPIE_CATALOG_DIR]
+      """)
+  var catalogDir: String?
+
+  @Flag(help: "Print what a client receives, one JSON object a language.")
+  var json = false
+
+  @Flag(help: "Print an HTML paragraph a language.")
+  var html = false
+
+  func validate() throws {
+    for (name, value) in [("--actors", actors ?? 1), ("--count", count)] {
+      guard (1...1_000_000_000).contains(value) else {
+        throw ValidationError("\(name) is \(value), but must be 1 to 1000000000.")
+      }
+    }
+    if allLocales, locale != nil {
+      throw ValidationError("--locale and --all-locales exclude each other.")
+    }
+    if json, html { throw ValidationError("--json and --html exclude each other.") }
+  }
+
+  func run() throws {
+    let engine = try AlarmTextEngine(
+      catalogDirectory: setting(catalogDir, "MAGPIE_CATALOG_DIR"))
+    guard let kind = AlarmCode(type).flatMap(engine.kind) ?? engine.kind(named: type) else {
+      let known = engine.kinds.map { "\($0.name) (\($0.code))" }.joined(separator: ", ")
+      throw Failure(.usage, "There is no kind of alarm \(type). There are: \(known).")
+    }
+    let input = AlarmInput(
+      code: kind.code, actor: Actor(id: "actor", nickname: actor),
+      other: other.map { Actor(id: "other", nickname: $0) },
+      actorCount: actors ?? (other == nil ? 1 : 2), count: count, headText: headText)
+    let locales = allLocales ? engine.locales : [locale ?? "en"]
+    let width = locales.map(\.count).max() ?? 0
+    for locale in locales {
+      let alarm = try engine.render(input, locale: locale)
+      if json {
+        Standard.output.line(escapedJSON(String(decoding: alarm.json, as: UTF8.self)))
+      } else if html {
+        let (language, direction) = (alarm.locale, alarm.direction.rawValue)
+        Standard.output.line("<p lang=\"\(language)\" dir=\"\(direction)\">\(alarm.html)</p>")
+      } else {
+        let padding = String(repeating: " ", count: width + 2 - locale.count)
+        let label = allLocales ? Style.dim(locale) + padding : ""
+        let segments = alarm.segments.map { ShownSegment(kind: $0.kind.name, text: $0.text) }
+        Standard.output.line(label + highlighted(segments))
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Handling
+import Lanes
+import Postgres
+import Rebuild
+import Schema
+
+extension RebuildHandlers {
+  /// Each worker's, in the order in which events flow.
+  var all: [Handler] { [fanout, notification, alarm] }
+}
+
+extension DatabaseOptions {
+  /// A connection that may do what this handler's worker may, and no more.
+  func connect(as handler: Handler) throws -> Connection {
+    let connection = try connect()
+    do {
+      try Migrations.check(connection, allowsNewer: true)
+      try connection.script(
+        """
+        SET ROLE \(handler.databaseRole);
+        SET lock_timeout = '30s';
+        SET idle_in_transaction_session_timeout = '30s';
+        """)
+      return connection
+    } catch let error as SchemaError {
+      connection.close()
+      // A worker waits for its schema; a command says that it is not there.
+      throw WorkerStopped(reason: error.message, nextStep: "Nothing was changed.")
+    } catch {
+      connection.close()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Events
+import Lanes
+
+/// What `--apply` and `--republish` have in common beside the filters.
+struct ReplayAgainOptions: ParsableArguments {
+  @Option(
+    parsing: .unconditional, help: "With --apply and --republish: at most so many records a second."
+  )
+  var rate: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --apply and --republish: keep the position in this file; started again with it, the "
+        + "replay goes on where it was.", valueName: "file"))
+  var position: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      With --apply: wait while running workers have more records than this still to apply. Workers \
+      that are not running are not waited for.
+      """)
+  var maxLag: Int64 = 10_000
+
+  @Option(
+    name: .customLong("worker"),
+    help: ArgumentHelp(
+      "With --apply: only by this worker's handler: fanout, notification or alarm. May be repeated.",
+      valueName: "name"))
+  var workers: [String] = []
+
+  @Option(
+    help: """
+      With --apply: stop after this many new dead letters in a row (default: 500). Records that the \
+      worker had dead-lettered do not count. [env: MAGPIE_DEAD_LETTER_RUN_LIMIT]
+      """)
+  var deadLetterRunLimit: Int?
+
+  @Option(
+    help: """
+      With --apply: stop when more than this share of the last 1000 to 2000 records becomes new dead \
+      letters (default: 0.5). [env: MAGPIE_DEAD_LETTER_SHARE_LIMIT]
+      """)
+  var deadLetterShareLimit: Double?
+
+  /// The workers' limit of dead letters, set as theirs is.
+  func breaker() throws -> CircuitBreaker {
+    let run = setting(deadLetterRunLimit.map(String.init), "MAGPIE_DEAD_LETTER_RUN_LIMIT") ?? "500"
+    guard let runLimit = Int(run), runLimit > 0 else {
+      throw Failure(.usage, "--dead-letter-run-limit is \(run), but must be 1 or more.")
+    }
+    let share =
+      setting(deadLetterShareLimit.map { "\($0)" }, "MAGPIE_DEAD_LETTER_SHARE_LIMIT") ?? "0.5"
+    guard let shareLimit = Double(share), (0...1).contains(shareLimit) else {
+      throw Failure(.usage, "--dead-letter-share-limit is \(share), but must be 0 to 1.")
+    }
+    return CircuitBreaker(runLimit: runLimit, shareLimit: shareLimit)
+  }
+
+  func validate() throws {
+    guard (rate ?? 1) > 0, (rate ?? 1) <= 10_000_000 else {
+      throw ValidationError("--rate must be more than 0 and at most 10000000.")
+    }
+    guard maxLag >= 0 else { throw ValidationError("--max-lag must not be negative.") }
+    for worker in workers where ConsumerGroup(rawValue: worker) == nil {
+      throw ValidationError("--worker is \(worker), but must be fanout, notification or alarm.")
+    }
+  }
+}
+
+extension ReplayFilterOptions {
+  /// The filters in words, to tell one replay's position from another's.
+  var description: String {
+    let lists = [
+      ("topic", topics), ("partition", partitions), ("type", types), ("user", users),
+      ("from-offset", fromOffsets),
+    ]
+    let parts = lists.filter { !$0.1.isEmpty }.map {
+      "\($0.0) \($0.1.sorted().joined(separator: ","))"
+    }
+    return (parts + [since.map { "since \($0)" }, until.map { "until \($0)" }].compactMap { $0 })
+      .joined(separator: ", ")
+  }
+}

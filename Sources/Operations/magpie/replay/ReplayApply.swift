@@ -1,0 +1,156 @@
+import Events
+import Foundation
+import Handling
+import Kafka
+import Lanes
+import Postgres
+
+/// `magpie replay --apply`: records through the handlers of the running workers, once more.
+extension Replay {
+  private struct AppliedAgain: Encodable {
+    var applied = 0
+    var deadLetters = 0
+    var pausedSeconds = 0.0
+  }
+
+  func applyAgain() throws {
+    let handlers = try self.handlers.handlers().all.filter {
+      again.workers.isEmpty || again.workers.contains($0.name)
+    }
+    let topics = Topic.allCases.filter { topic in handlers.contains { $0.topics.contains(topic) } }
+    let configuration = try kafka.configuration()
+    var selection = try ReplaySelection(
+      filter, of: topics, in: logOpener()(), prefix: kafka.prefix)
+    var shown = Progress(forced: progress)
+    if dryRun {
+      return try ReplaySummary(selection, rate: again.rate, progress: &shown)
+        .print(json: json, doing: "applied again")
+    }
+    var position = try ReplayPosition(
+      path: again.position,
+      of: "apply \(kafka.prefix) by \(handlers.map(\.name).joined(separator: ",")): "
+        + filter.description)
+    try position.resume(&selection)
+    let producer = EventProducer(configuration: configuration, topicPrefix: kafka.prefix)
+    let breaker = try again.breaker()
+    let appliers = handlers.map { applier($0, producer, breaker) }
+    defer {
+      for (_, applier) in appliers { applier.close() }
+      producer.close()
+    }
+    var live = try LiveLag(database.connect(), Admin(configuration: configuration), kafka.prefix)
+    var pace = Pace(perSecond: again.rate)
+    var done = AppliedAgain()
+    var read: Int64 = 0
+    try selection.log.read(selection.spans, maxRecords: pace.portion(of: 1000)) { batch in
+      done.pausedSeconds += try live.wait(atMost: again.maxLag) { shown.show($0) }
+      let records = try position.undone(batch.records).filter(selection.includes)
+      for (handler, applier) in appliers {
+        guard let topic = Topic(name: batch.topic, prefix: kafka.prefix),
+          handler.topics.contains(topic), !records.isEmpty
+        else { continue }
+        done.deadLetters += try applier.apply(records).deadLetters
+      }
+      done.applied += records.count
+      try position.advance(past: batch)
+      read += Int64(batch.records.count)
+      shown.show("\(read) of \(selection.offsetCount) read, \(done.applied) applied again")
+      pace.wait(for: records.count)
+    }
+    try position.write()
+    shown.clear()
+    report(done)
+  }
+
+  /// No fence: the workers keep their partitions and go on. Results meet theirs as any two events
+  /// about one fact meet.
+  private func applier(_ handler: Handler, _ producer: EventProducer, _ breaker: CircuitBreaker)
+    -> (Handler, RecordApplier)
+  {
+    let applier = RecordApplier(
+      handler: handler, consumerGroup: kafka.prefix + handler.name, topicPrefix: kafka.prefix,
+      isFenced: false, breaker: breaker, open: { [database] in try database.connect(as: handler) },
+      deliver: { events, _ in try producer.send(events) })
+    return (handler, applier)
+  }
+
+  private func report(_ done: AppliedAgain) {
+    if json { return printJSON(done) }
+    var text = "\(done.applied) applied again"
+    if done.deadLetters > 0 { text += ", \(done.deadLetters) of them are dead letters" }
+    if done.pausedSeconds >= 1 { text += "; waited \(Int(done.pausedSeconds)) s for the workers" }
+    Standard.output.line(text)
+  }
+}
+
+/// How far behind the running workers are, looked at once a second. A worker that does not run is not
+/// waited for: nothing that is done here delays it.
+private struct LiveLag {
+  /// How long a running worker may make no progress.
+  private static let patience = Duration.seconds(60)
+
+  private let connection: Connection
+  private let admin: Admin
+  private let prefix: String
+  private var nextLook = ContinuousClock.now
+  private var groupsDown: Set<String> = []
+  /// Some partition's leader did not answer at the last look.
+  private var hasUnknownLag = false
+
+  init(_ connection: Connection, _ admin: Admin, _ prefix: String) {
+    (self.connection, self.admin, self.prefix) = (connection, admin, prefix)
+  }
+
+  /// Waits until the lag is within the bound; returns the seconds waited.
+  ///
+  /// - Throws: `Failure` when it does not fall for a minute.
+  mutating func wait(atMost bound: Int64, note: (String) -> Void) throws -> Double {
+    guard .now >= nextLook else { return 0 }
+    let start = ContinuousClock.now
+    var lowest = (lag: Int64.max, at: start)
+    while true {
+      let lags = try runningLags()
+      let lag = lags.values.reduce(0, +)
+      nextLook = .now + .seconds(1)
+      // What is unknown counts as too much.
+      guard lag > bound || hasUnknownLag else { return (.now - start) / .seconds(1) }
+      if lag < lowest.lag { lowest = (lag, .now) }
+      let behind = lags.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+        .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      guard .now - lowest.at < Self.patience else {
+        throw Failure(
+          .unavailable,
+          "The running workers have \(lag) records to apply (\(behind)), and in a minute they "
+            + "have not become fewer. Look at /readyz and the logs of these workers, or do not "
+            + "wait for them: --max-lag \(lag)")
+      }
+      note("waiting for the workers: they have \(lag) records to apply (\(behind))")
+      Thread.sleep(forTimeInterval: 0.5)
+    }
+  }
+
+  /// By group; those without a session in the database do not run. Says so once for each.
+  private mutating func runningLags() throws -> [String: Int64] {
+    var lags: [String: Int64] = [:]
+    let report = try LagReport.measure(connection, admin, prefix: prefix)
+    hasUnknownLag = !report.unanswered.isEmpty
+    for partition in report.partitions {
+      lags[partition.group, default: 0] += partition.lag ?? 0
+    }
+    let running = Set(
+      try connection.query(
+        """
+        SELECT DISTINCT application_name FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = ANY ($1)
+        """, [.textArray(lags.keys.sorted())]
+      ).map { try $0.text(0) })
+    let down = lags.filter { !running.contains($0.key) && $0.value > 0 }
+    for (group, lag) in down.sorted(by: { $0.key < $1.key })
+    where groupsDown.insert(group).inserted {
+      Standard.error.line(
+        "magpie: no worker of \(group) is running; the \(lag) records that it has still to apply "
+          + "are not waited for")
+    }
+    return lags.filter { running.contains($0.key) }
+  }
+}

@@ -1,0 +1,217 @@
+import AlarmText
+import Alarms
+import ArgumentParser
+import Feeds
+import Foundation
+import Kafka
+import Lanes
+import Notifications
+import Rebuild
+import RecordLog
+
+/// What the workers were started with, as far as it shows in their tables.
+struct HandlerOptions: ParsableArguments {
+  @Option(
+    parsing: .unconditional,
+    help: """
+      As fanout-worker's: posts of authors with this many followers or more are not copied to feeds \
+      (default: 10000). [env: MAGPIE_PUSH_LIMIT]
+      """)
+  var pushLimit: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      As fanout-worker's: posts that a feed stores, at least (default: 1000). \
+      [env: MAGPIE_FEED_LENGTH]
+      """)
+  var feedLength: Int?
+
+  @Option(
+    help: """
+      As alarm-worker's: the language of readers whose own is unknown (default: en). \
+      [env: MAGPIE_DEFAULT_LOCALE]
+      """)
+  var defaultLocale: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "As alarm-worker's: sentences over the built-in ones. [env: MAGPIE_CATALOG_DIR]",
+      valueName: "dir"))
+  var catalogDir: String?
+
+  func handlers() throws -> RebuildHandlers {
+    let limit = setting(pushLimit.map(String.init), "MAGPIE_PUSH_LIMIT") ?? "10000"
+    guard let limit = Int(limit), (0...1_000_000).contains(limit) else {
+      throw Failure(.usage, "--push-limit is \(limit), but must be 0 to 1000000.")
+    }
+    let length = setting(feedLength.map(String.init), "MAGPIE_FEED_LENGTH") ?? "1000"
+    guard let length = Int(length), (10...100_000).contains(length) else {
+      throw Failure(.usage, "--feed-length is \(length), but must be 10 to 100000.")
+    }
+    var configuration = AlarmTextEngine.Configuration()
+    configuration.defaultLocale = setting(defaultLocale, "MAGPIE_DEFAULT_LOCALE") ?? "en"
+    let engine: AlarmTextEngine
+    do {
+      engine = try AlarmTextEngine(
+        catalogDirectory: setting(catalogDir, "MAGPIE_CATALOG_DIR"), configuration: configuration)
+    } catch {
+      throw Failure(.usage, "\(error)")
+    }
+    return RebuildHandlers(
+      fanout: feedHandler(pushLimit: limit, feedLength: length),
+      notification: notificationHandler,
+      alarm: alarmHandler(engine: engine))
+  }
+}
+
+extension Replay {
+  /// The log to read: the archive, if there is one, and then Kafka where it ends.
+  func logOpener() throws -> @Sendable () throws -> any RecordLog {
+    let (configuration, archive) = (try kafka.configuration(), filter.archive)
+    let passesGaps = acceptMissingRecords
+    return { try recordLog(configuration, archive: archive, passesGaps: passesGaps) }
+  }
+
+  func rebuildSettings() throws -> RebuildSettings {
+    guard let url = try database.url() else {
+      throw Failure(
+        .usage,
+        "There is no database: set MAGPIE_DATABASE_URL or --database-url. "
+          + "`magpie up` starts one and prints its URL.")
+    }
+    var settings = RebuildSettings(
+      databaseURL: url, topicPrefix: kafka.prefix, handlers: try handlers.handlers(),
+      openLog: try logOpener())
+    settings.acceptsMissingRecords = acceptMissingRecords
+    let line = RebuildLine(forced: progress, json: json)
+    settings.onProgress = { line.show($0) }
+    return settings
+  }
+
+  func runRebuild(_ name: String) throws {
+    guard let tableGroups = TableGroup.named(name) else {
+      throw Failure(
+        .usage, "--rebuild is \(name), but must be feeds, notifications, alarms or all.")
+    }
+    let rebuild = try Rebuild(rebuildSettings())
+    defer { rebuild.close() }
+    if dryRun { return try report(rebuild.plan(tableGroups)) }
+    let done = try rebuild.run(tableGroups)
+    Progress(forced: progress).clear()
+    if json {
+      printJSON(RebuildReport(done, isComplete: true))
+    } else {
+      let rate = Int(done.recordsPerSecond)
+      Standard.output.line(
+        "Rebuilt \(name): \(done.records) records in \(shortDuration(done.elapsed)) (\(rate)/s)"
+          + (done.deadLetters > 0 ? ", \(done.deadLetters) of them dead letters" : "") + ".\n"
+          + "Compare with `magpie replay --diff`, exchange with `magpie replay --swap`.")
+    }
+  }
+
+  private func report(_ plan: RebuildPlan) throws {
+    for topic in plan.topics {
+      if json {
+        printJSON(topic)
+      } else {
+        Standard.output.line(
+          "\(topic.group) reads \(topic.topic): \(topic.records) records"
+            + (topic.done > 0 ? ", \(topic.done) of them applied already" : "")
+            + (topic.missing > 0 ? ", \(topic.missing) before them are gone from the log" : ""))
+      }
+    }
+    if json { return printJSON(plan.total) }
+    Standard.output.line(
+      "\(plan.total.records) records to apply, about \(plan.total.people) people, "
+        + "about \(shortDuration(.seconds(plan.total.seconds))) at "
+        + "\(plan.total.recordsPerSecond) records/s. Nothing was changed.")
+  }
+
+  func runSwap(back: Bool) throws {
+    let rebuild = try Rebuild(rebuildSettings())
+    defer { rebuild.close() }
+    if dryRun {
+      let plan = try rebuild.swapPlan(back: back)
+      if json { return printJSON(plan) }
+      return Standard.output.line(
+        "Would exchange the tables of \(plan.tableGroups.joined(separator: ", ")) with those in "
+          + "\(plan.schema), after applying \(plan.recordsBehind) records to these. "
+          + "Nothing was changed.")
+    }
+    var policy = SwapPolicy()
+    policy.skipsCatchUp = withoutCatchingUp
+    policy.readersWait = .seconds(waitReaders)
+    let done = try back ? rebuild.swapBack(policy) : rebuild.swap(policy)
+    Progress(forced: progress).clear()
+    if json { return printJSON(SwapLine(done)) }
+    Standard.output.line(
+      "The \(back ? "former" : "rebuilt") tables of "
+        + done.tableGroups.map(\.rawValue).joined(separator: ", ")
+        + " are in use. Workers were held up for \(milliseconds(done.workersHeld)) ms, readers for "
+        + "\(milliseconds(done.readersHeld)) ms at most.\n"
+        + "What was in use before is kept in the schema \(done.formerSchema): `magpie replay "
+        + "--swap-back` exchanges it again, `--drop-old` removes it.")
+  }
+
+  func runDropOld() throws {
+    let rebuild = try Rebuild(rebuildSettings())
+    defer { rebuild.close() }
+    let name = try dryRun ? rebuild.dropped() : rebuild.drop()
+    if json { return printJSON(["schema": name]) }
+    guard let name else { return Standard.output.line("There is nothing to remove.") }
+    Standard.output.line(
+      dryRun ? "Would remove the schema \(name). Nothing was changed." : "Removed \(name).")
+  }
+}
+
+/// One rebuild's figures as a JSON line.
+private struct RebuildReport: Encodable {
+  var step: String
+  var records: Int64
+  var recordsTotal: Int64
+  var recordsPerSecond: Double
+  var secondsLeft: Double?
+  var seconds: Double
+  var deadLetters: Int64
+  var counts: [String: Int64]
+  var isComplete: Bool
+
+  init(_ progress: RebuildProgress, isComplete: Bool) {
+    step = isComplete ? "done" : progress.step
+    records = progress.records
+    recordsTotal = progress.recordsTotal
+    recordsPerSecond = progress.recordsPerSecond.rounded()
+    secondsLeft = isComplete ? nil : progress.remainingSeconds?.rounded()
+    seconds = progress.elapsed / .seconds(1)
+    deadLetters = progress.deadLetters
+    counts = progress.counts
+    self.isComplete = isComplete
+  }
+}
+
+private struct SwapLine: Encodable {
+  var rooms: [String]
+  var formerSchema: String
+  var workersHeldMilliseconds: Int
+  var readersHeldMilliseconds: Int
+  var attempts: Int
+
+  init(_ report: SwapReport) {
+    rooms = report.tableGroups.map(\.rawValue)
+    formerSchema = report.formerSchema
+    workersHeldMilliseconds = milliseconds(report.workersHeld)
+    readersHeldMilliseconds = milliseconds(report.readersHeld)
+    attempts = report.attempts
+  }
+}
+
+private func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
+
+private func shortDuration(_ duration: Duration) -> String {
+  let seconds = Int(duration / .seconds(1))
+  return seconds < 60
+    ? "\(seconds) s"
+    : seconds < 3600
+      ? "\(seconds / 60) min \(seconds % 60) s" : "\(seconds / 3600) h \(seconds % 3600 / 60) min"
+}

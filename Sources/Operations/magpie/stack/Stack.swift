@@ -1,0 +1,196 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Kafka
+import Lanes
+import Notifications
+import Postgres
+import Schema
+
+/// A broker, a database and the workers, all running: embedded ones, or those that were named.
+///
+/// Everything that it started ends with it, however this process ends.
+final class Stack {
+  let bootstrap: String
+  let databaseURL: String
+  let prefix: String
+  let configuration: ClientConfiguration
+
+  private let broker: EmbeddedBroker?
+  private let cluster: PrivateCluster?
+  private var workers: WorkerFleet?
+  /// Starts of the embedded PostgreSQL that failed since the last one that did not.
+  private var failedRestarts = 0
+
+  /// Starts everything except the workers.
+  init(_ options: StackOptions) throws {
+    prefix = options.kafka.prefix
+    try FileManager.default.createDirectory(
+      atPath: options.stateDir, withIntermediateDirectories: true)
+    if let url = try options.database.url(), let address = options.kafka.bootstrap {
+      (broker, cluster, databaseURL, bootstrap) = (nil, nil, url, address)
+      configuration = try options.kafka.configuration()
+      try Self.migrate(url)
+      let admin = try Admin(configuration: configuration)
+      let present = try admin.topics(TopicSet(prefix: prefix).names)
+      // Topics that are there keep their count.
+      let topics = TopicSet(
+        prefix: prefix, partitions: present.isEmpty ? options.partitions : nil)
+      _ = try topics.createOrCheck(admin)
+      say("attached to Kafka at \(address) and PostgreSQL at \(try ConnectionInfo(url))")
+      return
+    }
+    let cluster =
+      if let directory = options.dataDir {
+        try PrivateCluster.start(directory: directory, durable: true)
+      } else {
+        try PrivateCluster.temporary(in: options.stateDir)
+      }
+    self.cluster = cluster
+    do {
+      try cluster.createDatabase("magpie")
+      databaseURL = cluster.url(database: "magpie")
+      try Self.migrate(databaseURL)
+      if options.dataDir != nil { try Self.forgetLostLog(databaseURL) }
+      let broker = try EmbeddedBroker()
+      try TopicSet(prefix: prefix).create(on: broker, partitions: options.partitions)
+      self.broker = broker
+      bootstrap = broker.bootstrap
+      configuration = try options.kafka.configuration(bootstrap: broker.bootstrap)
+      if options.dataDir != nil {
+        try Self.publishLostChanges(databaseURL, configuration, prefix)
+      }
+    } catch {
+      cluster.stop()
+      throw error
+    }
+    let keeping = options.dataDir == nil ? "temporary data" : "data kept"
+    say("PostgreSQL in \(cluster.directory) (\(keeping))")
+    say(
+      "embedded broker at \(bootstrap): \(Topic.allCases.count) topics of \(options.partitions) "
+        + "partitions, in memory, at most 5 MiB a partition (the oldest records go first)")
+  }
+
+  /// Publishes the notifications whose alarms the broker that is gone had in its memory only.
+  private static func publishLostChanges(
+    _ url: String, _ configuration: ClientConfiguration, _ prefix: String
+  ) throws {
+    let connection = try Connection(url, applicationName: "magpie up")
+    defer { connection.close() }
+    let producer = EventProducer(configuration: configuration, topicPrefix: prefix)
+    defer { producer.close() }
+    var lost = PublishAgain()
+    var count = 0
+    while let events = try lost.next(on: connection) {
+      try producer.send(events)
+      count += events.count
+    }
+    if count > 0 { say("published \(count) notification(s) again whose alarms were not rendered") }
+  }
+
+  /// Starts the workers and waits until every partition has its owner.
+  func startWorkers(_ options: StackOptions, isStopped: () -> Bool) throws {
+    guard options.workers > 0 else { return say("no workers") }
+    let connection = try Connection(databaseURL, applicationName: "magpie up")
+    let before = try Ownership.read(connection)
+    let fleet = try WorkerFleet(
+      processes: options.workers, lanes: options.lanes, logDirectory: options.stateDir + "/logs",
+      environment: [
+        "MAGPIE_KAFKA_BOOTSTRAP": bootstrap, "MAGPIE_DATABASE_URL": databaseURL,
+        "MAGPIE_TOPIC_PREFIX": prefix,
+        "MAGPIE_KAFKA_PROPERTIES": options.kafka.listed,
+      ])
+    workers = fleet
+    let counts = try Admin(configuration: configuration)
+      .topics(Topic.allCases.map { $0.name(prefix: prefix) })
+    let deadline = ContinuousClock.now + .seconds(90)
+    while try Ownership.read(connection).lacksSuccessors(of: before, topics: counts, prefix: prefix)
+    {
+      try fleet.restartTheDead()
+      if isStopped() { return }
+      guard ContinuousClock.now < deadline else {
+        throw Failure(
+          .unavailable,
+          "The workers were not assigned all partitions within 90 s. Their logs are in "
+            + "\(options.stateDir)/logs.")
+      }
+      Thread.sleep(forTimeInterval: 0.1)
+    }
+    say(
+      "\(ConsumerGroup.allCases.count) workers, \(options.workers) process(es) each of "
+        + "\(options.lanes) lane(s); logs in \(fleet.logDirectory)")
+  }
+
+  /// Restarts what has died; throws when something dies again and again.
+  func tend() throws {
+    if let cluster, cluster.processID == nil { try restart(cluster) }
+    try workers?.restartTheDead()
+  }
+
+  /// It may be killed again while it recovers: only what fails again and again is given up.
+  private func restart(_ cluster: PrivateCluster) throws {
+    say("PostgreSQL has died; starting it again")
+    do {
+      try cluster.restart()
+      failedRestarts = 0
+    } catch let error as StackError where failedRestarts < 4 {
+      failedRestarts += 1
+      say("\(error)")
+      Thread.sleep(forTimeInterval: Double(failedRestarts))
+    }
+  }
+
+  /// Ends everything in order: who writes first, what they write to last. May be called twice.
+  func stop() {
+    workers?.stop()
+    workers = nil
+    cluster?.stop()
+    broker?.close()
+  }
+
+  /// What another shell needs to find it.
+  var exports: String {
+    var text = "export MAGPIE_KAFKA_BOOTSTRAP=\(quoted(bootstrap))\n"
+    // One with a password was given to us: whoever reads this need not learn it.
+    if (try? ConnectionInfo(databaseURL)["password"]) == nil {
+      text += "export MAGPIE_DATABASE_URL=\(quoted(databaseURL))\n"
+    }
+    if prefix != Topic.defaultPrefix { text += "export MAGPIE_TOPIC_PREFIX=\(quoted(prefix))\n" }
+    return text
+  }
+
+  private func quoted(_ text: String) -> String {
+    "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+
+  private static func migrate(_ url: String) throws {
+    let connection = try Connection(
+      url, applicationName: "magpie up", statementTimeoutSeconds: 3600)
+    let applied = try Migrations.apply(connection)
+    if !applied.isEmpty { say("applied \(applied.count) migration(s)") }
+  }
+
+  /// The data was kept and the log it came from was not: offsets and dead letters refer to records
+  /// of a broker that is gone, and the new one counts from 0.
+  private static func forgetLostLog(_ url: String) throws {
+    let connection = try Connection(url, applicationName: "magpie up")
+    try connection.transaction {
+      let offsets = try connection.query("DELETE FROM consumer_offsets").affectedRows
+      let letters = try connection.query(
+        """
+        UPDATE dead_letters SET topic = topic || '@gone-' || to_char(now(), 'YYYYMMDD"T"HH24MISS')
+        WHERE topic NOT LIKE '%@gone-%'
+        """
+      ).affectedRows
+      if offsets > 0 {
+        say("the embedded broker begins with empty topics: removed \(offsets) stored offsets")
+      }
+      if letters > 0 {
+        say("\(letters) dead letters of the log that is gone keep their topic's name plus @gone-…")
+      }
+    }
+  }
+}
+
+/// Narrates on standard error.
+func say(_ text: String) { Standard.error.line("magpie: \(escapedForTerminal(text))") }

@@ -1,0 +1,121 @@
+import AlarmText
+import Alarms
+import ArgumentParser
+import Foundation
+import Postgres
+import Verification
+
+/// What `verify --deep` needs beside the rest.
+struct DeepOptions: ParsableArguments {
+  @Flag(help: "Compute every table anew from the log, simply and in memory, and compare.")
+  var deep = false
+
+  @Option(
+    parsing: .unconditional,
+    help: "With --deep: cut people into so many slices (default: one for each 100000 records).")
+  var slices: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --deep: read records that Kafka no longer holds from this archive.", valueName: "dir"))
+  var archive: String?
+
+  @Option(
+    help: """
+      With --deep: the language of readers whose own is unknown, as the alarm-worker has it \
+      (default: en). [env: MAGPIE_DEFAULT_LOCALE]
+      """)
+  var defaultLocale: String?
+
+  @Option(
+    help: """
+      With --deep: the directory with sentences that the alarm-worker uses. \
+      [env: MAGPIE_CATALOG_DIR]
+      """)
+  var catalogDir: String?
+
+  @OptionGroup var output: ComparisonOptions
+
+  func validate() throws {
+    guard (1...Slice.countMax).contains(slices ?? 1) else {
+      throw ValidationError("--slices must be 1 to \(Slice.countMax).")
+    }
+    let given = slices != nil || archive != nil || output.html != nil
+    guard deep || !given else {
+      throw ValidationError("--slices, --archive and --html are for --deep.")
+    }
+  }
+
+  /// The sentences that alarms should have.
+  private func engine() throws -> AlarmTextEngine {
+    var configuration = AlarmTextEngine.Configuration()
+    configuration.defaultLocale = setting(defaultLocale, "MAGPIE_DEFAULT_LOCALE") ?? "en"
+    return try AlarmTextEngine(
+      catalogDirectory: setting(catalogDir, "MAGPIE_CATALOG_DIR"), configuration: configuration)
+  }
+
+  func run(_ database: DatabaseOptions, _ kafka: KafkaOptions, json: Bool, progress: Bool) throws {
+    let engine = try engine()
+    let log = try recordLog(kafka.configuration(), archive: archive)
+    let seconds = 24 * 3600
+    let verification = DeepVerification(
+      try database.connect(statementTimeoutSeconds: seconds),
+      later: { try database.connect(statementTimeoutSeconds: seconds) }, log: log,
+      prefix: kafka.prefix, engine: engine, slices: slices)
+    var shown = Progress(forced: progress)
+    let start = ContinuousClock.now
+    let report: ComparisonReport
+    do {
+      report = try verification.run(report: output.report) { state in
+        let slice = state.slices > 1 ? "slice \(state.slice + 1) of \(state.slices): " : ""
+        shown.show(
+          "\(slice)\(state.records) records read" + (state.table.map { ", comparing \($0)" } ?? ""))
+      }
+    } catch let error as DeepVerificationError {
+      shown.clear()
+      throw Failure(
+        .logIncomplete,
+        "\(error).\n" + nextStep(after: error))
+    }
+    shown.clear()
+    let took = (ContinuousClock.now - start).formatted(.time(pattern: .hourMinuteSecond))
+    try show(
+      report,
+      ComparisonWords(
+        title: "The tables against the log", expected: "from the log", found: "in the tables"),
+      notes: [
+        "Computed anew from \(archive.map { "the archive \($0) and " } ?? "")the log, "
+          + "topics \(kafka.prefix)*, in \(took)", "At \(Date.now.formatted(.iso8601))",
+      ],
+      options: output, json: json)
+  }
+
+  private func nextStep(after error: DeepVerificationError) -> String {
+    switch error {
+    case .logIncomplete:
+      archive == nil ? "An archive that covers it can be named with --archive." : ""
+    case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
+    }
+  }
+}
+
+/// One table's checksum, printed.
+struct ChecksumLine: Encodable {
+  var table: String
+  var rows: Int64
+  var checksum: String
+
+  /// Prints all of them as of one moment.
+  static func printAll(_ connection: Connection, json: Bool) throws {
+    try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    for table in CanonicalTable.all {
+      let sum = try table.checksum(on: connection)
+      if json {
+        printJSON(ChecksumLine(table: sum.table, rows: sum.rows, checksum: sum.checksum))
+      } else {
+        Standard.output.line("\(sum.table)  \(sum.rows) rows  \(sum.checksum)")
+      }
+    }
+    try connection.query("COMMIT")
+  }
+}

@@ -1,0 +1,32 @@
+import Handling
+import Foundation
+package import Handling
+import Logging
+import Postgres
+
+/// For tests of the repair tools, in debug builds alone: a handler with a bug.
+///
+/// What the environment variable `MAGPIE_TEST_SABOTAGE` holds is run as SQL at the end of each batch,
+/// with the worker's own privileges, as a bug of the handler's could. A release build does not know
+/// the variable.
+package func sabotaged(_ handler: Handler) -> Handler {
+  #if DEBUG
+    guard let sql = ProcessInfo.processInfo.environment["MAGPIE_TEST_SABOTAGE"], !sql.isEmpty else {
+      return handler
+    }
+    Logger(label: handler.databaseRole).critical(
+      "MAGPIE_TEST_SABOTAGE is set: this worker corrupts its tables on purpose")
+    var broken = handler
+    broken.apply = { topic, events in
+      let work = try handler.apply(topic, events)
+      return Work(work.statements) { rows in
+        var outcome = try work.finish(rows)
+        outcome.statements.append(Statement(sql))
+        return outcome
+      }
+    }
+    return broken
+  #else
+    return handler
+  #endif
+}

@@ -1,0 +1,82 @@
+import Lanes
+import Foundation
+import Hummingbird
+public import Kafka
+public import Lanes
+public import Logging
+import ServiceLifecycle
+
+/// What surrounds the threads of a process that consumes Kafka until it is stopped: logging, health
+/// endpoints, metrics, watchdog, signals. Make one in a process.
+public struct ConsumerProcess: Sendable {
+  public let logger: Logger
+  public let metrics = Metrics()
+  /// How to reach Kafka, with librdkafka's lines going to the log.
+  public let kafka: ClientConfiguration
+  private let settings: ProcessSettings
+
+  /// Directs all logging of the process, in the name of `label`.
+  public init(label: String, settings: ProcessSettings) {
+    let (format, level) = (settings.logFormat, settings.logLevel)
+    // Whoever reads standard error may go away: an error of write, not the end of this process.
+    signal(SIGPIPE, SIG_IGN)
+    let output = LogOutput(descriptor: STDERR_FILENO) { [metrics] in
+      metrics.increment(.lostLogLines)
+    }
+    LoggingSystem.bootstrap {
+      LineLogHandler(label: $0, format: format, logLevel: level, output: output)
+    }
+    let logger = Logger(label: label)
+    self.logger = logger
+    self.settings = settings
+    var kafka = settings.kafka
+    kafka.log = { level, facility, text in
+      logger.log(
+        level: level <= 3 ? .error : level <= 5 ? .warning : .debug, "librdkafka: \(text)",
+        metadata: ["facility": "\(facility)"])
+    }
+    self.kafka = kafka
+  }
+
+  /// Runs `body` on so many threads of their own until SIGTERM or SIGINT, until all of them have
+  /// ended, or until one throws.
+  ///
+  /// - Parameter reload: called on SIGHUP, which never ends the process; what it returns or throws
+  ///   is logged.
+  /// - Parameter body: returns soon after its status says `isStopping`, and tells its status how it
+  ///   is: `beat` and `isReady`.
+  public func run(
+    threads: Int, reload: (@Sendable () throws -> String)? = nil,
+    _ body: @escaping @Sendable (LaneStatus, Logger) throws -> Void
+  ) async throws {
+    for warning in warningsAboutSettings(ProcessInfo.processInfo.environment) {
+      logger.warning("\(warning)")
+    }
+    let hangups = answerHangups(with: reload, logger: logger)
+    defer { hangups.cancel() }
+    let statuses = (0..<threads).map { _ in LaneStatus() }
+    startWatchdog(lanes: statuses, limitSeconds: settings.watchdogSeconds, logger: logger)
+    let lanes = LaneService(
+      drainSeconds: settings.drainSeconds, statuses: statuses, logger: logger, body: body)
+    let health = HealthService(
+      settings: settings, lanes: statuses, metrics: metrics, logger: logger)
+    logger.info("starting", metadata: ["version": "\(codeVersion)", "lanes": "\(threads)"])
+    let group = ServiceGroup(
+      configuration: .init(
+        services: [
+          .init(service: health),
+          .init(
+            service: lanes, successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .cancelGroup),
+        ],
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: quietLifecycle(logger)))
+    try await group.run()
+    logger.info("stopped", metadata: ["records": "\(Int(metrics.total(.records)))"])
+  }
+}
+
+private func quietLifecycle(_ logger: Logger) -> Logger {
+  var logger = logger
+  logger.logLevel = .error
+  return logger
+}

@@ -1,0 +1,28 @@
+import Handling
+import Lanes
+import ArgumentParser
+public import Handling
+import Lanes
+import Logging
+
+/// Runs a worker process around a handler until SIGTERM or SIGINT, or until only a person can
+/// help.
+///
+/// - Parameter reload: called on SIGHUP, which never ends a worker; what it returns or throws is
+///   logged.
+/// - Throws: `WorkerStopped` in that case and `ValidationError` for unusable settings.
+public func runWorker(
+  _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int,
+  reload: (@Sendable () throws -> String)? = nil
+) async throws {
+  let settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
+  let process = ConsumerProcess(label: handler.databaseRole, settings: settings.process)
+  process.metrics.begin(topics: handler.topics.map(\.rawValue))
+  var lane = settings.lane
+  lane.kafka = process.kafka
+  lane.handler = sabotaged(handler)
+  try await process.run(threads: settings.lanes, reload: reload) {
+    [lane, metrics = process.metrics] status, logger in
+    try Lane(settings: lane, status: status, metrics: metrics, logger: logger).run()
+  }
+}

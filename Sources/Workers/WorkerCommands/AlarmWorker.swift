@@ -1,0 +1,47 @@
+import AlarmText
+import Alarms
+public import ArgumentParser
+import Lanes
+import Service
+
+/// The command line of `alarm-worker`.
+public struct AlarmWorker: AsyncParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "alarm-worker",
+    abstract: "Renders notifications as alarms in their readers' languages.",
+    discussion: "SIGHUP reloads --catalog-dir; errors are logged and leave the catalogs in use.",
+    version: codeVersion)
+
+  @OptionGroup var options: WorkerOptions
+
+  @Option(
+    help: """
+      The locale of readers whose locale is unknown or has no catalog (default: en). \
+      [env: MAGPIE_DEFAULT_LOCALE]
+      """)
+  var defaultLocale: String?
+
+  @Option(
+    help: """
+      A directory with catalogs and kinds of alarms (ko.arb, kinds.json) that override the \
+      built-in ones. \
+      [env: MAGPIE_CATALOG_DIR]
+      """)
+  var catalogDir: String?
+
+  public init() {}
+
+  public func run() async throws {
+    let sentences: Sentences
+    do {
+      sentences = try Sentences(
+        directory: try await options.setting("catalogDir", flag: catalogDir),
+        defaultLocale: try await options.setting("defaultLocale", flag: defaultLocale) ?? "en")
+    } catch let error as CatalogError {
+      throw ValidationError(error.description)
+    }
+    try await runWorker(
+      alarmHandler(engine: sentences.current), options: options, defaultHTTPPort: 9473,
+      reload: { try sentences.reload() })
+  }
+}

@@ -1,0 +1,68 @@
+public import ArgumentParser
+import Feeds
+import Handling
+import Lanes
+import Service
+
+/// The command line of `fanout-worker`.
+public struct FanoutWorker: AsyncParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "fanout-worker",
+    abstract: "Applies posts, follows and messages to feeds and conversations.",
+    version: codeVersion)
+
+  @OptionGroup var options: WorkerOptions
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Posts of authors with this many followers or more are not copied to feeds but merged when a \
+      feed is read, until there are fewer than four fifths as many (default: 10000). \
+      [env: MAGPIE_PUSH_LIMIT]
+      """)
+  var pushLimit: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      The minimum number of newest posts that a feed stores; older pages read the posts of \
+      followed authors (default: 1000). [env: MAGPIE_FEED_LENGTH]
+      """)
+  var feedLength: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Days after which the feed of a reader who does not visit is no longer stored, until the \
+      reader returns; 0: never. Requires a backend that calls feed_touch (default: 0). \
+      [env: MAGPIE_EVICT_IDLE_DAYS]
+      """)
+  var evictIdleDays: Int?
+
+  public init() {}
+
+  public func run() async throws {
+    let handler = feedHandler(
+      pushLimit: try await number(pushLimit, "pushLimit", "--push-limit", 0...1_000_000)
+        ?? 10_000,
+      feedLength: try await number(feedLength, "feedLength", "--feed-length", 10...100_000)
+        ?? 1_000,
+      evictIdleDays: try await number(evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650)
+        ?? 0)
+    try await runWorker(handler, options: options, defaultHTTPPort: 9471)
+  }
+
+  /// From the flag, the environment or the file; nil if none of them sets it.
+  private func number(_ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>)
+    async throws -> Int?
+  {
+    guard let text = try await options.setting(name, flag: flag.map(String.init)) else {
+      return nil
+    }
+    guard let value = Int(text), range.contains(value) else {
+      throw ValidationError(
+        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
+    }
+    return value
+  }
+}

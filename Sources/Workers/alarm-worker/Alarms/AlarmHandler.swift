@@ -1,0 +1,41 @@
+public import AlarmText
+import Events
+public import Handling
+import Postgres
+
+/// The work of alarm-worker: notification snapshots and profiles become alarms in their readers'
+/// languages. When a nickname or locale changes, the backlog renders the affected alarms again,
+/// newest first.
+///
+/// Safe to run in any number of lanes and processes on the same tables. Once everything has been
+/// applied and the backlog is empty, each alarm is the rendering of its newest snapshot with the
+/// newest profiles, whatever the order of arrival. Counts reported: `alarms_rendered`,
+/// `alarms_retracted`, `alarms_rendered_again` and `profiles`.
+///
+/// - Parameter engine: the catalogs, and the default locale for readers whose locale is unknown.
+///   Evaluated once per batch, so that catalogs can be replaced between two batches.
+public func alarmHandler(
+  engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine
+) -> Handler {
+  Handler(
+    name: "alarm", topics: [.profiles, .notificationChanges],
+    apply: { topic, events in
+      switch topic {
+      case .profiles: profilesWork(events)
+      case .notificationChanges: try snapshotsWork(events, engine: engine())
+      case .posts, .follows, .likes, .comments, .messages, .alarmActions: Work([])
+      }
+    },
+    backlog: { renderAgainWork(engine: engine()) })
+}
+
+/// The work of alarm-worker with the built-in catalogs.
+///
+/// - Parameter defaultLocale: for readers whose locale is unknown or has no catalog, such as `en`.
+/// - Throws: `CatalogError` if there is no catalog for that locale.
+public func alarmHandler(defaultLocale: String) throws(CatalogError) -> Handler {
+  var configuration = AlarmTextEngine.Configuration()
+  configuration.defaultLocale = defaultLocale
+  let engine = try AlarmTextEngine(configuration: configuration)
+  return alarmHandler(engine: engine)
+}

@@ -1,0 +1,132 @@
+import AlarmText
+import Events
+import Foundation
+import Handling
+import Postgres
+
+/// `notification.changed` and `.retracted`: the newest snapshot of each notification becomes its
+/// alarm.
+///
+/// Snapshots whose generation is not in the lineage of the current notifications come from tables
+/// that a rebuild has replaced; they are skipped.
+///
+/// Profiles are locked and read before rendering. The alarms need no lock, because the writing
+/// statement lets the newer snapshot win.
+///
+/// - Throws: `EventError` if an event has an invalid kind.
+func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
+  let candidates = try newestSnapshots(events)
+  guard !candidates.isEmpty else { return Work([]) }
+  let people = candidates.reduce(into: Set<BytewiseString>()) { people, snapshot in
+    guard let content = snapshot.content else { return }
+    people.insert(BytewiseString(snapshot.recipient))
+    people.insert(BytewiseString(content.actor))
+    if let second = content.secondActor { people.insert(BytewiseString(second)) }
+  }
+  return Work([
+    planByKey(keepsPlans: false), ensureProfiles(people), lockedProfiles(people), lineage,
+  ]) { results in
+    let generations = Set(try results[3].map { try $0.int8(0) })
+    let snapshots = newest(candidates.filter { generations.contains($0.generation) })
+    guard !snapshots.isEmpty else {
+      return Outcome(counts: ["snapshots_of_other_generations": candidates.count])
+    }
+    var nicknames: [BytewiseString: String] = [:]
+    var locales: [BytewiseString: String] = [:]
+    for row in results[2] {
+      let id = BytewiseString(try row.text(0))
+      nicknames[id] = try row.text(1)
+      locales[id] = try row.text(2)
+    }
+    let rendered = try snapshots.map { snapshot in
+      try snapshot.content.map { content in
+        try content.rendered(
+          by: engine, locale: locales[BytewiseString(snapshot.recipient)] ?? "",
+          actor: nicknames[BytewiseString(content.actor)],
+          secondActor: content.secondActor.flatMap { nicknames[BytewiseString($0)] })
+      }
+    }
+    let retracted = snapshots.count { $0.content == nil }
+    return Outcome(
+      statements: [writeAlarms(snapshots, rendered, engine: engine)],
+      counts: [
+        "alarms_rendered": snapshots.count - retracted, "alarms_retracted": retracted,
+        "snapshots_of_other_generations": candidates.count {
+          !generations.contains($0.generation)
+        },
+      ])
+  }
+}
+
+/// The generations whose snapshots belong to the current notifications.
+private let lineage = Statement("SELECT generation FROM notification_generations")
+
+/// The state of a notification according to one event.
+struct Snapshot: Sendable {
+  var id: UUID
+  var recipient: String
+  var generation: Int64
+  var counter: Int64
+  /// Nil if retracted.
+  var content: AlarmContent?
+  var post: String?
+  var comment: String?
+  /// Microseconds since 1970.
+  var raisedAt: Int64?
+
+  /// Nil for an event of another type.
+  init?(_ event: Event) throws(EventError) {
+    switch event.payload {
+    case .notificationChanged(let data):
+      id = try uuid(data.notification)
+      (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
+      content = AlarmContent(
+        code: try AlarmCode(named: Int(data.type)), actor: data.actor,
+        secondActor: presence(data.secondActor),
+        actorCount: data.actorCount, contributionCount: data.contributionCount,
+        headText: data.headText)
+      (post, comment) = (presence(data.post), presence(data.comment))
+      raisedAt = data.raisedAt
+    case .notificationRetracted(let data):
+      id = try uuid(data.notification)
+      (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
+    default: return nil
+    }
+  }
+}
+
+private func uuid(_ text: String) throws(EventError) -> UUID {
+  guard let id = UUID(uuidString: text) else {
+    throw EventError(.badID, "notification is not a UUID.", field: "notification")
+  }
+  return id
+}
+
+/// The newest snapshot of each notification in each generation. Which generations are valid is only
+/// known inside the transaction.
+func newestSnapshots(_ events: [Event]) throws -> [Snapshot] {
+  struct Key: Hashable {
+    var id: UUID
+    var generation: Int64
+  }
+  var newest: [Key: Snapshot] = [:]
+  for snapshot in try events.compactMap({ try Snapshot($0) }) {
+    let key = Key(id: snapshot.id, generation: snapshot.generation)
+    if let known = newest[key], known.counter >= snapshot.counter { continue }
+    newest[key] = snapshot
+  }
+  return Array(newest.values)
+}
+
+/// The newest snapshot of each notification, in id order.
+private func newest(_ snapshots: [Snapshot]) -> [Snapshot] {
+  var newest: [UUID: Snapshot] = [:]
+  for snapshot in snapshots {
+    if let known = newest[snapshot.id], known.generation > snapshot.generation { continue }
+    newest[snapshot.id] = snapshot
+  }
+  return newest.values.sorted { $0.id < $1.id }
+}
+
+/// Nil for an empty id: an absent id is an empty string on the wire and NULL in the tables.
+private func presence(_ id: String) -> String? { id.isEmpty ? nil : id }

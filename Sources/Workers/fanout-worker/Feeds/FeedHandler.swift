@@ -1,0 +1,56 @@
+import Events
+public import Handling
+import Postgres
+
+/// The work of fanout-worker: applies posts, follows and messages to feeds, counts and
+/// conversations.
+///
+/// Each batch becomes a fixed number of set-based statements. Their result depends only on the set
+/// of events ever applied, not on order, batch boundaries or duplicates, even when other
+/// transactions run the same statements concurrently. Counts reported: `deliveries` (feed
+/// entries of posts), `pulled` (posts merged when feeds are read), `backfilled` and `pruned` (feed
+/// entries of follows and unfollows, and of posts that were edited or deleted). The backlog reports
+/// `trimmed`, `evicted` and `returned` (feeds), `rebuilt` and `swept` (their entries).
+///
+/// - Parameters:
+///   - pushLimit: the posts of an author with fewer followers than this are pushed into each
+///     follower's feed. At the limit they are pulled (merged when a feed is read), until the author
+///     has fewer than four fifths as many followers.
+///   - feedLength: the minimum number of newest entries that a feed stores before it is trimmed; on
+///     average it stores up to twice as many. Pages beyond them read the posts of followed authors.
+///   - evictIdleDays: readers who have not visited for this many days have no stored feed until
+///     they return; 0 disables eviction. Requires that the backend calls `feed_touch`.
+public func feedHandler(
+  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0
+) -> Handler {
+  feedHandler(
+    FeedLimits(pushLimit: pushLimit, feedLength: feedLength, evictIdleDays: evictIdleDays))
+}
+
+func feedHandler(_ limits: FeedLimits) -> Handler {
+  var handler = Handler(name: "fanout", topics: [.posts, .follows, .messages]) { topic, events in
+    switch topic {
+    case .posts: postWork(events, limits: limits)
+    case .follows: followWork(events, limits: limits)
+    case .messages: messageWork(events)
+    case .likes, .comments, .profiles, .alarmActions, .notificationChanges: Work([])
+    }
+  }
+  handler.backlog = { feedBacklog(limits: limits) }
+  handler.recordsMax = [.posts: FeedLimits.eventsMax, .follows: FeedLimits.eventsMax]
+  return handler
+}
+
+/// Gives new users their bigint keys. Sorted, so that transactions that insert the same users
+/// cannot deadlock.
+func internUsers(_ ids: Set<BytewiseString>) -> Statement {
+  Statement(
+    """
+    INSERT INTO users (user_id)
+    SELECT i.user_id
+    FROM unnest($1::text[]) AS i (user_id)
+    WHERE NOT EXISTS (SELECT FROM users u WHERE u.user_id = i.user_id)
+    ORDER BY i.user_id COLLATE "C"
+    ON CONFLICT DO NOTHING
+    """, [.textArray(ids.map(\.string))])
+}

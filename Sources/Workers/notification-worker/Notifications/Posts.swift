@@ -1,0 +1,120 @@
+import Events
+import Handling
+import Postgres
+
+/// `post.*`: creates a notification for each person whom a post mentions. An edit that drops the
+/// mention or a deletion of the post withdraws it. Likes and comments of a deleted post stay.
+func postsWork(_ events: [Event]) -> Work {
+  var facts = Registers<Key>()
+  var candidates = Candidates()
+  for event in events {
+    switch event.payload {
+    case .postPublished(let data):
+      facts.add(event, key: Key(data.post), creates: true)
+      for mention in data.mentions where !mention.hasSameBytes(as: data.author) {
+        candidates.add(recipient: mention, type: .mention, source: data.post, at: event.time)
+      }
+    case .postDeleted(let data):
+      facts.add(event, key: Key(data.post), creates: false)
+    default: continue
+    }
+  }
+  let people = candidates.recipients
+  let subjects = facts.keys.map { "post:\($0.first.string)" }
+  let touched: [Parameter] = [.textArray(subjects)]
+  return notificationWork(
+    [
+      upsertPosts(facts),
+      insertRecipients(people),
+      lockRecipients(
+        people,
+        existing: """
+          SELECT a.recipient FROM notification_actors a
+          WHERE a.type = 4 AND a.subject = ANY ($2::text[])
+          """, touched),
+      deriveContributions(candidates, touched),
+      recomputeNotifications(
+        recipients: people,
+        touched: """
+          SELECT a.notification_id, a.recipient, a.type, a.subject
+          FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($2::text[])
+          """, touched),
+    ], events)
+}
+
+/// Writes every post of the batch, and locks those that stay unchanged as well.
+private func upsertPosts(_ facts: Registers<Key>) -> Statement {
+  let posts = facts.values.map { register -> (String, String, [String], Bool) in
+    guard case .postPublished(let data) = register.newest.payload else { return ("", "", [], true) }
+    return (data.title.isEmpty ? data.caption : data.title, data.imageURL, data.mentions, false)
+  }
+  return Statement(
+    """
+    INSERT INTO post_facts AS p
+      (post_id, author, head_text, image_url, mentions, deleted, first_at, version_time,
+       version_id)
+    SELECT e.post_id, e.author, left(e.text, \(headCharacters)), e.image_url, e.mentions::text[],
+      e.deleted, e.first_at, e.version_time, e.version_id
+    FROM unnest(
+      $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
+      $7::timestamptz[], $8::timestamptz[], $9::text[]
+    ) AS e (post_id, author, text, image_url, mentions, deleted, first_at, version_time, version_id)
+    ORDER BY e.post_id COLLATE "C"
+    ON CONFLICT (post_id) DO UPDATE SET
+      author = CASE WHEN \(isNewer) THEN EXCLUDED.author ELSE p.author END,
+      head_text = CASE WHEN \(isNewer) THEN EXCLUDED.head_text ELSE p.head_text END,
+      image_url = CASE WHEN \(isNewer) THEN EXCLUDED.image_url ELSE p.image_url END,
+      mentions = CASE WHEN \(isNewer) THEN EXCLUDED.mentions ELSE p.mentions END,
+      deleted = CASE WHEN \(isNewer) THEN EXCLUDED.deleted ELSE p.deleted END,
+      first_at = least(p.first_at, EXCLUDED.first_at),
+      version_time = CASE WHEN \(isNewer) THEN EXCLUDED.version_time ELSE p.version_time END,
+      version_id = CASE WHEN \(isNewer) THEN EXCLUDED.version_id ELSE p.version_id END
+    """,
+    [
+      .textArray(facts.keys.map(\.first.string)), .textArray(facts.values.map(\.newest.key)),
+      .textArray(posts.map(\.0)), .textArray(posts.map(\.1)),
+      .textArray(posts.map { arrayLiteral($0.2) }), .boolArray(posts.map(\.3)),
+      .timestamptzArray(facts.values.map(\.firstAt?.microseconds)),
+      .timestamptzArray(facts.values.map(\.newest.time.microseconds)),
+      .textArray(facts.values.map(\.newest.id)),
+    ])
+}
+
+private let isNewer =
+  "(EXCLUDED.version_time, EXCLUDED.version_id) > (p.version_time, p.version_id)"
+
+/// Updates the mentions of the batch's posts, new and existing ones, to match the stored posts. The
+/// posts and all recipients are locked.
+private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter]) -> Statement {
+  Statement(
+    """
+    -- The mentions to write: the batch's and the stored ones of these posts.
+    WITH keys AS (
+      SELECT k.recipient, k.post_id, min(k.first_at) AS first_at,
+        (array_agg(k.notification_id) FILTER (WHERE k.notification_id IS NOT NULL))[1]
+          AS notification_id
+      FROM (
+        SELECT e.recipient COLLATE "C", e.post_id COLLATE "C", e.first_at, e.notification_id
+        FROM unnest($2::text[], $3::smallint[], $4::text[], $5::timestamptz[], $6::uuid[])
+          AS e (recipient, type, post_id, first_at, notification_id)
+        UNION ALL
+        SELECT a.recipient, substr(a.subject, length('post:') + 1), NULL, NULL
+        FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($1::text[])
+      ) AS k (recipient, post_id, first_at, notification_id)
+      GROUP BY k.recipient, k.post_id
+    )
+    INSERT INTO notification_actors AS a
+      (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
+       head_text, version_time, version_id)
+    SELECT k.recipient, 4, 'post:' || k.post_id, 'post:' || k.post_id, p.author, w.active,
+      w.active AND notification_muted(k.recipient, 4::smallint, k.first_at), k.first_at,
+      k.notification_id, k.post_id, p.head_text, p.version_time, p.version_id
+    FROM keys k
+    JOIN post_facts p ON p.post_id = k.post_id
+    CROSS JOIN LATERAL (
+      SELECT NOT p.deleted AND k.recipient <> p.author AND k.recipient = ANY (p.mentions) AS active
+    ) w
+    ORDER BY k.recipient, k.post_id
+    \(mergeContribution)
+    """, touched + candidates.parameters { _, post in "post:\(post)" })
+}

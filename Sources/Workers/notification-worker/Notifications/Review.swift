@@ -1,0 +1,125 @@
+import Events
+import Handling
+import Postgres
+
+private let reviewedPeopleMax = 20
+/// The maximum number of contributions checked in one piece, and so of notifications published.
+private let reviewedContributionsMax = 1_000
+
+/// Processes a piece of the contributions that `notification_reviews` names, in key order, and sets
+/// their `muted` according to the timeline of mutings.
+///
+/// Publishes every notification that has one of them, even an unchanged one: an attempt that
+/// published and then failed may have left another state in the log, and only the review's row
+/// guarantees that this piece is processed again.
+func reviewWork() -> Work {
+  Work([
+    Statement(
+      """
+      SELECT set_config('magpie.reviewed_people', coalesce(array_agg(l.user_id)::text, '{}'), true),
+        count(*)
+      FROM (
+        SELECT r.user_id FROM notification_recipients r
+        WHERE r.user_id IN (
+          SELECT v.recipient FROM notification_reviews v ORDER BY v.turn LIMIT $1)
+        ORDER BY r.user_id
+        FOR UPDATE SKIP LOCKED
+      ) l
+      """, [.int8(Int64(reviewedPeopleMax))]),
+    Statement(
+      """
+      SELECT v.recipient, v.type, v.caused_at, v.trace
+      FROM notification_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
+      """),
+    reviewPiece(),
+    recomputeNotifications(
+      recipients: [], and: reviewedPeople,
+      touched: """
+        SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
+        FROM unnest(
+          current_setting('magpie.reviewed_ids')::uuid[],
+          current_setting('magpie.reviewed_recipients')::text[],
+          current_setting('magpie.reviewed_types')::smallint[],
+          current_setting('magpie.reviewed_subjects')::text[]
+        ) AS t (notification_id, recipient, type, subject)
+        """, []),
+  ]) { results in
+    var causes = Causes([])
+    for row in results[1] {
+      causes.add(
+        recipient: try row.text(0), type: try row.int(1),
+        Cause(
+          time: EventTime(microseconds: try row.timestamptz(2)),
+          trace: try row.textOrNil(3).flatMap { TraceContext($0) }))
+    }
+    var outcome = try snapshots(results[3], causes: causes)
+    outcome.counts["contributions_reviewed"] = try results[2].only.int(0)
+    outcome.hasMore = try results[0].only.int(1) > 0
+    return outcome
+  }
+}
+
+private let reviewedPeople = "current_setting('magpie.reviewed_people')::text[]"
+
+/// The recipients are locked. Returns the number of contributions checked.
+private func reviewPiece() -> Statement {
+  Statement(
+    """
+    WITH taken AS MATERIALIZED (
+      SELECT v.* FROM notification_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
+    ),
+    -- The maximum number of contributions per review.
+    share AS MATERIALIZED (
+      SELECT greatest($1 / greatest(count(*), 1), 1) AS size FROM taken
+    ),
+    -- is_reached: the review covers the contribution.
+    piece AS MATERIALIZED (
+      SELECT v.recipient, v.type, a.subject, a.source, a.place, a.notification_id, a.muted,
+        a.active AND a.first_at > v.after_time AND a.first_at <= v.upto_time AS is_reached,
+        a.active AND notification_muted(v.recipient, v.type, a.first_at) AS is_muted
+      FROM taken v
+      CROSS JOIN LATERAL (
+        SELECT a.ctid AS place, a.subject, a.source, a.notification_id, a.active, a.muted, a.first_at
+        FROM notification_actors a
+        WHERE a.recipient = v.recipient AND a.type = v.type
+          AND (a.subject, a.source) > (v.subject, v.source)
+        ORDER BY a.subject, a.source
+        LIMIT (SELECT s.size FROM share s)
+      ) a
+    ),
+    changed AS (
+      UPDATE notification_actors a SET muted = NOT a.muted
+      WHERE a.ctid = ANY (ARRAY(
+        SELECT p.place FROM piece p WHERE p.is_reached AND p.muted <> p.is_muted))
+    ),
+    -- The last contribution of each review that is not finished.
+    last AS MATERIALIZED (
+      SELECT DISTINCT ON (p.recipient, p.type) p.recipient, p.type, p.subject, p.source
+      FROM (
+        SELECT p.*, count(*) OVER (PARTITION BY p.recipient, p.type) AS found FROM piece p
+      ) p
+      WHERE p.found = (SELECT s.size FROM share s)
+      ORDER BY p.recipient, p.type, p.subject DESC, p.source DESC
+    ),
+    unfinished AS (
+      UPDATE notification_reviews v
+      SET subject = l.subject, source = l.source, turn = DEFAULT
+      FROM last l
+      WHERE v.recipient = l.recipient AND v.type = l.type
+    ),
+    finished AS (
+      DELETE FROM notification_reviews v
+      WHERE v.recipient = ANY (\(reviewedPeople))
+        AND NOT EXISTS (SELECT FROM last l WHERE l.recipient = v.recipient AND l.type = v.type)
+    )
+    SELECT (SELECT count(*) FROM piece),
+      set_config('magpie.reviewed_ids', coalesce(array_agg(t.notification_id)::text, '{}'), true),
+      set_config('magpie.reviewed_recipients', coalesce(array_agg(t.recipient)::text, '{}'), true),
+      set_config('magpie.reviewed_types', coalesce(array_agg(t.type)::text, '{}'), true),
+      set_config('magpie.reviewed_subjects', coalesce(array_agg(t.subject)::text, '{}'), true)
+    FROM (
+      SELECT DISTINCT p.notification_id, p.recipient, p.type, p.subject FROM piece p
+      WHERE p.is_reached
+    ) t
+    """, [.int8(Int64(reviewedContributionsMax))])
+}

@@ -1,7 +1,0 @@
-import ArgumentParser
-import Workers
-
-@main
-enum Entry {
-  static func main() async { await NotificationWorker.main() }
-}

@@ -1,0 +1,66 @@
+import Kafka
+import Postgres
+import Testing
+
+@testable import Lanes
+
+@Suite struct FailureTests {
+  @Test(
+    "SQLSTATE decides what is done about a database error",
+    arguments: [
+      ("08006", "connection"), ("53100", "resources"), ("53300", "resources"),
+      ("57P01", "server-unavailable"), ("57014", "server-unavailable"), ("40001", "serialization"),
+      ("40P01", "serialization"), ("55P03", "lock"), ("25006", "read-only"),
+      ("25P03", "session-timeout"), ("58030", "io"), ("0A000", "stale-plan"),
+      ("26000", "stale-plan"),
+    ])
+  func retries(sqlstate: String, reason: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect(disposition(of: error) == .retry(reason: reason))
+  }
+
+  @Test("what ran out of time or memory may do with less; what a person canceled is tried again")
+  func tooMuch() {
+    var error = PostgresError(code: .server, sqlstate: "57014", message: "m")
+    #expect(disposition(of: error) == .retry(reason: "server-unavailable"))
+    error.isStatementTimeout = true
+    #expect(disposition(of: error) == .tooMuch(reason: "statement-timeout", message: "57014 m"))
+    error = PostgresError(code: .server, sqlstate: "53200", message: "m")
+    #expect(disposition(of: error) == .tooMuch(reason: "memory", message: "53200 m"))
+  }
+
+  @Test(
+    "data and constraint errors, and program limits, are poison",
+    arguments: ["22021", "22P05", "23505", "23514", "54000"])
+  func poison(sqlstate: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect(disposition(of: error) == .poison(reason: "\(sqlstate) m"))
+  }
+
+  @Test(
+    "what only a person can mend stops the worker and says the next step",
+    arguments: [
+      ("42P01", "magpie migrate"), ("42501", "GRANT"), ("28P01", "password"),
+      ("3D000", "magpie migrate"), ("XX000", "Nothing was lost"), ("08P01", "Nothing was lost"),
+    ])
+  func stops(sqlstate: String, nextStep: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect {
+      _ = try reasonToRetry(error)
+    } throws: { thrown in
+      (thrown as? WorkerStopped)?.nextStep.contains(nextStep) == true
+    }
+  }
+
+  @Test("the fence's own SQLSTATE means that the partition has another owner")
+  func fenced() {
+    let error = PostgresError(code: .server, sqlstate: "MG001", message: "fenced")
+    #expect(disposition(of: error) == .fenced)
+  }
+
+  @Test("an error that nobody foresaw stops the worker instead of skipping records")
+  func unforeseen() {
+    struct Unforeseen: Error {}
+    #expect(throws: WorkerStopped.self) { _ = try reasonToRetry(Unforeseen()) }
+  }
+}

@@ -1,0 +1,56 @@
+import Kafka
+import Testing
+
+@testable import Lanes
+
+@Suite("A lane tells a rebalance from a membership that leads nowhere")
+struct GroupWaitTests {
+  private let start = ContinuousClock.now
+  private func wait() -> GroupWait { GroupWait(patience: .seconds(10), limit: .seconds(60)) }
+
+  @Test("it is not fit before it has once been a settled member, however soon")
+  func first() {
+    var wait = wait()
+    #expect(!wait.isFit(at: start))
+    wait.note(.joining, at: start)
+    #expect(!wait.isFit(at: start))
+    wait.note(.settled, at: start + .seconds(3))
+    #expect(wait.isFit(at: start + .seconds(3)))
+    #expect(wait.wait == nil)
+  }
+
+  @Test("a rebalance is passed over for a while, then said, and in the end the membership renewed")
+  func rebalance() {
+    var wait = wait()
+    wait.note(.settled, at: start)
+    wait.note(.joining, at: start)
+    #expect(wait.isFit(at: start + .seconds(9)))
+    #expect(wait.word(at: start + .seconds(9)) == nil)
+    #expect(!wait.isFit(at: start + .seconds(11)))
+    #expect(
+      wait.word(at: start + .seconds(11)) == "waits for its consumer group for 11 s")
+    #expect(wait.word(at: start + .seconds(12)) == nil)
+    #expect(!wait.leadsNowhere(at: start + .seconds(59)))
+    #expect(wait.leadsNowhere(at: start + .seconds(60)))
+    wait.startAnew()
+    wait.note(.joining, at: start + .seconds(61))
+    #expect(!wait.leadsNowhere(at: start + .seconds(120)))
+    #expect(wait.leadsNowhere(at: start + .seconds(121)))
+    #expect(wait.word(at: start + .seconds(121)) == "waits for its consumer group for 121 s")
+    wait.note(.settled, at: start + .seconds(122))
+    #expect(wait.isFit(at: start + .seconds(122)))
+    #expect(!wait.leadsNowhere(at: start + .seconds(400)))
+  }
+
+  @Test("missing topics are said at once and by name, and another membership is not tried")
+  func topics() {
+    var wait = wait()
+    wait.note(.settled, at: start)
+    wait.note(.waitingForTopics(["likes"]), at: start)
+    #expect(!wait.isFit(at: start))
+    #expect(wait.word(at: start)?.contains("likes") == true)
+    #expect(!wait.leadsNowhere(at: start + .seconds(900)))
+    wait.note(.settled, at: start + .seconds(901))
+    #expect(wait.isFit(at: start + .seconds(901)))
+  }
+}

@@ -1,0 +1,37 @@
+import Kafka
+import Testing
+
+@testable import Lanes
+
+@Suite struct LagClockTests {
+  private let partition = TopicPartition(topic: "t", partition: 0)
+
+  @Test("behind a backlog it says how old the record is that was applied last")
+  func backlog() {
+    var clock = LagClock()
+    clock.start(partition, nowMilliseconds: 1_000_000)
+    // Nothing is known yet of what waits: only that it does since we are here.
+    #expect(clock.seconds(partition, lagRecords: 5, nowMilliseconds: 1_002_000) == 2)
+    clock.applied(partition, recordMilliseconds: 400_000, nowMilliseconds: 1_002_000)
+    #expect(clock.seconds(partition, lagRecords: 3, nowMilliseconds: 1_002_000) == 602)
+    #expect(clock.seconds(partition, lagRecords: 0, nowMilliseconds: 1_003_000) == 0)
+  }
+
+  @Test("a record that arrives after an idle hour has not waited for an hour")
+  func idle() {
+    var clock = LagClock()
+    clock.applied(partition, recordMilliseconds: 0, nowMilliseconds: 0)
+    #expect(clock.seconds(partition, lagRecords: 0, nowMilliseconds: 3_600_000) == 0)
+    #expect(clock.seconds(partition, lagRecords: 1, nowMilliseconds: 3_600_500) == 0.5)
+    #expect(clock.seconds(partition, lagRecords: 1, nowMilliseconds: 3_660_000) == 60)
+  }
+
+  @Test("producers' clocks that are wrong, or absent, make no negative lag")
+  func clocks() {
+    var clock = LagClock()
+    for recordMilliseconds: Int64 in [-1, 9_999_999_999_999, .max] {
+      clock.applied(partition, recordMilliseconds: recordMilliseconds, nowMilliseconds: 1000)
+      #expect(clock.seconds(partition, lagRecords: 1, nowMilliseconds: 3000) == 2)
+    }
+  }
+}

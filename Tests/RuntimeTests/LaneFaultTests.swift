@@ -1,0 +1,211 @@
+import Events
+import FaultInjection
+import Kafka
+import Logging
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Handling
+@testable import Lanes
+
+@Suite struct LaneFaultTests {
+  @Test("a commit whose answer is lost is neither lost nor repeated", arguments: [true, false])
+  func ambiguousCommit(commits: Bool) async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let ids = try fixture.publish(posts: (0..<50).map { "p\($0)" })
+    let faults = Mutex(1)
+    let proxy = try PostgresProxy(to: fixture.databaseURL) {
+      faults.withLock { left in
+        guard left > 0 else { return .none }
+        left -= 1
+        return commits ? .dropAfterCommit : .dropBeforeCommit
+      }
+    }
+    defer { proxy.close() }
+    let lane = RunningLane(try fixture.settings(databaseURL: proxy.url))
+    // The commit is visible before the lane has found out; stopped in between it would not.
+    try await eventually {
+      try fixture.lag() == 0 && lane.metrics.total(.ambiguousCommits) == 1
+    }
+    try await lane.stop()
+    #expect(try fixture.applied() == ids)
+    let outcome = commits ? "committed" : "not-committed"
+    #expect(
+      lane.metrics.prometheusText().contains(
+        "magpie_ambiguous_commits_total{outcome=\"\(outcome)\"} 1"))
+  }
+
+  @Test("PostgreSQL away at the start and for a while later delays, loses and doubles nothing")
+  func databaseAway() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let first = try fixture.publish(posts: ["a", "b"])
+    let isAway = Mutex(true)
+    let proxy = try PostgresProxy(to: fixture.databaseURL) {
+      isAway.withLock { $0 } ? .dropBeforeCommit : .none
+    }
+    defer { proxy.close() }
+    let lane = RunningLane(try fixture.settings(databaseURL: proxy.url))
+    try await eventually { lane.metrics.total(.retries) >= 2 }
+    #expect(try fixture.applied() == [])
+    isAway.withLock { $0 = false }
+    try await eventually { try fixture.lag() == 0 }
+    proxy.breakAll()
+    let second = try fixture.publish(posts: ["c"], from: 2)
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(try fixture.applied() == first + second)
+  }
+
+  @Test("an idle lane whose database is silent is not ready, and is again when it answers")
+  func silentDatabase() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let proxy = try PostgresProxy(to: fixture.databaseURL)
+    defer { proxy.close() }
+    let lane = RunningLane(try fixture.settings(databaseURL: proxy.url))
+    try await eventually { lane.status.isReady }
+    proxy.conditions.isSilent = true
+    try await eventually("not ready") { !lane.status.isReady }
+    proxy.conditions.isSilent = false
+    try await eventually("ready") { lane.status.isReady }
+    try await lane.stop()
+  }
+
+  @Test("while no broker takes what a batch publishes, no transaction is open for long")
+  func brokerAwayInTransaction() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    for topic in [Topic.likes, .posts] {
+      try broker.createTopic(topic.name(prefix: fixture.prefix), partitions: 1)
+    }
+    let transactions = Mutex(0)
+    let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
+      Work(try LaneFixture.handler.apply(topic, events).statements) { _ in
+        // The broker goes away between the records and what they make.
+        let isFirst = transactions.withLock { count in
+          count += 1
+          return count == 1
+        }
+        if isFirst { try broker.setDown() }
+        let post = PostPublished.with { ($0.post, $0.author) = ("p", "a") }
+        return Outcome(events: [
+          Event(id: "e", source: "test", time: .now, payload: .postPublished(post))
+        ])
+      }
+    }
+    var settings = try fixture.settings(handler: handler)
+    settings.kafka = broker.configuration
+    settings.kafka.properties["message.timeout.ms"] = "2000"
+    try fixture.publish(posts: ["a"], through: broker.configuration)
+    let lane = RunningLane(settings)
+    try await eventually { lane.metrics.total(.retries) >= 3 }
+    #expect(transactions.withLock { $0 } == 1)
+    #expect(!lane.status.isReady)
+    let open = try fixture.connection().query(
+      """
+      SELECT count(*) FROM pg_stat_activity
+      WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()
+      """
+    ).only.int(0)
+    #expect(open == 0)
+    try broker.setUp()
+    try await eventually { try fixture.applied() == ["0"] }
+    try await eventually("ready") { lane.status.isReady }
+    try await lane.stop()
+    #expect(!lane.metrics.prometheusText().contains("session-timeout"))
+  }
+
+  @Test(
+    "a delivery takes a third of what a transaction may be idle for at most",
+    arguments: [
+      ([:], "10000"), (["message.timeout.ms": "60000"], "10000"),
+      (["delivery.timeout.ms": "60000"], "10000"), (["message.timeout.ms": "0"], "10000"),
+      (["delivery.timeout.ms": "3000"], "3000"),
+    ] as [([String: String], String)])
+  func deliveryTime(properties: [String: String], expected: String) {
+    let bounded = EventProducer.bounded(
+      ClientConfiguration(bootstrap: "localhost:1", properties: properties))
+    #expect(bounded.properties == ["message.timeout.ms": expected])
+  }
+
+  @Test("a lane that is fenced says why")
+  func fencedSaysWhy() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.publish(posts: ["a"])
+    let log = CapturedLog()
+    let lane = RunningLane(
+      try fixture.settings(), logger: Logger(label: "lane") { _ in CapturingHandler(log: log) })
+    try await eventually { try fixture.lag() == 0 }
+    try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
+    try await eventually { lane.metrics.total(.fenced) >= 1 }
+    try await lane.stop()
+    let line = log.lines.withLock { $0 }.first { $0.contains("fenced; joining") }
+    #expect(line?.contains("another process has claimed it") == true, "\(line ?? "")")
+  }
+
+  @Test("generated faults around COMMIT, claims by others, poison and restarts: exactly once")
+  func campaign() async throws {
+    var generator = SeededGenerator()
+    let fixture = try LaneFixture(partitions: 3)
+    let seed = generator.next()
+    let faults = Mutex(SeededGenerator(seed: seed))
+    let proxy = try PostgresProxy(to: fixture.databaseURL) {
+      faults.withLock { generator in
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0: .dropBeforeCommit
+        case 1: .dropAfterCommit
+        default: .none
+        }
+      }
+    }
+    defer { proxy.close() }
+    var settings = try fixture.settings(databaseURL: proxy.url)
+    settings.batchRecordsMax = 25
+    let metrics = Metrics()
+    var lanes = [RunningLane(settings, metrics: metrics), RunningLane(settings, metrics: metrics)]
+    var expected: [String] = []
+    var poisoned = 0
+    for round in 0..<6 {
+      let posts = (0..<200).map { index in
+        Int.random(in: 0..<60, using: &generator) == 0 ? "poison" : "p\(index)"
+      }
+      let ids = try fixture.publish(posts: posts, from: round * 200)
+      for (id, post) in zip(ids, posts) where post != "poison" { expected.append(id) }
+      poisoned += posts.count { $0 == "poison" }
+      switch Int.random(in: 0..<3, using: &generator) {
+      case 0:
+        try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
+      case 1: proxy.breakAll()
+      default:
+        try await lanes.removeFirst().stop()
+        lanes.append(RunningLane(settings, metrics: metrics))
+      }
+    }
+    try await eventually("lag 0") { try fixture.lag() == 0 }
+    for lane in lanes { try await lane.stop() }
+    #expect(try fixture.applied() == expected)
+    #expect(try fixture.deadLetterCount() == poisoned)
+    #expect(metrics.total(.ambiguousCommits) > 0)
+  }
+}
+
+private final class CapturedLog: Sendable {
+  let lines = Mutex<[String]>([])
+}
+
+private struct CapturingHandler: LogHandler {
+  let log: CapturedLog
+  var logLevel = Logger.Level.info
+  var metadata: Logger.Metadata = [:]
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    log.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Lanes
+@testable import Service
+
+@Suite struct LaneServiceTests {
+  private struct Broken: Error {}
+
+  @Test("a lane that stops for a reason that only a person can resolve stops the others")
+  func firstStopsTheOthers() async throws {
+    let statuses = (0..<3).map { _ in LaneStatus() }
+    let service = LaneService(
+      // Else the process of the tests would be ended.
+      drainSeconds: 86_400, statuses: statuses, logger: Logger(label: "test")
+    ) { status, _ in
+      if status === statuses[1] { throw Broken() }
+      while !status.isStopping { Thread.sleep(forTimeInterval: 0.01) }
+    }
+    let ended = Mutex<Result<Void, any Error>?>(nil)
+    Task {
+      do {
+        try await service.run()
+        ended.withLock { $0 = .success(()) }
+      } catch {
+        ended.withLock { $0 = .failure(error) }
+      }
+    }
+    try await eventually("the service has ended") { ended.withLock { $0 != nil } }
+    #expect(throws: Broken.self) { try ended.withLock { $0 }?.get() }
+    let stoppingCount = statuses.count { $0.isStopping }
+    #expect(stoppingCount == 3)
+  }
+}

@@ -1,0 +1,149 @@
+import Events
+import Kafka
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Handling
+@testable import Lanes
+
+@Suite struct LaneTests {
+  @Test("every record is applied once, and a successor goes on where the lane stopped")
+  func resumes() async throws {
+    let fixture = try LaneFixture()
+    let first = try fixture.publish(posts: (0..<300).map { "p\($0)" })
+    let lane = RunningLane(try fixture.settings())
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+
+    let second = try fixture.publish(posts: (0..<200).map { "p\($0)" }, from: 300)
+    let successor = RunningLane(try fixture.settings())
+    try await eventually { try fixture.lag() == 0 }
+    try await successor.stop()
+    #expect(try fixture.applied() == first + second)
+    #expect(successor.metrics.total(.records) == 200)
+  }
+
+  @Test("a record that violates a constraint is dead-lettered alone; those around it are applied")
+  func bisects() async throws {
+    let fixture = try LaneFixture()
+    var posts = (0..<400).map { "p\($0)" }
+    let poisoned = [0, 1, 57, 200, 399]
+    for index in poisoned { posts[index] = "poison" }
+    try fixture.publish(posts: posts)
+    let lane = RunningLane(try fixture.settings())
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(
+      try fixture.applied() == (0..<400).filter { !poisoned.contains($0) }.map(String.init))
+    let letters = try fixture.connection().query(
+      "SELECT reason_code, reason, attempts, value IS NOT NULL FROM dead_letters")
+    #expect(letters.count == poisoned.count)
+    for letter in letters {
+      #expect(try letter.text(0) == "not-applicable")
+      #expect(try letter.text(1).contains("applied_post_check"))
+      #expect(try letter.int(2) == 2)
+      #expect(try letter.bool(3))
+    }
+  }
+
+  @Test("a lane whose partition was claimed by another cannot commit, joins again and goes on")
+  func fences() async throws {
+    let fixture = try LaneFixture()
+    try fixture.publish(posts: ["a"])
+    let lane = RunningLane(try fixture.settings())
+    try await eventually { try fixture.lag() == 0 }
+    // What a successor's claim does, without its knowing.
+    try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
+    try fixture.publish(posts: ["b", "c", "d", "e"], from: 1)
+    try await eventually { try fixture.lag() == 0 }
+    #expect(lane.metrics.total(.fenced) >= 1)
+    try await lane.stop()
+    #expect(try fixture.applied() == ["0", "1", "2", "3", "4"])
+  }
+
+  @Test("statements are prepared, unless the settings say that a pooler would lose them")
+  func preparing() async throws {
+    for isOn in [true, false] {
+      let fixture = try LaneFixture()
+      try fixture.publish(posts: ["a"])
+      let handler = Handler(name: "fanout", topics: [.likes]) { _, events in
+        Work([
+          Statement(
+            """
+            INSERT INTO applied SELECT $1, (SELECT count(*) > 0 FROM pg_prepared_statements)::text
+            """, [.text(events[0].id)])
+        ])
+      }
+      var settings = try fixture.settings(handler: handler)
+      settings.preparesStatements = isOn
+      let lane = RunningLane(settings)
+      try await eventually { try fixture.lag() == 0 }
+      try await lane.stop()
+      let found = try fixture.connection().query("SELECT post FROM applied").only.text(0)
+      #expect(found == "\(isOn)")
+    }
+  }
+
+  @Test("too many dead letters stop the lane before they are written")
+  func breaks() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.produce(
+      (0..<50).map {
+        OutgoingRecord(
+          topic: Topic.likes.name(prefix: fixture.prefix), key: Array("k".utf8),
+          value: Array("\($0)".utf8))
+      })
+    var settings = try fixture.settings()
+    settings.circuitBreaker = CircuitBreaker(runLimit: 20)
+    let lane = RunningLane(settings)
+    let stopped = await #expect(throws: WorkerStopped.self) { try await lane.end() }
+    #expect(stopped?.reason.contains("records in a row could not be applied") == true)
+    #expect(stopped?.nextStep.contains("--dead-letter-run-limit") == true)
+    #expect(try fixture.deadLetterCount() < 20)
+  }
+
+  @Test("a lane without new records notices that its offset was moved, and goes on from there")
+  func idleLaneNotices() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.publish(posts: ["a", "b"])
+    let lane = RunningLane(try fixture.settings())
+    try await eventually { try fixture.applied() == ["0", "1"] }
+    try fixture.connection().query(
+      "UPDATE consumer_offsets SET next_offset = 1, owner_epoch = owner_epoch + 1")
+    try await eventually { try fixture.applied() == ["0", "1", "1"] }
+    try await lane.stop()
+  }
+
+  @Test("a stored offset that the log does not hold stops the lane with the command to run")
+  func outOfRange() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.publish(posts: ["a", "b"])
+    try fixture.connection().query(
+      "SELECT fence_claim($1, $2, $3, $4)",
+      [
+        .text(fixture.settings().consumerGroup),
+        .textArray([Topic.likes.name(prefix: fixture.prefix)]),
+        .int4Array([0]), .int8Array([1000]),
+      ])
+    let lane = RunningLane(try fixture.settings())
+    let stopped = await #expect(throws: WorkerStopped.self) { try await lane.end() }
+    #expect(stopped?.reason.contains("offset 1000 is not in the log") == true)
+    let command = "magpie offsets reset --group \(try fixture.settings().consumerGroup) --topic "
+    #expect(stopped?.nextStep.contains(command) == true)
+    #expect(stopped?.nextStep.hasSuffix("--partition 0 --to-start") == true)
+    #expect(try fixture.applied() == [])
+  }
+
+  @Test("a handler's unforeseen error stops the lane and loses nothing")
+  func unforeseen() async throws {
+    struct Unforeseen: Error {}
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.publish(posts: ["a"])
+    let broken = Handler(name: "fanout", topics: [.likes]) { _, _ in throw Unforeseen() }
+    let lane = RunningLane(try fixture.settings(handler: broken))
+    await #expect(throws: WorkerStopped.self) { try await lane.end() }
+    #expect(try fixture.lag() == 1)
+    #expect(try fixture.deadLetterCount() == 0)
+  }
+}

@@ -1,0 +1,193 @@
+import Events
+import Foundation
+import Kafka
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Handling
+@testable import Lanes
+
+/// Records applied outside a consumer group.
+@Suite struct RecordApplierTests {
+  let fixture: LaneFixture
+  let topic: String
+
+  init() throws {
+    fixture = try LaneFixture(partitions: 2)
+    topic = Topic.likes.name(prefix: fixture.prefix)
+  }
+
+  private func applier(isFenced: Bool, breaker: CircuitBreaker? = nil) throws -> RecordApplier {
+    let settings = try fixture.settings()
+    return RecordApplier(
+      handler: LaneFixture.handler, consumerGroup: settings.consumerGroup,
+      topicPrefix: fixture.prefix, isFenced: isFenced, breaker: breaker,
+      open: settings.openConnection
+    ) { _, _ in }
+  }
+
+  private func records(_ posts: [String], from first: Int = 0, partition: Int32 = 0) throws
+    -> [Record]
+  {
+    try posts.enumerated().map { index, post in
+      let event = Event(
+        id: "\(first + index)", source: "test", time: EventTime.now,
+        payload: .likeCreated(
+          .with {
+            $0.actor = "actor"
+            $0.post = post
+            $0.postOwner = "owner"
+          }))
+      let wire = try EventCodec.encode(event, as: .protobuf)
+      return Record(
+        topic: topic, partition: partition, offset: Int64(first + index),
+        timestampMilliseconds: 0, key: wire.key, value: wire.value,
+        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+    }
+  }
+
+  private func storedOffsets() throws -> [Int] {
+    try fixture.connection()
+      .query("SELECT next_offset FROM consumer_offsets ORDER BY partition")
+      .map { try $0.int(0) }
+  }
+
+  @Test func `with a fence each record is applied once, also when it is given twice`() throws {
+    let applier = try applier(isFenced: true)
+    try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
+    #expect(try applier.apply(records(["a", "b", "c"])).records == 3)
+    #expect(try applier.apply(records(["a", "b", "c", "d"])).records == 1)
+    #expect(try fixture.applied() == ["0", "1", "2", "3"])
+    #expect(try storedOffsets() == [4])
+    // Another process goes on where this one was.
+    let next = try self.applier(isFenced: true)
+    try next.claim([TopicPartition(topic: topic, partition: 0): 0])
+    #expect(Array(next.nextOffsets.values) == [4])
+    #expect(try next.apply(records(["a", "b", "c", "d", "e"])).counts == ["applied": 1])
+    // This one is told, and writes nothing more.
+    #expect(throws: WorkerStopped.self) { try applier.apply(records(["x"], from: 5)) }
+    #expect(try fixture.applied().count == 5)
+  }
+
+  @Test(arguments: [true, false])
+  func `a batch that the handler finds too large is applied in pieces, poison among them`(
+    isFenced: Bool
+  ) throws {
+    let settings = try fixture.settings()
+    var handler = LaneFixture.handler
+    let apply = handler.apply
+    let sizes = Mutex<[Int]>([])
+    handler.apply = { topic, events in
+      if events.count > 3 {
+        return Work([Statement("SELECT 1")]) { _ in
+          throw BatchTooLarge(sizes: [3, events.count - 3])
+        }
+      }
+      sizes.withLock { $0.append(events.count) }
+      return try apply(topic, events)
+    }
+    let applier = RecordApplier(
+      handler: handler, consumerGroup: settings.consumerGroup, topicPrefix: fixture.prefix,
+      isFenced: isFenced, breaker: nil, open: settings.openConnection
+    ) { _, _ in }
+    if isFenced { try applier.claim([TopicPartition(topic: topic, partition: 0): 0]) }
+    var batch = try records(["a", "b", "c", "d", "e", "f", "g", "h"])
+    for index in [0, 3, 7] { batch[index].value = [0xff] }
+    let applied = try applier.apply(batch, reach: [TopicPartition(topic: topic, partition: 0): 20])
+    #expect(applied.records == 8)
+    #expect(applied.deadLetters == 3)
+    #expect(sizes.withLock { $0 } == [3, 2])
+    #expect(try fixture.applied() == ["1", "2", "4", "5", "6"])
+    if isFenced { #expect(try storedOffsets() == [20]) }
+  }
+
+  @Test func `offsets without records are passed over, also where there is no record at all`()
+    throws
+  {
+    let applier = try applier(isFenced: true)
+    let partitions = [0, 1].map { TopicPartition(topic: topic, partition: $0) }
+    try applier.claim([partitions[0]: 0, partitions[1]: 0])
+    try applier.apply(records(["a"]), reach: [partitions[0]: 10, partitions[1]: 7])
+    #expect(try storedOffsets() == [10, 7])
+  }
+
+  @Test func `poison is found by bisecting, dead-lettered, and the rest applied`() throws {
+    let applier = try applier(isFenced: true)
+    try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
+    var given = try records(["a", "poison", "b", "c", "d"])
+    given[3].headers = []
+    let applied = try applier.apply(
+      given, reach: [TopicPartition(topic: topic, partition: 0): 9])
+    #expect(applied.records == 5)
+    #expect(applied.deadLetters == 2)
+    #expect(try fixture.applied() == ["0", "2", "4"])
+    #expect(try fixture.deadLetterCount() == 2)
+    #expect(try storedOffsets() == [9])
+  }
+
+  @Test func `with a fence, records that do not go on from the last one applied are refused`()
+    throws
+  {
+    let partition = TopicPartition(topic: topic, partition: 0)
+    let given = try records(["a", "b", "c", "d"])
+    let applier = try applier(isFenced: true)
+    try applier.claim([partition: 0])
+    try applier.apply(Array(given[..<3]))
+    for (rest, isSame) in [(try records(["x", "y"], from: 2), false), (Array(given[2...]), true)] {
+      let next = try self.applier(isFenced: true)
+      try next.claim([partition: 0])
+      #expect(next.start(of: partition, in: 0..<10) == 2)
+      if isSame {
+        #expect(try next.apply(rest).records == 1)
+      } else {
+        #expect(throws: AnotherLog.self) { try next.apply(rest) }
+      }
+    }
+    let last = try self.applier(isFenced: true)
+    try last.claim([partition: 0])
+    // The log begins where reading goes on.
+    #expect(last.start(of: partition, in: 4..<10) == 4)
+    #expect(try last.apply(records(["e"], from: 4)).records == 1)
+    #expect(try fixture.applied() == ["0", "1", "2", "3", "4"])
+  }
+
+  @Test func `without a fence no offset moves and records may be applied again`() throws {
+    let applier = try applier(isFenced: false)
+    #expect(try applier.apply(records(["a", "b"])).records == 2)
+    #expect(try applier.apply(records(["a", "b"])).records == 2)
+    #expect(try fixture.applied() == ["0", "0", "1", "1"])
+    #expect(try storedOffsets() == [])
+  }
+
+  @Test("what was dead-lettered before is no reason to stop, however much it is; what is new is")
+  func knownDeadLetters() throws {
+    let bad = try records(Array(repeating: "poison", count: 30))
+    // As a worker whose limits were raised.
+    #expect(try applier(isFenced: true).apply(bad, claiming: topic).deadLetters == 30)
+    let breaker = CircuitBreaker(runLimit: 10)
+    let applier = try applier(isFenced: false, breaker: breaker)
+    #expect(try applier.apply(bad).deadLetters == 30)
+    let stopped = #expect(throws: WorkerStopped.self) {
+      try applier.apply(try records(Array(repeating: "poison", count: 10), from: 30))
+    }
+    #expect(stopped?.reason.contains("10 records in a row") == true)
+    #expect(stopped?.nextStep.hasSuffix("--dead-letter-share-limit.") == true)
+    #expect(try fixture.deadLetterCount() < 40)
+  }
+
+  @Test func `a record of a topic that the handler does not consume is refused`() throws {
+    let applier = try applier(isFenced: false)
+    var given = try records(["a"])
+    given[0].topic = "other"
+    #expect(throws: WorkerStopped.self) { try applier.apply(given) }
+  }
+}
+
+extension RecordApplier {
+  fileprivate func apply(_ records: [Record], claiming topic: String) throws -> Applied {
+    try claim([TopicPartition(topic: topic, partition: 0): 0])
+    return try apply(records)
+  }
+}

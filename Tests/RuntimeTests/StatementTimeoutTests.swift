@@ -1,0 +1,96 @@
+import Events
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Handling
+@testable import Lanes
+
+/// Batches that take longer than the database gives a statement.
+@Suite struct StatementTimeoutTests {
+  /// Sleeps so many seconds for each event, and far beyond any limit for a post named `endless`.
+  private func sleeping(secondsEach: Double) -> Handler {
+    Handler(name: "fanout", topics: [.likes]) { topic, events in
+      var work = try LaneFixture.handler.apply(topic, events)
+      let isEndless = events.contains { event in
+        if case .likeCreated(let like) = event.payload { like.post == "endless" } else { false }
+      }
+      let seconds = isEndless ? 3600 : secondsEach * Double(events.count)
+      work.statements.append(
+        Statement("SELECT pg_sleep($1::text::float8)", [.text("\(seconds)")]))
+      return work
+    }
+  }
+
+  private func fixture(timeout: String) throws -> LaneFixture {
+    let fixture = try LaneFixture(partitions: 1)
+    let connection = try fixture.connection()
+    let name = try connection.query("SELECT current_database()").only.text(0)
+    try connection.script("ALTER DATABASE \(name) SET statement_timeout = '\(timeout)'")
+    return fixture
+  }
+
+  @Test func `a batch that is too long as a whole is cut until its parts fit`() async throws {
+    let fixture = try fixture(timeout: "1s")
+    let ids = try fixture.publish(posts: (0..<8).map { "p\($0)" })
+    let lane = RunningLane(try fixture.settings(handler: sleeping(secondsEach: 0.6)))
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(try fixture.applied() == ids)
+    #expect(try fixture.deadLetterCount() == 0)
+    #expect(lane.metrics.prometheusText().contains("{reason=\"statement-timeout\"}"))
+  }
+
+  @Test(
+    "an event that is too long alone, again and again, is dead-lettered; the others are applied")
+  func endlessEvent() async throws {
+    let fixture = try fixture(timeout: "1s")
+    var posts = (0..<40).map { "p\($0)" }
+    posts[17] = "endless"
+    try fixture.publish(posts: posts)
+    let lane = RunningLane(try fixture.settings(handler: sleeping(secondsEach: 0)))
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(try fixture.applied() == (0..<40).filter { $0 != 17 }.map(String.init))
+    let letter = try fixture.connection().query(
+      "SELECT reason_code, reason, attempts FROM dead_letters"
+    ).only
+    #expect(try letter.text(0) == "too-much")
+    #expect(try letter.text(1).hasPrefix("57014 "))
+    #expect(try letter.int(2) == BatchMachine.excessesMax)
+  }
+
+  @Test func `a statement that a person cancels is tried again whole`() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let ids = try fixture.publish(posts: (0..<20).map { "p\($0)" })
+    // The first attempt goes on until it is canceled.
+    let attempts = Mutex(0)
+    let (endless, ended) = (sleeping(secondsEach: 3600), sleeping(secondsEach: 0))
+    let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
+      let isFirst = attempts.withLock { count in
+        count += 1
+        return count == 1
+      }
+      return try (isFirst ? endless : ended).apply(topic, events)
+    }
+    let lane = RunningLane(try fixture.settings(handler: handler))
+    let connection = try fixture.connection()
+    // Only while the statement sleeps: between the messages of a pipeline, a server reads and ignores
+    // a cancel request.
+    try await eventually {
+      try connection.query(
+        """
+        SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event = 'PgSleep'
+        """
+      ).count > 0
+    }
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(try fixture.applied() == ids)
+    let metrics = lane.metrics.prometheusText()
+    #expect(metrics.contains("magpie_retries_total{reason=\"server-unavailable\"} 1\n"))
+    #expect(!metrics.contains("statement-timeout"))
+  }
+}
