@@ -1,4 +1,5 @@
 import AlarmText
+import Alarms
 import Synchronization
 
 /// The catalogs in use. Replaced atomically, and only by valid catalogs; thread-safe.
