@@ -18,8 +18,10 @@ import Yams
     let deployments = try DeployFiles.manifests(kind: "Deployment")
     #expect(Set(deployments.compactMap(\.name)) == Set(DeployFiles.workers))
     let served = try Set(
-      DeployFiles.text("Sources/Pipeline/Health.swift").matches(of: /router\.get\("([a-z]+)"\)/)
-        .map { "/\($0.1)" })
+      DeployFiles.text("Sources/Runtime/Service/Health.swift").matches(
+        of: /router\.get\("([a-z]+)"\)/
+      )
+      .map { "/\($0.1)" })
     #expect(served == ["/livez", "/readyz", "/metrics"])
     let port = try #require(DeployFiles.baseSettings()["MAGPIE_HTTP_PORT"])
     for deployment in deployments {

@@ -22,14 +22,28 @@ import Testing
     return result
   }()
 
-  /// The directories under Sources.
-  static let rooms = Set(
-    files.filter { $0.hasPrefix("Sources/") }.compactMap { path in
-      path.split(separator: "/").dropFirst().first.map(String.init)
-    })
+  /// The folders of the modules under Sources, by name: where a README or a module map lies. The folder
+  /// of a worker has neither: its modules lie in it.
+  static func folders(with file: String) -> [String: String] {
+    var folders: [String: String] = [:]
+    for path in files where path.hasPrefix("Sources/") && path.hasSuffix("/" + file) {
+      let folder = path.dropLast(file.count + 1)
+      folders[folder.split(separator: "/").last.map(String.init) ?? ""] = String(folder)
+    }
+    return folders
+  }
 
   /// Modules that only map a C library for the compiler.
-  static let cLibraries = rooms.filter { files.contains("Sources/\($0)/module.modulemap") }
+  static let cLibraries = folders(with: "module.modulemap")
+
+  /// The libraries and the tool that Package.swift declares under Sources, with their folders.
+  static func modules() throws -> [String: String] {
+    var modules = ["magpie": "Sources/Operations/magpie"]
+    for match in try text("Package.swift").matches(of: /module\(\s*"(\w+)",(?: in: "([^"]+)",)?/) {
+      modules[String(match.1)] = "Sources/" + (match.2.map { "\($0)/" } ?? "") + match.1
+    }
+    return modules
+  }
 
   static func text(_ path: String) throws -> String {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
@@ -48,15 +62,14 @@ import Testing
   }
 
   @Test("every module under Sources has a README that says what it owns")
-  func roomsHaveReadmes() throws {
-    // The README of a worker's library also covers its executable.
-    let rooms = Self.rooms.subtracting(Self.cLibraries).filter { !$0.hasSuffix("-worker") }
-    #expect(rooms.isSuperset(of: ["Comparison", "Pipeline", "magpie"]))
-    for room in rooms {
-      let path = "Sources/\(room)/README.md"
+  func modulesHaveReadmes() throws {
+    let modules = try Self.modules()
+    #expect(modules.count > 20)
+    for (module, folder) in modules {
+      let path = "\(folder)/README.md"
       let paragraphs = try #require(try? Self.text(path), "\(path) is missing")
         .split(separator: "\n\n")
-      #expect(paragraphs.first == "# \(room)", "\(path)")
+      #expect(paragraphs.first == "# \(module)", "\(path)")
       // A prose description before any list, and a statement of allowed imports.
       let first = paragraphs.dropFirst().first ?? ""
       #expect(
@@ -69,19 +82,21 @@ import Testing
   @Test("only one module imports each C library")
   func cLibrariesHaveOneImporter() throws {
     #expect(Self.cLibraries.count >= 3)
-    for module in Self.cLibraries {
+    let modules = try Self.modules()
+    for library in Self.cLibraries.keys {
       let importers = try Self.files.filter { path in
         try path.hasSuffix(".swift")
-          && Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(module)") }
+          && Self.text(path).split(separator: "\n").contains { $0.hasSuffix("import \(library)") }
       }
       // A module's own tests count as part of it.
-      let rooms = Set(
+      let importingModules = Set(
         importers.map { path in
-          path.replacing(/^Tests\/(\w+)Tests\//) { "Sources/\($0.1)/" }
-            .split(separator: "/").prefix(2).joined(separator: "/")
+          modules.first { name, folder in
+            path.hasPrefix(folder + "/") || path.hasPrefix("Tests/\(name)Tests/")
+          }?.key ?? path
         })
-      #expect(rooms.count == 1, "\(module) is imported by \(rooms)")
-      #expect(rooms.allSatisfy { $0.hasPrefix("Sources/") }, "\(rooms)")
+      #expect(importingModules.count == 1, "\(library) is imported by \(importingModules)")
+      #expect(importingModules.allSatisfy { modules[$0] != nil }, "\(importingModules)")
     }
   }
 

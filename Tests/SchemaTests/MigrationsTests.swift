@@ -18,7 +18,7 @@ import Testing
   @Test("every file of migrations/ is listed, in order, and embedded unchanged")
   func everyFileIsListed() throws {
     let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../Sources/Schema/migrations").standardizedFileURL
+      .appendingPathComponent("../../Sources/Postgres/Schema/migrations").standardizedFileURL
     let files = try FileManager.default.contentsOfDirectory(atPath: directory.path)
       .filter { $0.hasSuffix(".sql") }.sorted()
     #expect(files == Migrations.all.map(\.fileName))

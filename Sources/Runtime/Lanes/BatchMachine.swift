@@ -1,5 +1,4 @@
 import Handling
-import Handling
 package import Kafka
 
 /// How a batch is applied: in one transaction, which is tried again when that may help; bisected

@@ -1,4 +1,3 @@
-import Handling
 import Events
 import Handling
 import Kafka

@@ -1,4 +1,3 @@
-import Handling
 public import Events
 import Foundation
 public import Handling

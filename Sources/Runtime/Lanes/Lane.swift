@@ -1,4 +1,3 @@
-import Handling
 import Events
 import Foundation
 import Handling

@@ -1,4 +1,3 @@
-import Handling
 public import Handling
 public import Kafka
 import Postgres

@@ -1,4 +1,3 @@
-import Handling
 import Foundation
 package import Handling
 import Logging

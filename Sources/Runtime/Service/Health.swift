@@ -1,4 +1,3 @@
-import Lanes
 import HTTPTypes
 import Hummingbird
 import Lanes

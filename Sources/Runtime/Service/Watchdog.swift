@@ -1,4 +1,3 @@
-import Lanes
 import Foundation
 import Lanes
 import Logging

@@ -1,5 +1,3 @@
-import Handling
-import Lanes
 import ArgumentParser
 public import Handling
 import Lanes

@@ -1,5 +1,3 @@
-import Handling
-import Lanes
 import ArgumentParser
 import Handling
 import Kafka
