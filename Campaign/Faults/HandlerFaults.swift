@@ -2,7 +2,7 @@ import FaultInjection
 import Postgres
 
 /// SQL that every worker runs at the end of each batch, in debug builds (see Sabotage.swift in
-/// Pipeline). Does nothing unless a fault is active.
+/// Lanes). Does nothing unless a fault is active.
 enum Sabotage {
   enum Mode: String {
     case none
