@@ -7,10 +7,10 @@ import Yams
   @Test("the build context contains every path in Package.swift")
   func package() throws {
     let manifest = try DeployFiles.text("Package.swift")
-    // Targets without a path are in SwiftPM's default folders.
+    // Targets without a path of their own are in Sources and Tests.
     let paths =
       ["Package.swift", "Sources", "Tests"]
-      + manifest.matches(of: /path: "([^"]+)"/).map { String($0.1) }
+      + manifest.matches(of: /path: "([^"\\]+)"/).map { String($0.1) }
     #expect(paths.count > 10)
     let context = try BuildContext()
     for path in paths {
