@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import Handling
 import Lanes
 import Model
 import Notifications
@@ -68,7 +69,7 @@ struct InterleavingTests {
     let done = DispatchSemaphore(value: 0)
     try first.connection.transaction {
       let work = try notificationHandler.apply(pair.first.topic, [pair.first])
-      _ = try work.finish(try first.connection.pipeline(work.statements))
+      _ = try work.runStatements(on: first.connection)
       let url = first.url
       Thread.detachNewThread {
         do {

@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import Handling
 import Lanes
 import Model
 import Notifications
@@ -114,14 +115,14 @@ private final class Lane {
         do {
           try world.connection.transaction {
             let work = try notificationHandler.apply(topic, Array(log.prefix(count)))
-            let outcome = try work.finish(try world.connection.pipeline(work.statements))
+            let outcome = try work.runStatements(on: world.connection)
             publish(outcome.events)
             if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
           }
           log.removeFirst(count)
           try world.connection.transaction {
             let work = backlog()
-            publish(try work.finish(try world.connection.pipeline(work.statements)).events)
+            publish(try work.runStatements(on: world.connection).events)
             if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
           }
         } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {

@@ -136,7 +136,7 @@ struct ReviewTests {
     do {
       try world.connection.transaction {
         let work = backlog()
-        phantom = try work.finish(try world.connection.pipeline(work.statements)).events
+        phantom = try work.runStatements(on: world.connection).events
         throw Crash()
       }
     } catch is Crash {}

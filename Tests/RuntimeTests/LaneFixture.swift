@@ -58,13 +58,13 @@ final class LaneFixture: Sendable {
     let posts = events.map { event -> String in
       if case .likeCreated(let like) = event.payload { like.post } else { "" }
     }
-    return Work(
-      [
-        Statement(
-          "INSERT INTO applied SELECT * FROM unnest($1::text[], $2::text[])",
-          [.textArray(events.map(\.id)), .textArray(posts)])
-      ],
-      finish: { rows in Outcome(counts: ["applied": rows[0].affectedRows]) })
+    var work = Work()
+    let applied = work.add(
+      Statement(
+        "INSERT INTO applied SELECT * FROM unnest($1::text[], $2::text[])",
+        [.textArray(events.map(\.id)), .textArray(posts)]))
+    work.finish = { results in Outcome(counts: ["applied": results[applied].affectedRows]) }
+    return work
   }
 
   func settings(databaseURL: String? = nil, handler: Handler = LaneFixture.handler) throws

@@ -17,8 +17,7 @@ import Testing
         if case .likeCreated(let like) = event.payload { like.post == "endless" } else { false }
       }
       let seconds = isEndless ? 3600 : secondsEach * Double(events.count)
-      work.statements.append(
-        Statement("SELECT pg_sleep($1::text::float8)", [.text("\(seconds)")]))
+      work.add(Statement("SELECT pg_sleep($1::text::float8)", [.text("\(seconds)")]))
       return work
     }
   }

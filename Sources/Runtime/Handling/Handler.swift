@@ -36,23 +36,6 @@ public struct Handler: Sendable {
   public var databaseRole: String { "magpie_\(name)" }
 }
 
-/// Statements for one pipelined round trip inside the batch's transaction, and what to do with
-/// their results.
-public struct Work: Sendable {
-  /// Run in order, in one round trip.
-  public var statements: [Statement]
-  /// Called with one `Rows` for each statement, in order.
-  public var finish: @Sendable ([Rows]) throws -> Outcome
-
-  public init(
-    _ statements: [Statement],
-    finish: @escaping @Sendable ([Rows]) throws -> Outcome = { _ in Outcome() }
-  ) {
-    self.statements = statements
-    self.finish = finish
-  }
-}
-
 /// Thrown by `Work.finish`: the events are too much for one transaction, whose bounds the handler
 /// knows. The transaction is rolled back, and the events are applied in several.
 public struct BatchTooLarge: Error, Sendable {

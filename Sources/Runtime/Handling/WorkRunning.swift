@@ -46,10 +46,17 @@ extension Work {
   /// All of it, inside the transaction that is open on `connection`. `opening` goes with
   /// the first.
   package func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
-    let rows = try connection.pipeline(opening + statements)
-    let outcome = try finish(Array(rows.dropFirst(opening.count)))
+    let outcome = try runStatements(after: opening, on: connection)
     if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
     for copy in outcome.copies { try connection.copyIn(copy.sql, copy.write) }
     return outcome
+  }
+
+  /// The first round trip alone; returns what remains to be done.
+  package func runStatements(after opening: [Statement] = [], on connection: Connection) throws
+    -> Outcome
+  {
+    let rows = try connection.pipeline(opening + statements)
+    return try finish(Results(rows.dropFirst(opening.count)))
   }
 }

@@ -17,12 +17,13 @@ package func sabotaged(_ handler: Handler) -> Handler {
       "MAGPIE_TEST_SABOTAGE is set: this worker corrupts its tables on purpose")
     var broken = handler
     broken.apply = { topic, events in
-      let work = try handler.apply(topic, events)
-      return Work(work.statements) { rows in
-        var outcome = try work.finish(rows)
+      var work = try handler.apply(topic, events)
+      work.finish = { [finish = work.finish] results in
+        var outcome = try finish(results)
         outcome.statements.append(Statement(sql))
         return outcome
       }
+      return work
     }
     return broken
   #else

@@ -10,14 +10,14 @@ func profilesWork(_ events: [Event]) -> Work {
   }
   guard !newest.isEmpty else { return Work([]) }
   let people = Set(newest.map { BytewiseString($0.key) })
-  return Work([
-    planByKey(keepsPlans: false),
-    ensureProfiles(people),
-    lockProfilesToChange(people),
-    changeProfiles(newest),
-  ]) { results in
-    Outcome(counts: ["profiles": try results[3].only.int(0)])
+  var work = Work([
+    planByKey(keepsPlans: false), ensureProfiles(people), lockProfilesToChange(people),
+  ])
+  let changed = work.add(changeProfiles(newest))
+  work.finish = { results in
+    Outcome(counts: ["profiles": try results[changed].only.int(0)])
   }
+  return work
 }
 
 /// The profile is locked, so every transaction that wrote an alarm with the old profile has

@@ -9,18 +9,20 @@ import Postgres
 /// - Parameter limit: the maximum number of alarms in one transaction; if more people than this are
 ///   pending, one alarm each.
 func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
-  Work([
-    Statement("SELECT * FROM take_alarms_to_render($1)", [.int4(limit)]),
-    // Rows that another lane has locked do not count as more work for this one.
+  var work = Work()
+  let taken = work.add(
+    Statement("SELECT * FROM take_alarms_to_render($1)", [.int4(limit)]))
+  // Rows that another lane has locked do not count as more work for this one.
+  let remaining = work.add(
     Statement(
       """
       SELECT count(*)
       FROM (SELECT FROM pending_renders ORDER BY turn LIMIT 1 FOR UPDATE SKIP LOCKED) AS more
-      """),
-  ]) { results in
+      """))
+  work.finish = { results in
     var ids: [UUID] = []
     var rendered: [RenderedAlarm] = []
-    for row in results[0] {
+    for row in results[taken] {
       let content = AlarmContent(
         code: try AlarmCode(named: row.int("type")),
         actor: try row.text("actor"),
@@ -37,8 +39,9 @@ func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
     return Outcome(
       statements: ids.isEmpty ? [] : [rewriteAlarms(ids, rendered)],
       counts: ["alarms_rendered_again": ids.count],
-      hasMore: try results[1].only.int(0) > 0)
+      hasMore: try results[remaining].only.int(0) > 0)
   }
+  return work
 }
 
 /// Replaces the renderings of locked alarms. Unchanged renderings are not written.

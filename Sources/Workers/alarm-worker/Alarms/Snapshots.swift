@@ -23,17 +23,18 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
     people.insert(BytewiseString(content.actor))
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
-  return Work([
-    planByKey(keepsPlans: false), ensureProfiles(people), lockedProfiles(people), lineage,
-  ]) { results in
-    let generations = Set(try results[3].map { try $0.int8(0) })
+  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people)])
+  let profiles = work.add(lockedProfiles(people))
+  let current = work.add(lineage)
+  work.finish = { results in
+    let generations = Set(try results[current].map { try $0.int8(0) })
     let snapshots = newest(candidates.filter { generations.contains($0.generation) })
     guard !snapshots.isEmpty else {
       return Outcome(counts: ["snapshots_of_other_generations": candidates.count])
     }
     var nicknames: [BytewiseString: String] = [:]
     var locales: [BytewiseString: String] = [:]
-    for row in results[2] {
+    for row in results[profiles] {
       let id = BytewiseString(try row.text(0))
       nicknames[id] = try row.text(1)
       locales[id] = try row.text(2)
@@ -56,6 +57,7 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
         },
       ])
   }
+  return work
 }
 
 /// The generations whose snapshots belong to the current notifications.

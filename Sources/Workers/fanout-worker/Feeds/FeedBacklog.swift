@@ -10,34 +10,37 @@ import Postgres
 func feedBacklog(limits: FeedLimits) -> Work {
   let length = Parameter.int8(Int64(limits.feedLength))
   let evictedAtOnce = limits.evictIdleDays > 0 ? limits.evictedAtOnce : 0
-  return Work([
-    planByKey(keepsPlans: true),
+  var work = Work([planByKey(keepsPlans: true)])
+  let returning = work.add(
     Statement(
       ReturnSQL.pick,
-      [.int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce))]),
-    Statement(ReturnSQL.lockFollowees),
-    Statement(ReturnSQL.lockFeeds),
-    Statement(ReturnSQL.confirm),
-    Statement(ReturnSQL.clean),
-    Statement(ReturnSQL.store, [length]),
-    Statement(TrimSQL.evict, [.int8(Int64(limits.evictIdleDays)), .int8(Int64(evictedAtOnce))]),
-    Statement(TrimSQL.pick, [.int8(Int64(limits.trimmedAtOnce))]),
-    Statement(TrimSQL.raise, [length, .bool(evictedAtOnce > 0)]),
-    Statement(SweepSQL.begin),
-    Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce))]),
-    Statement(SweepSQL.sweep),
-    Statement(SettleSQL.settle),
-  ]) { rows in
-    let returned = try rows[1].only.int("picked")
-    let evicted = try rows[7].only.int("evicted")
-    let picked = try rows[8].only.int("picked")
-    let swept = rows[12].affectedRows
+      [.int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce))]))
+  work.add(Statement(ReturnSQL.lockFollowees))
+  work.add(Statement(ReturnSQL.lockFeeds))
+  work.add(Statement(ReturnSQL.confirm))
+  let cleaning = work.add(Statement(ReturnSQL.clean))
+  let rebuilding = work.add(Statement(ReturnSQL.store, [length]))
+  let evicting = work.add(
+    Statement(TrimSQL.evict, [.int8(Int64(limits.evictIdleDays)), .int8(Int64(evictedAtOnce))]))
+  let trimming = work.add(Statement(TrimSQL.pick, [.int8(Int64(limits.trimmedAtOnce))]))
+  let raising = work.add(Statement(TrimSQL.raise, [length, .bool(evictedAtOnce > 0)]))
+  work.add(Statement(SweepSQL.begin))
+  work.add(Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce))]))
+  let sweeping = work.add(Statement(SweepSQL.sweep))
+  work.add(Statement(SettleSQL.settle))
+  work.finish = { results in
+    let returned = try results[returning].only.int("picked")
+    let evicted = try results[evicting].only.int("evicted")
+    let picked = try results[trimming].only.int("picked")
+    let swept = results[sweeping].affectedRows
     return Outcome(
       counts: [
-        "returned": returned, "rebuilt": rows[6].affectedRows, "evicted": evicted,
-        "trimmed": rows[9].affectedRows, "swept": rows[5].affectedRows + swept,
+        "returned": returned, "rebuilt": results[rebuilding].affectedRows, "evicted": evicted,
+        "trimmed": results[raising].affectedRows,
+        "swept": results[cleaning].affectedRows + swept,
       ],
       // A sweep that finds little garbage need not hurry.
       hasMore: returned + evicted + picked > 0 || swept > 1000)
   }
+  return work
 }

@@ -28,13 +28,15 @@ func followWork(_ events: [Event], limits: FeedLimits) -> Work {
   let follows = winners.compactMap { Follow($0.payload) }
   let followees = Parameter.textArray(follows.map(\.followee.string))
 
-  return Work([
+  var work = Work([
     planByKey(keepsPlans: false),
     internUsers(Set(follows.flatMap(\.people))),
     Statement(FollowSQL.lockFollowees, [followees]),
     Statement(
       FollowSQL.lockFeeds,
       [.textArray(Set(follows.filter(\.isActive).map(\.follower)).map(\.string))]),
+  ])
+  let applied = work.add(
     Statement(
       FollowSQL.apply,
       [
@@ -43,11 +45,12 @@ func followWork(_ events: [Event], limits: FeedLimits) -> Work {
         .timestamptzArray(winners.map(\.time.microseconds)), .textArray(winners.map(\.id)),
         .int8(Int64(limits.feedLength)), .int8(Int64(limits.entriesMax(events: winners.count))),
         .double(limits.trimChance),
-      ]),
-  ]) { rows in
-    let counts = try rows[4].only
+      ]))
+  work.finish = { results in
+    let counts = try results[applied].only
     return Outcome(counts: [
       "backfilled": try counts.int("backfilled"), "pruned": try counts.int("pruned"),
     ])
   }
+  return work
 }

@@ -38,31 +38,35 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   }
   let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
 
-  return Work([
+  var work = Work([
     planByKey(keepsPlans: false),
     internUsers(Set(authors.map { BytewiseString($0) })),
     Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
+  ])
+  let measured = work.add(
     Statement(
       PostSQL.measure,
-      [.textArray(publishers), pushLimit, .int8(Int64(limits.entriesMax))]),
-    Statement(PostSQL.takeBack, [posts, times, versions, takenBackMax]),
+      [.textArray(publishers), pushLimit, .int8(Int64(limits.entriesMax))]))
+  let takenBack = work.add(Statement(PostSQL.takeBack, [posts, times, versions, takenBackMax]))
+  let published = work.add(
     Statement(
       PostSQL.publish,
       [
         posts, .textArray(authors), .int8Array(keys), .textArray(facts.map(\.content.title)),
         .textArray(facts.map(\.content.caption)), .textArray(facts.map(\.content.imageURL)),
         times, versions, pushLimit, .double(limits.trimChance),
-      ]),
-    Statement(PostSQL.confirm, [posts, times, versions]),
-  ]) { rows in
-    let sizes = try rows[3].only.int8Array("sizes").compactMap { $0.map(Int.init) }
+      ]))
+  let confirmed = work.add(Statement(PostSQL.confirm, [posts, times, versions]))
+  work.finish = { results in
+    let sizes = try results[measured].only.int8Array("sizes").compactMap { $0.map(Int.init) }
     if sizes.count > 1 { throw BatchTooLarge(sizes: sizes) }
-    let deliveries = try Deliveries(rows[5])
+    let deliveries = try Deliveries(results[published])
     return Outcome(
       copies: deliveries.count == 0 ? [] : [deliveries.copy],
       counts: [
-        "pruned": rows[4].affectedRows, "deliveries": deliveries.count,
-        "pulled": try rows[6].only.int("pulled"),
+        "pruned": results[takenBack].affectedRows, "deliveries": deliveries.count,
+        "pulled": try results[confirmed].only.int("pulled"),
       ])
   }
+  return work
 }

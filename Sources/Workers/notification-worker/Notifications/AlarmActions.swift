@@ -18,9 +18,10 @@ func alarmActionsWork(_ events: [Event]) throws -> Work {
   let people = distinct(events.lazy.map(\.key))
   var statements = [insertRecipients(people), lockRecipients(people)]
   statements += actions.watermarks + actions.marks + actions.mutes + actions.wideCuts
-  guard actions.canTouch else { return notificationWork(statements, events, recomputes: false) }
-  statements.append(
-    recomputeNotifications(
+  guard actions.canTouch else { return notificationWork(statements, recomputation: nil, events) }
+  return notificationWork(
+    statements,
+    recomputation: recomputeNotifications(
       recipients: people,
       touched: """
         SELECT n.notification_id, n.recipient, n.type, n.subject
@@ -33,8 +34,7 @@ func alarmActionsWork(_ events: [Event]) throws -> Work {
         JOIN notifications n ON n.recipient = d.user_id
           AND n.raised_at > d.at AND n.raised_at < d.at + interval '1 day'
         WHERE n.oldest_at <= d.at AND NOT \(isWide)
-        """, actions.touched))
-  return notificationWork(statements, events)
+        """, actions.touched), events)
 }
 
 /// The maximum number of notifications cut through by a deletion of everything that are recomputed

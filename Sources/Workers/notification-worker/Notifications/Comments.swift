@@ -45,6 +45,8 @@ func commentsWork(_ events: [Event]) -> Work {
           WHERE a.type = 4 AND a.subject = ANY ($3::text[])
           """, touched),
       deriveContributions(candidates, touched),
+    ],
+    recomputation:
       recomputeNotifications(
         recipients: people,
         touched: """
@@ -53,8 +55,7 @@ func commentsWork(_ events: [Event]) -> Work {
           UNION ALL
           SELECT a.notification_id, a.recipient, a.type, a.subject
           FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($3::text[])
-          """, touched),
-    ], events)
+          """, touched), events)
 }
 
 /// The state of a comment after its newest event.

@@ -11,15 +11,6 @@ private let checkedMax = 2_000
 ///
 /// Locks facts, then recipients, as a batch of events does.
 func checkWork() -> Work {
-  Work(checkStatements()) { results in
-    guard let last = results.last else { return Outcome() }
-    var outcome = try snapshots(last, causes: Causes([], otherwise: .now))
-    outcome.hasMore = try results[0].only.bool(0)
-    return outcome
-  }
-}
-
-private func checkStatements() -> [Statement] {
   let suspects = """
     SELECT s.recipient COLLATE "C" AS recipient, s.type, s.subject COLLATE "C" AS subject,
       s.source COLLATE "C" AS source
@@ -41,7 +32,8 @@ private func checkStatements() -> [Statement] {
     WHERE NOT contribution_stands(
       s.recipient, s.type, s.subject, s.source, a.version_time, a.version_id)
     """
-  return [
+  var work = Work()
+  let piece = work.add(
     Statement(
       """
       WITH progress AS MATERIALIZED (
@@ -91,7 +83,8 @@ private func checkStatements() -> [Statement] {
         set_config('magpie.suspect_subjects', coalesce(array_agg(subject)::text, '{}'), true),
         set_config('magpie.suspect_sources', coalesce(array_agg(source)::text, '{}'), true)
       FROM suspects
-      """, [.int8(Int64(checkedMax))]),
+      """, [.int8(Int64(checkedMax))]))
+  work.add(
     Statement(
       """
       SELECT set_config('magpie.wronged_people', coalesce(array_agg(l.user_id)::text, '{}'), true)
@@ -101,7 +94,8 @@ private func checkStatements() -> [Statement] {
         ORDER BY r.user_id
         FOR UPDATE
       ) l
-      """),
+      """))
+  work.add(
     Statement(
       """
       UPDATE notification_actors a SET
@@ -109,10 +103,16 @@ private func checkStatements() -> [Statement] {
       WHERE a.ctid = ANY (ARRAY(
         SELECT a.ctid \(wrong)
           AND s.recipient = ANY (current_setting('magpie.wronged_people')::text[])))
-      """),
+      """))
+  let recomputed = work.add(
     recomputeNotifications(
       recipients: [], and: "current_setting('magpie.wronged_people')::text[]",
       touched: "SELECT NULL::uuid, ''::text COLLATE \"C\", 0::smallint, ''::text COLLATE \"C\"",
-      []),
-  ]
+      []))
+  work.finish = { results in
+    var outcome = try snapshots(results[recomputed], causes: Causes([], otherwise: .now))
+    outcome.hasMore = try results[piece].only.bool(0)
+    return outcome
+  }
+  return work
 }

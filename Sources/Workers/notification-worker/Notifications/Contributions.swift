@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -79,12 +80,14 @@ struct Contributions {
   }
 
   /// Locks the recipients, writes the contributions, recomputes their notifications.
-  var statements: [Statement] {
+  func work(after statements: [Statement] = [], _ events: [Event]) -> Work {
     let people = distinct(recipients.compactMap(\.self))
     let locked = lockRecipients(
       people, existing: hasFact ? "SELECT unnest(\(overruledRecipients))" : nil)
-    return [insertRecipients(people), locked, write(people)]
-      + (hasFact ? [withdrawOverruled()] : []) + [recompute(people)]
+    return notificationWork(
+      statements + [insertRecipients(people), locked, write(people)]
+        + (hasFact ? [withdrawOverruled()] : []),
+      recomputation: recompute(people), events)
   }
 
   /// Whether the fact's events name the recipient, instead of the recipient being part of its key.

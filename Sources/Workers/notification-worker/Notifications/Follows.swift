@@ -22,5 +22,5 @@ func followsWork(_ events: [Event]) -> Work {
       recipient: followee, subject: "", source: follower, actor: follower, active: active,
       register: register)
   }
-  return notificationWork(contributions.statements, events)
+  return contributions.work(events)
 }

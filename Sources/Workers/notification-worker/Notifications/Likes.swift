@@ -37,8 +37,7 @@ func likesWork(_ events: [Event]) -> Work {
       active: isLiked(register.newest), post: post, register: register)
   }
   let posts = distinct(facts.keys.lazy.map(\.first.string))
-  return notificationWork(
-    lockPostCounts(posts) + [upsertLikes(facts)] + contributions.statements, events)
+  return contributions.work(after: lockPostCounts(posts) + [upsertLikes(facts)], events)
 }
 
 private func isLiked(_ event: Event) -> Bool {

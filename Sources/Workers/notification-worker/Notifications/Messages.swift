@@ -20,7 +20,7 @@ func messagesWork(_ events: [Event]) -> Work {
       recipient: key.first.string, subject: key.second.string, source: key.third.string,
       actor: key.second.string, active: true, text: data.text, register: register)
   }
-  return notificationWork([upsertMessages(facts)] + contributions.statements, events)
+  return contributions.work(after: [upsertMessages(facts)], events)
 }
 
 /// Writes every message of the batch, and locks those that stay unchanged as well: two lanes may

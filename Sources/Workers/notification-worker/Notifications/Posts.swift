@@ -33,13 +33,14 @@ func postsWork(_ events: [Event]) -> Work {
           WHERE a.type = 4 AND a.subject = ANY ($2::text[])
           """, touched),
       deriveContributions(candidates, touched),
+    ],
+    recomputation:
       recomputeNotifications(
         recipients: people,
         touched: """
           SELECT a.notification_id, a.recipient, a.type, a.subject
           FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($2::text[])
-          """, touched),
-    ], events)
+          """, touched), events)
 }
 
 /// Writes every post of the batch, and locks those that stay unchanged as well.

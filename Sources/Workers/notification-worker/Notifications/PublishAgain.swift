@@ -57,9 +57,9 @@ public struct PublishAgain: Sendable {
     after = last
     let recipients = try rows.map { try $0.text("recipient") }
     let people = distinct(recipients)
-    let statements = [
-      insertRecipients(people), lockRecipients(people),
-      recomputeNotifications(
+    let work = notificationWork(
+      [insertRecipients(people), lockRecipients(people)],
+      recomputation: recomputeNotifications(
         recipients: people,
         touched: """
           SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
@@ -70,10 +70,9 @@ public struct PublishAgain: Sendable {
           .uuidArray(ids), .textArray(recipients),
           .int2Array(try rows.map { Int16(clamping: try $0.int("type")) }),
           .textArray(try rows.map { try $0.text("subject") }),
-        ]),
-    ]
+        ]), [])
     var handler = notificationHandler
-    handler.backlog = { notificationWork(statements, []) }
+    handler.backlog = { work }
     var events = try handler.runBacklogDirectly(on: connection).events
     for index in events.indices { events[index].time = .now }
     return events

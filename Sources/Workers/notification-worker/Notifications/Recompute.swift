@@ -190,13 +190,17 @@ private func change(
     time: cause.time, payload: payload, trace: cause.trace)
 }
 
-/// - Parameter recomputes: whether the last of the statements is a `recomputeNotifications`.
+/// Runs the statements, then recomputes the notifications and publishes them.
+///
+/// - Parameters:
+///   - recomputation: a `recomputeNotifications`; nil if no notification can have changed.
+///   - events: what caused the changes.
 func notificationWork(
-  _ statements: [Statement], _ events: [Event], recomputes: Bool = true
+  _ statements: [Statement], recomputation: Statement?, _ events: [Event]
 ) -> Work {
-  guard !statements.isEmpty else { return Work([]) }
-  return Work([planByKey(keepsPlans: true)] + statements) { results in
-    guard recomputes, let last = results.last else { return Outcome() }
-    return try snapshots(last, causes: Causes(events))
-  }
+  var work = Work([planByKey(keepsPlans: true)] + statements)
+  guard let recomputation else { return work }
+  let recomputed = work.add(recomputation)
+  work.finish = { results in try snapshots(results[recomputed], causes: Causes(events)) }
+  return work
 }

@@ -13,7 +13,8 @@ private let reviewedContributionsMax = 1_000
 /// published and then failed may have left another state in the log, and only the review's row
 /// guarantees that this piece is processed again.
 func reviewWork() -> Work {
-  Work([
+  var work = Work()
+  let locked = work.add(
     Statement(
       """
       SELECT set_config('magpie.reviewed_people', coalesce(array_agg(l.user_id)::text, '{}'), true),
@@ -25,13 +26,15 @@ func reviewWork() -> Work {
         ORDER BY r.user_id
         FOR UPDATE SKIP LOCKED
       ) l
-      """, [.int8(Int64(reviewedPeopleMax))]),
+      """, [.int8(Int64(reviewedPeopleMax))]))
+  let reviews = work.add(
     Statement(
       """
       SELECT v.recipient, v.type, v.caused_at, v.trace
       FROM notification_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
-      """),
-    reviewPiece(),
+      """))
+  let piece = work.add(reviewPiece())
+  let recomputed = work.add(
     recomputeNotifications(
       recipients: [], and: reviewedPeople,
       touched: """
@@ -42,21 +45,22 @@ func reviewWork() -> Work {
           current_setting('magpie.reviewed_types')::smallint[],
           current_setting('magpie.reviewed_subjects')::text[]
         ) AS t (notification_id, recipient, type, subject)
-        """, []),
-  ]) { results in
+        """, []))
+  work.finish = { results in
     var causes = Causes([])
-    for row in results[1] {
+    for row in results[reviews] {
       causes.add(
         recipient: try row.text(0), type: try row.int(1),
         Cause(
           time: EventTime(microseconds: try row.timestamptz(2)),
           trace: try row.textOrNil(3).flatMap { TraceContext($0) }))
     }
-    var outcome = try snapshots(results[3], causes: causes)
-    outcome.counts["contributions_reviewed"] = try results[2].only.int(0)
-    outcome.hasMore = try results[0].only.int(1) > 0
+    var outcome = try snapshots(results[recomputed], causes: causes)
+    outcome.counts["contributions_reviewed"] = try results[piece].only.int(0)
+    outcome.hasMore = try results[locked].only.int(1) > 0
     return outcome
   }
+  return work
 }
 
 private let reviewedPeople = "current_setting('magpie.reviewed_people')::text[]"

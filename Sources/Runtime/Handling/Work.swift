@@ -1,0 +1,66 @@
+public import Postgres
+
+/// Statements for one pipelined round trip inside the batch's transaction, and what to do with
+/// their results.
+public struct Work: Sendable {
+  /// Run in order, in one round trip.
+  public private(set) var statements: [Statement]
+  /// Turns the results into what remains to be done.
+  public var finish: @Sendable (Results) throws -> Outcome
+
+  /// Statements whose results `finish` does not read; `add` returns keys for the others.
+  public init(
+    _ statements: [Statement] = [],
+    finish: @escaping @Sendable (Results) throws -> Outcome = { _ in Outcome() }
+  ) {
+    self.statements = statements
+    self.finish = finish
+  }
+
+  /// Appends a statement. `finish` reads its result with the key.
+  @discardableResult
+  public mutating func add(_ statement: Statement) -> Key {
+    statements.append(statement)
+    return Key(index: statements.count - 1)
+  }
+
+  /// Names the result of one statement of a `Work`.
+  public struct Key: Sendable {
+    fileprivate var index: Int
+  }
+
+  /// The results of a `Work`'s statements.
+  public struct Results: Sendable {
+    private var rows: ArraySlice<Rows>
+
+    init(_ rows: ArraySlice<Rows>) { self.rows = rows }
+
+    /// The result of the statement for which `add` returned `key`.
+    public subscript(key: Key) -> Rows { rows[rows.startIndex + key.index] }
+
+    fileprivate mutating func removeFirst(_ count: Int) -> Results {
+      defer { rows = rows.dropFirst(count) }
+      return Results(rows.prefix(count))
+    }
+  }
+}
+
+extension Work {
+  /// The parts one after the other, in one round trip. Each part reads its own results; the outcomes
+  /// are added up.
+  public init(joining parts: [Work]) {
+    self.init(parts.flatMap(\.statements)) { results in
+      var results = results
+      var total = Outcome()
+      for part in parts {
+        let outcome = try part.finish(results.removeFirst(part.statements.count))
+        total.statements += outcome.statements
+        total.copies += outcome.copies
+        total.events += outcome.events
+        total.counts.merge(outcome.counts, uniquingKeysWith: +)
+        total.hasMore = total.hasMore || outcome.hasMore
+      }
+      return total
+    }
+  }
+}
