@@ -12,7 +12,8 @@ extension Schedule {
     let (state, told) = (lanes[lane].machine.transitionState, lanes[lane].machine.told(input))
     let action = lanes[lane].machine.handle(input, at: now)
     var transition = Transition(state: state, told: told, answer: Transition.Answer(action))
-    if told == .poisonOfOne || told == .foundNotCommitted, case .commit(let batch, _) = action,
+    if told == .poisonOfOne || told == .foundNotCommitted,
+      case .step(.commit(let batch, _)) = action,
       batch.eventCount == 0
     {
       transition.answer = .commitDeadLetters
@@ -65,7 +66,7 @@ extension Schedule {
       if hits(.topicMissing) { return stop(lane, "a topic is missing") }
       if hits(.brokerAway) { return tell(lane, .failed(.retry(reason: "kafka"))) }
       tell(lane, .topicsExist)
-    case .lookUp(let partitions):
+    case .step(.lookUp(let partitions)):
       lookUp(lane, partitions)
     case .askLogStarts(let partitions):
       if hits(.brokerAway) { return tell(lane, .failed(.retry(reason: "kafka"))) }
@@ -74,9 +75,9 @@ extension Schedule {
       tell(lane, .logStarts(Dictionary(uniqueKeysWithValues: starts)))
     case .claim(let starts):
       claim(lane, starts)
-    case .commit(let batch, let owned):
-      if lanes[lane].transaction == nil { begin(lane, batch, owned) } else { commit(lane) }
-    case .wait:
+    case .step(.commit(let batch, let owned)):
+      if lanes[lane].transaction == nil { begin(lane, batch, owned ?? [:]) } else { commit(lane) }
+    case .step(.wait):
       if below(2) == 0 { tell(lane, .waited) }
     case .workOnBacklog:
       workOnBacklog(lane)
@@ -157,9 +158,7 @@ extension Schedule {
     if isBlocked(lane, indices) || isFailing(lane) { return }
     var stored: [TopicPartition: Ownership] = [:]
     for partition in partitions { stored[partition] = store.ownership(Fixed.index(of: partition)) }
-    if case .applying = lanes[lane].machine.state,
-      lanes[lane].machine.batches.outcome(stored) == .committed
-    {
+    if lanes[lane].machine.isApplying, lanes[lane].machine.batches.outcome(stored) == .committed {
       countCommitted(lane)
     }
     tell(lane, .stored(stored))

@@ -81,7 +81,7 @@ extension LaneMachine {
     case .unanswered: .unanswered
     case .waited: .waited
     case .stored(let stored):
-      if state == .applying {
+      if isApplying {
         switch batches.outcome(stored) {
         case .committed: .foundCommitted
         case .notCommitted: .foundNotCommitted
@@ -91,14 +91,12 @@ extension LaneMachine {
         .stored
       }
     // The machine ignores why a comparison failed.
-    case .failed where state == .comparing: .retry
+    case .failed where transitionState == .comparing: .retry
     case .failed(let disposition):
       switch disposition {
       case .retry: .retry
       case .tooMuch:
-        switch state == .applying && batches.state == .committing
-          ? batches.inHand?.eventCount : nil
-        {
+        switch transitionState == .committing ? batches.inHand?.eventCount : nil {
         case nil: .retry
         case 0: .tooMuchOfNone
         case 1: .tooMuchOfOne
@@ -127,12 +125,12 @@ extension Transition.Answer {
       case .join: .join
       case .poll: .poll
       case .checkTopics: .checkTopics
-      case .lookUp: .lookUp
+      case .step(.lookUp): .lookUp
       case .askLogStarts: .askLogStarts
       case .claim: .claim
       case .resumePoll: .resumePoll
-      case .commit: .commit
-      case .wait: .wait
+      case .step(.commit): .commit
+      case .step(.wait): .wait
       case .workOnBacklog: .workOnBacklog
       case .compare: .compare
       case .leave(let rejoins): rejoins ? .rejoin : .leave

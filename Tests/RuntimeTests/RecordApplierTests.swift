@@ -95,7 +95,8 @@ import Testing
     if isFenced { try applier.claim([TopicPartition(topic: topic, partition: 0): 0]) }
     var batch = try records(["a", "b", "c", "d", "e", "f", "g", "h"])
     for index in [0, 3, 7] { batch[index].value = [0xff] }
-    let applied = try applier.apply(batch, reach: [TopicPartition(topic: topic, partition: 0): 20])
+    let applied = try applier.apply(
+      batch, endOffsets: [TopicPartition(topic: topic, partition: 0): 20])
     #expect(applied.records == 8)
     #expect(applied.deadLetters == 3)
     #expect(sizes.withLock { $0 } == [3, 2])
@@ -109,7 +110,7 @@ import Testing
     let applier = try applier(isFenced: true)
     let partitions = [0, 1].map { TopicPartition(topic: topic, partition: $0) }
     try applier.claim([partitions[0]: 0, partitions[1]: 0])
-    try applier.apply(records(["a"]), reach: [partitions[0]: 10, partitions[1]: 7])
+    try applier.apply(records(["a"]), endOffsets: [partitions[0]: 10, partitions[1]: 7])
     #expect(try storedOffsets() == [10, 7])
   }
 
@@ -119,7 +120,7 @@ import Testing
     var given = try records(["a", "poison", "b", "c", "d"])
     given[3].headers = []
     let applied = try applier.apply(
-      given, reach: [TopicPartition(topic: topic, partition: 0): 9])
+      given, endOffsets: [TopicPartition(topic: topic, partition: 0): 9])
     #expect(applied.records == 5)
     #expect(applied.deadLetters == 2)
     #expect(try fixture.applied() == ["0", "2", "4"])

@@ -122,7 +122,7 @@ struct ShareReplay {
     try log.read(spans, maxRecords: settings.batchRecordsMax) { batch in
       let applied: RecordApplier.Applied
       do {
-        applied = try applier.apply(batch.records, reach: batch.nextOffsets)
+        applied = try applier.apply(batch.records, endOffsets: batch.nextOffsets)
       } catch let another as AnotherLog {
         throw RebuildError("\(another)", "Rebuild from the beginning: " + ShadowSchema.nextStep)
       }

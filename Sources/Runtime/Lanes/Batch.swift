@@ -28,14 +28,14 @@ package struct Batch: Sendable {
 
   package var topic: Topic
   package var items: [Item]
-  /// How far the batch reaches where that is beyond its last record, because the log holds no
-  /// record at those offsets.
-  package var reach: [TopicPartition: Int64]
+  /// The offsets after the batch where they are beyond its last record, because the log has no records
+  /// at the offsets between.
+  package var endOffsets: [TopicPartition: Int64]
 
-  package init(topic: Topic, items: [Item], reach: [TopicPartition: Int64] = [:]) {
+  package init(topic: Topic, items: [Item], endOffsets: [TopicPartition: Int64] = [:]) {
     self.topic = topic
     self.items = items
-    self.reach = reach
+    self.endOffsets = endOffsets
   }
 
   /// How many of the records are not poison.
@@ -50,7 +50,7 @@ package struct Batch: Sendable {
     let middle = items.count / 2
     return (
       Batch(topic: topic, items: Array(items[..<middle])),
-      Batch(topic: topic, items: Array(items[middle...]), reach: reach)
+      Batch(topic: topic, items: Array(items[middle...]), endOffsets: endOffsets)
     )
   }
 
@@ -68,7 +68,7 @@ package struct Batch: Sendable {
       rest = rest.dropFirst(piece.count)
     }
     if !rest.isEmpty { pieces.append(Batch(topic: topic, items: Array(rest))) }
-    pieces[pieces.count - 1].reach = reach
+    pieces[pieces.count - 1].endOffsets = endOffsets
     return pieces
   }
 
@@ -83,7 +83,7 @@ package struct Batch: Sendable {
 
   /// The offset after the last record of each partition, or how far the batch reaches.
   package var nextOffsets: [TopicPartition: Int64] {
-    lastItems.mapValues { items[$0].record.offset + 1 }.merging(reach) { max($0, $1) }
+    lastItems.mapValues { items[$0].record.offset + 1 }.merging(endOffsets) { max($0, $1) }
   }
 
   /// The last record of each partition.

@@ -3,25 +3,22 @@ import Handling
 import Kafka
 import Postgres
 
-/// The connection on which one thread applies batches, and where the events they make go.
+/// Applies batches in PostgreSQL transactions, behind the fence.
 ///
-/// Confined to one thread. Every function throws what `disposition(of:)` classifies and may be
-/// called again after a throw: it reconnects by itself.
+/// Confined to one thread. Every function throws errors that `disposition(of:)` classifies, and may be
+/// called again after an error: the connection is reopened.
 final class BatchStore {
   private let handler: Handler
   private let fence: Fence
   private let codeVersion: String
-  private let open: () throws -> Connection
+  private let connection: ReconnectingConnection
   private let deliver: ([Event], Connection) throws -> Void
-  private let status: LaneStatus?
-  private var connection: Connection?
   private var nextPlanning = ContinuousClock.now
 
   /// - Parameters:
-  ///   - open: makes a connection that can do the work, or throws why there is none.
-  ///   - deliver: what becomes of the events that the handler makes; called inside the open
-  ///     transaction, before COMMIT.
-  ///   - status: is told while the database is asked something.
+  ///   - status: is set to asking while a query runs.
+  ///   - open: opens a connection with the handler's privileges.
+  ///   - deliver: publishes the handler's events; called inside the transaction, before COMMIT.
   init(
     handler: Handler, consumerGroup: String, codeVersion: String, status: LaneStatus? = nil,
     open: @escaping () throws -> Connection,
@@ -30,84 +27,88 @@ final class BatchStore {
     self.handler = handler
     fence = Fence(consumerGroup: consumerGroup)
     self.codeVersion = codeVersion
-    self.open = open
+    connection = ReconnectingConnection(status: status, open: open)
     self.deliver = deliver
-    self.status = status
   }
 
-  /// Opens the connection and checks that it can do the work.
-  func connect() throws { try using { _ in } }
+  /// Opens the connection, unless it is open.
+  func connect() throws { try connection.use { _ in } }
 
-  func close() {
-    connection?.close()
-    connection = nil
-  }
+  func close() { connection.close() }
 
-  /// Takes the partitions over from their previous owner.
+  /// Claims the partitions, which fences their previous owner.
   func claim(_ starts: [TopicPartition: Int64]) throws -> [TopicPartition: Ownership] {
-    try using { try fence.claim(starts, on: $0) }
+    try connection.use { try fence.claim(starts, on: $0) }
   }
 
-  /// Where `breaker` counts on in these partitions.
+  /// The outcome of the last records before the offsets of these partitions, for `breaker`.
   func past(before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker) throws
     -> DeadLetterPast
   {
-    try using {
+    try connection.use {
       try DeadLetterPast.read(
         before: owned, for: breaker, consumerGroup: fence.consumerGroup, on: $0)
     }
   }
 
-  /// The stored state of partitions of this group; those never consumed are absent.
+  /// The stored offsets and epochs, read under their row locks. Partitions that the group never
+  /// consumed are absent.
   func stored(_ partitions: [TopicPartition]) throws -> [TopicPartition: Ownership] {
-    try using { try fence.stored(partitions, on: $0) }
+    try connection.use { try fence.stored(partitions, on: $0) }
   }
 
-  /// The last record applied in each partition that was claimed, where it is known.
+  /// The last applied record of each claimed partition, if it is known.
   func lastRecords(_ claimed: [TopicPartition: Ownership]) throws -> [TopicPartition: LastRecord] {
-    try using { try fence.lastRecords(claimed, on: $0) }
+    try connection.use { try fence.lastRecords(claimed, on: $0) }
   }
 
-  /// Applies a batch and moves its offsets in one transaction; returns the handler's counts.
+  /// Applies a batch and advances its offsets in one transaction; returns the handler's counts.
   ///
-  /// - Parameter owned: the partitions whose offsets move; nil applies the batch without a fence.
-  /// - Throws: `CommitUnanswered` when COMMIT was sent and its answer lost.
+  /// - Parameter owned: the claimed partitions; nil applies the batch without a fence.
+  /// - Throws: `CommitUnanswered` when COMMIT was sent and its response lost.
   func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
-    try using { connection in
+    try connection.use { connection in
       var statements = [Statement("BEGIN")] + freshPlans()
       if let owned { statements.append(fence.advance(owned, past: batch)) }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
-      // Records that are applied once more may be dead letters of the first time.
+      // A replayed record may be a dead letter of its first attempt.
       if owned == nil {
         statements.append(
           redrivenStatement(
-            batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion, doer: "a replay"))
+            batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
+            resolvedBy: "a replay"))
       }
       let events = batch.events
       let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
       let outcome = try work.run(after: statements, on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
-      try commitTransaction(on: connection, counts: outcome.counts)
+      do {
+        // Also throws if the server responds with ROLLBACK because the transaction had failed.
+        try connection.query("COMMIT")
+      } catch let error as PostgresError where error.isConnectionLost {
+        // An error response, on the other hand, says that the transaction was not committed.
+        throw CommitUnanswered(cause: error, counts: outcome.counts)
+      }
       return outcome.counts
     }
   }
 
-  /// The batch with those of its records marked that are dead letters already.
+  /// Marks the records of the batch that are already dead letters.
   func markingKnownDeadLetters(_ batch: Batch) throws -> Batch {
-    try using {
+    try connection.use {
       try Lanes.markingKnownDeadLetters(batch, consumerGroup: fence.consumerGroup, on: $0)
     }
   }
 
-  /// Whether the stored offsets and epochs are the ones known here.
+  /// Whether the stored offsets and epochs equal these.
   func isOwner(_ owned: [TopicPartition: Ownership]) throws -> Bool {
-    try using { try fence.holds(owned, on: $0) }
+    try connection.use { try fence.holds(owned, on: $0) }
   }
 
-  /// The group's dead letters that are open, by topic.
+  /// The number of the group's open dead letters by topic.
   func openDeadLetters() throws -> [String: Int] {
-    try using { connection in
+    try connection.use { connection in
       let rows = try connection.query(
         """
         SELECT topic, count(*) FROM dead_letters
@@ -118,9 +119,9 @@ final class BatchStore {
     }
   }
 
-  /// Runs one piece of the handler's backlog; returns whether there is more.
+  /// Runs one piece of the handler's backlog in a transaction.
   func runBacklog(_ work: Work) throws -> (counts: [String: Int], hasMore: Bool) {
-    try using { connection in
+    try connection.use { connection in
       try connection.transaction {
         let outcome = try work.run(on: connection)
         if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
@@ -129,64 +130,27 @@ final class BatchStore {
     }
   }
 
-  /// Cheap: the server adds up the sizes of files, and locks nothing.
+  /// Cheap: the server sums file sizes and takes no locks.
   func databaseSizeBytes() throws -> Int64 {
-    try using { connection in
+    try connection.use { connection in
       try connection.query("SELECT pg_database_size(current_database())").only.int8(0)
     }
   }
 
-  /// Once a second the plans that the session keeps are made anew.
+  /// Discards the session's cached plans once a second.
   ///
-  /// A plan made while a table was empty may read all of it for each row of a batch. Autovacuum
-  /// would have it replaced, but only a minute later.
+  /// A plan made while a table was empty may scan the table for each row of a batch. Autovacuum would
+  /// replace it, but only a minute later.
   private func freshPlans() -> [Statement] {
     guard .now >= nextPlanning else { return [] }
     nextPlanning = .now + .seconds(1)
     return [Statement("DISCARD PLANS")]
   }
-
-  private func commitTransaction(on connection: Connection, counts: [String: Int]) throws {
-    do {
-      // Throws also when the server answers with ROLLBACK, because the transaction had failed.
-      try connection.query("COMMIT")
-    } catch let error as PostgresError where error.isConnectionLost {
-      // Whereas a server that refuses lives to say so: it did not commit.
-      throw CommitUnanswered(cause: error, counts: counts)
-    }
-  }
-
-  /// Lends the connection; after an error it is rolled back, or forgotten when it is lost.
-  private func using<T>(_ body: (Connection) throws -> T) throws -> T {
-    guard let status else { return try lend(body) }
-    return try status.asking { try lend(body) }
-  }
-
-  private func lend<T>(_ body: (Connection) throws -> T) throws -> T {
-    let connection = try connected()
-    do {
-      return try body(connection)
-    } catch {
-      if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil {
-        connection.close()
-        self.connection = nil
-      }
-      throw error
-    }
-  }
-
-  private func connected() throws -> Connection {
-    if let connection, connection.status != .closed { return connection }
-    let connection = try open()
-    self.connection = connection
-    status?.cancellation = connection.cancellation
-    return connection
-  }
 }
 
-/// COMMIT was sent and its answer lost: it may have happened.
+/// COMMIT was sent and its response lost: the transaction may have been committed.
 struct CommitUnanswered: Error {
   var cause: PostgresError
-  /// The handler's counts, in case it has happened.
+  /// The handler's counts, in case it was committed.
   var counts: [String: Int]
 }

@@ -42,35 +42,31 @@ public final class DeadLetterRedrive {
   private let handler: Handler
   private let consumerGroup: String
   private let topics: [String: Topic]
-  private let doer: String
-  private let open: () throws -> Connection
+  private let resolvedBy: String
+  private let connection: ReconnectingConnection
   private let deliver: ([Event]) throws -> Void
-  private var connection: Connection?
 
   /// - Parameters:
   ///   - topicPrefix: what the names of topics and of the consumer group begin with.
-  ///   - doer: who redrives, for the letters' history.
+  ///   - resolvedBy: the operator, for the history of the dead letters.
   ///   - open: makes a connection with the privileges of the handler's role.
   ///   - deliver: publishes the events that the handler makes, each acknowledged when it returns;
   ///     called before COMMIT.
   public init(
-    handler: Handler, topicPrefix: String, doer: String, open: @escaping () throws -> Connection,
+    handler: Handler, topicPrefix: String, resolvedBy: String,
+    open: @escaping () throws -> Connection,
     deliver: @escaping ([Event]) throws -> Void
   ) {
     self.handler = handler
     consumerGroup = topicPrefix + handler.name
     topics = Dictionary(
       uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
-    self.doer = doer
-    self.open = open
+    self.resolvedBy = resolvedBy
+    connection = ReconnectingConnection(open: open)
     self.deliver = deliver
   }
 
-  /// Closes the connection.
-  public func close() {
-    connection?.close()
-    connection = nil
-  }
+  public func close() { connection.close() }
 
   /// Redrives the next dead letters of one topic that `condition`, SQL over `dead_letters` with
   /// `parameters`, lets through: at most `limit`.
@@ -81,7 +77,7 @@ public final class DeadLetterRedrive {
     after place: Place, limit: Int, condition: String = "true", _ parameters: [Parameter] = []
   ) throws -> Step {
     let letters = try withPatience(patience) {
-      try using { try read($0, after: place, limit, condition, parameters) }
+      try connection.use { try read($0, after: place, limit, condition, parameters) }
     }
     guard let last = letters.last else { return Step() }
     var step = Step()
@@ -106,7 +102,7 @@ public final class DeadLetterRedrive {
       by: .init(
         patience: patience,
         commit: { [self] batch, _ in
-          let applied = try using { try commit(batch, versions, $0) }
+          let applied = try connection.use { try commit(batch, versions, $0) }
           step.redriven += applied.count { !$0.isPoison }
           step.failed += applied.count { $0.isPoison }
           step.passedOver += batch.items.count - applied.count
@@ -180,7 +176,7 @@ public final class DeadLetterRedrive {
       batch, consumerGroup: consumerGroup, codeVersion: codeVersion)
     statements.append(
       redrivenStatement(
-        batch, consumerGroup: consumerGroup, codeVersion: codeVersion, doer: doer))
+        batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy))
     let events = batch.events
     let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
     let outcome = try work.run(after: statements, on: connection)
@@ -212,18 +208,6 @@ public final class DeadLetterRedrive {
       try rows.map {
         OffsetInTopic(partition: Int32(clamping: try $0.int(0)), offset: try $0.int8(1))
       })
-  }
-
-  /// Lends the connection; after an error it is rolled back, or forgotten when it is lost.
-  private func using<T>(_ body: (Connection) throws -> T) throws -> T {
-    let connection = try self.connection ?? open()
-    self.connection = connection
-    do {
-      return try body(connection)
-    } catch {
-      if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil { close() }
-      throw error
-    }
   }
 }
 

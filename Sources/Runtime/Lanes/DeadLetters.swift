@@ -73,7 +73,7 @@ func markingKnownDeadLetters(
 /// Marks those of the batch's events that are open dead letters as applied after all. For a batch
 /// of one topic.
 func redrivenStatement(
-  _ batch: Batch, consumerGroup: String, codeVersion: String, doer: String
+  _ batch: Batch, consumerGroup: String, codeVersion: String, resolvedBy: String
 ) -> Statement {
   let applied = batch.items.filter { !$0.isPoison }.map(\.record)
   return Statement(
@@ -87,7 +87,7 @@ func redrivenStatement(
     [
       .text(consumerGroup), .text(applied.first?.topic ?? ""),
       .int4Array(applied.map(\.partition)), .int8Array(applied.map(\.offset)),
-      .text(codeVersion), .text(doer),
+      .text(codeVersion), .text(resolvedBy),
     ])
 }
 

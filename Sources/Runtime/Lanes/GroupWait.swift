@@ -1,13 +1,15 @@
 import Kafka
 
-/// What keeps a lane from getting partitions.
+/// What a lane waits for.
 public enum LaneWait: Sendable, Equatable {
   /// Its consumer group gives it no assignment.
   case group(since: ContinuousClock.Instant)
   /// These topics do not exist, as far as the brokers know.
   case topics([String], since: ContinuousClock.Instant)
+  /// To retry a failed operation, for a reason such as `schema` or `connection`.
+  case retry(reason: String)
 
-  /// For people: what is waited for, and for how long.
+  /// For logs and `/readyz`.
   package func description(at now: ContinuousClock.Instant) -> String {
     switch self {
     case .group(let since):
@@ -15,6 +17,8 @@ public enum LaneWait: Sendable, Equatable {
     case .topics(let names, let since):
       "waits for topics that do not exist for \((now - since).components.seconds) s: "
         + "\(names.joined(separator: ", ")) (to create them: magpie topics)"
+    case .retry(let reason):
+      "waiting for: \(reason)"
     }
   }
 }
@@ -61,7 +65,7 @@ struct GroupWait {
     switch wait {
     case nil: hasSettled
     case .group(let since): hasSettled && now - since < patience
-    case .topics: false
+    case .topics, .retry: false
     }
   }
 

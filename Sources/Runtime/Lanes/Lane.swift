@@ -5,11 +5,11 @@ import Kafka
 package import Logging
 import Postgres
 
-/// One thread with one consumer and one PostgreSQL connection: performs what `LaneMachine` decides,
-/// and tells it what came of it.
+/// One thread with one consumer and one PostgreSQL connection: performs the actions of `LaneMachine`
+/// and feeds it their results.
 ///
-/// Not polling is the back-pressure: at most one poll's records are in hand, and librdkafka's own
-/// queue is bounded in bytes. Confined to the thread that calls `run`.
+/// A lane that is busy does not poll, which is the backpressure: it holds the records of at most one
+/// poll, and librdkafka's own queue is bounded in bytes. Confined to the thread that calls `run`.
 package final class Lane {
   let settings: LaneSettings
   let status: LaneStatus
@@ -17,7 +17,7 @@ package final class Lane {
   let logger: Logger
   let topics: [String: Topic]
 
-  /// The transaction under way, or one that may be repeated, or whose answer was lost.
+  /// A transaction that is open, will be retried, or whose response was lost.
   private struct Attempt {
     var batch: Batch
     var started: ContinuousClock.Instant
@@ -33,8 +33,6 @@ package final class Lane {
   var groupWait: GroupWait
   /// The newest failure, for the log.
   private var failure: (any Error)?
-  /// What the machine decided in the middle of a poll that cannot go on.
-  private var interruption: LaneMachine.Action?
   private var attempt: Attempt?
   private let started = ContinuousClock.now
 
@@ -65,7 +63,7 @@ package final class Lane {
     machine = LaneMachine(plan)
   }
 
-  /// Runs until asked to stop; throws `WorkerStopped` when only a person can help.
+  /// Runs until asked to stop; throws `WorkerStopped` when only an operator can help.
   package func run() throws {
     defer {
       store.close()
@@ -81,36 +79,82 @@ package final class Lane {
     }
   }
 
-  /// Performs an action; answers the one after it.
+  /// Performs an action; returns the next one.
   private func perform(_ action: LaneMachine.Action) -> LaneMachine.Action {
+    let input: LaneMachine.Input
     do {
-      let input = try outcome(of: action)
-      failure = nil
-      if case .wait = action {} else { status.waitsFor = nil }
-      return tell(input)
-    } catch is PollInterrupted {
-      return interruption ?? .end
+      switch action {
+      case .connect:
+        try store.connect()
+        input = .connected
+      case .join:
+        try join()
+        input = .joined
+      case .poll(let waits):
+        input = try poll(waits: waits)
+      case .checkTopics:
+        try consumer?.checkTopics()
+        input = .topicsExist
+      case .askLogStarts(let partitions):
+        input = .logStarts(try consumer?.watermarks(partitions).mapValues(\.low) ?? [:])
+      case .claim(let starts):
+        let claimed = try store.claim(starts)
+        recognition.expect(try store.lastRecords(claimed))
+        let past = try store.past(before: claimed, for: settings.circuitBreaker)
+        note(claimed)
+        input = .claimed(claimed, past: past)
+      case .step(.commit(let batch, let owned)):
+        attempt = Attempt(batch: batch, started: attempt?.started ?? .now)
+        try producer.prepare()
+        attempt?.counts = try store.commit(batch, owned: owned)
+        finishAttempt()
+        input = .committed
+      case .step(.lookUp(let partitions)):
+        input = .stored(try lookUp(partitions))
+      case .step(.wait(let wait)):
+        status.wait = .retry(reason: wait.reason)
+        metrics.increment(.retries, [wait.reason])
+        logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+        status.wait(milliseconds: Int.random(in: 0...wait.millisecondsMax))
+        failure = nil
+        return tell(.waited)
+      case .workOnBacklog:
+        input = .backlogDone(hasMore: try workOnBacklog())
+      case .compare(let owned):
+        input = .compared(isOwner: try store.isOwner(owned))
+      case .leave(let rejoins):
+        leave(rejoins: rejoins)
+        input = .left
+      case .resumePoll, .end, .stop:
+        throw WorkerStopped.defect("\(action) cannot be performed")
+      }
+    } catch let interruption as PollInterruption {
+      return interruption.next
     } catch let lost as CommitUnanswered {
       attempt?.counts = lost.counts
       return tell(failed(lost.cause, isUnanswered: true))
     } catch {
       return tell(failed(error))
     }
+    failure = nil
+    status.wait = groupWait.wait
+    return tell(input)
   }
 
+  /// Logs and counts a failure of an action.
   private func failed(_ error: any Error, isUnanswered: Bool = false) -> LaneMachine.Input {
     failure = error
     let disposition = disposition(of: error, group: settings.consumerGroup)
     switch disposition {
-    case .retry(let reason):
-      return isUnanswered ? .unanswered(reason: reason) : .failed(disposition)
+    case .retry:
+      break
     case .tooMuch:
       metrics.increment(.retries, [(try? reasonToRetry(error)) ?? ""])
       logger.warning("too much at once", metadata: ["error": "\(error)"])
     case .poison, .cut, .fenced, .stop:
       attempt = nil
     }
-    return .failed(disposition)
+    return isUnanswered ? .init(unanswered: disposition) : .failed(disposition)
   }
 
   private func tell(_ input: LaneMachine.Input) -> LaneMachine.Action {
@@ -118,50 +162,6 @@ package final class Lane {
     let action = machine.handle(input, at: milliseconds(since: started))
     status.isReady = machine.isReady
     return action
-  }
-
-  private func outcome(of action: LaneMachine.Action) throws -> LaneMachine.Input {
-    switch action {
-    case .connect:
-      try store.connect()
-      return .connected
-    case .join:
-      try join()
-      return .joined
-    case .poll(let waits):
-      return try poll(waits: waits)
-    case .checkTopics:
-      try consumer?.checkTopics()
-      return .topicsExist
-    case .lookUp(let partitions):
-      return try lookUp(partitions)
-    case .askLogStarts(let partitions):
-      return .logStarts(try consumer?.watermarks(partitions).mapValues(\.low) ?? [:])
-    case .claim(let starts):
-      let claimed = try store.claim(starts)
-      recognition.expect(try store.lastRecords(claimed))
-      let past = try store.past(before: claimed, for: settings.circuitBreaker)
-      note(claimed)
-      return .claimed(claimed, past: past)
-    case .commit(let batch, let owned):
-      return try commit(batch, owned: owned)
-    case .wait(let wait):
-      status.waitsFor = wait.reason
-      metrics.increment(.retries, [wait.reason])
-      logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
-      status.wait(milliseconds: Int.random(in: 0...wait.millisecondsMax))
-      return .waited
-    case .workOnBacklog:
-      return .backlogDone(hasMore: try workOnBacklog())
-    case .compare(let owned):
-      return .compared(isOwner: try store.isOwner(owned))
-    case .leave(let rejoins):
-      leave(rejoins: rejoins)
-      return .left
-    case .resumePoll, .end, .stop:
-      // These are not performed: they end what called for them.
-      return .failed(.stop(.defect("\(action) has no outcome")))
-    }
   }
 
   // MARK: The consumer group
@@ -196,20 +196,20 @@ package final class Lane {
     } catch ConsumerError.offsetOutOfRange(let partition, let offset, _, _)
       where recognition.start(of: partition) == offset
     {
-      // Retention has just deleted the record applied last, which was read only to be compared.
+      // Retention has just deleted the last applied record, which was read only to be compared.
       throw Fenced()
     } catch let error as ConsumerError where error.isRetriable {
       logger.warning("polling again", metadata: ["error": "\(error)"])
       _ = try watchMembership(of: consumer)
       throw error
     } catch let error as KafkaError {
-      // The consumer gave its partitions up.
+      // The consumer has given up its partitions.
       throw error.isRetriable ? ConsumerError.fatal(error) : .other(error)
     }
   }
 
-  /// Runs inside poll. Answers where to start in newly assigned partitions: at the offsets in
-  /// PostgreSQL, of which this lane becomes the owner.
+  /// Runs inside a poll. Claims assigned partitions and returns their starting offsets, which are
+  /// stored in PostgreSQL.
   private func rebalance(_ event: RebalanceEvent) throws -> [TopicPartition: Int64] {
     var action: LaneMachine.Action
     switch event {
@@ -224,9 +224,7 @@ package final class Lane {
     while true {
       switch action {
       case .resumePoll(let starts): return beginning(starts)
-      case .leave, .end, .stop:
-        interruption = action
-        throw PollInterrupted()
+      case .leave, .end, .stop: throw PollInterruption(next: action)
       default: action = perform(action)
       }
     }
@@ -239,7 +237,6 @@ package final class Lane {
         "joining the consumer group anew",
         metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
     } else if rejoins {
-      // What we know of the assignment is out of date.
       metrics.increment(.fenced)
       logger.warning(
         "fenced; joining the consumer group again",
@@ -256,24 +253,14 @@ package final class Lane {
 
   // MARK: Batches
 
-  private func commit(_ batch: Batch, owned: [TopicPartition: Ownership]) throws
-    -> LaneMachine.Input
-  {
-    attempt = Attempt(batch: batch, started: attempt?.started ?? .now)
-    try producer.prepare()
-    attempt?.counts = try store.commit(batch, owned: owned)
-    finishAttempt()
-    return .committed
-  }
-
-  private func lookUp(_ partitions: [TopicPartition]) throws -> LaneMachine.Input {
+  private func lookUp(_ partitions: [TopicPartition]) throws -> [TopicPartition: Ownership] {
     let stored = try store.stored(partitions)
     if attempt != nil {
       let outcome = machine.batches.outcome(stored)
       metrics.increment(.ambiguousCommits, [outcome.rawValue])
       if outcome == .committed { finishAttempt() }
     }
-    return .stored(stored)
+    return stored
   }
 
   /// The batch is committed.
@@ -285,8 +272,10 @@ package final class Lane {
   }
 }
 
-/// Ends a poll in whose middle the lane has to leave, or to stop.
-private struct PollInterrupted: Error {}
+/// Ends a poll during which the lane has to leave its group or to stop.
+private struct PollInterruption: Error {
+  var next: LaneMachine.Action
+}
 
 private func milliseconds(since start: ContinuousClock.Instant) -> Int64 {
   let (seconds, attoseconds) = (ContinuousClock.now - start).components

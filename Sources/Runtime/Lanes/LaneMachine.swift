@@ -1,87 +1,126 @@
 package import Events
 package import Kafka
 
-/// What a lane does: joins the consumer group, claims what it is assigned, applies what it polls,
-/// works on the backlog, leaves when somebody else has taken over, and starts again.
+/// Decides what a lane does: it joins the consumer group, claims its partitions, applies polled
+/// batches, works on the backlog, and leaves the group when it is fenced, to join again.
 ///
-/// A pure state machine: told outcomes, it answers what to do next. It does no I/O, reads no clock
-/// and draws no lots; `Lane` performs its actions on Kafka and PostgreSQL, and the simulation on
-/// models of them. `BatchMachine` is its part that applies a batch.
+/// A pure state machine: no I/O, no clock, no randomness. Each input is the result of the last action;
+/// the answer is the next action. `Lane` performs the actions on Kafka and PostgreSQL, the simulation
+/// on models of them. `BatchMachine` decides how a batch is applied.
 package struct LaneMachine: Sendable {
-  /// What to do next; its outcome is the next input.
+  /// The next action. Its result is the next input.
   package enum Action: Sendable {
-    /// Open the connection to the database.
+    /// Open the database connection.
     case connect
     /// Join the consumer group.
     case join
-    /// Poll; partitions that are assigned or withdrawn meanwhile are inputs of their own. Not
-    /// waiting means to take only what is there.
+    /// Poll. Assignments and revocations during the poll are inputs of their own. Without `waits`, take
+    /// only records that have already arrived.
     case poll(waits: Bool)
-    /// Throw if a topic does not exist: nothing was assigned.
+    /// Fail if a topic does not exist: the assignment was empty.
     case checkTopics
-    /// Read what is stored of these partitions, under their lock.
-    case lookUp([TopicPartition])
-    /// Ask for the first offsets of these partitions' logs.
+    /// Get the log start offsets of these partitions.
     case askLogStarts([TopicPartition])
-    /// Become the owner; the offsets are where to begin in partitions that nothing is stored of.
+    /// Claim partitions. The offsets apply to partitions without a stored offset.
     case claim([TopicPartition: Int64])
-    /// Go on polling. Partitions just assigned begin at these offsets; those without are not taken.
+    /// Continue the poll. Newly assigned partitions start at these offsets.
     case resumePoll([TopicPartition: Int64])
-    /// Apply the batch in one transaction, which moves the offsets of `owned` behind the fence.
-    case commit(Batch, owned: [TopicPartition: Ownership])
-    case wait(Wait)
+    /// Take a step of a batch, or of a claim: commit, look up stored offsets, or wait.
+    case step(BatchMachine.Step)
     case workOnBacklog
     /// Compare the stored offsets and epochs with these, without a lock.
     case compare([TopicPartition: Ownership])
-    /// Leave the consumer group: to join it again, or for good.
+    /// Leave the consumer group.
     case leave(rejoins: Bool)
-    /// Asked to stop, and done.
+    /// Return: the lane was asked to stop.
     case end
-    /// Only a person can help.
+    /// Only an operator can help.
     case stop(WorkerStopped)
   }
 
-  /// What became of the last action, or what happened while polling.
+  /// The result of the last action, or an event during a poll.
   package enum Input: Sendable {
     case connected
     case joined
-    /// The poll is over. `isReachable` says whether Kafka answers.
+    /// The poll is over. `isReachable` says whether Kafka responds.
     case polled([Record], isReachable: Bool)
     case assigned([TopicPartition])
     /// Revoked or lost.
     case withdrawn([TopicPartition])
     case topicsExist
     case logStarts([TopicPartition: Int64])
-    /// What is owned now, and what became of the records before.
+    /// The claimed partitions, and the outcome of the records before their offsets.
     case claimed([TopicPartition: Ownership], past: DeadLetterPast)
-    case backlogDone(hasMore: Bool)
-    /// Whether the stored offsets and epochs are ours.
-    case compared(isOwner: Bool)
-    case left
-    case failed(Disposition)
-    // Of a batch.
     case committed
+    /// COMMIT was sent and its response lost: the transaction may have been committed.
     case unanswered(reason: String)
     case stored([TopicPartition: Ownership])
     case waited
+    case backlogDone(hasMore: Bool)
+    /// Whether the stored offsets and epochs are the lane's.
+    case compared(isOwner: Bool)
+    case left
+    case failed(Disposition)
+
+    /// The input after a COMMIT that failed with `disposition` instead of a response.
+    package init(unanswered disposition: Disposition) {
+      if case .retry(let reason) = disposition {
+        self = .unanswered(reason: reason)
+      } else {
+        self = .failed(disposition)
+      }
+    }
   }
 
-  package enum State: String, CaseIterable, Sendable {
-    case new, connecting, waitingToConnect, joining, waitingToJoin, polling
-    // Within a poll.
-    case checkingTopics, lookingUp, askingLogStarts, claiming, waitingToClaim
-    case applying, workingOnBacklog, comparing, leaving, over
+  package enum State: Sendable {
+    case new
+    case connecting(Backoff)
+    case waitingToConnect(Backoff)
+    case joining
+    case waitingToJoin
+    case polling
+    // Within a poll, after an assignment.
+    case checkingTopics
+    case lookingUp(Assignment)
+    case askingLogStarts(Assignment, stored: [TopicPartition: Ownership])
+    case claiming(Assignment)
+    case waitingToClaim(Assignment)
+    /// `BatchMachine` applies a batch of the last poll; `queue` holds those after it, the next one last.
+    case applying(queue: [Batch])
+    case workingOnBacklog(then: AfterBacklog)
+    case comparing
+    case leaving(Ending)
+    case over
   }
 
-  /// What the lane was set up to do.
+  /// Partitions that were assigned and are not claimed yet.
+  package struct Assignment: Sendable {
+    var partitions: [TopicPartition]
+    var backoff = Backoff()
+  }
+
+  package enum AfterBacklog: Sendable {
+    /// Batches of the last poll remain, the next one last.
+    case apply(queue: [Batch])
+    /// All batches are applied. `isIdle` says that the poll returned no records.
+    case endRound(isIdle: Bool)
+  }
+
+  /// What follows after leaving the group.
+  package enum Ending: Sendable {
+    case rejoin, end
+    case stop(WorkerStopped)
+  }
+
+  /// The configuration of a lane.
   package struct Plan: Sendable {
     /// By their names in Kafka.
     package var topics: [String: Topic]
-    /// Records of a topic in one transaction at most.
+    /// The maximum number of records of a topic in one transaction.
     package var recordsMax: [Topic: Int] = [:]
     package var hasBacklog = false
     package var breaker: CircuitBreaker?
-    /// Decides what a record is; a pure function.
+    /// Decodes a record; a pure function.
     package var decode: @Sendable (Record, Topic) -> Batch.Item
 
     package init(
@@ -94,37 +133,19 @@ package struct LaneMachine: Sendable {
     }
   }
 
-  /// What follows when the group is left.
-  enum Ending: Sendable {
-    case rejoin, end
-    case stop(WorkerStopped)
-  }
-
   package let plan: Plan
   package internal(set) var state = State.new
   package internal(set) var batches: BatchMachine
-  /// Whether a batch could be committed now, as far as is known.
+  /// Whether a batch could be committed now, according to the last responses.
   package var isReady: Bool { isKafkaThere && isDatabaseThere }
-  /// Kafka answered last.
+  /// The last request to Kafka succeeded.
   var isKafkaThere = false
-  /// The database answered last.
+  /// The last request to the database succeeded.
   var isDatabaseThere = false
-  /// Set when asked to stop: the machine ends at the next step that allows it.
+  /// Set to end the lane at the next safe point.
   package var isStopping = false
 
-  /// Of the poll in hand, the batches after the one being applied, the next one last.
-  var queue: [Batch] = []
-  /// The poll in hand brought nothing.
-  var isIdle = false
-  /// The poll's batches are applied.
-  var isRoundOver = false
-  /// Assigned, and not yet claimed.
-  var assigned: [TopicPartition] = []
-  /// What is stored of them.
-  var known: [TopicPartition: Ownership] = [:]
-  var ending = Ending.end
-  var backoff = Backoff()
-  /// The backlog's last piece said that there is more.
+  /// The last piece of backlog said that there is more.
   var backlogIsWaiting = false
   var nextBacklog = Int64.min
   var nextComparison = Int64.min
@@ -136,36 +157,42 @@ package struct LaneMachine: Sendable {
 
   package var owned: [TopicPartition: Ownership] { batches.owned ?? [:] }
 
+  package var isApplying: Bool { if case .applying = state { true } else { false } }
+
   package mutating func start() -> Action {
-    state = .connecting
+    state = .connecting(Backoff())
     return .connect
   }
 
-  /// - Parameter now: milliseconds of any clock that only goes forward.
+  /// - Parameter now: milliseconds of any monotonic clock.
   package mutating func handle(_ input: Input, at now: Int64) -> Action {
-    // Only of a batch there can be less.
-    if state != .applying, case .failed(.tooMuch(let reason, _)) = input {
+    // Only a batch can be bisected.
+    if case .failed(.tooMuch(let reason, _)) = input, !isApplying {
       return handle(.failed(.retry(reason: reason)), at: now)
     }
     switch (state, input) {
-    case (_, .failed(.stop(let stopped))) where state != .comparing:
+    case (.comparing, .failed(let disposition)):
+      // The offsets are unknown; the next comparison or batch tells.
+      if case .retry(let reason) = disposition { note(reason) } else { isDatabaseThere = false }
+      return poll()
+    case (_, .failed(.stop(let stopped))):
       return leave(.stop(stopped))
 
     case (.connecting, .connected):
       isDatabaseThere = true
       return join()
-    case (.connecting, .failed(.retry(let reason))):
-      return wait(reason, .waitingToConnect)
-    case (.waitingToConnect, .waited):
+    case (.connecting(let backoff), .failed(.retry(let reason))):
+      return wait(reason, backoff, State.waitingToConnect)
+    case (.waitingToConnect(let backoff), .waited):
       if isStopping { return leave(.end) }
-      state = .connecting
+      state = .connecting(backoff)
       return .connect
     case (.joining, .joined):
-      // Also when asked to stop meanwhile: there is a group to leave now.
+      // Before a stop, too: the lane now has a group to leave.
       state = .polling
       return poll()
     case (.joining, .failed(.retry(let reason))):
-      return wait(reason, .waitingToJoin)
+      return wait(reason, Backoff()) { _ in .waitingToJoin }
     case (.waitingToJoin, .waited):
       return isStopping ? leave(.end) : join()
 
@@ -178,12 +205,11 @@ package struct LaneMachine: Sendable {
       return .resumePoll([:])
     case (.polling, .polled(let records, let isReachable)):
       isKafkaThere = isReachable
-      return begin(records, at: now)
+      return nextBatch(split(records).reversed(), isIdle: records.isEmpty, at: now)
     case (.polling, .failed(.retry)):
-      // librdkafka is at it already.
+      // librdkafka retries by itself.
       isKafkaThere = false
-      isIdle = true
-      return endRound(at: now)
+      return endRound(isIdle: true, at: now)
     case (.polling, .failed(.fenced)):
       isKafkaThere = false
       return leave(.rejoin)
@@ -191,37 +217,37 @@ package struct LaneMachine: Sendable {
     case (.checkingTopics, _), (.lookingUp, _), (.askingLogStarts, _), (.claiming, _),
       (.waitingToClaim, _):
       return handleWhileClaiming(input)
-    case (.applying, _):
-      return handleWhileApplying(input, at: now)
-    case (.workingOnBacklog, _):
-      return handleBacklog(input, at: now)
+    case (.applying(let queue), _):
+      if case .waited = input, isStopping { return leave(.end) }
+      switch input {
+      case .committed: (isKafkaThere, isDatabaseThere) = (true, true)
+      case .stored: isDatabaseThere = true
+      default: break
+      }
+      return follow(batches.handle(input), queue: queue, at: now)
+    case (.workingOnBacklog(let next), _):
+      return handleBacklog(input, then: next, at: now)
 
     case (.comparing, .compared(let isOwner)):
       isDatabaseThere = true
       return isOwner ? poll() : leave(.rejoin)
-    case (.comparing, .failed(let disposition)):
-      // Without an answer nothing is known of the offsets; the next look, or the next batch, finds out.
-      if case .retry(let reason) = disposition { note(reason) } else { isDatabaseThere = false }
-      return poll()
 
-    case (.leaving, .left):
+    case (.leaving(let ending), .left):
       for partition in owned.keys { batches.forget(partition) }
       return next(after: ending)
     default:
-      return leave(.stop(.defect("it was \(state) when it was told \(input)")))
+      return leave(.stop(.unexpected(input, in: state)))
     }
   }
 
-  /// Lets go of what is in hand and leaves the group, if it was joined.
+  /// Drops the batch in hand, and leaves the group if it was joined.
   mutating func leave(_ ending: Ending) -> Action {
     batches.abandon()
-    queue = []
-    self.ending = ending
     switch state {
     case .new, .connecting, .waitingToConnect, .joining, .waitingToJoin, .leaving, .over:
       return next(after: ending)
     default:
-      state = .leaving
+      state = .leaving(ending)
       if case .rejoin = ending { return .leave(rejoins: true) }
       return .leave(rejoins: false)
     }
@@ -242,7 +268,6 @@ package struct LaneMachine: Sendable {
 
   private mutating func join() -> Action {
     state = .joining
-    backoff = Backoff()
     return .join
   }
 
@@ -252,13 +277,16 @@ package struct LaneMachine: Sendable {
     return .poll(waits: !backlogIsWaiting)
   }
 
-  mutating func wait(_ reason: String, _ state: State) -> Action {
-    self.state = state
+  mutating func wait(_ reason: String, _ backoff: Backoff, _ waiting: (Backoff) -> State) -> Action
+  {
+    var backoff = backoff
+    let wait = Wait(reason: reason, millisecondsMax: backoff.nextCeilingMilliseconds())
+    state = waiting(backoff)
     note(reason)
-    return .wait(Wait(reason: reason, millisecondsMax: backoff.nextCeilingMilliseconds()))
+    return .step(.wait(wait))
   }
 
-  /// Who did not answer, by a reason to try again.
+  /// Marks Kafka or the database as unavailable, according to the reason for a retry.
   mutating func note(_ reason: String) {
     guard reason.meansUnready else { return }
     if reason == "kafka" { isKafkaThere = false } else { isDatabaseThere = false }

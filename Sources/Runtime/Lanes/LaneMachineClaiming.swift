@@ -1,16 +1,14 @@
 import Kafka
 
-/// Within a poll: becoming the owner of partitions that were assigned.
+/// Within a poll: claiming the partitions that were assigned.
 extension LaneMachine {
   mutating func assign(_ partitions: [TopicPartition]) -> Action {
-    assigned = partitions
-    backoff = Backoff()
     guard !partitions.isEmpty else {
-      // It may mean more lanes than partitions; or that the topics were deleted.
+      // There may be more lanes than partitions, or the topics were deleted.
       state = .checkingTopics
       return .checkTopics
     }
-    return lookUp()
+    return lookUp(Assignment(partitions: partitions))
   }
 
   mutating func handleWhileClaiming(_ input: Input) -> Action {
@@ -18,38 +16,43 @@ extension LaneMachine {
     case (.checkingTopics, .topicsExist), (.checkingTopics, .failed(.retry)):
       state = .polling
       return .resumePoll([:])
-    case (.lookingUp, .stored(let stored)):
-      // A group that never consumed a partition starts at the first record there is.
-      known = stored
-      let unknown = assigned.filter { stored[$0] == nil }
-      guard !unknown.isEmpty else { return claim() }
-      state = .askingLogStarts
+    case (.lookingUp(let assignment), .stored(let stored)):
+      // A group that never consumed a partition starts at the log start offset.
+      let unknown = assignment.partitions.filter { stored[$0] == nil }
+      guard !unknown.isEmpty else { return claim(assignment, stored) }
+      state = .askingLogStarts(assignment, stored: stored)
       return .askLogStarts(unknown)
-    case (.askingLogStarts, .logStarts(let starts)):
-      return claim(orAt: starts)
+    case (.askingLogStarts(let assignment, let stored), .logStarts(let starts)):
+      return claim(assignment, stored, orAt: starts)
     case (.claiming, .claimed(let claimed, let past)):
       batches.claimed(claimed)
       batches.remember(past)
       (isKafkaThere, isDatabaseThere) = (true, true)
       state = .polling
       return .resumePoll(claimed.mapValues(\.nextOffset))
-    case (.lookingUp, .failed(.retry(let reason))), (.askingLogStarts, .failed(.retry(let reason))),
-      (.claiming, .failed(.retry(let reason))):
-      return wait(reason, .waitingToClaim)
-    case (.waitingToClaim, .waited):
-      return isStopping ? leave(.end) : lookUp()
+    case (.lookingUp(let assignment), .failed(.retry(let reason))),
+      (.askingLogStarts(let assignment, _), .failed(.retry(let reason))),
+      (.claiming(let assignment), .failed(.retry(let reason))):
+      return wait(reason, assignment.backoff) {
+        .waitingToClaim(Assignment(partitions: assignment.partitions, backoff: $0))
+      }
+    case (.waitingToClaim(let assignment), .waited):
+      return isStopping ? leave(.end) : lookUp(assignment)
     default:
-      return leave(.stop(.defect("it was \(state) when it was told \(input)")))
+      return leave(.stop(.unexpected(input, in: state)))
     }
   }
 
-  private mutating func lookUp() -> Action {
-    state = .lookingUp
-    return .lookUp(assigned)
+  private mutating func lookUp(_ assignment: Assignment) -> Action {
+    state = .lookingUp(assignment)
+    return .step(.lookUp(assignment.partitions))
   }
 
-  private mutating func claim(orAt starts: [TopicPartition: Int64] = [:]) -> Action {
-    state = .claiming
-    return .claim(known.mapValues(\.nextOffset).merging(starts) { known, _ in known })
+  private mutating func claim(
+    _ assignment: Assignment, _ stored: [TopicPartition: Ownership],
+    orAt starts: [TopicPartition: Int64] = [:]
+  ) -> Action {
+    state = .claiming(assignment)
+    return .claim(stored.mapValues(\.nextOffset).merging(starts) { stored, _ in stored })
   }
 }

@@ -89,16 +89,18 @@ public final class RecordApplier {
   ///
   /// Records below `nextOffsets` are passed over: they are applied already.
   ///
-  /// - Parameter reach: how far the records reach in each partition, where that is beyond the last
-  ///   of them.
+  /// - Parameter endOffsets: the offset after the records of each partition, where it is beyond the
+  ///   last record.
   /// - Throws: `WorkerStopped` when only a person can help; `AnotherLog` when the records do not go
   ///   on from those applied before; whatever fails for longer than `patience`. Batches before the
   ///   failing one stay applied.
   @discardableResult
-  public func apply(_ records: [Record], reach: [TopicPartition: Int64] = [:]) throws -> Applied {
+  public func apply(_ records: [Record], endOffsets: [TopicPartition: Int64] = [:]) throws
+    -> Applied
+  {
     try recognition.check(records)
     var applied = Applied()
-    for batch in try batches(records, reach: reach) {
+    for batch in try batches(records, endOffsets: endOffsets) {
       try apply(
         hasBreaker ? retrying { try store.markingKnownDeadLetters(batch) } : batch, &applied)
     }
@@ -125,7 +127,7 @@ public final class RecordApplier {
   }
 
   /// Splits by topic: a transaction holds the records of one topic.
-  private func batches(_ records: [Record], reach: [TopicPartition: Int64]) throws -> [Batch] {
+  private func batches(_ records: [Record], endOffsets: [TopicPartition: Int64]) throws -> [Batch] {
     var batches: [String: Batch] = [:]
     let now = EventTime.now
     for record in records {
@@ -135,9 +137,9 @@ public final class RecordApplier {
         .append(decode(record, topic: topic, now: now))
     }
     guard isFenced else { return batches.sorted { $0.key < $1.key }.map(\.value) }
-    for (partition, next) in reach where next > owned[partition]?.nextOffset ?? next {
+    for (partition, next) in endOffsets where next > owned[partition]?.nextOffset ?? next {
       let topic = try topic(partition.topic)
-      batches[partition.topic, default: Batch(topic: topic, items: [])].reach[partition] = next
+      batches[partition.topic, default: Batch(topic: topic, items: [])].endOffsets[partition] = next
     }
     return batches.sorted { $0.key < $1.key }.map(\.value)
   }

@@ -28,6 +28,15 @@ extension WorkerStopped {
     WorkerStopped(reason: "the backlog failed: \(reason)", nextStep: "Run `magpie verify`.")
   }
 
+  /// An input that the state machine does not expect. Names the cases only: their values may hold
+  /// records.
+  static func unexpected(_ input: LaneMachine.Input, in state: some Any) -> WorkerStopped {
+    func name(_ value: some Any) -> String {
+      Mirror(reflecting: value).children.first?.label ?? "\(value)"
+    }
+    return defect("unexpected input \(name(input)) in state \(name(state))")
+  }
+
   static func defect(_ what: String) -> WorkerStopped {
     WorkerStopped(
       reason: "a defect of the worker: \(what)",

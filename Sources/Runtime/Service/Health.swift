@@ -66,24 +66,32 @@ private func healthApplication(
     logger: quiet(logger))
 }
 
-/// What lanes wait for, each line once.
+/// What lanes wait for, one line each, without repetitions. Reasons for retries come last, sorted.
 private func waits(of lanes: [LaneStatus]) -> String {
   let now = ContinuousClock.now
-  var said: [String] = []
+  var lines: [String] = []
+  var retries: Set<String> = []
   for wait in lanes.compactMap(\.wait) {
     let text = wait.description(at: now)
-    if !said.contains(text) { said.append(text) }
+    if case .retry = wait {
+      retries.insert(text)
+    } else if !lines.contains("a lane \(text)") {
+      lines.append("a lane \(text)")
+    }
   }
-  let reasons = Set(lanes.compactMap(\.waitsFor)).sorted()
-  return said.map { "\na lane \($0)" }.joined() + reasons.map { "\nwaiting for: \($0)" }.joined()
+  return (lines + retries.sorted()).map { "\n\($0)" }.joined()
 }
 
 extension Metrics {
   fileprivate func set(waits: [LaneWait]) {
-    let groups = waits.count { if case .group = $0 { true } else { false } }
-    set(.lanesWaiting, ["group"], to: Double(groups))
-    set(.lanesWaiting, ["topics"], to: Double(waits.count - groups))
+    set(.lanesWaiting, ["group"], to: Double(waits.count { $0.isForGroup }))
+    set(.lanesWaiting, ["topics"], to: Double(waits.count { $0.isForTopics }))
   }
+}
+
+extension LaneWait {
+  fileprivate var isForGroup: Bool { if case .group = self { true } else { false } }
+  fileprivate var isForTopics: Bool { if case .topics = self { true } else { false } }
 }
 
 private func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {

@@ -18,7 +18,7 @@ struct DeadLetterSelection: ParsableArguments {
   @Option(help: "Who is said to have done it (default: user and host).")
   var by: String?
 
-  var doer: String { by ?? operatorName() }
+  var resolvedBy: String { by ?? operatorName() }
 
   func validate() throws {
     guard all != (!filter.isEmpty || !ids.isEmpty) else {

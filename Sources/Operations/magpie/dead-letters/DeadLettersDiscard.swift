@@ -54,7 +54,7 @@ struct DeadLettersDiscard: ParsableCommand {
           SELECT consumer_group, topic, partition, record_offset FROM dead_letters
           WHERE \(condition.sql)
           ORDER BY consumer_group, topic, partition, record_offset LIMIT 1000 FOR UPDATE)
-        """, condition.parameters + [.text(selection.doer), .text(reason)])
+        """, condition.parameters + [.text(selection.resolvedBy), .text(reason)])
       guard rows.affectedRows > 0 else { break }
       count += Int64(rows.affectedRows)
       shown.show("\(count) discarded")

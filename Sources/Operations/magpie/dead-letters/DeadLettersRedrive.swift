@@ -74,7 +74,7 @@ struct DeadLettersRedrive: ParsableCommand {
     defer { producer.close() }
     for handler in try handlers.handlers().all {
       let redrive = DeadLetterRedrive(
-        handler: handler, topicPrefix: kafka.prefix, doer: selection.doer,
+        handler: handler, topicPrefix: kafka.prefix, resolvedBy: selection.resolvedBy,
         open: { try database.connect(as: handler) }, deliver: { try producer.send($0) })
       redrive.patience = .seconds(patience)
       defer { redrive.close() }

@@ -2,35 +2,35 @@ import Foundation
 import Kafka
 
 extension BatchMachine {
-  /// How batches are applied outside of a lane.
-  struct Means {
-    /// How long failures that may pass are tried again before they are thrown. What is too much at once
-    /// has a bound of its own.
+  /// Performs the steps of a batch that is applied outside of a lane.
+  struct Operations {
+    /// How long transient failures are retried before they are thrown. Attempts that exceed a limit
+    /// have a bound of their own.
     var patience: Duration
-    /// Applies a batch in one transaction and returns the handler's counts. `CommitUnanswered` says
-    /// that it may have been applied.
+    /// Applies a batch in one transaction and returns the handler's counts. Throws `CommitUnanswered`
+    /// if the transaction may have been committed.
     var commit: (Batch, [TopicPartition: Ownership]?) throws -> [String: Int]
-    /// What is stored of these partitions, read under their lock.
+    /// Reads the stored offsets and epochs of these partitions, under their row locks.
     var lookUp: ([TopicPartition]) throws -> [TopicPartition: Ownership] = { _ in [:] }
-    /// Told of each batch that is committed, with the handler's counts.
+    /// Called after each committed batch, with the handler's counts.
     var committed: (Batch, [String: Int]) -> Void = { _, _ in }
   }
 
   /// Applies a batch on the calling thread.
   ///
-  /// - Throws: `WorkerStopped` when only a person can help, `Fenced`, or what failed for too long.
-  ///   What was committed before stays so.
-  mutating func apply(_ batch: Batch, by means: Means) throws {
+  /// - Throws: `WorkerStopped` when only an operator can help, `Fenced`, or a failure that outlasted
+  ///   `patience`. Parts committed before remain committed.
+  mutating func apply(_ batch: Batch, by operations: Operations) throws {
     var failure: (any Error)?
     var deadline: ContinuousClock.Instant?
     var counts: [String: Int] = [:]
     var action = apply(batch)
     while true {
       switch action {
-      case .commit(let batch, let owned):
+      case .step(.commit(let batch, let owned)):
         do {
-          counts = try means.commit(batch, owned)
-          means.committed(batch, counts)
+          counts = try operations.commit(batch, owned)
+          operations.committed(batch, counts)
           deadline = nil
           action = handle(.committed)
         } catch let lost as CommitUnanswered {
@@ -40,23 +40,25 @@ extension BatchMachine {
           failure = error
           action = handle(.failed(disposition(of: error)))
         }
-      case .lookUp(let partitions):
+      case .step(.lookUp(let partitions)):
         do {
-          let stored = try means.lookUp(partitions)
-          if let batch = inHand, outcome(stored) == .committed { means.committed(batch, counts) }
+          let stored = try operations.lookUp(partitions)
+          if let batch = inHand, outcome(stored) == .committed {
+            operations.committed(batch, counts)
+          }
           action = handle(.stored(stored))
         } catch {
           failure = error
           action = handle(.failed(disposition(of: error)))
         }
-      case .wait(let wait):
-        let end = deadline ?? .now + means.patience
+      case .step(.wait(let wait)):
+        let end = deadline ?? .now + operations.patience
         deadline = end
         if let failure, .now >= end, !isTooMuch(failure) { throw failure }
         Thread.sleep(forTimeInterval: Double(Int.random(in: 0...wait.millisecondsMax)) / 1000)
         action = handle(.waited)
-      case .finish: return
-      case .yield: throw Fenced()
+      case .finished: return
+      case .fenced: throw Fenced()
       case .stop(let stopped): throw stopped
       }
     }

@@ -1,0 +1,40 @@
+import Postgres
+
+/// A database connection that is reopened after it was lost. Confined to one thread.
+final class ReconnectingConnection {
+  private let open: () throws -> Connection
+  private let status: LaneStatus?
+  private var connection: Connection?
+
+  /// - Parameter status: is set to asking while the connection is in use.
+  init(status: LaneStatus? = nil, open: @escaping () throws -> Connection) {
+    self.status = status
+    self.open = open
+  }
+
+  func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  /// Runs `body` on the connection. After an error, rolls back, or closes the connection if that fails.
+  func use<T>(_ body: (Connection) throws -> T) throws -> T {
+    status?.isAsking = true
+    defer { status?.isAsking = false }
+    let connection = try connected()
+    do {
+      return try body(connection)
+    } catch {
+      if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil { close() }
+      throw error
+    }
+  }
+
+  private func connected() throws -> Connection {
+    if let connection, connection.status != .closed { return connection }
+    let connection = try open()
+    self.connection = connection
+    status?.cancellation = connection.cancellation
+    return connection
+  }
+}
