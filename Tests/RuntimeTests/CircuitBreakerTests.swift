@@ -5,14 +5,14 @@ import Testing
 @testable import Lanes
 
 @Suite struct CircuitBreakerTests {
-  @Test("stays closed while dead letters are few and far between")
+  @Test("stays closed while dead letters are rare")
   func staysClosed() {
     var breaker = CircuitBreaker(runLimit: 10, shareLimit: 0.5, windowRecords: 100)
     for index in 0..<10_000 { breaker.record(deadLettered: index % 3 == 0) }
     #expect(breaker.openReason == nil)
   }
 
-  @Test("opens at the limit of dead letters in a row, and not before")
+  @Test("opens exactly at the limit of consecutive dead letters")
   func opensAtRunLimit() {
     var breaker = CircuitBreaker(runLimit: 10, shareLimit: 1, windowRecords: 100)
     for _ in 0..<9 { breaker.record(deadLettered: true) }
@@ -21,7 +21,7 @@ import Testing
     #expect(breaker.openReason == "10 records in a row could not be applied")
   }
 
-  @Test("opens when more than the share of a full window is dead letters")
+  @Test("opens when the share of dead letters in a full window exceeds the limit")
   func opensAtShareLimit() {
     var breaker = CircuitBreaker(runLimit: 1000, shareLimit: 0.5, windowRecords: 100)
     for index in 0..<99 { breaker.record(deadLettered: index % 4 != 0) }
@@ -30,7 +30,7 @@ import Testing
     #expect(breaker.openReason?.hasSuffix("of the last 100 records could not be applied") == true)
   }
 
-  @Test("forgets an old flood once enough good records came")
+  @Test("old dead letters lose weight after enough good records")
   func forgets() {
     var breaker = CircuitBreaker(runLimit: 1000, shareLimit: 0.5, windowRecords: 100)
     for _ in 0..<90 { breaker.record(deadLettered: true) }
@@ -38,7 +38,7 @@ import Testing
     #expect(breaker.openReason == nil)
   }
 
-  @Test("counts on from what is remembered, and only a dead letter opens it")
+  @Test("continues from stored counts, and only a dead letter opens it")
   func remembers() {
     var breaker = CircuitBreaker(runLimit: 10, shareLimit: 0.5, windowRecords: 100)
     breaker.remember(DeadLetterPast(run: 20, records: 100, deadLetters: 60))
@@ -51,7 +51,7 @@ import Testing
         == "61 of the last 102 records could not be applied")
   }
 
-  @Test("a run of dead letters in the middle of a batch opens it, whatever follows")
+  @Test("a run of dead letters in the middle of a batch opens it despite good records after it")
   func opensWithinBatch() {
     let breaker = CircuitBreaker(runLimit: 10, shareLimit: 1, windowRecords: 100)
     func reason(deadLetters: Int) -> String? {

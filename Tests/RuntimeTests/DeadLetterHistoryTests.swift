@@ -7,7 +7,7 @@ import Testing
 @testable import Lanes
 @testable import Service
 
-/// What the tables keep of a dead letter, whoever changes it.
+/// The stored history of a dead letter.
 @Suite struct DeadLetterHistoryTests {
   private let connection: Connection
 
@@ -50,7 +50,7 @@ import Testing
         + "resolution = 'because'", [.text(state)])
   }
 
-  @Test("a second failure keeps the first one's reason, and a decision is an entry of its own")
+  @Test("a second failure keeps the first one's reason, and a decision adds an entry")
   func keeps() throws {
     try fail("one")
     try fail("two")
@@ -59,7 +59,7 @@ import Testing
     #expect(try connection.query("SELECT reason FROM dead_letters").only.text(0) == "two")
   }
 
-  @Test("a redriven record that fails again is open again; the same record once discarded is not")
+  @Test("a redriven record that fails again is reopened; a discarded one is not")
   func reopens() throws {
     try fail("one")
     try resolve("redriven")
@@ -69,13 +69,13 @@ import Testing
     try fail("three")
     #expect(try state() == "discarded")
     #expect(try connection.query("SELECT resolution FROM dead_letters").only.text(0) == "because")
-    // Another log's record at the same offset is not the one that was discarded.
+    // A different record at the same offset was not discarded.
     try fail("four", value: "other")
     #expect(try state() == "open")
     #expect(try history().count == 6)
   }
 
-  @Test("a state without a time, or a discarded record without a reason, is refused")
+  @Test("a state without a time and a discard without a reason are rejected")
   func refuses() throws {
     try fail("one")
     #expect(throws: PostgresError.self) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Lanes
 
-/// The circuit breaker's memory across restarts.
+/// The circuit breaker's counts across restarts.
 @Suite struct DeadLetterPastTests {
   private let fixture: LaneFixture
   private let topic: String
@@ -41,8 +41,7 @@ import Testing
       consumerGroup: fixture.settings().consumerGroup, on: fixture.connection())
   }
 
-  @Test func `the run is what ends at the stored offsets without a gap, of all partitions`() throws
-  {
+  @Test func `the run ends at the stored offsets without a gap and sums over partitions`() throws {
     try insertLetters([3, 7, 8, 9], partition: 0)
     try insertLetters([98, 99, 100], partition: 1)
     #expect(try past([0: 10]).run == 3)
@@ -52,14 +51,14 @@ import Testing
     #expect(try past([:]) == DeadLetterPast())
   }
 
-  @Test func `the share is taken of equally many offsets of each partition`() throws {
+  @Test func `the share counts the same number of offsets of each partition`() throws {
     try insertLetters([3, 7, 8, 9], partition: 0)
     try insertLetters([10, 70, 98, 99], partition: 1)
     #expect(try past([0: 10]) == DeadLetterPast(run: 3, records: 10, deadLetters: 4))
     #expect(try past([0: 10, 1: 100]) == DeadLetterPast(run: 5, records: 60, deadLetters: 7))
   }
 
-  @Test func `dead letters that somebody has dealt with count as applied`() throws {
+  @Test func `resolved dead letters count as applied`() throws {
     try insertLetters([6, 7, 9], partition: 0)
     try insertLetters([8], partition: 0, state: "discarded")
     #expect(try past([0: 10]) == DeadLetterPast(run: 1, records: 10, deadLetters: 3))
@@ -72,7 +71,7 @@ import Testing
       })
   }
 
-  @Test func `a successor counts on, and a good record ends the count`() async throws {
+  @Test func `a successor continues the count, and a good record resets it`() async throws {
     var settings = try fixture.settings()
     settings.circuitBreaker = CircuitBreaker(runLimit: 20)
     for round in 0..<2 {
@@ -83,7 +82,7 @@ import Testing
       try await eventually { try fixture.lag() == 0 }
       try await lane.stop()
     }
-    // The last fifteen were bad.
+    // The last fifteen records are bad.
     try publishBad(5)
     let last = RunningLane(settings)
     let stopped = await #expect(throws: WorkerStopped.self) { try await last.end() }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FailureTests {
   @Test(
-    "SQLSTATE decides what is done about a database error",
+    "database errors are classified by SQLSTATE",
     arguments: [
       ("08006", "connection"), ("53100", "resources"), ("53300", "resources"),
       ("57P01", "server-unavailable"), ("57014", "server-unavailable"), ("40001", "serialization"),
@@ -19,7 +19,7 @@ import Testing
     #expect(disposition(of: error) == .retry(reason: reason))
   }
 
-  @Test("what ran out of time or memory may do with less; what a person canceled is tried again")
+  @Test("exceeded limits may pass with a smaller batch; canceled statements are retried")
   func tooMuch() {
     var error = PostgresError(code: .server, sqlstate: "57014", message: "m")
     #expect(disposition(of: error) == .retry(reason: "server-unavailable"))
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "what only a person can mend stops the worker and says the next step",
+    "errors that only an operator can fix stop the worker and name the next step",
     arguments: [
       ("42P01", "magpie migrate"), ("42501", "GRANT"), ("28P01", "password"),
       ("3D000", "magpie migrate"), ("XX000", "Nothing was lost"), ("08P01", "Nothing was lost"),
@@ -52,13 +52,13 @@ import Testing
     }
   }
 
-  @Test("the fence's own SQLSTATE means that the partition has another owner")
+  @Test("the fence's SQLSTATE means fenced")
   func fenced() {
     let error = PostgresError(code: .server, sqlstate: "MG001", message: "fenced")
     #expect(disposition(of: error) == .fenced)
   }
 
-  @Test("an error that nobody foresaw stops the worker instead of skipping records")
+  @Test("an unexpected error stops the worker instead of skipping records")
   func unforeseen() {
     struct Unforeseen: Error {}
     #expect(throws: WorkerStopped.self) { _ = try reasonToRetry(Unforeseen()) }

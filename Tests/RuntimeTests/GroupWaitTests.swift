@@ -3,12 +3,12 @@ import Testing
 
 @testable import Lanes
 
-@Suite("A lane tells a rebalance from a membership that leads nowhere")
+@Suite("A lane distinguishes a rebalance from a stuck membership")
 struct GroupWaitTests {
   private let start = ContinuousClock.now
   private func wait() -> GroupWait { GroupWait(patience: .seconds(10), limit: .seconds(60)) }
 
-  @Test("it is not fit before it has once been a settled member, however soon")
+  @Test("it is not ready before it has been a settled member")
   func first() {
     var wait = wait()
     #expect(!wait.isFit(at: start))
@@ -19,7 +19,7 @@ struct GroupWaitTests {
     #expect(wait.wait == nil)
   }
 
-  @Test("a rebalance is passed over for a while, then said, and in the end the membership renewed")
+  @Test("a long rebalance is first ignored, then logged, and finally the membership is replaced")
   func rebalance() {
     var wait = wait()
     wait.note(.settled, at: start)
@@ -42,7 +42,7 @@ struct GroupWaitTests {
     #expect(!wait.leadsNowhere(at: start + .seconds(400)))
   }
 
-  @Test("missing topics are said at once and by name, and another membership is not tried")
+  @Test("missing topics are logged immediately by name, and the membership is kept")
   func topics() {
     var wait = wait()
     wait.note(.settled, at: start)

@@ -11,7 +11,7 @@ import Testing
 @testable import Lanes
 
 @Suite struct LaneFaultTests {
-  @Test("a commit whose answer is lost is neither lost nor repeated", arguments: [true, false])
+  @Test("a commit with a lost response is neither lost nor repeated", arguments: [true, false])
   func ambiguousCommit(commits: Bool) async throws {
     let fixture = try LaneFixture(partitions: 1)
     let ids = try fixture.publish(posts: (0..<50).map { "p\($0)" })
@@ -25,7 +25,7 @@ import Testing
     }
     defer { proxy.close() }
     let lane = RunningLane(try fixture.settings(databaseURL: proxy.url))
-    // The commit is visible before the lane has found out; stopped in between it would not.
+    // The commit is visible before the lane has looked it up. Stopping in between would skip the look-up.
     try await eventually {
       try fixture.lag() == 0 && lane.metrics.total(.ambiguousCommits) == 1
     }
@@ -37,7 +37,7 @@ import Testing
         "magpie_ambiguous_commits_total{outcome=\"\(outcome)\"} 1"))
   }
 
-  @Test("PostgreSQL away at the start and for a while later delays, loses and doubles nothing")
+  @Test("PostgreSQL outages lose and duplicate nothing")
   func databaseAway() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let first = try fixture.publish(posts: ["a", "b"])
@@ -58,7 +58,7 @@ import Testing
     #expect(try fixture.applied() == first + second)
   }
 
-  @Test("an idle lane whose database is silent is not ready, and is again when it answers")
+  @Test("an idle lane is not ready while its database does not respond")
   func silentDatabase() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let proxy = try PostgresProxy(to: fixture.databaseURL)
@@ -72,7 +72,7 @@ import Testing
     try await lane.stop()
   }
 
-  @Test("while no broker takes what a batch publishes, no transaction is open for long")
+  @Test("no transaction stays open while no broker accepts the events of a batch")
   func brokerAwayInTransaction() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let broker = try EmbeddedBroker()
@@ -83,7 +83,7 @@ import Testing
     let transactions = Mutex(0)
     let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
       Work(try LaneFixture.handler.apply(topic, events).statements) { _ in
-        // The broker goes away between the records and what they make.
+        // The broker goes away after the records are read and before their events are published.
         let isFirst = transactions.withLock { count in
           count += 1
           return count == 1
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(
-    "a delivery takes a third of what a transaction may be idle for at most",
+    "the delivery timeout is at most a third of the transaction's idle timeout",
     arguments: [
       ([:], "10000"), (["message.timeout.ms": "60000"], "10000"),
       (["delivery.timeout.ms": "60000"], "10000"), (["message.timeout.ms": "0"], "10000"),

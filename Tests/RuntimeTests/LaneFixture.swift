@@ -10,19 +10,18 @@ import TestSupport
 @testable import Lanes
 @testable import Service
 
-/// One topic and one database with a table that shows every application of every event: it has no
-/// key, so applying an event twice leaves two rows.
+/// One topic and one database, with a table without a key: applying an event twice leaves two rows.
 final class LaneFixture: Sendable {
   let databaseURL: String
   let prefix: String
   let partitions: Int
   let kafka: ClientConfiguration
   let admin: Admin
-  /// Kept alive when it is the fixture's own.
   private let broker: EmbeddedBroker?
 
-  /// - Parameter broker: one of the test's own, when it is to fail.
-  /// - Parameter makesTopic: whether the topic exists from the start.
+  /// - Parameters:
+  ///   - broker: a broker of the test's own, for faults.
+  ///   - makesTopic: whether to create the topic.
   init(partitions: Int = 2, broker: EmbeddedBroker? = nil, makesTopic: Bool = true) throws {
     databaseURL = try TestDatabase.fresh()
     prefix = TestBroker.topicPrefix()
@@ -53,7 +52,7 @@ final class LaneFixture: Sendable {
 
   func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }
 
-  /// Writes each event down; one whose post begins with `poison` violates a constraint.
+  /// Inserts each event. One whose post begins with `poison` violates a constraint.
   static let handler = Handler(name: "fanout", topics: [.likes]) { _, events in
     let posts = events.map { event -> String in
       if case .likeCreated(let like) = event.payload { like.post } else { "" }
@@ -109,7 +108,7 @@ final class LaneFixture: Sendable {
     producer.close()
   }
 
-  /// The ids applied, with repetition, sorted.
+  /// The sorted ids of the applied events, including duplicates.
   func applied() throws -> [String] {
     try connection().query("SELECT event_id FROM applied ORDER BY event_id::int").map {
       try $0.text(0)
@@ -135,8 +134,7 @@ final class LaneFixture: Sendable {
   }
 }
 
-/// A lane on a thread of its own, as a worker runs it. No task is needed for it to run: beside tests
-/// that block, one may wait long for a thread.
+/// A lane on its own thread, as in a worker. A task could wait long for a thread while other tests block.
 final class RunningLane: Sendable {
   let status = LaneStatus()
   let metrics: Metrics
@@ -155,7 +153,7 @@ final class RunningLane: Sendable {
     }
   }
 
-  /// Waits for the lane's end; throws what it threw.
+  /// Waits for the lane to end and rethrows its error.
   func end() async throws {
     try await eventually("the lane's end") { result.withLock { $0 != nil } }
     try result.withLock { $0 }?.get()

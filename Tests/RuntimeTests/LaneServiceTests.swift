@@ -10,11 +10,11 @@ import Testing
 @Suite struct LaneServiceTests {
   private struct Broken: Error {}
 
-  @Test("a lane that stops for a reason that only a person can resolve stops the others")
+  @Test("a lane that stops for an operator stops the others")
   func firstStopsTheOthers() async throws {
     let statuses = (0..<3).map { _ in LaneStatus() }
     let service = LaneService(
-      // Else the process of the tests would be ended.
+      // Otherwise the drain timeout would end the test process.
       drainSeconds: 86_400, statuses: statuses, logger: Logger(label: "test")
     ) { status, _ in
       if status === statuses[1] { throw Broken() }

@@ -8,7 +8,7 @@ import Testing
 @testable import Lanes
 
 @Suite struct LaneTests {
-  @Test("every record is applied once, and a successor goes on where the lane stopped")
+  @Test("every record is applied once, and a successor continues where the lane stopped")
   func resumes() async throws {
     let fixture = try LaneFixture()
     let first = try fixture.publish(posts: (0..<300).map { "p\($0)" })
@@ -24,7 +24,7 @@ import Testing
     #expect(successor.metrics.total(.records) == 200)
   }
 
-  @Test("a record that violates a constraint is dead-lettered alone; those around it are applied")
+  @Test("a record that violates a constraint is dead-lettered; those around it are applied")
   func bisects() async throws {
     let fixture = try LaneFixture()
     var posts = (0..<400).map { "p\($0)" }
@@ -47,13 +47,13 @@ import Testing
     }
   }
 
-  @Test("a lane whose partition was claimed by another cannot commit, joins again and goes on")
+  @Test("a lane whose partition was claimed by another cannot commit, rejoins and continues")
   func fences() async throws {
     let fixture = try LaneFixture()
     try fixture.publish(posts: ["a"])
     let lane = RunningLane(try fixture.settings())
     try await eventually { try fixture.lag() == 0 }
-    // What a successor's claim does, without its knowing.
+    // Acts like a successor's claim.
     try fixture.connection().query("UPDATE consumer_offsets SET owner_epoch = owner_epoch + 1")
     try fixture.publish(posts: ["b", "c", "d", "e"], from: 1)
     try await eventually { try fixture.lag() == 0 }
@@ -103,7 +103,7 @@ import Testing
     #expect(try fixture.deadLetterCount() < 20)
   }
 
-  @Test("a lane without new records notices that its offset was moved, and goes on from there")
+  @Test("a lane without new records notices that its offset was moved, and continues from there")
   func idleLaneNotices() async throws {
     let fixture = try LaneFixture(partitions: 1)
     try fixture.publish(posts: ["a", "b"])
@@ -135,7 +135,7 @@ import Testing
     #expect(try fixture.applied() == [])
   }
 
-  @Test("a handler's unforeseen error stops the lane and loses nothing")
+  @Test("an unexpected error of a handler stops the lane and loses nothing")
   func unforeseen() async throws {
     struct Unforeseen: Error {}
     let fixture = try LaneFixture(partitions: 1)

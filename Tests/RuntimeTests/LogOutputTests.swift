@@ -15,7 +15,7 @@ import Testing
 
   private let lost = Lost()
 
-  /// Does not block: a pipe that nobody reads refuses more than fits.
+  /// Non-blocking: a full pipe rejects writes.
   private func pipe() throws -> (read: Int32, write: Int32) {
     signal(SIGPIPE, SIG_IGN)
     var ends: [Int32] = [0, 0]
@@ -41,8 +41,7 @@ import Testing
     }
   #endif
 
-  @Test func `a pipe that nobody reads any more loses lines, counts them, and ends nothing`() throws
-  {
+  @Test func `a pipe without a reader loses lines, counts them, and ends nothing`() throws {
     let ends = try pipe()
     close(ends.read)
     defer { close(ends.write) }

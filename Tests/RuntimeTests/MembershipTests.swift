@@ -6,9 +6,9 @@ import Testing
 
 @testable import Lanes
 
-@Suite("A lane says what it waits for, and is ready only as a member of its group")
+@Suite("A lane reports what it waits for, and is ready only as a member of its group")
 struct MembershipTests {
-  @Test("a lane whose topic is not there yet waits, says so, and works once it is")
+  @Test("a lane whose topic does not exist waits, reports it, and works once it does")
   func topicLater() async throws {
     let fixture = try LaneFixture(partitions: 1, makesTopic: false)
     let lane = RunningLane(try fixture.settings())
@@ -24,11 +24,11 @@ struct MembershipTests {
     try await lane.stop()
   }
 
-  @Test("a lane that gets no assignment is not ready, says so and joins anew until it does")
+  @Test("a lane without an assignment is not ready, reports it, and rejoins until it has one")
   func stuckGroup() async throws {
     let broker = try EmbeddedBroker()
     let fixture = try LaneFixture(partitions: 1, broker: broker)
-    // Rebalance in progress, for ever.
+    // A rebalance that never ends.
     broker.pushErrors(.syncGroup, Array(repeating: .init(rawValue: 27), count: 100_000))
     var settings = try fixture.settings()
     settings.groupPatience = .seconds(1)
@@ -50,7 +50,7 @@ struct MembershipTests {
     #expect(lane.metrics.total(.fenced) == 0)
   }
 
-  @Test("a lane beyond the number of partitions is ready without any")
+  @Test("a lane is ready without partitions if there are fewer partitions than lanes")
   func spare() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let lanes = try [RunningLane(fixture.settings()), RunningLane(fixture.settings())]
@@ -60,12 +60,12 @@ struct MembershipTests {
     for lane in lanes { try await lane.stop() }
   }
 
-  @Test("Kafka is told of claimed partitions before any record comes")
+  @Test("claimed partitions are reported to Kafka before any record arrives")
   func reportsClaims() async throws {
     let fixture = try LaneFixture(partitions: 1)
     try fixture.publish(posts: ["a", "b"])
     let group = try fixture.settings().consumerGroup
-    // Applied by a worker that ended before it could tell.
+    // Applied by a worker that ended before it could report the offset.
     try fixture.connection().query(
       "SELECT fence_claim($1, $2, $3, $4)",
       [.text(group), .textArray([fixture.topic]), .int4Array([0]), .int8Array([2])])
@@ -79,7 +79,7 @@ struct MembershipTests {
   }
 
   @Test(
-    "an offset that is not in a log of unknown bounds is not judged by bounds that were made up")
+    "an offset out of range of a log with unknown bounds is not compared with invented bounds")
   func unknownBounds() throws {
     let partition = TopicPartition(topic: "likes", partition: 3)
     let error = ConsumerError.offsetOutOfRange(partition, offset: 7, low: nil, high: nil)

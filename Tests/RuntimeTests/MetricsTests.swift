@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("series that can be foreseen are there from the start, at 0")
+  @Test("known series start at 0")
   func beginning() {
     let metrics = Metrics()
     metrics.begin(topics: ["likes"])
@@ -50,7 +50,7 @@ import Testing
       metrics.prometheusText().contains(#"magpie_retries_total{reason="a\"b\\c\nd"} 1"#))
   }
 
-  @Test("a partition that moved away leaves no lag behind")
+  @Test("the lag of a revoked partition is removed")
   func removal() {
     let metrics = Metrics()
     metrics.set(.lag, ["t", "0"], to: 7)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Lanes
 
-/// A lane goes on in the log that it has read so far, and in no other one of the same name.
+/// A lane continues only in the log that it has read so far, not in another one of the same name.
 @Suite struct RecognitionTests {
   private let fixture: LaneFixture
   private var topic: String { Topic.likes.name(prefix: fixture.prefix) }
@@ -21,7 +21,7 @@ import Testing
     try await lane.stop()
   }
 
-  /// The topic made anew, with these records.
+  /// Recreates the topic with these records.
   private func anotherLog(_ records: [OutgoingRecord]) throws -> (EmbeddedBroker, LaneSettings) {
     let broker = try EmbeddedBroker()
     try broker.createTopic(topic, partitions: 1)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// `next_offset last_offset`, and whether there is an identity.
+  /// `next_offset last_offset`, and whether an identity is stored.
   private func stored() throws -> String {
     try fixture.connection().query(
       """
@@ -62,7 +62,7 @@ import Testing
     ).only.text(0)
   }
 
-  @Test("a topic that was made anew and is long enough stops the lane, which says what to do")
+  @Test("a recreated topic that holds the stored offset stops the lane, with instructions")
   func anotherLogStops() async throws {
     try await applyTwenty()
     #expect(try stored() == "20 19 t")
@@ -103,10 +103,10 @@ import Testing
   }
 
   @Test(
-    "a log whose last record was never stored is taken for the right one, and known from then on")
+    "a log without a stored last record is accepted, and recognized from then on")
   func unknownGoesOn() async throws {
     try await applyTwenty()
-    // As a worker of the version before moves it, and as an operator does.
+    // As a worker of the previous version, or an operator, moves it.
     try fixture.connection().script(
       """
       SELECT fence_advance(consumer_group, ARRAY[topic], ARRAY[partition], ARRAY[next_offset],
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(
-    "where the last record is not in the log any more there is nothing to compare, also when the lane learns it as it reads",
+    "a last record that is no longer in the log is not compared, even if the lane finds out while reading",
     arguments: [0, 2])
   func deletedGoesOn(unansweredQuestions: Int) async throws {
     try await applyTwenty()
@@ -150,7 +150,7 @@ import Testing
     #expect(try stored() == "\(log.high) \(log.high - 1) t")
   }
 
-  @Test("where the log's ends cannot be asked for, its records are compared all the same")
+  @Test("records are compared even if the log's offsets cannot be queried")
   func unansweredQuestion() async throws {
     try await applyTwenty()
     let (broker, settings) = try anotherLog(likes(from: 100, count: 30))
@@ -160,14 +160,14 @@ import Testing
     #expect(try fixture.applied().count == 20)
   }
 
-  /// "Topic authorization failed", which is not tried again.
+  /// "Topic authorization failed", which is not retried.
   private func refusals(_ count: Int) -> [KafkaError.Code] {
     [KafkaError.Code](repeating: KafkaError.Code(rawValue: 29), count: count)
   }
 
   private let longText = String(repeating: "x", count: 40_000)
 
-  @Test("a record's identity depends on time, key, value and headers, and on their borders")
+  @Test("a record's identity depends on time, key, value and headers, and their boundaries")
   func identity() {
     func record(
       _ time: Int64 = 1, _ key: [UInt8]? = [1], _ value: [UInt8]? = [2, 3],

@@ -54,19 +54,19 @@ import Testing
       .map { try $0.int(0) }
   }
 
-  @Test func `with a fence each record is applied once, also when it is given twice`() throws {
+  @Test func `with a fence each record is applied once, even if it is given twice`() throws {
     let applier = try applier(isFenced: true)
     try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
     #expect(try applier.apply(records(["a", "b", "c"])).records == 3)
     #expect(try applier.apply(records(["a", "b", "c", "d"])).records == 1)
     #expect(try fixture.applied() == ["0", "1", "2", "3"])
     #expect(try storedOffsets() == [4])
-    // Another process goes on where this one was.
+    // Another process claims the partitions.
     let next = try self.applier(isFenced: true)
     try next.claim([TopicPartition(topic: topic, partition: 0): 0])
     #expect(Array(next.nextOffsets.values) == [4])
     #expect(try next.apply(records(["a", "b", "c", "d", "e"])).counts == ["applied": 1])
-    // This one is told, and writes nothing more.
+    // This one is fenced and writes nothing more.
     #expect(throws: WorkerStopped.self) { try applier.apply(records(["x"], from: 5)) }
     #expect(try fixture.applied().count == 5)
   }
@@ -104,7 +104,7 @@ import Testing
     if isFenced { #expect(try storedOffsets() == [20]) }
   }
 
-  @Test func `offsets without records are passed over, also where there is no record at all`()
+  @Test func `offsets without records are skipped, even if there are no records at all`()
     throws
   {
     let applier = try applier(isFenced: true)
@@ -114,7 +114,7 @@ import Testing
     #expect(try storedOffsets() == [10, 7])
   }
 
-  @Test func `poison is found by bisecting, dead-lettered, and the rest applied`() throws {
+  @Test func `bisection finds poison, dead-letters it and applies the rest`() throws {
     let applier = try applier(isFenced: true)
     try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
     var given = try records(["a", "poison", "b", "c", "d"])
@@ -128,7 +128,7 @@ import Testing
     #expect(try storedOffsets() == [9])
   }
 
-  @Test func `with a fence, records that do not go on from the last one applied are refused`()
+  @Test func `with a fence, records that do not continue from the last applied one are rejected`()
     throws
   {
     let partition = TopicPartition(topic: topic, partition: 0)
@@ -148,13 +148,13 @@ import Testing
     }
     let last = try self.applier(isFenced: true)
     try last.claim([partition: 0])
-    // The log begins where reading goes on.
+    // The log starts at the next offset.
     #expect(last.start(of: partition, in: 4..<10) == 4)
     #expect(try last.apply(records(["e"], from: 4)).records == 1)
     #expect(try fixture.applied() == ["0", "1", "2", "3", "4"])
   }
 
-  @Test func `without a fence no offset moves and records may be applied again`() throws {
+  @Test func `without a fence no offset moves and records can be applied again`() throws {
     let applier = try applier(isFenced: false)
     #expect(try applier.apply(records(["a", "b"])).records == 2)
     #expect(try applier.apply(records(["a", "b"])).records == 2)
@@ -162,10 +162,10 @@ import Testing
     #expect(try storedOffsets() == [])
   }
 
-  @Test("what was dead-lettered before is no reason to stop, however much it is; what is new is")
+  @Test("only new dead letters open the circuit breaker")
   func knownDeadLetters() throws {
     let bad = try records(Array(repeating: "poison", count: 30))
-    // As a worker whose limits were raised.
+    // Like a worker with raised limits.
     #expect(try applier(isFenced: true).apply(bad, claiming: topic).deadLetters == 30)
     let breaker = CircuitBreaker(runLimit: 10)
     let applier = try applier(isFenced: false, breaker: breaker)
@@ -178,7 +178,7 @@ import Testing
     #expect(try fixture.deadLetterCount() < 40)
   }
 
-  @Test func `a record of a topic that the handler does not consume is refused`() throws {
+  @Test func `a record of a topic that the handler does not consume is rejected`() throws {
     let applier = try applier(isFenced: false)
     var given = try records(["a"])
     given[0].topic = "other"

@@ -7,9 +7,9 @@ import Testing
 @testable import Handling
 @testable import Lanes
 
-/// Batches that take longer than the database gives a statement.
+/// Batches that exceed the statement timeout.
 @Suite struct StatementTimeoutTests {
-  /// Sleeps so many seconds for each event, and far beyond any limit for a post named `endless`.
+  /// Sleeps this many seconds for each event, and far beyond any limit for a post named `endless`.
   private func sleeping(secondsEach: Double) -> Handler {
     Handler(name: "fanout", topics: [.likes]) { topic, events in
       var work = try LaneFixture.handler.apply(topic, events)
@@ -30,7 +30,7 @@ import Testing
     return fixture
   }
 
-  @Test func `a batch that is too long as a whole is cut until its parts fit`() async throws {
+  @Test func `a batch that exceeds the timeout is bisected until its parts fit`() async throws {
     let fixture = try fixture(timeout: "1s")
     let ids = try fixture.publish(posts: (0..<8).map { "p\($0)" })
     let lane = RunningLane(try fixture.settings(handler: sleeping(secondsEach: 0.6)))
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "an event that is too long alone, again and again, is dead-lettered; the others are applied")
+    "a single event that repeatedly exceeds the timeout is dead-lettered; the others are applied")
   func endlessEvent() async throws {
     let fixture = try fixture(timeout: "1s")
     var posts = (0..<40).map { "p\($0)" }
@@ -60,10 +60,10 @@ import Testing
     #expect(try letter.int(2) == BatchMachine.excessesMax)
   }
 
-  @Test func `a statement that a person cancels is tried again whole`() async throws {
+  @Test func `a canceled statement is retried without bisecting`() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let ids = try fixture.publish(posts: (0..<20).map { "p\($0)" })
-    // The first attempt goes on until it is canceled.
+    // The first attempt runs until it is canceled.
     let attempts = Mutex(0)
     let (endless, ended) = (sleeping(secondsEach: 3600), sleeping(secondsEach: 0))
     let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
@@ -75,8 +75,8 @@ import Testing
     }
     let lane = RunningLane(try fixture.settings(handler: handler))
     let connection = try fixture.connection()
-    // Only while the statement sleeps: between the messages of a pipeline, a server reads and ignores
-    // a cancel request.
+    // Only while the statement sleeps: the server ignores a cancel request between the messages of a
+    // pipeline.
     try await eventually {
       try connection.query(
         """

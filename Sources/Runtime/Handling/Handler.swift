@@ -1,24 +1,25 @@
 public import Events
 public import Postgres
 
-/// What one worker does with events, as a value: events in, statements and outgoing events out.
+/// The work of one worker as a value: events in, statements and outgoing events out.
 ///
-/// A handler does no I/O of its own, so it is tested without a broker. Its functions are called
-/// from several lanes' threads at once and hold no state.
+/// A handler does no I/O, so it can be tested without a broker. Its functions are called concurrently
+/// from several lanes' threads and hold no state.
 public struct Handler: Sendable {
   /// The worker's short name: consumer group `<topic prefix><name>`, such as `magpie.fanout`, and
   /// database role `magpie_<name>`.
   public var name: String
   /// The topics it consumes.
   public var topics: [Topic]
-  /// Turns events of one topic, in log order, into work. The events may hold duplicates and
+  /// Turns events of one topic, in log order, into work. The events may include duplicates and
   /// several versions of one fact.
   public var apply: @Sendable (Topic, [Event]) throws -> Work
-  /// Bounded housekeeping, run in a transaction of its own while it says that there is more.
+  /// One bounded piece of queued background work, run in its own transaction, and again while its
+  /// outcome says that there is more.
   public var backlog: (@Sendable () -> Work)?
 
-  /// Of some topics, how many records a lane applies in one transaction at most, when a poll may
-  /// bring more. Where a single event can mean thousands of rows, this keeps others from waiting.
+  /// The maximum number of records of a topic in one transaction, where it is less than a poll returns.
+  /// For events that can each write thousands of rows, so that other transactions need not wait long.
   public var recordsMax: [Topic: Int] = [:]
 
   public init(
@@ -32,14 +33,14 @@ public struct Handler: Sendable {
     self.backlog = backlog
   }
 
-  /// The database role that the worker's connections take, granted what this worker owns.
+  /// The database role of the worker's connections.
   public var databaseRole: String { "magpie_\(name)" }
 }
 
-/// Thrown by `Work.finish`: the events are too much for one transaction, whose bounds the handler
-/// knows. The transaction is rolled back, and the events are applied in several.
+/// Thrown by `Work.finish` when the events exceed what the handler allows in one transaction. The
+/// transaction is rolled back, and the events are applied in several.
 public struct BatchTooLarge: Error, Sendable {
-  /// How many events each transaction is to hold, in order. A single event is never too large.
+  /// The number of events in each transaction, in order. A single event is never too large.
   public var sizes: [Int]
 
   public init(sizes: [Int]) { self.sizes = sizes }
@@ -51,10 +52,10 @@ public struct Outcome: Sendable {
   public var statements: [Statement]
   /// Run after the statements, before the commit.
   public var copies: [Copy]
-  /// Produced and acknowledged before the commit, so that a crash in between produces them again
-  /// and loses none.
+  /// Published and acknowledged before the commit: a crash in between publishes them again and loses
+  /// none.
   public var events: [Event]
-  /// What was done, for metrics: counter name (`deliveries`, ...) to count.
+  /// Counts for metrics, by name (`deliveries`, ...).
   public var counts: [String: Int]
   /// Whether a backlog has more work waiting.
   public var hasMore: Bool
@@ -71,7 +72,7 @@ public struct Outcome: Sendable {
   }
 }
 
-/// Rows for one `COPY … FROM STDIN (FORMAT binary)`: where there are very many of them.
+/// Rows for one `COPY … FROM STDIN (FORMAT binary)`, for large numbers of rows.
 public struct Copy: Sendable {
   /// The COPY statement.
   public var sql: String

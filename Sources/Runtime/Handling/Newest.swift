@@ -1,9 +1,9 @@
 public import Events
 
-/// The newest event of each key, in the order of the keys' first appearance; events without a key
-/// are left out.
+/// The newest event of each key, in the order of the keys' first appearance. Skips events without a
+/// key.
 ///
-/// One upsert cannot touch a row twice (SQLSTATE 21000), and needs not: the last writer wins.
+/// One upsert cannot change a row twice (SQLSTATE 21000), and need not: the last writer wins.
 public func newest<Key: Hashable>(_ events: [Event], by key: (Event) -> Key?) -> [Event] {
   var positions: [Key: Int] = [:]
   var result: [Event] = []

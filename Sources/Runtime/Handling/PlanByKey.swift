@@ -1,14 +1,14 @@
 public import Postgres
 
-/// Opens a batch's transaction: settings of the planner, for this transaction only.
+/// The first statement of a batch's transaction: planner settings for this transaction only.
 ///
-/// Every join of a batch goes from the batch's rows to a table's key, so that only the batch's size
-/// matters. The planner, which cannot know that, would at times rather read ten million rows once
-/// than find a thousand by key.
+/// Every join of a batch goes from the batch's rows to a table's key, so its cost depends only on the
+/// size of the batch. Without these settings, the planner sometimes scans ten million rows instead of
+/// looking up a thousand by key.
 ///
-/// - Parameter keepsPlans: true where one generic plan of index scans is right for batches and
-///   tables of any size, and planning afresh takes as long as applying a small batch; false where a
-///   plan that was made while the tables were small must not be kept.
+/// - Parameter keepsPlans: true where one generic plan of index scans fits batches and tables of any
+///   size, and planning takes as long as applying a small batch; false where a plan made while the
+///   tables were small must not be reused.
 public func planByKey(keepsPlans: Bool) -> Statement {
   Statement(
     """

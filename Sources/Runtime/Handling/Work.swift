@@ -1,11 +1,11 @@
 public import Postgres
 
-/// Statements for one pipelined round trip inside the batch's transaction, and what to do with
-/// their results.
+/// Statements for one pipelined round trip inside the batch's transaction, and a function of their
+/// results.
 public struct Work: Sendable {
   /// Run in order, in one round trip.
   public private(set) var statements: [Statement]
-  /// Turns the results into what remains to be done.
+  /// Returns the rest of the transaction's work, given the results.
   public var finish: @Sendable (Results) throws -> Outcome
 
   /// Statements whose results `finish` does not read; `add` returns keys for the others.
@@ -46,8 +46,8 @@ public struct Work: Sendable {
 }
 
 extension Work {
-  /// The parts one after the other, in one round trip. Each part reads its own results; the outcomes
-  /// are added up.
+  /// Runs the parts in order, in one round trip. Each part reads its own results; their outcomes are
+  /// merged.
   public init(joining parts: [Work]) {
     self.init(parts.flatMap(\.statements)) { results in
       var results = results

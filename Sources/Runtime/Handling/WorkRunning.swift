@@ -2,11 +2,11 @@ public import Events
 public import Postgres
 
 extension Handler {
-  /// Applies events of one topic in one transaction, or in several where the handler finds them too
-  /// much for one; without a broker and without a fence: for tests, and for measuring a handler alone.
-  /// Returns what would be produced.
+  /// Applies events of one topic in one transaction, or in several if the handler throws
+  /// `BatchTooLarge`. Uses no broker and no fence: for tests and measurements of a handler alone.
+  /// Returns the events that a lane would publish.
   ///
-  /// Throws what the statements throw; the transaction is rolled back then.
+  /// Rethrows errors of the statements after rolling the transaction back.
   @discardableResult
   public func applyDirectly(_ events: [Event], topic: Topic, on connection: Connection) throws
     -> Outcome
@@ -26,8 +26,8 @@ extension Handler {
     }
   }
 
-  /// Applies events as part of the transaction that is open on `connection`. For events of a handler
-  /// that makes none itself, and to which no number of them is too large.
+  /// Applies events in the open transaction of `connection`. For handlers that publish no events and
+  /// never throw `BatchTooLarge`.
   public func apply(_ events: [Event], inTransactionOf connection: Connection) throws {
     for (topic, events) in Dictionary(grouping: events, by: \.topic) {
       _ = try apply(topic, events).run(on: connection)
@@ -43,8 +43,8 @@ extension Handler {
 }
 
 extension Work {
-  /// All of it, inside the transaction that is open on `connection`. `opening` goes with
-  /// the first.
+  /// Runs all statements and copies in the open transaction of `connection`. `opening` runs first, in
+  /// the same round trip as `statements`.
   package func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
     let outcome = try runStatements(after: opening, on: connection)
     if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
@@ -52,7 +52,7 @@ extension Work {
     return outcome
   }
 
-  /// The first round trip alone; returns what remains to be done.
+  /// Runs the first round trip only; returns the rest of the transaction's work.
   package func runStatements(after opening: [Statement] = [], on connection: Connection) throws
     -> Outcome
   {

@@ -1,7 +1,7 @@
 /// Exponential backoff with full jitter: each delay is uniform between zero and a ceiling that
 /// doubles from 50 ms to 10 s.
 ///
-/// Full jitter spreads clients that failed together best of the simple schemes: Marc Brooker,
+/// Of the simple schemes, full jitter best spreads clients that failed together: Marc Brooker,
 /// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 public struct Backoff: Sendable {
   private var ceilingMilliseconds = 50
@@ -12,7 +12,7 @@ public struct Backoff: Sendable {
     Int.random(in: 0...nextCeilingMilliseconds())
   }
 
-  /// The next delay at most: for those who draw it themselves.
+  /// The ceiling of the next delay.
   mutating func nextCeilingMilliseconds() -> Int {
     defer { ceilingMilliseconds = min(ceilingMilliseconds * 2, 10_000) }
     return ceilingMilliseconds

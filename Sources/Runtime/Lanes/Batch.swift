@@ -1,15 +1,15 @@
 package import Events
 package import Kafka
 
-/// The records of one topic from one poll, each decoded or found to be poison.
+/// Records of one topic from one poll, each decoded or poison.
 ///
-/// Per partition the records are in offset order, so any prefix of a batch can be committed alone.
+/// The records of each partition are in offset order, so any prefix of a batch can be committed alone.
 package struct Batch: Sendable {
-  /// One record and what became of it.
+  /// A record and the result of decoding it.
   package struct Item: Sendable {
     package var record: Record
     package var content: Content
-    /// It is a dead letter of an earlier time: one more says nothing new about this code.
+    /// Whether it was dead-lettered before: then it says nothing new about this code.
     var isKnownDeadLetter = false
 
     package init(record: Record, content: Content) {
@@ -20,7 +20,6 @@ package struct Batch: Sendable {
     package var isPoison: Bool { if case .poison = content { true } else { false } }
   }
 
-  /// What a record turned out to be.
   package enum Content: Sendable {
     case event(Event)
     case poison(DeadLetterReason)
@@ -38,7 +37,7 @@ package struct Batch: Sendable {
     self.endOffsets = endOffsets
   }
 
-  /// How many of the records are not poison.
+  /// The number of records that are not poison.
   package var eventCount: Int { items.count { !$0.isPoison } }
 
   var events: [Event] {
@@ -54,7 +53,7 @@ package struct Batch: Sendable {
     )
   }
 
-  /// The batch in pieces of so many events each; what is left over goes with the last.
+  /// Splits the batch into pieces of these numbers of events; the last piece takes the rest.
   func pieces(_ sizes: [Int]) -> [Batch] {
     var pieces: [Batch] = []
     var rest = items[...]
@@ -81,7 +80,7 @@ package struct Batch: Sendable {
     return batch
   }
 
-  /// The offset after the last record of each partition, or how far the batch reaches.
+  /// The offset after the last record of each partition, or its end offset.
   package var nextOffsets: [TopicPartition: Int64] {
     lastItems.mapValues { items[$0].record.offset + 1 }.merging(endOffsets) { max($0, $1) }
   }
@@ -93,7 +92,7 @@ package struct Batch: Sendable {
 
   private var lastItems: [TopicPartition: Int] {
     var result: [TopicPartition: Int] = [:]
-    // Records of one partition mostly follow one another.
+    // Consecutive records are mostly of the same partition.
     for (index, item) in items.enumerated() {
       let isLastOfRun =
         index + 1 == items.count || items[index + 1].record.partition != item.record.partition
@@ -106,16 +105,15 @@ package struct Batch: Sendable {
 
 /// Why a record is dead-lettered.
 package struct DeadLetterReason: Equatable, Sendable {
-  /// Stable, for metrics and filters: an `EventError`'s code, or one of the two below.
+  /// Stable, for metrics and filters: the code of an `EventError`, or one of the two below.
   package var code: String
-  /// For a person.
+  /// For operators.
   package var message: String
-  /// How often it was tried.
   package var attempts: Int
 
-  /// The database refused it.
+  /// The database rejected it.
   static let notApplicable = "not-applicable"
-  /// The database could not apply it within the time, or the memory, that a statement has.
+  /// The database could not apply it within its limits on time or memory.
   static let tooMuch = "too-much"
 
   package init(code: String, message: String, attempts: Int = 1) {
@@ -125,7 +123,7 @@ package struct DeadLetterReason: Equatable, Sendable {
   }
 }
 
-/// Decodes a record; what cannot be decoded is poison with its reason.
+/// Decodes a record. A record that cannot be decoded is poison.
 func decode(_ record: Record, topic: Topic, now: EventTime) -> Batch.Item {
   let wire = WireRecord(
     key: record.key, value: record.value,

@@ -1,4 +1,3 @@
-import Handling
 package import Kafka
 
 /// Decides how a batch is applied: in one transaction, repeated while that may help. A batch with an

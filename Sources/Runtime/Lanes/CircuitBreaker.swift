@@ -1,18 +1,18 @@
-/// Stops a worker that dead-letters too much: a broken deploy must not drain a topic into the
-/// dead letters.
+/// Stops a worker that dead-letters too many records, so that a broken deploy cannot drain a topic into
+/// the dead letters.
 ///
 /// It opens at `runLimit` dead letters in a row, or when they are more than `shareLimit` of at
 /// least `windowRecords` recent records. Only a dead letter opens it.
 ///
-/// Its memory is as durable as the dead letters are: whoever claims partitions counts on from what the
-/// tables say about them, so that a process that is started again and again is stopped, too.
+/// A lane that claims partitions initializes the counts from the stored dead letters, so that restarts
+/// do not reset them.
 public struct CircuitBreaker: Sendable {
   /// Dead letters in a row that open it.
   public var runLimit: Int
-  /// Share of the recent records, 0 to 1, that opens it.
+  /// The share of recent records, 0 to 1, that opens it.
   public var shareLimit: Double
-  /// How many records the share is taken over at least; older ones count half as much each time
-  /// the window fills.
+  /// The minimum number of records for the share. The counts are halved whenever twice as many have
+  /// been counted.
   public var windowRecords: Int
 
   private var run = 0
@@ -25,7 +25,7 @@ public struct CircuitBreaker: Sendable {
     self.windowRecords = windowRecords
   }
 
-  /// Goes on from here, whatever was counted before.
+  /// Replaces the counts.
   mutating func remember(_ past: DeadLetterPast) {
     run = past.run
     records = past.records
@@ -43,7 +43,7 @@ public struct CircuitBreaker: Sendable {
     }
   }
 
-  /// Why it is open, nil while it is closed.
+  /// Why it is open; nil while it is closed.
   var openReason: String? {
     if run >= runLimit { return "\(run) records in a row could not be applied" }
     if records >= windowRecords, Double(deadLetters) > shareLimit * Double(records) {
@@ -54,13 +54,13 @@ public struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker {
-  /// The breaker after the batch, and why it opened: at the first record that opens it, because what
-  /// follows that record must not close it again. The reason is nil while it is closed.
+  /// The breaker after the batch, and why it opened; nil while it is closed. Stops at the first record
+  /// that opens it, because the records after it must not close it again.
   func counting(_ batch: Batch) -> (breaker: CircuitBreaker, openReason: String?) {
     var breaker = self
     for item in batch.items where !(item.isPoison && item.isKnownDeadLetter) {
       breaker.record(deadLettered: item.isPoison)
-      // A record that can be applied is no reason to stop, whatever came before it.
+      // Only a dead letter opens the breaker.
       if item.isPoison, breaker.openReason != nil { return (breaker, breaker.openReason) }
     }
     return (breaker, nil)

@@ -1,6 +1,6 @@
 import Kafka
 
-/// What a lane does about any error, also of its consumer.
+/// Classifies any error of a lane, including those of its consumer.
 func disposition(of error: any Error, group: String) -> Disposition {
   if let another = error as? AnotherLog { return .stop(.anotherLog(another, group: group)) }
   guard let error = error as? ConsumerError else { return disposition(of: error) }
@@ -10,10 +10,10 @@ func disposition(of error: any Error, group: String) -> Disposition {
     return .stop(
       WorkerStopped(
         reason: "\(error)", nextStep: nextStep(beyond: partition, at: offset, log, group: group)))
-  // It may not be there yet, or one broker may not know of it.
+  // It may not exist yet, or its metadata may not have reached every broker.
   case .unknownTopic:
     return .retry(reason: "topic")
-  // The consumer is of no use any more: join the group with another.
+  // The consumer is unusable: join the group with a new one.
   case .fatal:
     return .fenced
   case .maxPollExceeded, .other:
@@ -25,7 +25,7 @@ func disposition(of error: any Error, group: String) -> Disposition {
   }
 }
 
-/// Either way records would be skipped or applied unseen: which is for a person to decide.
+/// Going on would skip records or apply records of another log, so an operator decides.
 private func nextStep(
   beyond partition: TopicPartition, at offset: Int64, _ log: Watermarks?, group: String
 ) -> String {

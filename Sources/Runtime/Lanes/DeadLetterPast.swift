@@ -1,14 +1,14 @@
 import Kafka
 import Postgres
 
-/// What became of the records just before the stored offsets of some partitions: where a circuit
-/// breaker counts on.
+/// The outcome of the records just before the stored offsets of some partitions, from which a circuit
+/// breaker continues to count.
 package struct DeadLetterPast: Equatable, Sendable {
-  /// Dead letters in a row that end at the offsets, of all the partitions together.
+  /// Consecutive dead letters that end at the stored offsets, summed over the partitions.
   package var run = 0
-  /// Offsets looked at for the share, equally many of each partition.
+  /// The number of offsets examined for the share, the same for each partition.
   package var records = 0
-  /// How many of them are dead letters.
+  /// The dead letters among them.
   package var deadLetters = 0
 
   package init(run: Int = 0, records: Int = 0, deadLetters: Int = 0) {
@@ -19,14 +19,14 @@ package struct DeadLetterPast: Equatable, Sendable {
 }
 
 extension DeadLetterPast {
-  /// A longer run is not counted to its end: a limit above it is for somebody who wants none.
+  /// The maximum run that is counted. A higher limit means no limit.
   private static let runMax = 10_000
 
-  /// Reads what is stored before the next offsets of `owned`. Reads the primary key's index, and of
-  /// each partition at most as many rows as the breaker's limits are large.
+  /// Reads the dead letters before the next offsets of `owned`, by primary key: at most as many rows
+  /// of each partition as the breaker's limits require.
   ///
-  /// A dead letter that a person has dealt with since counts as applied, and so does an offset that
-  /// holds no record.
+  /// A dead letter that was redriven or discarded counts as applied, and so does an offset without a
+  /// record.
   static func read(
     before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker, consumerGroup: String,
     on connection: Connection
@@ -46,7 +46,7 @@ extension DeadLetterPast {
           WHERE consumer_group = $1 AND topic = p.topic AND partition = p.partition
             AND record_offset < p.next_offset AND record_offset >= p.next_offset - $6
             AND state = 'open') AS letters
-        -- As long as none is missing.
+        -- Without gaps.
         WHERE record_offset = p.next_offset - number) AS run (length)
       CROSS JOIN LATERAL (
         SELECT count(*) FROM dead_letters

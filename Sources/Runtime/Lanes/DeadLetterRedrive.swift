@@ -1,42 +1,40 @@
 public import Events
-import Foundation
 public import Handling
 import Kafka
 public import Postgres
 
-/// Applies dead letters of one consumer group after all: each by the group's own handler, in one
-/// transaction with the change of its state.
+/// Redrives dead letters of one consumer group: applies each with the group's handler, in one
+/// transaction with its change of state.
 ///
-/// Safe beside running workers, because every fact keeps its newest version, and beside another
-/// redrive: what one has in hand the other passes over. A kill at any point leaves each letter either
-/// open and not applied or redriven and applied. Confined to one thread.
+/// Safe while workers run, because every fact keeps its newest version, and while another redrive runs,
+/// which skips locked dead letters. A kill at any point leaves each dead letter either open and not
+/// applied or redriven and applied. Confined to one thread.
 public final class DeadLetterRedrive {
-  /// Where a redrive has got to: behind this dead letter, in the order of the primary key.
+  /// The position of a redrive: after this dead letter, in primary key order.
   public struct Place: Sendable, Equatable {
     var topic = ""
     var partition: Int32 = -1
     var offset: Int64 = -1
 
-    /// Before the first.
+    /// Before the first dead letter.
     public init() {}
   }
 
-  /// What became of the dead letters of one step.
+  /// The outcome of one step.
   public struct Step: Sendable {
     /// Applied, and no longer open.
     public var redriven = 0
-    /// Could not be applied this time either; they stay open with one more reason in their history.
+    /// Failed again; they stay open, with one more reason in their history.
     public var failed = 0
-    /// In the hands of somebody else, or not open any more.
+    /// Locked by another redrive, or no longer open.
     public var passedOver = 0
-    /// Where the next step begins; nil when there was nothing more.
+    /// The position for the next step; nil at the end.
     public var next: Place?
   }
 
-  /// How long failures that may pass (a lost connection, a lock) are tried again before they are
-  /// thrown.
+  /// How long transient failures (a lost connection, a lock) are retried before they are thrown.
   public var patience: Duration = .seconds(60)
-  /// Bytes of records in one transaction, passed by one record at most.
+  /// Bytes of records in one transaction, exceeded by at most one record.
   private static let bytesMax = 8 << 20
 
   private let handler: Handler
@@ -47,11 +45,11 @@ public final class DeadLetterRedrive {
   private let deliver: ([Event]) throws -> Void
 
   /// - Parameters:
-  ///   - topicPrefix: what the names of topics and of the consumer group begin with.
+  ///   - topicPrefix: the prefix of the names of topics and of the consumer group.
   ///   - resolvedBy: the operator, for the history of the dead letters.
-  ///   - open: makes a connection with the privileges of the handler's role.
-  ///   - deliver: publishes the events that the handler makes, each acknowledged when it returns;
-  ///     called before COMMIT.
+  ///   - open: opens a connection with the handler's privileges.
+  ///   - deliver: publishes the handler's events and returns after they are acknowledged; called before
+  ///     COMMIT.
   public init(
     handler: Handler, topicPrefix: String, resolvedBy: String,
     open: @escaping () throws -> Connection,
@@ -68,11 +66,11 @@ public final class DeadLetterRedrive {
 
   public func close() { connection.close() }
 
-  /// Redrives the next dead letters of one topic that `condition`, SQL over `dead_letters` with
-  /// `parameters`, lets through: at most `limit`.
+  /// Redrives up to `limit` dead letters of one topic that satisfy `condition`, an SQL expression over
+  /// `dead_letters` with `parameters`.
   ///
-  /// - Throws: `WorkerStopped` when only a person can help; whatever fails for longer than
-  ///   `patience`. What was redriven before stays so.
+  /// - Throws: `WorkerStopped` when only an operator can help; a failure that outlasted `patience`. Dead
+  ///   letters redriven before remain redriven.
   public func step(
     after place: Place, limit: Int, condition: String = "true", _ parameters: [Parameter] = []
   ) throws -> Step {
@@ -111,7 +109,7 @@ public final class DeadLetterRedrive {
     return step
   }
 
-  /// A dead letter, and when it became one: another time means that it is not the same any more.
+  /// A dead letter, and when it was dead-lettered, which changes if it fails again.
   private struct Letter {
     var record: Record
     var version: Int64
@@ -122,7 +120,7 @@ public final class DeadLetterRedrive {
     _ parameters: [Parameter]
   ) throws -> [Letter] {
     let first = parameters.count + 1
-    // Of one topic, because one transaction holds the records of one topic.
+    // A transaction holds records of one topic.
     let rows = try connection.query(
       """
       WITH page AS (
@@ -160,7 +158,7 @@ public final class DeadLetterRedrive {
     }
   }
 
-  /// Applies those of the batch that nobody else has in hand, in one transaction; returns them.
+  /// Applies the items of the batch that no other process has locked, in one transaction; returns them.
   private func commit(
     _ batch: Batch, _ versions: [OffsetInTopic: Int64], _ connection: Connection
   ) throws -> [Batch.Item] {

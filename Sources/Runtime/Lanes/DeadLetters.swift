@@ -1,11 +1,11 @@
 import Kafka
 import Postgres
 
-/// Statements that store the batch's poison, one for each record.
+/// Statements that store the poison of the batch, one for each record.
 ///
-/// A row that exists already comes from before an offset reset: its attempts are added up, and it is
-/// open again, unless it is the very record that somebody discarded. If the log itself is another,
-/// the record that is there now is the one to keep.
+/// An existing row is from before an offset reset: the attempts are added, and the dead letter is open
+/// again, unless the same record was discarded. If the log was replaced, the new record replaces the old
+/// one.
 func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
   -> [Statement]
 {
@@ -44,8 +44,7 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
   }
 }
 
-/// The batch with those of its records marked that are dead letters already, whatever has become of
-/// them since. For a batch of one topic.
+/// Marks the records of a batch that are already dead letters, in any state.
 func markingKnownDeadLetters(
   _ batch: Batch, consumerGroup: String, on connection: Connection
 ) throws -> Batch {
@@ -70,8 +69,7 @@ func markingKnownDeadLetters(
   return batch
 }
 
-/// Marks those of the batch's events that are open dead letters as applied after all. For a batch
-/// of one topic.
+/// Marks open dead letters whose records the batch applies as redriven.
 func redrivenStatement(
   _ batch: Batch, consumerGroup: String, codeVersion: String, resolvedBy: String
 ) -> Statement {
@@ -91,7 +89,7 @@ func redrivenStatement(
     ])
 }
 
-/// Nil where the producer gave none, or one that a timestamptz cannot hold.
+/// Nil if the record has no time, or an implausible one.
 private func recordTimeMicroseconds(_ record: Record) -> Int64? {
   let secondsMax: Int64 = 4_102_444_800  // the year 2100
   guard (0...secondsMax * 1000).contains(record.timestampMilliseconds) else { return nil }

@@ -1,16 +1,15 @@
 public import Events
 public import Kafka
 
-/// Publishes the events that handlers make, each acknowledged by the brokers before `send` returns.
+/// Publishes the events of handlers. The brokers have acknowledged them when `send` returns.
 ///
-/// It is called inside of open transactions, whose locks others wait for and which the server ends when
-/// they are idle for too long. So a record is given up after ten seconds at most, and while no broker
-/// answers, `prepare` says so before the next transaction opens.
+/// `send` is called inside open transactions, which hold locks and which the server ends when they are
+/// idle for too long. So a delivery times out after at most ten seconds, and while no broker responds,
+/// `prepare` throws before the next transaction begins.
 ///
 /// Confined to one thread. Connects with the first event.
 public final class EventProducer {
-  /// The bound on one record's acknowledgement: well below the lanes'
-  /// `idle_in_transaction_session_timeout`.
+  /// The delivery timeout, well below the lanes' `idle_in_transaction_session_timeout`.
   static let deliveryMillisecondsMax = 10_000
 
   private let configuration: ClientConfiguration
@@ -18,7 +17,7 @@ public final class EventProducer {
   private var producer: Producer?
   private var hasFailed = false
 
-  /// - Parameter topicPrefix: what the names of topics begin with, such as `magpie.`.
+  /// - Parameter topicPrefix: the prefix of topic names, such as `magpie.`.
   public init(configuration: ClientConfiguration, topicPrefix: String) {
     self.configuration = configuration
     self.topicPrefix = topicPrefix
@@ -26,28 +25,28 @@ public final class EventProducer {
 
   deinit { producer?.close() }
 
-  /// Nothing is in flight between two calls of `send`.
+  /// Closes the connection. Nothing is in flight between calls of `send`.
   public func close() {
     producer?.close()
     producer = nil
   }
 
-  /// After a failure, asks whether a broker answers at all; call it before a transaction opens.
+  /// After a failed `send`, checks that a broker responds. Call it before a transaction begins.
   ///
-  /// - Throws: `KafkaError` when none does within five seconds.
+  /// - Throws: `KafkaError` if none responds within five seconds.
   public func prepare() throws {
     guard hasFailed else { return }
     _ = try Admin(configuration: configuration).topics([], timeoutMilliseconds: 5_000)
     hasFailed = false
   }
 
-  /// The configuration with the time for a delivery bounded; a shorter one stays.
+  /// The configuration with a bounded delivery timeout. A shorter one is kept.
   static func bounded(_ configuration: ClientConfiguration) -> ClientConfiguration {
     var bounded = configuration
     // Two names of one property.
     let alias = bounded.properties.removeValue(forKey: "delivery.timeout.ms")
     let given = (bounded.properties["message.timeout.ms"] ?? alias).flatMap { Int($0) } ?? 0
-    // 0 is without a bound.
+    // 0 means no timeout.
     let limit = given > 0 ? min(given, deliveryMillisecondsMax) : deliveryMillisecondsMax
     bounded.properties["message.timeout.ms"] = "\(limit)"
     return bounded
@@ -66,8 +65,8 @@ public final class EventProducer {
     do {
       try producer.send(records)
     } catch {
-      // An idempotent producer may be unusable after a failure; what it sent is harmless, because
-      // the same change is produced again under a newer version.
+      // An idempotent producer may be unusable after a failure. Records that it did send are harmless:
+      // the same change is published again with a newer version.
       producer.close()
       self.producer = nil
       hasFailed = true

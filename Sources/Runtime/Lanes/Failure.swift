@@ -4,26 +4,26 @@ import Kafka
 import Postgres
 import Schema
 
-/// What a lane does about an error. The one place where errors are classified.
+/// How a lane responds to an error. All errors are classified in this file and `ConsumerFailure.swift`.
 package enum Disposition: Equatable, Sendable {
-  /// The same attempt may succeed later: back off and try again, for ever, unready meanwhile.
+  /// Transient: retry with backoff, without a limit; not ready meanwhile.
   case retry(reason: String)
-  /// The data is at fault: bisect the batch and dead-letter the culprit.
+  /// An event cannot be applied: bisect the batch and dead-letter the event.
   case poison(reason: String)
-  /// The batch may be too much at once, or the database too busy: cut the batch in halves and try them;
-  /// an event that fails so again and again, alone, while the database answers, is dead-lettered.
+  /// A limit on time or memory was exceeded, by the batch or because the database is busy: bisect the
+  /// batch. A single event that exceeds it repeatedly while the database responds is dead-lettered.
   case tooMuch(reason: String, message: String)
-  /// The batch is too much for one transaction: apply it in several, of so many events each.
+  /// The batch is too large for one transaction: apply it in several, of these numbers of events.
   case cut(sizes: [Int])
   /// The partition has another owner: rejoin the consumer group.
   case fenced
-  /// Only a person can resolve it: stop the worker and say how.
+  /// Only an operator can resolve it: stop the worker and say how.
   case stop(WorkerStopped)
 }
 
 extension String {
-  /// Whether such a reason to try again says something about the next batch too: a serialization
-  /// failure or a lock does not.
+  /// Whether a retry for this reason makes the lane not ready. A serialization failure or a lock says
+  /// nothing about the next batch.
   var meansUnready: Bool { self != "serialization" && self != "lock" }
 }
 
@@ -37,7 +37,7 @@ func disposition(of error: any Error) -> Disposition {
   case let error as EventError: .poison(reason: error.message)
   case is Fenced, is MembershipLeadsNowhere: .fenced
   case let error as BatchTooLarge: .cut(sizes: error.sizes)
-  // Somebody is about to migrate the database, or to replace this process by a newer version.
+  // A migration or a rollout is in progress.
   case let error as SchemaError where error.code != .changed: .retry(reason: "schema")
   case let error as WorkerStopped: .stop(error)
   default: stop(error)
@@ -45,29 +45,29 @@ func disposition(of error: any Error) -> Disposition {
 }
 
 private func disposition(of error: PostgresError) -> Disposition {
-  // A certificate does not become another by trying again.
+  // Retrying cannot fix a certificate.
   if error.code == .untrusted { return stop(error) }
   guard let sqlstate = error.sqlstate else {
     return switch error.code {
-    // The server or the network is away: nothing is wrong with the batch.
+    // The server or the network is unavailable.
     case .connection: .retry(reason: "connection")
-    // The reply was not what the protocol or our statements promise: a defect, not a passing fault.
+    // The response violates the protocol or does not fit the statement: a defect, not transient.
     default: stop(error)
     }
   }
   let text = "\(sqlstate) \(error.message)"
   if sqlstate == fencedSQLState { return .fenced }
-  // A primary that became a standby answers "read only" until the address moves.
+  // A primary that was demoted to a standby reports "read only" until the address moves.
   if sqlstate == "25006" { return .retry(reason: "read-only") }
-  // A cached plan whose tables a migration changed meanwhile, or a prepared statement that a pooler
-  // gave to another session: the connection prepares it anew.
+  // A cached plan whose tables were migrated, or a prepared statement that a pooler lost. The
+  // connection prepares it again.
   if sqlstate == "0A000" || sqlstate == "26000" { return .retry(reason: "stale-plan") }
-  // A protocol violation is a defect of ours; the rest of its class is the network's.
+  // A protocol violation is our defect; the other codes of class 08 are network errors.
   if sqlstate == "08P01" { return stop(error) }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
-  // What ran out of its time or of the server's memory may do with less; a statement that a person
-  // canceled may not have been too long.
+  // A smaller batch may stay within the limit on time or memory. A statement that an operator canceled
+  // is retried as it is.
   if error.isStatementTimeout { return .tooMuch(reason: "statement-timeout", message: text) }
   if sqlstate == "53200" { return .tooMuch(reason: "memory", message: text) }
   return switch sqlstate.prefix(2) {
@@ -75,16 +75,16 @@ private func disposition(of error: PostgresError) -> Disposition {
   case "08": .retry(reason: "connection")
   // Insufficient resources: disk full, too many connections.
   case "53": .retry(reason: "resources")
-  // Operator intervention: shutdown, crash recovery, a statement that somebody canceled.
+  // Operator intervention: shutdown, crash recovery, a canceled statement.
   case "57": .retry(reason: "server-unavailable")
   // Serialization failure and deadlock.
   case "40": .retry(reason: "serialization")
-  // Lock not available (lock_timeout, too), object in use: whoever holds it is at fault.
+  // Lock not available (including lock_timeout), object in use.
   case "55": .retry(reason: "lock")
   // I/O errors outside of PostgreSQL.
   case "58": .retry(reason: "io")
   // Data exceptions, integrity constraint violations, program limits (such as a key too long for an
-  // index): some event is at fault.
+  // index): caused by an event.
   case "22", "23", "54": .poison(reason: text)
   // A missing table, a missing grant, a wrong password, an internal error.
   default: stop(error)
@@ -96,20 +96,20 @@ private func disposition(of error: KafkaError) -> Disposition {
   return error.isRetriable ? .retry(reason: "kafka") : stop(error)
 }
 
-/// The lane does not own a partition any more.
+/// The lane no longer owns a partition.
 struct Fenced: Error, CustomStringConvertible {
   let description =
     "the stored offset or epoch of a partition is not this lane's: another process has claimed it, or "
     + "its offset was moved"
 }
 
-/// Some event of the batch cannot be applied.
+/// An event of the batch cannot be applied.
 struct Poison: Error {
   var reason: String
 }
 
-/// The reason to try again after `error`; throws what else is to be done: `Poison`, `Fenced`,
-/// `Stopping` or `WorkerStopped`.
+/// The reason to retry after `error`. Throws `Poison`, `Fenced`, `Stopping` or `WorkerStopped` if a retry
+/// does not help.
 func reasonToRetry(_ error: any Error) throws -> String {
   if error is Stopping || error is WorkerStopped { throw error }
   switch disposition(of: error) {
@@ -137,15 +137,15 @@ private func nextStep(after error: any Error) -> String {
   case "3D000": "Create the database, or correct MAGPIE_DATABASE_URL; then run `magpie migrate`."
   case "42P01", "42883", "3F000", "42704": "Run `magpie migrate` with the same version as this."
   case "42501": "Grant the login its worker's role, such as GRANT magpie_fanout TO the_login."
-  default: "Nothing was lost: the batch was not committed. Restart once the cause is mended."
+  default: "Nothing was lost: the batch was not committed. Restart once the cause is fixed."
   }
 }
 
-/// A worker stopped because only a person can resolve what it found.
+/// A worker stopped because only an operator can resolve the problem.
 public struct WorkerStopped: Error, Equatable, CustomStringConvertible {
-  /// What was found.
+  /// The problem.
   public var reason: String
-  /// The command, or what else, resolves it.
+  /// How to resolve it, such as a command.
   public var nextStep: String
 
   public init(reason: String, nextStep: String) {
@@ -153,7 +153,7 @@ public struct WorkerStopped: Error, Equatable, CustomStringConvertible {
     self.nextStep = nextStep
   }
 
-  /// Fit for a terminal, whatever a server or a record put into the reason.
+  /// Safe for a terminal: control characters from a server or a record are escaped.
   public var description: String {
     "\(escapedForDisplay(reason, keepingNewlines: true))\n  \(escapedForDisplay(nextStep))"
   }

@@ -1,11 +1,11 @@
 import Kafka
 import Postgres
 
-/// What a lane knows of a partition that it owns.
+/// A lane's view of a partition that it owns.
 package struct Ownership: Equatable, Sendable {
-  /// As stored in `consumer_offsets`: the first record that is not applied yet.
+  /// The stored offset: the first record that is not applied yet.
   package var nextOffset: Int64
-  /// The epoch under which this lane owns the partition.
+  /// The epoch that the lane's claim wrote.
   package var epoch: Int64
 
   package init(nextOffset: Int64, epoch: Int64) {
@@ -14,12 +14,11 @@ package struct Ownership: Equatable, Sendable {
   }
 }
 
-/// The statements around `consumer_offsets`; see migrations 0001 and 0010.
+/// Statements on `consumer_offsets`; see migrations 0001 and 0010.
 struct Fence {
   var consumerGroup: String
 
-  /// Takes the partitions over from whoever had them; `starts` is where to begin in those that
-  /// this group never consumed.
+  /// Claims partitions. `starts` applies to those that the group never consumed.
   func claim(_ starts: [TopicPartition: Int64], on connection: Connection) throws
     -> [TopicPartition: Ownership]
   {
@@ -36,7 +35,8 @@ struct Fence {
     return try owned(rows)
   }
 
-  /// Moves the offsets of the batch's partitions, or raises; opens the batch's transaction.
+  /// The statement that advances the offsets of the batch's partitions, or fails if the lane is fenced.
+  /// It is the first of the batch's transaction.
   func advance(_ owned: [TopicPartition: Ownership], past batch: Batch) -> Statement {
     let (nextOffsets, last) = (batch.nextOffsets, batch.lastRecords)
     let partitions = nextOffsets.keys.sorted()
@@ -53,8 +53,8 @@ struct Fence {
       ])
   }
 
-  /// The last record applied in each of these partitions, where it is known. Locks nothing; what was
-  /// moved since is left out.
+  /// The last applied record of each partition, if it is known. Takes no locks; skips partitions
+  /// claimed by another process since.
   func lastRecords(_ owned: [TopicPartition: Ownership], on connection: Connection) throws
     -> [TopicPartition: LastRecord]
   {
@@ -80,8 +80,8 @@ struct Fence {
     return result
   }
 
-  /// What is stored now. Waits for the outcome of a transaction that has the rows locked, which is
-  /// how a commit whose reply was lost is told from one that never happened.
+  /// The stored offsets and epochs. Waits for transactions that have the rows locked, which tells
+  /// whether a commit with a lost response happened.
   func stored(_ partitions: [TopicPartition], on connection: Connection) throws
     -> [TopicPartition: Ownership]
   {
@@ -103,7 +103,7 @@ struct Fence {
         ]))
   }
 
-  /// Whether these are the stored offsets and epochs. Locks nothing.
+  /// Whether the stored offsets and epochs equal these. Takes no locks.
   func holds(_ owned: [TopicPartition: Ownership], on connection: Connection) throws -> Bool {
     let partitions = Array(owned.keys)
     let rows = try connection.query(

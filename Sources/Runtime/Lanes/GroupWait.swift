@@ -4,7 +4,7 @@ import Kafka
 public enum LaneWait: Sendable, Equatable {
   /// Its consumer group gives it no assignment.
   case group(since: ContinuousClock.Instant)
-  /// These topics do not exist, as far as the brokers know.
+  /// These topics do not exist, according to the brokers.
   case topics([String], since: ContinuousClock.Instant)
   /// To retry a failed operation, for a reason such as `schema` or `connection`.
   case retry(reason: String)
@@ -23,16 +23,16 @@ public enum LaneWait: Sendable, Equatable {
   }
 }
 
-/// Follows a lane's membership of its consumer group.
+/// Tracks a lane's membership of its consumer group.
 ///
-/// A rebalance of a working group passes within `patience`. A membership that has no assignment
-/// after `limit` is given up for a new one: coordinators, and clients, get stuck.
+/// A normal rebalance ends within `patience`. A membership without an assignment after `limit` is
+/// replaced by a new one, because coordinators and clients can get stuck.
 struct GroupWait {
   var patience: Duration
   var limit: Duration
   private(set) var wait: LaneWait?
   private var hasSettled = false
-  /// Since when the present membership has been without an assignment.
+  /// When the current membership lost its assignment, or began without one.
   private var joining: ContinuousClock.Instant?
   private var nextWord: ContinuousClock.Instant?
 
@@ -59,8 +59,7 @@ struct GroupWait {
     }
   }
 
-  /// Whether the lane may be called ready: it has been a settled member once, and is one or is about
-  /// to be one again.
+  /// Whether the lane counts as ready: it is a settled member, or was one and is rebalancing.
   func isFit(at now: ContinuousClock.Instant) -> Bool {
     switch wait {
     case nil: hasSettled
@@ -69,15 +68,15 @@ struct GroupWait {
     }
   }
 
-  /// Whether to start the membership anew.
+  /// Whether to replace the membership.
   func leadsNowhere(at now: ContinuousClock.Instant) -> Bool {
     joining.map { now - $0 >= limit } ?? false
   }
 
-  /// The membership is started anew, or was left, or nothing better can be had at present.
+  /// Restarts the time limit: for a new membership, or because no broker responds.
   mutating func startAnew() { joining = nil }
 
-  /// What to tell people now, at the beginning of a wait and then every half minute.
+  /// The text to log now, if any: at the beginning of a wait, then every 30 seconds.
   mutating func word(at now: ContinuousClock.Instant) -> String? {
     guard let wait, let next = nextWord, now >= next else { return nil }
     nextWord = now + .seconds(30)
@@ -85,7 +84,7 @@ struct GroupWait {
   }
 }
 
-/// A membership of the consumer group has no assignment after a long time although brokers answer.
+/// A membership of the consumer group got no assignment within the limit although brokers respond.
 struct MembershipLeadsNowhere: Error, CustomStringConvertible {
-  var description: String { "the consumer group gives no assignment although brokers answer" }
+  var description: String { "no assignment from the consumer group although brokers respond" }
 }

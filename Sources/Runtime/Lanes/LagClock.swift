@@ -1,9 +1,9 @@
 import Kafka
 
-/// How long the oldest record that is not applied has been waiting, as well as can be told without
-/// reading it: since the record before it was written, or since nothing waited.
+/// Estimates how long the oldest unapplied record has been waiting, without reading it: since the
+/// record before it was written, or since there was no lag.
 ///
-/// After a start it counts from the assignment until the first batch is applied.
+/// After a start, counts from the assignment until the first batch is applied.
 struct LagClock {
   /// Milliseconds since 1970.
   private var waitingSince: [TopicPartition: Int64] = [:]
@@ -12,7 +12,7 @@ struct LagClock {
     waitingSince[partition] = nowMilliseconds
   }
 
-  /// - Parameter recordMilliseconds: when the last record applied was written; negative if unknown.
+  /// - Parameter recordMilliseconds: when the last applied record was written; negative if unknown.
   mutating func applied(
     _ partition: TopicPartition, recordMilliseconds: Int64, nowMilliseconds: Int64
   ) {
@@ -22,7 +22,7 @@ struct LagClock {
 
   mutating func forget(_ partition: TopicPartition) { waitingSince[partition] = nil }
 
-  /// - Parameter lagRecords: how many records wait now.
+  /// - Parameter lagRecords: the number of unapplied records.
   mutating func seconds(
     _ partition: TopicPartition, lagRecords: Int64, nowMilliseconds: Int64
   ) -> Double {

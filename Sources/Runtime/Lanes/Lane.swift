@@ -1,9 +1,6 @@
 import Events
-import Foundation
-import Handling
 import Kafka
 package import Logging
-import Postgres
 
 /// One thread with one consumer and one PostgreSQL connection: performs the actions of `LaneMachine`
 /// and feeds it their results.
@@ -31,7 +28,7 @@ package final class Lane {
   var recognition = Recognition()
   var upkeep = Upkeep()
   var groupWait: GroupWait
-  /// The newest failure, for the log.
+  /// The last failure, for the log.
   private var failure: (any Error)?
   private var attempt: Attempt?
   private let started = ContinuousClock.now
@@ -150,7 +147,7 @@ package final class Lane {
       break
     case .tooMuch:
       metrics.increment(.retries, [(try? reasonToRetry(error)) ?? ""])
-      logger.warning("too much at once", metadata: ["error": "\(error)"])
+      logger.warning("a limit on time or memory was exceeded", metadata: ["error": "\(error)"])
     case .poison, .cut, .fenced, .stop:
       attempt = nil
     }
@@ -189,7 +186,7 @@ package final class Lane {
       try recognition.check(records)
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
-        logger.warning("Kafka does not answer", metadata: ["error": "\(problem)"])
+        logger.warning("Kafka does not respond", metadata: ["error": "\(problem)"])
       }
       let isFit = try watchMembership(of: consumer)
       return .polled(records, isReachable: problem == nil && isFit)
@@ -234,7 +231,7 @@ package final class Lane {
     if failure is MembershipLeadsNowhere {
       metrics.increment(.groupRenewals)
       logger.warning(
-        "joining the consumer group anew",
+        "replacing the consumer group membership",
         metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
     } else if rejoins {
       metrics.increment(.fenced)

@@ -2,9 +2,9 @@ import Events
 import Kafka
 import Logging
 
-/// What metrics and the log say about the partitions of a lane.
+/// Metrics and logs about the partitions of a lane.
 extension Lane {
-  /// Partitions that are this lane's now.
+  /// Starts tracking claimed partitions.
   func note(_ claimed: [TopicPartition: Ownership]) {
     let now = EventTime.now.microseconds / 1000
     upkeep.nextFullReport = .now
@@ -13,10 +13,11 @@ extension Lane {
     logger.info("assigned", metadata: ["partitions": "\(summary.joined(separator: " "))"])
   }
 
-  /// Where to begin reading: with the last record applied, where the log holds it, so that the log
-  /// can be recognized; it is not applied again.
+  /// The offsets at which to start reading. Where the log holds the last applied record, it is read
+  /// again, to detect a recreated topic; it is not applied again.
   ///
-  /// Whoever does not answer within two seconds in all is taken to hold it. It shows when it is read.
+  /// If the brokers do not respond within two seconds in total, the log is assumed to hold the record.
+  /// Reading it reports the error if it does not.
   func beginning(_ starts: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
     let deadline = ContinuousClock.now + .seconds(2)
     var result = starts
@@ -35,7 +36,7 @@ extension Lane {
     return result
   }
 
-  /// A partition that is not ours any more.
+  /// Stops tracking a revoked partition.
   func forget(_ partition: TopicPartition) {
     recognition.forget(partition)
     upkeep.offsetsToReport[partition] = nil
@@ -49,7 +50,7 @@ extension Lane {
     [partition.topic, "\(partition.partition)"]
   }
 
-  /// The one whose owner tells how large the database is.
+  /// The partition whose owner reports the size of the database.
   var sizingPartition: TopicPartition {
     TopicPartition(topic: topics.keys.min() ?? "", partition: 0)
   }

@@ -3,29 +3,29 @@ public import Kafka
 import Postgres
 import Schema
 
-/// What every lane of a worker process is started with.
+/// The settings of every lane of a worker process.
 public struct LaneSettings: Sendable {
   public var handler: Handler
   public var kafka: ClientConfiguration
-  /// What the names of topics and of the consumer group begin with, such as `magpie.`.
+  /// The prefix of the names of topics and of the consumer group, such as `magpie.`.
   public var topicPrefix: String
   /// A PostgreSQL connection URL; may hold a password, so it is never logged.
   public var databaseURL: String
-  /// Records in one poll, and so in one transaction, at most.
+  /// The maximum number of records in one poll, and so in one transaction.
   public var batchRecordsMax = 5000
-  /// Bytes of keys, values and headers in one poll at most, passed by no more than one record.
+  /// The maximum bytes of keys, values and headers in one poll, exceeded by at most one record.
   public var batchBytesMax = 8 << 20
   /// How long a poll waits for the first record.
   public var pollTimeoutMilliseconds = 100
-  /// How long a settled member of the consumer group may be without an assignment and still be
-  /// called ready: a rebalance.
+  /// How long a settled member of the consumer group stays ready without an assignment, during a
+  /// rebalance.
   public var groupPatience = Duration.seconds(10)
-  /// After how long without an assignment the membership is started anew.
+  /// How long to wait for an assignment before replacing the membership.
   public var groupWaitMax = Duration.seconds(60)
-  /// When to stop for too many dead letters.
+  /// When to stop because of too many dead letters.
   public var circuitBreaker = CircuitBreaker()
-  /// Whether statements are prepared once a connection. Poolers without protocol-level prepared
-  /// statements (pgbouncer before 1.21) need that to be off.
+  /// Whether statements are prepared once per connection. Must be off for poolers without
+  /// protocol-level prepared statements (pgbouncer before 1.21).
   public var preparesStatements = true
   /// Stored with each dead letter.
   public var codeVersion: String
@@ -46,13 +46,12 @@ public struct LaneSettings: Sendable {
 }
 
 extension LaneSettings {
-  /// The bound on one statement, unless role or URL set one. What does not fit into it is cut in halves,
-  /// so it need not be generous; `lock_timeout` is below it, because whoever waits for a lock is not at
-  /// fault.
+  /// The statement timeout, unless the role or the URL sets one. It can be short, because a batch that
+  /// exceeds it is bisected. `lock_timeout` is shorter, so that waiting for a lock does not exceed it.
   private static let statementTimeoutSeconds = 60
 
-  /// A connection in the worker's role, to a database with the schema of this code, or a newer one
-  /// beside which this code goes on.
+  /// Opens a connection in the worker's role. The database's schema is that of this code, or a newer
+  /// compatible one.
   func openConnection() throws -> Connection {
     let connection = try Connection(
       databaseURL, applicationName: consumerGroup,
@@ -64,7 +63,7 @@ extension LaneSettings {
         """
         SET ROLE \(handler.databaseRole);
         SET lock_timeout = '30s';
-        -- A stopped process must not keep its rows locked: its successor waits for them.
+        -- A suspended process must not keep its rows locked: its successor waits for them.
         SET idle_in_transaction_session_timeout = '30s';
         """)
     } catch {

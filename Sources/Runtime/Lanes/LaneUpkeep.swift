@@ -2,30 +2,30 @@ import Events
 import Kafka
 import Logging
 
-/// What a lane does between batches.
+/// The state of a lane's tasks between batches.
 struct Upkeep {
-  /// Committed to PostgreSQL and not yet told to Kafka.
+  /// Committed to PostgreSQL and not yet reported to Kafka.
   var offsetsToReport: [TopicPartition: Int64] = [:]
   var nextReport = ContinuousClock.now
-  /// When Kafka is told of all partitions, whether their offsets have moved or not.
+  /// When to report the offsets of all partitions to Kafka, including those that have not moved.
   var nextFullReport = ContinuousClock.now
   var nextDeadLetterCount = ContinuousClock.now
   var lagClock = LagClock()
   var nextSizing = ContinuousClock.now
 }
 
-/// Lines that a batch may write about its traces; the rest is counted in one more.
+/// The maximum number of log lines about a batch's traces; one more line counts the rest.
 private let tracedLinesMax = 32
 
 extension Lane {
-  /// Tells Kafka's own lag tools, and our metrics, how far this lane is: once a second.
+  /// Reports the lane's offsets to Kafka, for its lag tools, and to the metrics, once a second.
   func reportOffsets(isLast: Bool) {
     guard let consumer, isLast || .now >= upkeep.nextReport else { return }
     upkeep.nextReport = .now + .seconds(1)
     metrics.countRefusals(of: consumer, logger: logger)
     if isLast || .now >= upkeep.nextFullReport {
-      // What a member before said may be out of date, a report may have been lost, and Kafka
-      // forgets offsets that are not repeated for a week.
+      // An earlier member's report may be outdated, a report may have been lost, and Kafka forgets
+      // offsets that are not reported for a week.
       upkeep.nextFullReport = .now + .seconds(60)
       upkeep.offsetsToReport.merge(owned.mapValues(\.nextOffset)) { $1 }
     }
@@ -42,7 +42,7 @@ extension Lane {
     }
   }
 
-  /// Tells Kafka of partitions that are about to be somebody else's.
+  /// Reports partitions to Kafka before they are revoked.
   func reportOffsets(of partitions: [TopicPartition]) {
     guard let consumer else { return }
     reportOffsets(upkeep.offsetsToReport.filter { partitions.contains($0.key) }, by: consumer)
@@ -54,32 +54,32 @@ extension Lane {
     }
   }
 
-  /// One lane of each consumer group tells how large the database is: once a minute the one that
-  /// has the first partition of its first topic.
+  /// Reports the size of the database once a minute, from one lane of each consumer group: the owner of
+  /// the first partition of its first topic.
   func reportDatabaseSize() {
     guard .now >= upkeep.nextSizing, owned[sizingPartition] != nil else { return }
     upkeep.nextSizing = .now + .seconds(60)
     do {
       metrics.set(.databaseSize, to: Double(try store.databaseSizeBytes()))
     } catch {
-      // Nothing depends on it; the next batch finds out what is wrong.
-      logger.debug("the database's size is unknown", metadata: ["error": "\(error)"])
+      // Only a metric. The next batch reports the error.
+      logger.debug("the size of the database could not be read", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Counts what waits for a person, every 15 seconds. Each lane counts all of the group's, so that
-  /// there is a number whichever processes run.
+  /// Counts the group's open dead letters every 15 seconds. Every lane counts all of them, so that the
+  /// metric exists whichever processes run.
   func countDeadLetters() {
     guard .now >= upkeep.nextDeadLetterCount else { return }
     upkeep.nextDeadLetterCount = .now + .seconds(15)
-    // Without an answer the last number stands; what is wrong shows at the next batch.
+    // On failure the last number stands, and the next batch reports the error.
     guard let counts = try? store.openDeadLetters() else { return }
     for topic in topics.keys {
       metrics.set(.openDeadLetters, [topic], to: Double(counts[topic] ?? 0))
     }
   }
 
-  /// Runs a piece of the handler's backlog; returns whether there is more.
+  /// Runs one piece of the handler's backlog; returns whether there is more.
   func workOnBacklog() throws -> Bool {
     guard let backlog = settings.handler.backlog else { return false }
     do {
@@ -127,8 +127,8 @@ extension Lane {
     logTraces(batch)
   }
 
-  /// So that one like can be followed from its producer to its alarm: a line for each record that is
-  /// part of a sampled trace, once its results are committed.
+  /// Logs a line for each traced record after its results are committed, so that one like can be
+  /// followed from its producer to its alarm.
   private func logTraces(_ batch: Batch) {
     var lines = 0
     for item in batch.items {

@@ -1,10 +1,10 @@
 import Events
 package import Kafka
 
-/// The last record that was applied of a partition. It is stored with the next offset, because an
-/// offset alone does not tell the log that was read from another one of the same name.
+/// The last applied record of a partition. It is stored with the next offset, because an offset alone
+/// does not distinguish the log from another one of the same name.
 package struct LastRecord: Hashable, Codable, Sendable {
-  /// Below the next offset, and not always by one: compaction and transactions leave offsets without
+  /// Less than the next offset, not always by one: compaction and transactions leave offsets without
   /// a record.
   package var offset: Int64
   /// The record's time in milliseconds since 1970 and a checksum of its key, value and headers, such
@@ -24,7 +24,6 @@ package struct LastRecord: Hashable, Codable, Sendable {
       + checksum
   }
 
-  /// For people.
   var description: String {
     let milliseconds = identity.prefix { $0 != "-" }
     guard let time = Int64(milliseconds), (0...253_402_300_799_999).contains(time) else {
@@ -35,8 +34,8 @@ package struct LastRecord: Hashable, Codable, Sendable {
 }
 
 extension Record {
-  /// FNV-1a of key, value and headers, each behind its length, so that no byte can move from one to
-  /// the next unnoticed. Against accidents, not against forgery.
+  /// FNV-1a of key, value and headers, each prefixed by its length, so that a byte that moves from one
+  /// to the next changes it. Detects accidents, not forgery.
   fileprivate var checksum: UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     func add(_ bytes: some Sequence<UInt8>) {
@@ -56,28 +55,28 @@ extension Record {
   }
 }
 
-/// Whether the logs being read are those that were read before: each partition is read again from
-/// the last record that was applied, and what is found there is compared.
+/// Detects topics that were recreated: each partition is read from its last applied record, which is
+/// compared with the stored identity.
 ///
-/// A partition whose last record is unknown, or not in the log any more (retention, compaction),
-/// cannot be compared and is taken for the same.
+/// A partition whose last record is unknown, or no longer in the log (retention, compaction), is not
+/// compared.
 package struct Recognition: Sendable {
   private var expected: [TopicPartition: LastRecord] = [:]
 
   package init() {}
 
-  /// Compares these partitions by the records named.
+  /// Adds partitions to compare.
   package mutating func expect(_ last: [TopicPartition: LastRecord]) {
     expected.merge(last) { $1 }
   }
 
-  /// A partition is not read any more, or cannot be compared.
+  /// Removes a partition that is revoked or cannot be compared.
   package mutating func forget(_ partition: TopicPartition) { expected[partition] = nil }
 
-  /// Where to begin reading in order to compare; nil where there is nothing to compare.
+  /// The offset of the record to compare; nil if there is none.
   package func start(of partition: TopicPartition) -> Int64? { expected[partition]?.offset }
 
-  /// Looks at records in the order in which they are read. Of a partition only the first counts.
+  /// Compares the first record of each partition. The records are in the order in which they were read.
   ///
   /// - Throws: `AnotherLog`.
   package mutating func check(_ records: [Record]) throws {
@@ -94,7 +93,7 @@ package struct Recognition: Sendable {
   }
 }
 
-/// A partition holds another record where the last one that was applied should be.
+/// A partition holds another record at the offset of the last applied one.
 package struct AnotherLog: Error, CustomStringConvertible {
   package var partition: TopicPartition
   package var expected: LastRecord

@@ -3,13 +3,13 @@ import Synchronization
 
 /// The worker's metrics, in the Prometheus text exposition format 0.0.4.
 ///
-/// Own code because no Prometheus library resolves without a network service of its own; it is
-/// counters, gauges and one kind of histogram. Thread-safe.
+/// Our own code because no Prometheus library resolves without a network service of its own: counters,
+/// gauges and one kind of histogram. Thread-safe.
 public final class Metrics: Sendable {
   /// A metric's label values, in the order of its label names.
   public typealias Labels = [String]
 
-  /// What the text format calls a metric family.
+  /// A metric family of the text format.
   public struct Family: Sendable {
     var name: String
     var help: String
@@ -51,7 +51,7 @@ public final class Metrics: Sendable {
 
   package init() {}
 
-  /// Starts series at 0: of one that appears with its first dead letter, Prometheus sees no increase.
+  /// Starts series at 0. Prometheus detects no increase in a series that appears with its first value.
   public func begin(topics: [String]) {
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
@@ -84,7 +84,7 @@ public final class Metrics: Sendable {
     state.withLock { $0.values[family.name, default: [:]][labels] = value }
   }
 
-  /// Forgets one series, such as the lag of a partition that moved to another process.
+  /// Removes one series, such as the lag of a partition that moved to another process.
   public func remove(_ family: Family, _ labels: Labels) {
     state.withLock { _ = $0.values[family.name]?.removeValue(forKey: labels) }
   }
@@ -93,7 +93,7 @@ public final class Metrics: Sendable {
     observe(family, labels, seconds: CollectionOfOne(seconds))
   }
 
-  /// All observations of a batch at once: one lock and one look-up for all of them.
+  /// Adds several observations under one lock.
   public func observe(_ family: Family, _ labels: Labels = [], seconds: some Sequence<Double>) {
     var added = Histogram()
     for seconds in seconds { added.add(seconds) }
@@ -108,7 +108,7 @@ public final class Metrics: Sendable {
     state.withLock { $0.values[family.name]?.values.reduce(0, +) ?? 0 }
   }
 
-  /// Everything, as a Prometheus server scrapes it.
+  /// All metrics, for a Prometheus server.
   public func prometheusText() -> String {
     let state = state.withLock { $0 }
     var text = ""
@@ -165,7 +165,7 @@ public final class Metrics: Sendable {
   }
 }
 
-/// Every metric there is. Dashboards and alert rules may name these and no others.
+/// All metrics. Dashboards and alert rules may use only these.
 extension Metrics.Family {
   public static let records = Self(
     name: "magpie_records_total", help: "Records applied, dead-lettered or archived.",

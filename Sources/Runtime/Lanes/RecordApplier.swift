@@ -1,30 +1,28 @@
 public import Events
-import Foundation
 public import Handling
 public import Kafka
 public import Postgres
 
-/// Applies records that do not come from a consumer group, as a lane applies those that do: decoded,
-/// in one transaction a batch, bisected down to the poison, which is dead-lettered.
+/// Applies records that do not come from a consumer group like a lane does: decodes them, applies each
+/// batch in one transaction, bisects it on failure, and dead-letters poison.
 ///
-/// With a fence the offsets move in the same transactions, so that a crash resumes at
-/// `nextOffsets`. Without one nothing but the results is written, which the last-writer-wins rule
-/// makes safe to do at any time and any number of times. Confined to one thread.
+/// With a fence, the same transactions advance the offsets, and a restart resumes at `nextOffsets`.
+/// Without a fence, only the results are written, which is safe at any time and any number of times
+/// because the last writer wins. Confined to one thread.
 public final class RecordApplier {
-  /// What became of the records of one call.
+  /// The outcome of one call.
   public struct Applied: Sendable {
-    /// Records that this call was given and had not applied before.
+    /// Records that this call applied or dead-lettered.
     public var records = 0
-    /// How many of them were dead-lettered.
+    /// The dead-lettered ones among them.
     public var deadLetters = 0
     /// The handler's counts, such as `deliveries`.
     public var counts: [String: Int] = [:]
   }
 
-  /// How long failures that may pass (a lost connection, a lock) are tried again before they are
-  /// thrown.
+  /// How long transient failures (a lost connection, a lock) are retried before they are thrown.
   public var patience: Duration = .seconds(300)
-  /// The partitions claimed and the offset at which each goes on; empty without a fence.
+  /// The next offsets of the claimed partitions; empty without a fence.
   public var nextOffsets: [TopicPartition: Int64] { owned.mapValues(\.nextOffset) }
 
   private var owned: [TopicPartition: Ownership] { machine.owned ?? [:] }
@@ -38,17 +36,15 @@ public final class RecordApplier {
   private var recognition = Recognition()
 
   /// - Parameters:
-  ///   - consumerGroup: the group whose offsets move, and whose dead letters are written.
-  ///   - topicPrefix: what the names of topics begin with, such as `magpie.`.
-  ///   - isFenced: whether the offsets move; `claim` the partitions first then.
-  ///   - breaker: when to stop for too many dead letters; nil never stops. Records that are dead letters
-  ///     of the group already, in the tables that are written, do not count: what a worker has passed
-  ///     is no reason to stop.
-  ///   - open: makes a connection with the privileges of the handler's role; its `search_path`
-  ///     decides which tables are written. Called again after the connection was lost.
-  ///   - deliver: what becomes of the events that the handler makes; called inside the open
-  ///     transaction of the connection, before COMMIT. What it throws is treated as if the handler's
-  ///     statements had thrown it.
+  ///   - consumerGroup: the group whose offsets advance and whose dead letters are written.
+  ///   - topicPrefix: the prefix of topic names, such as `magpie.`.
+  ///   - isFenced: whether the offsets advance, which requires `claim` first.
+  ///   - breaker: when to stop because of too many dead letters; nil never stops. Records that are
+  ///     already dead letters of the group do not count.
+  ///   - open: opens a connection with the handler's privileges; its `search_path` selects the tables.
+  ///     Called again after the connection was lost.
+  ///   - deliver: publishes the handler's events; called inside the transaction, before COMMIT. Its
+  ///     errors are treated like those of the handler's statements.
   public init(
     handler: Handler, consumerGroup: String, topicPrefix: String, isFenced: Bool,
     breaker: CircuitBreaker?, open: @escaping () throws -> Connection,
@@ -65,20 +61,19 @@ public final class RecordApplier {
       deliver: deliver)
   }
 
-  /// Closes the connection.
   public func close() { store.close() }
 
-  /// Becomes the owner of the partitions; whoever owned them is fenced.
+  /// Claims the partitions, which fences their previous owner.
   ///
-  /// - Parameter starts: where to begin in those that have no stored offset.
+  /// - Parameter starts: the first offsets of partitions without a stored offset.
   public func claim(_ starts: [TopicPartition: Int64]) throws {
     let claimed = try retrying { try store.claim(starts) }
     recognition.expect(try retrying { try store.lastRecords(claimed) })
     machine.claimed(claimed)
   }
 
-  /// Where to begin reading a partition that was claimed, of which the log holds these offsets: with
-  /// the last record applied, where it is known and held, so that `apply` can compare it.
+  /// The offset at which to start reading a claimed partition whose log holds these offsets. If the last
+  /// applied record is known and held, starts with it, so that `apply` can compare it.
   package func start(of partition: TopicPartition, in held: Range<Int64>) -> Int64 {
     if let last = recognition.start(of: partition), held.contains(last) { return last }
     recognition.forget(partition)
@@ -87,13 +82,13 @@ public final class RecordApplier {
 
   /// Applies records, of any of the handler's topics, in offset order within a partition.
   ///
-  /// Records below `nextOffsets` are passed over: they are applied already.
+  /// Skips records below `nextOffsets`, which are already applied.
   ///
   /// - Parameter endOffsets: the offset after the records of each partition, where it is beyond the
   ///   last record.
-  /// - Throws: `WorkerStopped` when only a person can help; `AnotherLog` when the records do not go
-  ///   on from those applied before; whatever fails for longer than `patience`. Batches before the
-  ///   failing one stay applied.
+  /// - Throws: `WorkerStopped` when only an operator can help; `AnotherLog` when the records do not
+  ///   continue the log applied so far; a failure that outlasted `patience`. Batches before the failing
+  ///   one remain applied.
   @discardableResult
   public func apply(_ records: [Record], endOffsets: [TopicPartition: Int64] = [:]) throws
     -> Applied
@@ -107,7 +102,7 @@ public final class RecordApplier {
     return applied
   }
 
-  /// Runs the handler's housekeeping until nothing is left to do; returns its counts.
+  /// Runs the handler's backlog until it is empty; returns its counts.
   @discardableResult
   public func runBacklog() throws -> [String: Int] {
     guard let backlog = handler.backlog else { return [:] }
@@ -126,7 +121,7 @@ public final class RecordApplier {
     return total
   }
 
-  /// Splits by topic: a transaction holds the records of one topic.
+  /// Splits records by topic: a transaction holds records of one topic.
   private func batches(_ records: [Record], endOffsets: [TopicPartition: Int64]) throws -> [Batch] {
     var batches: [String: Batch] = [:]
     let now = EventTime.now
@@ -180,7 +175,7 @@ public final class RecordApplier {
       return try body()
     } catch is Fenced {
       throw WorkerStopped(
-        reason: "somebody else has taken over partitions that are being applied here",
+        reason: "another process has claimed partitions that are being applied here",
         nextStep: "Let the other process finish, or end it, and start this one again.")
     }
   }

@@ -2,12 +2,12 @@ import Foundation
 public import Logging
 
 extension LaneStatus {
-  /// Repeats what fails for a passing reason, for ever, until asked to stop; unready meanwhile.
+  /// Retries transient failures without a limit until asked to stop; not ready meanwhile.
   ///
-  /// Blocks the lane's thread, in steps short enough for the watchdog and for a stop.
+  /// Blocks the lane's thread, with regular heartbeats and checks for a stop.
   ///
-  /// - Parameter reason: names why another attempt may succeed; throws what else is to be done.
-  /// - Throws: what `reason` throws; `Stopping` when asked to stop while waiting.
+  /// - Parameter reason: returns the reason for a retry, or throws if a retry does not help.
+  /// - Throws: errors of `reason`; `Stopping` when asked to stop while waiting.
   public func retrying<T>(
     metrics: Metrics, logger: Logger, reason: (any Error) throws -> String, _ body: () throws -> T
   ) throws -> T {
@@ -38,8 +38,8 @@ extension LaneStatus {
   }
 }
 
-/// Repeats what fails for a passing reason until `patience` is over, and throws the last failure
-/// then; at once what `reasonToRetry` throws. Blocks the thread.
+/// Retries transient failures for `patience`, then throws the last one. Throws errors of
+/// `reasonToRetry` immediately. Blocks the thread.
 func withPatience<T>(_ patience: Duration, _ body: () throws -> T) throws -> T {
   var backoff = Backoff()
   let deadline = ContinuousClock.now + patience

@@ -3,11 +3,10 @@ package import Handling
 import Logging
 import Postgres
 
-/// For tests of the repair tools, in debug builds alone: a handler with a bug.
+/// A handler with a bug, for tests of the repair tools. Debug builds only.
 ///
-/// What the environment variable `MAGPIE_TEST_SABOTAGE` holds is run as SQL at the end of each batch,
-/// with the worker's own privileges, as a bug of the handler's could. A release build does not know
-/// the variable.
+/// Runs the SQL in the environment variable `MAGPIE_TEST_SABOTAGE` at the end of each batch, with the
+/// worker's privileges. Release builds ignore the variable.
 package func sabotaged(_ handler: Handler) -> Handler {
   #if DEBUG
     guard let sql = ProcessInfo.processInfo.environment["MAGPIE_TEST_SABOTAGE"], !sql.isEmpty else {

@@ -1,8 +1,9 @@
 import Events
 
-/// Why a worker stops of its own accord, when it is not one error that says so.
+/// Stops that are not caused by a single error.
 extension WorkerStopped {
-  /// - Parameter outlastsRestart: whether the next process counts on from the open dead letters.
+  /// - Parameter outlastsRestart: whether the next process continues the count from the open dead
+  ///   letters.
   static func tooManyDeadLetters(on topic: Topic, _ reason: String, outlastsRestart: Bool)
     -> WorkerStopped
   {
@@ -19,12 +20,12 @@ extension WorkerStopped {
   static func unwritableDeadLetters(_ reason: String) -> WorkerStopped {
     WorkerStopped(
       reason: "dead letters could not be written: \(reason)",
-      nextStep: "Nothing was lost: the records are still in Kafka. Look at what constraints and "
-        + "triggers dead_letters has, then restart.")
+      nextStep: "Nothing was lost: the records are still in Kafka. Check the constraints and "
+        + "triggers of dead_letters, then restart.")
   }
 
   static func unworkableBacklog(_ reason: String) -> WorkerStopped {
-    // There is no record to dead-letter: what is stored already cannot be worked on.
+    // There is no record to dead-letter: the cause is in stored rows.
     WorkerStopped(reason: "the backlog failed: \(reason)", nextStep: "Run `magpie verify`.")
   }
 

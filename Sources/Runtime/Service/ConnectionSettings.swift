@@ -2,24 +2,24 @@ import ArgumentParser
 import Foundation
 import Postgres
 
-/// How to reach Kafka and PostgreSQL, put together from wherever its parts may come. Secrets come from
-/// the environment or from files: a command line is there for everybody on the machine to read.
+/// Connection settings for Kafka and PostgreSQL, merged from all sources. Secrets come from the
+/// environment or from files, because every user of the machine can read command lines.
 public struct ConnectionSettings {
-  /// What is set under a name such as `kafkaPasswordFile`, if anything.
+  /// The value of a setting such as `kafkaPasswordFile`, if any.
   private let setting: (String) -> String?
 
   init(_ setting: @escaping (String) -> String?) { self.setting = setting }
 
-  /// Of a process that has no configuration file: `kafkaPasswordFile` is `MAGPIE_KAFKA_PASSWORD_FILE`.
+  /// Reads the environment only: `kafkaPasswordFile` is `MAGPIE_KAFKA_PASSWORD_FILE`.
   public init() {
     let environment = ProcessInfo.processInfo.environment
     setting = { environment[variable($0)] }
   }
 
-  /// librdkafka's properties: a file's, over them those of the environment, over them `flags`
-  /// (`name=value`); the password on its own over all.
+  /// librdkafka's properties from a file, the environment, `flags` (`name=value`) and the password
+  /// setting; later sources win.
   ///
-  /// - Throws: `ValidationError` when one is malformed, or a secret where others can read it.
+  /// - Throws: `ValidationError` if a property is malformed, or is a secret on the command line.
   public func kafkaProperties(flags: [String]) throws -> [String: String] {
     var properties: [String: String] = [:]
     if let file = value("kafkaPropertiesFile") {
@@ -56,11 +56,11 @@ public struct ConnectionSettings {
     return properties
   }
 
-  /// PostgreSQL's connection string, with the password that is set on its own, if one is.
+  /// PostgreSQL's connection string, including a password that is set separately.
   ///
-  /// - Returns: nil when there is none.
+  /// - Returns: nil if there is none.
   /// - Throws: `ValidationError` for a password on the command line or a file that cannot be read;
-  ///   `PostgresError` when there is a password to put into a URL that cannot be parsed.
+  ///   `PostgresError` if a password is set separately and the URL cannot be parsed.
   public func databaseURL(flag: String?) throws -> String? {
     if let flag, (try? ConnectionInfo(flag)["password"]) != nil {
       throw ValidationError(
@@ -73,7 +73,7 @@ public struct ConnectionSettings {
     return try ConnectionInfo(url).replacing(password: password).connectionString
   }
 
-  /// From the variable, or from the file that its other form names.
+  /// The variable's value, or the contents of the file that its `_FILE` variant names.
   private func secret(_ name: String) throws -> String? {
     if let value = value(name) { return value }
     return try fileOnly(name)
@@ -82,7 +82,7 @@ public struct ConnectionSettings {
   private func fileOnly(_ name: String) throws -> String? {
     guard let file = value(name + "File") else { return nil }
     var text = try contents(file, name + "File", bytesMax: 64 << 10)
-    // What editors and `echo` put there.
+    // Editors and `echo` append a line feed.
     if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
     guard !text.isEmpty else {
       throw ValidationError("\(variable(name + "File")): \(file) is empty.")
@@ -94,7 +94,7 @@ public struct ConnectionSettings {
     setting(name).flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// - Throws: without a word of what the file holds.
+  /// - Throws: an error that does not quote the file.
   private func contents(_ file: String, _ name: String, bytesMax: Int) throws -> String {
     guard let handle = FileHandle(forReadingAtPath: file) else {
       throw ValidationError(
@@ -105,13 +105,13 @@ public struct ConnectionSettings {
       let text = String(validating: data, as: UTF8.self), !text.utf8.contains(0)
     else {
       throw ValidationError(
-        "\(variable(name)): \(file) is no text of at most \(bytesMax >> 10) KiB.")
+        "\(variable(name)): \(file) is not a text file of at most \(bytesMax >> 10) KiB.")
     }
     return text
   }
 }
 
-/// `kafkaPasswordFile` as the environment has it.
+/// The environment variable of a setting such as `kafkaPasswordFile`.
 private func variable(_ name: String) -> String {
   name.reduce(into: "MAGPIE_") { result, character in
     if character.isUppercase { result += "_" }
@@ -127,7 +127,7 @@ private func property(_ text: String) -> (name: String, value: String)? {
   return (parts[0], parts[1])
 }
 
-/// Whether librdkafka's documentation calls the property's value secret, or it holds a key.
+/// Whether the property's value is secret according to librdkafka's documentation, or is a key.
 private func isSecret(_ property: String) -> Bool {
   property.hasSuffix("password") || property.hasSuffix("secret") || property.hasSuffix(".pem")
     || property == "sasl.oauthbearer.config"

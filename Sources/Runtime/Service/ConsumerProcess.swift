@@ -5,19 +5,19 @@ public import Lanes
 public import Logging
 import ServiceLifecycle
 
-/// What surrounds the threads of a process that consumes Kafka until it is stopped: logging, health
-/// endpoints, metrics, watchdog, signals. Make one in a process.
+/// The environment of a process that consumes Kafka until it is stopped: logging, health endpoints,
+/// metrics, watchdog, signals. At most one per process.
 public struct ConsumerProcess: Sendable {
   public let logger: Logger
   public let metrics = Metrics()
-  /// How to reach Kafka, with librdkafka's lines going to the log.
+  /// Kafka's configuration, with librdkafka's messages directed to the log.
   public let kafka: ClientConfiguration
   private let settings: ProcessSettings
 
-  /// Directs all logging of the process, in the name of `label`.
+  /// Configures logging for the process.
   public init(label: String, settings: ProcessSettings) {
     let (format, level) = (settings.logFormat, settings.logLevel)
-    // Whoever reads standard error may go away: an error of write, not the end of this process.
+    // If standard error is closed, writes fail instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
     let output = LogOutput(descriptor: STDERR_FILENO) { [metrics] in
       metrics.increment(.lostLogLines)
@@ -37,13 +37,12 @@ public struct ConsumerProcess: Sendable {
     self.kafka = kafka
   }
 
-  /// Runs `body` on so many threads of their own until SIGTERM or SIGINT, until all of them have
-  /// ended, or until one throws.
+  /// Runs `body` on `threads` threads until SIGTERM or SIGINT, until all of them have ended, or until
+  /// one throws.
   ///
-  /// - Parameter reload: called on SIGHUP, which never ends the process; what it returns or throws
-  ///   is logged.
-  /// - Parameter body: returns soon after its status says `isStopping`, and tells its status how it
-  ///   is: `beat` and `isReady`.
+  /// - Parameter reload: called on SIGHUP, which never ends the process; its result or error is logged.
+  /// - Parameter body: returns soon after its status says `isStopping`, and calls `beat` and sets
+  ///   `isReady`.
   public func run(
     threads: Int, reload: (@Sendable () throws -> String)? = nil,
     _ body: @escaping @Sendable (LaneStatus, Logger) throws -> Void

@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Logging
 
-/// Answers SIGHUP until it is cancelled. Without `reload` the signal does nothing, where the
-/// system's default would end the worker.
+/// Handles SIGHUP until cancelled. Without `reload` the signal is ignored; the system's default would
+/// end the worker.
 ///
-/// - Parameter reload: called on a queue of its own, once at a time.
+/// - Parameter reload: called serially, on its own queue.
 func answerHangups(
   with reload: (@Sendable () throws -> String)?, logger: Logger
 ) -> any DispatchSourceSignal {
@@ -14,11 +14,11 @@ func answerHangups(
     signal: SIGHUP, queue: DispatchQueue(label: "magpie.hangup"))
   source.setEventHandler {
     do {
-      guard let reload else { return logger.info("SIGHUP: there is nothing to read again") }
+      guard let reload else { return logger.info("SIGHUP: nothing to reload") }
       let done = try reload()
       logger.info("SIGHUP: \(done)")
     } catch {
-      logger.error("SIGHUP: refused, the old one stays in use: \(error)")
+      logger.error("SIGHUP: reload failed, the previous state stays in use: \(error)")
     }
   }
   source.activate()

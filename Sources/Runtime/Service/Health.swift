@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 /// The HTTP endpoints of a worker: `/livez`, `/readyz`, `/metrics`.
 ///
-/// They tell nothing but counts and states, and listen on loopback unless configured otherwise.
+/// They expose only counts and states, and listen on loopback unless configured otherwise.
 struct HealthService: Service {
   let settings: ProcessSettings
   let lanes: [LaneStatus]
@@ -100,10 +100,10 @@ private func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {
     body: .init(byteBuffer: ByteBuffer(string: text.hasSuffix("\n") ? text : text + "\n")))
 }
 
-/// The server's own messages repeat ours.
+/// The server's messages repeat ours, and it logs an error for each connection that it closes at
+/// shutdown.
 private func quiet(_ logger: Logger) -> Logger {
   var logger = logger
-  // Also when it is stopped, it calls connections that it closes errors.
   logger.logLevel = .critical
   return logger
 }

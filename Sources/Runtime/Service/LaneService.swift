@@ -2,10 +2,8 @@ import Foundation
 import Lanes
 import Logging
 import ServiceLifecycle
-import Synchronization
 
-/// Runs the lanes' threads and ends when all of them have; the first to stop for a reason that
-/// only a person can resolve stops the others.
+/// Runs the lanes' threads until all of them have ended. A lane that throws stops the others.
 struct LaneService: Service {
   let drainSeconds: Int
   let statuses: [LaneStatus]
@@ -20,8 +18,8 @@ struct LaneService: Service {
             do {
               try await runLane(index, status)
             } catch {
-              // Here, because waitForAll waits for all of them also when one has thrown.
-              logger.error("a lane stops, and the others with it", metadata: ["error": "\(error)"])
+              // waitForAll waits for all lanes even if one has thrown.
+              logger.error("a lane failed; stopping all lanes", metadata: ["error": "\(error)"])
               stopAll()
               throw error
             }
@@ -43,8 +41,7 @@ struct LaneService: Service {
     var logger = logger
     logger[metadataKey: "lane"] = "\(index)"
     let result = await withCheckedContinuation { [body, logger] continuation in
-      // A thread of its own: the lane blocks in poll and in libpq, which must not take a thread
-      // of the concurrency pool.
+      // The lane blocks in poll and in libpq, which must not occupy a thread of the concurrency pool.
       let thread = Thread {
         continuation.resume(returning: Result { try body(status, logger) })
       }
@@ -56,16 +53,16 @@ struct LaneService: Service {
     try result.get()
   }
 
-  /// A lane that still waits for the database after half of the time, such as for a lock, has its
-  /// statement canceled, so that it rolls back and leaves the group. One that cannot finish in time all
-  /// the same is left to the fence: its batch was not committed and is not lost.
+  /// After half of the time, cancels statements that still run, for example waiting for a lock, so that
+  /// their lanes roll back and leave the group. After all of it, exits: an unfinished batch was not
+  /// committed and is not lost.
   private func exitIfNotDrained() {
     let (seconds, statuses, logger) = (drainSeconds, statuses, logger)
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: Double(seconds) / 2)
       for status in statuses { Thread.detachNewThread { status.cancelStatement() } }
       Thread.sleep(forTimeInterval: Double(seconds) / 2)
-      logger.error("the batch in hand could not be finished in \(seconds) s; leaving it")
+      logger.error("the batch in hand did not finish within \(seconds) s; exiting")
       exit(1)
     }
   }

@@ -2,14 +2,14 @@ import Events
 import Foundation
 import Logging
 
-/// How a worker's log lines are written.
+/// The format of a worker's log lines.
 enum LogFormat: String {
   case text, json
 }
 
-/// One line an event, as text or as a JSON object, each part of at most 16 KiB.
-/// Control and invisible characters, which hostile records may carry into a message, are escaped in
-/// both, so that they cannot forge lines or move a terminal's cursor.
+/// Writes one line per event, as text or as a JSON object, with each part limited to 16 KiB.
+/// Escapes control and invisible characters in both formats, so that hostile records cannot forge lines
+/// or move a terminal's cursor.
 struct LineLogHandler: LogHandler {
   let label: String
   let format: LogFormat

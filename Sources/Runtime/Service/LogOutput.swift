@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// Where log lines go: a file descriptor that may be full, slow or closed. Thread-safe.
+/// Writes log lines to a file descriptor that may be full, slow or closed. Thread-safe.
 ///
-/// A line that cannot be written is lost and counted. Logging never ends the process and never throws:
-/// `FileHandle.write(_:)` does end it, on a full disk or a closed pipe.
+/// A line that cannot be written is lost and counted. Logging never throws and never ends the process,
+/// unlike `FileHandle.write(_:)` on a full disk or a closed pipe.
 final class LogOutput: Sendable {
-  /// How long a line waits for room in a pipe that does not block, before it is lost.
+  /// How long to wait for space in a non-blocking pipe before the line is lost.
   private static let patienceMilliseconds: Int32 = 1000
 
   private struct State {
-    /// A line was cut off: the next one begins on a line of its own.
+    /// The last line was truncated: begin the next one with a line feed.
     var isMidLine = false
-    /// The last line found no room: the next one does not wait for it.
+    /// The last line did not fit: do not wait for the next one.
     var isStuck = false
   }
 
@@ -20,7 +20,7 @@ final class LogOutput: Sendable {
   private let onLostLine: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// - Parameter onLostLine: called for each line that was not written whole; must not log.
+  /// - Parameter onLostLine: called for each line that was not completely written; must not log.
   init(descriptor: Int32, onLostLine: @escaping @Sendable () -> Void) {
     self.descriptor = descriptor
     self.onLostLine = onLostLine
@@ -38,7 +38,7 @@ final class LogOutput: Sendable {
     if !isWritten { onLostLine() }
   }
 
-  /// Returns how many bytes were written.
+  /// Returns the number of bytes written.
   private func write(_ bytes: [UInt8], waits: Bool) -> Int {
     var rest = bytes[...]
     while !rest.isEmpty {

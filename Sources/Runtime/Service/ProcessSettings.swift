@@ -4,10 +4,10 @@ import Foundation
 public import Kafka
 import Logging
 
-/// What a process that consumes Kafka runs with besides its work.
+/// The settings of every process that consumes Kafka.
 public struct ProcessSettings: Sendable {
   public var kafka: ClientConfiguration
-  /// What the names of topics and consumer groups begin with, such as `magpie.`.
+  /// The prefix of the names of topics and consumer groups, such as `magpie.`.
   public var topicPrefix: String
   var httpHost: String
   var httpPort: Int
@@ -20,7 +20,7 @@ public struct ProcessSettings: Sendable {
 extension ProcessOptions {
   /// Merges flags, environment (`MAGPIE_…`) and configuration file, in this order of precedence.
   ///
-  /// Throws `ValidationError` naming the setting, what it was and what it may be.
+  /// Throws a `ValidationError` that names the setting, its value and the allowed values.
   public func settings(defaultHTTPPort: Int) async throws -> ProcessSettings {
     let source = SettingSource(reader: try await configReader())
     let bootstrap = try source.required(
@@ -42,10 +42,10 @@ extension ProcessOptions {
       })
   }
 
-  /// A setting that only one process has, found as the others are: flag, `MAGPIE_…`, file.
+  /// A setting of one process, from the same sources: flag, `MAGPIE_…`, file.
   ///
-  /// - Returns: nil when it is nowhere, or empty.
-  /// - Throws: `ValidationError` when the file cannot be read.
+  /// - Returns: nil if it is not set or empty.
+  /// - Throws: `ValidationError` if the file cannot be read.
   public func setting(_ name: String, flag: String?) async throws -> String? {
     let value = SettingSource(reader: try await configReader()).string(flag, name, default: "")
     return value.isEmpty ? nil : value
@@ -70,7 +70,7 @@ struct SettingSource {
 
   init(reader: ConfigReader) { self.reader = reader.scoped(to: "magpie") }
 
-  /// What several settings together say about Kafka and PostgreSQL.
+  /// The connection settings for Kafka and PostgreSQL.
   var connections: ConnectionSettings {
     ConnectionSettings { [self] name in
       let value = string(nil, name, default: "")
@@ -122,7 +122,7 @@ struct SettingSource {
     let text = string(flag, key, default: "")
     if text.isEmpty { return fallback }
     guard let value = parse(text) else {
-      throw ValidationError("\(key) is \(text), which is none of the values that --help lists.")
+      throw ValidationError("\(key) is \(text), which is not one of the values listed by --help.")
     }
     return value
   }

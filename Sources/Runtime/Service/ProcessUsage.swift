@@ -1,9 +1,9 @@
 import Foundation
 
-/// What the process uses, under the names that Prometheus' own client libraries give it.
+/// The resource usage of this process, as Prometheus client libraries report it.
 struct ProcessUsage {
   var processorSeconds: Double
-  /// Nil where there is no /proc.
+  /// Nil without /proc.
   var residentBytes: Double?
 
   static func now() -> ProcessUsage {

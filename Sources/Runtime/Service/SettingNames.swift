@@ -1,8 +1,7 @@
-/// Warnings about environment variables that look like settings and are none: a mistyped one would be
-/// ignored without a word.
+/// Warnings about environment variables that look like settings but are not, such as mistyped ones.
 ///
-/// Passed over are those that only tests, scripts and the compose file read, and what Kubernetes adds for
-/// a service whose name begins with `magpie`.
+/// Ignores variables of tests, scripts and the compose file, and those that Kubernetes sets for services
+/// whose names begin with `magpie`.
 public func warningsAboutSettings(_ environment: [String: String]) -> [String] {
   environment.keys.sorted().compactMap { name in
     guard name.hasPrefix("MAGPIE_"), !settingNames.contains(name),
@@ -14,7 +13,7 @@ public func warningsAboutSettings(_ environment: [String: String]) -> [String] {
   }
 }
 
-/// The one of the names that a typing error may have made this of; nil if none is near.
+/// The name that was probably meant by a mistyped one; nil if none is similar.
 public func nearestName(to name: String, in names: [String]) -> String? {
   let name = String(name.prefix(100))
   let nearest = names.map { ($0, editDistance(name, $0)) }.min { $0.1 < $1.1 }
@@ -22,7 +21,7 @@ public func nearestName(to name: String, in names: [String]) -> String? {
   return nearest.0
 }
 
-/// Every variable that a worker, the archive or the tool reads; a test holds it to their `--help`.
+/// All variables that a worker, the archive or the tool reads. A test compares them with `--help`.
 public let settingNames = [
   "ALARM_PASSWORD", "ARCHIVE_DIR", "BATCH_RECORDS", "CATALOG_DIR", "CONFIG",
   "DATABASE_PASSWORD_FILE", "DATABASE_URL", "DATABASE_URL_FILE", "DEAD_LETTER_RUN_LIMIT",

@@ -2,9 +2,8 @@ import Foundation
 import Lanes
 import Logging
 
-/// Ends the process when a lane makes no step for too long, so that whoever supervises it starts
-/// it anew: a wedged lane's partitions would stay with it for ever, because librdkafka goes on
-/// sending heartbeats.
+/// Exits when a lane makes no step for too long, so that its supervisor restarts the process. A stuck
+/// lane would keep its partitions, because librdkafka continues to send heartbeats.
 func startWatchdog(lanes: [LaneStatus], limitSeconds: Int, logger: Logger) {
   Thread.detachNewThread {
     while true {
@@ -12,7 +11,7 @@ func startWatchdog(lanes: [LaneStatus], limitSeconds: Int, logger: Logger) {
       guard let silence = lanes.map(\.silence).max(), silence > .seconds(limitSeconds) else {
         continue
       }
-      logger.critical("a lane made no step for \(silence); exiting to be started anew")
+      logger.critical("a lane made no step for \(silence); exiting to be restarted")
       exit(70)
     }
   }

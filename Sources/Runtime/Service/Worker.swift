@@ -3,12 +3,10 @@ public import Handling
 import Lanes
 import Logging
 
-/// Runs a worker process around a handler until SIGTERM or SIGINT, or until only a person can
-/// help.
+/// Runs a worker process until SIGTERM or SIGINT, or until only an operator can help.
 ///
-/// - Parameter reload: called on SIGHUP, which never ends a worker; what it returns or throws is
-///   logged.
-/// - Throws: `WorkerStopped` in that case and `ValidationError` for unusable settings.
+/// - Parameter reload: called on SIGHUP, which never ends a worker; its result or error is logged.
+/// - Throws: `WorkerStopped` when only an operator can help, `ValidationError` for invalid settings.
 public func runWorker(
   _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int,
   reload: (@Sendable () throws -> String)? = nil

@@ -3,7 +3,7 @@ import Handling
 import Kafka
 import Lanes
 
-/// What a worker process runs with, after flags, environment and file were merged and checked.
+/// The settings of a worker process, merged from flags, environment and file, and validated.
 struct WorkerSettings: Sendable {
   var process: ProcessSettings
   var lane: LaneSettings
@@ -13,7 +13,7 @@ struct WorkerSettings: Sendable {
 extension WorkerOptions {
   /// Merges flags, environment (`MAGPIE_…`) and configuration file, in this order of precedence.
   ///
-  /// Throws `ValidationError` naming the setting, what it was and what it may be.
+  /// Throws a `ValidationError` that names the setting, its value and the allowed values.
   func settings(for handler: Handler, defaultHTTPPort: Int) async throws -> WorkerSettings {
     let process = try await process.settings(defaultHTTPPort: defaultHTTPPort)
     let source = SettingSource(reader: try await self.process.configReader())
@@ -36,12 +36,12 @@ extension WorkerOptions {
       process: process, lane: lane, lanes: try source.int(lanes, "lanes", default: 1, 1...256))
   }
 
-  /// A setting that only one worker has, found as the others are: flag, `MAGPIE_…`, file.
+  /// A setting of one worker, from the same sources: flag, `MAGPIE_…`, file.
   ///
-  /// - Parameter name: in the file, such as `catalogDir`, which is `MAGPIE_CATALOG_DIR` in the
+  /// - Parameter name: the name in the file, such as `catalogDir`, which is `MAGPIE_CATALOG_DIR` in the
   ///   environment.
-  /// - Returns: nil when it is nowhere, or empty.
-  /// - Throws: `ValidationError` when the file cannot be read.
+  /// - Returns: nil if it is not set or empty.
+  /// - Throws: `ValidationError` if the file cannot be read.
   public func setting(_ name: String, flag: String?) async throws -> String? {
     try await process.setting(name, flag: flag)
   }
