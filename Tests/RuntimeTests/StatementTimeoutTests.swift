@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import Postgres
 import Synchronization
 import TestSupport
@@ -73,18 +74,20 @@ import Testing
       }
       return try (isFirst ? endless : ended).apply(topic, events)
     }
-    let lane = RunningLane(try fixture.settings(handler: handler))
-    let connection = try fixture.connection()
-    // Only while the statement sleeps: the server ignores a cancel request between the messages of a
-    // pipeline.
-    try await eventually {
-      try connection.query(
+    // On a thread: tasks may wait behind other tests' for longer than the statement's timeout.
+    // Only while the statement sleeps: the server ignores a cancel request that it reads between
+    // the messages of a pipeline.
+    let url = fixture.databaseURL
+    Thread.detachNewThread {
+      guard let connection = try? Connection(url, applicationName: "test") else { return }
+      while (try? connection.query(
         """
         SELECT pg_cancel_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event = 'PgSleep'
-        """
-      ).count > 0
+        """))?.count == 0
+      { Thread.sleep(forTimeInterval: 0.01) }
     }
+    let lane = RunningLane(try fixture.settings(handler: handler))
     try await eventually { try fixture.lag() == 0 }
     try await lane.stop()
     #expect(try fixture.applied() == ids)
