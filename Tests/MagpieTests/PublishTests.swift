@@ -33,6 +33,20 @@ struct PublishTests {
     #expect(!result.error.contains("\u{1B}"))
   }
 
+  @Test("of many rejections, 20 are printed and the others counted")
+  func manyRejections() async throws {
+    let input = Array(String(repeating: "{\n", count: 25).utf8)
+    let result = try await magpie("publish", "-", "--dry-run", input: input)
+    #expect(result.status == 1)
+    #expect(result.output == "0 valid, 25 rejected\n")
+    let lines = result.error.split(separator: "\n")
+    #expect(lines.count == 21)
+    #expect(lines[19].hasPrefix("standard input:20: bad-json: "))
+    #expect(lines[20] == "and 5 more; of all 25: 25 bad-json")
+    let json = try await magpie("publish", "-", "--dry-run", "--json", input: input)
+    #expect(json.lines.count == 26)
+  }
+
   @Test("--json prints each rejection and the counts")
   func jsonRejections() async throws {
     let result = try await magpie("publish", "-", "--dry-run", "--json", input: Self.mixed)

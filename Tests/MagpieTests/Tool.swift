@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The built `magpie`, run as a real process.
+/// The built `magpie`, or a worker, run as a process.
 struct Tool {
   struct Result {
     var status: Int32
@@ -11,9 +11,9 @@ struct Tool {
     var lines: [String] { output.split(separator: "\n").map(String.init) }
   }
 
+  var executable = "magpie"
   var environment: [String: String] = [:]
 
-  /// Runs it to its end.
   func callAsFunction(_ arguments: String..., input: [UInt8] = []) async throws -> Result {
     try await run(arguments, input: input)
   }
@@ -22,7 +22,7 @@ struct Tool {
     let directory = URL(fileURLWithPath: NSTemporaryDirectory() + "magpie-tool-\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
-    // Files, not pipes: nothing to fill up.
+    // Files, because a full pipe would block the process.
     let files = ["in", "out", "err"].map { directory.appendingPathComponent($0) }
     try Data(input).write(to: files[0])
     for file in files[1...] { try Data().write(to: file) }
@@ -37,7 +37,7 @@ struct Tool {
       error: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 
-  /// Runs it with a terminal as standard output; returns what it wrote there.
+  /// Runs it with a terminal as standard output; returns the output.
   func onTerminal(_ arguments: String...) async throws -> String {
     var (leader, follower): (Int32, Int32) = (-1, -1)
     guard openpty(&leader, &follower, nil, nil, nil) == 0 else { throw POSIXError(.ENOTTY) }
@@ -58,9 +58,9 @@ struct Tool {
 
   func makeProcess(_ arguments: [String]) throws -> Process {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: try builtExecutable("magpie"))
+    process.executableURL = URL(fileURLWithPath: try builtExecutable(executable))
     process.arguments = arguments
-    // Not what the shell that runs the tests happens to have.
+    // Without the settings of the shell that runs the tests.
     var inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MAGPIE_") }
     inherited["NO_COLOR"] = nil
     process.environment = inherited.merging(environment) { $1 }

@@ -93,6 +93,9 @@ struct UsageTests {
     #expect(result.status == 1)
     #expect(result.error.contains("--owner is missing or empty"), "\(result.error)")
     #expect(!result.error.contains("postOwner"))
+    let joined = try await magpie("publish", "like", "--actor", "a", "--post", "p", "--owner=")
+    #expect(joined.status == 64)
+    #expect(joined.error.hasPrefix("magpie: --owner needs a value that is not empty.\nHelp: "))
   }
 
   @Test("a mistyped variable is warned about, others are not")

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import WorkerCommands
 
-/// Starts what the executable is called as. In the container image the workers' names are links to
-/// this one, which holds their code once instead of four times.
+/// Starts the tool or a worker, by the name of the executable. In the container image the workers are
+/// links to this executable, so that the image holds their code once instead of four times.
 @main
 enum Entry {
   static func main() async {

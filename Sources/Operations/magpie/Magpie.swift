@@ -3,27 +3,27 @@ import Foundation
 import Lanes
 import Service
 
-/// The operator's tool: one subcommand a file.
+/// The operator's tool.
 struct Magpie: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "magpie",
     abstract: "Turns a social app's events into feeds, notifications and alarms.",
     discussion: """
-      Try `magpie demo`. `magpie up` starts everything that is needed on this machine and prints \
-      where it is as export lines; every other command finds it by them.
+      Try `magpie demo`. `magpie up` starts a broker, a database and the workers on this machine and \
+      prints their addresses as export lines, which the other commands read.
 
       Settings: a flag wins over its environment variable: MAGPIE_KAFKA_BOOTSTRAP, \
       MAGPIE_DATABASE_URL, MAGPIE_TOPIC_PREFIX, MAGPIE_KAFKA_PROPERTIES.
 
-      --json prints one JSON object a line. Colours and progress are for terminals only; NO_COLOR \
-      is honoured. Text that people wrote is escaped where it could control a terminal.
+      --json prints one JSON object per line. Colours and progress are for terminals only; NO_COLOR \
+      is honoured. Text that people wrote is escaped if it could control a terminal.
 
       Exit codes:
-        0   done, nothing found wrong
-        1   something was rejected, undelivered or found wrong, or a worker gave up
+        0   success, no problem found
+        1   something was rejected, undelivered or found wrong, or a worker stopped
         64  the command line or a setting is wrong
-        66  the log does not reach back to where it is needed
-        69  Kafka, PostgreSQL, or a program that is needed is not available
+        66  the log no longer holds the records that are needed
+        69  Kafka, PostgreSQL, or a required program is not available
       """,
     version: codeVersion,
     subcommands: [
@@ -37,7 +37,7 @@ struct Magpie: ParsableCommand {
     do {
       try checkCommandName(CommandLine.arguments.dropFirst())
       for warning in warningsAboutSettings(ProcessInfo.processInfo.environment) {
-        Standard.error.line("magpie: warning: \(escapedForTerminal(warning))")
+        Console.error.line("magpie: warning: \(escapedForTerminal(warning))")
       }
       var command = try parseAsRoot()
       try command.run()
@@ -45,9 +45,7 @@ struct Magpie: ParsableCommand {
       failure.exit()
     } catch let error where isParsersOwn(error) {
       if exitCode(for: error) == .validationFailure {
-        // As other failures begin, and not with the parser's own "Error: ".
-        let text = fullMessage(for: error)
-        Failure(.usage, text.hasPrefix("Error: ") ? String(text.dropFirst(7)) : text).exit()
+        Failure(.usage, usageText(of: error, CommandLine.arguments)).exit()
       }
       exit(withError: error)
     } catch {
@@ -55,7 +53,23 @@ struct Magpie: ParsableCommand {
     }
   }
 
-  /// The parser takes an unknown command for surplus arguments, and `help` of one for plain `help`.
+  /// The parser's prefix of error messages: none, because `Failure` prints `magpie:`.
+  static var _errorPrefix: String { "" }
+
+  /// The parser's message. It takes `--owner=` for an option whose value is missing.
+  private static func usageText(of error: any Error, _ arguments: [String]) -> String {
+    let text = fullMessage(for: error)
+    for option in arguments where option.hasPrefix("--") && option.hasSuffix("=") {
+      let missing = "Missing value for '\(option.dropLast()) "
+      guard text.hasPrefix(missing) else { continue }
+      let rest = text.drop { $0 != "\n" }
+      return "\(option.dropLast()) needs a value that is not empty.\(rest)"
+    }
+    return text
+  }
+
+  /// Rejects unknown commands. The parser would report surplus arguments, or print the general help
+  /// for `help` of an unknown command.
   private static func checkCommandName(_ arguments: ArraySlice<String>) throws {
     var words = arguments
     let isHelp = words.first == "help"
@@ -79,7 +93,7 @@ struct Magpie: ParsableCommand {
     }
   }
 
-  /// Help, version and usage errors, whose text and exit code are the parser's.
+  /// Whether the parser decides the text and the exit code: help, version and usage errors.
   private static func isParsersOwn(_ error: any Error) -> Bool {
     error is ValidationError || error is CleanExit || error is ExitCode
       || [ExitCode.success, .validationFailure].contains(exitCode(for: error))

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Hummingbird
 public import Kafka
@@ -41,6 +42,7 @@ public struct ConsumerProcess: Sendable {
   /// one throws.
   ///
   /// - Parameter reload: called on SIGHUP, which never ends the process; its result or error is logged.
+  /// - Throws: `ExitCode.failure` after an error that has been logged.
   /// - Parameter body: returns soon after its status says `isStopping`, and calls `beat` and sets
   ///   `isReady`.
   public func run(
@@ -68,7 +70,12 @@ public struct ConsumerProcess: Sendable {
             failureTerminationBehavior: .cancelGroup),
         ],
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quietLifecycle(logger)))
-    try await group.run()
+    do {
+      try await group.run()
+    } catch let error where !(error is ServiceGroupError) && logger.logLevel <= .error {
+      // The service that failed has logged its error: do not print it again.
+      throw ExitCode.failure
+    }
     logger.info("stopped", metadata: ["records": "\(Int(metrics.total(.records)))"])
   }
 }

@@ -19,9 +19,11 @@ struct HealthService: Service {
         settings: settings, lanes: lanes, metrics: metrics, logger: logger
       ).run()
     } catch let error where !(error is CancellationError) {
-      throw WorkerStopped(
+      let stopped = WorkerStopped(
         reason: "cannot serve HTTP at \(settings.httpHost):\(settings.httpPort): \(error)",
         nextStep: "Choose another --http-port (0 takes a free one), or another --http-host.")
+      logger.error("the health server stops", metadata: ["error": "\(stopped)"])
+      throw stopped
     }
   }
 }

@@ -6,7 +6,8 @@ import Logging
 /// Runs a worker process until SIGTERM or SIGINT, or until only an operator can help.
 ///
 /// - Parameter reload: called on SIGHUP, which never ends a worker; its result or error is logged.
-/// - Throws: `WorkerStopped` when only an operator can help, `ValidationError` for invalid settings.
+/// - Throws: `ExitCode.failure` after an error that has been logged, `ValidationError` for invalid
+///   settings.
 public func runWorker(
   _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int,
   reload: (@Sendable () throws -> String)? = nil

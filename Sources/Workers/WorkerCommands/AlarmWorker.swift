@@ -5,7 +5,7 @@ import Lanes
 import Service
 
 /// The command line of `alarm-worker`.
-public struct AlarmWorker: AsyncParsableCommand {
+public struct AlarmWorker: WorkerCommand {
   public static let configuration = CommandConfiguration(
     commandName: "alarm-worker",
     abstract: "Renders notifications as alarms in their readers' languages.",

@@ -5,7 +5,7 @@ import Lanes
 import Service
 
 /// The command line of `fanout-worker`.
-public struct FanoutWorker: AsyncParsableCommand {
+public struct FanoutWorker: WorkerCommand {
   public static let configuration = CommandConfiguration(
     commandName: "fanout-worker",
     abstract: "Applies posts, follows and messages to feeds and conversations.",

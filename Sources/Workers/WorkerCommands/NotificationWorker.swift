@@ -4,7 +4,7 @@ import Notifications
 import Service
 
 /// The command line of `notification-worker`.
-public struct NotificationWorker: AsyncParsableCommand {
+public struct NotificationWorker: WorkerCommand {
   public static let configuration = CommandConfiguration(
     commandName: "notification-worker",
     abstract: "Derives notifications from likes, comments, follows, messages and mentions.",

@@ -20,7 +20,7 @@ struct ArchiveAcceptGap: ParsableCommand {
   @Option(parsing: .unconditional, help: "The partition.")
   var partition: Int32
 
-  @Option(parsing: .unconditional, help: "The first offset that is there again.")
+  @Option(parsing: .unconditional, help: "The first offset after the gap.")
   var upTo: Int64
 
   func run() throws {
@@ -31,7 +31,7 @@ struct ArchiveAcceptGap: ParsableCommand {
     try writer.acceptGap(TopicPartition(topic: topic, partition: partition), upTo: upTo)
     withExtendedLifetime(lock) {}
     if let gap = writer.manifest.gaps.last {
-      Standard.output.line(
+      Console.output.line(
         "recorded: \(escapedForTerminal(gap.topic))[\(gap.partition)] has no offsets \(gap.first) up "
           + "to \(gap.next)")
     }

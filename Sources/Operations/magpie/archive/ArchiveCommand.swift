@@ -15,7 +15,7 @@ struct ArchiveCommand: ParsableCommand {
     ])
 }
 
-/// Where the archive is.
+/// The option with the archive's directory.
 struct ArchiveOptions: ParsableArguments {
   @Option(help: "The archive's directory. [env: MAGPIE_ARCHIVE_DIR]")
   var dir: String?
@@ -23,7 +23,7 @@ struct ArchiveOptions: ParsableArguments {
   var directory: String {
     get throws {
       guard let directory = setting(dir, "MAGPIE_ARCHIVE_DIR") else {
-        throw Failure(.usage, "There is no archive: set --dir or MAGPIE_ARCHIVE_DIR.")
+        throw Failure(.usage, "No archive: set --dir or MAGPIE_ARCHIVE_DIR.")
       }
       return directory
     }
@@ -34,7 +34,7 @@ struct ArchiveOptions: ParsableArguments {
   }
 }
 
-/// A time of a record for people; one that no calendar has is shown as it is.
+/// The time of a record as text; the number itself if it is not a valid date.
 func recordTime(_ milliseconds: Int64) -> String {
   guard abs(milliseconds) < 8_640_000_000_000_000 else { return "\(milliseconds) ms" }
   return Date(timeIntervalSince1970: Double(milliseconds) / 1000).ISO8601Format(

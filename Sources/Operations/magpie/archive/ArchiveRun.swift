@@ -22,7 +22,7 @@ struct ArchiveRun: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: """
-      MiB that a segment has at most, and that are held in memory: 1 to 512 (default: 64). \
+      The maximum size of a segment in MiB, which is buffered in memory: 1 to 512 (default: 64). \
       [env: MAGPIE_SEGMENT_MIB]
       """)
   var segmentMib: Int?
@@ -30,7 +30,7 @@ struct ArchiveRun: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: """
-      Seconds that a record waits in memory at most: 0.1 to 3600 (default: 10). \
+      The maximum time in seconds that a record is buffered in memory: 0.1 to 3600 (default: 10). \
       [env: MAGPIE_SEGMENT_SECONDS]
       """)
   var segmentSeconds: Double?
@@ -43,7 +43,7 @@ struct ArchiveRun: ParsableCommand {
     let settings = try await process.settings(defaultHTTPPort: 9474)
     let prefix = settings.topicPrefix
     guard let directory = try await process.setting("archiveDir", flag: archive.dir) else {
-      throw Failure(.usage, "There is no archive: set --dir or MAGPIE_ARCHIVE_DIR.")
+      throw Failure(.usage, "No archive: set --dir or MAGPIE_ARCHIVE_DIR.")
     }
     var archiving = ArchiveSettings(
       topics: Topic.allCases.map { $0.name(prefix: prefix) }, topicPrefix: prefix,
@@ -78,7 +78,8 @@ struct ArchiveRun: ParsableCommand {
   }
 }
 
-/// Runs asynchronous work to its end; the calling thread waits and is none of the pool's.
+/// Runs asynchronous work to completion and blocks the calling thread, which must not belong to the
+/// concurrency pool.
 func waiting(for work: @escaping @Sendable () async throws -> Void) throws {
   let result = Mutex<Result<Void, any Error>>(.success(()))
   let done = DispatchSemaphore(value: 0)

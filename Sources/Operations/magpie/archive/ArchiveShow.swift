@@ -4,7 +4,8 @@ import ArgumentParser
 struct ArchiveShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "What an archive holds: offsets and records of every partition, times, sizes.",
+    abstract:
+      "Show the contents of an archive: offsets and records of every partition, times, sizes.",
     discussion: "Reads the manifest only; `magpie archive verify` reads everything.")
 
   @OptionGroup var archive: ArchiveOptions
@@ -40,21 +41,21 @@ struct ArchiveShow: ParsableCommand {
       return
     }
     for partition in manifest.partitions {
-      Standard.output.line(
+      Console.output.line(
         "\(escapedForTerminal(partition.topic))[\(partition.partition)]  offsets "
           + "\(partition.first) up to \(partition.next)  records \(partition.records)")
     }
     for gap in manifest.gaps {
-      Standard.output.line(
+      Console.output.line(
         Style.yellow(
           "recorded gap: \(escapedForTerminal(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
             + "to \(gap.next)"))
     }
     if let times = manifest.times {
-      Standard.output.line(
+      Console.output.line(
         "record times \(recordTime(times.lowerBound)) to \(recordTime(times.upperBound))")
     }
-    Standard.output.line(
+    Console.output.line(
       "\(total.records) records in \(total.segments) segments, \(total.bytes) bytes; generation "
         + "\(total.generation)")
   }

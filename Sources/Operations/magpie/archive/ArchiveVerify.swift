@@ -4,7 +4,7 @@ import ArgumentParser
 struct ArchiveVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Check an archive whole; exit 1 if anything in it is not as it was written.",
+    abstract: "Check all files of an archive; exit 1 if one is damaged.",
     discussion: """
       Reads every file: checksums, every record, footers and time index, and that each partition's \
       offsets follow one another without a hole that is not recorded. Right beside a running \
@@ -20,7 +20,7 @@ struct ArchiveVerify: ParsableCommand {
       """)
   var json = false
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   private struct Total: Encodable {
@@ -53,23 +53,23 @@ struct ArchiveVerify: ParsableCommand {
   private func print(_ result: ArchiveVerification) {
     for finding in result.findings {
       let place = finding.offset.map { " at byte \($0)" } ?? ""
-      Standard.output.line(
+      Console.output.line(
         Style.red(escapedForTerminal(finding.file) + place) + ": "
           + escapedForTerminal(finding.what))
     }
     for gap in result.gaps {
-      Standard.output.line(
+      Console.output.line(
         Style.yellow(
           "recorded gap: \(escapedForTerminal(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
             + "to \(gap.next)"))
     }
     for file in result.unlisted {
-      Standard.output.line("not part of the archive: \(escapedForTerminal(file))")
+      Console.output.line("not part of the archive: \(escapedForTerminal(file))")
     }
     let verdict =
       result.findings.isEmpty
       ? Style.green("as it was written") : Style.red("\(result.findings.count) findings")
-    Standard.output.line(
+    Console.output.line(
       "\(result.records) records in \(result.segments) segments, \(result.bytes) bytes: \(verdict)")
   }
 }

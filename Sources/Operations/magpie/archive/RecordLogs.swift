@@ -2,10 +2,9 @@ import Archive
 import Kafka
 import RecordLog
 
-/// The log: Kafka's, or an archive and Kafka's where it ends.
+/// Opens the log: Kafka, or an archive followed by Kafka from the end of the archive.
 ///
-/// - Parameter passesGaps: whether records that the archive notes as lost are passed over, instead of
-///   being an error.
+/// - Parameter passesGaps: whether to skip gaps that the archive records, instead of failing.
 func recordLog(_ kafka: ClientConfiguration, archive: String?, passesGaps: Bool = false) throws
   -> any RecordLog
 {

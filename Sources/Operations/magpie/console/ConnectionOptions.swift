@@ -7,7 +7,7 @@ import Postgres
 import Service
 import Synchronization
 
-/// How to reach Kafka.
+/// The options of the connection to Kafka.
 struct KafkaOptions: ParsableArguments {
   @Option(help: "Kafka bootstrap servers, host:port[,host:port]. [env: MAGPIE_KAFKA_BOOTSTRAP]")
   var kafkaBootstrap: String?
@@ -16,25 +16,25 @@ struct KafkaOptions: ParsableArguments {
     name: .customLong("kafka-property"),
     help: ArgumentHelp(
       "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
-        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated; MAGPIE_KAFKA_PROPERTIES_FILE, one a line]",
-      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
-        + "the machine: sasl.password has MAGPIE_KAFKA_PASSWORD and MAGPIE_KAFKA_PASSWORD_FILE.",
+        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated; MAGPIE_KAFKA_PROPERTIES_FILE, one per line]",
+      discussion: "Do not pass secrets here, because command lines are visible to everyone on the "
+        + "machine: set MAGPIE_KAFKA_PASSWORD or MAGPIE_KAFKA_PASSWORD_FILE for sasl.password.",
       valueName: "name=value"))
   var kafkaProperties: [String] = []
 
-  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
   var topicPrefix: String?
 
   var bootstrap: String? { setting(kafkaBootstrap, "MAGPIE_KAFKA_BOOTSTRAP") }
   var prefix: String { setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix }
 
-  /// librdkafka's, from files, the environment and the flags.
+  /// The librdkafka properties from files, the environment and the flags.
   func properties() throws -> [String: String] {
     try usage { try ConnectionSettings().kafkaProperties(flags: kafkaProperties) }
   }
 
-  /// The environment's and the flags' as a worker started from here is to have them; what files
-  /// hold it finds itself.
+  /// The properties from the environment and the flags, for the environment of a worker that this
+  /// process starts. The worker reads the files itself.
   var listed: String {
     ([setting(nil, "MAGPIE_KAFKA_PROPERTIES") ?? ""] + kafkaProperties).filter { !$0.isEmpty }
       .joined(separator: ",")
@@ -44,7 +44,7 @@ struct KafkaOptions: ParsableArguments {
     guard let bootstrap else {
       throw Failure(
         .usage,
-        "There is no Kafka address: set MAGPIE_KAFKA_BOOTSTRAP or --kafka-bootstrap. "
+        "No Kafka address: set MAGPIE_KAFKA_BOOTSTRAP or --kafka-bootstrap. "
           + "`magpie up` starts a broker and prints its address.")
     }
     return try configuration(bootstrap: bootstrap)
@@ -58,22 +58,22 @@ struct KafkaOptions: ParsableArguments {
   }
 }
 
-/// How to reach PostgreSQL.
+/// The options of the connection to PostgreSQL.
 struct DatabaseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "PostgreSQL connection URL, without a password. [env: MAGPIE_DATABASE_URL, "
         + "MAGPIE_DATABASE_URL_FILE]",
-      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
-        + "the machine: the variables may hold the password; MAGPIE_DATABASE_PASSWORD_FILE names a "
-        + "file with it alone."))
+      discussion: "Do not pass secrets here, because command lines are visible to everyone on the "
+        + "machine: the variables may hold the password, and MAGPIE_DATABASE_PASSWORD_FILE may name "
+        + "a file that contains only the password."))
   var databaseURL: String?
 
   func url() throws -> String? {
     try usage { try ConnectionSettings().databaseURL(flag: databaseURL) }
   }
 
-  /// Whether a database was named, in whichever way.
+  /// Whether a flag or a variable names a database.
   var isGiven: Bool {
     setting(databaseURL, "MAGPIE_DATABASE_URL") ?? setting(nil, "MAGPIE_DATABASE_URL_FILE") != nil
   }
@@ -82,7 +82,7 @@ struct DatabaseOptions: ParsableArguments {
     guard let url = try url() else {
       throw Failure(
         .usage,
-        "There is no database: set MAGPIE_DATABASE_URL or --database-url. "
+        "No database: set MAGPIE_DATABASE_URL or --database-url. "
           + "`magpie up` starts one and prints its URL.")
     }
     return try Connection(
@@ -90,7 +90,7 @@ struct DatabaseOptions: ParsableArguments {
   }
 }
 
-/// librdkafka's complaints, kept for the error message instead of printed as they come.
+/// The last warning of librdkafka, for the error message. Warnings are not printed.
 enum KafkaComplaints {
   private static let newest = Mutex<String?>(nil)
 
@@ -102,7 +102,7 @@ enum KafkaComplaints {
   }
 }
 
-/// `body`, whose complaints are about the command line or a setting.
+/// Runs `body` and reports its validation errors as usage errors.
 private func usage<T>(_ body: () throws -> T) throws -> T {
   do {
     return try body()
@@ -111,7 +111,7 @@ private func usage<T>(_ body: () throws -> T) throws -> T {
   }
 }
 
-/// The flag, else the environment variable; an empty one counts as not set.
+/// The flag, or else the environment variable. Empty values count as not set.
 func setting(_ flag: String?, _ name: String) -> String? {
   if let flag { return flag.isEmpty ? nil : flag }
   let value = ProcessInfo.processInfo.environment[name] ?? ""

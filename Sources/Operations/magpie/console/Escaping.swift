@@ -1,12 +1,12 @@
 import Events
 
-/// Text that people wrote, safe to show in a terminal.
+/// Escapes text that people wrote, so that it cannot control a terminal.
 func escapedForTerminal(_ text: String, keepingNewlines: Bool = false) -> String {
   escapedForDisplay(text, keepingNewlines: keepingNewlines)
 }
 
-/// The same for a beginning of `text`, cut at a bound on characters and on bytes (a single
-/// character can have thousands of combining marks).
+/// Escapes a prefix of `text`, limited in characters and in bytes, because a single character can
+/// have thousands of combining marks.
 func excerpt(_ text: String, characters limit: Int = 200) -> String {
   var result = ""
   var bytes = 0
@@ -20,5 +20,5 @@ func excerpt(_ text: String, characters limit: Int = 200) -> String {
   return escapedForTerminal(result)
 }
 
-/// One line of JSON, safe to show in a terminal and the same to a program.
+/// Escapes a line of JSON, so that it cannot control a terminal; it still parses to the same value.
 func escapedJSON(_ line: String) -> String { escapedJSONForDisplay(line) }

@@ -6,7 +6,7 @@ import Kafka
 import Postgres
 import Schema
 
-/// Why the tool ends without having done its work, and with which exit code.
+/// An error that ends the tool, with its exit code.
 struct Failure: Error {
   enum Code: Int32 {
     case found = 1
@@ -27,7 +27,7 @@ struct Failure: Error {
     self.message = message
   }
 
-  /// The one place that decides which errors mean that something is away.
+  /// Decides the exit code of every error; no other place does.
   init(_ error: any Error) {
     switch error {
     case let error as Failure: self = error
@@ -88,7 +88,7 @@ struct Failure: Error {
   }
 
   func exit() -> Never {
-    Standard.error.write("magpie: \(escapedForTerminal(message, keepingNewlines: true))\n")
+    Console.error.write("magpie: \(escapedForTerminal(message, keepingNewlines: true))\n")
     Foundation.exit(code.rawValue)
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 struct LineReader: Sequence, IteratorProtocol {
   enum Line {
     case text(String)
-    /// What is wrong with it, without its content.
+    /// The reason, which does not quote the line.
     case unreadable(String)
   }
 
@@ -23,11 +23,11 @@ struct LineReader: Sequence, IteratorProtocol {
         .usage, "\(path) cannot be read: \(String(cString: strerror(errno))). - is standard input.")
     }
     guard information.st_mode & S_IFMT != S_IFDIR else {
-      throw Failure(.usage, "\(path) is a directory; name a file of events, one a line.")
+      throw Failure(.usage, "\(path) is a directory; give a file of events, one per line.")
     }
   }
 
-  /// Without the line break, be it LF or CR LF.
+  /// The next line without its line break, LF or CR LF.
   mutating func next() -> Line? {
     var line: [UInt8] = []
     var count = 0
@@ -38,7 +38,7 @@ struct LineReader: Sequence, IteratorProtocol {
       let end = buffer.firstIndex(of: UInt8(ascii: "\n"))
       let piece = buffer[..<(end ?? buffer.endIndex)]
       count += piece.count
-      // What is beyond the bound is read and let go.
+      // Skip the bytes beyond the limit.
       if line.count <= maximumBytes { line += piece.prefix(maximumBytes + 1 - line.count) }
       buffer = buffer[(end.map { $0 + 1 } ?? buffer.endIndex)...]
       if end != nil { return finished(line, count) }

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Events
 
-/// A point in time on the command line: RFC 3339, or so long ago, such as `90s`, `15m`, `2h`, `3d`.
+/// A time on the command line: RFC 3339, or an age such as `90s`, `15m`, `2h`, `3d`.
 struct Moment: ExpressibleByArgument {
   var time: EventTime
 
-  static let help = "RFC 3339, or so long ago: 90s, 15m, 2h, 3d"
+  static let help = "RFC 3339, or an age such as 90s, 15m, 2h, 3d"
 
   init(_ time: EventTime) { self.time = time }
 

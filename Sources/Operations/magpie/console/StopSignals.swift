@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
 
-/// SIGINT, SIGTERM and SIGHUP as a request to stop instead of sudden death.
+/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop.
 ///
-/// A second one while stopping is under way changes nothing: every step of stopping has a bound.
+/// A second signal changes nothing: every step of stopping has a time limit.
 final class StopSignals {
   private let requested = DispatchSemaphore(value: 0)
   private let sources: [any DispatchSourceSignal]
@@ -20,17 +20,18 @@ final class StopSignals {
     }
   }
 
-  /// Whether a stop was requested, waiting for it at most so long.
+  /// Whether a stop was requested; waits for a request up to `seconds`.
   func isStopRequested(within seconds: Double = 0) -> Bool {
     guard requested.wait(timeout: .now() + seconds) == .success else { return false }
-    // For whoever asks next.
+    // For the next call.
     requested.signal()
     return true
   }
 }
 
-/// A container's first process does not die of a signal that it has no handler for, so `docker stop`
-/// would wait in vain. `StopSignals` takes the place of these where stopping takes more than dying.
+/// Makes process 1 exit on SIGINT, SIGTERM and SIGHUP. The kernel ignores signals to a container's first
+/// process that have no handler, so `docker stop` would run into its timeout. `StopSignals` replaces
+/// these handlers in commands that have something to stop.
 func dieOfSignalsAsFirstProcess() {
   guard getpid() == 1 else { return }
   for number in [SIGINT, SIGTERM, SIGHUP] { signal(number) { _exit(128 + $0) } }

@@ -55,8 +55,8 @@ struct DeadLetter {
   }
 }
 
-/// How a dead letter is named: `GROUP:TOPIC/PARTITION/OFFSET`, the group where two workers have one
-/// of the same record. Workers log `TOPIC[PARTITION]@OFFSET`, which is understood too.
+/// The id of a dead letter: `GROUP:TOPIC/PARTITION/OFFSET`. The group may be omitted if only one worker
+/// has a dead letter of the record. Also parses `TOPIC[PARTITION]@OFFSET`, as workers log it.
 struct LetterID: Equatable {
   var group: String?
   var topic: String
@@ -68,7 +68,7 @@ struct LetterID: Equatable {
 
 extension LetterID {
   init?(_ text: String) {
-    // A topic's name holds none of these characters.
+    // Topic names do not contain these characters.
     let place: Substring
     if let colon = text.lastIndex(of: ":") {
       group = String(text[..<colon])

@@ -2,20 +2,20 @@ import ArgumentParser
 import Events
 import Postgres
 
-/// Options of the commands that change dead letters.
+/// The options of commands that change dead letters.
 struct DeadLetterSelection: ParsableArguments {
   @OptionGroup var filter: DeadLetterFilter
 
   @Argument(help: "GROUP:TOPIC/PARTITION/OFFSET, as `magpie dead-letters list` prints them.")
   var ids: [LetterID] = []
 
-  @Flag(help: "All open dead letters: needed where no id and no filter says which.")
+  @Flag(help: "All open dead letters; required without ids and filters.")
   var all = false
 
-  @Flag(help: "Change nothing; say how many there are.")
+  @Flag(help: "Change nothing; print the number of dead letters.")
   var dryRun = false
 
-  @Option(help: "Who is said to have done it (default: user and host).")
+  @Option(help: "The operator to record (default: user and host).")
   var by: String?
 
   var resolvedBy: String { by ?? operatorName() }
@@ -24,15 +24,15 @@ struct DeadLetterSelection: ParsableArguments {
     guard all != (!filter.isEmpty || !ids.isEmpty) else {
       throw ValidationError(
         all
-          ? "--all goes with no id and no filter."
-          : "Say which dead letters: by id, by a filter such as --reason-code, or --all.")
+          ? "--all excludes ids and filters."
+          : "Select dead letters by id, by a filter such as --reason-code, or with --all.")
     }
-    guard ids.count <= 10_000 else { throw ValidationError("At most 10000 ids at once.") }
+    guard ids.count <= 10_000 else { throw ValidationError("At most 10000 ids are allowed.") }
   }
 
-  /// The open dead letters that are meant.
+  /// The condition that selects the open dead letters.
   ///
-  /// - Throws: `Failure` if an id names none.
+  /// - Throws: `Failure` if there is no dead letter with one of the ids.
   func condition(_ connection: Connection, prefix: String) throws -> SQLCondition {
     for id in ids { _ = try id.find(connection) }
     return filter.condition(prefix: prefix, ids: ids, states: ["open"])

@@ -7,10 +7,10 @@ extension DeadLetter {
       ? nil : EventTime(microseconds: record.timestampMilliseconds * 1000)
   }
 
-  /// Why the record cannot be decoded by this version of the code; nil if it can.
+  /// The reason why this version of the code cannot decode the record, if any.
   func problemToday(prefix: String) -> String? {
     guard let topic = Topic(name: record.topic, prefix: prefix) else {
-      return "\(record.topic) is none of the topics that begin with \(prefix)"
+      return "\(record.topic) is not one of the topics with the prefix \(prefix)"
     }
     do throws(EventError) {
       _ = try EventCodec.decode(wireRecord, topic: topic, now: .now)
@@ -20,7 +20,7 @@ extension DeadLetter {
     }
   }
 
-  /// - Parameter isFull: all bytes of the value, not only the first.
+  /// - Parameter isFull: whether to show all bytes of the value.
   func text(past: [LetterHistory], prefix: String, isFull: Bool) -> String {
     let anatomy = RecordAnatomy(wireRecord)
     var text = "\(Style.bold(escapedForTerminal(id.description)))  \(state)\n"
@@ -35,7 +35,7 @@ extension DeadLetter {
     text +=
       "today     "
       + (problemToday(prefix: prefix).map { excerpt($0, characters: 1000) }
-        ?? "it can be decoded; the handler is asked when it is redriven") + "\n"
+        ?? "it can be decoded; a redrive passes it to the handler") + "\n"
     text += "record    \(recordTime?.rfc3339 ?? "without a time")\n"
     text += "key       \(shown(record.key))\n"
     text += "headers   \(record.headers.count)\n"
@@ -65,7 +65,7 @@ extension DeadLetter {
   }
 }
 
-/// Sixteen bytes a line: offset, hexadecimal, and what is printable ASCII.
+/// A hex dump, sixteen bytes per line: offset, hexadecimal digits, printable ASCII.
 func hexDump(_ bytes: [UInt8], limit: Int) -> String {
   var text = ""
   for start in stride(from: 0, to: min(limit, bytes.count), by: 16) {

@@ -6,11 +6,11 @@ import Postgres
 struct DeadLetters: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dead-letters",
-    abstract: "Records that could not be applied: look at them, apply them after all, or discard.",
+    abstract: "List, inspect, redrive or discard records that could not be applied.",
     discussion: """
-      A dead letter is named GROUP:TOPIC/PARTITION/OFFSET, as `list` prints it. The group may be left \
-      out where one worker alone has a dead letter of the record; TOPIC[PARTITION]@OFFSET, as workers \
-      log it, is understood too. docs/operations/dead-letters.md says what to do when there are some.
+      The id of a dead letter is GROUP:TOPIC/PARTITION/OFFSET, as `list` prints it. The group may be \
+      omitted if only one worker has a dead letter of the record. TOPIC[PARTITION]@OFFSET, as workers \
+      log it, is accepted too. docs/operations/dead-letters.md describes how to handle dead letters.
       """,
     subcommands: [
       DeadLettersList.self, DeadLettersShow.self, DeadLettersRedrive.self, DeadLettersDiscard.self,
@@ -18,7 +18,7 @@ struct DeadLetters: ParsableCommand {
     ])
 }
 
-/// Which dead letters are meant.
+/// The options that select dead letters.
 struct DeadLetterFilter: ParsableArguments {
   @Option(help: "Of this worker or consumer group: fanout, notification, alarm, or the full name.")
   var group: String?
@@ -29,16 +29,16 @@ struct DeadLetterFilter: ParsableArguments {
   @Option(help: "With this reason code, such as bad-json.")
   var reasonCode: String?
 
-  @Option(help: "Whose record has this person's id as its key.")
+  @Option(help: "With this person's id as the record's key.")
   var user: String?
 
-  @Option(help: "Dead-lettered at this time or later: \(Moment.help).")
+  @Option(help: "Dead-lettered at or after this time: \(Moment.help).")
   var since: Moment?
 
   @Option(help: "Dead-lettered before this time: \(Moment.help).")
   var until: Moment?
 
-  /// Nothing narrows it down.
+  /// Whether no filter is set.
   var isEmpty: Bool {
     group == nil && topic == nil && reasonCode == nil && user == nil && since == nil && until == nil
   }
@@ -46,8 +46,8 @@ struct DeadLetterFilter: ParsableArguments {
   /// A condition on `dead_letters` for a WHERE clause.
   ///
   /// - Parameters:
-  ///   - ids: only these; empty means all.
-  ///   - states: only in these states; nil means all.
+  ///   - ids: the ids to select; empty selects all.
+  ///   - states: the states to select; nil selects all.
   func condition(prefix: String, ids: [LetterID] = [], states: [String]?) -> SQLCondition {
     var condition = SQLCondition()
     if let group { condition.and("consumer_group", "=", .text(full(group, prefix))) }
@@ -61,14 +61,14 @@ struct DeadLetterFilter: ParsableArguments {
     return condition
   }
 
-  /// `likes` is `magpie.likes`; a name that has the prefix already stays.
+  /// Adds the prefix to names without it: `likes` becomes `magpie.likes`.
   private func full(_ name: String, _ prefix: String) -> String {
     let isShort = Topic(rawValue: name) != nil || ConsumerGroup(rawValue: name) != nil
     return isShort ? prefix + name : name
   }
 }
 
-/// Conditions joined by AND, and their parameters.
+/// SQL conditions joined by AND, with their parameters.
 struct SQLCondition {
   private(set) var sql = "true"
   private(set) var parameters: [Parameter] = []
@@ -96,7 +96,7 @@ struct SQLCondition {
       """
   }
 
-  /// Only what comes behind this dead letter in the order of the primary key.
+  /// Selects the dead letters after this one in the order of the primary key.
   mutating func and(behind id: LetterID) {
     let first = parameters.count + 1
     parameters += [
@@ -113,7 +113,7 @@ extension LetterID: ExpressibleByArgument {
   init?(argument: String) { self.init(argument) }
 }
 
-/// Whoever runs this tool, for what is written down about decisions.
+/// The user and host of this process, to record who resolved a dead letter.
 func operatorName() -> String {
   var host = [CChar](repeating: 0, count: 256)
   gethostname(&host, host.count - 1)

@@ -5,30 +5,30 @@ import Postgres
 struct DeadLettersDiscard: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "discard",
-    abstract: "Decide that records will never be applied. They stay readable, with your reason.",
+    abstract: "Mark dead letters as never to be applied. They stay readable, with your reason.",
     discussion: """
-      Only open dead letters are discarded. Nothing is deleted: `list --state discarded` lists them, \
-      `show` shows the record, who discarded it and why.
+      Discards only open dead letters and deletes nothing: `list --state discarded` lists them, and \
+      `show` prints the record, who discarded it and why.
       """)
 
   @OptionGroup var selection: DeadLetterSelection
   @OptionGroup var database: DatabaseOptions
 
-  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
   var topicPrefix: String?
 
-  @Option(help: "Why; it stays with them. At most 2000 bytes.")
+  @Option(help: "The reason, stored with the dead letters; at most 2000 bytes.")
   var reason: String
 
   @Flag(help: "Print one JSON object: discarded, dryRun.")
   var json = false
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   func validate() throws {
     guard !reason.allSatisfy(\.isWhitespace), reason.utf8.count <= 2000 else {
-      throw ValidationError("--reason must say why, in at most 2000 bytes.")
+      throw ValidationError("--reason must have 1 to 2000 bytes.")
     }
   }
 
@@ -43,7 +43,7 @@ struct DeadLettersDiscard: ParsableCommand {
     let condition = try selection.condition(connection, prefix: prefix)
     var count = selection.dryRun ? try selection.count(connection, condition) : 0
     var shown = Progress(forced: progress)
-    // In pieces: a worker that adds a dead letter, or a redrive, waits for one piece at most.
+    // In small transactions, so that workers and redrives wait for at most one of them.
     while !selection.dryRun {
       let rows = try connection.query(
         """
@@ -61,7 +61,7 @@ struct DeadLettersDiscard: ParsableCommand {
     }
     shown.clear()
     if json { return printJSON(Result(discarded: count, dryRun: selection.dryRun)) }
-    Standard.output.line(
+    Console.output.line(
       selection.dryRun ? "\(count) would be discarded" : "\(count) discarded")
   }
 }

@@ -5,12 +5,12 @@ import Postgres
 struct DeadLettersExport: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write them out as JSON, one a line: as records, or as events to publish again.",
+    abstract: "Write dead letters as JSON lines: as records, or as events to publish again.",
     discussion: """
-      As records (the default) every line holds all there is: where the record was, its key, value and \
-      headers in Base64, why it failed, and under `event` the event, if headers and data make one. As \
-      events only those events are written, for `magpie publish -`, which sends them under the right \
-      key and topic; how many made none is said, and the exit code is then 1.
+      With --as records (the default), each line contains the record's place, its key, value and headers \
+      in Base64, the reason of the failure, and the decoded event under `event`, if it can be decoded. \
+      With --as events, only the events are written, for `magpie publish -`, which sends them with the \
+      right key and topic. If some cannot be decoded, it prints their number and exits with 1.
       """)
 
   enum Form: String, CaseIterable, ExpressibleByArgument {
@@ -20,10 +20,10 @@ struct DeadLettersExport: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var filter: DeadLetterFilter
 
-  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
   var topicPrefix: String?
 
-  @Option(help: "Those in this state.")
+  @Option(help: "Only dead letters in this state.")
   var state = DeadLettersList.State.open
 
   @Option(name: .customLong("as"), help: "records or events.")
@@ -32,7 +32,7 @@ struct DeadLettersExport: ParsableCommand {
   @Option(help: "The file; - is standard output.")
   var output = "-"
 
-  @Argument(help: "Only these: GROUP:TOPIC/PARTITION/OFFSET.")
+  @Argument(help: "Only the dead letters with these ids: GROUP:TOPIC/PARTITION/OFFSET.")
   var ids: [LetterID] = []
 
   func run() throws {
@@ -45,7 +45,7 @@ struct DeadLettersExport: ParsableCommand {
       var page = filter.condition(
         prefix: prefix, ids: ids, states: state == .all ? nil : [state.rawValue])
       if let place { page.and(behind: place) }
-      // Few at a time: a record may have a MiB.
+      // A few at a time, because a record may have a MiB.
       let letters = try connection.query(
         """
         SELECT \(DeadLetter.columns) FROM dead_letters WHERE \(page.sql)
@@ -73,14 +73,14 @@ struct DeadLettersExport: ParsableCommand {
     guard left == 0 else {
       throw Failure(
         .found,
-        "\(written) events written; \(left) dead letters hold no event. `--as records` writes "
+        "\(written) events written; \(left) dead letters cannot be decoded. `--as records` writes "
           + "what they do hold.")
     }
-    if output != "-" { Standard.error.line("\(written) written") }
+    if output != "-" { Console.error.line("\(written) written") }
   }
 }
 
-/// A dead letter for other programs: nothing is lost, nothing is interpreted.
+/// A dead letter for other programs, complete and undecoded.
 private struct ExportedRecord: Encodable {
   struct Header: Encodable {
     var name: String
@@ -91,7 +91,7 @@ private struct ExportedRecord: Encodable {
   var topic: String
   var partition: Int32
   var offset: Int64
-  /// Milliseconds since 1970.
+  /// Milliseconds since 1970-01-01 UTC.
   var timestamp: Int64?
   var key: String?
   var value: String?
@@ -104,7 +104,7 @@ private struct ExportedRecord: Encodable {
   var state: String
   var resolution: String?
 
-  /// - Parameter event: JSON, put in as it is.
+  /// - Parameter event: JSON, inserted unchanged.
   static func line(_ letter: DeadLetter, event: String?) -> String {
     let record = letter.record
     let exported = ExportedRecord(

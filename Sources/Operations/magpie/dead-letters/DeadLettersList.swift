@@ -4,7 +4,7 @@ import Postgres
 
 struct DeadLettersList: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "How many there are, and which.")
+    commandName: "list", abstract: "List or count dead letters.")
 
   enum Dimension: String, CaseIterable, ExpressibleByArgument {
     case group, topic, reason, state, hour, day
@@ -27,25 +27,25 @@ struct DeadLettersList: ParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var filter: DeadLetterFilter
-  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
   var topicPrefix: String?
 
-  @Option(help: "Those in this state.")
+  @Option(help: "Only dead letters in this state.")
   var state = State.open
 
   @Option(
     help: "Count them by this instead of listing them; may be repeated. \(Dimension.names)")
   var by: [Dimension] = []
 
-  @Option(parsing: .unconditional, help: "How many to list: 1 to 10000.")
+  @Option(parsing: .unconditional, help: "The maximum number to list: 1 to 10000.")
   var limit = 50
 
-  @Option(help: "List those behind this one, the last of the page before.")
+  @Option(help: "List the dead letters after this one, the last of the previous page.")
   var after: LetterID?
 
   @Flag(
     help: """
-      Print one JSON object a dead letter (id, group, topic, partition, offset, key, valueBytes, \
+      Print one JSON object per dead letter (id, group, topic, partition, offset, key, valueBytes, \
       reasonCode, reason, attempts, state, ...) and one with count and next; with --by, one an amount.
       """)
   var json = false
@@ -87,12 +87,12 @@ struct DeadLettersList: ParsableCommand {
       for row in rows { printJSON(row) }
       return printJSON(PageEnd(count: total, next: next))
     }
-    for row in rows { Standard.output.write(row.text) }
+    for row in rows { Console.output.write(row.text) }
     let which = state == .all ? "" : "\(state.rawValue) "
-    Standard.output.line(
+    Console.output.line(
       "\(total) \(which)dead letters"
         + (total == 0 ? "" : "; `magpie dead-letters show ID` shows one"))
-    if let next { Standard.output.line(Style.dim("more: --after \(escapedForTerminal(next))")) }
+    if let next { Console.output.line(Style.dim("more: --after \(escapedForTerminal(next))")) }
   }
 
   private func count(_ connection: Connection, _ condition: SQLCondition) throws {
@@ -117,11 +117,11 @@ struct DeadLettersList: ParsableCommand {
         continue
       }
       let names = by.map { escapedForTerminal(amount.values[$0.rawValue] ?? "") }
-      Standard.output.line(
+      Console.output.line(
         "\(amount.count)  \(names.joined(separator: "  "))  "
           + Style.dim("\(amount.oldest) to \(amount.newest)"))
     }
-    if rows.count == 0, !json { Standard.output.line("Nothing: no dead letters.") }
+    if rows.count == 0, !json { Console.output.line("No dead letters.") }
   }
 
   private struct PageEnd: Encodable {
@@ -149,7 +149,7 @@ private struct ListedLetter: Encodable {
   var topic: String
   var partition: Int32
   var offset: Int64
-  /// Bytes that are no ASCII as octal escapes, cut at 200 characters.
+  /// With octal escapes for bytes that are not ASCII, cut at 200 characters.
   var key: String?
   var valueBytes: Int?
   var reasonCode: String

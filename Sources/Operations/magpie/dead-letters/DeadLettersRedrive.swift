@@ -7,12 +7,12 @@ import Postgres
 struct DeadLettersRedrive: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "redrive",
-    abstract: "Apply them after all, once what they failed for is mended.",
+    abstract: "Apply dead letters again after their cause is fixed.",
     discussion: """
-      Each is applied as its worker would apply it, in one transaction with the change of its state, by \
-      the code of this tool: use the version that the workers run. Workers may go on running. One that \
-      fails again stays open, with another entry in its history, and stops none of the others; the exit \
-      code is then 1. Ending this at any time, and starting it twice, does no harm.
+      Applies each dead letter with its worker's handler, in one transaction with the change of its \
+      state. The handlers are those of this tool: use the version that the workers run. Workers may keep \
+      running. A dead letter that fails again stays open, with a new entry in its history; the others \
+      are still applied, and the exit code is 1. It is safe to interrupt this and to run it twice.
       """)
 
   @OptionGroup var selection: DeadLetterSelection
@@ -20,21 +20,21 @@ struct DeadLettersRedrive: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var handlers: HandlerOptions
 
-  @Option(parsing: .unconditional, help: "At most so many a second.")
+  @Option(parsing: .unconditional, help: "The maximum number per second.")
   var rate: Double?
 
-  @Option(parsing: .unconditional, help: "How many in one transaction at most: 1 to 2000.")
+  @Option(parsing: .unconditional, help: "The maximum number per transaction: 1 to 2000.")
   var batch = 200
 
   @Option(
     parsing: .unconditional,
-    help: "Seconds to try again while Kafka or PostgreSQL does not answer: 0 to 86400.")
+    help: "Seconds to retry while Kafka or PostgreSQL does not answer: 0 to 86400.")
   var patience = 60
 
   @Flag(help: "Print one JSON object: redriven, failed, passedOver, dryRun.")
   var json = false
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   func validate() throws {
@@ -52,7 +52,7 @@ struct DeadLettersRedrive: ParsableCommand {
   private struct Result: Encodable {
     var redriven = 0
     var failed = 0
-    /// Somebody else had them in hand, or has dealt with them meanwhile.
+    /// Dead letters that another redrive has locked or resolved meanwhile.
     var passedOver = 0
     var dryRun = false
   }
@@ -65,7 +65,7 @@ struct DeadLettersRedrive: ParsableCommand {
     if selection.dryRun {
       result.dryRun = true
       if json { return printJSON(result) }
-      return Standard.output.line("\(total) would be redriven")
+      return Console.output.line("\(total) would be redriven")
     }
     var shown = Progress(forced: progress)
     var pace = Pace(perSecond: rate)
@@ -102,6 +102,6 @@ struct DeadLettersRedrive: ParsableCommand {
     var text = "\(result.redriven) redriven"
     if result.failed > 0 { text += ", \(result.failed) failed again and stay open" }
     if result.passedOver > 0 { text += ", \(result.passedOver) in somebody else's hands" }
-    Standard.output.line(text)
+    Console.output.line(text)
   }
 }

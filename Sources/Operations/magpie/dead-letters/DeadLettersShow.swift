@@ -8,17 +8,17 @@ struct DeadLettersShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract:
-      "All there is to know about one: why, what is in it as far as it can be read, its past."
+      "Show a dead letter: the reason, the decoded record and the history."
   )
 
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "GROUP:TOPIC/PARTITION/OFFSET.")
   var id: LetterID
 
-  @Option(help: "What topic names begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
+  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
   var topicPrefix: String?
 
-  @Flag(help: "Show all bytes of the value, not the first 1024.")
+  @Flag(help: "Show all bytes of the value instead of the first 1024.")
   var full = false
 
   @Flag(help: "Print one JSON object; key, value and headers also in Base64.")
@@ -33,14 +33,14 @@ struct DeadLettersShow: ParsableCommand {
       if json {
         printJSON(ShownLetter(letter, past: past, prefix: prefix))
       } else {
-        Standard.output.write(letter.text(past: past, prefix: prefix, isFull: full))
+        Console.output.write(letter.text(past: past, prefix: prefix, isFull: full))
       }
     }
   }
 }
 
 extension LetterID {
-  /// The dead letters of this name: one for each worker that could not apply the record.
+  /// The dead letters with this id: one for each worker that could not apply the record.
   ///
   /// - Throws: `Failure` if there is none.
   func find(_ connection: Connection) throws -> [DeadLetter] {
@@ -119,10 +119,10 @@ private struct ShownLetter: Encodable {
   var valueBase64: String?
   var headers: [Header]
   var type: String?
-  /// The data as JSON, where the value can be read as its type's.
+  /// The data as JSON, if the value can be decoded.
   var data: String?
   var protobufFields: [String]
-  /// What decoding says today; null if the record would be handed to the handler.
+  /// The current decoding error; null if the record can be decoded.
   var problemToday: String?
   var resolvedAt: String?
   var resolvedBy: String?

@@ -2,8 +2,8 @@ import Foundation
 import Kafka
 import Postgres
 
-/// Waits until everything that was sent is applied: lag 0 in all groups, the workers' own records
-/// and the renderings that renames ask for included.
+/// Waits until all records are applied: lag 0 in all groups, those of the workers' own topics
+/// included, and no pending renderings or reviews.
 func waitUntilApplied(
   _ connection: Connection, _ admin: Admin, prefix: String, seconds: Double,
   progress: inout Progress, isStopped: () -> Bool = { false }
@@ -14,8 +14,8 @@ func waitUntilApplied(
     if report.isApplied { break }
     if let cutOff = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cutOff) }
     progress.show(
-      "waiting: \(report.total) records, \(report.pendingRenders) renderings and "
-        + "\(report.pendingReviews) reviews to go")
+      "waiting for \(report.total) records, \(report.pendingRenders) renderings and "
+        + "\(report.pendingReviews) reviews")
     guard ContinuousClock.now < deadline else {
       progress.clear()
       throw Failure(
@@ -23,14 +23,14 @@ func waitUntilApplied(
         "After \(seconds) s there are still \(report.total) records to apply and "
           + "\(report.pendingRenders) people's alarms to render"
           + (report.pendingReviews == 0
-            ? "" : ", \(report.pendingReviews) reviews of what mutings reach")
+            ? "" : ", \(report.pendingReviews) reviews after mutes")
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + (report.unanswered.isEmpty
             ? "" : ", and \(report.unanswered.count) partitions whose leaders do not answer")
-          + ". `magpie lag` says where; are all three workers running?")
+          + ". `magpie lag` shows where. Are all three workers running?")
     }
-    if isStopped() { throw Failure(.found, "stopped while records were still waiting") }
+    if isStopped() { throw Failure(.found, "stopped before all records were applied") }
     Thread.sleep(forTimeInterval: 0.1)
   }
   progress.clear()
@@ -40,7 +40,7 @@ private func cutOffFailure(_ partition: LagReport.Partition) -> Failure {
   Failure(
     .found,
     "\(partition.topic)[\(partition.partition)] begins at offset \(partition.lowWatermark ?? 0), but "
-      + "\(partition.group) has only come to \(partition.nextOffset ?? 0): the broker has dropped "
+      + "the stored offset of \(partition.group) is \(partition.nextOffset ?? 0): the broker has dropped "
       + "records that were never applied. The embedded broker keeps at most 5 MiB a partition: "
       + "send less at a time, use more --partitions, or use a real broker.")
 }

@@ -6,34 +6,35 @@ import Postgres
 
 struct Lag: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "How many records each consumer group has still to apply.",
+    abstract: "Show how many records each consumer group has yet to apply.",
     discussion: """
-      The next offset is the one in PostgreSQL, which moves in the same transaction as the results. \
-      A partition that no worker was assigned yet has none and counts whole. An archive, if there \
-      ever was one, is shown as it reports to Kafka and is no part of the total.
+      The next offset is the stored offset in PostgreSQL, which a worker writes in the transaction of \
+      the results. A partition that was never assigned has none: all its records count. The archive, \
+      if there is one, is shown with the offset that it commits to Kafka and does not count towards \
+      the total.
 
-      All leaders are asked at the same time, for ten seconds at most. Partitions whose leader does \
-      not answer, because a broker has just died, are shown with their lag unknown, the total is that \
-      of the others, and the exit code is 69.
+      All leaders are queried at the same time, with a limit of ten seconds. The lag of a partition \
+      whose leader does not answer, for example because its broker has just died, is shown as \
+      unknown; the total then covers the other partitions, and the exit code is 69.
       """)
 
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
 
-  @Flag(help: "Show it again and again until interrupted.")
+  @Flag(help: "Repeat until interrupted.")
   var watch = false
 
-  @Option(parsing: .unconditional, help: "Seconds between two looks with --watch: 0.1 to 3600.")
+  @Option(parsing: .unconditional, help: "Seconds between reports with --watch: 0.1 to 3600.")
   var interval = 2.0
 
-  @Flag(help: "List every partition, also those without lag.")
+  @Flag(help: "List every partition, including those without lag.")
   var all = false
 
   @Flag(
     help: """
-      Print one JSON object a partition (group, topic, partition, nextOffset, lowWatermark, \
-      highWatermark, lag; without the last three when its leader does not answer) and one with the \
-      total, pendingRenders, openDeadLetters, missingTopics and unansweredPartitions.
+      Print one JSON object per partition (group, topic, partition, nextOffset, lowWatermark, \
+      highWatermark, lag; without the last three if its leader does not answer) and one with total, \
+      pendingRenders, openDeadLetters, missingTopics and unansweredPartitions.
       """)
   var json = false
 
@@ -54,7 +55,7 @@ struct Lag: ParsableCommand {
   func run() throws {
     let admin = try Admin(configuration: kafka.configuration())
     let connection = try database.connect()
-    let redraws = watch && !json && Standard.output.isColourful
+    let redraws = watch && !json && Console.output.isColourful
     repeat {
       let report = try LagReport.measure(
         connection, admin, prefix: kafka.prefix, timeoutMilliseconds: Self.timeoutMilliseconds)
@@ -74,22 +75,21 @@ struct Lag: ParsableCommand {
             openDeadLetters: report.openDeadLetters, missingTopics: report.missingTopics,
             unansweredPartitions: unanswered))
       } else {
-        Standard.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
+        Console.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
       }
       if !watch, !unanswered.isEmpty {
         throw Failure(
           .unavailable,
           "No answer came about \(unanswered.joined(separator: ", "))"
             + (report.problem.map { ": \($0)" } ?? ".")
-            + "\nThe other figures are right. A broker may "
-            + "be down or have just died; then its partitions get other leaders soon.")
+            + "\nThe other numbers are correct. A broker may "
+            + "be down; if it has just died, its partitions get new leaders soon.")
       }
       if watch { Thread.sleep(forTimeInterval: interval) }
     } while watch
   }
 
-  /// What the brokers may take to tell where logs end; what the archive has reported may take half
-  /// of it more.
+  /// The limit for end offsets. The archive's offsets may take half as long in addition.
   private static let timeoutMilliseconds = 10_000
 
   private func table(_ report: LagReport, _ archive: [LagReport.Partition]) -> String {

@@ -2,8 +2,8 @@ import Events
 import Kafka
 
 extension LagReport {
-  /// How far the archive is, as it reports to Kafka; empty where there never was one. It holds up
-  /// nobody, so that it is no part of the total.
+  /// The archive's partitions, with the offsets that it commits to Kafka; empty without an archive.
+  /// They are not part of the total, because nothing waits for the archive.
   func archive(_ admin: Admin, prefix: String, timeoutMilliseconds: Int) throws -> [Partition] {
     let group = ConsumerGroup.archive(prefix: prefix)
     var logs: [TopicPartition: Watermarks?] = [:]

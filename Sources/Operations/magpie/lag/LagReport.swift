@@ -2,15 +2,15 @@ import Events
 import Kafka
 import Postgres
 
-/// How far each consumer group is, from the offsets stored with the results.
+/// The lag of each consumer group, from the offsets stored with the results.
 struct LagReport {
   struct Partition: Encodable {
     var group: String
     var topic: String
     var partition: Int32
-    /// Nil until a worker was assigned the partition for the first time.
+    /// Nil until the partition is first assigned to a worker.
     var nextOffset: Int64?
-    /// Nil, like the two below, when the partition's leader did not answer.
+    /// Nil, like the two below, if the partition's leader did not answer.
     var lowWatermark: Int64?
     var highWatermark: Int64?
     var lag: Int64?
@@ -26,7 +26,7 @@ struct LagReport {
       lag = log.map { max(0, $0.high - (nextOffset ?? $0.low)) }
     }
 
-    /// What is known of the partition's log.
+    /// Nil if the partition's leader did not answer.
     var log: Watermarks? {
       if let lowWatermark, let highWatermark {
         Watermarks(low: lowWatermark, high: highWatermark)
@@ -42,34 +42,32 @@ struct LagReport {
   }
 
   var partitions: [Partition]
-  /// Alarms of people renamed since, still to be written again.
+  /// People whose alarms are to be rendered again, after a rename.
   var pendingRenders: Int64
-  /// Of so many people, contributions that a late muting reaches, still to be gone through.
+  /// People whose contributions are to be reviewed, after a mute that arrived late.
   var pendingReviews: Int64
   var missingTopics: [String]
-  /// Partitions whose lag is unknown because their leaders did not answer, and what one of them, or
-  /// the client in its place, said.
+  /// Partitions whose lag is unknown because their leaders did not answer, and the first one's error.
   var unanswered: [TopicPartition]
   var problem: String?
-  /// Records that could not be applied and that nobody has dealt with. They are no lag: nothing waits
-  /// for them.
+  /// Dead letters in the state open. They do not count as lag, because nothing waits for them.
   var openDeadLetters: Int64
 
-  /// Of the partitions whose lag is known.
+  /// The sum over the partitions whose lag is known.
   var total: Int64 { partitions.reduce(0) { $0 + ($1.lag ?? 0) } }
-  /// Everything sent so far is applied, and what followed from it too.
+  /// Whether all records are applied and no background work is queued.
   var isApplied: Bool {
     total == 0 && pendingRenders == 0 && pendingReviews == 0 && missingTopics.isEmpty
       && unanswered.isEmpty
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 
-  /// Offsets are read in one statement, and before the watermarks: when they turn out to be equal,
-  /// nothing was waiting anywhere at the moment of that statement. A worker's own records are on
-  /// the broker before the offset that they follow from is in the database.
+  /// Reads the stored offsets in one statement, before the end offsets: if they are equal, all records
+  /// were applied at the time of that statement. A worker's own records are acknowledged by the
+  /// broker before the worker commits the offset of the record that caused them.
   ///
-  /// - Parameter timeoutMilliseconds: what the brokers may take; those that take longer are told in
-  ///   `unanswered`.
+  /// - Parameter timeoutMilliseconds: the limit for the brokers' answers; partitions without one are
+  ///   in `unanswered`.
   static func measure(
     _ connection: Connection, _ admin: Admin, prefix: String, timeoutMilliseconds: Int = 10_000
   ) throws -> LagReport {
@@ -80,7 +78,7 @@ struct LagReport {
       "SELECT to_regclass('notification_reviews') IS NOT NULL"
     ).only.bool(0)
     let reviews = hasReviews ? "(SELECT count(*) FROM notification_reviews)" : "0::bigint"
-    // A database that is not migrated yet has no states.
+    // Dead letters have no states in a database that is not migrated yet.
     let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")
       .only.bool(0)
     let letters =

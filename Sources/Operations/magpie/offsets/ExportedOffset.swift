@@ -2,14 +2,14 @@ import Foundation
 import Kafka
 import RecordLog
 
-/// A partition's offset as it is carried to another cluster: with the record before it, by which
-/// the place can be found, or checked, in a log whose offsets are others.
+/// A partition's offset in an export, with the record before it, by which an import checks the offset
+/// or finds its equivalent in another log.
 struct ExportedOffset: Codable {
-  /// Which record it is, independent of any cluster.
+  /// The identity of a record, independent of the cluster.
   struct Identity: Codable, Equatable {
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970-01-01 UTC.
     var timestamp: Int64
-    /// The headers `ce_id` and `ce_source` in Base64: nobody has checked them.
+    /// The headers `ce_id` and `ce_source` in Base64, because they may be any bytes.
     var eventID: String?
     var eventSource: String?
     var keyBase64: String?
@@ -30,14 +30,14 @@ struct ExportedOffset: Codable {
   var nextOffset: Int64
   var lowWatermark: Int64
   var highWatermark: Int64
-  /// The last record applied, and its offset; absent where the log holds none any more.
+  /// The last applied record and its offset; absent if the log no longer holds one.
   var lastOffset: Int64?
   var last: Identity?
 }
 
 extension RecordLog {
-  /// The last record before each of these offsets. Looks at no more than the 200 offsets before it:
-  /// where compaction or transactions left none in them, there is no answer.
+  /// The last record before each of these offsets. Searches only the 200 offsets before it, which may
+  /// hold no record after compaction or transactions.
   func lastRecords(
     before offsets: [TopicPartition: Int64], in held: [TopicPartition: Range<Int64>]
   ) throws -> [TopicPartition: Record] {

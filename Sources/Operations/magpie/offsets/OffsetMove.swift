@@ -1,19 +1,19 @@
 import Kafka
 import Postgres
 
-/// A partition's next offset, about to be changed.
+/// A change of a partition's stored offset.
 struct OffsetMove: Encodable {
   var group: String
   var topic: String
   var partition: Int32
-  /// Absent where no worker was assigned the partition so far.
+  /// Absent if the partition was never assigned to a worker.
   var from: Int64?
   var to: Int64
   var lowWatermark: Int64
   var highWatermark: Int64
-  /// Offsets that would never be applied: whether they still hold a record or not.
+  /// The number of offsets that would not be applied, with or without a record.
   var skipped: Int64
-  /// Offsets whose records would be applied once more.
+  /// The number of offsets whose records would be applied again.
   var reapplied: Int64
 
   init(_ group: String, _ place: TopicPartition, from: Int64?, to: Int64, log: Watermarks) {
@@ -23,7 +23,7 @@ struct OffsetMove: Encodable {
     (lowWatermark, highWatermark) = (log.low, log.high)
     let start = from ?? log.low
     skipped = max(0, to - start)
-    // Where the stored offset is of another log, what that log held says nothing about this one.
+    // A stored offset past the end offset belongs to another log.
     reapplied = max(0, min(start, log.high) - to)
   }
 
@@ -36,9 +36,9 @@ struct OffsetMove: Encodable {
     return text
   }
 
-  /// Writes the offsets, and takes the partitions from whoever has them in the same statement: a lane
-  /// in the middle of a batch of the old ones cannot commit it any more. What the last record was is
-  /// forgotten: whoever moves an offset says that the log is the right one.
+  /// Writes the offsets and increments the epochs in the same statement, so that a lane cannot commit a
+  /// batch that began at an old offset. Clears the last record's identity, because the operator vouches
+  /// for the log.
   static func write(_ moves: [OffsetMove], _ connection: Connection) throws {
     let moves = moves.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     try connection.query(
@@ -57,7 +57,7 @@ struct OffsetMove: Encodable {
 }
 
 extension Connection {
-  /// A transaction that waits for a worker's batch at most so long.
+  /// Runs a transaction that waits for a worker's batch for at most 20 s.
   func shortTransaction<T>(_ body: () throws -> T) throws -> T {
     do {
       return try transaction {
@@ -67,7 +67,7 @@ extension Connection {
     } catch let error as PostgresError where error.sqlstate == "55P03" {
       throw Failure(
         .unavailable,
-        "A worker's transaction has held these offsets for 20 s. Try again, or stop the "
+        "A worker's transaction has locked these offsets for 20 s. Try again, or stop the "
           + "workers first.")
     }
   }

@@ -3,7 +3,7 @@ import Events
 import Kafka
 import Postgres
 
-/// Which groups, topics and partitions are meant.
+/// The options that select groups, topics and partitions.
 struct OffsetScope: ParsableArguments {
   @Option(help: "The worker or consumer group: fanout, notification, alarm, or the full name.")
   var group: String?
@@ -27,18 +27,18 @@ struct OffsetScope: ParsableArguments {
     guard !found.isEmpty else {
       throw Failure(
         .usage,
-        "There is no consumer group \(group); there are "
+        "There is no consumer group \(group). The groups are "
           + all.map { $0.name(prefix: prefix) }.joined(separator: ", ") + ".")
     }
     return found
   }
 
-  /// Full names.
+  /// The full names of the selected topics.
   func topics(of group: ConsumerGroup, prefix: String) throws -> [String] {
     let all = group.topics.map { $0.name(prefix: prefix) }
     guard let topic else { return all }
     let found = all.filter { $0 == topic || $0 == prefix + topic }
-    // Without --group a topic that one of the groups does not read is passed over.
+    // Without --group, groups that do not read the topic are skipped.
     guard !found.isEmpty || self.group == nil && isKnown(topic, prefix) else {
       throw Failure(
         .usage,
@@ -63,7 +63,7 @@ struct StoredOffset {
   var epoch: Int64
   var movedAt: EventTime
 
-  /// By consumer group and partition.
+  /// All rows, by consumer group and partition.
   static func read(_ connection: Connection) throws -> [String: [TopicPartition: StoredOffset]] {
     try read(
       connection.query(
@@ -73,7 +73,7 @@ struct StoredOffset {
         """))
   }
 
-  /// Those of one group, locked until the transaction's end in the order in which the fence locks.
+  /// The rows of one group, locked until the end of the transaction, in the fence's order.
   static func lock(_ group: String, _ connection: Connection) throws
     -> [TopicPartition: StoredOffset]
   {

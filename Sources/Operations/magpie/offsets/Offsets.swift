@@ -2,11 +2,11 @@ import ArgumentParser
 
 struct Offsets: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Where each worker goes on in each partition: look, move, carry to another cluster.",
+    abstract: "Show, set, export and import the workers' stored offsets.",
     discussion: """
-      The offsets are in PostgreSQL, in the tables' own database: they say exactly which records the \
-      tables hold. Whatever moves one fences the lane that has the partition, which then goes on from \
-      the new offset by itself.
+      The offsets are stored in PostgreSQL, in the database of the tables, and say exactly which \
+      records the tables contain. Setting an offset fences the lane that has the partition; the lane \
+      then continues at the new offset.
       """,
     subcommands: [
       OffsetsShow.self, OffsetsReset.self, OffsetsExport.self, OffsetsImport.self,

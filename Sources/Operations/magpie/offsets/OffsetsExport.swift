@@ -7,10 +7,11 @@ import RecordLog
 struct OffsetsExport: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Write the offsets down, with the record before each, to go on in another cluster.",
+    abstract:
+      "Write the offsets to a file, with the record before each, for use in another cluster.",
     discussion: """
-      One JSON object a partition. Stop the workers first: what they apply afterwards would be applied \
-      once more. docs/operations/move-to-a-new-kafka-cluster.md has all the steps.
+      Writes one JSON object per partition. Stop the workers first: records that they apply after the \
+      export would be applied again. docs/operations/move-to-a-new-kafka-cluster.md lists all steps.
       """)
 
   @OptionGroup var kafka: KafkaOptions

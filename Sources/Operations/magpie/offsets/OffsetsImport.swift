@@ -8,14 +8,14 @@ import RecordLog
 struct OffsetsImport: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Let the workers go on in this cluster where an export says they were in another.",
+    abstract: "Set the workers' offsets in this cluster from an export of another.",
     discussion: """
-      --by offset is for a cluster that holds the same log under the same offsets: the record before \
-      each offset is compared, and one that is another record refuses the whole import. --by time is \
-      for every other copy: each partition goes back to the time of the last record applied, less the \
-      margin; with another number of partitions all of a topic go back to the earliest. So it may \
-      apply records again, which leaves the same rows, and skips none whose time is not older than \
-      that. The workers must be stopped: they would go on in the old cluster under the new offsets.
+      --by offset is for a cluster that holds the same records at the same offsets. It compares the \
+      record before each offset and changes nothing if one of them differs. --by time is for every \
+      other copy: it sets each partition to the time of the last applied record, minus the margin. If \
+      the number of partitions differs, all partitions of a topic start at the earliest of these \
+      times. So records may be applied again, which leaves the same rows, and no record of that time \
+      or later is skipped. Stop the workers first: they would use the new offsets in the old cluster.
       """)
 
   enum Method: String, CaseIterable, ExpressibleByArgument {
@@ -25,20 +25,20 @@ struct OffsetsImport: ParsableCommand {
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
 
-  @Argument(help: "What `magpie offsets export` wrote; - is standard input.")
+  @Argument(help: "The output of `magpie offsets export`; - is standard input.")
   var file: String
 
-  @Option(help: "offset or time.")
+  @Option(help: "How to find the offsets: offset or time.")
   var by: Method
 
   @Option(
-    parsing: .unconditional, help: "With --by time: seconds to go back further, 0 to 31536000.")
+    parsing: .unconditional, help: "With --by time: the margin in seconds, 0 to 31536000.")
   var marginSeconds: Int64 = 3600
 
-  @Flag(help: "Change nothing; say what would be changed.")
+  @Flag(help: "Change nothing; print what would change.")
   var dryRun = false
 
-  @Flag(help: "Print one JSON object a partition.")
+  @Flag(help: "Print one JSON object per partition.")
   var json = false
 
   func validate() throws {
@@ -55,7 +55,8 @@ struct OffsetsImport: ParsableCommand {
     if let other = exported.first(where: { !known.contains($0.group) }) {
       throw Failure(
         .usage,
-        "\(other.group) is no consumer group of the prefix \(kafka.prefix); set --topic-prefix.")
+        "\(other.group) is not a consumer group with the prefix \(kafka.prefix); set --topic-prefix."
+      )
     }
     let held = try KafkaLogs(log).spans(Set(exported.map(\.topic)).sorted())
     try refuseWhileWorkersRun(Set(exported.map(\.group)), connection)
@@ -71,7 +72,7 @@ struct OffsetsImport: ParsableCommand {
               low: held[place]?.lowerBound ?? 0, high: held[place]?.upperBound ?? 0))
         }
         for move in moves {
-          if json { printJSON(move) } else { Standard.output.line(place(move)) }
+          if json { printJSON(move) } else { Console.output.line(place(move)) }
         }
         if !dryRun { try OffsetMove.write(moves, connection) }
       }
@@ -80,13 +81,13 @@ struct OffsetsImport: ParsableCommand {
 
   private typealias Targets = [String: [TopicPartition: Int64]]
 
-  /// Skipping and applying again are differences within one log: between two they mean nothing.
+  /// Without the numbers of skipped and reapplied records, which have no meaning between two logs.
   private func place(_ move: OffsetMove) -> String {
     "\(escapedForTerminal(move.group))  \(escapedForTerminal(move.topic))/\(move.partition)"
-      + "  goes on at \(move.to)  (log \(move.lowWatermark) to \(move.highWatermark))"
+      + "  continues at \(move.to)  (log \(move.lowWatermark) to \(move.highWatermark))"
   }
 
-  /// The same offsets, where the record before each is the one that was applied last.
+  /// The exported offsets, after checking that the record before each is the last one applied.
   private func sameOffsets(
     _ exported: [ExportedOffset], _ held: [TopicPartition: Range<Int64>], _ log: KafkaLog
   ) throws -> Targets {
@@ -100,7 +101,7 @@ struct OffsetsImport: ParsableCommand {
         else {
           throw notTheSame(
             place,
-            "does not reach from \(offset.nextOffset) on: it holds "
+            "does not contain offset \(offset.nextOffset): it holds "
               + (held[place].map { "\($0.lowerBound) up to \($0.upperBound)" } ?? "nothing"))
         }
         next[place] = offset.nextOffset
@@ -111,8 +112,8 @@ struct OffsetsImport: ParsableCommand {
         let found = last[place]
         guard offset.last == found.map(ExportedOffset.Identity.init),
           offset.lastOffset == found?.offset
-        else { throw notTheSame(place, "holds another record before \(offset.nextOffset)") }
-        // Nothing before it on either side: only the very beginning is the same for certain.
+        else { throw notTheSame(place, "holds a different record before \(offset.nextOffset)") }
+        // Without records to compare, the offset is certain only at the start of the log.
         guard found != nil || offset.nextOffset == held[place]?.lowerBound else {
           throw notTheSame(place, "holds no record before \(offset.nextOffset) to compare")
         }
@@ -125,11 +126,11 @@ struct OffsetsImport: ParsableCommand {
   private func notTheSame(_ place: TopicPartition, _ what: String) -> Failure {
     Failure(
       .found,
-      "Nothing was changed: \(place) \(what). It is not the same log under the same offsets; "
+      "Nothing was changed: \(place) \(what). The logs are not the same; "
         + "use --by time.")
   }
 
-  /// Where the time of the last record applied, less the margin, begins.
+  /// The offsets of the time of the last applied record, minus the margin.
   private func earlierTimes(
     _ exported: [ExportedOffset], _ held: [TopicPartition: Range<Int64>], _ log: KafkaLog
   ) throws -> Targets {
@@ -138,8 +139,8 @@ struct OffsetsImport: ParsableCommand {
       for (topic, exported) in Dictionary(grouping: exported, by: \.topic) {
         let spans = held.filter { $0.key.topic == topic }
         let isSameCount = Set(spans.keys.map(\.partition)) == Set(exported.map(\.partition))
-        // Without a time there is no going on but from the start; where nothing was ever written
-        // nothing holds it back.
+        // A partition whose last record is unknown starts at the beginning. An empty partition does not
+        // move the others of its topic back.
         let times = exported.map { offset in
           (offset.partition, offset.last?.timestamp ?? (offset.highWatermark == 0 ? .max : -1))
         }
@@ -155,7 +156,7 @@ struct OffsetsImport: ParsableCommand {
     return targets
   }
 
-  /// Their sessions are named after their consumer groups.
+  /// Finds workers by their database sessions, which are named after their consumer groups.
   private func refuseWhileWorkersRun(_ groups: Set<String>, _ connection: Connection) throws {
     let running = try connection.query(
       """
@@ -186,10 +187,10 @@ struct OffsetsImport: ParsableCommand {
         result.append(offset)
       } catch {
         throw Failure(
-          .usage, "\(file):\(index + 1) is not what `magpie offsets export` writes: \(error)")
+          .usage, "\(file):\(index + 1) is not output of `magpie offsets export`: \(error)")
       }
     }
-    guard !result.isEmpty else { throw Failure(.usage, "\(file) names no offsets.") }
+    guard !result.isEmpty else { throw Failure(.usage, "\(file) contains no offsets.") }
     return result
   }
 }

@@ -7,15 +7,15 @@ import RecordLog
 struct OffsetsReset: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reset",
-    abstract: "Let a worker go on somewhere else: one partition, a topic, or all that it reads.",
+    abstract: "Set a worker's offsets in one partition, one topic or all its topics.",
     discussion: """
-      Going back applies records again. That changes nothing that is right already: every fact keeps \
-      its newest version, and each notification is published once more under a newer version. It also \
-      mends nothing that a newer version has overwritten; see docs/operations for a rebuild.
+      Moving back applies records again. Correct rows do not change: every fact keeps its newest \
+      version, and each notification is published again with a newer version. Rows that a newer \
+      version has overwritten are not repaired either; docs/operations describes a rebuild.
 
-      Going forward skips records for ever, and is refused unless --skip-records names exactly how \
-      many. Workers may go on running: their lanes are fenced and go on from the new offsets. While \
-      they apply, the number to be skipped changes with every batch, so stop them to skip.
+      Moving forward skips records for good, and is refused unless --skip-records gives their exact \
+      number. Workers may keep running: their lanes are fenced and continue at the new offsets. The \
+      number of records to skip changes with every batch, so stop the workers before skipping.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -24,42 +24,42 @@ struct OffsetsReset: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "To this offset, the next one to be applied; needs --topic and --partition.")
+    help: "Set this offset, the next one to apply; needs --topic and --partition.")
   var toOffset: Int64?
 
-  @Option(help: "To the first record of this time or later: \(Moment.help).")
+  @Option(help: "Set the offset of the first record at or after this time: \(Moment.help).")
   var toTime: Moment?
 
-  @Flag(help: "To the first record that the log holds.")
+  @Flag(help: "Set the log start offset.")
   var toStart = false
 
-  @Flag(help: "To the log's end.")
+  @Flag(help: "Set the end offset.")
   var toEnd = false
 
   @Option(
     parsing: .unconditional,
-    help: "How many records this skips, in all: it is refused unless this is the very number.")
+    help: "The exact total number of records to skip.")
   var skipRecords: Int64 = 0
 
   @Flag(
     help: """
-      Also begin a new generation of notifications, whose snapshots win over every one published so \
-      far: after a failover that lost commits. Only with --group notification.
+      Also begin a new generation of notifications, whose snapshots replace all published so far: \
+      needed after a failover that lost commits. Only with --group notification.
       """)
   var newGeneration = false
 
-  @Flag(help: "Change nothing; say what would be changed.")
+  @Flag(help: "Change nothing; print what would change.")
   var dryRun = false
 
   @Flag(
     help: """
-      Print one JSON object a partition (group, topic, partition, from, to, skipped, reapplied, ...) \
+      Print one JSON object per partition (group, topic, partition, from, to, skipped, reapplied, ...) \
       and one with the totals.
       """)
   var json = false
 
   func validate() throws {
-    guard scope.group != nil else { throw ValidationError("Say whose offsets: --group.") }
+    guard scope.group != nil else { throw ValidationError("--group is required.") }
     let targets = [toOffset != nil, toTime != nil, toStart, toEnd].count { $0 }
     guard targets == 1 else {
       throw ValidationError("Give one of --to-offset, --to-time, --to-start, --to-end.")
@@ -88,7 +88,7 @@ struct OffsetsReset: ParsableCommand {
     let topics = try scope.topics(of: group, prefix: kafka.prefix)
     let spans = try log.spans(topics).filter { scope.includes($0.key) }
     guard !spans.isEmpty else {
-      throw Failure(.usage, "There is no partition \(scope.partition ?? 0) of \(topics[0]).")
+      throw Failure(.usage, "\(topics[0]) has no partition \(scope.partition ?? 0).")
     }
     let targets = try targets(spans, log)
     try connection.shortTransaction {
@@ -102,7 +102,7 @@ struct OffsetsReset: ParsableCommand {
         partitions: moves.count, skipped: moves.reduce(0) { $0 + $1.skipped },
         reapplied: moves.reduce(0) { $0 + $1.reapplied }, dryRun: dryRun)
       for move in moves where json || total.skipped > 0 || dryRun || moves.count <= 100 {
-        if json { printJSON(move) } else { Standard.output.line(move.text) }
+        if json { printJSON(move) } else { Console.output.line(move.text) }
       }
       if !dryRun || skipRecords > 0 { try refuseToSkip(total.skipped) }
       if !dryRun { try write(moves, connection) }
@@ -132,8 +132,8 @@ struct OffsetsReset: ParsableCommand {
     for (place, span) in spans where offset < span.lowerBound || offset > span.upperBound {
       throw Failure(
         .found,
-        "\(place) holds offsets \(span.lowerBound) up to \(span.upperBound); there is no "
-          + "going on at \(offset). --to-start and --to-end are its ends.")
+        "\(place) holds offsets \(span.lowerBound) up to \(span.upperBound): offset \(offset) "
+          + "is out of range. See --to-start and --to-end.")
     }
     return spans.mapValues { _ in offset }
   }
@@ -143,10 +143,10 @@ struct OffsetsReset: ParsableCommand {
     throw Failure(
       .found,
       skipped == 0
-        ? "Nothing was changed: this skips no records, and not \(skipRecords)."
+        ? "Nothing was changed: this would skip no records instead of \(skipRecords)."
         : "Nothing was changed: this would skip \(skipped) records, which would never be applied"
-          + (skipRecords == 0 ? "" : ", and not \(skipRecords)")
-          + ". If that is what you want: --skip-records \(skipped)")
+          + (skipRecords == 0 ? "" : " (--skip-records says \(skipRecords))")
+          + ". To skip them, pass --skip-records \(skipped)")
   }
 
   private func summarize(_ total: Total) {
@@ -155,11 +155,11 @@ struct OffsetsReset: ParsableCommand {
     if total.reapplied > 0 {
       text += "; \(total.reapplied) records are applied again, which leaves the same rows"
     }
-    Standard.output.line(text)
+    Console.output.line(text)
   }
 }
 
-/// The log of the cluster, whose missing topics are a person's mistake.
+/// Reads the cluster's log; reports a missing topic with the command that creates it.
 struct KafkaLogs {
   private let log: KafkaLog
 

@@ -6,7 +6,7 @@ import RecordLog
 
 struct OffsetsShow: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Every partition's next offset, its owner's epoch, and its lag.")
+    commandName: "show", abstract: "Show each partition's stored offset, owner epoch and lag.")
 
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
@@ -14,7 +14,7 @@ struct OffsetsShow: ParsableCommand {
 
   @Flag(
     help: """
-      Print one JSON object a partition: group, topic, partition, nextOffset, ownerEpoch, movedAt, \
+      Print one JSON object per partition: group, topic, partition, nextOffset, ownerEpoch, movedAt, \
       lowWatermark, highWatermark, lag, lagSeconds.
       """)
   var json = false
@@ -23,14 +23,14 @@ struct OffsetsShow: ParsableCommand {
     var group: String
     var topic: String
     var partition: Int32
-    /// Absent until a worker was assigned the partition for the first time.
+    /// Absent until the partition is first assigned to a worker.
     var nextOffset: Int64?
     var ownerEpoch: Int64?
     var movedAt: String?
     var lowWatermark: Int64
     var highWatermark: Int64
     var lag: Int64
-    /// The age of the first record that is not applied; absent without one.
+    /// The age of the first record that is not applied, if any.
     var lagSeconds: Double?
   }
 
@@ -47,7 +47,7 @@ struct OffsetsShow: ParsableCommand {
       let offsets = stored[name] ?? [:]
       let ages = try ages(
         log.compactMapValues { $0 }, offsets.mapValues(\.nextOffset), configuration)
-      if !json { Standard.output.line(Style.bold(name)) }
+      if !json { Console.output.line(Style.bold(name)) }
       for (place, log) in log.sorted(by: { $0.key < $1.key }) {
         let offset = offsets[place]
         show(
@@ -60,7 +60,7 @@ struct OffsetsShow: ParsableCommand {
     }
   }
 
-  /// Seconds since the first record that is not applied was written, where there is one.
+  /// The age in seconds of each partition's first record that is not applied.
   private func ages(
     _ log: [TopicPartition: Watermarks], _ offsets: [TopicPartition: Int64],
     _ configuration: ClientConfiguration
@@ -92,9 +92,9 @@ struct OffsetsShow: ParsableCommand {
         text += Style.red(
           "  \(shown.lowWatermark - next) records were deleted before they were applied")
       } else if next > shown.highWatermark {
-        text += Style.red("  behind the log's end: this is another log")
+        text += Style.red("  past the end offset: not the log that the worker read")
       }
     }
-    Standard.output.line(text)
+    Console.output.line(text)
   }
 }

@@ -1,7 +1,7 @@
 import Events
 import Postgres
 
-/// Who owns the partitions, as the fence counts it: each assignment makes the epoch grow.
+/// The partitions' owner epochs. Each claim increments one.
 struct Ownership {
   private var epochs: [String: Int64]
 
@@ -16,7 +16,7 @@ struct Ownership {
     return Ownership(epochs: epochs)
   }
 
-  /// Whether a partition that a worker consumes still has the owner it had.
+  /// Whether some consumed partition has not been claimed since `before`.
   func lacksSuccessors(of before: Ownership, topics: [String: Int], prefix: String) -> Bool {
     ConsumerGroup.allCases.contains { group in
       group.topics.contains { topic in

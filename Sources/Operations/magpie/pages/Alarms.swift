@@ -4,26 +4,24 @@ import Postgres
 
 struct Alarms: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "A person's alarms, in their language, with the actors' nicknames highlighted.")
+    abstract: "Show a person's alarms, in their language, with the actors' nicknames highlighted.")
 
   @OptionGroup var page: PageOptions
   @OptionGroup var database: DatabaseOptions
 
   func run() throws {
-    try page.asking { try show(database.connect()) }
+    try page.reportingCursor { try show(database.connect()) }
   }
 
   private func show(_ connection: Connection) throws {
     if page.json {
       return try printJSONRows(connection, "alarm_page($1, $2, $3)", page.parameters)
     }
-    Standard.output.line(try Self.badge(connection, user: page.user))
-    let (shown, count) = try Self.page(connection, page)
-    shown.print(page, rows: count)
-    if count == 0 { Standard.output.line("Nothing: no alarms.") }
+    Console.output.line(try Self.badge(connection, user: page.user))
+    try Self.page(connection, page).print(page)
   }
 
-  /// The red dot and the number beside it.
+  /// The red dot and the number of unread alarms.
   static func badge(_ connection: Connection, user: String) throws -> String {
     let row = try connection.query(
       "SELECT has_unread($1) AS dot, unread_count($1)::bigint AS unread", [.text(user)]
@@ -32,23 +30,23 @@ struct Alarms: ParsableCommand {
     return try row.bool("dot") ? "\(Style.red("●")) \(unread) unread" : "no unread alarms"
   }
 
-  static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {
+  static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
     let rows = try connection.query(
       """
       SELECT unread, text, segments::jsonb AS segments, deep_link, raised_at, cursor
       FROM alarm_page($1, $2, $3)
       """, options.parameters)
-    var page = Page(cursor: try rows.last?.text("cursor"))
+    var page = try Page(nothing: "No alarms.", rows)
     for row in rows {
       let dot = try row.bool("unread") ? Style.red("●") : " "
       let sentence = try Self.sentence(row.textOrNil("segments"), text: row.textOrNil("text"))
       page.text += "\(dot) \(try shortTime(row.timestamptz("raised_at")))  \(sentence)"
       page.text += "  \(Style.dim(escapedForTerminal(try row.textOrNil("deep_link") ?? "")))\n"
     }
-    return (page, rows.count)
+    return page
   }
 
-  /// Highlighted; the plain text if there are no segments.
+  /// The segments, highlighted, or the plain text if there are none.
   private static func sentence(_ json: String?, text: String?) throws -> String {
     guard let json else { return excerpt(text ?? "(not rendered yet)") }
     return highlighted(try JSONDecoder().decode([ShownSegment].self, from: Data(json.utf8)))

@@ -3,7 +3,7 @@ import Postgres
 
 struct Conversations: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "A person's conversations, the latest message first.")
+    abstract: "Show a person's conversations, the latest message first.")
 
   @OptionGroup var page: PageOptions
   @OptionGroup var database: DatabaseOptions
@@ -12,7 +12,7 @@ struct Conversations: ParsableCommand {
   var with: String?
 
   func run() throws {
-    try page.asking { try show(database.connect()) }
+    try page.reportingCursor { try show(database.connect()) }
   }
 
   private func show(_ connection: Connection) throws {
@@ -28,12 +28,10 @@ struct Conversations: ParsableCommand {
     if page.json {
       return try printJSONRows(connection, "conversation_list($1, $2, $3)", page.parameters)
     }
-    let (shown, count) = try Self.page(connection, page)
-    shown.print(page, rows: count)
-    if count == 0 { Standard.output.line("Nothing: no conversations.") }
+    try Self.page(connection, page).print(page)
   }
 
-  static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {
+  static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
     let rows = try connection.query(
       """
       SELECT c.peer_id, c.sender_id, c.text, c.sent_at, c.cursor, peer.nickname AS peer
@@ -41,14 +39,14 @@ struct Conversations: ParsableCommand {
       LEFT JOIN profiles AS peer ON peer.user_id = c.peer_id
       ORDER BY c.ordinality
       """, options.parameters)
-    var page = Page(cursor: try rows.last?.text("cursor"))
+    var page = try Page(nothing: "No conversations.", rows)
     for row in rows {
       let peer = displayName(try row.textOrNil("peer"), id: try row.text("peer_id"))
       let isOwn = try row.text("sender_id").utf8.elementsEqual(options.user.utf8)
       page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(peer))"
       page.text += "  \(isOwn ? "you: " : "")\(excerpt(try row.text("text")))\n"
     }
-    return (page, rows.count)
+    return page
   }
 
   private func showMessages(_ connection: Connection, _ parameters: [Parameter]) throws {
@@ -59,13 +57,12 @@ struct Conversations: ParsableCommand {
       LEFT JOIN profiles AS sender ON sender.user_id = m.sender_id
       ORDER BY m.ordinality
       """, parameters)
-    var shown = Page(cursor: try rows.last?.text("cursor"))
+    var shown = try Page(nothing: "No messages between the two.", rows)
     for row in rows {
       let sender = displayName(try row.textOrNil("nickname"), id: try row.text("sender_id"))
       shown.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(sender))"
       shown.text += "  \(excerpt(try row.text("text")))\n"
     }
-    shown.print(page, rows: rows.count)
-    if rows.count == 0 { Standard.output.line("Nothing: no messages between the two.") }
+    shown.print(page)
   }
 }

@@ -3,25 +3,23 @@ import Postgres
 
 struct Feed: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What a person's Following feed shows.")
+    abstract: "Show a person's Following feed.")
 
   @OptionGroup var page: PageOptions
   @OptionGroup var database: DatabaseOptions
 
   func run() throws {
-    try page.asking { try show(database.connect()) }
+    try page.reportingCursor { try show(database.connect()) }
   }
 
   private func show(_ connection: Connection) throws {
     if page.json {
       return try printJSONRows(connection, "feed_page($1, $2, $3)", page.parameters)
     }
-    let (shown, count) = try Self.page(connection, page)
-    shown.print(page, rows: count)
-    if count == 0 { Standard.output.line("Nothing: no posts by people they follow.") }
+    try Self.page(connection, page).print(page)
   }
 
-  static func page(_ connection: Connection, _ options: PageOptions) throws -> (Page, Int) {
+  static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
     let rows = try connection.query(
       """
       SELECT p.post_id, p.author_id, p.title, p.caption, p.image_url, p.published_at, p.cursor,
@@ -31,7 +29,7 @@ struct Feed: ParsableCommand {
       LEFT JOIN LATERAL post_stats(p.post_id) AS stats ON true
       ORDER BY p.ordinality
       """, options.parameters)
-    var page = Page(cursor: try rows.last?.text("cursor"))
+    var page = try Page(nothing: "No posts by people they follow.", rows)
     for row in rows {
       let author = displayName(try row.textOrNil("nickname"), id: try row.text("author_id"))
       let likes = try row.intOrNil("likes") ?? 0
@@ -44,6 +42,6 @@ struct Feed: ParsableCommand {
         if !text.isEmpty { page.text += "    \(excerpt(text))\n" }
       }
     }
-    return (page, rows.count)
+    return page
   }
 }

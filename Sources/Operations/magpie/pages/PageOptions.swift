@@ -2,7 +2,7 @@ import ArgumentParser
 import Events
 import Postgres
 
-/// Whose screen to show, and which part of it.
+/// The person whose page to show, and which page.
 struct PageOptions: ParsableArguments {
   @Argument(help: "The person's id.")
   var user: String
@@ -10,10 +10,10 @@ struct PageOptions: ParsableArguments {
   @Option(parsing: .unconditional, help: "Rows to show: 1 to 200.")
   var limit = 20
 
-  @Option(help: "Show what is older than this cursor, which the page before printed.")
+  @Option(help: "Show the rows older than this cursor, which the previous page printed.")
   var before: String?
 
-  @Flag(help: "Print one JSON object a row: the columns of the SQL function, see docs/sql.md.")
+  @Flag(help: "Print one JSON object per row: the columns of the SQL function (docs/sql.md).")
   var json = false
 
   func validate() throws {
@@ -34,15 +34,16 @@ struct PageOptions: ParsableArguments {
     json = false
   }
 
-  /// Runs what asks for a page. The cursor is the only parameter that PostgreSQL may find malformed.
-  func asking<Result>(_ body: () throws -> Result) throws -> Result {
+  /// Runs a query for a page and reports a malformed cursor: of the parameters, PostgreSQL can reject
+  /// only that one.
+  func reportingCursor<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
     } catch let error as PostgresError where error.sqlstate?.hasPrefix("22") == true {
       guard let before else { throw error }
       throw Failure(
         .usage,
-        "--before is \(excerpt(before)), which is no cursor. Give the one that the page before "
+        "--before is \(excerpt(before)), which is not a cursor. Use the one that the previous page "
           + "printed.")
     }
   }
@@ -51,16 +52,27 @@ struct PageOptions: ParsableArguments {
   var parameters: [Parameter] { [.text(user), .text(before), .int4(Int32(limit))] }
 }
 
-/// A page in text, and the cursor of its last row.
+/// A page as text.
 struct Page {
   var text = ""
-  var cursor: String?
+  private let nothing: String
+  private let rows: Int
+  private let cursor: String?
 
-  /// - Parameter options: to tell whether the page was full, so that there may be another.
-  func print(_ options: PageOptions, rows: Int) {
-    Standard.output.write(text)
+  /// - Parameter nothing: a sentence for a page without rows.
+  init(nothing: String, _ rows: Rows) throws {
+    self.nothing = nothing
+    self.rows = rows.count
+    cursor = try rows.last?.text("cursor")
+  }
+
+  var textOrNothing: String { rows == 0 ? nothing + "\n" : text }
+
+  /// Prints the page, and how to get the next one if this one is full.
+  func print(_ options: PageOptions) {
+    Console.output.write(textOrNothing)
     if rows == options.limit, let cursor {
-      Standard.output.line(Style.dim("older: --before '\(escapedForTerminal(cursor))'"))
+      Console.output.line(Style.dim("older: --before '\(escapedForTerminal(cursor))'"))
     }
   }
 }
@@ -68,7 +80,7 @@ struct Page {
 /// Prints each row of a page function as one JSON object.
 func printJSONRows(_ connection: Connection, _ call: String, _ parameters: [Parameter]) throws {
   let rows = try connection.query("SELECT to_jsonb(page)::text FROM \(call) AS page", parameters)
-  for row in rows { Standard.output.line(escapedJSON(try row.text(0))) }
+  for row in rows { Console.output.line(escapedJSON(try row.text(0))) }
 }
 
 /// A time to the minute, in UTC.
@@ -77,7 +89,7 @@ func shortTime(_ microseconds: Int64) -> String {
     String(EventTime(microseconds: microseconds).rfc3339.prefix(16)).replacing("T", with: " "))
 }
 
-/// The nickname that people see, or the id of somebody without one.
+/// The nickname, or the id of a person without one.
 func displayName(_ nickname: String?, id: String) -> String {
   let name = nickname ?? ""
   return excerpt(name.isEmpty ? id : name, characters: 60)

@@ -4,11 +4,11 @@ import ArgumentParser
 
 struct Render: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What an alarm would say, its nicknames highlighted.",
+    abstract: "Render an alarm, with nicknames highlighted.",
     discussion: """
-      Needs no server. Nicknames and words are cleaned, shortened and isolated as the alarm-worker \
-      does it. With --catalog-dir it also checks a directory before a worker gets it: a broken file \
-      is named with key and place, and the exit code is 1.
+      Needs no server. Cleans, shortens and isolates nicknames and words as the alarm-worker does. With \
+      --catalog-dir it also checks the catalogs of a directory: an error names file, key and place, and \
+      the exit code is 1.
       """)
 
   @Option(help: "The kind of alarm: like, comment, follow, message, mention, post; or its code.")
@@ -21,32 +21,33 @@ struct Render: ParsableCommand {
   var other: String?
 
   @Option(
-    parsing: .unconditional, help: "How many people it is about (default: 1, or 2 with --other).")
+    parsing: .unconditional,
+    help: "The number of people it is about (default: 1, or 2 with --other).")
   var actors: Int?
 
-  @Option(parsing: .unconditional, help: "How many things one person did.")
+  @Option(parsing: .unconditional, help: "The number of things that one person did.")
   var count = 1
 
-  @Option(help: "The comment's or message's own words.")
+  @Option(help: "The text of the comment or message.")
   var headText: String?
 
   @Option(help: "The reader's language, BCP 47 (default: en).")
   var locale: String?
 
-  @Flag(help: "Every language there is, a line each.")
+  @Flag(help: "Render in every language, one line each.")
   var allLocales = false
 
   @Option(
     help: """
-      A directory with sentences and kinds of alarm (ko.arb, kinds.json) over the built-in ones. \
+      A directory with catalogs and kinds of alarms (ko.arb, kinds.json) that override the built-in ones. \
       [env: MAGPIE_CATALOG_DIR]
       """)
   var catalogDir: String?
 
-  @Flag(help: "Print what a client receives, one JSON object a language.")
+  @Flag(help: "Print the JSON that a client receives, one object per language.")
   var json = false
 
-  @Flag(help: "Print an HTML paragraph a language.")
+  @Flag(help: "Print one HTML paragraph per language.")
   var html = false
 
   func validate() throws {
@@ -77,15 +78,15 @@ struct Render: ParsableCommand {
     for locale in locales {
       let alarm = try engine.render(input, locale: locale)
       if json {
-        Standard.output.line(escapedJSON(String(decoding: alarm.json, as: UTF8.self)))
+        Console.output.line(escapedJSON(String(decoding: alarm.json, as: UTF8.self)))
       } else if html {
         let (language, direction) = (alarm.locale, alarm.direction.rawValue)
-        Standard.output.line("<p lang=\"\(language)\" dir=\"\(direction)\">\(alarm.html)</p>")
+        Console.output.line("<p lang=\"\(language)\" dir=\"\(direction)\">\(alarm.html)</p>")
       } else {
         let padding = String(repeating: " ", count: width + 2 - locale.count)
         let label = allLocales ? Style.dim(locale) + padding : ""
         let segments = alarm.segments.map { ShownSegment(kind: $0.kind.name, text: $0.text) }
-        Standard.output.line(label + highlighted(segments))
+        Console.output.line(label + highlighted(segments))
       }
     }
   }

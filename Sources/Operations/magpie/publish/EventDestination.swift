@@ -2,20 +2,20 @@ import ArgumentParser
 import Events
 import Foundation
 
-/// Where made or imported events go: to Kafka, or to a file of structured events.
+/// The destination of generated or imported events: Kafka, or a file of structured events.
 struct EventDestination: ParsableArguments {
   @OptionGroup var kafka: KafkaOptions
 
   @Option(
     help: ArgumentHelp(
-      "Write the events to a file, one JSON object a line, instead of to Kafka; - is standard "
+      "Write the events to a file, one JSON object per line, instead of to Kafka; - is standard "
         + "output.", valueName: "file"))
   var output: String?
 
-  @Option(parsing: .unconditional, help: "At most so many events a second.")
+  @Option(parsing: .unconditional, help: "The maximum number of events per second.")
   var rate: Double?
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   func validate() throws {
@@ -26,7 +26,7 @@ struct EventDestination: ParsableArguments {
 
   /// Delivers all events in order.
   ///
-  /// - Returns: how many were written or acknowledged.
+  /// - Returns: the number of events written or acknowledged.
   func deliver(_ events: some Sequence<Event>, of total: Int) throws -> Int {
     var shown = Progress(forced: progress)
     let start = ContinuousClock.now

@@ -3,20 +3,20 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Sends events in the order given and counts what the broker acknowledged. Bounded memory: waits
-/// while the producer's queue is full.
+/// Sends events in order and counts acknowledgements. Uses bounded memory: waits while the producer's
+/// queue is full.
 ///
-/// Over the plain Kafka producer and not MagpieProducer, because a person wants to know how many are
-/// acknowledged while it goes on, and which line it was that failed.
+/// Uses the Kafka producer instead of MagpieProducer, to report the number of acknowledgements while
+/// sending, and the line that failed.
 final class EventSender: Sendable {
   struct Outcome: Sendable {
     var sent = 0
     var acknowledged = 0
     /// Acknowledged or failed.
     var settled = 0
-    /// The first failure, with the number its event was given.
+    /// The first failure, with the number of its event.
     var failure: (number: Int, error: KafkaError)?
-    /// Where the last acknowledged event went.
+    /// The delivery of the last acknowledged event.
     var last: Delivery?
 
     var undelivered: Int { sent - acknowledged }
@@ -27,7 +27,8 @@ final class EventSender: Sendable {
   private let bootstrap: String
   private let outcome = Mutex(Outcome())
 
-  /// - Throws: `Failure` if topics are missing: some brokers would make them, of the wrong kind.
+  /// - Throws: `Failure` if topics are missing, because some brokers would create them with the wrong
+  ///   settings.
   init(configuration: ClientConfiguration, prefix: String) throws {
     let names = Topic.allCases.map { $0.name(prefix: prefix) }
     let present = try Admin(configuration: configuration).topics(names)
@@ -39,19 +40,19 @@ final class EventSender: Sendable {
           + "topics (or is --topic-prefix wrong?)")
     }
     var configuration = configuration
-    // Twice more, by another client each time: see `send`.
+    // `send` retries twice after this, each time with another client.
     configuration.properties.merge(["message.timeout.ms": "20000"]) { own, _ in own }
     producer = try LastingProducer(configuration: configuration)
     bootstrap = configuration.bootstrap
     self.prefix = prefix
   }
 
-  /// What is known so far.
+  /// The current counts.
   var progress: Outcome { outcome.withLock { $0 } }
 
   /// Queues one event.
   ///
-  /// - Parameter number: for the report of a failure, such as the line it stands on.
+  /// - Parameter number: for error messages, such as the line number.
   /// - Throws: `EventError` if no consumer would accept it; `Failure` once an event before it could
   ///   not be delivered.
   func send(_ event: Event, number: Int) throws {
@@ -67,14 +68,14 @@ final class EventSender: Sendable {
         return
       } catch {
         guard error.code == .queueFull else { throw error }
-        // Deliveries make room.
+        // Deliveries make room in the queue.
         Thread.sleep(forTimeInterval: 0.005)
       }
     }
   }
 
-  /// Sends a record, and once more when no acknowledgement came in time: consumers drop what they
-  /// have already, and by then another broker may lead the partition.
+  /// Sends a record, and again if no acknowledgement arrives in time: another broker may lead the
+  /// partition by then, and consumers drop duplicates.
   private func send(_ record: OutgoingRecord, _ number: Int, attemptsLeft: Int) throws(KafkaError) {
     try producer.send(record) { [weak self] result in
       guard let self else { return }
@@ -87,7 +88,7 @@ final class EventSender: Sendable {
     }
   }
 
-  /// Waits for all acknowledgements as long as some come within `seconds` of each other, and closes.
+  /// Waits for all acknowledgements until none arrives for `seconds`, then closes the producer.
   func finish(seconds: Int = 60) -> Outcome {
     var (last, since) = (-1, ContinuousClock.now)
     while true {
@@ -100,7 +101,7 @@ final class EventSender: Sendable {
     return progress
   }
 
-  /// Why events were not delivered; nil if all were.
+  /// The error if not all events were delivered.
   static func failure(_ outcome: Outcome) -> Failure? {
     guard outcome.undelivered > 0 else { return nil }
     let count = "\(outcome.undelivered) of \(outcome.sent) events were not acknowledged"
@@ -108,8 +109,8 @@ final class EventSender: Sendable {
     let cause = Failure(first.error)
     return Failure(
       cause.code,
-      "\(count), the first of them number \(first.number): \(cause.message) Sending the same events "
-        + "again does no harm.")
+      "\(count), the first of them number \(first.number): \(cause.message) It is safe to send the same "
+        + "events again.")
   }
 
   private func note(_ result: Result<Delivery, KafkaError>, _ number: Int) {

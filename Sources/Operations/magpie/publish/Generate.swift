@@ -4,7 +4,7 @@ import Workload
 
 struct Generate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make up a social network's events, the same ones for the same numbers.",
+    abstract: "Generate the events of a social network, deterministically from the options.",
     discussion: """
       A few people have most of the followers, about 10 % of the events undo another, about 3 % are \
       retries of one, and about 5 % arrive late.
@@ -16,10 +16,10 @@ struct Generate: ParsableCommand {
   @Option(parsing: .unconditional, help: "Events, retries included: 0 to 1000000000.")
   var events: Int
 
-  @Option(parsing: .unconditional, help: "What the invention follows from.")
+  @Option(parsing: .unconditional, help: "The seed of the generator.")
   var seed: UInt64
 
-  @Option(help: "No event happens before, RFC 3339.")
+  @Option(help: "The time before all events, RFC 3339.")
   var start = SocialWorkload.defaultStart.rfc3339
 
   @Option(help: "Days over which the events are spread: 1 to 3650. None may lie in the future.")
@@ -52,11 +52,11 @@ struct Generate: ParsableCommand {
       spanSeconds: days * 86_400)
     let count = try destination.deliver(workload, of: events)
     if json {
-      // On standard output only if the events are not there.
+      // Standard output may hold the events.
       if destination.output != "-" { printJSON(Made(events: count)) }
     } else {
       let done = destination.output == nil ? "acknowledged" : "written"
-      Standard.error.line("\(count) events \(done)")
+      Console.error.line("\(count) events \(done)")
     }
   }
 

@@ -4,7 +4,7 @@ import Workload
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Turn another system's data into events.", subcommands: [ImportLDBC.self])
+    abstract: "Convert data of another system to events.", subcommands: [ImportLDBC.self])
 }
 
 struct ImportLDBC: ParsableCommand {
@@ -14,8 +14,8 @@ struct ImportLDBC: ParsableCommand {
       "The LDBC Social Network Benchmark's files (Interactive v1, CSV, merged foreign keys).",
     discussion: """
       Snapshot and update streams become events in time order: people as profiles, friendships as \
-      two follows, posts, comments on the post that they lead up to, likes of posts. What has no \
-      counterpart is counted and named. Importing twice changes nothing.
+      two follows, posts, comments on the root post of their thread, likes of posts. Data without a \
+      counterpart is counted by name. Importing twice changes nothing.
       """)
 
   @Argument(help: "The directory with person_0_0.csv and so on.")
@@ -43,12 +43,12 @@ struct ImportLDBC: ParsableCommand {
       return
     }
     for (type, count) in types.sorted(by: { $0.key < $1.key }) {
-      Standard.error.line("\(count) \(type)")
+      Console.error.line("\(count) \(type)")
     }
     for (name, count) in data.skipped.sorted(by: { $0.key < $1.key }) {
-      Standard.error.line("\(count) skipped: \(name)")
+      Console.error.line("\(count) skipped: \(name)")
     }
-    Standard.error.line(
+    Console.error.line(
       "\(count) events \(destination.output == nil ? "acknowledged" : "written")")
   }
 }

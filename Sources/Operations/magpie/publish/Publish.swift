@@ -3,32 +3,26 @@ import Events
 
 struct Publish: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Send events: from a file of them, or one that is put together from options.",
+    abstract: "Send events from a file, or one event made from options.",
     discussion: """
-      `magpie publish FILE` sends structured CloudEvents, one JSON object a line:
+      `magpie publish FILE` sends structured CloudEvents, one JSON object per line:
         {"type":"magpie.like.created.v1","id":"1","source":"app","time":"2025-05-17T09:00:00Z",
          "data":{"actor":"minji","post":"p1","postOwner":"somchai"}}
-      (on one line). The other subcommands put one event together each. notification-changes is \
-      written by the notification-worker alone and has none.
+      (on one line). The other subcommands send one event each. Only the notification-worker writes \
+      notification-changes, so no subcommand does.
       """,
-    subcommands: [
-      PublishLines.self, PublishPost.self, PublishDeletePost.self, PublishFollow.self,
-      PublishUnfollow.self, PublishLike.self, PublishUnlike.self, PublishComment.self,
-      PublishDeleteComment.self, PublishMessage.self, PublishProfile.self, PublishReadAlarm.self,
-      PublishReadAllAlarms.self, PublishDeleteAlarm.self, PublishDeleteAllAlarms.self,
-      PublishMute.self, PublishUnmute.self,
-    ],
+    subcommands: [PublishLines.self] + events,
     defaultSubcommand: PublishLines.self)
 }
 
 struct PublishLines: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lines",
-    abstract: "Send structured CloudEvents, one JSON object a line.",
+    abstract: "Send structured CloudEvents, one JSON object per line.",
     discussion: """
-      Every line is checked as a worker would check it before it is sent. Lines that are no events \
-      are reported with their numbers (the first \(shownRejections) of them, and how many there are of \
-      each reason) and not sent, the others are; the exit code is then 1. Empty lines are passed over.
+      Checks every line as a worker does before sending it. Invalid lines are reported with their \
+      numbers (the first \(shownRejections), and the count of each reason) and not sent; the others are \
+      sent, and the exit code is 1. Empty lines are skipped.
       """)
 
   private static let shownRejections = 20
@@ -43,12 +37,12 @@ struct PublishLines: ParsableCommand {
 
   @Flag(
     help: """
-      Print one JSON object a rejected line (line, code, message) and one with the counts: read, \
+      Print one JSON object per rejected line (line, code, message) and one with the counts: read, \
       acknowledged, rejected, undelivered.
       """)
   var json = false
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   private struct Rejection: Encodable {
@@ -113,14 +107,14 @@ struct PublishLines: ParsableCommand {
   private func report(_ rejection: Rejection) {
     if json { return printJSON(rejection) }
     let name = file == "-" ? "standard input" : file
-    Standard.error.line(
+    Console.error.line(
       escapedForTerminal("\(name):\(rejection.line): \(rejection.code): \(rejection.message)"))
   }
 
   private func report(_ reasons: [String: Int], of count: Int) {
     let listed = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-    Standard.error.line("and \(count - Self.shownRejections) more; of all \(count): \(listed)")
+    Console.error.line("and \(count - Self.shownRejections) more; of all \(count): \(listed)")
   }
 
   private func summarize(_ counts: Counts) {
@@ -129,6 +123,6 @@ struct PublishLines: ParsableCommand {
       dryRun ? "\(counts.read - counts.rejected) valid" : "\(counts.acknowledged) acknowledged"
     var text = "\(done), \(counts.rejected) rejected"
     if counts.undelivered > 0 { text += ", \(counts.undelivered) undelivered" }
-    Standard.output.line(text)
+    Console.output.line(text)
   }
 }

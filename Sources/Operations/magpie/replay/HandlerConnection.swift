@@ -5,12 +5,12 @@ import Rebuild
 import Schema
 
 extension RebuildHandlers {
-  /// Each worker's, in the order in which events flow.
+  /// The handlers in the order in which events flow.
   var all: [Handler] { [fanout, notification, alarm] }
 }
 
 extension DatabaseOptions {
-  /// A connection that may do what this handler's worker may, and no more.
+  /// A connection with the privileges of this handler's worker.
   func connect(as handler: Handler) throws -> Connection {
     let connection = try connect()
     do {
@@ -24,7 +24,7 @@ extension DatabaseOptions {
       return connection
     } catch let error as SchemaError {
       connection.close()
-      // A worker waits for its schema; a command says that it is not there.
+      // A worker waits for its schema; a command fails.
       throw WorkerStopped(reason: error.message, nextStep: "Nothing was changed.")
     } catch {
       connection.close()

@@ -2,7 +2,7 @@ import Foundation
 import Rebuild
 import Synchronization
 
-/// Shows how far a rebuild is, as a bar on standard error. Thread-safe.
+/// A progress bar of a rebuild on standard error. Thread-safe.
 final class RebuildLine: Sendable {
   private let line: Mutex<Progress>
 

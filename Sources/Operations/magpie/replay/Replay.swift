@@ -28,31 +28,31 @@ struct Replay: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Make these tables anew from the log: feeds, notifications, alarms or all.",
+      "Rebuild these tables from the log: feeds, notifications, alarms or all.",
       valueName: "room"))
   var rebuild: String?
 
-  @Flag(help: "Compare the rebuilt tables with those in use, by table and by person.")
+  @Flag(help: "Compare the rebuilt tables with the live tables, by table and by person.")
   var diff = false
 
-  @Flag(help: "Put the rebuilt tables in the place of those in use.")
+  @Flag(help: "Exchange the live tables for the rebuilt ones.")
   var swap = false
 
-  @Flag(help: "Put the former tables back in their place.")
+  @Flag(help: "Exchange the live tables for the former ones.")
   var swapBack = false
 
-  @Flag(help: "Remove the tables that are not in use: former ones, or an unfinished rebuild.")
+  @Flag(help: "Drop the tables that are not live: former ones, or an unfinished rebuild.")
   var dropOld = false
 
   @Option(
     help: ArgumentHelp(
-      "Publish the records again, into topics whose names begin with this.", valueName: "prefix"))
+      "Publish the records again, to the topics with this prefix.", valueName: "prefix"))
   var republish: String?
 
-  @Flag(help: "Apply the records again to the tables in use.")
+  @Flag(help: "Apply the records to the live tables again.")
   var apply = false
 
-  @Flag(help: "Rebuild from a log whose beginning is gone; the tables lack what it said.")
+  @Flag(help: "Rebuild although the log's first records are gone; the tables will lack their data.")
   var acceptMissingRecords = false
 
   @Flag(
@@ -64,19 +64,19 @@ struct Replay: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "Seconds that an exchange waits for open transactions in each of its tries: 1 to 600.")
+    help: "Seconds that each attempt to exchange waits for open transactions: 1 to 600.")
   var waitReaders = 5
 
-  @Flag(help: "Only say what would be done: how many records, which, how long.")
+  @Flag(help: "Change nothing; print the records to read and an estimate of the time.")
   var dryRun = false
 
-  @Flag(help: "Print JSON, one object a line.")
+  @Flag(help: "Print JSON, one object per line.")
   var json = false
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
-  /// The mode asked for; exactly one.
+  /// The selected mode. Exactly one is required.
   func mode() throws -> ReplayMode {
     var modes: [ReplayMode] = []
     if let rebuild { modes.append(.rebuild(rebuild)) }

@@ -2,23 +2,24 @@ import ArgumentParser
 import Events
 import Lanes
 
-/// What `--apply` and `--republish` have in common beside the filters.
+/// The options of `--apply` and `--republish`, apart from the filters.
 struct ReplayAgainOptions: ParsableArguments {
   @Option(
-    parsing: .unconditional, help: "With --apply and --republish: at most so many records a second."
+    parsing: .unconditional,
+    help: "With --apply and --republish: the maximum number of records per second."
   )
   var rate: Double?
 
   @Option(
     help: ArgumentHelp(
-      "With --apply and --republish: keep the position in this file; started again with it, the "
-        + "replay goes on where it was.", valueName: "file"))
+      "With --apply and --republish: store the position in this file, from which the same command "
+        + "continues.", valueName: "file"))
   var position: String?
 
   @Option(
     parsing: .unconditional,
     help: """
-      With --apply: wait while running workers have more records than this still to apply. Workers \
+      With --apply: pause while the lag of the running workers is larger than this. Workers \
       that are not running are not waited for.
       """)
   var maxLag: Int64 = 10_000
@@ -26,7 +27,8 @@ struct ReplayAgainOptions: ParsableArguments {
   @Option(
     name: .customLong("worker"),
     help: ArgumentHelp(
-      "With --apply: only by this worker's handler: fanout, notification or alarm. May be repeated.",
+      "With --apply: apply only with this worker's handler: fanout, notification or alarm. May be "
+        + "repeated.",
       valueName: "name"))
   var workers: [String] = []
 
@@ -44,7 +46,7 @@ struct ReplayAgainOptions: ParsableArguments {
       """)
   var deadLetterShareLimit: Double?
 
-  /// The workers' limit of dead letters, set as theirs is.
+  /// The workers' circuit breaker, with the settings of the workers.
   func breaker() throws -> CircuitBreaker {
     let run = setting(deadLetterRunLimit.map(String.init), "MAGPIE_DEAD_LETTER_RUN_LIMIT") ?? "500"
     guard let runLimit = Int(run), runLimit > 0 else {
@@ -70,7 +72,7 @@ struct ReplayAgainOptions: ParsableArguments {
 }
 
 extension ReplayFilterOptions {
-  /// The filters in words, to tell one replay's position from another's.
+  /// The filters in words, stored with a position so that it is not used by a different replay.
   var description: String {
     let lists = [
       ("topic", topics), ("partition", partitions), ("type", types), ("user", users),

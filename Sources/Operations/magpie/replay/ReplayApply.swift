@@ -5,7 +5,7 @@ import Kafka
 import Lanes
 import Postgres
 
-/// `magpie replay --apply`: records through the handlers of the running workers, once more.
+/// `magpie replay --apply`: applies records to the live tables again, with the workers' handlers.
 extension Replay {
   private struct AppliedAgain: Encodable {
     var applied = 0
@@ -62,8 +62,8 @@ extension Replay {
     report(done)
   }
 
-  /// No fence: the workers keep their partitions and go on. Results meet theirs as any two events
-  /// about one fact meet.
+  /// Applies without the fence, so that the workers keep their partitions. The newest version of each fact
+  /// wins, as it does between any two events.
   private func applier(_ handler: Handler, _ producer: EventProducer, _ breaker: CircuitBreaker)
     -> (Handler, RecordApplier)
   {
@@ -79,14 +79,14 @@ extension Replay {
     var text = "\(done.applied) applied again"
     if done.deadLetters > 0 { text += ", \(done.deadLetters) of them are dead letters" }
     if done.pausedSeconds >= 1 { text += "; waited \(Int(done.pausedSeconds)) s for the workers" }
-    Standard.output.line(text)
+    Console.output.line(text)
   }
 }
 
-/// How far behind the running workers are, looked at once a second. A worker that does not run is not
-/// waited for: nothing that is done here delays it.
+/// The lag of the running workers, measured once a second. Workers that are not running are ignored,
+/// because a replay does not delay them.
 private struct LiveLag {
-  /// How long a running worker may make no progress.
+  /// The time within which the lag must fall.
   private static let patience = Duration.seconds(60)
 
   private let connection: Connection
@@ -94,16 +94,16 @@ private struct LiveLag {
   private let prefix: String
   private var nextLook = ContinuousClock.now
   private var groupsDown: Set<String> = []
-  /// Some partition's leader did not answer at the last look.
+  /// Whether a partition's leader did not answer the last time.
   private var hasUnknownLag = false
 
   init(_ connection: Connection, _ admin: Admin, _ prefix: String) {
     (self.connection, self.admin, self.prefix) = (connection, admin, prefix)
   }
 
-  /// Waits until the lag is within the bound; returns the seconds waited.
+  /// Waits until the lag is at most `bound`; returns the seconds waited.
   ///
-  /// - Throws: `Failure` when it does not fall for a minute.
+  /// - Throws: `Failure` if the lag does not fall for a minute.
   mutating func wait(atMost bound: Int64, note: (String) -> Void) throws -> Double {
     guard .now >= nextLook else { return 0 }
     let start = ContinuousClock.now
@@ -112,7 +112,7 @@ private struct LiveLag {
       let lags = try runningLags()
       let lag = lags.values.reduce(0, +)
       nextLook = .now + .seconds(1)
-      // What is unknown counts as too much.
+      // Wait also while a lag is unknown.
       guard lag > bound || hasUnknownLag else { return (.now - start) / .seconds(1) }
       if lag < lowest.lag { lowest = (lag, .now) }
       let behind = lags.filter { $0.value > 0 }.sorted { $0.key < $1.key }
@@ -120,16 +120,16 @@ private struct LiveLag {
       guard .now - lowest.at < Self.patience else {
         throw Failure(
           .unavailable,
-          "The running workers have \(lag) records to apply (\(behind)), and in a minute they "
-            + "have not become fewer. Look at /readyz and the logs of these workers, or do not "
-            + "wait for them: --max-lag \(lag)")
+          "The running workers have \(lag) records to apply (\(behind)), no fewer than a minute "
+            + "ago. Check /readyz and the logs of these workers, or do not wait for them: --max-lag "
+            + "\(lag)")
       }
       note("waiting for the workers: they have \(lag) records to apply (\(behind))")
       Thread.sleep(forTimeInterval: 0.5)
     }
   }
 
-  /// By group; those without a session in the database do not run. Says so once for each.
+  /// The lag by group. A group without a session in the database is not running, which is reported once.
   private mutating func runningLags() throws -> [String: Int64] {
     var lags: [String: Int64] = [:]
     let report = try LagReport.measure(connection, admin, prefix: prefix)
@@ -147,9 +147,8 @@ private struct LiveLag {
     let down = lags.filter { !running.contains($0.key) && $0.value > 0 }
     for (group, lag) in down.sorted(by: { $0.key < $1.key })
     where groupsDown.insert(group).inserted {
-      Standard.error.line(
-        "magpie: no worker of \(group) is running; the \(lag) records that it has still to apply "
-          + "are not waited for")
+      Console.error.line(
+        "magpie: no worker of \(group) is running; not waiting for its \(lag) records")
     }
     return lags.filter { running.contains($0.key) }
   }

@@ -5,7 +5,7 @@ import Rebuild
 import Verification
 
 extension Replay {
-  /// The rebuilt tables against those in use, at exactly the same offsets.
+  /// Compares the rebuilt tables with the live tables at the same offsets.
   func runDiff() throws {
     let rebuild = try Rebuild(rebuildSettings())
     defer { rebuild.close() }
@@ -13,7 +13,7 @@ extension Replay {
     let groups = Set(names.compactMap { CanonicalTable.Group(rawValue: $0.rawValue) })
     if dryRun {
       let tables = CanonicalTable.all.filter { groups.contains($0.group) }.map(\.name)
-      return Standard.output.line(
+      return Console.output.line(
         "Would compare \(tables.joined(separator: ", ")) in \(schema) with those in use, after "
           + "applying \(try rebuild.swapPlan(back: false).recordsBehind) records to these. "
           + "Nothing was changed.")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Events
 
-/// Which records a replay reads, and from where.
+/// The options that select the records of a replay and their source.
 struct ReplayFilterOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -32,7 +32,7 @@ struct ReplayFilterOptions: ParsableArguments {
       "Only records whose key is this person. May be repeated.", valueName: "id"))
   var users: [String] = []
 
-  @Option(help: ArgumentHelp("Only records of this time or later.", valueName: "time"))
+  @Option(help: ArgumentHelp("Only records at or after this time.", valueName: "time"))
   var since: String?
 
   @Option(help: ArgumentHelp("Only records before this time.", valueName: "time"))
@@ -41,17 +41,17 @@ struct ReplayFilterOptions: ParsableArguments {
   @Option(
     name: .customLong("from-offset"),
     help: ArgumentHelp(
-      "Only this partition, and from this offset on. May be repeated.",
+      "Only this partition, starting at this offset. May be repeated.",
       valueName: "topic:partition:offset"))
   var fromOffsets: [String] = []
 
-  /// Whether any record is left out.
+  /// Whether any filter is set.
   var isFiltering: Bool {
     !topics.isEmpty || !types.isEmpty || !users.isEmpty || since != nil || until != nil
       || !fromOffsets.isEmpty || !partitions.isEmpty
   }
 
-  /// The start and the end of the time asked for.
+  /// The values of `--since` and `--until`.
   func times() throws -> (since: EventTime?, until: EventTime?) {
     func time(_ text: String?, _ flag: String) throws -> EventTime? {
       guard let text else { return nil }
@@ -77,7 +77,7 @@ struct ReplayFilterOptions: ParsableArguments {
     for text in partitions { _ = try partition(text) }
   }
 
-  /// A `--partition`, taken apart.
+  /// Parses a `--partition`.
   func partition(_ text: String) throws -> (topic: Topic, partition: Int32) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let topic = Topic(rawValue: String(parts[0])),
@@ -88,7 +88,7 @@ struct ReplayFilterOptions: ParsableArguments {
     return (topic, partition)
   }
 
-  /// A `--from-offset`, taken apart.
+  /// Parses a `--from-offset`.
   func offset(_ text: String) throws -> (topic: Topic, partition: Int32, offset: Int64) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 3, let topic = Topic(rawValue: String(parts[0])),
@@ -101,7 +101,7 @@ struct ReplayFilterOptions: ParsableArguments {
   }
 }
 
-/// What `magpie replay` is to do: one of them.
+/// The modes of `magpie replay`.
 enum ReplayMode: Equatable {
   case rebuild(String)
   case diff

@@ -3,29 +3,29 @@ import Kafka
 import Lanes
 import RecordLog
 
-/// How far a replay is, in a file, so that one that was ended goes on instead of beginning again.
+/// The position of a replay in a file, from which an interrupted replay continues.
 ///
-/// Replaced atomically, and only by what is done for certain; at most a second old.
+/// The file is replaced atomically, contains only completed records, and is at most a second old.
 struct ReplayPosition {
   private struct Content: Codable {
-    /// Which replay it belongs to.
+    /// The mode and the filters of the replay.
     var replay: String
-    /// `TOPIC/PARTITION` to the next offset.
+    /// The next offset, by `TOPIC/PARTITION`.
     var next: [String: Int64]
-    /// The last record done, by which the log is recognized; absent in files of an older version.
+    /// The last record completed, which identifies the log; absent in files of older versions.
     var last: [String: LastRecord]?
   }
 
   private let path: String?
   private var content: Content
   private var recognition = Recognition()
-  /// Where those partitions go on that were begun before.
+  /// The next offsets of the partitions that an earlier run has begun.
   private var resumed: [TopicPartition: Int64] = [:]
   private var lastWrite = ContinuousClock.now
 
   /// - Parameters:
-  ///   - path: nil keeps none.
-  ///   - replay: what it does, with its filters: another one's file is refused.
+  ///   - path: nil stores no position.
+  ///   - replay: the mode and the filters, which must equal those in the file.
   init(path: String?, of replay: String) throws {
     self.path = path
     content = Content(replay: replay, next: [:])
@@ -34,20 +34,20 @@ struct ReplayPosition {
       let data = try Data(contentsOf: URL(filePath: path))
       content = try JSONDecoder().decode(Content.self, from: data)
     } catch {
-      throw Failure(.usage, "\(path) is not the position of a replay: \(error)")
+      throw Failure(.usage, "\(path) is not a position of a replay: \(error)")
     }
     guard content.replay == replay else {
       throw Failure(
         .usage,
         "\(path) is the position of another replay (\(content.replay)), not of this one "
-          + "(\(replay)). Remove it to begin anew.")
+          + "(\(replay)). Remove it to start from the beginning.")
     }
   }
 
-  /// Leaves out of the selection what is done already, but for the last record of each partition:
-  /// `undone` compares it.
+  /// Removes completed records from the selection, except the last one of each partition, which `undone`
+  /// compares.
   ///
-  /// - Throws: `Failure` when the log ends before what is done.
+  /// - Throws: `Failure` if the log ends before the position.
   mutating func resume(_ selection: inout ReplaySelection) throws {
     for (place, span) in selection.spans {
       guard let next = content.next[Self.name(place)] else { continue }
@@ -61,9 +61,9 @@ struct ReplayPosition {
     }
   }
 
-  /// Those of a batch's records that are not done yet.
+  /// The records of a batch after the position.
   ///
-  /// - Throws: `Failure` when the log is another one than the one replayed so far.
+  /// - Throws: `Failure` if this is not the log of the position.
   mutating func undone(_ records: [Record]) throws -> [Record] {
     guard !resumed.isEmpty else { return records }
     do {

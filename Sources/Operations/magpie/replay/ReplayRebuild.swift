@@ -9,12 +9,12 @@ import Notifications
 import Rebuild
 import RecordLog
 
-/// What the workers were started with, as far as it shows in their tables.
+/// The settings of the workers that affect their tables.
 struct HandlerOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: """
-      As fanout-worker's: posts of authors with this many followers or more are not copied to feeds \
+      The setting of the fanout-worker: posts of authors with this many followers or more are not copied to feeds \
       (default: 10000). [env: MAGPIE_PUSH_LIMIT]
       """)
   var pushLimit: Int?
@@ -22,21 +22,22 @@ struct HandlerOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: """
-      As fanout-worker's: posts that a feed stores, at least (default: 1000). \
+      The setting of the fanout-worker: the minimum number of posts that a feed stores (default: 1000). \
       [env: MAGPIE_FEED_LENGTH]
       """)
   var feedLength: Int?
 
   @Option(
     help: """
-      As alarm-worker's: the language of readers whose own is unknown (default: en). \
+      The setting of the alarm-worker: the locale of readers whose locale is unknown (default: en). \
       [env: MAGPIE_DEFAULT_LOCALE]
       """)
   var defaultLocale: String?
 
   @Option(
     help: ArgumentHelp(
-      "As alarm-worker's: sentences over the built-in ones. [env: MAGPIE_CATALOG_DIR]",
+      "The setting of the alarm-worker: catalogs that override the built-in ones. [env: "
+        + "MAGPIE_CATALOG_DIR]",
       valueName: "dir"))
   var catalogDir: String?
 
@@ -66,7 +67,7 @@ struct HandlerOptions: ParsableArguments {
 }
 
 extension Replay {
-  /// The log to read: the archive, if there is one, and then Kafka where it ends.
+  /// Opens the log: the archive, if one is set, followed by Kafka from the end of the archive.
   func logOpener() throws -> @Sendable () throws -> any RecordLog {
     let (configuration, archive) = (try kafka.configuration(), filter.archive)
     let passesGaps = acceptMissingRecords
@@ -77,7 +78,7 @@ extension Replay {
     guard let url = try database.url() else {
       throw Failure(
         .usage,
-        "There is no database: set MAGPIE_DATABASE_URL or --database-url. "
+        "No database: set MAGPIE_DATABASE_URL or --database-url. "
           + "`magpie up` starts one and prints its URL.")
     }
     var settings = RebuildSettings(
@@ -103,7 +104,7 @@ extension Replay {
       printJSON(RebuildReport(done, isComplete: true))
     } else {
       let rate = Int(done.recordsPerSecond)
-      Standard.output.line(
+      Console.output.line(
         "Rebuilt \(name): \(done.records) records in \(shortDuration(done.elapsed)) (\(rate)/s)"
           + (done.deadLetters > 0 ? ", \(done.deadLetters) of them dead letters" : "") + ".\n"
           + "Compare with `magpie replay --diff`, exchange with `magpie replay --swap`.")
@@ -115,14 +116,14 @@ extension Replay {
       if json {
         printJSON(topic)
       } else {
-        Standard.output.line(
+        Console.output.line(
           "\(topic.group) reads \(topic.topic): \(topic.records) records"
             + (topic.done > 0 ? ", \(topic.done) of them applied already" : "")
-            + (topic.missing > 0 ? ", \(topic.missing) before them are gone from the log" : ""))
+            + (topic.missing > 0 ? ", \(topic.missing) earlier ones are gone from the log" : ""))
       }
     }
     if json { return printJSON(plan.total) }
-    Standard.output.line(
+    Console.output.line(
       "\(plan.total.records) records to apply, about \(plan.total.people) people, "
         + "about \(shortDuration(.seconds(plan.total.seconds))) at "
         + "\(plan.total.recordsPerSecond) records/s. Nothing was changed.")
@@ -134,7 +135,7 @@ extension Replay {
     if dryRun {
       let plan = try rebuild.swapPlan(back: back)
       if json { return printJSON(plan) }
-      return Standard.output.line(
+      return Console.output.line(
         "Would exchange the tables of \(plan.tableGroups.joined(separator: ", ")) with those in "
           + "\(plan.schema), after applying \(plan.recordsBehind) records to these. "
           + "Nothing was changed.")
@@ -145,12 +146,12 @@ extension Replay {
     let done = try back ? rebuild.swapBack(policy) : rebuild.swap(policy)
     Progress(forced: progress).clear()
     if json { return printJSON(SwapLine(done)) }
-    Standard.output.line(
+    Console.output.line(
       "The \(back ? "former" : "rebuilt") tables of "
         + done.tableGroups.map(\.rawValue).joined(separator: ", ")
-        + " are in use. Workers were held up for \(milliseconds(done.workersHeld)) ms, readers for "
+        + " are in use. Workers were blocked for \(milliseconds(done.workersHeld)) ms, readers for "
         + "\(milliseconds(done.readersHeld)) ms at most.\n"
-        + "What was in use before is kept in the schema \(done.formerSchema): `magpie replay "
+        + "The former tables are in the schema \(done.formerSchema): `magpie replay "
         + "--swap-back` exchanges it again, `--drop-old` removes it.")
   }
 
@@ -159,13 +160,13 @@ extension Replay {
     defer { rebuild.close() }
     let name = try dryRun ? rebuild.dropped() : rebuild.drop()
     if json { return printJSON(["schema": name]) }
-    guard let name else { return Standard.output.line("There is nothing to remove.") }
-    Standard.output.line(
+    guard let name else { return Console.output.line("No tables to remove.") }
+    Console.output.line(
       dryRun ? "Would remove the schema \(name). Nothing was changed." : "Removed \(name).")
   }
 }
 
-/// One rebuild's figures as a JSON line.
+/// The progress of a rebuild as a JSON line.
 private struct RebuildReport: Encodable {
   var step: String
   var records: Int64

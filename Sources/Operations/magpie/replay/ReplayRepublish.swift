@@ -1,14 +1,14 @@
 import Events
 import Kafka
 
-/// `magpie replay --republish`: records into topics of another prefix, as they are.
+/// `magpie replay --republish`: publishes unchanged records to the topics of another prefix.
 extension Replay {
-  /// The header that says where a republished record was first, as `TOPIC/PARTITION/OFFSET`.
+  /// The header with the original place of a republished record, `TOPIC/PARTITION/OFFSET`.
   static let originHeader = "magpie_origin"
 
   private struct Republished: Encodable {
     var republished = 0
-    /// Had as many headers already as a record may have.
+    /// Records that already had the maximum number of headers.
     var withoutOrigin = 0
   }
 
@@ -16,8 +16,8 @@ extension Replay {
     guard prefix != kafka.prefix else {
       throw Failure(
         .usage,
-        "--republish \(prefix) would write into the very topics that are read. To apply their "
-          + "records again: --apply.")
+        "--republish \(prefix) would write to the topics that it reads. To apply their records "
+          + "again, use --apply.")
     }
     let configuration = try kafka.configuration()
     let selection = try ReplaySelection(
@@ -52,8 +52,8 @@ extension Replay {
         if copy.headers.last?.name != Self.originHeader { done.withoutOrigin += 1 }
         records.append(copy)
       }
-      // In order within a partition: the producer is idempotent, and each piece is acknowledged
-      // before the next.
+      // Keeps the order within a partition: the producer is idempotent, and all records of a batch are
+      // acknowledged before the next batch.
       try producer.send(records)
       done.republished += records.count
       try position.advance(past: batch)
@@ -64,14 +64,15 @@ extension Replay {
     try position.write()
     shown.clear()
     if json { return printJSON(done) }
-    Standard.output.line(
+    Console.output.line(
       "\(done.republished) published again"
         + (done.withoutOrigin > 0
-          ? ", \(done.withoutOrigin) of them without a header that says where they come from" : ""))
+          ? ", \(done.withoutOrigin) of them without the header \(Self.originHeader), because they have too many others"
+          : ""))
   }
 
-  /// For each target topic whether it has as many partitions as its source, so that each record can
-  /// keep its own. Otherwise the key decides, as it does for producers.
+  /// For each target topic, whether its partition count is that of the source, so that records keep
+  /// their partitions. Otherwise the key decides, as for other producers.
   private func targets(
     _ selection: ReplaySelection, _ prefix: String, _ configuration: ClientConfiguration
   ) throws -> [String: Bool] {
@@ -82,7 +83,7 @@ extension Replay {
     guard missing.isEmpty else {
       throw Failure(
         .unavailable,
-        "There is no \(missing.joined(separator: ", ")). Run: magpie topics "
+        "Missing topics: \(missing.joined(separator: ", ")). Run: magpie topics "
           + "--topic-prefix \(prefix)")
     }
     var same: [String: Bool] = [:]
@@ -97,8 +98,8 @@ extension Replay {
     -> OutgoingRecord
   {
     var headers = record.headers
-    // A record's first origin is the one that says most. One header more than a record may have would
-    // make it a dead letter.
+    // Keep the origin of a record that was republished before. Add none beyond the maximum number of
+    // headers, which would make the record a dead letter.
     if let known = headers.firstIndex(where: { $0.name == Self.originHeader }) {
       headers.append(headers.remove(at: known))
     } else if headers.count < Limits.headers {

@@ -3,10 +3,10 @@ import Events
 import Kafka
 import RecordLog
 
-/// The records that a replay with filters is about: where they are, and which of those read.
+/// The records that a replay selects: ranges of offsets, and a filter for the records read.
 struct ReplaySelection {
   let log: any RecordLog
-  /// What is read, from the start asked for to the log's end as of now.
+  /// The ranges to read, up to the current end offsets.
   private(set) var spans: [TopicPartition: Range<Int64>]
 
   private let types: Set<[UInt8]>
@@ -14,7 +14,7 @@ struct ReplaySelection {
   private let since: EventTime?
   private let until: EventTime?
 
-  /// - Parameter topics: what the mode can use.
+  /// - Parameter topics: the topics that the mode can use.
   init(
     _ filter: ReplayFilterOptions, of topics: [Topic], in log: any RecordLog, prefix: String
   ) throws {
@@ -24,7 +24,7 @@ struct ReplaySelection {
     (since, until) = try filter.times()
     let wanted = topics.filter { filter.topics.isEmpty || filter.topics.contains($0.rawValue) }
     guard !wanted.isEmpty else {
-      throw Failure(.usage, "--topic names none that can be replayed like this.")
+      throw Failure(.usage, "--topic names no topic that this mode can replay.")
     }
     do {
       spans = try log.spans(of: wanted.map { $0.name(prefix: prefix) })
@@ -42,7 +42,7 @@ struct ReplaySelection {
       guard spans[place] != nil else {
         throw Failure(
           .found,
-          "--partition \(text): there is no such partition among the topics asked for.")
+          "--partition \(text): no such partition among the selected topics.")
       }
       chosen.insert(place)
     }
@@ -57,21 +57,21 @@ struct ReplaySelection {
           .found,
           "--from-offset \(text): "
             + (spans[place].map { "the log holds \($0.lowerBound) up to \($0.upperBound) there." }
-              ?? "there is no such partition among the topics asked for."))
+              ?? "no such partition among the selected topics."))
       }
       begin(place, at: offset)
     }
-    // Whoever names partitions means these, and not the beginning of all others.
+    // Partitions that are named exclude all others.
     if !chosen.isEmpty { spans = spans.filter { chosen.contains($0.key) } }
   }
 
-  /// Leaves out what is before this offset.
+  /// Removes the offsets before this one.
   mutating func begin(_ place: TopicPartition, at offset: Int64) {
     guard let span = spans[place], offset > span.lowerBound else { return }
     spans[place] = min(offset, span.upperBound)..<span.upperBound
   }
 
-  /// Offsets that are read; some may hold no record, or one that is not selected.
+  /// The number of offsets to read, with or without a selected record.
   var offsetCount: Int64 { spans.values.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
 
   func includes(_ record: Record) -> Bool {
@@ -83,7 +83,7 @@ struct ReplaySelection {
         types.contains(type)
       else { return false }
     }
-    // Times need not rise along the log, so that the offset alone does not decide.
+    // Times in a log need not ascend, so compare each record.
     let time = record.timestampMilliseconds
     if let since, time < since.microseconds / 1000 { return false }
     if let until, time >= until.microseconds / 1000 { return false }
@@ -94,7 +94,7 @@ struct ReplaySelection {
     guard let type = EventType(rawValue: name) ?? EventType(rawValue: "magpie." + name) else {
       throw Failure(
         .usage,
-        "--type \(name) is no event type; there are "
+        "--type \(name) is not an event type. The types are "
           + EventType.allCases.map(\.rawValue).joined(separator: ", ") + ".")
     }
     return type

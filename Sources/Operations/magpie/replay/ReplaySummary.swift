@@ -1,7 +1,7 @@
 import Events
 import Kafka
 
-/// What a replay is about, found out by reading it: for `--dry-run`.
+/// The result of `--dry-run`: reads the selected records and counts them.
 struct ReplaySummary: Encodable {
   struct Person: Encodable {
     var user: String
@@ -10,22 +10,22 @@ struct ReplaySummary: Encodable {
 
   var records = 0
   var bytes = 0
-  /// Offsets read to find them.
+  /// The number of offsets read.
   var offsets: Int64
   /// The earliest and the latest time of a record.
   var from: String?
   var to: String?
   var people = 0
-  /// There are more than were counted.
+  /// Whether there are more people than counted.
   var peopleIsLowerBound = false
-  /// Those with the most records.
+  /// The people with the most records.
   var sample: [Person] = []
-  /// Seconds at the rate asked for; absent without one.
+  /// The seconds needed at `--rate`, if set.
   var secondsAtRate: Double?
-  /// Seconds that reading alone took.
+  /// The seconds that reading took.
   var secondsToRead = 0.0
 
-  /// People counted one by one; beyond it the number is a lower bound.
+  /// The maximum number of people counted; beyond it the count is a lower bound.
   private static let peopleMax = 1_000_000
 
   init(_ selection: ReplaySelection, rate: Double?, progress: inout Progress) throws {
@@ -68,13 +68,13 @@ struct ReplaySummary: Encodable {
   func print(json: Bool, doing: String) {
     if json { return printJSON(self) }
     var text = "\(records) records (\(bytes) bytes) of \(offsets) offsets would be \(doing)\n"
-    if let from, let to { text += "their times: \(from) to \(to)\n" }
+    if let from, let to { text += "times: \(from) to \(to)\n" }
     text += "people: \(peopleIsLowerBound ? "more than " : "")\(people)\n"
     for person in sample {
       text += "  \(excerpt(person.user, characters: 60))  \(person.records)\n"
     }
-    if let secondsAtRate { text += "at --rate it takes \(Int(secondsAtRate.rounded(.up))) s\n" }
-    text += "reading alone took \(Int(secondsToRead.rounded(.up))) s\n"
-    Standard.output.write(text)
+    if let secondsAtRate { text += "duration at --rate: \(Int(secondsAtRate.rounded(.up))) s\n" }
+    text += "reading took \(Int(secondsToRead.rounded(.up))) s\n"
+    Console.output.write(text)
   }
 }

@@ -3,7 +3,7 @@ import Schema
 
 struct Migrate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Bring the database to this version's schema.",
+    abstract: "Migrate the database to this version's schema.",
     discussion: """
       Forward only, under an advisory lock: running it twice, or from two places at once, is safe. \
       Needs a role that may create tables and roles.
@@ -14,7 +14,7 @@ struct Migrate: ParsableCommand {
   @Flag(help: "Change nothing; exit 69 if the schema is not this version's.")
   var check = false
 
-  @Flag(help: "Print one JSON object a migration applied: version, name.")
+  @Flag(help: "Print one JSON object per applied migration: version, name.")
   var json = false
 
   private struct Applied: Encodable {
@@ -26,7 +26,7 @@ struct Migrate: ParsableCommand {
     let connection = try database.connect(statementTimeoutSeconds: 3600)
     if check {
       try Migrations.check(connection)
-      if !json { Standard.output.line("The schema is up to date.") }
+      if !json { Console.output.line("The schema is up to date.") }
       return
     }
     let applied = try Migrations.apply(connection)
@@ -34,9 +34,9 @@ struct Migrate: ParsableCommand {
       if json {
         printJSON(Applied(version: migration.version, name: migration.name))
       } else {
-        Standard.output.line("applied \(migration.fileName)")
+        Console.output.line("applied \(migration.fileName)")
       }
     }
-    if applied.isEmpty, !json { Standard.output.line("The schema is up to date.") }
+    if applied.isEmpty, !json { Console.output.line("The schema is up to date.") }
   }
 }

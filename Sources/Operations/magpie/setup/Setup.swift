@@ -6,17 +6,19 @@ import Schema
 
 struct Setup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prepare database and Kafka for the workers: schema, logins, topics.",
+    abstract: "Prepare the database and Kafka for the workers: schema, logins, topics.",
     discussion: """
-      What `magpie migrate` and `magpie topics` do, and between them a login for each password in \
-      the environment, made or given that password:
+      Does what `magpie migrate` and `magpie topics` do, and creates a login for each password in \
+      the environment or sets that login's password:
 
         MAGPIE_FANOUT_PASSWORD        fanout_worker, a member of magpie_fanout
         MAGPIE_NOTIFICATION_PASSWORD  notification_worker, of magpie_notification
         MAGPIE_ALARM_PASSWORD         alarm_worker, of magpie_alarm
         MAGPIE_READER_PASSWORD        magpie_backend, of magpie_reader
 
-      Running it again is safe and changes only what is missing or different.
+      magpie_backend may also write feed_visits and feed_returns, as the function feed_touch does.
+
+      Running it again is safe: it changes only what is missing or differs.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -29,13 +31,13 @@ struct Setup: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "Copies of each partition that is created (default: 3 on three brokers or more, else 1).")
+    help: "Copies of each new partition (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
 
   @Option(
     help: """
-      How long topics that are created keep their records: \(Retention.help) (default: the \
-      cluster's own). Rebuilding tables needs all records, or an archive of them.
+      How long new topics keep their records: \(Retention.help) (default: the \
+      cluster's). Rebuilding tables needs all records, or an archive of them.
       """)
   var retention: Retention?
 
@@ -47,12 +49,12 @@ struct Setup: ParsableCommand {
     let configuration = try kafka.configuration()
     let connection = try database.connect(statementTimeoutSeconds: 3600)
     for migration in try Migrations.apply(connection) {
-      Standard.output.line("applied \(migration.fileName)")
+      Console.output.line("applied \(migration.fileName)")
     }
     for login in Login.all {
       guard let password = setting(nil, login.variable) else { continue }
       try login.make(connection, password: password)
-      Standard.output.line("login \(login.name), a member of \(login.role)")
+      Console.output.line("login \(login.name), a member of \(login.role)")
     }
     connection.close()
     let topics = TopicSet(
@@ -62,7 +64,7 @@ struct Setup: ParsableCommand {
   }
 }
 
-/// A login of one worker, or of the backends that read.
+/// A login of a worker or of the backends.
 private struct Login {
   var name: String
   var role: String
@@ -77,13 +79,13 @@ private struct Login {
     Login(name: "magpie_backend", role: "magpie_reader", variable: "MAGPIE_READER_PASSWORD"),
   ]
 
-  /// The password goes over the wire, and into the server's log, as its SCRAM verifier only.
+  /// Sends only the password's SCRAM verifier, so that the server's log cannot contain the password.
   func make(_ connection: Connection, password: String) throws {
     let verifier = try connection.encrypted(password: password, user: name)
     let exists = try connection.query(
       "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", [.text(name)])
     let verb = try exists.only.bool(0) ? "ALTER" : "CREATE"
-    // The verifier is base64 with $, : and =.
+    // Needs no quoting: the verifier consists of Base64, $, : and =.
     try connection.script(
       "\(verb) ROLE \(name) LOGIN PASSWORD '\(verifier)'; GRANT \(role) TO \(name)")
   }

@@ -2,36 +2,37 @@ import ArgumentParser
 import Events
 import Kafka
 
-/// What is to be done about the topics of one prefix, decided from what the cluster has.
+/// The topics of one prefix to create, and those with an unequal partition count.
 struct TopicPlan: Equatable {
-  /// Those that are missing, as they are to be made.
+  /// The missing topics.
   var missing: [NewTopic]
-  /// Those whose partition count is not that of most, with the count that they have.
+  /// Topics whose partition count is not the most frequent one, with their counts.
   var unequal: [String: Int]
   /// The partition count of all others.
   var partitions: Int
 
   /// - Parameters:
   ///   - present: partition counts by full name.
-  ///   - partitions: for new topics, if there are none yet; nil is 12. A topic that comes back gets as
-  ///     many as its siblings have, since all of them are read as one set.
-  ///   - replicationFactor: nil takes what fits the number of brokers.
-  ///   - retention: nil leaves it to the cluster's own default.
+  ///   - partitions: for new topics, if none exist yet; nil is 12. Otherwise a missing topic gets the
+  ///     count of the others, because consumers read all of them as one set.
+  ///   - replicationFactor: nil fits the number of brokers.
+  ///   - retention: nil is the cluster's default.
   init(
     _ topics: [Topic], prefix: String, present: [String: Int], brokers: Int, partitions: Int?,
     replicationFactor: Int?, retention: Retention?
   ) {
     let names = topics.map { $0.name(prefix: prefix) }
     let counts = Dictionary(grouping: names.compactMap { present[$0] }, by: \.self)
-    // Where two are as frequent the larger: a topic that was made by mistake mostly has one partition.
+    // The larger of two counts that are equally frequent: a topic created by mistake usually has one
+    // partition.
     let usual = counts.max { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.key
     let count = usual ?? partitions ?? 12
     self.partitions = count
     unequal = present.filter { names.contains($0.key) && $0.value != count }
     let factor = replicationFactor ?? Self.replicationFactor(brokers: brokers)
     missing = topics.filter { present[$0.name(prefix: prefix)] == nil }.map { topic in
-      // notification-changes is keyed by the person, not by the notification: compaction would keep
-      // one notification a person.
+      // notification-changes is keyed by recipient, not by notification: compaction would keep
+      // one notification per recipient.
       var configuration = [
         "cleanup.policy": "delete",
         "min.insync.replicas": "\(Self.minInSyncReplicas(replicationFactor: factor))",
@@ -45,18 +46,18 @@ struct TopicPlan: Equatable {
     }
   }
 
-  /// Three copies where there are brokers for them: one may then be away for maintenance while
-  /// another one fails, and nothing that was acknowledged is lost.
+  /// Three copies if there are enough brokers: one broker may then fail while another is down for
+  /// maintenance, without loss of acknowledged records.
   static func replicationFactor(brokers: Int) -> Int { brokers >= 3 ? 3 : 1 }
 
-  /// Producers ask for `acks=all`: two copies of what is acknowledged where there are three, so that one
-  /// broker may be away.
+  /// Producers use `acks=all`. With three copies, two must have an acknowledged record, so that one broker
+  /// may be down.
   static func minInSyncReplicas(replicationFactor: Int) -> Int { replicationFactor >= 3 ? 2 : 1 }
 }
 
-/// How long a topic keeps its records.
+/// The retention of a topic.
 struct Retention: Equatable, ExpressibleByArgument {
-  /// -1 is for ever.
+  /// -1 is unlimited.
   var milliseconds: Int64
 
   static let help = "forever, or a number of days or hours, such as 365d or 48h"
@@ -82,7 +83,8 @@ struct Retention: Equatable, ExpressibleByArgument {
     milliseconds = count * unit
   }
 
-  /// A rebuild makes the notification changes again: a week is for the alarm worker's absence.
+  /// A rebuild produces notification-changes again, so a week suffices: the longest outage of the
+  /// alarm-worker.
   func of(_ topic: Topic) -> Retention {
     guard topic == .notificationChanges else { return self }
     return Retention(milliseconds: milliseconds < 0 ? Self.week : min(milliseconds, Self.week))

@@ -1,23 +1,23 @@
 import Events
 import Kafka
 
-/// All of Magpie's topics on one cluster: made if they are missing, checked if they are there.
+/// Magpie's topics in a cluster: creates the missing ones and checks the others.
 struct TopicSet {
   var prefix: String
-  /// Of all topics; nil keeps the count of those that are there, and is 12 where there are none.
+  /// The partition count of all topics; nil is that of the existing ones, or 12 without any.
   var partitions: Int?
-  /// Nil takes what fits the number of brokers.
+  /// Nil fits the number of brokers.
   var replicationFactor: Int?
-  /// Of topics that are made now; nil leaves it to the cluster.
+  /// Of new topics; nil is the cluster's default.
   var retention: Retention?
 
   struct Report: Encodable {
     var topic: String
     var partitions: Int
     var created: Bool
-    /// Whether it has another partition count than most of the others.
+    /// Whether its partition count differs from the most frequent one.
     var unequal: Bool
-    /// Of topics that are made, or would be.
+    /// Only for topics that are or would be created.
     var replicationFactor: Int?
     var configuration: [String: String]?
 
@@ -29,15 +29,15 @@ struct TopicSet {
           (created ? Style.green("created") : "would be created")
           + "  \(replicationFactor) copies, \(settings.joined(separator: ", "))"
       }
-      Standard.output.line("\(escapedForTerminal(topic))  \(partitions) partitions  \(state)")
+      Console.output.line("\(escapedForTerminal(topic))  \(partitions) partitions  \(state)")
     }
   }
 
   var names: [String] { Topic.allCases.map { $0.name(prefix: prefix) } }
 
-  /// Makes those that are missing, or says how it would.
+  /// Creates the missing topics, or reports what it would create.
   ///
-  /// - Throws: `Failure` when `partitions` is given and a topic has another number.
+  /// - Throws: `Failure` if `partitions` is set and a topic has a different count.
   func createOrCheck(_ admin: Admin, dryRun: Bool = false) throws -> [Report] {
     let present = try admin.topics(names)
     if let partitions { try refuseOtherCounts(present, partitions) }
@@ -45,14 +45,14 @@ struct TopicSet {
       Topic.allCases, prefix: prefix, present: present, brokers: try admin.brokerCount(),
       partitions: partitions, replicationFactor: replicationFactor, retention: retention)
     if !plan.missing.isEmpty, retention == nil {
-      Standard.error.line(
-        "magpie: new topics keep records for as long as the cluster's default says (seven days on a "
-          + "stock one). Tables can be rebuilt only from records that are still there: give "
+      Console.error.line(
+        "magpie: new topics have the cluster's default retention (seven days unless it was changed). "
+          + "Tables can be rebuilt only from records that are still in the log: pass "
           + "--retention, set retention.ms, or archive the log (`magpie archive run`). "
-          + "docs/operations/topics.md has more.")
+          + "See docs/operations/topics.md.")
     }
     let created = dryRun ? [] : try admin.createTopics(plan.missing)
-    // Another process may have been faster.
+    // Another process may have created them meanwhile.
     let now = created.count < plan.missing.count ? try admin.topics(names) : present
     return names.map { name in
       let new = plan.missing.first { $0.name == name && (created.contains(name) || dryRun) }
@@ -65,7 +65,7 @@ struct TopicSet {
 
   /// Prints the reports.
   ///
-  /// - Throws: `Failure` when some have another number of partitions than the others.
+  /// - Throws: `Failure` if the partition counts differ.
   static func print(_ reports: [Report], json: Bool = false) throws {
     for report in reports { if json { printJSON(report) } else { report.print() } }
     let unequal = reports.filter(\.unequal)
@@ -74,14 +74,14 @@ struct TopicSet {
     throw Failure(
       .found,
       """
-      \(list) partitions, the others \(usual.partitions). It works, but a lane then has another \
-      share of the people in each topic, and waits for other lanes' locks. A topic without records can \
-      be deleted, and `magpie topics` makes it again with \(usual.partitions); for others see \
+      \(list) partitions, the others \(usual.partitions). The workers run with unequal counts, but a \
+      lane then has different people in each topic and waits for the locks of other lanes. Delete a \
+      topic without records and run `magpie topics` to create it with \(usual.partitions); for others see \
       docs/operations/partition-count-must-grow.md.
       """)
   }
 
-  /// Makes all of them in the process that hosts the broker.
+  /// Creates all topics in an embedded broker.
   func create(on broker: EmbeddedBroker, partitions: Int) throws {
     for name in names { try broker.createTopic(name, partitions: partitions) }
   }
@@ -93,10 +93,10 @@ struct TopicSet {
     throw Failure(
       .found,
       """
-      \(list) partitions, not \(partitions). A topic's partition count is not changed: a key's \
-      partition is its hash modulo the count, so one person's events would continue on another \
-      partition while older ones still wait on the first, and their order would be lost. Keep the \
-      count (--partitions \(present[others[0]] ?? 0)), or make a new set of topics under another \
+      \(list) partitions, not \(partitions). Partition counts are never changed: a key's \
+      partition is its hash modulo the count, so a person's new events would go to another partition \
+      while older ones are not yet applied, and their order would be lost. Keep the count \
+      (--partitions \(present[others[0]] ?? 0)), or create a new set of topics with another \
       --topic-prefix, stop the producers, let `magpie lag` reach 0, and switch both over.
       """)
   }

@@ -3,7 +3,7 @@ import Kafka
 
 struct Topics: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Create the topics that are missing and check the others.",
+    abstract: "Create the missing topics and check the others.",
     discussion: """
       Refuses (exit 1) when a topic has another number of partitions than --partitions, because a \
       change would move keys and lose the order of their events. Without --partitions, topics that \
@@ -21,22 +21,22 @@ struct Topics: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "Copies of each partition that is created (default: 3 on three brokers or more, else 1).")
+    help: "Copies of each new partition (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
 
   @Option(
     help: """
-      How long topics that are created keep their records: \(Retention.help) (default: the \
+      How long new topics keep their records: \(Retention.help) (default: the \
       cluster's own). Rebuilding tables needs all records, or an archive of them.
       """)
   var retention: Retention?
 
-  @Flag(help: "Create nothing; say what would be created.")
+  @Flag(help: "Create nothing; print what would be created.")
   var dryRun = false
 
   @Flag(
     help: """
-      Print one JSON object a topic: topic, partitions, created, unequal, and of new ones \
+      Print one JSON object per topic: topic, partitions, created, unequal, and of new ones \
       replicationFactor and configuration.
       """)
   var json = false

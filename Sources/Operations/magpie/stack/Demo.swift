@@ -5,7 +5,7 @@ import Postgres
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Start everything, play a small story, and show what each person sees.",
+    abstract: "Start everything, publish a small story, and show what each person sees.",
     discussion: """
       Starts what `magpie up` starts, sends the events of Examples/story.jsonl, waits until they are \
       applied, shows every person's feed, alarms and conversations, verifies the results and stops. \
@@ -20,7 +20,7 @@ struct Demo: ParsableCommand {
   @Option(help: "Another story: a file of structured events (default: the built-in one).")
   var story: String?
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   func run() throws {
@@ -45,7 +45,7 @@ struct Demo: ParsableCommand {
     let applied = ContinuousClock.now
 
     for person in story.people { try show(person, connection) }
-    Standard.output.line(Style.bold("Invariants"))
+    Console.output.line(Style.bold("Invariants"))
     let checks = try InvariantCheck.runAll(connection, limit: 20)
     for check in checks { check.print(json: false) }
     try showNumbers(
@@ -54,7 +54,7 @@ struct Demo: ParsableCommand {
     if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
 
     guard keep else { return }
-    Standard.output.write("\n" + running.exports)
+    Console.output.write("\n" + running.exports)
     say("staying up; ^C stops everything")
     while !signals.isStopRequested(within: 0.2) { try running.tend() }
   }
@@ -63,7 +63,7 @@ struct Demo: ParsableCommand {
     let options = PageOptions(user: person.id)
     let name = Style.cyan(displayName(person.nickname, id: person.id))
     let badge = try Alarms.badge(connection, user: person.id)
-    Standard.output.line(
+    Console.output.line(
       "\(Style.bold("──")) \(name) (\(escapedForTerminal("\(person.id), \(person.locale)")))  \(badge)"
     )
     let parts = [
@@ -71,11 +71,11 @@ struct Demo: ParsableCommand {
       ("alarms", try Alarms.page(connection, options)),
       ("conversations", try Conversations.page(connection, options)),
     ]
-    for (title, (page, count)) in parts {
-      Standard.output.line("  \(Style.bold(title))\(count == 0 ? ": none" : "")")
-      for line in page.text.split(separator: "\n") { Standard.output.line("    \(line)") }
+    for (title, page) in parts {
+      Console.output.line("  \(Style.bold(title))")
+      for line in page.textOrNothing.split(separator: "\n") { Console.output.line("    \(line)") }
     }
-    Standard.output.line()
+    Console.output.line()
   }
 
   private func showNumbers(
@@ -91,8 +91,8 @@ struct Demo: ParsableCommand {
       let tenths = (duration / .milliseconds(100)).rounded() / 10
       return "\(tenths) s"
     }
-    Standard.output.line()
-    Standard.output.line(
+    Console.output.line()
+    Console.output.line(
       "\(events) events became \(try row.int8(0)) feed entries, \(try row.int8(1)) conversation "
         + "entries and \(try row.int8(2)) alarms in \(seconds(applying)); \(try row.int8(3)) dead "
         + "letters. Starting took \(seconds(starting)).")

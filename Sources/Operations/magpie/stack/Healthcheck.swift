@@ -18,21 +18,21 @@ struct Healthcheck: ParsableCommand {
       """)
   var port: UInt16?
 
-  @Flag(help: "Ask /livez instead: whether all lanes make steps.")
+  @Flag(help: "Query /livez instead: whether all lanes make progress.")
   var live = false
 
   func run() throws {
     guard let port = try port ?? portOfEnvironment(), port > 0 else {
       throw Failure(.usage, "Which worker? Set MAGPIE_HTTP_PORT or --port to its port.")
     }
-    // The little that it says, even if it is cut off.
+    // Accepts a truncated response.
     let path = live ? "/livez" : "/readyz"
     guard let answer = LocalHTTP.get(path, port: port, timeoutSeconds: 3, bytesMax: 4096) else {
       throw Failure(
         .unavailable,
         "No worker answers at 127.0.0.1:\(port). Is it running here, and is that its --http-port?")
     }
-    Standard.output.line(
+    Console.output.line(
       escapedForTerminal(answer.body.trimmingCharacters(in: .whitespacesAndNewlines)))
     if answer.status != 200 { throw ExitCode(Failure.Code.found.rawValue) }
   }

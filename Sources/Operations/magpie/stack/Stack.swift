@@ -7,9 +7,9 @@ import Notifications
 import Postgres
 import Schema
 
-/// A broker, a database and the workers, all running: embedded ones, or those that were named.
+/// A running broker, database and workers: embedded ones, or those that the options name.
 ///
-/// Everything that it started ends with it, however this process ends.
+/// All processes that it started end with this process, even if it is killed.
 final class Stack {
   let bootstrap: String
   let databaseURL: String
@@ -19,7 +19,7 @@ final class Stack {
   private let broker: EmbeddedBroker?
   private let cluster: PrivateCluster?
   private var workers: WorkerFleet?
-  /// Starts of the embedded PostgreSQL that failed since the last one that did not.
+  /// Failed restarts of the embedded PostgreSQL since the last successful one.
   private var failedRestarts = 0
 
   /// Starts everything except the workers.
@@ -33,7 +33,7 @@ final class Stack {
       try Self.migrate(url)
       let admin = try Admin(configuration: configuration)
       let present = try admin.topics(TopicSet(prefix: prefix).names)
-      // Topics that are there keep their count.
+      // Existing topics keep their count.
       let topics = TopicSet(
         prefix: prefix, partitions: present.isEmpty ? options.partitions : nil)
       _ = try topics.createOrCheck(admin)
@@ -71,7 +71,7 @@ final class Stack {
         + "partitions, in memory, at most 5 MiB a partition (the oldest records go first)")
   }
 
-  /// Publishes the notifications whose alarms the broker that is gone had in its memory only.
+  /// Publishes the notifications whose changes were only in the memory of the previous broker.
   private static func publishLostChanges(
     _ url: String, _ configuration: ClientConfiguration, _ prefix: String
   ) throws {
@@ -88,7 +88,7 @@ final class Stack {
     if count > 0 { say("published \(count) notification(s) again whose alarms were not rendered") }
   }
 
-  /// Starts the workers and waits until every partition has its owner.
+  /// Starts the workers and waits until all partitions are claimed.
   func startWorkers(_ options: StackOptions, isStopped: () -> Bool) throws {
     guard options.workers > 0 else { return say("no workers") }
     let connection = try Connection(databaseURL, applicationName: "magpie up")
@@ -121,13 +121,14 @@ final class Stack {
         + "\(options.lanes) lane(s); logs in \(fleet.logDirectory)")
   }
 
-  /// Restarts what has died; throws when something dies again and again.
+  /// Restarts PostgreSQL and workers that have exited; throws if one exits too often.
   func tend() throws {
     if let cluster, cluster.processID == nil { try restart(cluster) }
     try workers?.restartTheDead()
   }
 
-  /// It may be killed again while it recovers: only what fails again and again is given up.
+  /// Restarts PostgreSQL. It may be killed again while it recovers, so this gives up only after several
+  /// failures.
   private func restart(_ cluster: PrivateCluster) throws {
     say("PostgreSQL has died; starting it again")
     do {
@@ -140,7 +141,7 @@ final class Stack {
     }
   }
 
-  /// Ends everything in order: who writes first, what they write to last. May be called twice.
+  /// Stops the workers, then the database and the broker. May be called twice.
   func stop() {
     workers?.stop()
     workers = nil
@@ -148,10 +149,10 @@ final class Stack {
     broker?.close()
   }
 
-  /// What another shell needs to find it.
+  /// The export lines for another shell.
   var exports: String {
     var text = "export MAGPIE_KAFKA_BOOTSTRAP=\(quoted(bootstrap))\n"
-    // One with a password was given to us: whoever reads this need not learn it.
+    // Do not print a URL with a password.
     if (try? ConnectionInfo(databaseURL)["password"]) == nil {
       text += "export MAGPIE_DATABASE_URL=\(quoted(databaseURL))\n"
     }
@@ -170,8 +171,8 @@ final class Stack {
     if !applied.isEmpty { say("applied \(applied.count) migration(s)") }
   }
 
-  /// The data was kept and the log it came from was not: offsets and dead letters refer to records
-  /// of a broker that is gone, and the new one counts from 0.
+  /// The data was kept, but not the log: stored offsets and dead letters refer to the records of the
+  /// previous broker, and the new one starts at offset 0.
   private static func forgetLostLog(_ url: String) throws {
     let connection = try Connection(url, applicationName: "magpie up")
     try connection.transaction {
@@ -192,5 +193,5 @@ final class Stack {
   }
 }
 
-/// Narrates on standard error.
-func say(_ text: String) { Standard.error.line("magpie: \(escapedForTerminal(text))") }
+/// Prints a message on standard error.
+func say(_ text: String) { Console.error.line("magpie: \(escapedForTerminal(text))") }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What `up` and `demo` start.
+/// The options of `up` and `demo`.
 struct StackOptions: ParsableArguments {
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
@@ -12,13 +12,13 @@ struct StackOptions: ParsableArguments {
   var dataDir: String?
 
   @Option(
-    help: ArgumentHelp("Where logs and temporary data go.", valueName: "dir"))
+    help: ArgumentHelp("The directory of logs and temporary data.", valueName: "dir"))
   var stateDir = ".magpie"
 
   @Option(
     parsing: .unconditional,
     help: """
-      Partitions of each topic that is made. The embedded broker keeps at most 5 MiB of each, in \
+      Partitions of each new topic. The embedded broker keeps at most 5 MiB of each, in \
       memory, and drops the oldest records beyond: more partitions hold more.
       """)
   var partitions = 4

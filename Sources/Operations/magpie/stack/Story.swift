@@ -1,6 +1,6 @@
 import Events
 
-/// A file of structured events, whole, and the people in it.
+/// The events of a file, and the people in them.
 struct Story {
   struct Person {
     var id: String
@@ -8,12 +8,12 @@ struct Story {
     var locale: String
   }
 
-  /// A story is read by people: more than this is a workload, which `publish` streams.
+  /// A story is held in memory; `publish` streams larger files.
   private static let eventsMax = 100_000
 
   var events: [Event] = []
 
-  /// - Parameter path: nil is Examples/story.jsonl as it was when this was built.
+  /// - Parameter path: nil is the built-in Examples/story.jsonl.
   init(path: String?) throws {
     guard let path else {
       let text = String(decoding: PackageResources.story_jsonl, as: UTF8.self)
@@ -41,12 +41,12 @@ struct Story {
     }
   }
 
-  /// Everybody with a profile, as the last of their profiles has it.
+  /// The people with a profile, each with the last one.
   var people: [Person] {
     var people: [Person] = []
     for case .profileChanged(let profile) in events.map(\.payload) {
       let person = Person(id: profile.user, nickname: profile.nickname, locale: profile.locale)
-      // By bytes, as ids are everywhere.
+      // Compare bytes: Swift strings compare canonically.
       if let index = people.firstIndex(where: { $0.id.utf8.elementsEqual(profile.user.utf8) }) {
         people[index] = person
       } else {

@@ -24,14 +24,14 @@ struct Up: ParsableCommand {
   @OptionGroup var stack: StackOptions
 
   func run() throws {
-    // It goes on when whoever read its output has gone.
+    // Keep running if the reader of the output exits.
     signal(SIGPIPE, SIG_IGN)
     let signals = StopSignals()
     let running = try Stack(stack)
     defer { running.stop() }
     try running.startWorkers(stack) { signals.isStopRequested() }
     if !signals.isStopRequested() {
-      Standard.output.write(running.exports)
+      Console.output.write(running.exports)
       say("ready; ^C stops everything")
     }
     while !signals.isStopRequested(within: 0.2) { try running.tend() }

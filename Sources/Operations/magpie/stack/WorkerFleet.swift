@@ -11,7 +11,7 @@ final class WorkerFleet {
     var path: String
     var log: String
     var process: ChildProcess
-    /// When it was started again; only the last minute counts.
+    /// The restarts within the last minute.
     var restarts: [ContinuousClock.Instant] = []
     var resumeAt: ContinuousClock.Instant?
   }
@@ -42,10 +42,9 @@ final class WorkerFleet {
     }
   }
 
-  /// Starts again what has ended, later each time. A worker that ends by itself says why in its log.
+  /// Restarts workers that have exited, with increasing delays. Their logs contain the reasons.
   ///
-  /// - Throws: `Failure` when a worker ends more often than that can help. Being killed is not the
-  ///   worker's doing: that may happen as often as anybody likes.
+  /// - Throws: `Failure` if a worker exits too often. Being killed by SIGKILL does not count.
   func restartTheDead() throws {
     let now = ContinuousClock.now
     for index in workers.indices {
@@ -72,7 +71,7 @@ final class WorkerFleet {
     }
   }
 
-  /// SIGTERM to all, then waits for each: they finish the batch in hand.
+  /// Sends SIGTERM to all workers and waits for them; they finish their batches.
   func stop() {
     for worker in workers { worker.process.signal(SIGTERM) }
     for worker in workers {
@@ -86,7 +85,7 @@ final class WorkerFleet {
     try ChildProcess(path, arguments, environment: environment, output: .file(log))
   }
 
-  /// The workers stand beside this executable.
+  /// The path of a worker, in the directory of this executable.
   private static func executable(_ name: String) throws -> String {
     let own = Bundle.main.executableURL?.resolvingSymlinksInPath()
     let path = own?.deletingLastPathComponent().appendingPathComponent(name).path ?? name

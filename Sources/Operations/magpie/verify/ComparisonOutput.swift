@@ -2,16 +2,16 @@ import ArgumentParser
 import Foundation
 import Verification
 
-/// How a comparison is shown.
+/// The options of the output of a comparison.
 struct ComparisonOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Also write a report to look at: one HTML file that needs nothing else.", valueName: "file"))
+      "Also write a report as a self-contained HTML file.", valueName: "file"))
   var html: String?
 
   @Option(
     parsing: .unconditional,
-    help: "Differing rows to show of each table and kind: 1 to 100000 (default: 20).")
+    help: "The number of differing rows to print per table and kind: 1 to 100000 (default: 20).")
   var samples = 20
 
   func validate() throws {
@@ -23,14 +23,14 @@ struct ComparisonOptions: ParsableArguments {
   var report: ComparisonReport { ComparisonReport(samplesMax: samples) }
 }
 
-/// What the two sides of a comparison are called.
+/// The names of the two sides of a comparison.
 struct ComparisonWords {
   var title: String
   var expected: String
   var found: String
 }
 
-/// Prints the report, writes the HTML file; throws `ExitCode` 1 when something differs.
+/// Prints the report and writes the HTML file; throws `ExitCode` 1 if there are differences.
 func show(
   _ report: ComparisonReport, _ words: ComparisonWords, notes: [String],
   options: ComparisonOptions, json: Bool
@@ -54,36 +54,36 @@ private func printText(_ report: ComparisonReport, _ words: ComparisonWords) {
     let name = table.name + String(repeating: " ", count: width - table.name.count)
     let rows = String(repeating: " ", count: max(0, 10 - "\(table.expected)".count))
     let late = table.inFlight > 0 ? Style.dim(", \(table.inFlight) in flight") : ""
-    Standard.output.line(
+    Console.output.line(
       "\(name)  \(rows)\(table.expected) rows  \(verdict(table.counts))\(late)")
     for sample in table.samples { printText(sample, words) }
     let rest = table.counts.total - table.samples.count
-    if rest > 0 { Standard.output.line(Style.dim("    and \(rest) more; --samples shows them")) }
+    if rest > 0 { Console.output.line(Style.dim("    and \(rest) more; --samples shows them")) }
   }
   let people = report.worst(10)
   guard !people.isEmpty else {
-    Standard.output.line(Style.green("equal: \(report.rows) rows"))
+    Console.output.line(Style.green("equal: \(report.rows) rows"))
     return
   }
   let more = report.ofOtherPeople > 0 ? " and more" : ""
-  Standard.output.line(
+  Console.output.line(
     Style.red("\(report.total) rows differ, concerning \(report.peopleCount)\(more) people:"))
   for person in people {
     let tables = person.tables.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-    Standard.output.line(
+    Console.output.line(
       "  \(excerpt(name(person.id)))  \(person.counts.total) (\(tables.joined(separator: ", ")))")
   }
   if report.peopleCount > people.count {
-    Standard.output.line(Style.dim("  and \(report.peopleCount - people.count) more"))
+    Console.output.line(Style.dim("  and \(report.peopleCount - people.count) more"))
   }
 }
 
 private func printText(_ difference: Difference, _ words: ComparisonWords) {
   let key = difference.key.isEmpty ? "" : " / " + difference.key.joined(separator: " / ")
-  Standard.output.line("    \(difference.kind.rawValue)  \(excerpt(name(difference.person) + key))")
+  Console.output.line("    \(difference.kind.rawValue)  \(excerpt(name(difference.person) + key))")
   guard difference.kind == .different else { return }
   for column in difference.columns {
-    Standard.output.line(
+    Console.output.line(
       "        \(column.name): \(words.expected) \(quoted(column.expected)), "
         + "\(words.found) \(quoted(column.found))")
   }

@@ -5,7 +5,7 @@ import Postgres
 
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check every invariant of the results, in the database; exit 1 if one is broken.",
+    abstract: "Check the invariants of the tables in the database; exit 1 if one is broken.",
     discussion: """
       Runs every function verify_…() of the schema. Each looks at whole tables in one snapshot, so \
       it is right while workers are busy, and takes as long as reading the tables takes.
@@ -20,15 +20,15 @@ struct Verify: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var deep: DeepOptions
 
-  @Flag(help: "Instead print a checksum of each table, which equal tables have in common.")
+  @Flag(help: "Print a checksum of each table instead; equal tables have equal checksums.")
   var checksums = false
 
   @Option(
     parsing: .unconditional,
-    help: "First wait, at most so many seconds, until everything sent is applied.")
+    help: "First wait up to this many seconds until all records are applied.")
   var wait: Double?
 
-  @Option(parsing: .unconditional, help: "Rows to print of each check: 1 to 100000.")
+  @Option(parsing: .unconditional, help: "The number of rows to print per check: 1 to 100000.")
   var limit = 20
 
   @Flag(
@@ -38,7 +38,7 @@ struct Verify: ParsableCommand {
       """)
   var json = false
 
-  @Flag(help: "Show progress also when standard error is no terminal.")
+  @Flag(help: "Show progress even if standard error is not a terminal.")
   var progress = false
 
   func validate() throws {
@@ -71,7 +71,7 @@ struct Verify: ParsableCommand {
     if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
   }
 
-  /// A server that is starting, such as one that recovers from a crash, is worth waiting for.
+  /// Waits for a server that is starting, for example recovering from a crash.
   private func connect(within limit: Duration) throws -> Connection {
     let deadline = ContinuousClock.now + limit
     while true {
@@ -84,7 +84,7 @@ struct Verify: ParsableCommand {
   }
 }
 
-/// What one of the schema's verify_…() functions found.
+/// The result of one of the schema's verify_…() functions.
 struct InvariantCheck {
   struct Row: Encodable {
     var check: String
@@ -101,7 +101,7 @@ struct InvariantCheck {
 
   var name: String
   var broken: Int64
-  /// The first of the offending rows.
+  /// The first rows that break the invariant.
   var rows: [Row]
 
   static func runAll(_ connection: Connection, limit: Int) throws -> [InvariantCheck] {
@@ -144,15 +144,15 @@ struct InvariantCheck {
       return
     }
     let verdict = broken == 0 ? Style.green("holds") : Style.red("broken in \(broken) places")
-    Standard.output.line("\(escapedForTerminal(name)): \(verdict)")
+    Console.output.line("\(escapedForTerminal(name)): \(verdict)")
     for row in rows {
-      Standard.output.line("  \(excerpt(row.invariant ?? "")): \(excerpt(row.subject ?? ""))")
-      Standard.output.line(
+      Console.output.line("  \(excerpt(row.invariant ?? "")): \(excerpt(row.subject ?? ""))")
+      Console.output.line(
         "    expected \(excerpt(row.expected ?? "nothing")), found \(excerpt(row.found ?? "nothing"))"
       )
     }
     if broken > Int64(rows.count), !rows.isEmpty {
-      Standard.output.line("  and \(broken - Int64(rows.count)) more; --limit shows them")
+      Console.output.line("  and \(broken - Int64(rows.count)) more; --limit shows them")
     }
   }
 }

@@ -5,14 +5,14 @@ import Foundation
 import Postgres
 import Verification
 
-/// What `verify --deep` needs beside the rest.
+/// The options of `verify --deep`.
 struct DeepOptions: ParsableArguments {
-  @Flag(help: "Compute every table anew from the log, simply and in memory, and compare.")
+  @Flag(help: "Compute every table from the log with a simple in-memory model, and compare.")
   var deep = false
 
   @Option(
     parsing: .unconditional,
-    help: "With --deep: cut people into so many slices (default: one for each 100000 records).")
+    help: "With --deep: the number of slices of people (default: one per 100000 records).")
   var slices: Int?
 
   @Option(
@@ -46,7 +46,7 @@ struct DeepOptions: ParsableArguments {
     }
   }
 
-  /// The sentences that alarms should have.
+  /// Renders the expected alarms.
   private func engine() throws -> AlarmTextEngine {
     var configuration = AlarmTextEngine.Configuration()
     configuration.defaultLocale = setting(defaultLocale, "MAGPIE_DEFAULT_LOCALE") ?? "en"
@@ -84,7 +84,7 @@ struct DeepOptions: ParsableArguments {
       ComparisonWords(
         title: "The tables against the log", expected: "from the log", found: "in the tables"),
       notes: [
-        "Computed anew from \(archive.map { "the archive \($0) and " } ?? "")the log, "
+        "Computed from \(archive.map { "the archive \($0) and " } ?? "")the log, "
           + "topics \(kafka.prefix)*, in \(took)", "At \(Date.now.formatted(.iso8601))",
       ],
       options: output, json: json)
@@ -93,19 +93,19 @@ struct DeepOptions: ParsableArguments {
   private func nextStep(after error: DeepVerificationError) -> String {
     switch error {
     case .logIncomplete:
-      archive == nil ? "An archive that covers it can be named with --archive." : ""
-    case .logTooShort: "Name the Kafka and the topic prefix that the workers have."
+      archive == nil ? "If an archive covers it, pass --archive." : ""
+    case .logTooShort: "Use the Kafka cluster and topic prefix of the workers."
     }
   }
 }
 
-/// One table's checksum, printed.
+/// The checksum of a table.
 struct ChecksumLine: Encodable {
   var table: String
   var rows: Int64
   var checksum: String
 
-  /// Prints all of them as of one moment.
+  /// Prints all checksums of one snapshot.
   static func printAll(_ connection: Connection, json: Bool) throws {
     try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     for table in CanonicalTable.all {
@@ -113,7 +113,7 @@ struct ChecksumLine: Encodable {
       if json {
         printJSON(ChecksumLine(table: sum.table, rows: sum.rows, checksum: sum.checksum))
       } else {
-        Standard.output.line("\(sum.table)  \(sum.rows) rows  \(sum.checksum)")
+        Console.output.line("\(sum.table)  \(sum.rows) rows  \(sum.checksum)")
       }
     }
     try connection.query("COMMIT")

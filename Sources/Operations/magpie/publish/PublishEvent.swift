@@ -3,18 +3,25 @@ import Events
 import Foundation
 import Kafka
 
-/// A subcommand of `publish` that sends one event put together from options.
-protocol PublishOne: ParsableCommand {
-  var event: EventOptions { get }
+/// One row of the table of `publish`: a subcommand's name and abstract, the options for an event's
+/// data, and the payload made of them.
+protocol EventFields: ParsableArguments {
+  static var configuration: CommandConfiguration { get }
   var payload: Payload { get }
 }
 
-/// What every event has beside its data.
+extension EventFields {
+  static func command(_ name: String, _ abstract: String) -> CommandConfiguration {
+    CommandConfiguration(commandName: name, abstract: abstract)
+  }
+}
+
+/// The options of every event, whatever its type.
 struct EventOptions: ParsableArguments {
-  @Option(help: "The event's id (default: a new UUID). The same id again is the same event.")
+  @Option(help: "The event's id (default: a new UUID). Events with the same id are the same event.")
   var id: String?
 
-  @Option(help: "Who says so.")
+  @Option(help: "The source of the event, a CloudEvents attribute.")
   var source = "magpie-tool"
 
   @Option(help: "When it happened, RFC 3339 (default: now).")
@@ -22,11 +29,11 @@ struct EventOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The trace it is part of, as W3C writes it: 00-<32 hex digits>-<16>-01. With a last field of "
-        + "01 the workers log what becomes of it.", valueName: "value"))
+      "The W3C trace context: 00-<32 hex digits>-<16>-01. If the last field is 01, the workers log "
+        + "how they handle the event.", valueName: "value"))
   var traceparent: String?
 
-  @Flag(help: "Print the event as a structured line and send nothing.")
+  @Flag(help: "Print the event as a structured CloudEvent and send nothing.")
   var dryRun = false
 
   @Flag(help: "Print one JSON object: id, topic, partition, offset.")
@@ -39,31 +46,37 @@ struct EventOptions: ParsableArguments {
     guard let trace = TraceContext(traceparent) else {
       throw Failure(
         .usage,
-        "--traceparent is not of W3C's form, such as "
+        "--traceparent is not a W3C trace context such as "
           + "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.")
     }
     return trace
   }
 }
 
-extension PublishOne {
+/// A subcommand of `publish` that sends one event made from options.
+struct PublishEvent<Fields: EventFields>: ParsableCommand {
+  static var configuration: CommandConfiguration { Fields.configuration }
+
+  @OptionGroup var fields: Fields
+  @OptionGroup var event: EventOptions
+
   func run() throws {
     do {
       let time = try event.time.map { try EventTime(rfc3339: $0) } ?? .now
       let made = Event(
-        id: event.id ?? newID(), source: event.source, time: time, payload: payload,
+        id: event.id ?? newID(), source: event.source, time: time, payload: fields.payload,
         trace: try event.trace())
-      // As strict as the lines of a file: also against the clock.
+      // The checks of `publish FILE`, including that of the time against the clock.
       _ = try StructuredEvent.decode(StructuredEvent.encode(made), now: .now)
       try event.dryRun
-        ? Standard.output.line(escapedJSON(StructuredEvent.encode(made))) : send(made)
+        ? Console.output.line(escapedJSON(StructuredEvent.encode(made))) : send(made)
     } catch let error as EventError {
-      throw Failure(.found, "rejected: \(error.code.rawValue): \(inOptionsWords(error))")
+      throw Failure(.found, "rejected: \(error.code.rawValue): \(namingOption(error))")
     }
   }
 
-  /// The message with the option in place of the field that it begins with.
-  private func inOptionsWords(_ error: EventError) -> String {
+  /// The error's message with the field's name replaced by that of its option.
+  private func namingOption(_ error: EventError) -> String {
     guard let field = error.field, error.message.hasPrefix(field + " ") else {
       return error.message
     }
@@ -84,7 +97,7 @@ extension PublishOne {
         Acknowledged(
           id: made.id, topic: topic, partition: delivery.partition, offset: delivery.offset))
     } else {
-      Standard.output.line(
+      Console.output.line(
         escapedForTerminal(
           "acknowledged \(made.id) at \(topic)[\(delivery.partition)], offset \(delivery.offset)"))
     }
@@ -98,5 +111,5 @@ private struct Acknowledged: Encodable {
   var offset: Int64
 }
 
-/// For an id that the caller did not choose.
+/// A random id.
 func newID() -> String { UUID().uuidString.lowercased() }

@@ -1,0 +1,206 @@
+import ArgumentParser
+import Events
+
+/// The table of `magpie publish`: one entry per event type, with its subcommand's name, abstract and
+/// options, and the payload that they make. A new event type is a new entry, added to `events`.
+extension Publish {
+  static let events: [any ParsableCommand.Type] = [
+    PublishEvent<Post>.self, PublishEvent<DeletePost>.self, PublishEvent<Follow>.self,
+    PublishEvent<Unfollow>.self, PublishEvent<Like>.self, PublishEvent<Unlike>.self,
+    PublishEvent<Comment>.self, PublishEvent<DeleteComment>.self, PublishEvent<Message>.self,
+    PublishEvent<Profile>.self, PublishEvent<ReadAlarm>.self, PublishEvent<ReadAllAlarms>.self,
+    PublishEvent<DeleteAlarm>.self, PublishEvent<DeleteAllAlarms>.self, PublishEvent<Mute>.self,
+    PublishEvent<Unmute>.self,
+  ]
+
+  struct Post: EventFields {
+    static let configuration = command("post", "Send post.published: a new post, or an edit.")
+    @Option(help: "The post's id (default: a new one).") var post: String?
+    @Option(help: "The author.") var author: String
+    @Option(help: "The title.") var title = ""
+    @Option(help: "The text.") var caption = ""
+    @Option(help: "The URL of the picture.") var imageURL = ""
+    @Option(help: "A person mentioned; may be repeated.") var mention: [String] = []
+
+    var payload: Payload {
+      .postPublished(
+        .with {
+          ($0.post, $0.author, $0.title) = (post ?? newID(), author, title)
+          ($0.caption, $0.imageURL, $0.mentions) = (caption, imageURL, mention)
+        })
+    }
+  }
+
+  struct DeletePost: EventFields {
+    static let configuration = command("delete-post", "Send post.deleted.")
+    @Option(help: "The post's id.") var post: String
+    @Option(help: "The post's author.") var author: String
+
+    var payload: Payload { .postDeleted(.with { ($0.post, $0.author) = (post, author) }) }
+  }
+
+  struct Follow: EventFields {
+    static let configuration = command("follow", "Send follow.created.")
+    @Option(help: "The person who follows.") var follower: String
+    @Option(help: "The person followed.") var followee: String
+
+    var payload: Payload {
+      .followCreated(.with { ($0.follower, $0.followee) = (follower, followee) })
+    }
+  }
+
+  struct Unfollow: EventFields {
+    static let configuration = command("unfollow", "Send follow.removed.")
+    @Option(help: "The person who stops following.") var follower: String
+    @Option(help: "The person no longer followed.") var followee: String
+
+    var payload: Payload {
+      .followRemoved(.with { ($0.follower, $0.followee) = (follower, followee) })
+    }
+  }
+
+  struct Like: EventFields {
+    static let configuration = command("like", "Send like.created.")
+    @Option(help: "The person who likes the post.") var actor: String
+    @Option(help: "The post's id.") var post: String
+    @Option(help: "The post's author.") var owner: String
+
+    var payload: Payload {
+      .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (actor, post, owner) })
+    }
+  }
+
+  struct Unlike: EventFields {
+    static let configuration = command("unlike", "Send like.removed.")
+    @Option(help: "The person who liked the post.") var actor: String
+    @Option(help: "The post's id.") var post: String
+    @Option(help: "The post's author.") var owner: String
+
+    var payload: Payload {
+      .likeRemoved(.with { ($0.actor, $0.post, $0.postOwner) = (actor, post, owner) })
+    }
+  }
+
+  struct Comment: EventFields {
+    static let configuration = command("comment", "Send comment.created.")
+    @Option(help: "The comment's id (default: a new one).") var comment: String?
+    @Option(help: "The comment's author.") var actor: String
+    @Option(help: "The id of the post commented on.") var post: String
+    @Option(help: "The post's author.") var owner: String
+    @Option(help: "The text.") var text: String
+    @Option(help: "A person mentioned; may be repeated.") var mention: [String] = []
+
+    var payload: Payload {
+      .commentCreated(
+        .with {
+          ($0.comment, $0.actor, $0.post) = (comment ?? newID(), actor, post)
+          ($0.postOwner, $0.text, $0.mentions) = (owner, text, mention)
+        })
+    }
+  }
+
+  struct DeleteComment: EventFields {
+    static let configuration = command("delete-comment", "Send comment.removed.")
+    @Option(help: "The comment's id.") var comment: String
+    @Option(help: "The comment's author.") var actor: String
+    @Option(help: "The id of the post commented on.") var post: String
+    @Option(help: "The post's author.") var owner: String
+
+    var payload: Payload {
+      .commentRemoved(
+        .with {
+          ($0.comment, $0.actor, $0.post, $0.postOwner) = (comment, actor, post, owner)
+        })
+    }
+  }
+
+  struct Message: EventFields {
+    static let configuration = command("message", "Send message.sent.")
+    @Option(help: "The message's id (default: a new one).") var message: String?
+    @Option(help: "The person who writes.") var sender: String
+    @Option(help: "The person written to.") var receiver: String
+    @Option(help: "The text.") var text: String
+
+    var payload: Payload {
+      .messageSent(
+        .with {
+          ($0.message, $0.sender, $0.receiver) = (message ?? newID(), sender, receiver)
+          $0.text = text
+        })
+    }
+  }
+
+  struct Profile: EventFields {
+    static let configuration = command(
+      "profile",
+      "Send profile.changed. It replaces the profile: options left out empty their fields.")
+    @Option(help: "The person's id.") var user: String
+    @Option(help: "The name that others see.") var nickname = ""
+    @Option(help: "The language, a BCP 47 tag such as ko-KR.") var locale = ""
+    @Option(help: "The URL of the picture.") var imageURL = ""
+    @Option(help: "The name.") var name = ""
+    @Option(help: "The field of study or work.") var major = ""
+    @Option(help: "The person's description of themselves.") var bio = ""
+
+    var payload: Payload {
+      .profileChanged(
+        .with {
+          ($0.user, $0.nickname, $0.locale) = (user, nickname, locale)
+          ($0.imageURL, $0.name, $0.major, $0.bio) = (imageURL, name, major, bio)
+        })
+    }
+  }
+
+  struct ReadAlarm: EventFields {
+    static let configuration = command("read-alarm", "Send alarm.read.")
+    @Option(help: "The recipient of the alarm.") var user: String
+    @Option(help: "The alarm's UUID, as `magpie alarms --json` prints it.") var notification: String
+
+    var payload: Payload {
+      .alarmRead(.with { ($0.user, $0.notification) = (user, notification) })
+    }
+  }
+
+  struct ReadAllAlarms: EventFields {
+    static let configuration = command(
+      "read-all-alarms", "Send alarm.read-all: marks all alarms up to now as read.")
+    @Option(help: "The recipient of the alarms.") var user: String
+
+    var payload: Payload { .alarmReadAll(.with { $0.user = user }) }
+  }
+
+  struct DeleteAlarm: EventFields {
+    static let configuration = command("delete-alarm", "Send alarm.deleted.")
+    @Option(help: "The recipient of the alarm.") var user: String
+    @Option(help: "The alarm's UUID, as `magpie alarms --json` prints it.") var notification: String
+
+    var payload: Payload {
+      .alarmDeleted(.with { ($0.user, $0.notification) = (user, notification) })
+    }
+  }
+
+  struct DeleteAllAlarms: EventFields {
+    static let configuration = command(
+      "delete-all-alarms", "Send alarm.all-deleted: deletes all alarms up to now.")
+    @Option(help: "The recipient of the alarms.") var user: String
+
+    var payload: Payload { .alarmAllDeleted(.with { $0.user = user }) }
+  }
+
+  struct Mute: EventFields {
+    static let configuration = command(
+      "mute", "Send alarm.muted: no more alarms of a type, from now on.")
+    @Option(help: "The recipient who mutes the type.") var user: String
+    @Option(help: "like, comment, follow, message, mention or post.") var type: String
+
+    var payload: Payload { .alarmMuted(.with { ($0.user, $0.type) = (user, type) }) }
+  }
+
+  struct Unmute: EventFields {
+    static let configuration = command("unmute", "Send alarm.unmuted: alarms of a type again.")
+    @Option(help: "The recipient who unmutes the type.") var user: String
+    @Option(help: "like, comment, follow, message, mention or post.") var type: String
+
+    var payload: Payload { .alarmUnmuted(.with { ($0.user, $0.type) = (user, type) }) }
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Command lines of the workers")
+struct WorkerCommandTests {
+  @Test(
+    "a wrong command line exits 64 with the worker's name",
+    arguments: ["fanout-worker", "notification-worker", "alarm-worker"])
+  func usage(worker: String) async throws {
+    let result = try await Tool(executable: worker)("--nosuch")
+    #expect(result.status == 64)
+    #expect(result.error.hasPrefix("\(worker): Unknown option '--nosuch'"), "\(result.error)")
+  }
+
+  @Test("a port in use ends the worker with exit code 1, and one log line says so")
+  func portInUse() async throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        #expect(bind(listener, $0, length) == 0)
+        #expect(listen(listener, 1) == 0)
+        #expect(getsockname(listener, $0, &length) == 0)
+      }
+    }
+    let port = UInt16(bigEndian: address.sin_port)
+    let worker = Tool(
+      executable: "fanout-worker",
+      environment: [
+        "MAGPIE_DATABASE_URL": "postgresql://127.0.0.1:1/nowhere",
+        "MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+      ])
+    let result = try await worker("--http-port", String(port))
+    #expect(result.status == 1)
+    let complaints = result.error.split(separator: "\n").filter { $0.contains("cannot serve HTTP") }
+    #expect(complaints.count == 1, "\(result.error)")
+    #expect(complaints.first?.contains(" error ") == true)
+  }
+}
