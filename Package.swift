@@ -84,10 +84,11 @@ let package = Package(
   ],
   targets: [
     // The vocabulary and the two wires.
-    module("Events", [crypto, protobuf], exclude: ["proto"]),
+    module("Records", in: "Kafka", []),
+    module("Events", ["Records", crypto, protobuf], exclude: ["proto"]),
     cLibrary(
       "CRDKafka", in: "Kafka", pkgConfig: "rdkafka", apt: "librdkafka-dev", brew: "librdkafka"),
-    module("Kafka", in: "Kafka", ["CRDKafka"]),
+    module("Kafka", in: "Kafka", ["CRDKafka", "Records"]),
     module("RecordLog", in: "Kafka", ["Kafka"]),
     cLibrary("CLibPQ", in: "Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
     module("Postgres", in: "Postgres", ["CLibPQ"]),
@@ -183,7 +184,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    tests("EventsTests", ["Events"]),
+    tests("EventsTests", ["Events", "Records"]),
     tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests(
       "ArchiveTests", ["Archive", "EmbeddedStack", "Kafka", "RecordLog", "TestSupport", crypto]),

@@ -76,15 +76,11 @@ struct HotFunctions {
 
   /// Starts from the record as copied from librdkafka.
   private func decoding(_ event: Event, _ topic: Topic, _ type: ContentType) throws -> Double {
-    let wire = try EventCodec.encode(event, as: type)
     let record = Record(
-      topic: topic.name(), partition: 0, offset: 0, timestampMilliseconds: 0, key: wire.key,
-      value: wire.value, headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      topic: topic.name(), partition: 0, offset: 0, timestampMilliseconds: 0,
+      wire: try EventCodec.encode(event, as: type))
     return try count(of: 1, record) { record in
-      let wire = WireRecord(
-        key: record.key, value: record.value,
-        headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
-      _ = try EventCodec.decode(wire, topic: topic, now: Self.now)
+      _ = try EventCodec.decode(record.wire, topic: topic, now: Self.now)
     }
   }
 

@@ -116,8 +116,5 @@ extension BenchStack {
 }
 
 func outgoing(_ event: Event, topic: String) throws -> OutgoingRecord {
-  let wire = try EventCodec.encode(event, as: .protobuf)
-  return OutgoingRecord(
-    topic: topic, key: wire.key, value: wire.value,
-    headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+  return try OutgoingRecord(topic: topic, wire: EventCodec.encode(event, as: .protobuf))
 }

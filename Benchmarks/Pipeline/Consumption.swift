@@ -82,10 +82,7 @@ private struct Consumption {
       let records = try consumer.poll(maxRecords: 2000, maxBytes: 8 << 20, timeoutMilliseconds: 100)
       if decoding {
         for record in records {
-          let wire = WireRecord(
-            key: record.key, value: record.value,
-            headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
-          _ = try EventCodec.decode(wire, topic: .likes, now: now)
+          _ = try EventCodec.decode(record.wire, topic: .likes, now: now)
         }
       }
       done += records.count

@@ -44,10 +44,7 @@ struct LogContents {
 
   private mutating func add(_ record: Record, _ topic: Topic, now: EventTime, prefix: String) {
     records[record.topicPartition, default: []].append(record)
-    let wire = WireRecord(
-      key: record.key, value: record.value,
-      headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
-    let event = try? EventCodec.decode(wire, topic: topic, now: now)
+    let event = try? EventCodec.decode(record.wire, topic: topic, now: now)
     if let event {
       events[record.topicPartition, default: []].append(event)
       eventCount += 1

@@ -50,9 +50,8 @@ struct LoadEvents {
   }
 
   private mutating func record(_ event: Event) throws -> OutgoingRecord {
-    let wire = try EventCodec.encode(event, as: Bool.random(using: &random) ? .json : .protobuf)
-    return OutgoingRecord(
-      topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
-      headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+    return try OutgoingRecord(
+      topic: event.topic.name(prefix: prefix),
+      wire: EventCodec.encode(event, as: Bool.random(using: &random) ? .json : .protobuf))
   }
 }

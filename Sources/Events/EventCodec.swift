@@ -1,3 +1,8 @@
+public import Records
+
+/// `Records.WireRecord`, for importers of this module.
+public typealias WireRecord = Records.WireRecord
+
 /// Converts events to records and back: CloudEvents 1.0 in Kafka's binary content mode.
 ///
 /// Decoding is strict, so that workers never apply a guess. Only unknown JSON and Protobuf fields
@@ -19,16 +24,16 @@ public enum EventCodec {
     case .json: value = try event.payload.jsonBytes()
     }
     try checkValueSize(value.count)
-    var headers: [WireRecord.Header] = [
-      .init("ce_specversion", Array(specVersion.utf8)),
-      .init("ce_id", Array(event.id.utf8)),
-      .init("ce_source", Array(event.source.utf8)),
-      .init("ce_type", Array(event.type.rawValue.utf8)),
-      .init("ce_time", Array(event.time.rfc3339.utf8)),
-      .init("content-type", Array(contentType.rawValue.utf8)),
+    var headers: [Header] = [
+      .init("ce_specversion", specVersion),
+      .init("ce_id", event.id),
+      .init("ce_source", event.source),
+      .init("ce_type", event.type.rawValue),
+      .init("ce_time", event.time.rfc3339),
+      .init("content-type", contentType.rawValue),
     ]
     if let trace = event.trace {
-      headers.append(.init(TraceContext.headerName, Array(trace.description.utf8)))
+      headers.append(.init(TraceContext.headerName, trace.description))
     }
     return WireRecord(key: Array(event.key.utf8), value: value, headers: headers)
   }

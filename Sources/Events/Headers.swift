@@ -1,3 +1,5 @@
+import Records
+
 /// The headers that the codec reads, each at most once.
 struct Headers {
   var specVersion: [UInt8]?
@@ -10,7 +12,7 @@ struct Headers {
   private(set) var trace: TraceContext?
 
   /// Other headers are ignored.
-  init(_ headers: [WireRecord.Header]) throws(EventError) {
+  init(_ headers: [Header]) throws(EventError) {
     guard headers.count <= Limits.headers else {
       throw EventError(
         .tooManyHeaders,
@@ -34,7 +36,7 @@ struct Headers {
   }
 
   private static func set(
-    _ slot: inout [UInt8]?, _ header: WireRecord.Header
+    _ slot: inout [UInt8]?, _ header: Header
   ) throws(EventError) {
     guard slot == nil else {
       throw EventError(

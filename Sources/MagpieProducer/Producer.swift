@@ -109,13 +109,11 @@ public final class Producer: Sendable {
 
   private func encode(_ event: Event) throws -> OutgoingRecord {
     do throws(EventError) {
-      let wire = try EventCodec.encode(event, as: configuration.contentType)
+      // The record's own timestamp stays "now": with an old event's time, Kafka's retention would
+      // delete the record immediately.
       return OutgoingRecord(
-        topic: event.topic.name(prefix: configuration.topicPrefix), key: wire.key,
-        value: wire.value,
-        // The record's own timestamp stays "now": with an old event's time, Kafka's retention would
-        // delete the record immediately.
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        topic: event.topic.name(prefix: configuration.topicPrefix),
+        wire: try EventCodec.encode(event, as: configuration.contentType))
     } catch {
       throw PublishError.invalid(error)
     }

@@ -71,10 +71,8 @@ import Testing
               ($0.message, $0.sender, $0.receiver) = ("long-\(name)", "talker", "listener")
               $0.text = String(repeating: name, count: 10_000 / name.utf8.count)
             }))
-        let wire = try EventCodec.encode(event, as: .protobuf)
-        return OutgoingRecord(
-          topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        return try OutgoingRecord(
+          topic: event.topic.name(prefix: prefix), wire: EventCodec.encode(event, as: .protobuf))
       })
   }
 }

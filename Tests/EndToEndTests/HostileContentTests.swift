@@ -22,10 +22,9 @@ import Verification
     let producer = try Producer(configuration: try TestBroker.shared.configuration)
     try producer.send(
       log.map { event in
-        let wire = try EventCodec.encode(event, as: Bool.random(using: &random) ? .json : .protobuf)
-        return OutgoingRecord(
-          topic: event.topic.name(prefix: stack.prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        return try OutgoingRecord(
+          topic: event.topic.name(prefix: stack.prefix),
+          wire: EventCodec.encode(event, as: Bool.random(using: &random) ? .json : .protobuf))
       })
     producer.close()
 

@@ -197,10 +197,8 @@ private final class Load: Sendable {
   private func send(_ batch: [Event], by producer: Producer) throws {
     try producer.send(
       try batch.map { event in
-        let wire = try EventCodec.encode(event, as: .protobuf)
-        return OutgoingRecord(
-          topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        return try OutgoingRecord(
+          topic: event.topic.name(prefix: prefix), wire: EventCodec.encode(event, as: .protobuf))
       })
     events.withLock { $0 += batch }
   }

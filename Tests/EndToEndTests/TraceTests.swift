@@ -51,12 +51,11 @@ import Testing
       payload: .likeCreated(
         .with { ($0.actor, $0.post, $0.postOwner) = ("hostile", "p3", "somebody") }))
     var wire = try EventCodec.encode(event)
-    wire.headers.append(.init("traceparent", Array("00-\u{1B}[2J".utf8)))
+    wire.headers.append(.init("traceparent", "00-\u{1B}[2J"))
     let producer = try Producer(configuration: TestBroker.shared.configuration)
     try producer.send([
       OutgoingRecord(
-        topic: event.topic.name(prefix: stack.prefix), key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        topic: event.topic.name(prefix: stack.prefix), wire: wire)
     ])
     producer.close()
   }

@@ -82,8 +82,8 @@ import Testing
     let event = Event(
       id: "1", source: "s", time: now, payload: .alarmReadAll(.with { $0.user = "u" }))
     var record = try EventCodec.encode(event, as: .json)
-    record.headers.append(.init("traceparent", nil))
-    record.headers.append(.init("traceparent", [0xFF]))
+    record.headers.append(.init(name: "traceparent", value: nil))
+    record.headers.append(.init(name: "traceparent", value: [0xFF]))
     for index in record.headers.indices where record.headers[index].name == "content-type" {
       record.headers[index].value = Array(" Application/JSON ; charset=utf-8".utf8)
     }

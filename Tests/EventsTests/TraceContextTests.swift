@@ -1,4 +1,5 @@
 import Events
+import Records
 import Testing
 
 @Suite struct TraceContextTests {
@@ -45,7 +46,7 @@ import Testing
     event.trace = TraceContext(Self.good)
     for type in ContentType.allCases {
       let record = try EventCodec.encode(event, as: type)
-      #expect(record.headers.contains(.init("traceparent", Array(Self.good.utf8))))
+      #expect(record.headers.contains(.init("traceparent", Self.good)))
       #expect(try EventCodec.decode(record, topic: .comments, now: now) == event)
     }
     #expect(try StructuredEvent.decode(StructuredEvent.encode(event), now: now) == event)
@@ -54,11 +55,11 @@ import Testing
   @Test("a malformed, null or repeated traceparent is ignored", arguments: malformed)
   func harmless(header: String) throws {
     let record = try EventCodec.encode(comment())
-    let hostile: [[WireRecord.Header]] = [
-      [.init("traceparent", Array(header.utf8))], [.init("traceparent", nil)],
-      [.init("traceparent", [0xFF, 0xFE])],
-      [.init("traceparent", Array(Self.good.utf8)), .init("traceparent", Array(header.utf8))],
-      Array(repeating: .init("traceparent", Array(Self.good.utf8)), count: 3),
+    let hostile: [[Header]] = [
+      [.init("traceparent", header)], [.init(name: "traceparent", value: nil)],
+      [.init(name: "traceparent", value: [0xFF, 0xFE])],
+      [.init("traceparent", Self.good), .init("traceparent", header)],
+      Array(repeating: .init("traceparent", Self.good), count: 3),
     ]
     for headers in hostile {
       var record = record

@@ -42,10 +42,7 @@ struct Fixture {
     try block(until: "\(count) events of \(topic)", pauses: false) {
       for record in try consumer.poll(maxRecords: 1_000, maxBytes: .max, timeoutMilliseconds: 50) {
         events.append(
-          try EventCodec.decode(
-            WireRecord(
-              key: record.key, value: record.value,
-              headers: record.headers.map { .init($0.name, $0.value) }), topic: topic, now: .now))
+          try EventCodec.decode(record.wire, topic: topic, now: .now))
       }
       return events.count >= count
     }

@@ -51,7 +51,7 @@ import Testing
   func shows() async throws {
     var record = try letters.wire(letters.like("evil\u{202E}name"))
     record.key = [0xFF, 0x1B, 0x5B]
-    record.headers.append(.init("x-\u{1B}]0;pwned\u{7}", nil))
+    record.headers.append(.init(name: "x-\u{1B}]0;pwned\u{7}", value: nil))
     try letters.insert(record, offset: 1, code: "wrong-key", reason: "\u{1B}[31mred\nline")
     let shown = try await letters.tool("dead-letters", "show", letters.id(1))
     #expect(shown.status == 0, "\(shown.error)")
@@ -129,7 +129,7 @@ import Testing
     misplaced.key = Array("somebody else".utf8)
     try letters.insert(misplaced, offset: 1, code: "wrong-key")
     try letters.insert(
-      WireRecord(key: [0xFF], value: [0, 1, 2], headers: [.init("h", nil)]), offset: 2,
+      WireRecord(key: [0xFF], value: [0, 1, 2], headers: [.init(name: "h", value: nil)]), offset: 2,
       code: "missing-header")
 
     let records = try await letters.tool("dead-letters", "export")

@@ -16,11 +16,10 @@ import Testing
     let producer = try Producer(configuration: TestBroker.shared.configuration)
     try producer.send(
       try (0..<count).map { index in
-        let wire = try setup.wire(setup.like("actor\(index)", owner: "owner\(index % 5)"))
+        var wire = try setup.wire(setup.like("actor\(index)", owner: "owner\(index % 5)"))
+        wire.headers.append(Header(name: "trace", value: nil))
         return OutgoingRecord(
-          topic: Topic.likes.name(prefix: setup.prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) }
-            + [Header(name: "trace", value: nil)],
+          topic: Topic.likes.name(prefix: setup.prefix), wire: wire,
           timestampMilliseconds: 1_700_000_000_000 + Int64(index) * 1000)
       })
     producer.close()

@@ -91,10 +91,8 @@ final class LaneFixture: Sendable {
     }
     try produce(
       events.map { event in
-        let wire = try EventCodec.encode(event, as: .json)
-        return OutgoingRecord(
-          topic: Topic.likes.name(prefix: prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        return try OutgoingRecord(
+          topic: Topic.likes.name(prefix: prefix), wire: EventCodec.encode(event, as: .json))
       }, through: configuration)
     return events.map(\.id)
   }

@@ -45,10 +45,7 @@ import Testing
             $0.post = "post"
             $0.postOwner = "owner"
           }))
-      let wire = try EventCodec.encode(event, as: .json)
-      return OutgoingRecord(
-        topic: topic, key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      return try OutgoingRecord(topic: topic, wire: EventCodec.encode(event, as: .json))
     }
   }
 

@@ -40,11 +40,9 @@ import Testing
             $0.post = post
             $0.postOwner = "owner"
           }))
-      let wire = try EventCodec.encode(event, as: .protobuf)
-      return Record(
+      return try Record(
         topic: topic, partition: partition, offset: Int64(first + index),
-        timestampMilliseconds: 0, key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        timestampMilliseconds: 0, wire: EventCodec.encode(event, as: .protobuf))
     }
   }
 

@@ -94,8 +94,7 @@ import Testing
       let records = try (start..<start + 20).map { number in
         let (topic, wire) = try flood.record(number)
         return OutgoingRecord(
-          topic: topic.name(prefix: prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+          topic: topic.name(prefix: prefix), wire: wire)
       }
       bytes += records.reduce(0) { $0 + ($1.value?.count ?? 0) }
       try producer.send(records)

@@ -174,10 +174,8 @@ import Testing
       for (kind, payload) in payloads.enumerated() {
         let event = Event(
           id: "\(number)-\(kind)", source: "\u{202E}s", time: .now, payload: payload)
-        let wire = try EventCodec.encode(event, as: .json)
-        var record = OutgoingRecord(
-          topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
-          headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+        var record = try OutgoingRecord(
+          topic: event.topic.name(prefix: prefix), wire: EventCodec.encode(event, as: .json))
         records.append(record)
         guard number < 12 else { continue }
         let hostile = Array(Self.text(&random, pieces: 8).utf8)

@@ -43,8 +43,7 @@ final class MemoryLog: RecordLog, Sendable {
     records[place, default: []].append(
       Record(
         topic: place.topic, partition: partition, offset: Int64(count),
-        timestampMilliseconds: 1, key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) }))
+        timestampMilliseconds: 1, wire: wire))
   }
 
   func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {

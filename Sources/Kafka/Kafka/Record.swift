@@ -1,3 +1,8 @@
+public import Records
+
+/// `Records.Header`, for importers of this module.
+public typealias Header = Records.Header
+
 /// A partition of a topic.
 public struct TopicPartition: Sendable, Hashable, Comparable, CustomStringConvertible {
   public var topic: String
@@ -15,22 +20,6 @@ public struct TopicPartition: Sendable, Hashable, Comparable, CustomStringConver
   public var description: String { "\(topic)[\(partition)]" }
 }
 
-/// A record header. Names may repeat, and order is kept; a nil value differs from an empty one.
-public struct Header: Sendable, Hashable {
-  public var name: String
-  public var value: [UInt8]?
-
-  public init(name: String, value: [UInt8]?) {
-    self.name = name
-    self.value = value
-  }
-
-  /// A header whose value is the text in UTF-8.
-  public init(_ name: String, _ text: String) {
-    self.init(name: name, value: Array(text.utf8))
-  }
-}
-
 /// A consumed record. Only the broker's checksum has been verified.
 public struct Record: Sendable, Equatable {
   public var topic: String
@@ -38,21 +27,40 @@ public struct Record: Sendable, Equatable {
   public var offset: Int64
   /// The producer's or the broker's time, as the topic is configured; -1 if there is none.
   public var timestampMilliseconds: Int64
-  public var key: [UInt8]?
-  public var value: [UInt8]?
-  public var headers: [Header]
+  /// Key, value and headers.
+  public var wire: WireRecord
 
   public init(
-    topic: String, partition: Int32, offset: Int64, timestampMilliseconds: Int64, key: [UInt8]?,
-    value: [UInt8]?, headers: [Header] = []
+    topic: String, partition: Int32, offset: Int64, timestampMilliseconds: Int64, wire: WireRecord
   ) {
     self.topic = topic
     self.partition = partition
     self.offset = offset
     self.timestampMilliseconds = timestampMilliseconds
-    self.key = key
-    self.value = value
-    self.headers = headers
+    self.wire = wire
+  }
+
+  public init(
+    topic: String, partition: Int32, offset: Int64, timestampMilliseconds: Int64, key: [UInt8]?,
+    value: [UInt8]?, headers: [Header] = []
+  ) {
+    self.init(
+      topic: topic, partition: partition, offset: offset,
+      timestampMilliseconds: timestampMilliseconds,
+      wire: WireRecord(key: key, value: value, headers: headers))
+  }
+
+  public var key: [UInt8]? {
+    get { wire.key }
+    set { wire.key = newValue }
+  }
+  public var value: [UInt8]? {
+    get { wire.value }
+    set { wire.value = newValue }
+  }
+  public var headers: [Header] {
+    get { wire.headers }
+    set { wire.headers = newValue }
   }
 
   public var topicPartition: TopicPartition {
@@ -60,9 +68,7 @@ public struct Record: Sendable, Equatable {
   }
 
   /// The size of key, value and headers, which `Consumer.poll` compares with its bound.
-  public var byteCount: Int {
-    payloadByteCount(key: key, value: value, headers: headers)
-  }
+  public var byteCount: Int { wire.byteCount }
 }
 
 /// A record to produce.
@@ -70,28 +76,45 @@ public struct OutgoingRecord: Sendable, Equatable {
   public var topic: String
   /// nil lets the partitioner choose by key (murmur2, like the Java client).
   public var partition: Int32?
-  public var key: [UInt8]?
-  public var value: [UInt8]?
-  public var headers: [Header]
+  /// Key, value and headers.
+  public var wire: WireRecord
   /// Milliseconds since 1970; nil means now.
   public var timestampMilliseconds: Int64?
+
+  public init(
+    topic: String, partition: Int32? = nil, wire: WireRecord, timestampMilliseconds: Int64? = nil
+  ) {
+    self.topic = topic
+    self.partition = partition
+    self.wire = wire
+    self.timestampMilliseconds = timestampMilliseconds
+  }
 
   public init(
     topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?,
     headers: [Header] = [], timestampMilliseconds: Int64? = nil
   ) {
-    self.topic = topic
-    self.partition = partition
-    self.key = key
-    self.value = value
-    self.headers = headers
-    self.timestampMilliseconds = timestampMilliseconds
+    self.init(
+      topic: topic, partition: partition,
+      wire: WireRecord(key: key, value: value, headers: headers),
+      timestampMilliseconds: timestampMilliseconds)
+  }
+
+  public var key: [UInt8]? {
+    get { wire.key }
+    set { wire.key = newValue }
+  }
+  public var value: [UInt8]? {
+    get { wire.value }
+    set { wire.value = newValue }
+  }
+  public var headers: [Header] {
+    get { wire.headers }
+    set { wire.headers = newValue }
   }
 
   /// The size of key, value and headers in bytes.
-  public var byteCount: Int {
-    payloadByteCount(key: key, value: value, headers: headers)
-  }
+  public var byteCount: Int { wire.byteCount }
 }
 
 /// The position of an acknowledged record.
@@ -114,10 +137,4 @@ public struct Watermarks: Sendable, Hashable {
     self.low = low
     self.high = high
   }
-}
-
-private func payloadByteCount(key: [UInt8]?, value: [UInt8]?, headers: [Header]) -> Int {
-  var bytes = (key?.count ?? 0) + (value?.count ?? 0)
-  for header in headers { bytes += header.name.utf8.count + (header.value?.count ?? 0) }
-  return bytes
 }

@@ -125,11 +125,8 @@ package struct DeadLetterReason: Equatable, Sendable {
 
 /// Decodes a record. A record that cannot be decoded is poison.
 func decode(_ record: Record, topic: Topic, now: EventTime) -> Batch.Item {
-  let wire = WireRecord(
-    key: record.key, value: record.value,
-    headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
   do throws(EventError) {
-    let event = try EventCodec.decode(wire, topic: topic, now: now)
+    let event = try EventCodec.decode(record.wire, topic: topic, now: now)
     return Batch.Item(record: record, content: .event(event))
   } catch {
     let reason = DeadLetterReason(code: error.code.rawValue, message: error.message)

@@ -55,10 +55,8 @@ public final class EventProducer {
   /// Sends the events and waits for their acknowledgement; throws `KafkaError`.
   public func send(_ events: [Event]) throws {
     let records = try events.map { event in
-      let wire = try EventCodec.encode(event, as: .protobuf)
-      return OutgoingRecord(
-        topic: event.topic.name(prefix: topicPrefix), key: wire.key, value: wire.value,
-        headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      return try OutgoingRecord(
+        topic: event.topic.name(prefix: topicPrefix), wire: EventCodec.encode(event, as: .protobuf))
     }
     let producer = try self.producer ?? Producer(configuration: Self.bounded(configuration))
     self.producer = producer

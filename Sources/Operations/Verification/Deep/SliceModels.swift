@@ -84,12 +84,9 @@ struct SliceModels {
           snapshot.holds(record, of: $0.consumerGroup(prefix: prefix))
         }
         guard !applied.isEmpty else { continue }
-        let wire = WireRecord(
-          key: record.key, value: record.value,
-          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
         do throws(EventError) {
           let event = try EventCodec.decode(
-            wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
+            record.wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
           for worker in applied { body(&self, worker, event) }
         } catch {
           guard unexplained.count < 1000 else { continue }

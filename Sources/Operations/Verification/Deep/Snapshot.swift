@@ -115,10 +115,8 @@ struct Snapshot {
     let now = EventTime.now
     try log.read(spans, maxRecords: 2000) { batch in
       for record in batch.records {
-        let wire = WireRecord(
-          key: record.key, value: record.value,
-          headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
-        guard let event = try? EventCodec.decode(wire, topic: .notificationChanges, now: now),
+        guard
+          let event = try? EventCodec.decode(record.wire, topic: .notificationChanges, now: now),
           slice.contains(event.key)
         else { continue }
         switch event.payload {

@@ -21,12 +21,6 @@ struct DeadLetter {
       group: group, topic: record.topic, partition: record.partition, offset: record.offset)
   }
 
-  var wireRecord: WireRecord {
-    WireRecord(
-      key: record.key, value: record.value,
-      headers: record.headers.map { WireRecord.Header($0.name, $0.value) })
-  }
-
   static let columns = """
     consumer_group, topic, partition, record_offset, record_time, key, value, header_names,
     header_values, reason_code, reason, attempts, code_version, dead_lettered_at, state, resolved_at,

@@ -13,7 +13,7 @@ extension DeadLetter {
       return "\(record.topic) is not one of the topics with the prefix \(prefix)"
     }
     do throws(EventError) {
-      _ = try EventCodec.decode(wireRecord, topic: topic, now: .now)
+      _ = try EventCodec.decode(record.wire, topic: topic, now: .now)
       return nil
     } catch {
       return "\(error.code.rawValue): \(error.message)"
@@ -22,7 +22,7 @@ extension DeadLetter {
 
   /// - Parameter isFull: whether to show all bytes of the value.
   func text(past: [LetterHistory], prefix: String, isFull: Bool) -> String {
-    let anatomy = RecordAnatomy(wireRecord)
+    let anatomy = RecordAnatomy(record.wire)
     var text = "\(Style.bold(escapedForTerminal(id.description)))  \(state)\n"
     text +=
       "reason    \(Style.yellow(escapedForTerminal(reasonCode))): \(excerpt(reason, characters: 1000))\n"

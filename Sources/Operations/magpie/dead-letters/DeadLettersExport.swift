@@ -55,7 +55,7 @@ struct DeadLettersExport: ParsableCommand {
       guard let last = letters.last else { break }
       place = last.id
       for letter in letters {
-        let event = RecordAnatomy(letter.wireRecord).event.flatMap {
+        let event = RecordAnatomy(letter.record.wire).event.flatMap {
           try? StructuredEvent.encode($0)
         }
         if form == .records {

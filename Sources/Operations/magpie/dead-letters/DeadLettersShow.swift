@@ -130,7 +130,7 @@ private struct ShownLetter: Encodable {
   var history: [LetterHistory]
 
   init(_ letter: DeadLetter, past: [LetterHistory], prefix: String) {
-    let anatomy = RecordAnatomy(letter.wireRecord)
+    let anatomy = RecordAnatomy(letter.record.wire)
     id = letter.id.description
     group = letter.group
     topic = letter.record.topic

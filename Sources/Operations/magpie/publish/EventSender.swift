@@ -56,10 +56,8 @@ final class EventSender: Sendable {
   /// - Throws: `EventError` if no consumer would accept it; `Failure` once an event before it could
   ///   not be delivered.
   func send(_ event: Event, number: Int) throws {
-    let wire = try EventCodec.encode(event)
     let record = OutgoingRecord(
-      topic: event.topic.name(prefix: prefix), key: wire.key, value: wire.value,
-      headers: wire.headers.map { Header(name: $0.name, value: $0.value) })
+      topic: event.topic.name(prefix: prefix), wire: try EventCodec.encode(event))
     while true {
       try stopAfterFailure()
       do throws(KafkaError) {
