@@ -17,6 +17,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let serviceLifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
@@ -78,8 +79,7 @@ let package = Package(
     .package(
       url: "https://github.com/swift-server/swift-service-lifecycle",
       .upToNextMinor(from: "2.13.0")),
-    // For DeployTests only: Kubernetes and compose files use more of YAML than is worth reading by
-    // hand (anchors, merge keys, several documents, block scalars).
+    // For tests of YAML files only.
     .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
   ],
   targets: [
@@ -110,8 +110,7 @@ let package = Package(
     module("Feeds", in: "Workers/fanout-worker", ["Events", "Handling", "Postgres"]),
     worker("fanout-worker"),
     module(
-      "Notifications", in: "Workers/notification-worker",
-      ["Events", "Handling", "Postgres", crypto]),
+      "Notifications", in: "Workers/notification-worker", ["Events", "Handling", "Postgres"]),
     worker("notification-worker"),
     module(
       "AlarmText", in: "Workers/alarm-worker", [],
@@ -148,7 +147,7 @@ let package = Package(
       resources: [.embedInCode("stack/story.jsonl")], swiftSettings: strict),
 
     // What everything is tried on and measured against.
-    module("EmbeddedStack", in: "Testing", ["Events", "Kafka", "Postgres", "Schema"]),
+    module("EmbeddedStack", in: "Testing", ["Postgres"]),
     module("FaultInjection", in: "Testing", ["EmbeddedStack", "Postgres"]),
     module("Model", in: "Testing", ["Events"]),
     module("Workload", in: "Testing", ["Events"]),
@@ -184,7 +183,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    tests("EventsTests", ["Events", "Records"]),
+    tests("EventsTests", ["Events", "Records", yams]),
     tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests(
       "ArchiveTests", ["Archive", "EmbeddedStack", "Kafka", "RecordLog", "TestSupport", crypto]),
@@ -270,7 +269,7 @@ let package = Package(
       "DeployTests",
       [
         "Alarms", "Events", "Feeds", "Notifications", "Handling", "Lanes", "Service", "TestSupport",
-        .product(name: "Yams", package: "Yams"),
+        yams,
       ]),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(

@@ -15,8 +15,7 @@ final class BenchBroker {
     if let bootstrap = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] {
       (embedded, configuration) = (nil, ClientConfiguration(bootstrap: bootstrap))
     } else {
-      let broker = try EmbeddedBroker()
-      broker.answerAtOnce()
+      let broker = try EmbeddedBroker(disablesNagle: true)
       (embedded, configuration) = (broker, broker.configuration)
     }
   }

@@ -1,26 +1,28 @@
 import Events
 import Foundation
 import Testing
+import Yams
 
 /// Checks docs/events/asyncapi.yaml against the code's behaviour.
 @Suite struct AsyncAPITests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  let document: SimpleYAML
+  let document: Node
 
   init() throws {
     let url = Self.root.appending(path: "docs/events/asyncapi.yaml")
-    document = try SimpleYAML(String(contentsOf: url, encoding: .utf8))
+    let node = try Yams.compose(yaml: String(contentsOf: url, encoding: .utf8))
+    document = try #require(node)
   }
 
-  private func resolved(_ schema: SimpleYAML?) throws -> SimpleYAML {
+  private func resolved(_ schema: Node?) throws -> Node {
     let schema = try #require(schema)
     guard let reference = schema["$ref"]?.string else { return schema }
     return try #require(document.find(reference), "\(reference) does not resolve")
   }
 
-  private func message(of type: EventType) throws -> (name: String, SimpleYAML) {
+  private func message(of type: EventType) throws -> (name: String, Node) {
     let messages = try #require(document.find("#/components/messages"))
     let name = try #require(messages.keys.first { messages[$0]?["name"]?.string == type.rawValue })
     return (name, try #require(messages[name]))
@@ -56,14 +58,14 @@ import Testing
     let pattern = try Regex(#require(properties["traceparent"]?["pattern"]?.string))
     let value = String(decoding: try #require(traced.last?.value), as: UTF8.self)
     #expect(traced.last?.name == "traceparent" && value.wholeMatch(of: pattern) != nil)
-    #expect(properties["ce_id"]?["x-max-bytes"]?.integer == Limits.idBytes)
-    #expect(properties["ce_source"]?["x-max-bytes"]?.integer == Limits.sourceBytes)
+    #expect(properties["ce_id"]?["x-max-bytes"]?.int == Limits.idBytes)
+    #expect(properties["ce_source"]?["x-max-bytes"]?.int == Limits.sourceBytes)
     #expect(properties["ce_specversion"]?["const"]?.string == "1.0")
     #expect(
       Set(properties["content-type"]?["enum"]?.strings ?? [])
         == Set(ContentType.allCases.map(\.rawValue)))
     for type in EventType.allCases {
-      guard case .list(let all)? = try message(of: type).1["headers"]?["allOf"] else {
+      guard let all = try message(of: type).1["headers"]?["allOf"]?.sequence else {
         Issue.record("\(type) has no headers")
         continue
       }
@@ -99,20 +101,20 @@ import Testing
         (code != nil) == required.contains(field), "\(type).\(field) left out: \(code as Any)")
 
       let property = try resolved(properties[field])
-      if let limit = property["x-max-bytes"]?.integer {
-        #expect(property["maxLength"]?.integer == limit)
+      if let limit = property["x-max-bytes"]?.int {
+        #expect(property["maxLength"]?.int == limit)
         data[field] = String(repeating: "x", count: limit)
         #expect(errorCode(type, data) == nil, "\(type).\(field) of \(limit) bytes")
         data[field] = String(repeating: "x", count: limit - 1) + "é"
         #expect(errorCode(type, data) == .fieldTooLong, "\(type).\(field) of \(limit + 1) bytes")
-      } else if let limit = property["maxItems"]?.integer {
+      } else if let limit = property["maxItems"]?.int {
         data[field] = (0..<limit).map { "u\($0)" }
         #expect(errorCode(type, data) == nil)
         data[field] = (0...limit).map { "u\($0)" }
         #expect(errorCode(type, data) == .tooManyMentions)
       } else if let values = property["enum"]?.strings {
         #expect(values == AlarmType.allCases.map(\.rawValue))
-      } else if let limit = property["maximum"]?.integer {
+      } else if let limit = property["maximum"]?.int {
         data[field] = limit
         #expect(errorCode(type, data) == nil)
         data[field] = limit + 1
@@ -177,5 +179,16 @@ import Testing
     } catch {
       return (error as? EventError)?.code
     }
+  }
+}
+
+extension Node {
+  fileprivate var keys: [String] { mapping?.keys.compactMap(\.string) ?? [] }
+
+  fileprivate var strings: [String] { sequence?.compactMap(\.string) ?? [] }
+
+  /// The node at a JSON pointer such as "#/components/schemas/Id".
+  fileprivate func find(_ pointer: String) -> Node? {
+    pointer.dropFirst(2).split(separator: "/").reduce(Optional(self)) { $0?[String($1)] }
   }
 }

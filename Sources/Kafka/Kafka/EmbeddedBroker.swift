@@ -43,7 +43,11 @@ public final class EmbeddedBroker: Sendable {
   private let pointers: Mutex<Pointers?>
 
   /// Starts listening immediately. All brokers run in this process.
-  public init(brokers: Int = 1) throws(KafkaError) {
+  ///
+  /// - Parameter disablesNagle: sends each response immediately, as real brokers do. Otherwise the
+  ///   second of two consecutive responses waits until the client acknowledges the first, which an
+  ///   idle client does only after 40 ms.
+  public init(brokers: Int = 1, disablesNagle: Bool = false) throws(KafkaError) {
     guard let conf = rd_kafka_conf_new() else { throw .usage("out of memory") }
     // Discard logs: the host client never connects to anything.
     rd_kafka_conf_set_log_cb(conf) { _, _, _, _ in }
@@ -60,6 +64,7 @@ public final class EmbeddedBroker: Sendable {
     }
     bootstrap = String(cString: address)
     pointers = Mutex(Pointers(host: host, cluster: cluster))
+    if disablesNagle { disableNagle(ofListeners: bootstrap) }
   }
 
   deinit { close() }
