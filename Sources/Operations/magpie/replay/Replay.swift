@@ -29,7 +29,7 @@ struct Replay: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Rebuild these tables from the log: feeds, notifications, alarms or all.",
-      valueName: "room"))
+      valueName: "tables"))
   var rebuild: String?
 
   @Flag(help: "Compare the rebuilt tables with the live tables, by table and by person.")
@@ -90,7 +90,7 @@ struct Replay: ParsableCommand {
       let given = modes.map(\.flag).joined(separator: " and ")
       throw ValidationError(
         (modes.isEmpty ? "Nothing to do: give one of " : "\(given) were given; give one of ")
-          + "--rebuild ROOM, --diff, --swap, --swap-back, --drop-old, --republish PREFIX, --apply.")
+          + "--rebuild TABLES, --diff, --swap, --swap-back, --drop-old, --republish PREFIX, --apply.")
     }
     return mode
   }
