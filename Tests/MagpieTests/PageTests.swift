@@ -10,8 +10,8 @@ struct PageTests {
       ("alarms u", "no unread alarms\nNo alarms.\n"),
       ("conversations u", "No conversations.\n"),
       ("conversations u --with v", "No messages between the two.\n"),
-      ("dead-letters list", "No dead letters.\n"),
-      ("dead-letters list --by code", "No dead letters.\n"),
+      ("dead-letters list", "No open dead letters.\n"),
+      ("dead-letters list --by topic", "No open dead letters.\n"),
     ])
   func nothing(command: String, output: String) async throws {
     let magpie = Tool(environment: ["MAGPIE_DATABASE_URL": try TestDatabase.fresh()])

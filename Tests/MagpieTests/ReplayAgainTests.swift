@@ -201,7 +201,7 @@ import Testing
     let done = try await setup.tool(
       "replay", "--apply", "--max-lag", "0", "--worker", "notification", "--json")
     #expect(done.status == 0, "\(done.error)")
-    #expect(done.error.contains("no worker of \(group) is running; the 50 records"))
+    #expect(done.error.contains("no worker of \(group) is running; not waiting for its 50 records"))
     #expect(try member("applied", of: done.lines[0], as: Int.self) == 50)
     #expect(try setup.count("likes WHERE active") == 50)
     #expect(

@@ -43,7 +43,7 @@ struct TopicPlanTests {
       #expect(
         line.configuration == ["cleanup.policy": "delete", "min.insync.replicas": minInSync])
     }
-    #expect(result.error.contains("can be rebuilt only from records that are still there"))
+    #expect(result.error.contains("can be rebuilt only from records that are still in the log"))
     let asked = try await plan(broker, "--replication-factor", "2", "--partitions", "5")
     #expect(asked.lines.allSatisfy { $0.replicationFactor == 2 && $0.partitions == 5 })
     #expect(asked.lines.allSatisfy { $0.configuration?["min.insync.replicas"] == "1" })

@@ -88,10 +88,8 @@ struct DeadLettersList: ParsableCommand {
       return printJSON(PageEnd(count: total, next: next))
     }
     for row in rows { Console.output.write(row.text) }
-    let which = state == .all ? "" : "\(state.rawValue) "
     Console.output.line(
-      "\(total) \(which)dead letters"
-        + (total == 0 ? "" : "; `magpie dead-letters show ID` shows one"))
+      total == 0 ? noneText : "\(total) \(letters); `magpie dead-letters show ID` shows one")
     if let next { Console.output.line(Style.dim("more: --after \(escapedForTerminal(next))")) }
   }
 
@@ -121,8 +119,11 @@ struct DeadLettersList: ParsableCommand {
         "\(amount.count)  \(names.joined(separator: "  "))  "
           + Style.dim("\(amount.oldest) to \(amount.newest)"))
     }
-    if rows.count == 0, !json { Console.output.line("No dead letters.") }
+    if rows.count == 0, !json { Console.output.line(noneText) }
   }
+
+  private var letters: String { (state == .all ? "" : "\(state.rawValue) ") + "dead letters" }
+  private var noneText: String { "No \(letters)." }
 
   private struct PageEnd: Encodable {
     var count: Int64
