@@ -144,4 +144,15 @@ struct KafkaProxyTests {
       (try? admin.watermarks(places[0]).high) == 1
     }
   }
+
+  @Test("the cluster's size includes a broker that is down and holds replicas")
+  func brokerCount() throws {
+    defer { proxy.close() }
+    try broker.createTopic("replicated", partitions: 3, replicationFactor: 3)
+    let admin = try Admin(configuration: configuration())
+    #expect(try admin.brokerCount() == 3)
+    proxy.change { $0.unlistedBrokers = [2] }
+    #expect(try admin.brokerCount() == 3)
+    #expect(proxy.responsesRewritten > 0)
+  }
 }

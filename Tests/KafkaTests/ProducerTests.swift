@@ -174,4 +174,23 @@ struct ProducerTests {
     producer.close()
     #expect(throws: KafkaError.self) { try producer.send(record, completion: answers.add) }
   }
+
+  @Test("a record sent to a broker that hangs reaches the new leader before its own timeout")
+  func hangingBroker() throws {
+    let fixture = try Fixture(brokers: 2)
+    let place = TopicPartition(topic: "t", partition: 0)
+    try fixture.broker.moveLeader(place, to: 1)
+    let producer = try fixture.producer(["message.timeout.ms": "50000"])
+    let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
+    try producer.send([record])
+    try fixture.broker.setRoundTripTime(milliseconds: 600_000, broker: 1)
+    let answers = Collected()
+    try producer.send(record, completion: answers.add)
+    // In flight before the leader moves; if not, the test passes without waiting.
+    Thread.sleep(forTimeInterval: 0.1)
+    try fixture.broker.moveLeader(place, to: 2)
+    try block(until: "the record is answered") { !answers.all.isEmpty }
+    #expect(throws: Never.self) { try answers.all.first?.get() }
+    producer.close(withinMilliseconds: 0)
+  }
 }

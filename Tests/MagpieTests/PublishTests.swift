@@ -69,6 +69,25 @@ struct PublishTests {
     #expect(result.error.contains("standard input:1: "))
   }
 
+  @Test(
+    "events whose partition has no reachable leader: exit 69, which says that Kafka is unavailable")
+  func leaderDown() async throws {
+    let broker = try EmbeddedBroker(brokers: 2)
+    defer { broker.close() }
+    for topic in Topic.allCases {
+      let name = topic.name(prefix: "magpie.")
+      try broker.createTopic(name, partitions: 1)
+      try broker.moveLeader(TopicPartition(topic: name, partition: 0), to: 2)
+    }
+    try broker.setDown(broker: 2)
+    let magpie = Tool(environment: ["MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap])
+    let result = try await magpie(
+      "publish", "-", "--kafka-property", "message.timeout.ms=600000",
+      input: Array((Self.good + "\n").utf8))
+    #expect(result.status == 69)
+    #expect(result.error.contains("1 of 1 events were not acknowledged in time."))
+  }
+
   @Test("the good lines are acknowledged although others are rejected")
   func sending() async throws {
     let broker = try EmbeddedBroker()

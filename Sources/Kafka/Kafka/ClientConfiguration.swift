@@ -77,6 +77,10 @@ public struct ClientConfiguration: Sendable {
     "queue.buffering.max.kbytes": "65536",
     // A lane produces inside its transaction and must not keep it open for minutes.
     "message.timeout.ms": "60000",
+    // A broker that hangs or loses power does not close its connections. Records sent to it are sent to
+    // their new leader only after this time (librdkafka's default is 60 s). Longer than Kafka takes
+    // to replace a leader, 9 s by default, because acks=all waits for that on the other brokers, too.
+    "socket.timeout.ms": "15000",
   ]
   /// Set if the loaded librdkafka knows them; older versions do not.
   private static let optionalForConsumers = [

@@ -6,6 +6,19 @@ extension Client {
   ///
   /// Requests all topics, because a request by name makes some brokers create the topic.
   func partitionLeaders(timeoutMilliseconds: Int32) throws(KafkaError) -> [String: [Int32?]] {
+    try withMetadata(timeoutMilliseconds: timeoutMilliseconds) { $0.partitionLeaders }
+  }
+
+  /// The ids of all brokers: those that are up, and those that hold a replica of any partition. Metadata
+  /// does not list a broker that is down.
+  func brokerIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<Int32> {
+    try withMetadata(timeoutMilliseconds: timeoutMilliseconds) { $0.brokerIDs }
+  }
+
+  /// Requests the metadata of all topics.
+  private func withMetadata<T>(
+    timeoutMilliseconds: Int32, _ body: (UnsafePointer<rd_kafka_metadata>) -> T
+  ) throws(KafkaError) -> T {
     let deadline = Deadline(milliseconds: Int(timeoutMilliseconds))
     var metadata: UnsafePointer<rd_kafka_metadata>?
     var code = RD_KAFKA_RESP_ERR__TIMED_OUT
@@ -24,7 +37,7 @@ extension Client {
     }
     defer { rd_kafka_metadata_destroy(metadata) }
     context?.refusals.withLock { $0.noteAnswer() }
-    return metadata.partitionLeaders
+    return body(metadata)
   }
 }
 
@@ -40,5 +53,19 @@ extension UnsafePointer<rd_kafka_metadata> {
         .map { $0.leader >= 0 ? $0.leader : nil }
     }
     return leaders
+  }
+
+  fileprivate var brokerIDs: Set<Int32> {
+    let brokers = UnsafeBufferPointer(start: pointee.brokers, count: Int(pointee.broker_cnt))
+    var ids = Set(brokers.map(\.id))
+    for topic in UnsafeBufferPointer(start: pointee.topics, count: Int(pointee.topic_cnt)) {
+      let partitions = UnsafeBufferPointer(
+        start: topic.partitions, count: Int(topic.partition_cnt))
+      for partition in partitions {
+        ids.formUnion(
+          UnsafeBufferPointer(start: partition.replicas, count: Int(partition.replica_cnt)))
+      }
+    }
+    return ids
   }
 }

@@ -96,6 +96,26 @@ public enum KafkaBytes {
     return answer
   }
 
+  /// A Metadata response (versions 1 to 8) whose list of brokers lacks these ids.
+  static func withoutBrokers(_ ids: Set<Int>, _ answer: [UInt8], version: Int) -> [UInt8] {
+    // Correlation id; since version 3 also throttle time.
+    let start = version >= 3 ? 8 : 4
+    guard !ids.isEmpty, version >= 1 else { return answer }
+    var cursor = Cursor(answer, at: start)
+    var kept: [[UInt8]] = []
+    for _ in 0..<cursor.int32() {
+      let begin = cursor.position
+      let id = cursor.int32()
+      _ = cursor.string()
+      cursor.position += 4
+      // The rack: null has the length -1.
+      cursor.skipNullableString()
+      guard cursor.position <= answer.count else { return answer }
+      if !ids.contains(id) { kept.append(Array(answer[begin..<cursor.position])) }
+    }
+    return answer[..<start] + int32(kept.count) + kept.joined() + answer[cursor.position...]
+  }
+
   /// A Fetch response (versions 4 to 11) in which these partitions have OFFSET_OUT_OF_RANGE.
   static func outOfRange(
     _ partitions: [String: [Int: Int64]], _ answer: [UInt8], version: Int
@@ -171,6 +191,10 @@ public enum KafkaBytes {
       guard position + count <= bytes.count else { return "" }
       defer { position += count }
       return String(decoding: bytes[position..<position + count], as: UTF8.self)
+    }
+
+    mutating func skipNullableString() {
+      position += max(0, Int(Int16(truncatingIfNeeded: number(2))))
     }
 
     private mutating func number(_ count: Int) -> Int {

@@ -23,6 +23,8 @@ public final class KafkaProxy: Sendable {
     public var admissions: [Int: Admission] = [:]
     /// Topics that metadata responses report as unknown.
     public var unknownTopics: Set<String> = []
+    /// Broker ids that metadata responses leave out, as if these brokers were down.
+    public var unlistedBrokers: Set<Int> = []
     /// Simulated log start offsets by topic and partition. Fetches of these partitions fail as out
     /// of range.
     public var logStarts: [String: [Int: Int64]] = [:]
@@ -228,8 +230,9 @@ public final class KafkaProxy: Sendable {
         version: request.version)
     case Key.metadata:
       let redirected = KafkaBytes.redirecting(response, host: "127.0.0.1", ports: newPorts)
-      return counted(
-        KafkaBytes.withoutTopics(conditions.unknownTopics, redirected), redirected)
+      let unlisted = KafkaBytes.withoutBrokers(
+        conditions.unlistedBrokers, redirected, version: request.version)
+      return counted(KafkaBytes.withoutTopics(conditions.unknownTopics, unlisted), redirected)
     case Key.findCoordinator:
       return KafkaBytes.redirecting(response, host: "127.0.0.1", ports: newPorts)
     case Key.fetch where !conditions.logStarts.isEmpty:

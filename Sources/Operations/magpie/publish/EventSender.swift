@@ -103,7 +103,13 @@ final class EventSender: Sendable {
   static func failure(_ outcome: Outcome) -> Failure? {
     guard outcome.undelivered > 0 else { return nil }
     let count = "\(outcome.undelivered) of \(outcome.sent) events were not acknowledged"
-    guard let first = outcome.failure else { return Failure(.unavailable, count + " in time.") }
+    // Records that `finish` abandons fail as purged.
+    guard let first = outcome.failure,
+      first.error.code != .purgedFromQueue, first.error.code != .purgedInFlight
+    else {
+      return Failure(
+        .unavailable, count + " in time. Sending the same events again does no harm.")
+    }
     let cause = Failure(first.error)
     return Failure(
       cause.code,
