@@ -34,9 +34,10 @@ import Testing
     let some = try await letters.tool("dead-letters", "list", "--reason-code", "bad-json")
     #expect(some.output.contains("5 open dead letters"))
     #expect(
-      try await letters.tool("dead-letters", "list", "--group", "fanout").output.contains("0 open"))
+      try await letters.tool("dead-letters", "list", "--group", "fanout").output.hasPrefix(
+        "No open"))
     let future = try await letters.tool("dead-letters", "list", "--since", "2999-01-01T00:00:00Z")
-    #expect(future.output.contains("0 open"))
+    #expect(future.output == "No open dead letters.\n")
     let recent = try await letters.tool("dead-letters", "list", "--since", "1h", "--topic", "likes")
     #expect(recent.output.contains("25 open"))
 

@@ -90,7 +90,8 @@ struct Replay: ParsableCommand {
       let given = modes.map(\.flag).joined(separator: " and ")
       throw ValidationError(
         (modes.isEmpty ? "Nothing to do: give one of " : "\(given) were given; give one of ")
-          + "--rebuild TABLES, --diff, --swap, --swap-back, --drop-old, --republish PREFIX, --apply.")
+          + "--rebuild TABLES, --diff, --swap, --swap-back, --drop-old, --republish PREFIX, "
+          + "--apply.")
     }
     return mode
   }

@@ -33,7 +33,8 @@ struct Healthcheck: ParsableCommand {
         "No worker answers at 127.0.0.1:\(port). Is it running here, and is that its --http-port?")
     }
     Console.output.line(
-      escapedForTerminal(answer.body.trimmingCharacters(in: .whitespacesAndNewlines)))
+      escapedForTerminal(
+        answer.body.trimmingCharacters(in: .whitespacesAndNewlines), keepingNewlines: true))
     if answer.status != 200 { throw ExitCode(Failure.Code.found.rawValue) }
   }
 
