@@ -150,7 +150,7 @@ import Testing
     #expect(
       try await count("--from-offset", "likes:0:3", "--partition", "likes:1") == 100 - 3)
     let text = try await setup.tool("replay", "--apply", "--dry-run", "--rate", "10")
-    #expect(text.output.contains("people: 5") && text.output.contains("takes 10 s"))
+    #expect(text.output.contains("people: 5") && text.output.contains("duration at --rate: 10 s"))
     #expect(try await setup.tool("replay", "--apply", "--type", "nonsense").status == 64)
     #expect(try await setup.tool("replay", "--apply", "--from-offset", "likes:9:0").status == 1)
     #expect(try await setup.tool("replay", "--apply", "--partition", "likes:9").status == 1)
