@@ -24,7 +24,7 @@ import Testing
     worker.signal(SIGHUP)
     other.signal(SIGHUP)
     try await eventually("the refusal is logged") {
-      stack.log(of: "alarm-worker").contains("refused")
+      stack.log(of: "alarm-worker").contains("reload failed")
     }
     let log = stack.log(of: "alarm-worker")
     #expect(log.contains("\(catalog.path):1:"), "\(log)")
@@ -37,7 +37,7 @@ import Testing
     try write("{actor} third", to: catalog)
     worker.signal(SIGHUP)
     try await eventually("the reading is logged") {
-      stack.log(of: "alarm-worker").contains("read the catalogs")
+      stack.log(of: "alarm-worker").contains("reloaded the catalogs")
     }
     try await like("c", stack, reads: "Someone third")
     #expect(try text(of: "a", stack) == "Someone first")
