@@ -106,17 +106,16 @@ let package = Package(
         hummingbird, logging, serviceLifecycle,
       ]),
 
-    // A folder for each worker.
+    // A folder for each worker, and what they share.
+    module("Kinds", in: "Workers", [], resources: [.embedInCode("kinds.json")]),
     module("Feeds", in: "Workers/fanout-worker", ["Events", "Handling", "Postgres"]),
     worker("fanout-worker"),
     module(
       "Notifications", in: "Workers/notification-worker", ["Events", "Handling", "Postgres"]),
     worker("notification-worker"),
     module(
-      "AlarmText", in: "Workers/alarm-worker", [],
-      resources: alarmLocales.map { .embedInCode("Catalogs/\($0).arb") } + [
-        .embedInCode("Catalogs/kinds.json")
-      ]),
+      "AlarmText", in: "Workers/alarm-worker", ["Kinds"],
+      resources: alarmLocales.map { .embedInCode("Catalogs/\($0).arb") }),
     module(
       "Alarms", in: "Workers/alarm-worker", ["AlarmText", "Events", "Handling", "Postgres"]),
     worker("alarm-worker"),
@@ -232,7 +231,7 @@ let package = Package(
     .target(
       name: "ICUReference", path: "Tests/ICUReference",
       linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]),
-    tests("AlarmTextTests", ["AlarmText", "ICUReference"]),
+    tests("AlarmTextTests", ["AlarmText", "ICUReference", "Kinds"]),
     tests(
       "AlarmsTests",
       [

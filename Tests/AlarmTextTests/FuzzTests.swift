@@ -1,4 +1,5 @@
 import Foundation
+import Kinds
 import Testing
 
 @testable import AlarmText
@@ -63,7 +64,7 @@ struct FuzzTests {
       let file = CatalogFile(name: name, bytes: bytes)
       let kinds =
         Int.random(in: 0..<4, using: &random) == 0
-        ? [CatalogFile(name: "kinds.json", bytes: Self.mutate(BuiltIn.kinds.bytes, &random))] : []
+        ? [CatalogFile(name: "kinds.json", bytes: Self.mutate(AlarmKinds.builtInFile.bytes, &random))] : []
       do {
         let engine = try AlarmTextEngine(catalogs: [file], kinds: kinds)
         accepted += 1

@@ -65,7 +65,7 @@ struct HighlightPropertyTests {
       check(boundaries.contains(span.start), "the start of \(segment) is inside a grapheme")
       check(boundaries.contains(span.start + span.length), "the end is inside a grapheme")
     }
-    check(marked.contains { $0.kind == .actor && $0.actorID == input.actor.id }, "no actor")
+    check(marked.contains { $0.kind == .actor && $0.actorID == input.actor?.id }, "no actor")
 
     // Names and head text contain no active characters and are bounded; isolates surround and pair.
     for (index, segment) in alarm.segments.enumerated() {
@@ -102,7 +102,7 @@ struct HighlightPropertyTests {
 
     check(legacyShows(alarm) == Array(text.utf16), "the older client shows a different text")
     let found = (alarm.legacy.message as NSString).range(of: "<\(alarm.legacy.fromNickName)>")
-    let actor = alarm.spans.first { $0.kind == .actor && $0.actorID == input.actor.id }
+    let actor = alarm.spans.first { $0.kind == .actor && $0.actorID == input.actor?.id }
     check(found.location == actor?.start, "the older client finds a different position")
     check(
       found.length == (actor?.length ?? 0) + 2, "the older client colours a different length")

@@ -39,7 +39,7 @@ extension AlarmBuffer {
   }
 
   private func appendActor(_ piece: Piece, _ input: AlarmInput, to json: inout [UInt8]) {
-    guard piece.kind == .actor, var id = piece.isOther ? input.other?.id : input.actor.id else {
+    guard piece.kind == .actor, var id = piece.isOther ? input.other?.id : input.actor?.id else {
       return
     }
     JSONWriter.append(",\"actor\":", to: &json)

@@ -1,3 +1,5 @@
+public import Kinds
+
 /// An alarm could not be rendered.
 public enum AlarmTextError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The registry has no such kind.
@@ -32,7 +34,8 @@ public final class AlarmTextEngine: Sendable {
   private let catalogs: [CompiledCatalog]
   private let localeIDs: [String: LocaleID]
   private let defaultID: LocaleID
-  private let registry: AlarmKinds
+  /// The kinds that this engine renders.
+  public let registry: AlarmKinds
   /// By code number: the message's index; -1 if there is no such kind.
   private let messages: [Int]
   /// By locale and message: the closest catalog that has the message.
@@ -52,12 +55,10 @@ public final class AlarmTextEngine: Sendable {
     configuration: Configuration = Configuration()
   ) throws(CatalogError) {
     self.configuration = configuration
-    let builtIn = try BuiltIn.read.get()
-    var registry = builtIn.kinds
-    for file in kinds { try registry.add(file) }
+    let registry = try AlarmKinds(files: kinds)
     var byLocale: [String: Catalog] = [:]
     var order: [String] = []
-    var read = builtIn.catalogs
+    var read = try BuiltIn.read.get()
     for file in files { read.append(try Catalog(file)) }
     for catalog in read {
       if byLocale[catalog.locale] == nil { order.append(catalog.locale) }
@@ -68,18 +69,15 @@ public final class AlarmTextEngine: Sendable {
         file: configuration.defaultLocale, message: "the default locale has no catalog")
     }
     var keys: [String] = []
-    var messages: [Int] = []
-    for kind in registry.kinds {
-      guard let kind else {
-        messages.append(-1)
-        continue
-      }
+    let codeCount = (registry.all.last?.code.number ?? -1) + 1
+    var messages = Array(repeating: -1, count: codeCount)
+    for kind in registry.all {
       guard fallback.messages[kind.messageKey] != nil else {
         throw CatalogError(
           file: "\(fallback.locale).arb", key: kind.messageKey,
           message: "the kind \(kind.code) needs this message in the default locale")
       }
-      messages.append(keys.count)
+      messages[kind.code.number] = keys.count
       keys.append(kind.messageKey)
     }
     var compiled: [CompiledCatalog] = []
@@ -163,7 +161,7 @@ public final class AlarmTextEngine: Sendable {
     let segments = buffer.pieces.map { piece in
       Segment(
         kind: piece.kind, text: text(piece.start..<piece.end),
-        actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor.id)
+        actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor?.id)
     }
     return RenderedAlarm(
       code: input.code, locale: catalog.locale, direction: catalog.direction, segments: segments,

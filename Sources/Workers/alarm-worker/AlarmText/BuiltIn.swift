@@ -1,5 +1,6 @@
-/// The catalogs and kinds that are compiled into the library, so that a static binary needs no data
-/// files.
+import Kinds
+
+/// The catalogs that are compiled into the library, so that a static binary needs no data files.
 enum BuiltIn {
   static let catalogs: [CatalogFile] = [
     CatalogFile(name: "en.arb", bytes: PackageResources.en_arb),
@@ -15,16 +16,12 @@ enum BuiltIn {
     CatalogFile(name: "he.arb", bytes: PackageResources.he_arb),
   ]
 
-  static let kinds = CatalogFile(name: "kinds.json", bytes: PackageResources.kinds_json)
-
-  /// The catalogs and kinds, parsed once for all engines.
-  static let read: Result<(catalogs: [Catalog], kinds: AlarmKinds), CatalogError> = {
+  /// The catalogs, parsed once for all engines.
+  static let read: Result<[Catalog], CatalogError> = {
     do throws(CatalogError) {
       var read: [Catalog] = []
       for file in catalogs { read.append(try Catalog(file)) }
-      var registry = AlarmKinds()
-      try registry.add(kinds)
-      return .success((read, registry))
+      return .success(read)
     } catch { return .failure(error) }
   }()
 }

@@ -22,7 +22,7 @@ struct MessageRun {
   }
 
   func run(_ input: AlarmInput, from entry: Int, into buffer: inout AlarmBuffer) {
-    if var nickname = input.actor.nickname {
+    if var nickname = input.actor?.nickname {
       nickname.withUTF8 { raw in
         withShown(raw, nicknameLimits, &buffer) { buffer, actor in
           sentence(input, from: entry, actor: actor, into: &buffer)

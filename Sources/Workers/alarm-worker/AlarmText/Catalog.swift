@@ -1,26 +1,6 @@
-/// The contents of a catalog (`ko.arb`) or registry of kinds (`kinds.json`), read by the caller.
-/// This module does no I/O.
-public struct CatalogFile: Sendable {
-  /// The file's name, with or without its directory; determines the locale and appears in errors.
-  public var name: String
-  public var bytes: [UInt8]
+import Kinds
 
-  /// The maximum size of a file: 1 MiB.
-  public static let byteLimit = 1 << 20
-
-  public init(name: String, bytes: [UInt8]) {
-    self.name = name
-    self.bytes = bytes
-  }
-
-  func json() throws(CatalogError) -> JSONValue {
-    guard bytes.count <= Self.byteLimit else {
-      throw CatalogError(
-        file: name, message: "larger than the limit of \(Self.byteLimit) bytes")
-    }
-    return try JSONReader.read(bytes, file: name)
-  }
-
+extension CatalogFile {
   /// Such as `ko` for `/etc/magpie/ko.arb`.
   var stem: String {
     let base = name.split(separator: "/").last.map(String.init) ?? name

@@ -1,5 +1,5 @@
 /// A JSON value with the position of each object member, for error messages.
-indirect enum JSONValue {
+package indirect enum JSONValue {
   case null
   case bool(Bool)
   case number(Double)
@@ -8,11 +8,11 @@ indirect enum JSONValue {
   case object([JSONMember])
 }
 
-struct JSONMember {
-  var key: String
-  var value: JSONValue
-  var line: Int
-  var column: Int
+package struct JSONMember {
+  package var key: String
+  package var value: JSONValue
+  package var line: Int
+  package var column: Int
 }
 
 /// A strict JSON (RFC 8259) parser for small files: rejects duplicate keys, invalid UTF-8, unpaired
