@@ -21,6 +21,27 @@ final class ICUPattern {
   }
 }
 
+/// ICU's formatter of relative times.
+final class ICURelative {
+  private let formatter: OpaquePointer
+
+  init?(locale: String) {
+    guard let made = icu_relative_create(locale) else { return nil }
+    self.formatter = made
+  }
+
+  deinit { icu_relative_destroy(formatter) }
+
+  /// - Parameters:
+  ///   - unit: 0 second to 6 year.
+  ///   - isNamed: "yesterday" instead of "1 day ago".
+  func format(unit: Int, amount: Int, isNamed: Bool) -> String? {
+    text {
+      icu_relative_format(formatter, Int32(unit), Int64(amount), isNamed ? 1 : 0, $0, $1)
+    }.map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
 enum ICU {
   static func pluralCategory(_ number: Int, locale: String) -> Int {
     Int(icu_plural_category(locale, Int64(number)))

@@ -6,10 +6,15 @@
 #include <unicode/msgfmt.h>
 #include <unicode/numfmt.h>
 #include <unicode/plurrule.h>
+#include <unicode/reldatefmt.h>
 #include <unicode/unistr.h>
 
 struct IcuPattern {
   icu::MessageFormat format;
+};
+
+struct IcuRelative {
+  icu::RelativeDateTimeFormatter format;
 };
 
 static icu::Locale locale_named(const char *tag) {
@@ -75,4 +80,30 @@ extern "C" int32_t icu_number(
   icu::UnicodeString text;
   format->format(number, text);
   return copy_out(text, result, capacity);
+}
+
+extern "C" IcuRelative *icu_relative_create(const char *locale) {
+  UErrorCode status = U_ZERO_ERROR;
+  icu::RelativeDateTimeFormatter format(locale_named(locale), status);
+  return U_SUCCESS(status) ? new IcuRelative{format} : nullptr;
+}
+
+extern "C" void icu_relative_destroy(IcuRelative *relative) { delete relative; }
+
+extern "C" int32_t icu_relative_format(
+    const IcuRelative *relative, int32_t unit, int64_t amount, int32_t named, char *result,
+    int32_t capacity) {
+  const URelativeDateTimeUnit units[] = {
+      UDAT_REL_UNIT_SECOND, UDAT_REL_UNIT_MINUTE, UDAT_REL_UNIT_HOUR, UDAT_REL_UNIT_DAY,
+      UDAT_REL_UNIT_WEEK, UDAT_REL_UNIT_MONTH, UDAT_REL_UNIT_YEAR};
+  if (unit < 0 || unit >= 7) return -1;
+  UErrorCode status = U_ZERO_ERROR;
+  icu::UnicodeString text;
+  const double offset = static_cast<double>(amount);
+  if (named) {
+    relative->format.format(offset, units[unit], text, status);
+  } else {
+    relative->format.formatNumeric(offset, units[unit], text, status);
+  }
+  return U_SUCCESS(status) ? copy_out(text, result, capacity) : -1;
 }

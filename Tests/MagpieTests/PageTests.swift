@@ -1,3 +1,4 @@
+import Postgres
 import TestSupport
 import Testing
 
@@ -32,5 +33,38 @@ struct PageTests {
       #expect(result.status == 64)
       #expect(result.error.hasPrefix("magpie: --before is garbage, which is not a cursor."))
     }
+  }
+
+  @Test("alarms say how long ago they were raised, in their own language; --json does not")
+  func howLongAgo() async throws {
+    let url = try TestDatabase.fresh()
+    let connection = try Connection(url, applicationName: "test")
+    defer { connection.close() }
+    // 100 days are always three complete months.
+    try connection.script(
+      """
+      INSERT INTO notification_recipients (user_id) VALUES ('u');
+      INSERT INTO notifications (
+        notification_id, recipient, type, subject, actor, actor_count, contribution_count, post_id,
+        head_text, raised_at, oldest_at, generation, counter)
+      SELECT gen_random_uuid(), 'u', 0, locale, 'a', 1, 1, 'p', '', raised_at, raised_at, 1, 1
+      FROM unnest('{ko,ar,tlh}'::text[]) locale, (SELECT now() - interval '100 days') t (raised_at);
+      INSERT INTO alarms (
+        notification_id, recipient, generation, counter, retracted, type, actor, actor_count,
+        contribution_count, post_id, head_text, raised_at, locale, text, segments, spans,
+        legacy_message, legacy_head_text, legacy_from_nick_name)
+      SELECT notification_id, recipient, generation, counter, false, type, actor, 1, 1, post_id, '',
+        raised_at, subject, 'x', '[{"kind": "text", "text": "x"}]', '[]', 'x', '', ''
+      FROM notifications;
+      """)
+    let magpie = Tool(environment: ["MAGPIE_DATABASE_URL": url])
+    let shown = try await magpie("alarms", "u")
+    #expect(shown.status == 0, "\(shown.error)")
+    for ago in ["3개월 전", "قبل ٣ أشهر", "3 months ago"] {
+      #expect(shown.lines.count { $0.contains("  x  \(ago)  ") } == 1, "\(shown.output)")
+    }
+    let json = try await magpie("alarms", "u", "--json")
+    #expect(json.lines.count == 3)
+    #expect(!json.output.contains("ago") && !json.output.contains("전"), "\(json.output)")
   }
 }

@@ -28,6 +28,18 @@ int32_t icu_plural_category(const char *locale, int64_t number);
 /// Formats a whole number for the locale, as UTF-8 without a terminator. Returns as above.
 int32_t icu_number(const char *locale, int64_t number, char *result, int32_t capacity);
 
+typedef struct IcuRelative IcuRelative;
+
+/// A formatter of relative times; NULL if ICU fails. The caller must destroy it.
+IcuRelative *icu_relative_create(const char *locale);
+void icu_relative_destroy(IcuRelative *relative);
+
+/// Formats an amount of a unit (0 second, 1 minute, 2 hour, 3 day, 4 week, 5 month, 6 year), negative
+/// in the past: "1 day ago", or if `named`, "yesterday". Returns as above.
+int32_t icu_relative_format(
+    const IcuRelative *relative, int32_t unit, int64_t amount, int32_t named, char *result,
+    int32_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,10 +1,16 @@
+import AlarmText
 import ArgumentParser
+import Events
 import Foundation
 import Postgres
 
 struct Alarms: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show a person's alarms, in their language, with the actors' nicknames highlighted.")
+    abstract: "Show a person's alarms, in their language, with the actors' nicknames highlighted.",
+    discussion: """
+      Shows how long ago each alarm was raised, in the alarm's language and by UTC's calendar; --json prints \
+      only the time.
+      """)
 
   @OptionGroup var page: PageOptions
   @OptionGroup var database: DatabaseOptions
@@ -33,14 +39,18 @@ struct Alarms: ParsableCommand {
   static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
     let rows = try connection.query(
       """
-      SELECT unread, text, segments::jsonb AS segments, deep_link, raised_at, cursor
+      SELECT unread, text, segments::jsonb AS segments, deep_link, locale, raised_at, cursor
       FROM alarm_page($1, $2, $3)
       """, options.parameters)
     var page = try Page(nothing: "No alarms.", rows)
+    let now = LocalTime(microseconds: EventTime.now.microseconds)
     for row in rows {
       let dot = try row.bool("unread") ? Style.red("●") : " "
       let sentence = try Self.sentence(row.textOrNil("segments"), text: row.textOrNil("text"))
-      page.text += "\(dot) \(try shortTime(row.timestamptz("raised_at")))  \(sentence)"
+      let raised = try row.timestamptz("raised_at")
+      let ago = AlarmTextEngine.builtIn.timeAgo(
+        from: LocalTime(microseconds: raised), to: now, locale: try row.textOrNil("locale") ?? "")
+      page.text += "\(dot) \(shortTime(raised))  \(sentence)  \(Style.dim(ago))"
       page.text += "  \(Style.dim(escapedForTerminal(try row.textOrNil("deep_link") ?? "")))\n"
     }
     return page
