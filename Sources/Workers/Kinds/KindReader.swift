@@ -77,7 +77,7 @@ struct KindReader {
     for field in fields {
       switch (field.key, field.value) {
       case ("type", .string(let text)): type = AlarmArgument.ValueType(rawValue: text)
-      case ("bytes", .number(let number)): bytes = Int(exactly: number)
+      case ("bytes", .number(let number)): bytes = whole(number)
       case ("optional", .bool(let value)): isOptional = value
       case ("description", .string): break
       default:
@@ -151,4 +151,11 @@ struct KindReader {
       }
     }
   }
+}
+
+/// Like `Int(exactly:)`, which in debug builds needs the C math library.
+private func whole(_ number: Double) -> Int? {
+  guard number.magnitude < 1e9 else { return nil }
+  let integer = Int(number)
+  return Double(integer) == number ? integer : nil
 }
