@@ -154,7 +154,7 @@ extension Schedule {
 
   /// Records that the lane is about to learn that its batch is committed.
   mutating func countCommitted(_ lane: Int) {
-    guard let batch = lanes[lane].machine.batches.inHand else { return }
+    guard let batch = lanes[lane].machine.inHand else { return }
     for item in batch.items {
       lanes[lane].deadLettersInARow = item.isPoison ? lanes[lane].deadLettersInARow + 1 : 0
       if item.isPoison { lanes[lane].deadLetters += 1 }

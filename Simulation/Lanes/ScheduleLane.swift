@@ -158,9 +158,7 @@ extension Schedule {
     if isBlocked(lane, indices) || isFailing(lane) { return }
     var stored: [TopicPartition: Ownership] = [:]
     for partition in partitions { stored[partition] = store.ownership(Fixed.index(of: partition)) }
-    if lanes[lane].machine.isApplying, lanes[lane].machine.batches.outcome(stored) == .committed {
-      countCommitted(lane)
-    }
+    if lanes[lane].machine.outcome(stored) == .committed { countCommitted(lane) }
     tell(lane, .stored(stored))
   }
 

@@ -51,13 +51,12 @@ extension LaneMachine {
     case .comparing: .comparing
     case .leaving: .leaving
     case .new, .over: .none
-    case .applying:
-      switch batches.state {
+    case .applying(let batch, _):
+      switch batch {
       case .committing: .committing
       case .waitingToCommit: .waitingToCommit
       case .lookingUp: .lookingUpCommit
       case .waitingToLookUp: .waitingToLookUp
-      case .idle: .none
       }
     }
   }
@@ -81,14 +80,11 @@ extension LaneMachine {
     case .unanswered: .unanswered
     case .waited: .waited
     case .stored(let stored):
-      if isApplying {
-        switch batches.outcome(stored) {
-        case .committed: .foundCommitted
-        case .notCommitted: .foundNotCommitted
-        case .fenced: .foundFenced
-        }
-      } else {
-        .stored
+      switch outcome(stored) {
+      case .committed: .foundCommitted
+      case .notCommitted: .foundNotCommitted
+      case .fenced: .foundFenced
+      case nil: .stored
       }
     // The machine ignores why a comparison failed.
     case .failed where transitionState == .comparing: .retry
@@ -96,7 +92,7 @@ extension LaneMachine {
       switch disposition {
       case .retry: .retry
       case .tooMuch:
-        switch transitionState == .committing ? batches.inHand?.eventCount : nil {
+        switch transitionState == .committing ? inHand?.eventCount : nil {
         case nil: .retry
         case 0: .tooMuchOfNone
         case 1: .tooMuchOfOne
@@ -106,7 +102,7 @@ extension LaneMachine {
       case .stop: .stop
       case .cut: .tooLarge
       case .poison:
-        switch batches.inHand?.eventCount {
+        switch inHand?.eventCount {
         case nil: .poison
         case 0: .poisonOfNone
         case 1: .poisonOfOne

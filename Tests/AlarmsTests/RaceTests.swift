@@ -12,7 +12,7 @@ struct RaceTests {
   /// Opens a transaction and renders, but neither writes nor commits.
   private func begin(_ work: Work, on connection: Connection) throws -> Outcome {
     try connection.query("BEGIN")
-    return try work.runStatements(on: connection)
+    return try work.finish(Work.Results(try connection.pipeline(work.statements)[...]))
   }
 
   private func finish(_ outcome: Outcome, on connection: Connection) throws {

@@ -69,7 +69,7 @@ struct InterleavingTests {
     let done = DispatchSemaphore(value: 0)
     try first.connection.transaction {
       let work = try notificationHandler.apply(pair.first.topic, [pair.first])
-      _ = try work.runStatements(on: first.connection)
+      _ = try work.run(on: first.connection)
       let url = first.url
       Thread.detachNewThread {
         do {

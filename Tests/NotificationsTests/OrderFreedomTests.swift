@@ -115,14 +115,14 @@ private final class Lane {
         do {
           try world.connection.transaction {
             let work = try notificationHandler.apply(topic, Array(log.prefix(count)))
-            let outcome = try work.runStatements(on: world.connection)
+            let outcome = try work.run(on: world.connection)
             publish(outcome.events)
             if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
           }
           log.removeFirst(count)
           try world.connection.transaction {
             let work = backlog()
-            publish(try work.runStatements(on: world.connection).events)
+            publish(try work.run(on: world.connection).events)
             if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
           }
         } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {

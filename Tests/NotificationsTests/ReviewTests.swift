@@ -136,7 +136,7 @@ struct ReviewTests {
     do {
       try world.connection.transaction {
         let work = backlog()
-        phantom = try work.runStatements(on: world.connection).events
+        phantom = try work.run(on: world.connection).events
         throw Crash()
       }
     } catch is Crash {}

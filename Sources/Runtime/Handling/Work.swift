@@ -33,7 +33,7 @@ public struct Work: Sendable {
   public struct Results: Sendable {
     private var rows: ArraySlice<Rows>
 
-    init(_ rows: ArraySlice<Rows>) { self.rows = rows }
+    package init(_ rows: ArraySlice<Rows>) { self.rows = rows }
 
     /// The result of the statement for which `add` returned `key`.
     public subscript(key: Key) -> Rows { rows[rows.startIndex + key.index] }

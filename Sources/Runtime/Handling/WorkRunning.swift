@@ -46,17 +46,10 @@ extension Work {
   /// Runs all statements and copies in the open transaction of `connection`. `opening` runs first, in
   /// the same round trip as `statements`.
   package func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
-    let outcome = try runStatements(after: opening, on: connection)
+    let rows = try connection.pipeline(opening + statements)
+    let outcome = try finish(Results(rows.dropFirst(opening.count)))
     if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
     for copy in outcome.copies { try connection.copyIn(copy.sql, copy.write) }
     return outcome
-  }
-
-  /// Runs the first round trip only; returns the rest of the transaction's work.
-  package func runStatements(after opening: [Statement] = [], on connection: Connection) throws
-    -> Outcome
-  {
-    let rows = try connection.pipeline(opening + statements)
-    return try finish(Results(rows.dropFirst(opening.count)))
   }
 }

@@ -20,7 +20,8 @@ package struct BatchMachine: Sendable {
   }
 
   package enum Action: Sendable {
-    case step(Step)
+    /// Take the step, and feed its result to `handle` with this state.
+    case step(Step, State)
     /// All of the batch is applied.
     case finished
     /// Another process owns a partition of the batch.
@@ -30,13 +31,21 @@ package struct BatchMachine: Sendable {
   }
 
   package enum State: Sendable {
-    case idle
     case committing(Progress)
     case waitingToCommit(Progress)
     /// `excess` is set if the event in hand has just exceeded a limit: a response to the look-up shows
     /// that the database works, and the attempt counts.
     case lookingUp(Progress, excess: Excess?)
     case waitingToLookUp(Progress)
+
+    /// The part of the batch that is being applied.
+    package var inHand: Batch {
+      switch self {
+      case .committing(let progress), .waitingToCommit(let progress), .lookingUp(let progress, _),
+        .waitingToLookUp(let progress):
+        progress.part.batch
+      }
+    }
   }
 
   /// A batch of which some part is not applied yet.
@@ -72,7 +81,6 @@ package struct BatchMachine: Sendable {
 
   /// The claimed partitions, and how far each is applied. Nil without a fence.
   package private(set) var owned: [TopicPartition: Ownership]?
-  package private(set) var state = State.idle
   private var breaker: CircuitBreaker?
 
   /// - Parameters:
@@ -81,16 +89,6 @@ package struct BatchMachine: Sendable {
   package init(isFenced: Bool, breaker: CircuitBreaker?) {
     owned = isFenced ? [:] : nil
     self.breaker = breaker
-  }
-
-  /// The part of a batch that is being applied.
-  package var inHand: Batch? {
-    switch state {
-    case .idle: nil
-    case .committing(let progress), .waitingToCommit(let progress), .lookingUp(let progress, _),
-      .waitingToLookUp(let progress):
-      progress.part.batch
-    }
   }
 
   // MARK: Partitions
@@ -107,14 +105,23 @@ package struct BatchMachine: Sendable {
 
   // MARK: Batches
 
-  package mutating func apply(_ batch: Batch) -> Action {
-    begin(batch.items.isEmpty && batch.endOffsets.isEmpty ? [] : [Part(batch: batch)])
+  /// Applies the last of `parts`, then those before it.
+  ///
+  /// - Parameter backoff: of the last part's earlier attempts.
+  func apply(_ parts: [Part], backoff: Backoff = Backoff()) -> Action {
+    guard let part = parts.last else { return .finished }
+    // The count is kept once the part is committed.
+    let counted = breaker?.counting(part.batch)
+    if let reason = counted?.openReason {
+      return .stop(
+        .tooManyDeadLetters(on: part.batch.topic, reason, outlastsRestart: owned != nil))
+    }
+    let progress = Progress(
+      part: part, rest: Array(parts.dropLast()), breaker: counted?.breaker, backoff: backoff)
+    return .step(.commit(part.batch, owned: owned), .committing(progress))
   }
 
-  /// Drops the batch in hand, which is not known to be committed.
-  package mutating func abandon() { state = .idle }
-
-  package mutating func handle(_ input: Input) -> Action {
+  package mutating func handle(_ input: Input, in state: State) -> Action {
     switch (state, input) {
     case (.committing(let progress), .committed):
       return finish(progress)
@@ -128,7 +135,7 @@ package struct BatchMachine: Sendable {
         return .stop(
           .defect("\(progress.part.batch.eventCount) events cannot be cut into \(sizes)"))
       }
-      return begin(progress.rest + pieces.reversed().map { Part(batch: $0) })
+      return apply(progress.rest + pieces.reversed().map { Part(batch: $0) })
     case (.committing(let progress), .failed(.retry(let reason))):
       return wait(reason, progress, State.waitingToCommit)
     case (.committing(let progress), .unanswered(let reason)):
@@ -136,7 +143,7 @@ package struct BatchMachine: Sendable {
       return wait(
         reason, progress, owned == nil ? State.waitingToCommit : State.waitingToLookUp)
     case (.waitingToCommit(let progress), .waited):
-      return commit(progress)
+      return retry(progress)
     case (.waitingToLookUp(let progress), .waited):
       return lookUp(progress)
     case (.lookingUp(var progress, _), .failed(.retry(let reason))),
@@ -145,11 +152,11 @@ package struct BatchMachine: Sendable {
       progress.part.excesses = 0
       return wait(reason, progress, State.waitingToLookUp)
     case (.lookingUp(let progress, let excess), .stored(let stored)):
-      switch outcome(stored) {
+      switch outcome(of: progress.part.batch, stored) {
       case .committed: return finish(progress)
       case .notCommitted:
         if let excess { return count(excess, progress) }
-        return commit(progress)
+        return retry(progress)
       case .fenced: return .fenced
       }
     case (.committing, .failed(.fenced)), (.lookingUp, .failed(.fenced)):
@@ -169,10 +176,10 @@ package struct BatchMachine: Sendable {
     case fenced
   }
 
-  /// Derives the outcome of the part in hand from the stored offsets. They were read under the lock
+  /// Derives the outcome of committing `batch` from the stored offsets. They were read under the lock
   /// that its transaction held, so that transaction is over.
-  package func outcome(_ stored: [TopicPartition: Ownership]) -> Outcome {
-    guard let batch = inHand, let owned else { return .fenced }
+  func outcome(of batch: Batch, _ stored: [TopicPartition: Ownership]) -> Outcome {
+    guard let owned else { return .fenced }
     let nextOffsets = batch.nextOffsets
     let isCommitted = nextOffsets.allSatisfy { partition, next in
       stored[partition]?.nextOffset == next && stored[partition]?.epoch == owned[partition]?.epoch
@@ -182,37 +189,21 @@ package struct BatchMachine: Sendable {
     return isUntouched ? .notCommitted : .fenced
   }
 
-  /// Begins with the last of `parts`.
-  private mutating func begin(_ parts: [Part]) -> Action {
-    guard let part = parts.last else {
-      state = .idle
-      return .finished
-    }
-    let counted = breaker?.counting(part.batch)
-    if let reason = counted?.openReason {
-      return .stop(
-        .tooManyDeadLetters(on: part.batch.topic, reason, outlastsRestart: owned != nil))
-    }
-    return commit(Progress(part: part, rest: Array(parts.dropLast()), breaker: counted?.breaker))
+  private func retry(_ progress: Progress) -> Action {
+    apply(progress.rest + [progress.part], backoff: progress.backoff)
   }
 
-  private mutating func commit(_ progress: Progress) -> Action {
-    state = .committing(progress)
-    return .step(.commit(progress.part.batch, owned: owned))
+  private func lookUp(_ progress: Progress, excess: Excess? = nil) -> Action {
+    .step(
+      .lookUp(Array(progress.part.batch.nextOffsets.keys)), .lookingUp(progress, excess: excess))
   }
 
-  private mutating func lookUp(_ progress: Progress, excess: Excess? = nil) -> Action {
-    state = .lookingUp(progress, excess: excess)
-    return .step(.lookUp(Array(progress.part.batch.nextOffsets.keys)))
-  }
-
-  private mutating func wait(
+  private func wait(
     _ reason: String, _ progress: Progress, _ waiting: (Progress) -> State
   ) -> Action {
     var progress = progress
     let wait = Wait(reason: reason, millisecondsMax: progress.backoff.nextCeilingMilliseconds())
-    state = waiting(progress)
-    return .step(.wait(wait))
+    return .step(.wait(wait), waiting(progress))
   }
 
   private mutating func finish(_ progress: Progress) -> Action {
@@ -220,11 +211,11 @@ package struct BatchMachine: Sendable {
       owned?[partition]?.nextOffset = next
     }
     breaker = progress.breaker
-    return begin(progress.rest)
+    return apply(progress.rest)
   }
 
   /// An event of the part in hand cannot be applied.
-  private mutating func isolate(_ progress: Progress, _ reason: String) -> Action {
+  private func isolate(_ progress: Progress, _ reason: String) -> Action {
     var part = progress.part
     switch part.batch.eventCount {
     case 0:
@@ -237,7 +228,7 @@ package struct BatchMachine: Sendable {
           code: DeadLetterReason.notApplicable, message: reason, attempts: part.failures)
         part = Part(batch: part.batch.deadLettering(letter))
       }
-      return begin(progress.rest + [part])
+      return apply(progress.rest + [part])
     default:
       return bisect(progress)
     }
@@ -245,7 +236,7 @@ package struct BatchMachine: Sendable {
 
   /// The part in hand exceeded a limit. Bisecting it is harmless even if the database is slow for
   /// another reason. A single event is blamed only after the database has responded to another query.
-  private mutating func lessen(_ progress: Progress, _ excess: Excess) -> Action {
+  private func lessen(_ progress: Progress, _ excess: Excess) -> Action {
     switch progress.part.batch.eventCount {
     case 0: wait(excess.reason, progress, State.waitingToCommit)
     // Without a fence there is no stored offset to look up.
@@ -254,13 +245,13 @@ package struct BatchMachine: Sendable {
     }
   }
 
-  private mutating func bisect(_ progress: Progress) -> Action {
+  private func bisect(_ progress: Progress) -> Action {
     let (first, second) = progress.part.batch.halves
-    return begin(progress.rest + [Part(batch: second), Part(batch: first)])
+    return apply(progress.rest + [Part(batch: second), Part(batch: first)])
   }
 
   /// The event in hand exceeded a limit again, and the database responds to other queries.
-  private mutating func count(_ excess: Excess, _ progress: Progress) -> Action {
+  private func count(_ excess: Excess, _ progress: Progress) -> Action {
     var progress = progress
     progress.part.excesses += 1
     let excesses = progress.part.excesses
@@ -269,7 +260,7 @@ package struct BatchMachine: Sendable {
     }
     let letter = DeadLetterReason(
       code: DeadLetterReason.tooMuch, message: excess.message, attempts: excesses)
-    return begin(progress.rest + [Part(batch: progress.part.batch.deadLettering(letter))])
+    return apply(progress.rest + [Part(batch: progress.part.batch.deadLettering(letter))])
   }
 }
 

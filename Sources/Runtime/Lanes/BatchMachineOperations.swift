@@ -24,39 +24,39 @@ extension BatchMachine {
     var failure: (any Error)?
     var deadline: ContinuousClock.Instant?
     var counts: [String: Int] = [:]
-    var action = apply(batch)
+    var action = apply([Part(batch: batch)])
     while true {
       switch action {
-      case .step(.commit(let batch, let owned)):
+      case .step(.commit(let batch, let owned), let state):
         do {
           counts = try operations.commit(batch, owned)
           operations.committed(batch, counts)
           deadline = nil
-          action = handle(.committed)
+          action = handle(.committed, in: state)
         } catch let lost as CommitUnanswered {
           (counts, failure) = (lost.counts, lost.cause)
-          action = handle(Input(unanswered: disposition(of: lost.cause)))
+          action = handle(Input(unanswered: disposition(of: lost.cause)), in: state)
         } catch {
           failure = error
-          action = handle(.failed(disposition(of: error)))
+          action = handle(.failed(disposition(of: error)), in: state)
         }
-      case .step(.lookUp(let partitions)):
+      case .step(.lookUp(let partitions), let state):
         do {
           let stored = try operations.lookUp(partitions)
-          if let batch = inHand, outcome(stored) == .committed {
-            operations.committed(batch, counts)
+          if outcome(of: state.inHand, stored) == .committed {
+            operations.committed(state.inHand, counts)
           }
-          action = handle(.stored(stored))
+          action = handle(.stored(stored), in: state)
         } catch {
           failure = error
-          action = handle(.failed(disposition(of: error)))
+          action = handle(.failed(disposition(of: error)), in: state)
         }
-      case .step(.wait(let wait)):
+      case .step(.wait(let wait), let state):
         let end = deadline ?? .now + operations.patience
         deadline = end
         if let failure, .now >= end, !isTooMuch(failure) { throw failure }
         Thread.sleep(forTimeInterval: Double(Int.random(in: 0...wait.millisecondsMax)) / 1000)
-        action = handle(.waited)
+        action = handle(.waited, in: state)
       case .finished: return
       case .fenced: throw Fenced()
       case .stop(let stopped): throw stopped

@@ -66,18 +66,32 @@ package final class Lane {
       store.close()
       producer.close()
     }
-    var action = machine.start()
+    let last = performActions(after: perform(machine.start()), inPoll: false)
+    switch last {
+    case .end: return
+    case .stop(let stopped): throw stopped
+    default: throw WorkerStopped.defect("\(last) outside of a poll")
+    }
+  }
+
+  /// Feeds the machine `input` and the results of its actions, up to the action that ends the lane or,
+  /// within a poll, the one that continues or ends the poll. Returns that action.
+  private func performActions(after input: LaneMachine.Input, inPoll: Bool) -> LaneMachine.Action {
+    var input = input
     while true {
+      machine.isStopping = status.isStopping
+      let action = machine.handle(input, at: milliseconds(since: started))
+      status.isReady = machine.isReady
       switch action {
-      case .end: return
-      case .stop(let stopped): throw stopped
-      default: action = perform(action)
+      case .resumePoll, .end, .stop: return action
+      case .leave where inPoll: return action
+      default: input = perform(action)
       }
     }
   }
 
-  /// Performs an action; returns the next one.
-  private func perform(_ action: LaneMachine.Action) -> LaneMachine.Action {
+  /// Performs an action; returns its result.
+  private func perform(_ action: LaneMachine.Action) -> LaneMachine.Input {
     let input: LaneMachine.Input
     do {
       switch action {
@@ -114,7 +128,7 @@ package final class Lane {
         logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
         status.wait(milliseconds: Int.random(in: 0...wait.millisecondsMax))
         failure = nil
-        return tell(.waited)
+        return .waited
       case .workOnBacklog:
         input = .backlogDone(hasMore: try workOnBacklog())
       case .compare(let owned):
@@ -125,17 +139,17 @@ package final class Lane {
       case .resumePoll, .end, .stop:
         throw WorkerStopped.defect("\(action) cannot be performed")
       }
-    } catch let interruption as PollInterruption {
-      return interruption.next
+    } catch let ended as PollEnded {
+      return perform(.leave(rejoins: ended.rejoins))
     } catch let lost as CommitUnanswered {
       attempt?.counts = lost.counts
-      return tell(failed(lost.cause, isUnanswered: true))
+      return failed(lost.cause, isUnanswered: true)
     } catch {
-      return tell(failed(error))
+      return failed(error)
     }
     failure = nil
     status.wait = groupWait.wait
-    return tell(input)
+    return input
   }
 
   /// Logs and counts a failure of an action.
@@ -152,13 +166,6 @@ package final class Lane {
       attempt = nil
     }
     return isUnanswered ? .init(unanswered: disposition) : .failed(disposition)
-  }
-
-  private func tell(_ input: LaneMachine.Input) -> LaneMachine.Action {
-    machine.isStopping = status.isStopping
-    let action = machine.handle(input, at: milliseconds(since: started))
-    status.isReady = machine.isReady
-    return action
   }
 
   // MARK: The consumer group
@@ -207,23 +214,25 @@ package final class Lane {
 
   /// Runs inside a poll. Claims assigned partitions and returns their starting offsets, which are
   /// stored in PostgreSQL.
+  ///
+  /// - Throws: `PollEnded` through the consumer if the lane has to leave its group: the consumer cannot
+  ///   be closed before its poll has returned.
   private func rebalance(_ event: RebalanceEvent) throws -> [TopicPartition: Int64] {
-    var action: LaneMachine.Action
+    let input: LaneMachine.Input
     switch event {
     case .assigned(let partitions):
       metrics.increment(.rebalances)
-      action = tell(.assigned(partitions))
+      input = .assigned(partitions)
     case .revoked(let partitions), .lost(let partitions):
       if case .revoked = event { reportOffsets(of: partitions) }
       for partition in partitions { forget(partition) }
-      action = tell(.withdrawn(partitions))
+      input = .withdrawn(partitions)
     }
-    while true {
-      switch action {
-      case .resumePoll(let starts): return beginning(starts)
-      case .leave, .end, .stop: throw PollInterruption(next: action)
-      default: action = perform(action)
-      }
+    let last = performActions(after: input, inPoll: true)
+    switch last {
+    case .resumePoll(let starts): return beginning(starts)
+    case .leave(let rejoins): throw PollEnded(rejoins: rejoins)
+    default: throw WorkerStopped.defect("\(last) inside a poll")
     }
   }
 
@@ -252,8 +261,7 @@ package final class Lane {
 
   private func lookUp(_ partitions: [TopicPartition]) throws -> [TopicPartition: Ownership] {
     let stored = try store.stored(partitions)
-    if attempt != nil {
-      let outcome = machine.batches.outcome(stored)
+    if let outcome = machine.outcome(stored) {
       metrics.increment(.ambiguousCommits, [outcome.rawValue])
       if outcome == .committed { finishAttempt() }
     }
@@ -269,9 +277,9 @@ package final class Lane {
   }
 }
 
-/// Ends a poll during which the lane has to leave its group or to stop.
-private struct PollInterruption: Error {
-  var next: LaneMachine.Action
+/// Ends a poll during which the lane has to leave its group.
+private struct PollEnded: Error {
+  var rejoins: Bool
 }
 
 private func milliseconds(since start: ContinuousClock.Instant) -> Int64 {

@@ -85,8 +85,8 @@ package struct LaneMachine: Sendable {
     case askingLogStarts(Assignment, stored: [TopicPartition: Ownership])
     case claiming(Assignment)
     case waitingToClaim(Assignment)
-    /// `BatchMachine` applies a batch of the last poll; `queue` holds those after it, the next one last.
-    case applying(queue: [Batch])
+    /// `batches` applies a batch of the last poll; `queue` holds those after it, the next one last.
+    case applying(BatchMachine.State, queue: [Batch])
     case workingOnBacklog(then: AfterBacklog)
     case comparing
     case leaving(Ending)
@@ -135,7 +135,7 @@ package struct LaneMachine: Sendable {
 
   package let plan: Plan
   package internal(set) var state = State.new
-  package internal(set) var batches: BatchMachine
+  var batches: BatchMachine
   /// Whether a batch could be committed now, according to the last responses.
   package var isReady: Bool { isKafkaThere && isDatabaseThere }
   /// The last request to Kafka succeeded.
@@ -157,7 +157,15 @@ package struct LaneMachine: Sendable {
 
   package var owned: [TopicPartition: Ownership] { batches.owned ?? [:] }
 
-  package var isApplying: Bool { if case .applying = state { true } else { false } }
+  /// The part of a batch that is being applied.
+  package var inHand: Batch? {
+    if case .applying(let batch, _) = state { batch.inHand } else { nil }
+  }
+
+  /// The outcome of committing the part in hand, derived from the stored offsets.
+  package func outcome(_ stored: [TopicPartition: Ownership]) -> BatchMachine.Outcome? {
+    inHand.map { batches.outcome(of: $0, stored) }
+  }
 
   package mutating func start() -> Action {
     state = .connecting(Backoff())
@@ -167,7 +175,7 @@ package struct LaneMachine: Sendable {
   /// - Parameter now: milliseconds of any monotonic clock.
   package mutating func handle(_ input: Input, at now: Int64) -> Action {
     // Only a batch can be bisected.
-    if case .failed(.tooMuch(let reason, _)) = input, !isApplying {
+    if case .failed(.tooMuch(let reason, _)) = input, inHand == nil {
       return handle(.failed(.retry(reason: reason)), at: now)
     }
     switch (state, input) {
@@ -217,14 +225,14 @@ package struct LaneMachine: Sendable {
     case (.checkingTopics, _), (.lookingUp, _), (.askingLogStarts, _), (.claiming, _),
       (.waitingToClaim, _):
       return handleWhileClaiming(input)
-    case (.applying(let queue), _):
+    case (.applying(let batch, let queue), _):
       if case .waited = input, isStopping { return leave(.end) }
       switch input {
       case .committed: (isKafkaThere, isDatabaseThere) = (true, true)
       case .stored: isDatabaseThere = true
       default: break
       }
-      return follow(batches.handle(input), queue: queue, at: now)
+      return follow(batches.handle(input, in: batch), queue: queue, at: now)
     case (.workingOnBacklog(let next), _):
       return handleBacklog(input, then: next, at: now)
 
@@ -242,7 +250,6 @@ package struct LaneMachine: Sendable {
 
   /// Drops the batch in hand, and leaves the group if it was joined.
   mutating func leave(_ ending: Ending) -> Action {
-    batches.abandon()
     switch state {
     case .new, .connecting, .waitingToConnect, .joining, .waitingToJoin, .leaving, .over:
       return next(after: ending)

@@ -6,14 +6,14 @@ extension LaneMachine {
   mutating func nextBatch(_ queue: [Batch], isIdle: Bool = false, at now: Int64) -> Action {
     var queue = queue
     guard let batch = queue.popLast() else { return endRound(isIdle: isIdle, at: now) }
-    return follow(batches.apply(batch), queue: queue, at: now)
+    return follow(batches.apply([.init(batch: batch)]), queue: queue, at: now)
   }
 
   /// - Parameter queue: the batches after the one being applied.
   mutating func follow(_ action: BatchMachine.Action, queue: [Batch], at now: Int64) -> Action {
     switch action {
-    case .step(let step):
-      state = .applying(queue: queue)
+    case .step(let step, let batch):
+      state = .applying(batch, queue: queue)
       if case .wait(let wait) = step { note(wait.reason) }
       return .step(step)
     case .finished:
