@@ -3,24 +3,7 @@ public import ArgumentParser
 /// The command-line options of every process that consumes Kafka until it is stopped. A flag wins
 /// over its environment variable, which wins over the configuration file.
 public struct ProcessOptions: ParsableArguments, Sendable {
-  @Option(help: "Kafka bootstrap servers, host:port[,host:port]. [env: MAGPIE_KAFKA_BOOTSTRAP]")
-  var kafkaBootstrap: String?
-
-  @Option(
-    name: .customLong("kafka-property"),
-    help: ArgumentHelp(
-      "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
-        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated; MAGPIE_KAFKA_PROPERTIES_FILE, one a line]",
-      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
-        + "the machine: sasl.password has MAGPIE_KAFKA_PASSWORD and MAGPIE_KAFKA_PASSWORD_FILE.",
-      valueName: "name=value"))
-  var kafkaProperties: [String] = []
-
-  @Option(
-    help:
-      "What names of topics and consumer groups begin with (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]"
-  )
-  var topicPrefix: String?
+  @OptionGroup var kafka: KafkaOptions
 
   @Option(
     help: """

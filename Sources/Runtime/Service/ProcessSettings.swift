@@ -24,11 +24,11 @@ extension ProcessOptions {
   public func settings(defaultHTTPPort: Int) async throws -> ProcessSettings {
     let source = SettingSource(reader: try await configReader())
     let bootstrap = try source.required(
-      kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap", "MAGPIE_KAFKA_BOOTSTRAP")
-    let properties = try source.connections.kafkaProperties(flags: kafkaProperties)
+      kafka.kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap", "MAGPIE_KAFKA_BOOTSTRAP")
+    let properties = try source.connections.kafkaProperties(flags: kafka.kafkaProperties)
     return ProcessSettings(
       kafka: ClientConfiguration(bootstrap: bootstrap, properties: properties),
-      topicPrefix: source.string(topicPrefix, "topicPrefix", default: "magpie."),
+      topicPrefix: source.string(kafka.topics.topicPrefix, "topicPrefix", default: "magpie."),
       httpHost: source.string(httpHost, "httpHost", default: "127.0.0.1"),
       httpPort: try source.int(httpPort, "httpPort", default: defaultHTTPPort, 0...65_535),
       watchdogSeconds: try source.int(

@@ -4,15 +4,7 @@ public import ArgumentParser
 /// over the configuration file.
 public struct WorkerOptions: ParsableArguments, Sendable {
   @OptionGroup var process: ProcessOptions
-
-  @Option(
-    help: ArgumentHelp(
-      "PostgreSQL connection URL, without a password. [env: MAGPIE_DATABASE_URL, "
-        + "MAGPIE_DATABASE_URL_FILE]",
-      discussion: "Secrets do not come this way, because command lines are visible to everyone on "
-        + "the machine: the variables may hold the password; MAGPIE_DATABASE_PASSWORD_FILE names a "
-        + "file with it alone."))
-  var databaseURL: String?
+  @OptionGroup var database: DatabaseOptions
 
   @Option(
     help: """

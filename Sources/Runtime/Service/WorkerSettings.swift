@@ -17,7 +17,7 @@ extension WorkerOptions {
   func settings(for handler: Handler, defaultHTTPPort: Int) async throws -> WorkerSettings {
     let process = try await process.settings(defaultHTTPPort: defaultHTTPPort)
     let source = SettingSource(reader: try await self.process.configReader())
-    guard let databaseURL = try source.connections.databaseURL(flag: databaseURL) else {
+    guard let databaseURL = try source.connections.databaseURL(flag: database.databaseURL) else {
       throw SettingSource.missing("--database-url", "MAGPIE_DATABASE_URL")
     }
     var lane = LaneSettings(

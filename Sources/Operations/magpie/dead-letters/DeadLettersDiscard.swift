@@ -1,5 +1,4 @@
 import ArgumentParser
-import Events
 import Postgres
 
 struct DeadLettersDiscard: ParsableCommand {
@@ -14,8 +13,7 @@ struct DeadLettersDiscard: ParsableCommand {
   @OptionGroup var selection: DeadLetterSelection
   @OptionGroup var database: DatabaseOptions
 
-  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
-  var topicPrefix: String?
+  @OptionGroup var topics: TopicOptions
 
   @Option(help: "The reason, stored with the dead letters; at most 2000 bytes.")
   var reason: String
@@ -39,7 +37,7 @@ struct DeadLettersDiscard: ParsableCommand {
 
   func run() throws {
     let connection = try database.connect()
-    let prefix = setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix
+    let prefix = topics.prefix
     let condition = try selection.condition(connection, prefix: prefix)
     var count = selection.dryRun ? try selection.count(connection, condition) : 0
     var shown = Progress(forced: progress)

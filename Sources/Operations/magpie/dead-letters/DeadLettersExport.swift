@@ -20,8 +20,7 @@ struct DeadLettersExport: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var filter: DeadLetterFilter
 
-  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
-  var topicPrefix: String?
+  @OptionGroup var topics: TopicOptions
 
   @Option(help: "Only dead letters in this state.")
   var state = DeadLettersList.State.open
@@ -37,7 +36,7 @@ struct DeadLettersExport: ParsableCommand {
 
   func run() throws {
     let connection = try database.connect()
-    let prefix = setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix
+    let prefix = topics.prefix
     var file = try LineWriter(path: output)
     var (written, left) = (0, 0)
     var place: LetterID?

@@ -27,8 +27,7 @@ struct DeadLettersList: ParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var filter: DeadLetterFilter
-  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
-  var topicPrefix: String?
+  @OptionGroup var topics: TopicOptions
 
   @Option(help: "Only dead letters in this state.")
   var state = State.open
@@ -61,7 +60,7 @@ struct DeadLettersList: ParsableCommand {
 
   func run() throws {
     let connection = try database.connect()
-    let prefix = setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix
+    let prefix = topics.prefix
     let condition = filter.condition(
       prefix: prefix, states: state == .all ? nil : [state.rawValue])
     if by.isEmpty { try list(connection, condition) } else { try count(connection, condition) }

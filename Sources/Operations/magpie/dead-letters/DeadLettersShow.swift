@@ -15,8 +15,7 @@ struct DeadLettersShow: ParsableCommand {
   @Argument(help: "GROUP:TOPIC/PARTITION/OFFSET.")
   var id: LetterID
 
-  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
-  var topicPrefix: String?
+  @OptionGroup var topics: TopicOptions
 
   @Flag(help: "Show all bytes of the value instead of the first 1024.")
   var full = false
@@ -26,7 +25,7 @@ struct DeadLettersShow: ParsableCommand {
 
   func run() throws {
     let connection = try database.connect()
-    let prefix = setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix
+    let prefix = topics.prefix
     let letters = try id.find(connection)
     for letter in letters {
       let past = try LetterHistory.read(letter.id, connection)

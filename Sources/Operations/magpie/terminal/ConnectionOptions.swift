@@ -7,26 +7,18 @@ import Postgres
 import Service
 import Synchronization
 
-/// The options of the connection to Kafka.
-struct KafkaOptions: ParsableArguments {
-  @Option(help: "Kafka bootstrap servers, host:port[,host:port]. [env: MAGPIE_KAFKA_BOOTSTRAP]")
-  var kafkaBootstrap: String?
+// So that commands need not import Service for their options.
+typealias KafkaOptions = Service.KafkaOptions
+typealias DatabaseOptions = Service.DatabaseOptions
+typealias TopicOptions = Service.TopicOptions
 
-  @Option(
-    name: .customLong("kafka-property"),
-    help: ArgumentHelp(
-      "A librdkafka property, such as security.protocol=SASL_SSL. May be repeated. "
-        + "[env: MAGPIE_KAFKA_PROPERTIES, comma-separated; MAGPIE_KAFKA_PROPERTIES_FILE, one per line]",
-      discussion: "Do not pass secrets here, because command lines are visible to everyone on the "
-        + "machine: set MAGPIE_KAFKA_PASSWORD or MAGPIE_KAFKA_PASSWORD_FILE for sasl.password.",
-      valueName: "name=value"))
-  var kafkaProperties: [String] = []
-
-  @Option(help: "The prefix of topic names (default: magpie.). [env: MAGPIE_TOPIC_PREFIX]")
-  var topicPrefix: String?
-
-  var bootstrap: String? { setting(kafkaBootstrap, "MAGPIE_KAFKA_BOOTSTRAP") }
+extension TopicOptions {
   var prefix: String { setting(topicPrefix, "MAGPIE_TOPIC_PREFIX") ?? Topic.defaultPrefix }
+}
+
+extension KafkaOptions {
+  var bootstrap: String? { setting(kafkaBootstrap, "MAGPIE_KAFKA_BOOTSTRAP") }
+  var prefix: String { topics.prefix }
 
   /// The librdkafka properties from files, the environment and the flags.
   func properties() throws -> [String: String] {
@@ -58,17 +50,7 @@ struct KafkaOptions: ParsableArguments {
   }
 }
 
-/// The options of the connection to PostgreSQL.
-struct DatabaseOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "PostgreSQL connection URL, without a password. [env: MAGPIE_DATABASE_URL, "
-        + "MAGPIE_DATABASE_URL_FILE]",
-      discussion: "Do not pass secrets here, because command lines are visible to everyone on the "
-        + "machine: the variables may hold the password, and MAGPIE_DATABASE_PASSWORD_FILE may name "
-        + "a file that contains only the password."))
-  var databaseURL: String?
-
+extension DatabaseOptions {
   func url() throws -> String? {
     try usage { try ConnectionSettings().databaseURL(flag: databaseURL) }
   }
