@@ -5,11 +5,11 @@ import Kafka
 struct ArchiveAcceptGap: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept-gap",
-    abstract: "Record that offsets were lost before they were archived, so that archiving goes on.",
+    abstract: "Record that offsets were lost before they were archived, and continue archiving.",
     discussion: """
-      Needed when Kafka deleted records that the archive did not have yet: `magpie archive run` \
-      stops then and prints this command. The gap stays on record: `show` and `verify` list it, and \
-      what reads the archive refuses to pass over it unless told to.
+      Needed if Kafka deleted records before they were archived: `magpie archive run` then stops and \
+      prints this command. The gap remains recorded: `show` and `verify` list it, and commands that \
+      read the archive fail at it, except `magpie replay --rebuild` with --accept-missing-records.
       """)
 
   @OptionGroup var archive: ArchiveOptions

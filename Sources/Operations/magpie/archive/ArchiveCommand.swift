@@ -5,10 +5,10 @@ import Foundation
 struct ArchiveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "archive",
-    abstract: "Copy the log into files that stay, and check them.",
+    abstract: "Copy the log to files, and check them.",
     discussion: """
-      Kafka forgets; what is to be rebuilt from the log must be kept elsewhere. docs/archive.md \
-      describes the files.
+      Kafka deletes records after the retention time. Rebuilding tables needs the whole log. \
+      docs/archive.md describes the files.
       """,
     subcommands: [
       ArchiveRun.self, ArchiveVerify.self, ArchiveShow.self, ArchiveAcceptGap.self,

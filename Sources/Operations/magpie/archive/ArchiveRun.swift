@@ -10,10 +10,10 @@ struct ArchiveRun: ParsableCommand {
     commandName: "run",
     abstract: "Archive every topic until stopped.",
     discussion: """
-      The fourth consumer of the log, beside the three workers and like them: /livez, /readyz and \
-      /metrics, SIGTERM ends it in good order, kill -9 neither loses nor doubles a record. The \
-      offsets are kept in the archive itself and reported to Kafka under <prefix>archive. Run one \
-      process for an archive: a second one refuses to start. A full disk is waited out.
+      Runs like a worker: serves /livez, /readyz and /metrics, and stops gracefully on SIGTERM. \
+      kill -9 neither loses nor duplicates a record. The archive stores the offsets, which are also \
+      reported to Kafka for the group <prefix>archive. Only one process can write to an archive: a \
+      second one exits. While the disk is full, it waits.
       """)
 
   @OptionGroup var process: ProcessOptions

@@ -6,9 +6,9 @@ struct ArchiveVerify: ParsableCommand {
     commandName: "verify",
     abstract: "Check all files of an archive; exit 1 if one is damaged.",
     discussion: """
-      Reads every file: checksums, every record, footers and time index, and that each partition's \
-      offsets follow one another without a hole that is not recorded. Right beside a running \
-      archiver, too. Files that are not part of the archive are listed and do no harm.
+      Reads every file and checks checksums, records, footers and the time index, and that the \
+      offsets of each partition have no gaps other than the recorded ones. May run while the archive \
+      is written. Lists files that are not part of the archive; they are not an error.
       """)
 
   @OptionGroup var archive: ArchiveOptions

@@ -2,21 +2,21 @@ import ArgumentParser
 
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Rebuild tables from the log, compare, switch over; apply or publish records again.",
+    abstract: "Rebuild tables from the log, compare and swap them; apply or publish records again.",
     discussion: """
       After a bug has written wrong rows:
 
-        magpie replay --rebuild feeds     makes the tables anew, beside those in use
-        magpie replay --diff              says what the two have otherwise
-        magpie replay --swap              puts the new ones in the old ones' place
-        magpie replay --swap-back         undoes that
-        magpie replay --drop-old          forgets the old ones
+        magpie replay --rebuild feeds     fills a second set of tables from the log
+        magpie replay --diff              compares it with the live tables
+        magpie replay --swap              exchanges the two
+        magpie replay --swap-back         undoes the exchange
+        magpie replay --drop-old          drops the former tables
 
-      --rebuild takes feeds, notifications (with their alarms), alarms, or all; it can be \
-      interrupted and started again. People go on reading and workers go on writing all the while.
+      --rebuild takes feeds, notifications (with their alarms), alarms, or all. After an \
+      interruption, the same command resumes it. Readers and workers continue throughout.
 
-      --apply and --republish take filters; --rebuild takes none, because a table is made from all \
-      of its records.
+      --apply and --republish take filters. --rebuild takes none, because a table depends on all of \
+      its records.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -57,8 +57,8 @@ struct Replay: ParsableCommand {
 
   @Flag(
     help: """
-      Exchange the tables as they are, without first applying what has come since: readers go back \
-      in time until the workers have caught up.
+      Exchange the tables without first applying the records since the rebuild: readers see an older \
+      state until the workers have caught up.
       """)
   var withoutCatchingUp = false
 
@@ -112,7 +112,7 @@ struct Replay: ParsableCommand {
 
   func run() throws {
     switch try mode() {
-    case .rebuild(let room): try runRebuild(room)
+    case .rebuild(let tables): try runRebuild(tables)
     case .diff: try runDiff()
     case .swap: try runSwap(back: false)
     case .swapBack: try runSwap(back: true)

@@ -3,22 +3,22 @@ import Foundation
 
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Start everything on this machine, or attach to what is there, until interrupted.",
+    abstract: "Run everything on this machine, or the workers on existing servers, until stopped.",
     discussion: """
       Starts a private PostgreSQL on a Unix socket, an embedded broker with all topics, and the \
-      three workers, and prints where they are as export lines once all is ready. With \
-      MAGPIE_KAFKA_BOOTSTRAP and MAGPIE_DATABASE_URL set, it migrates that database, makes missing \
-      topics, and runs workers against both.
+      three workers, and prints their addresses as export lines once all are ready. If \
+      MAGPIE_KAFKA_BOOTSTRAP and MAGPIE_DATABASE_URL are set, it migrates that database, creates \
+      missing topics, and runs the workers on both.
 
-      ^C or SIGTERM stops all in order; nothing is left behind, also when magpie is killed. A worker \
-      that dies is started again, up to five times a minute.
+      ^C or SIGTERM stops everything. No process or temporary data remains, even if magpie is killed. \
+      A worker that exits is started again, up to five times per minute.
 
-      With --data-dir the results stay and the embedded broker's log does not: the next `up` then \
-      forgets the stored offsets and begins with empty topics. What a worker had applied stays. What \
-      was acknowledged and not yet applied by a worker when everything ended, is lost to that worker: \
-      publish it again, which changes nothing where it was applied. `magpie verify --wait` before ^C \
-      makes sure that nothing is. Notifications whose alarms were not rendered yet are published again \
-      at the start, so no alarm is lost for a notification that is stored.
+      --data-dir keeps the tables, but not the embedded broker's log: the next `up` removes the stored \
+      offsets and starts with empty topics. Events that were acknowledged but not yet applied by a \
+      worker are lost for that worker. Publish them again, which changes nothing where they were \
+      applied; or run `magpie verify --wait` before ^C to have all of them applied. Notifications \
+      whose alarms were not rendered yet are published again at the start, so no alarm of a stored \
+      notification is lost.
       """)
 
   @OptionGroup var stack: StackOptions

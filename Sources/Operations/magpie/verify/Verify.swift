@@ -7,13 +7,13 @@ struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check the invariants of the tables in the database; exit 1 if one is broken.",
     discussion: """
-      Runs every function verify_…() of the schema. Each looks at whole tables in one snapshot, so \
-      it is right while workers are busy, and takes as long as reading the tables takes.
+      Runs all verify_…() functions of the schema. Each reads whole tables in one snapshot, so the \
+      result is correct while workers run, and takes as long as reading the tables.
 
-      With --deep every table is computed anew from the log by a simple model that shares no code \
-      with the workers, and compared row by row, at exactly the offsets at which the tables stand. \
-      What differs is named by table and person. Takes as long as reading the log twice, and again \
-      for every slice of people. Exit 66: the log does not reach back to its start.
+      With --deep, a simple model that shares no code with the workers computes every table from the \
+      log up to the stored offsets, and each row is compared. Differences are listed by table and \
+      person. Reads the log once, or twice for each of several slices of people. Exits with 66 if the \
+      log's first records are gone.
       """)
 
   @OptionGroup var kafka: KafkaOptions
