@@ -4,8 +4,7 @@ import Verification
 extension Stack {
   /// Every canonical row of every table of the workers, as text.
   ///
-  /// - Parameter schema: where to look first, such as a shadow; what it lacks is looked for in
-  ///   `public`.
+  /// - Parameter schema: the first schema of the search path, before `public`.
   func rows(in schema: String = "public") throws -> [String] {
     let connection = try connection()
     try connection.script("SET search_path = \(schema), public")

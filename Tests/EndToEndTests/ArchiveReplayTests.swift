@@ -6,10 +6,11 @@ import RecordLog
 import TestSupport
 import Testing
 
-/// Repairing from an archive what Kafka alone cannot repair any more.
+/// Repairs from an archive, after Kafka has deleted records.
 @Suite(.serialized) struct ArchiveReplayTests {
   @Test(
-    "what Kafka has forgotten is rebuilt, checked and applied again from the archive", .onTrueEnds)
+    "records that Kafka has deleted are rebuilt, verified and applied again from the archive",
+    .onTrueEnds)
   func forgotten() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 1)
@@ -20,14 +21,14 @@ import Testing
       "archive", "run", "--dir", archive, "--segment-seconds", "0.2", "--http-port", "0")
     try stack.publish(try stack.generated(users: 40, events: 1500, generator: &generator))
 
-    // The embedded broker keeps 5 MiB of a partition: nobody may fall behind by that much.
+    // The embedded broker keeps 5 MiB of each partition, so no consumer may fall behind by that much.
     let messages = TopicPartition(topic: Topic.messages.name(prefix: stack.prefix), partition: 0)
     let kafka = try KafkaLog(configuration: TestBroker.shared.configuration)
     for part in 0..<7 {
       try sendLongMessages(part, prefix: stack.prefix)
       try await stack.waitUntilApplied()
       let end = try kafka.spans(of: [messages.topic])[messages]?.upperBound
-      try await eventually("the archive has them") {
+      try await eventually("the archive has the messages") {
         let shown = try stack.magpie("archive", "show", "--dir", archive, "--json")
         return shown.output.split(separator: "\n").contains {
           $0.contains(messages.topic) && $0.contains("\"next\":\(end ?? -1)")
@@ -35,7 +36,7 @@ import Testing
       }
     }
     #expect(archiver.terminate(within: hangLimitSeconds) == .exited(0), "\(stack.logTails)")
-    // A broker that keeps more has nothing to say here.
+    // Does not apply to a broker that keeps more.
     guard try kafka.spans(of: [messages.topic])[messages]?.lowerBound != 0 else { return }
 
     let live = try stack.rows()

@@ -4,9 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The alarm-worker as a real process, with an operator's catalogs.
+/// The alarm-worker as a process, with an operator's catalogs.
 @Suite(.serialized) struct CatalogReloadTests {
-  @Test("SIGHUP reads the catalogs again; a broken one is logged and the old ones stay")
+  @Test(
+    "SIGHUP reloads the catalogs; if one is broken, that is logged and the old ones remain in use")
   func reload() async throws {
     let stack = try Stack(partitions: 2)
     defer { stack.stop() }
@@ -14,7 +15,7 @@ import Testing
     try FileManager.default.createDirectory(
       at: catalog.deletingLastPathComponent(), withIntermediateDirectories: true)
     try write("{actor} first", to: catalog)
-    // One with a directory, one without: neither dies of SIGHUP.
+    // SIGHUP must not end a worker without a catalog directory either.
     let other = try stack.start("notification-worker")
     let worker = try stack.start(
       "alarm-worker", arguments: ["--catalog-dir", catalog.deletingLastPathComponent().path])
@@ -23,25 +24,25 @@ import Testing
     try write("{actor second", to: catalog)
     worker.signal(SIGHUP)
     other.signal(SIGHUP)
-    try await eventually("the refusal is logged") {
+    try await eventually("the failure is logged") {
       stack.log(of: "alarm-worker").contains("reload failed")
     }
     let log = stack.log(of: "alarm-worker")
     #expect(log.contains("\(catalog.path):1:"), "\(log)")
     #expect(log.contains("like (character "), "\(log)")
     try await like("b", stack, reads: "Someone first")
-    try await eventually("the other worker says so") {
+    try await eventually("the other worker logs it") {
       stack.log(of: "notification-worker").contains("SIGHUP")
     }
 
     try write("{actor} third", to: catalog)
     worker.signal(SIGHUP)
-    try await eventually("the reading is logged") {
+    try await eventually("the reload is logged") {
       stack.log(of: "alarm-worker").contains("reloaded the catalogs")
     }
     try await like("c", stack, reads: "Someone third")
     #expect(try text(of: "a", stack) == "Someone first")
-    // As docs/sql.md says.
+    // The statement in docs/sql.md.
     try stack.connection().query(
       """
       INSERT INTO pending_renders (user_id, part)
@@ -54,7 +55,7 @@ import Testing
     #expect(worker.isRunning && other.isRunning)
   }
 
-  @Test("a broken catalog keeps the worker from starting and is named with file, key and place")
+  @Test("a worker with a broken catalog does not start and reports file, key and position")
   func brokenAtStart() throws {
     let directory = URL(filePath: NSTemporaryDirectory() + "magpie-catalogs-\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -74,7 +75,7 @@ import Testing
     try Data(#"{"like": "\#(like)"}"#.utf8).write(to: file)
   }
 
-  /// A new like, and what the post's owner reads about it.
+  /// Publishes a like and checks the text of the post owner's alarm.
   private func like(_ owner: String, _ stack: Stack, reads expected: String) async throws {
     let published = try stack.magpie(
       "publish", "like", "--actor", "mina", "--post", "post-\(owner)", "--owner", owner)

@@ -3,16 +3,16 @@ import TestSupport
 import Testing
 
 extension Trait where Self == ConditionTrait {
-  /// For what reads a log to the end that the broker names.
+  /// For tests that read a log to the end offset that the broker reports.
   static var onTrueEnds: Self {
-    .enabled("this broker names an end of a partition that is short of its last batch") {
+    .enabled("this broker reports end offsets before the last batch of a partition") {
       try TestBroker.namesTrueEnds
     }
   }
 
-  /// For workers that have a bug on purpose.
+  /// For tests with sabotaged workers.
   static var onDebugWorkers: Self {
-    .enabled("the workers are of a release build, which cannot be sabotaged") {
+    .enabled("release builds of the workers cannot be sabotaged") {
       try canBeSabotaged(builtExecutable("fanout-worker"))
     }
   }

@@ -3,9 +3,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What an operator does after a bug: see it, rebuild, compare, exchange, be sure.
+/// Repairing tables after a bug: verify, rebuild, compare, swap, verify.
 @Suite(.serialized, .onTrueEnds) struct DiffTests {
-  @Test("verify --deep and replay --diff name exactly what was broken; after the swap nothing is")
+  @Test(
+    "verify --deep and replay --diff report exactly the corrupted rows; after the swap none remain")
   func afterABug() throws {
     let stack = try Stack(partitions: 2)
     defer { stack.stop() }
@@ -48,7 +49,7 @@ import Testing
     #expect(repaired.exit == .exited(0), "\(repaired.output)")
   }
 
-  @Test("alarms alone, wrong since a bug in their text, are rebuilt, compared and exchanged")
+  @Test("alarms with a wrong text are rebuilt, compared and swapped alone")
   func alarmsAlone() throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 2)
@@ -72,17 +73,17 @@ import Testing
     try stack.succeed("verify", "--deep")
   }
 
-  /// The lines of tables that differ are of these tables with these counts, and no other's.
+  /// Checks that exactly the corrupted tables differ, by the corrupted number of rows.
   private func expectBroken(_ output: String) {
     var counts = counts(output)
-    // The trigger on likes counts along.
+    // A trigger on likes keeps this table.
     counts["post_counts"] = nil
     #expect(
       counts == ["feeds": ["missing": 3], "alarms": ["different": 2], "likes": ["different": 1]],
       "\(output)")
   }
 
-  /// By table and kind, what of it was found, if anything.
+  /// The nonzero counts by table and kind of difference.
   private func counts(_ output: String) -> [String: [String: Int]] {
     var counts: [String: [String: Int]] = [:]
     for line in output.split(separator: "\n") {

@@ -7,15 +7,15 @@ import TestSupport
 import Testing
 import Verification
 
-/// A database that comes back as it was a while ago, as after a failover to a replica that was behind.
+/// A database that returns to an earlier state, as after a failover to a replica that was behind.
 @Suite(.serialized) struct FailoverTests {
   @Test(
-    "after lost commits the workers go on by themselves; a new generation sets the alarms right")
+    "after lost commits the workers resume without help; a new generation corrects the alarms")
   func lostCommits() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 2)
     defer { stack.stop() }
-    guard let cluster = stack.cluster else { return }  // Somebody else's server stays as it is.
+    guard let cluster = stack.cluster else { return }  // An external server must not be stopped.
     let file = stack.directory.appending(path: "events.jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)
     let generated = try stack.magpie(
@@ -29,7 +29,7 @@ import Verification
     let live = cluster.directory
     let replica = live + ".behind"
     cluster.stop()
-    // With its owner, who need not be us.
+    // Preserves the owner, which may be another user.
     #expect(
       try ChildProcess("/bin/cp", ["-a", live, replica]).wait(seconds: hangLimitSeconds)
         == .exited(0))
@@ -37,12 +37,12 @@ import Verification
     let before = EventTime.now
     try stack.publish(log[800..<1600])
     try waitUntilApplied(stack)
-    // Everything since is lost, but for what is in Kafka.
+    // The commits since the copy are lost.
     cluster.immediateStop()
     try FileManager.default.removeItem(atPath: live)
     try FileManager.default.moveItem(atPath: replica, toPath: live)
     try cluster.restart()
-    // Other batches than before, so that the same versions mean something else.
+    // The batches differ from before, so equal versions have different contents.
     try stack.publish(log[1600...])
     let waited = try stack.magpie("verify", "--wait", hangLimitText)
     print("without the runbook: verify exits with \(waited.exit)")

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Producers that are not ours.
+/// Third-party producers.
 @Suite struct ForeignProducerTests {
   @Test("a like written with kcat, as JSON with headers, becomes a notification and an alarm")
   func kcat() async throws {

@@ -6,9 +6,11 @@ import TestSupport
 import Testing
 import Verification
 
-/// Valid events of the worst kind, through the real workers, held against the model.
+/// Valid events with hostile contents, applied by worker processes and compared with the model.
 @Suite struct HostileContentTests {
-  @Test("hostile ids and texts, equal times and reused ids, Protobuf and JSON mixed")
+  @Test(
+    "hostile ids and texts, equal times and reused ids, in Protobuf and JSON, are applied like the model"
+  )
   func campaign() async throws {
     var random = SeededGenerator()
     var generated = HostileEvents(random)
@@ -16,7 +18,7 @@ import Verification
     let stack = try Stack(partitions: 4)
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
-    // A third again, and in another order than they were made in.
+    // A third of the events are duplicated, and the order is random.
     let log = (events + events.filter { _ in Int.random(in: 0..<3, using: &random) == 0 })
       .shuffled(using: &random)
     let producer = try Producer(configuration: try TestBroker.shared.configuration)
@@ -31,7 +33,7 @@ import Verification
     let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
     let connection = try stack.connection()
-    // As a worker reads them: whoever is mentioned twice is mentioned once.
+    // The decoder removes duplicate mentions.
     let read = try events.map {
       try EventCodec.decode(EventCodec.encode($0, as: .json), topic: $0.topic, now: .now)
     }

@@ -2,11 +2,11 @@ import Events
 import Foundation
 import TestSupport
 
-/// Events that keep every bound and use all of them: few people, posts, comments and messages whose
-/// ids only bytes tell apart, reused where an honest backend would not; texts to confuse whatever
-/// shows them; equal times, and times at their bounds.
+/// Valid events at the limits: few people, posts, comments and messages, with ids that differ only as
+/// bytes and are reused as no real backend would; texts that break naive rendering; equal times, and
+/// the earliest and latest valid times.
 struct HostileEvents {
-  /// Ids that quoting, arrays, patterns, normalization or trimming would confuse.
+  /// Ids that faulty quoting, arrays, patterns, normalization or trimming would change.
   static let ids = [
     "\u{e9}", "e\u{301}", "'; DROP TABLE users; --", "q\"\\{,} '(%_)", "NULL", " ", "\u{202E}evil",
     "\u{2028}", "$1", String(repeating: "\u{10FFFF}", count: 32),
@@ -33,17 +33,17 @@ struct HostileEvents {
   mutating func events(_ count: Int) -> [Event] {
     (0..<count).map { number in
       let hostile = Self.ids.randomElement(using: &random) ?? ""
-      // Unique, because two events of one id are one event; in no order.
+      // Unique, because two events with the same id are one event; not ordered by number.
       let id = "\(UInt32.random(in: 0...9, using: &random))\(hostile.prefix(20))\(number)"
       return Event(id: id, source: hostile, time: time(), payload: payload())
     }
   }
 
-  /// Few moments over days, so that many are equal; and both ends of what is allowed.
+  /// Few distinct times over days, so that many are equal, and both limits.
   private mutating func time() -> EventTime {
     let ends = [
       Limits.earliestTime, EventTime(microseconds: Limits.earliestTime.microseconds + 1),
-      // An hour from now, less what the test takes to start.
+      // The limit as of the start of the test.
       EventTime(microseconds: now.microseconds + Limits.futureMicroseconds),
     ]
     if Int.random(in: 0..<20, using: &random) == 0 { return pick(ends) }

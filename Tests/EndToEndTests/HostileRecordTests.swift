@@ -4,16 +4,17 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Records that no honest producer writes, among good ones, through the real workers.
+/// Malformed records among valid ones, consumed by worker processes.
 @Suite struct HostileRecordTests {
-  /// A record, and the reason code it must be dead-lettered with; nil for a good one.
+  /// A record and the expected reason code of its dead letter; nil for a valid record.
   private struct Sample {
     var code: String?
     var record: OutgoingRecord
   }
 
   @Test(
-    "ten kinds of malformed record become dead letters with a reason; good ones around them apply")
+    "ten kinds of malformed records become dead letters with a reason; valid ones around them are applied"
+  )
   func malformed() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
@@ -27,13 +28,13 @@ import Testing
 
     let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
-    // A broker that was not ours to set up may have spread the keys over several partitions.
+    // An external broker may have spread the keys over several partitions.
     let letters = try stack.connection().query(
       "SELECT reason_code, reason FROM dead_letters ORDER BY 1")
     #expect(try letters.map { try $0.text(0) } == samples.compactMap(\.code).sorted())
     for letter in letters {
       let reason = try letter.text(1)
-      #expect(reason.count > 20, "a person understands: \(reason)")
+      #expect(reason.count > 20, "too short to explain: \(reason)")
     }
     let likes = try stack.connection().query("SELECT count(*) FROM likes WHERE active")
     #expect(try likes.only.int(0) == samples.count { $0.code == nil })

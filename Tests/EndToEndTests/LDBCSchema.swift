@@ -1,4 +1,4 @@
-/// The benchmark's files as plain tables, and what follows from them, in SQL of its own.
+/// The benchmark's files as plain tables, and the expected results, computed by independent SQL.
 enum LDBCSchema {
   static let tables = """
     CREATE SCHEMA ldbc;
@@ -64,8 +64,8 @@ enum LDBCSchema {
 
     """
 
-  /// Recipient, type, subject, UTC day, how many people: likes by post and day, comments alone,
-  /// follows by day; never for one's own actions.
+  /// Recipient, type, subject, UTC day, number of actors: likes by post and day, each comment, follows
+  /// by day; without people's own actions.
   static let notifications = """
     SELECT post_owner, 0, post, (created AT TIME ZONE 'UTC')::date::text, count(*) FROM ldbc.likes
     WHERE person <> post_owner GROUP BY 1, 2, 3, 4

@@ -4,10 +4,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The LDBC Social Network Benchmark's test data through the whole pipeline, compared in full with
-/// what SQL computes from the benchmark's own files, loaded as plain tables without our code.
+/// Sends the LDBC Social Network Benchmark's test data through the whole pipeline and compares all
+/// results with those that SQL computes from the benchmark's files, loaded as plain tables.
 @Suite struct LDBCTests {
-  /// Named by `MAGPIE_LDBC_DIR`, else beside the checkout.
+  /// `MAGPIE_LDBC_DIR`, or a directory next to the checkout.
   static let directory: String? = {
     let candidates = [
       ProcessInfo.processInfo.environment["MAGPIE_LDBC_DIR"],
@@ -19,7 +19,7 @@ import Testing
   }()
 
   @Test(
-    "feeds, comments, counts, notifications and alarms equal what SQL computes from the files",
+    "feeds, comments, counts, notifications and alarms equal the results of SQL on the files",
     .enabled(if: LDBCTests.directory != nil, "set MAGPIE_LDBC_DIR to the benchmark's files"))
   func equalsSQL() async throws {
     let directory = try #require(LDBCTests.directory)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  /// Loads the files with psql and prepares the plain tables.
+  /// Loads the files with psql and creates the plain tables.
   private func load(_ directory: String, into stack: Stack) throws {
     let plain = "WITH (FORMAT csv, DELIMITER '|', HEADER, QUOTE E'\\b')"
     let lines = "WITH (FORMAT csv, DELIMITER E'\\x01', QUOTE E'\\b')"
@@ -81,7 +81,7 @@ import Testing
   }
 }
 
-/// One thing that both sides know; the two queries have the same columns.
+/// Two queries that must return the same rows.
 private struct Comparison {
   var name: String
   var expected: String

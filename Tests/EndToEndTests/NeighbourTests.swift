@@ -5,17 +5,17 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Work that would be millions of rows for one transaction, in real processes that are killed.
+/// Bursts that would write millions of rows in one transaction, applied by processes that are killed.
 @Suite(.serialized) struct NeighbourTests {
   private let posts = 1000
 
   @Test(
-    "bursts of posts and deletions by people with many followers are cut up, and survive a kill")
+    "bursts of posts and deletions by authors with many followers are split, and survive a kill")
   func burst() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
     let connection = try stack.connection()
-    // Five stars with 4,000 readers each; the neighbour has one of them.
+    // Five stars with 4,000 followers each, one of whom follows the neighbour.
     try connection.script(
       """
       INSERT INTO users (user_id) SELECT 'star' || g FROM generate_series(1, 5) g ORDER BY g;
@@ -51,8 +51,8 @@ import Testing
     var worker = try start(stack)
     worker = try await replace(
       worker, stack, when: { try count("true") > 0 }, finished: { try count("true") == posts + 1 })
-    // Four million entries in transactions of a hundred thousand; no post was left to readers. The one
-    // feed that is longer than a feed's length may have been trimmed to it.
+    // Four million entries in transactions of a hundred thousand; no post is pulled. The one feed with
+    // one entry too many may have been trimmed.
     let entries = try connection.query("SELECT count(*) FROM feed_entries").only.int(0)
     #expect((4000 * posts...4000 * posts + 1).contains(entries), "\(entries)")
     #expect(try connection.query("SELECT count(*) FROM pull_authors").only.int(0) == 0)
@@ -65,7 +65,7 @@ import Testing
     ).only.text(0)
     #expect(pushed == "push")
 
-    // The stars' accounts are deleted.
+    // The stars' posts are deleted.
     try publish(
       (0..<posts).map { number in
         var data = PostDeleted()
@@ -79,12 +79,12 @@ import Testing
     #expect(try left.map { try $0.text(0) } == ["mine"])
     #expect(try connection.query("SELECT FROM feed_page('reader2', NULL, 10)").count == 0)
     #expect(try connection.query("SELECT FROM retired_keys").count > 0)
-    try await eventually("what is left of the deleted posts is swept") {
+    try await eventually("entries of deleted posts are swept") {
       try connection.query("SELECT count(*) FROM feed_entries").only.int(0) == 1
     }
   }
 
-  /// Kills the worker in the middle of it, and lets another one finish.
+  /// Kills the worker in the middle of the work, and lets another one finish.
   private func replace(
     _ worker: ChildProcess, _ stack: Stack, when isBegun: () throws -> Bool,
     finished isOver: () throws -> Bool

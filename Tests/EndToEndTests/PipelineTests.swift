@@ -5,12 +5,14 @@ import TestSupport
 import Testing
 import Verification
 
-/// The whole pipeline as real processes, held against the model.
+/// The whole pipeline as processes, compared with the model.
 @Suite(.serialized) struct PipelineTests {
-  @Test("20000 generated events, workers joining, leaving and being killed, PostgreSQL crashing")
+  @Test(
+    "20000 events equal the model after workers joined, left and were killed, and PostgreSQL crashed"
+  )
   func campaign() async throws {
     var generator = SeededGenerator()
-    // Low, so that trimming and pulling happen to few people with few posts.
+    // Low, so that feeds are trimmed and authors pulled with few people and posts.
     let stack = try Stack(
       partitions: 8, settings: ["MAGPIE_FEED_LENGTH": "20", "MAGPIE_PUSH_LIMIT": "40"])
     defer { stack.stop() }
@@ -32,7 +34,6 @@ import Verification
       #expect(published.exit == .exited(0), "\(published.output)")
       switch part {
       case 1: for worker in Stack.workers { running.append(try stack.start(worker)) }
-      // In the middle of whatever they are doing.
       case 3: for index in 0..<3 { running[index].signal(SIGKILL) }
       case 4: for worker in Stack.workers { running.append(try stack.start(worker, lanes: 2)) }
       case 5: try stack.crashDatabase()
@@ -52,7 +53,7 @@ import Verification
     #expect(try letters.only.int(0) == 0)
   }
 
-  @Test("the same log in three random orders, and twice over, ends in identical rows")
+  @Test("the same log in three random orders, or with every event twice, results in identical rows")
   func orderFree() async throws {
     var generator = SeededGenerator()
     let events = try generate(users: 60, events: 2000, generator: &generator)
@@ -69,12 +70,12 @@ import Verification
       #expect(published.exit == .exited(0), "\(published.output)")
       let applied = try stack.magpie("verify", "--wait", hangLimitText)
       #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
-      try await eventually("all that was deleted is swept") {
+      try await eventually("deleted notifications are swept") {
         try stack.connection().query(
           "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
         ).only.bool(0)
       }
-      // The sweep's retractions, too.
+      // The sweep publishes retractions.
       let swept = try stack.magpie("verify", "--wait", hangLimitText)
       #expect(swept.exit == .exited(0), "\(swept.output)\n\(stack.logTails)")
       found.append(try stack.rows())

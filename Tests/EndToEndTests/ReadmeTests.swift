@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the README tells a reader to type.
+/// The commands in README.md.
 @Suite struct ReadmeTests {
-  @Test("the README's commands work, in its order, and show what it says")
+  @Test("the README's commands work in order and print what it describes")
   func commands() async throws {
     let readme = try String(
       contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -25,7 +25,7 @@ import Testing
     }
     #expect(commands.count >= 6)
 
-    // As many partitions as `magpie topics` would make.
+    // The number of partitions that `magpie topics` creates.
     let stack = try Stack(partitions: 12)
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker) }
@@ -33,7 +33,7 @@ import Testing
       let result = try stack.magpie(command)
       #expect(result.exit == .exited(0), "magpie \(command): \(result.output)\n\(stack.logTails)")
       if command.first == "publish" {
-        // A reader is slower than this test.
+        // The next commands expect applied events.
         _ = try stack.magpie("verify", "--wait", hangLimitText)
       }
       if command.first == "alarms" {

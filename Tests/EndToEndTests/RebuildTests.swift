@@ -7,9 +7,11 @@ import TestSupport
 import Testing
 import Verification
 
-/// Rebuilding and exchanging, as an operator does it, while nothing else goes on.
+/// Rebuilding and swapping tables without concurrent writes.
 @Suite(.serialized, .onTrueEnds) struct RebuildTests {
-  @Test("killed at 20 random points a rebuild completes, equals the tables in use, and so again")
+  @Test(
+    "a rebuild killed at 20 random points completes and equals the live tables, as does one over its result"
+  )
   func killedRebuild() async throws {
     var generator = SeededGenerator()
     let (stack, lines) = try await filledStack(events: 6000, generator: &generator)
@@ -21,7 +23,7 @@ import Verification
       let child = try stack.startMagpie("replay", "--rebuild", "all")
       let seconds = Double.random(in: 0.05...2.5, using: &generator)
       if let exit = child.wait(seconds: seconds) {
-        // It was faster: begin anew.
+        // It completed before the kill: start again.
         #expect(exit == .exited(0), "\(stack.logTails)")
         try stack.succeed("replay", "--drop-old")
       } else {
@@ -32,10 +34,10 @@ import Verification
     #expect(kills == 20)
     try stack.succeed("replay", "--rebuild", "all")
     try stack.expectRows(live, in: "magpie_shadow")
-    #expect(try stack.rows() == live, "the tables in use are as they were")
+    #expect(try stack.rows() == live, "the live tables are unchanged")
     try stack.expectInvariants(in: "magpie_shadow")
 
-    // The whole log once more over it all changes nothing.
+    // Applying the whole log again changes nothing.
     try stack.connection().script(
       "UPDATE magpie_shadow.consumer_offsets SET next_offset = 0 WHERE topic !~ 'changes'")
     try stack.succeed("replay", "--rebuild", "all")
@@ -43,11 +45,11 @@ import Verification
     try await exchanges(stack, lines, live, &generator)
   }
 
-  /// Swaps at bad moments and in bad company; the tables in use always hold the same.
+  /// Swaps with a blocking reader, kills and concurrency; the contents of the live tables never change.
   private func exchanges(
     _ stack: Stack, _ lines: [Substring], _ live: [String], _ generator: inout SeededGenerator
   ) async throws {
-    // A reader that might look at tables which were not there yet when it began.
+    // The snapshot of this reader is older than the tables that it might read after a swap.
     let reader = try stack.connection()
     try reader.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM users")
     try stack.connection().script("CREATE TABLE something AS SELECT 1")
@@ -57,10 +59,10 @@ import Verification
     #expect(try reader.query("SELECT count(*) FROM follows").only.int(0) > 0)
     try reader.script("COMMIT")
 
-    // Killed anywhere, it has happened or not.
+    // A swap killed at any moment has happened entirely or not at all.
     var exchanged = 0
     for attempt in 0..<14 {
-      // Ever later, so that on any machine some are killed and some are not.
+      // Increasing, so that on any machine some are killed and some complete.
       let seconds = Double.random(in: 0.1...(1 + Double(attempt)), using: &generator)
       if try await stack.exchange(killedAfter: seconds) { exchanged += 1 }
       #expect(try stack.hasSchema("magpie_old") != stack.hasSchema("magpie_shadow"))
@@ -68,7 +70,7 @@ import Verification
     }
     #expect(exchanged > 0)
 
-    // Two at once: one of them does it.
+    // Of two concurrent swaps, one succeeds.
     if try stack.hasSchema("magpie_old") { try stack.succeed("replay", "--swap-back") }
     if try stack.hasSchema("magpie_old") {
       try stack.succeed("replay", "--drop-old")
@@ -79,7 +81,7 @@ import Verification
     #expect(exits.count { $0 == .exited(0) } == 1, "\(exits)\n\(stack.logTails)")
     try stack.expectRows(live, in: "public")
 
-    // The workers go on: on these tables, and on the former ones again.
+    // The workers continue on these tables, and after swapping back on the former ones.
     for _ in 0..<2 {
       let verified = try stack.magpie("verify", "--wait", hangLimitText)
       #expect(verified.exit == .exited(0), "\(verified.output)\n\(stack.logTails)")
@@ -94,7 +96,7 @@ import Verification
     try stack.expectRows(live, in: "public")
   }
 
-  @Test("what a broken handler wrote is gone after a rebuild and an exchange", .onDebugWorkers)
+  @Test("rows that a broken handler wrote are gone after a rebuild and a swap", .onDebugWorkers)
   func brokenHandler() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 2)
@@ -114,7 +116,7 @@ import Verification
     #expect(found.output.contains("follow_counts = active follows"), "\(found.output)")
     #expect(found.output.contains("verify_notifications: broken"), "\(found.output)")
 
-    // The bug is mended; people go on writing.
+    // The bug is fixed, and more events are published.
     stack.stopWorkers()
     for worker in Stack.workers { try stack.start(worker) }
     try stack.succeed("replay", "--rebuild", "all")

@@ -6,14 +6,16 @@ import TestSupport
 import Testing
 import Verification
 
-/// What an operator does to a running system, held against the model of the whole log.
+/// Repairs of a running system, compared with the model of the whole log.
 @Suite(.serialized) struct RepairTests {
-  @Test("poison that is mended and redriven under live workers leaves what the log says")
+  @Test(
+    "after a defect is fixed and its dead letters are redriven under live workers, the tables equal the model"
+  )
   func redriven() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 4)
     defer { stack.stop() }
-    // A defect in the tables: about one record in sixteen of several kinds cannot be applied.
+    // A defect in the tables: about one in sixteen records of several kinds cannot be applied.
     let defects = [
       ("likes", "post_id || actor"), ("comments", "comment_id"), ("messages", "message_id"),
       ("posts", "post_id"), ("profiles", "nickname"), ("alarms", "notification_id::text"),
@@ -31,10 +33,10 @@ import Verification
     let lag = try stack.magpie("lag")
     #expect(lag.output.contains("open dead letters: \(open)"))
 
-    // Not mended yet: all fail again, and are still there.
+    // Before the fix, all fail again and stay open.
     let tooEarly = try stack.magpie("dead-letters", "redrive", "--all")
     #expect(tooEarly.exit == .exited(1), "\(tooEarly.output)")
-    // But for those that a newer version of the same fact has overtaken.
+    // Except those that a newer version of the same fact has superseded.
     #expect(try count(stack, "dead_letters WHERE state = 'open'") > open / 2)
     #expect(try count(stack, "dead_letters WHERE state = 'open' AND attempts < 3") == 0)
 
@@ -45,7 +47,7 @@ import Verification
     try stack.publish(log[2000...])
     #expect(redrive.wait(seconds: hangLimitSeconds) == .exited(0))
     try waitUntilApplied(stack)
-    // Alarms whose snapshots were poison are open until now, if their worker was behind.
+    // Snapshots that the alarm-worker dead-lettered after the redrive had begun are still open.
     try stack.magpie("dead-letters", "redrive", "--all")
     try waitUntilApplied(stack)
     #expect(try count(stack, "dead_letters WHERE state <> 'redriven'") == 0)
@@ -75,7 +77,7 @@ import Verification
     try expectModel(log, stack)
   }
 
-  @Test("offsets reset back again and again under live workers lose nothing and double nothing")
+  @Test("resetting offsets repeatedly under live workers loses and duplicates nothing")
   func resets() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 3)
@@ -88,7 +90,7 @@ import Verification
       let reset = try stack.magpie("offsets", "reset", "--group", group, "--to-start")
       #expect(reset.exit == .exited(0), "\(reset.output)")
     }
-    // The lanes go on by themselves, from where they were put.
+    // The lanes resume from the new offsets without help.
     try waitUntilApplied(stack)
     #expect(try count(stack, "dead_letters") == 0)
     #expect(try count(stack, "consumer_offsets WHERE owner_epoch > 1") > 0)
@@ -106,7 +108,7 @@ import Verification
     return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
   }
 
-  /// Everything is applied; what `verify` says of rows that wait for a redrive is not asked.
+  /// Waits until everything is applied. Rows that wait for a redrive may break invariants.
   private func waitUntilApplied(_ stack: Stack) throws {
     let waited = try stack.magpie("verify", "--wait", hangLimitText)
     #expect([.exited(0), .exited(1)].contains(waited.exit), "\(waited.output)\n\(stack.logTails)")
@@ -114,7 +116,7 @@ import Verification
 
   private func swept(_ stack: Stack) async throws {
     try waitUntilApplied(stack)
-    try await eventually("all that was deleted is swept") {
+    try await eventually("deleted notifications are swept") {
       try stack.connection().query(
         "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
       ).only.bool(0)

@@ -14,13 +14,13 @@ import Testing
       .sorted { $0.lastPathComponent < $1.lastPathComponent }
   }()
 
-  @Test("half a minute of faults loses nothing, doubles nothing and is recovered from")
+  @Test("half a minute of faults loses and duplicates nothing, and the workers recover")
   func short() throws {
     try expectNothingFound(["--seed", "1", "--minutes", "0.5", "--rate", "30"])
   }
 
   @Test(
-    "schedules that once found something find nothing any more", .onDebugWorkers,
+    "schedules that once found a defect find none", .onDebugWorkers,
     arguments: regressions)
   func regression(plan: URL) throws { try expectNothingFound(["--plan", plan.path]) }
 

@@ -4,15 +4,15 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the tests of rebuilding and exchanging do with a stack.
+/// Helpers of the tests that rebuild and swap tables.
 extension Stack {
-  /// Runs the tool; it must succeed.
+  /// Runs the tool and expects success.
   func succeed(_ arguments: String...) throws {
     let run = try magpie(arguments)
     #expect(run.exit == .exited(0), "magpie \(arguments.joined(separator: " ")): \(run.output)")
   }
 
-  /// Events as `magpie generate` makes them, one line each.
+  /// Events of `magpie generate`, one per line.
   func generated(users: Int, events: Int, generator: inout SeededGenerator) throws -> [Substring] {
     let file = directory.appending(path: "events-\(UUID().uuidString).jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)
@@ -28,12 +28,12 @@ extension Stack {
     try succeed("publish", path.path)
   }
 
-  /// Applied, rendered and swept: nothing moves any more.
+  /// Waits until all events are applied, all alarms rendered, and all deleted notifications swept.
   func waitUntilApplied() async throws {
     for _ in 0..<2 {
-      // Its verdict is another matter here.
+      // The tables may be broken on purpose.
       _ = try magpie("verify", "--wait", hangLimitText)
-      try await eventually("all that was deleted is swept") {
+      try await eventually("deleted notifications are swept") {
         try connection().query(
           "SELECT NOT EXISTS (SELECT FROM notification_recipients WHERE deleted_all_at > swept_at)"
         ).only.bool(0)
@@ -47,13 +47,13 @@ extension Stack {
     ).only.bool(0)
   }
 
-  /// An exchange of tables, forth or back, that is killed unless it has ended by then; whether it did.
+  /// Swaps the tables, or swaps them back, killing the tool after this time; returns whether it completed.
   func exchange(killedAfter seconds: Double) async throws -> Bool {
     let isSwapped = try hasSchema("magpie_old")
     let child = try startMagpie("replay", isSwapped ? "--swap-back" : "--swap")
     let exit = child.wait(seconds: seconds)
     if exit == nil { child.terminate(SIGKILL) }
-    try await eventually("the killed one's transaction ends") {
+    try await eventually("the killed tool's transaction ends") {
       try connection().query(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'magpie-replay'"
       ).only.int(0) == 0
@@ -67,7 +67,7 @@ extension Stack {
     #expect(difference.isEmpty, "\(schema): \(difference.count): \(difference.prefix(4))")
   }
 
-  /// The schema's verify functions, looking at the tables of another schema first.
+  /// Runs the verify functions on the tables of another schema.
   func expectInvariants(in schema: String) throws {
     let connection = try connection()
     try connection.script("SET search_path = \(schema), public")

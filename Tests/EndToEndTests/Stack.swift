@@ -7,19 +7,19 @@ import Schema
 import Synchronization
 import TestSupport
 
-/// A PostgreSQL that may be crashed, a broker over TCP, and worker executables as real processes.
+/// A PostgreSQL that tests may crash, a broker, and workers as processes.
 ///
-/// The servers are those that `MAGPIE_KAFKA_BOOTSTRAP` and `MAGPIE_TEST_DATABASE_URL` name, else
-/// an embedded broker and a private PostgreSQL; either way topics and database are this stack's own.
+/// The servers are those in `MAGPIE_KAFKA_BOOTSTRAP` and `MAGPIE_TEST_DATABASE_URL`, or an embedded
+/// broker and a private PostgreSQL. Each stack has its own topics and its own database.
 final class Stack: Sendable {
-  /// nil when the server is somebody else's.
+  /// Nil if the server is external.
   let cluster: PrivateCluster?
   let databaseURL: String
   let prefix = TestBroker.topicPrefix()
   let directory: URL
   private let children = Mutex<[ChildProcess]>([])
 
-  /// More of the workers' environment, such as `MAGPIE_FEED_LENGTH`.
+  /// Additional environment variables of the workers, such as `MAGPIE_FEED_LENGTH`.
   private let settings: [String: String?]
 
   init(partitions: Int = 4, settings: [String: String?] = [:]) throws {
@@ -30,7 +30,7 @@ final class Stack: Sendable {
       cluster = nil
       databaseURL = try TestDatabase.empty()
     } else {
-      // Durable: a crash must not lose what was committed.
+      // A crash must not lose commits.
       let cluster = try PrivateCluster.start(
         directory: directory.appending(path: "postgres").path, durable: true)
       self.cluster = cluster
@@ -44,7 +44,7 @@ final class Stack: Sendable {
 
   /// Starts a worker process, such as `fanout-worker`; its log is `log(of:)`.
   ///
-  /// - Parameter sabotage: SQL that it runs at the end of each batch, as if its handler had a bug.
+  /// - Parameter sabotage: SQL that the worker runs at the end of each batch, like a handler with a bug.
   @discardableResult
   func start(
     _ worker: String, lanes: Int = 1, arguments: [String] = [], sabotage: String? = nil
@@ -62,14 +62,14 @@ final class Stack: Sendable {
 
   static let workers = ["fanout-worker", "notification-worker", "alarm-worker"]
 
-  /// Ends the workers in good order.
+  /// Stops the workers gracefully.
   func stopWorkers() {
     let running = children.withLock { $0 }.filter(\.isRunning)
     for child in running { child.signal(SIGTERM) }
     for child in running { child.terminate(within: hangLimitSeconds) }
   }
 
-  /// Starts the operator's tool; what it prints is among `logTails`.
+  /// Starts the tool; `logTails` includes its output.
   func startMagpie(_ arguments: String...) throws -> ChildProcess {
     let file = directory.appending(path: "magpie-\(UUID().uuidString).log").path
     let child = try ChildProcess(
@@ -78,13 +78,13 @@ final class Stack: Sendable {
     return child
   }
 
-  /// Runs the operator's tool to its end; returns its exit and what it printed.
+  /// Runs the tool; returns its exit and its output.
   @discardableResult
   func magpie(_ arguments: String...) throws -> (exit: ChildProcess.Exit, output: String) {
     try magpie(arguments)
   }
 
-  /// The operator's tool, running; its output is thrown away.
+  /// Starts the tool and discards its output.
   func child(_ arguments: String...) throws -> ChildProcess {
     let child = try ChildProcess(
       builtExecutable("magpie"), arguments, environment: environment,
@@ -98,7 +98,7 @@ final class Stack: Sendable {
     defer { try? FileManager.default.removeItem(atPath: file) }
     let child = try ChildProcess(
       builtExecutable("magpie"), arguments, environment: environment, output: .file(file))
-    // It may itself wait that long.
+    // The tool itself may wait for `hangLimitSeconds`.
     guard let exit = child.wait(seconds: 2 * hangLimitSeconds) else {
       child.terminate(9)
       throw TimedOutTool(arguments: arguments)
@@ -106,8 +106,7 @@ final class Stack: Sendable {
     return (exit, try String(contentsOfFile: file, encoding: .utf8))
   }
 
-  /// Crashes PostgreSQL, which then recovers; of somebody else's server only the sessions in this
-  /// database end.
+  /// Crashes and restarts PostgreSQL. On an external server, ends only the sessions in this database.
   func crashDatabase() throws {
     if let cluster {
       cluster.immediateStop()
@@ -121,7 +120,7 @@ final class Stack: Sendable {
     }
   }
 
-  /// What the workers of this name have logged.
+  /// The logs of the workers with this name.
   func log(of worker: String) -> String {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     return files.filter { $0.hasSuffix("-\(worker).log") }.map {
@@ -131,7 +130,7 @@ final class Stack: Sendable {
 
   func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }
 
-  /// The ends of the workers' logs, for a failure's message.
+  /// The ends of the logs, for failure messages.
   var logTails: String {
     let files =
       (try? FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil))
@@ -150,7 +149,7 @@ final class Stack: Sendable {
     try? FileManager.default.removeItem(at: directory)
   }
 
-  /// What workers and tools of this stack are started with.
+  /// The environment of the workers and tools.
   var environment: [String: String?] {
     get throws {
       [

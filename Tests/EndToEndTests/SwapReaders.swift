@@ -2,17 +2,17 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// People who read all the while, each on a connection of their own, and notice whatever people
-/// must never see: something empty, something missing, something older than what they saw before.
+/// Readers that poll continuously, each on its own connection, and report everything that readers must
+/// never see: empty results, gaps, and results older than those before.
 ///
-/// They look at one person, to whom `star` keeps writing: post-1, post-2, ... one after the other,
-/// and as many comments and messages.
+/// They read the feed, alarms and messages of one person, for whom `star` writes post-1, post-2, ... in
+/// order, and as many comments and messages.
 final class SwapReaders: Sendable {
   enum Manner: CaseIterable {
     case plain, prepared, repeatableRead, severalStatements
   }
 
-  /// What one look at everything found.
+  /// The results of one round of queries.
   private struct Look {
     var posts: [Int]
     var alarms: [Int]
@@ -24,7 +24,7 @@ final class SwapReaders: Sendable {
   }
 
   private let url: String
-  /// Milliseconds since 1970: comment n is of n milliseconds later.
+  /// Milliseconds since 1970. Comment n is n milliseconds later.
   private let beginning: Int64
   private let isStopping = Mutex(false)
   private let findings = Mutex<[String]>([])
@@ -37,7 +37,7 @@ final class SwapReaders: Sendable {
     self.beginning = beginning
   }
 
-  /// Every manner of reading, each twice.
+  /// Starts two readers of each kind.
   func start() {
     for manner in Manner.allCases + Manner.allCases {
       group.enter()
@@ -52,14 +52,14 @@ final class SwapReaders: Sendable {
     }
   }
 
-  /// How often the slowest manner of reader has looked.
+  /// The number of rounds of the slowest kind of reader.
   var looksOfSlowest: Int {
     looks.withLock { looks in Manner.allCases.map { looks[$0] ?? 0 }.min() ?? 0 }
   }
 
   var isUncomplaining: Bool { findings.withLock { $0.isEmpty } }
 
-  /// Ends them; returns what they complained of.
+  /// Stops the readers; returns their findings.
   func stop() -> (findings: [String], looks: Int, slowest: Duration) {
     isStopping.withLock { $0 = true }
     group.wait()
@@ -88,7 +88,7 @@ final class SwapReaders: Sendable {
         try connection.query("COMMIT")
       case .repeatableRead:
         try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        // The snapshot is taken; nothing is locked yet.
+        // Takes the snapshot, but no locks.
         try connection.query("SELECT 1")
         Thread.sleep(forTimeInterval: Double.random(in: 0...0.1))
         look = try self.look(connection)
@@ -104,7 +104,7 @@ final class SwapReaders: Sendable {
       check(look, "\(manner)")
       if let last { compare(last, with: look, "\(manner)") }
       last = look
-      // People read; they do not use up the machine.
+      // Leaves the processors to the other processes.
       Thread.sleep(forTimeInterval: Double.random(in: 0...0.05))
       looks.withLock { $0[manner, default: 0] += 1 }
     }
@@ -119,7 +119,7 @@ final class SwapReaders: Sendable {
     return Look(
       posts: try numbers("SELECT post_id FROM feed_page($1, NULL, 200)"),
       alarms: try numbers(
-        // Comments happen a millisecond apart.
+        // Comments are one millisecond apart.
         "SELECT 'note-' || (round(extract(epoch FROM raised_at) * 1000)::bigint - \(beginning)) "
           + "FROM alarm_page($1, NULL, 200) WHERE type = 1"),
       unread: try connection.query("SELECT unread_count($1)", [user]).only.int(0),
@@ -130,7 +130,7 @@ final class SwapReaders: Sendable {
       postCount: try stats.int(0), followers: try stats.int(1))
   }
 
-  /// Newest first, without a gap.
+  /// Checks that the lists start with the newest entry and have no gaps.
   private func check(_ look: Look, _ who: String) {
     for (name, numbers) in [("feed_page", look.posts), ("alarm_page", look.alarms)] {
       guard let first = numbers.first else {
@@ -138,7 +138,7 @@ final class SwapReaders: Sendable {
         continue
       }
       let expected = (0..<numbers.count).map { first - $0 }
-      // The snapshots of a batch are in no order, so alarms may come in any.
+      // The snapshots of a batch are unordered, so alarms may appear in any order.
       if name == "feed_page", numbers != expected {
         report("\(who): \(name) has gaps: \(numbers.prefix(20))")
       }

@@ -10,13 +10,14 @@ import Testing
 import Verification
 import Workload
 
-/// Exchanging the tables while events are written and people read.
+/// Swapping tables under writes and reads.
 ///
-/// `MAGPIE_TEST_EVENTS_PER_SECOND` says how many; 200 unless told, because other tests want the
-/// processors, too. docs/decisions/0013 says what came of it with the release build.
+/// `MAGPIE_TEST_EVENTS_PER_SECOND` sets the write rate. The default is 200, because other tests run
+/// concurrently. docs/decisions/0013 has the results of the release build.
 @Suite(.serialized, .onTrueEnds) struct SwapUnderLoadTests {
   @Test(
-    "rebuild, swap and swap back under writes: nobody sees anything empty, half or older")
+    "during rebuild, swap and swap back under writes, no reader sees empty, partial or older results"
+  )
   func exchange() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 8)
@@ -32,7 +33,7 @@ import Workload
     readers.start()
 
     try stack.succeed("replay", "--rebuild", "all")
-    // Killed at any moment it has happened or not, and nobody notices.
+    // A swap killed at any moment has happened entirely or not at all, and readers see no difference.
     for attempt in 1...5 {
       let seconds = Double.random(in: 0.1...Double(attempt), using: &generator)
       _ = try await stack.exchange(killedAfter: seconds)
@@ -47,7 +48,7 @@ import Workload
       try #require(done.exit == .exited(0), "\(step): \(done.output)\n\(stack.logTails)")
       print("\(step): \(done.output)")
       let before = readers.looksOfSlowest
-      try await eventually("everybody has looked a few times") {
+      try await eventually("all readers have completed a few rounds") {
         readers.looksOfSlowest > before + 5 || !readers.isUncomplaining
       }
     }
@@ -73,10 +74,9 @@ import Workload
   }
 }
 
-/// A producer of so many events a second, some of them for the people that `SwapReaders` look at.
-/// Thread-safe.
+/// Publishes events at a rate, some of them for the person that `SwapReaders` read. Thread-safe.
 private final class Load: Sendable {
-  /// Milliseconds since 1970: an hour ago.
+  /// An hour ago, in milliseconds since 1970.
   let beginning = Int64(Date.now.timeIntervalSince1970 * 1000) - 3_600_000
   private let prefix: String
   private let events: Mutex<[Event]>
@@ -96,7 +96,7 @@ private final class Load: Sendable {
 
   var sent: [Event] { events.withLock { $0 } }
 
-  /// What there is before anybody looks.
+  /// Publishes the events that exist before the readers start.
   func begin() throws {
     let producer = try Producer(configuration: configuration)
     defer { producer.close() }
@@ -110,7 +110,7 @@ private final class Load: Sendable {
     try send(people + [follow] + (1...250).flatMap(next), by: producer)
   }
 
-  /// What star does the n-th time.
+  /// The star's n-th post, comment and message.
   private func next(_ number: Int) -> [Event] {
     [
       event(
@@ -147,7 +147,7 @@ private final class Load: Sendable {
     }
   }
 
-  /// Ends it; the events a second that were acknowledged.
+  /// Stops; returns the acknowledged events per second.
   func stop() throws -> Double {
     isStopping.withLock { $0 = true }
     while true {
@@ -175,7 +175,7 @@ private final class Load: Sendable {
       count += batch.count
       let due = started + .seconds(Double(tick) / Double(parts))
       if due > .now { Thread.sleep(forTimeInterval: (due - .now) / .seconds(1)) }
-      // On a machine that cannot do more, the log must not run away from the workers.
+      // Throttles if the workers cannot keep up on this machine.
       while tick % 10 == 0, try behind(connection, tick) > 100, !isStopping.withLock({ $0 }) {
         Thread.sleep(forTimeInterval: 0.1)
       }
@@ -183,7 +183,7 @@ private final class Load: Sendable {
     return Double(count) / ((ContinuousClock.now - started) / .seconds(1))
   }
 
-  /// How many ticks of star's doings are not applied yet, by the slower of two workers.
+  /// The number of the star's posts or comments that are not applied yet, whichever is greater.
   private func behind(_ connection: Connection, _ tick: Int) throws -> Int {
     let applied = try connection.query(
       """

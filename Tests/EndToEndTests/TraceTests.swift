@@ -5,9 +5,11 @@ import Kafka
 import TestSupport
 import Testing
 
-/// One like followed by its trace through real processes.
+/// Following a like by its trace through the worker processes.
 @Suite(.serialized) struct TraceTests {
-  @Test("a like's trace is in the log of the worker that applies it and of the one that renders it")
+  @Test(
+    "a like's trace is in the log of the worker that applies it and of the worker that renders its alarm"
+  )
   func follow() async throws {
     let stack = try Stack(partitions: 2)
     defer { stack.stop() }
@@ -17,7 +19,7 @@ import Testing
     let like = ["--actor", "minji", "--post", "p1", "--owner", "somchai"]
     let sent = try stack.magpie(["publish", "like", "--id", "e1", "--traceparent", header] + like)
     #expect(sent.exit == .exited(0), "\(sent.output)")
-    // Neither is logged at this level: the one asks for nothing, the other is none.
+    // Neither of the next two is logged at this level: the first is not sampled, the second is malformed.
     let silent = header.dropLast() + "0"
     let unsampled = try stack.magpie(
       ["publish", "like", "--traceparent", String(silent)]
@@ -44,7 +46,7 @@ import Testing
     #expect(rendered["event"]?.hasPrefix(alarm) == true)
   }
 
-  /// A like whose traceparent is malformed, as another library's producer may send it.
+  /// Publishes a like with a malformed traceparent.
   private func publishHostile(_ stack: Stack) throws {
     let event = Event(
       id: "hostile", source: "test", time: .now,
@@ -60,7 +62,7 @@ import Testing
     producer.close()
   }
 
-  /// The metadata of a worker's lines about traces.
+  /// The metadata of a worker's log lines about traces.
   private func lines(_ stack: Stack, _ worker: String) -> [[String: String]] {
     stack.log(of: worker).split(separator: "\n").compactMap { line in
       let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]

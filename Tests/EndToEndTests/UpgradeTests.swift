@@ -9,9 +9,9 @@ import Testing
 @testable import Schema
 @testable import Verification
 
-/// A database that is migrated while workers, which do not know the migration, have it in use.
+/// Migrating a database while workers use it that do not know the migration.
 @Suite(.serialized) struct UpgradeTests {
-  /// As migration files are, and later than those there are.
+  /// A migration after the existing ones.
   private func migration(_ number: Int, compatibleFrom: Int?, _ sql: String) -> Migration {
     let header = compatibleFrom.map { "-- compatible-from: \($0)\n" } ?? ""
     return Migration(Migrations.all.count + number, "further_\(number)", Array((header + sql).utf8))
@@ -25,7 +25,7 @@ import Testing
       """)
   }
 
-  @Test("workers that connect again beside a newer schema go on, or wait until it is one of theirs")
+  @Test("workers that reconnect to a newer schema continue if it is compatible, and wait otherwise")
   func newerSchema() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 2)
@@ -44,24 +44,24 @@ import Testing
     try await waitUntilConsumed(stack)
     expectRunning(workers, stack)
 
-    // What only newer code goes on with.
+    // A migration that is incompatible with this code.
     let incompatible = migration(2, compatibleFrom: nil, "CREATE TABLE further_2 (x int);")
     try Migrations.apply(stack.connection(), Migrations.all + [compatible, incompatible])
     try endSessions(stack)
     try stack.publish(log[1000...])
     for worker in Stack.workers {
-      try await eventually("\(worker) says what it waits for") {
+      try await eventually("\(worker) logs what it waits for") {
         stack.log(of: worker).contains("further_2), which this code does not know and is not")
       }
       let port = try #require(httpPort(of: worker, stack))
-      try await eventually("\(worker) is not ready, and says why") {
+      try await eventually("\(worker) is not ready, and reports why") {
         let answer = LocalHTTP.get("/readyz", port: port, timeoutSeconds: 5, bytesMax: 10_000)
         return answer?.status == 503 && answer?.body.contains("waiting for: schema") == true
       }
     }
     expectRunning(workers, stack)
 
-    // As the newer version's workers would: the log is applied, by code that may.
+    // These workers may apply the log again.
     try stack.connection().query(
       "DELETE FROM schema_migrations WHERE version > $1", [.int4(Int32(Migrations.all.count))])
     try await waitUntilConsumed(stack)
@@ -73,7 +73,7 @@ import Testing
     #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
   }
 
-  @Test("workers that are started before their schema is there wait for it")
+  @Test("workers that start before their migration is applied wait for it")
   func missingSchema() async throws {
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 2)
@@ -85,7 +85,7 @@ import Testing
     ).only
     let workers = try Stack.workers.map { try stack.start($0) }
     for worker in Stack.workers {
-      try await eventually("\(worker) says what is missing") {
+      try await eventually("\(worker) logs what is missing") {
         stack.log(of: worker).contains("run: magpie migrate")
       }
     }
@@ -108,7 +108,7 @@ import Testing
     #expect(ended == [], "\(stack.logTails)")
   }
 
-  /// Every worker has applied all there is, also what they publish to one another.
+  /// Waits until the workers have applied all records, including those that workers publish.
   private func waitUntilConsumed(_ stack: Stack) async throws {
     try await eventually("no lag: \(stack.logTails)") {
       let lag = try stack.magpie("lag", "--json")

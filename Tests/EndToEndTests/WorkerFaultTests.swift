@@ -5,9 +5,9 @@ import Kafka
 import TestSupport
 import Testing
 
-/// What is around a worker fails: its log, its database, its own process.
+/// Faults around a worker: of its log, its database and its process.
 @Suite(.serialized) struct WorkerFaultTests {
-  /// `fanout-worker`, run by a shell line in which `"$@"` is the worker.
+  /// Runs `fanout-worker` with a shell command in which `"$@"` is the worker.
   private func worker(_ line: String, _ stack: Stack, _ arguments: [String] = []) throws
     -> (process: ChildProcess, port: UInt16)
   {
@@ -64,10 +64,10 @@ import Testing
 
   #if os(Linux)
     @Test(
-      "a worker whose log cannot be written goes on, and counts the lines",
+      "a worker whose log cannot be written continues, and counts the lost lines",
       arguments: [
         #"exec "$@" 2> /dev/full"#,
-        // A pipe whose only reader has gone.
+        // A pipe whose only reader has exited.
         #"f=$(mktemp -u) && mkfifo "$f" && { true < "$f" & } && exec "$@" 2> "$f""#,
       ])
     func deafLog(line: String) async throws {
@@ -89,11 +89,11 @@ import Testing
     }
   #endif
 
-  @Test("an idle worker is unready while its database is gone, and ready when it is back")
+  @Test("an idle worker is not ready while its database is down, and ready afterwards")
   func databaseGone() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
-    guard let cluster = stack.cluster else { return }  // Somebody else's server stays as it is.
+    guard let cluster = stack.cluster else { return }  // An external server must not be stopped.
     let (process, port) = try worker(#"exec "$@""#, stack)
     defer { process.terminate() }
     try await eventually("ready") { isReady(port) }
@@ -106,7 +106,7 @@ import Testing
     #expect(process.terminate(within: hangLimitSeconds) == .exited(0))
   }
 
-  @Test("a worker that is stopped while its batch waits for a lock rolls back and leaves in order")
+  @Test("a worker that is stopped while its batch waits for a lock rolls back and exits with 0")
   func stoppedAtLock() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
@@ -131,7 +131,8 @@ import Testing
     #expect(next.terminate(within: hangLimitSeconds) == .exited(0))
   }
 
-  @Test("a worker that is killed again and again writes no more dead letters in a row than one may")
+  @Test(
+    "a worker that is killed repeatedly writes no more dead letters in a row than one that is not")
   func crashLoop() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
@@ -151,7 +152,7 @@ import Testing
     try await eventually("its end") { !process.isRunning }
     #expect(process.exit != .exited(0))
     #expect(try letters() < 20)
-    // Nothing changes by starting it once more.
+    // Another start changes nothing.
     let (again, _) = try worker(#"exec "$@""#, stack, ["--dead-letter-run-limit", "20"])
     defer { again.terminate(9) }
     try await eventually("its end") { !again.isRunning }

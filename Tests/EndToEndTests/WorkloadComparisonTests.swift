@@ -7,13 +7,13 @@ import TestSupport
 import Testing
 import Verification
 
-/// A stack that somebody else started and fed, held against the model.
+/// Compares an existing stack with the model.
 @Suite struct WorkloadComparisonTests {
-  /// What it was fed by `magpie generate`: `users:events:seed`, separated by spaces.
+  /// The published workloads of `magpie generate`, as `users:events:seed` separated by spaces.
   static let workloads = ProcessInfo.processInfo.environment["MAGPIE_E2E_WORKLOADS"]
 
   @Test(
-    "the database that is named holds what the model computes from the workloads that are named",
+    "the given database equals the model of the given workloads",
     .enabled(if: workloads != nil, "set MAGPIE_E2E_WORKLOADS and MAGPIE_DATABASE_URL"))
   func equalsModel() throws {
     let workloads = try #require(Self.workloads).split(separator: " ")

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("magpie archive")
 struct ArchiveCommandTests {
-  @Test("what Kafka dropped before it was archived stops it, and the command that it prints helps")
+  @Test(
+    "records that Kafka deleted before they were archived stop it, and the command that it prints helps"
+  )
   func gap() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -20,7 +22,7 @@ struct ArchiveCommandTests {
     let place = TopicPartition(topic: "magpie.likes", partition: 1)
     let first = try ArchiveStage.everything(ArchiveLog(stage.storage), stage.topics)
 
-    // The embedded broker keeps 5 MiB of a partition.
+    // The embedded broker keeps 5 MiB of each partition.
     for _ in 0..<14 {
       try stage.producer.send(
         (0..<10).map { _ in
@@ -49,7 +51,7 @@ struct ArchiveCommandTests {
     let shown = try await stage.magpie("archive", "show")
     #expect(shown.output.contains("recorded gap: magpie.likes[1]"))
 
-    // An archive and then Kafka: what Kafka has no more comes from the archive.
+    // Records that Kafka has deleted come from the archive.
     let archive = ArchiveLog(try stage.storage, passesGaps: true)
     let chained = try ArchiveStage.everything(
       ChainedLog(archive, then: stage.kafka), stage.topics)
@@ -58,7 +60,7 @@ struct ArchiveCommandTests {
     #expect(chained.filter { $0.key != place } == first.filter { $0.key != place })
   }
 
-  @Test("a log that is long enough but another one stops it")
+  @Test("a recreated topic stops it, even if it is long enough")
   func anotherLog() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -84,7 +86,7 @@ struct ArchiveCommandTests {
     #expect(other.generation() == generation + 1, "a new writer, and nothing written")
   }
 
-  @Test("an archive that is behind goes on in Kafka; a hole between them is an error")
+  @Test("reading continues in Kafka where the archive ends; a gap between them is an error")
   func chained() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -118,7 +120,7 @@ struct ArchiveCommandTests {
     }
   }
 
-  @Test("a running archiver answers for its health, and is unready while Kafka is away")
+  @Test("a running archiver reports its health, and is not ready while Kafka is down")
   func health() async throws {
     let stage = try ArchiveStage()
     defer { stage.close() }
@@ -143,7 +145,7 @@ struct ArchiveCommandTests {
     #expect(process.terminate() == .exited(0), "\(stage.log)")
   }
 
-  @Test("magpie lag shows the archive once there is one")
+  @Test("magpie lag shows the archive once it exists")
   func lag() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -165,7 +167,7 @@ struct ArchiveCommandTests {
     #expect(table.output.contains("magpie.archive  lag 30"))
   }
 
-  @Test("verify names file and fault and exits 1; where there is nothing, 69; without --dir, 64")
+  @Test("verify names file and fault and exits 1; without an archive, 69; without --dir, 64")
   func exitCodes() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -189,7 +191,8 @@ struct ArchiveCommandTests {
     #expect(try await stage.magpie("archive", "run", "--dir", "/proc/nowhere").status != 0)
   }
 
-  @Test("a full disk is waited out and nothing is lost", .enabled(if: Mount.isPossible))
+  @Test(
+    "the archiver waits while the disk is full, and loses nothing", .enabled(if: Mount.isPossible))
   func fullDisk() async throws {
     var random = SeededGenerator()
     let mount = try Mount(kibibytes: 400)
@@ -213,7 +216,7 @@ struct ArchiveCommandTests {
   }
 }
 
-/// A small file system in memory, where the system lets us have one.
+/// A small file system in memory, if this process may mount one.
 struct Mount {
   static let isPossible: Bool = {
     guard geteuid() == 0, let mount = try? Mount(kibibytes: 64) else { return false }

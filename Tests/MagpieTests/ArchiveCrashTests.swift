@@ -9,7 +9,7 @@ import Testing
 
 @Suite("magpie archive run, killed")
 struct ArchiveCrashTests {
-  @Test("kill -9 at twenty random moments while records come loses and doubles nothing")
+  @Test("kill -9 at twenty random moments under load loses and duplicates nothing")
   func kills() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -30,7 +30,7 @@ struct ArchiveCrashTests {
       let before = stage.generation()
       let process = try stage.start()
       if round % 4 != 0 {
-        // Past the start, into the writing.
+        // Kill it while it writes, not while it starts.
         let steps = Int64.random(in: 1...4, using: &random)
         try await eventually("the archive grows") {
           if let exit = process.exit { throw StackError("ended (\(exit)): \(stage.log)") }
@@ -61,7 +61,7 @@ struct ArchiveCrashTests {
     let verified = try await stage.magpie("archive", "verify")
     #expect(verified.status == 0, "\(verified.output)")
     let kafka = try stage.kafka
-    // Else the comparison would be of less than was produced.
+    // Otherwise the comparison would miss records that Kafka has deleted.
     try #require(kafka.spans(of: stage.topics).values.allSatisfy { $0.lowerBound == 0 })
     let expected = try ArchiveStage.everything(kafka, stage.topics)
     #expect(expected.values.reduce(0) { $0 + $1.count } > 1_000)

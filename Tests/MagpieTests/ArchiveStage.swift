@@ -42,7 +42,7 @@ final class ArchiveStage {
     (try? String(contentsOfFile: directory + ".log", encoding: .utf8)) ?? ""
   }
 
-  /// `magpie archive run`, quick to write segments.
+  /// Starts `magpie archive run` with short-lived segments.
   func start(_ arguments: String...) throws -> ChildProcess {
     try ChildProcess(
       builtExecutable("magpie"),
@@ -62,7 +62,7 @@ final class ArchiveStage {
   /// Whether the archive reaches the end of Kafka's log.
   func isCaughtUp() throws -> Bool {
     let ends = try kafka.spans(of: topics).mapValues(\.upperBound)
-    // It may not have begun yet.
+    // The archive may not exist yet.
     return (try? ArchiveLog(storage).spans(of: topics).mapValues(\.upperBound)) == ends
   }
 
@@ -73,7 +73,7 @@ final class ArchiveStage {
     }
   }
 
-  /// Some records at random places.
+  /// Produces records to random topics and partitions.
   func produce(_ count: Int, _ random: inout SeededGenerator) throws {
     try producer.send(
       (0..<count).map { _ in
@@ -90,7 +90,7 @@ final class ArchiveStage {
       })
   }
 
-  /// Everything in a log, by partition and in order.
+  /// All records of a log by partition, in order.
   static func everything(_ log: some RecordLog, _ topics: [String]) throws
     -> [TopicPartition: [Record]]
   {

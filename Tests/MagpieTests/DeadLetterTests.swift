@@ -4,13 +4,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the operator sees of dead letters, and what of them leaves the database.
+/// Listing, showing, discarding and exporting dead letters.
 @Suite struct DeadLetterTests {
   private let letters: LetterDatabase
 
   init() throws { letters = try LetterDatabase() }
 
-  @Test("list counts, filters and pages through all of them")
+  @Test("list counts dead letters, filters them, and pages through all of them")
   func lists() async throws {
     for offset in 0..<25 {
       try letters.insert(
@@ -48,7 +48,7 @@ import Testing
     #expect(lag.output.contains("open dead letters: 25"), "\(lag.error)")
   }
 
-  @Test("show reads what can be read, prints the bytes, and lets nothing reach the terminal")
+  @Test("show decodes what it can, prints the bytes, and escapes control characters")
   func shows() async throws {
     var record = try letters.wire(letters.like("evil\u{202E}name"))
     record.key = [0xFF, 0x1B, 0x5B]
@@ -62,7 +62,7 @@ import Testing
     #expect(shown.output.contains("as magpie.like.created.v1"))
     #expect(shown.output.contains("7b 22 61 63 74 6f 72 22"), "the value in hexadecimal")
     #expect(shown.output.contains("failed  wrong-key"))
-    // As workers log it, and without the group.
+    // The formats without the group: the one in the workers' logs, and one with slashes.
     for id in ["\(letters.prefix)likes[0]@1", "\(letters.prefix)likes/0/1"] {
       #expect(try await letters.tool("dead-letters", "show", id).output == shown.output)
     }
@@ -74,7 +74,7 @@ import Testing
     #expect(try await letters.tool("dead-letters", "show", "nonsense").status == 64)
   }
 
-  @Test("show reads Protobuf of a type that does not exist by its field numbers")
+  @Test("show prints Protobuf of an unknown type by field number")
   func showsProtobuf() async throws {
     var record = try letters.wire(letters.like("minji"), as: .protobuf)
     record.headers[3].value = Array("magpie.like.adored.v9".utf8)
@@ -89,7 +89,9 @@ import Testing
     #expect(empty.output.contains("none (a tombstone)"))
   }
 
-  @Test("discard needs a reason and a selection, and keeps record, reason and who it was")
+  @Test(
+    "discard requires a reason and a selection, and keeps the record, the reason and who discarded it"
+  )
   func discards() async throws {
     for offset in 0..<5 {
       try letters.insert(
@@ -111,7 +113,7 @@ import Testing
     #expect(try letters.states() == ["discarded", "discarded", "discarded", "open", "open"])
     let shown = try await letters.tool("dead-letters", "show", letters.id(0))
     #expect(shown.output.contains(#": a test's\u{1B} rubbish"#), "\(shown.output)")
-    // What is decided stays decided.
+    // A discarded dead letter is not discarded again.
     let again = try await letters.tool(
       "dead-letters", "discard", letters.id(0), letters.id(3), "--reason", "other")
     #expect(again.output == "1 discarded\n")
@@ -122,7 +124,7 @@ import Testing
     #expect(unknown.status == 1)
   }
 
-  @Test("exported events can be published; exported records hold every byte")
+  @Test("exported events can be published; exported records contain every byte")
   func exports() async throws {
     let good = letters.like("good")
     try letters.insert(letters.wire(good, as: .protobuf), offset: 0)

@@ -4,7 +4,7 @@ import Kafka
 import Postgres
 import TestSupport
 
-/// A database with dead letters that no worker wrote, topics of its own, and the tool for both.
+/// A database with dead letters inserted by the test, topics, and the tool for both.
 struct LetterDatabase {
   let connection: Connection
   let prefix = TestBroker.topicPrefix()
@@ -37,7 +37,7 @@ struct LetterDatabase {
     try EventCodec.encode(event, as: type)
   }
 
-  /// Writes a dead letter down as a worker does.
+  /// Inserts a dead letter like a worker.
   func insert(
     _ record: WireRecord, offset: Int, group: String = "notification", topic: Topic = .likes,
     code: String = "not-applicable", reason: String = "for the test"

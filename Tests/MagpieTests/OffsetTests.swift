@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `magpie offsets`: what it refuses and what it changes.
+/// `magpie offsets`: its refusals and its changes.
 @Suite struct OffsetTests {
   private let setup: LetterDatabase
   private var likes: String { Topic.likes.name(prefix: setup.prefix) }
@@ -50,7 +50,8 @@ import Testing
       ["offsets", "reset", "--group", "notification", "--topic", "likes"] + arguments)
   }
 
-  @Test("going back moves the offset, bumps the epoch and says what is applied again")
+  @Test(
+    "moving back sets the offset, bumps the epoch and reports how many records are applied again")
   func back() async throws {
     try produce(records(10, partition: 0) + records(5, partition: 1))
     try store(8, partition: 0)
@@ -69,11 +70,11 @@ import Testing
     #expect(try stored() == ["0/3", "0/2"])
   }
 
-  @Test("going forward is refused unless the exact number that is skipped is named")
+  @Test("moving forward requires the exact number of skipped records")
   func forward() async throws {
     try produce(records(10, partition: 0) + records(5, partition: 1))
     try store(3, partition: 0)
-    // A partition that was never consumed would be skipped from its start.
+    // A partition that was never consumed counts from its log start offset.
     for arguments in [[], ["--skip-records", "7"], ["--skip-records", "13"]] {
       let refused = try await setup.tool.run(
         ["offsets", "reset", "--group", group, "--topic", likes, "--to-end"] + arguments)
@@ -85,7 +86,7 @@ import Testing
     let done = try await reset("--to-end", "--skip-records", "12")
     #expect(done.status == 0, "\(done.error)")
     #expect(try stored() == ["10/2", "5/1"])
-    // Minute 4 of partition 0 is going back, nothing is skipped.
+    // Minute 4 is before the stored offsets, so no record is skipped.
     let back = try await reset("--to-time", "2023-11-14T22:17:20Z")
     #expect(back.status == 0, "\(back.error)")
     #expect(try stored() == ["4/3", "4/2"])
@@ -109,9 +110,9 @@ import Testing
     #expect(try stored() == [])
   }
 
-  @Test("after the log lost records, the command that the worker prints is the one that works")
+  @Test("after the log lost records, the command that the worker prints works")
   func truncated() async throws {
-    // The embedded broker keeps 5 MiB.
+    // The embedded broker keeps 5 MiB of each partition.
     try produce(records(250, partition: 0, bytes: 30_000))
     try store(2, partition: 0)
     let shown = try await setup.tool(
@@ -128,7 +129,7 @@ import Testing
     #expect(try stored() == ["\(low)/2"])
   }
 
-  @Test("an import by offset compares the record before each; one other record refuses all of it")
+  @Test("an import by offset compares the record before each offset, and is refused if one differs")
   func importsByOffset() async throws {
     let all = records(10, partition: 0) + records(5, partition: 1)
     try produce(all)
@@ -152,7 +153,8 @@ import Testing
   }
 
   @Test(
-    "an import by time goes back by the margin, also to another number of partitions, not forward")
+    "an import by time goes back by the margin, even to another number of partitions, never forward"
+  )
   func importsByTime() async throws {
     try produce(records(10, partition: 0) + records(5, partition: 1))
     try store(7, partition: 0)
@@ -160,14 +162,14 @@ import Testing
     let input = Array(try await setup.tool("offsets", "export").output.utf8)
 
     let (same, sameTool) = try otherCluster(partitions: 2)
-    // Other offsets: the copy begins with something else.
+    // The copy begins with another record, so its offsets differ.
     try produce(
       [records(1, partition: 0)[0]] + records(10, partition: 0) + records(5, partition: 1),
       to: same.bootstrap)
     let moved = try await sameTool(
       "offsets", "import", "-", "--by", "time", "--margin-seconds", "120", input: input)
     #expect(moved.status == 0, "\(moved.error)")
-    // The records of minutes 6 and 4, less two: at offset 4 + 1 and 2.
+    // Minutes 6 and 4, minus two minutes: offsets 4 + 1 and 2.
     #expect(try stored().map { $0.prefix { $0 != "/" } } == ["5", "2"])
 
     let (broker, otherTool) = try otherCluster(partitions: 1)
@@ -178,7 +180,7 @@ import Testing
     #expect(try stored().first?.hasPrefix("3/") == true, "the earlier of minutes 6 and 4, less one")
   }
 
-  @Test("while a worker is connected nothing is imported")
+  @Test("an import is refused while a worker is connected")
   func importNeedsStoppedWorkers() async throws {
     try produce(records(2, partition: 0))
     try store(1, partition: 0)

@@ -5,7 +5,7 @@ import Testing
 @Suite("magpie feed, alarms and conversations")
 struct PageTests {
   @Test(
-    "a page without rows says so in one sentence, and --json prints nothing",
+    "an empty page is one sentence, and --json prints nothing",
     arguments: [
       ("feed u", "No posts by people they follow.\n"),
       ("alarms u", "no unread alarms\nNo alarms.\n"),

@@ -11,7 +11,7 @@ struct PublishTests {
     #"{"type":"magpie.like.created.v1","id":"1","source":"s","time":"2025-01-02T03:04:05Z","#
     + #""data":{"actor":"a","post":"p","postOwner":"o"}}"#
 
-  /// Three good lines among four bad ones; the comments name the line.
+  /// Three valid lines and four invalid ones, whose line numbers are in the comments.
   static let mixed =
     Array((good + "\n").utf8)
     + Array(#"{"type":"magpie.like.created.v1"}"#.utf8) + [0x0A]  // 2
@@ -22,7 +22,7 @@ struct PublishTests {
     + Array("no JSON \u{1B}[31m\n".utf8)  // 7
     + Array(good.utf8)
 
-  @Test("bad lines are reported with their numbers, and exit 1")
+  @Test("invalid lines are reported with their numbers, and exit 1")
   func rejections() async throws {
     let result = try await magpie("publish", "-", "--dry-run", input: Self.mixed)
     #expect(result.status == 1)
@@ -59,7 +59,7 @@ struct PublishTests {
     #expect(try member("read", of: result.lines[4]) == 7)
   }
 
-  @Test("a line beyond the bound is rejected without being held")
+  @Test("a line that is too long is rejected without being buffered")
   func hugeLine() async throws {
     var input = [UInt8](repeating: 0x61, count: 3 << 20)
     input += Array("\n\(Self.good)\n".utf8)
@@ -70,7 +70,8 @@ struct PublishTests {
   }
 
   @Test(
-    "events whose partition has no reachable leader: exit 69, which says that Kafka is unavailable")
+    "events for a partition without a reachable leader exit 69, which says that Kafka is unavailable"
+  )
   func leaderDown() async throws {
     let broker = try EmbeddedBroker(brokers: 2)
     defer { broker.close() }
@@ -88,7 +89,7 @@ struct PublishTests {
     #expect(result.error.contains("1 of 1 events were not acknowledged in time."))
   }
 
-  @Test("the good lines are acknowledged although others are rejected")
+  @Test("valid lines are acknowledged even if others are rejected")
   func sending() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }
@@ -106,7 +107,7 @@ struct PublishTests {
     #expect(written.values.reduce(0) { $0 + $1.high } == 4)
   }
 
-  @Test("topics that are missing are not made by accident")
+  @Test("missing topics are not created by accident")
   func missingTopics() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }
@@ -118,7 +119,7 @@ struct PublishTests {
   }
 
   @Test(
-    "each subcommand makes an event of its type",
+    "each subcommand publishes an event of its type",
     arguments: [
       ("post --author a --title t --mention m", EventType.postPublished),
       ("delete-post --post p --author a", .postDeleted),
@@ -148,7 +149,7 @@ struct PublishTests {
     #expect(event.time.rfc3339 == "2025-01-01T18:04:05Z")
   }
 
-  @Test("an event that no worker would accept is refused before it is sent")
+  @Test("an event that workers would reject is refused before it is sent")
   func refusal() async throws {
     let result = try await magpie(
       "publish", "mute", "--user", "a", "--type", "noise", "--kafka-bootstrap", "127.0.0.1:1")

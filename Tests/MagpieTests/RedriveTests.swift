@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Dead letters applied after all.
+/// `magpie dead-letters redrive`.
 @Suite struct RedriveTests {
   private let letters: LetterDatabase
 
@@ -19,7 +19,9 @@ import Testing
     }
   }
 
-  @Test("redriven ones are applied and published; those that fail again stay open with their past")
+  @Test(
+    "redriven dead letters are applied and published; those that fail again stay open with their history"
+  )
   func redrives() async throws {
     try insertLikes(40, poison: [3, 17, 18])
     let done = try await letters.tool("dead-letters", "redrive", "--all", "--json", "--batch", "16")
@@ -41,13 +43,13 @@ import Testing
     let changes = try admin.watermarks(
       topics: [Topic.notificationChanges.name(prefix: letters.prefix)])
     #expect(changes.values.reduce(0) { $0 + $1.high } >= 7)
-    // Nothing is left but the three, however often it is tried.
+    // Only the three remain, and another redrive fails on them again.
     let again = try await letters.tool("dead-letters", "redrive", "--group", "notification")
     #expect(again.status == 1 && again.output == "0 redriven, 3 failed again and stay open\n")
     #expect(try letters.count("dead_letters WHERE attempts = 3") == 3)
   }
 
-  @Test("only what is selected is redriven, and a dry run changes nothing")
+  @Test("only selected dead letters are redriven, and a dry run changes nothing")
   func selects() async throws {
     try insertLikes(5)
     try letters.insert(letters.wire(letters.like("z")), offset: 9, code: "wrong-key")
@@ -62,7 +64,7 @@ import Testing
     #expect(try letters.count("dead_letters WHERE state = 'open'") == 4)
   }
 
-  @Test("without a broker nothing that makes notifications is marked as applied")
+  @Test("without a broker, no dead letter whose events must be published is marked as redriven")
   func needsBroker() async throws {
     try insertLikes(2)
     var tool = letters.tool
@@ -75,7 +77,7 @@ import Testing
     #expect(try letters.count("likes") == 0)
   }
 
-  @Test("killed at any point and run twice at once, each is redriven once and none is lost")
+  @Test("killed at any point and run twice concurrently, it redrives each once and loses none")
   func killed() async throws {
     try insertLikes(600, poison: [100])
     for redriven in [0, 1, 60, 200] {
@@ -85,7 +87,7 @@ import Testing
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
       try process.run()
-      // Wherever it has come to by then, it is in the middle of a batch more often than not.
+      // At this moment it is usually in the middle of a batch.
       try await eventually("\(redriven) are redriven") {
         try letters.count("dead_letters WHERE state = 'redriven'") >= redriven
       }

@@ -5,7 +5,7 @@ import Testing
 struct RenderTests {
   let magpie = Tool()
 
-  @Test("says what a reader of the language would read")
+  @Test("prints the text that a reader of the language sees")
   func sentence() async throws {
     let thai = try await magpie("render", "--type", "like", "--actor", "ปลา", "--locale", "th")
     #expect(thai.status == 0, "\(thai.error)")
@@ -27,7 +27,7 @@ struct RenderTests {
     #expect(messages.output.contains("3"))
   }
 
-  @Test("shows every language, one a line")
+  @Test("shows every language, one per line")
   func allLocales() async throws {
     let result = try await magpie("render", "--type", "follow", "--actor", "Mina", "--all-locales")
     #expect(result.lines.count == 11)
@@ -35,7 +35,7 @@ struct RenderTests {
     #expect(result.lines.contains { $0.hasPrefix("zh-Hant  ") })
   }
 
-  @Test("colours the nickname on a terminal, and no nickname controls it")
+  @Test("colors the nickname on a terminal, and escapes control characters in it")
   func hostile() async throws {
     let shown = try await magpie.onTerminal("render", "--type", "like", "--actor", "\u{1B}[31mM")
     #expect(shown.contains("\u{1B}[1;36m[31mM\u{1B}[0m likes your post"))
@@ -45,7 +45,7 @@ struct RenderTests {
     #expect(markup.output.contains("<bdi class=\"actor\">&lt;b&gt;{actor}</bdi>"))
   }
 
-  @Test("--json is what clients receive")
+  @Test("--json prints what clients receive")
   func json() async throws {
     let result = try await magpie(
       "render", "--type", "comment", "--actor", "👩‍👩‍👧 Mina", "--head-text", "hi", "--json",
@@ -80,7 +80,7 @@ struct RenderTests {
     #expect(korean.output == "미나님이 회원님의 게시물을 좋아합니다\n")
   }
 
-  @Test("a broken catalog is refused with file, key and place")
+  @Test("a broken catalog is refused with its file, key and position")
   func broken() async throws {
     let directory = try CatalogDirectory(["en.arb": "{\n  \"like\": \"{actor likes\"\n}"])
     defer { directory.remove() }
@@ -100,7 +100,7 @@ struct RenderTests {
     }
   }
 
-  @Test("an unknown kind exits 64 and lists those there are")
+  @Test("an unknown kind exits 64 and lists the known ones")
   func unknownKind() async throws {
     let result = try await magpie("render", "--type", "poke", "--actor", "Mina")
     #expect(result.status == 64)
@@ -108,7 +108,7 @@ struct RenderTests {
   }
 }
 
-/// A directory of files for one test.
+/// A directory with catalog files for one test.
 private struct CatalogDirectory {
   let path: String
 

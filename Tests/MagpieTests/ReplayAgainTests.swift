@@ -34,7 +34,7 @@ import Testing
     return result
   }
 
-  @Test("republished records are the same in the same order, and say where they come from")
+  @Test("republished records are equal, in the same order, and carry their origin")
   func republishes() async throws {
     try publish(200)
     let target = TestBroker.topicPrefix()
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("a position file lets a killed republish go on; another replay's file is refused")
+  @Test("a killed republish resumes from its position file; another replay's file is refused")
   func resumes() async throws {
     try publish(300)
     let target = TestBroker.topicPrefix()
@@ -84,7 +84,7 @@ import Testing
     #expect(rest.status == 0, "\(rest.error)")
     let copies = try all(target).values.flatMap { $0 }
     #expect(Set(copies.map { $0.headers.last?.value }).count == 300)
-    // A second's worth at most is published twice.
+    // At most one second of records is published twice.
     #expect(copies.count < 300 + 50)
     let nothing = try await setup.tool("replay", "--republish", target, "--position", file)
     #expect(nothing.output == "0 published again\n")
@@ -92,7 +92,7 @@ import Testing
       "replay", "--republish", target, "--position", file, "--user", "owner1")
     #expect(other.status == 64 && other.error.contains("another replay"))
 
-    // Topics of these names that were made anew.
+    // Recreated topics of these names.
     for count in [1000, 10] {
       let broker = try EmbeddedBroker()
       defer { broker.close() }
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test("filters choose by person, type, time and offset; a dry run counts and changes nothing")
+  @Test("filters select by person, type, time and offset; a dry run counts and changes nothing")
   func filters() async throws {
     try publish(100)
     func count(_ arguments: String...) async throws -> Int? {
@@ -142,7 +142,7 @@ import Testing
       try all(setup.prefix)[
         TopicPartition(topic: Topic.likes.name(prefix: setup.prefix), partition: 0)]?.count ?? 0
     #expect(end > 10 && end < 90)
-    // Whoever names a partition means no other.
+    // --partition excludes other partitions.
     #expect(try await count("--partition", "likes:0") == end)
     #expect(try await count("--partition", "likes:0", "--partition", "likes:1") == 100)
     #expect(try await count("--from-offset", "likes:0:\(end)") == 0)
@@ -161,7 +161,8 @@ import Testing
     #expect(try setup.count("likes") == 0)
   }
 
-  @Test("applying waits while the workers are behind, and applies what a worker had dead-lettered")
+  @Test(
+    "--apply waits while the workers are behind, and applies records that a worker dead-lettered")
   func applies() async throws {
     try publish(50)
     let group = setup.prefix + "notification"
@@ -173,7 +174,7 @@ import Testing
         header_values, reason_code, reason, code_version)
       VALUES ($1, $2, $3, 0, '{}', '{}', 'not-applicable', 'then', '0')
       """, [.text(group), .text(likes), .int4(partition.partition)])
-    // A worker that is connected and applies nothing: all 50 records are live lag.
+    // This worker is connected and applies nothing, so all 50 records are lag.
     let worker = try Connection(
       setup.tool.environment["MAGPIE_DATABASE_URL"] ?? "", applicationName: group)
     let process = try setup.tool.makeProcess([
@@ -185,7 +186,7 @@ import Testing
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle(forWritingAtPath: said)
     try process.run()
-    try await eventually("it says that it waits") {
+    try await eventually("it reports that it waits") {
       try String(contentsOfFile: said, encoding: .utf8).contains(
         "waiting for the workers: they have 50 records to apply (\(group) 50)")
     }
@@ -197,7 +198,7 @@ import Testing
     try await eventually {
       try setup.count("pg_stat_activity WHERE application_name = '\(group)'") == 0
     }
-    // A worker that is down is named and not waited for.
+    // It does not wait for a worker that is down, and says so.
     let done = try await setup.tool(
       "replay", "--apply", "--max-lag", "0", "--worker", "notification", "--json")
     #expect(done.status == 0, "\(done.error)")

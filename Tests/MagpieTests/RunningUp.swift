@@ -2,18 +2,18 @@ import EmbeddedStack
 import Foundation
 import TestSupport
 
-/// A `magpie up` under way, in a directory of its own.
+/// A running `magpie up` with its own directory.
 final class RunningUp {
   let process: ChildProcess
   let directory: String
-  /// With the settings that it printed.
+  /// The tool with the settings that `up` printed.
   private(set) var magpie = Tool()
 
   private let log: String
 
   var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
-  /// Starts it and waits until it has printed where everything is.
+  /// Starts it and waits until it has printed its addresses.
   init(_ arguments: String..., in directory: String? = nil) async throws {
     self.directory = directory ?? "/tmp/magpie-up-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(
@@ -36,11 +36,11 @@ final class RunningUp {
     }
   }
 
-  /// The process ids of its children with this name; none where there is no /proc.
+  /// The process ids of its children with this name; empty without /proc.
   func children(named name: String) -> [Int32] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return entries.compactMap { Int32($0) }.filter { child in
-      // proc(5): pid (comm) state ppid ...; comm is cut off after 15 bytes.
+      // proc(5): pid (comm) state ppid ...; comm is truncated to 15 bytes.
       let text = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
       let fields = (text ?? "").split(separator: " ")
       return fields.count > 3 && fields[1] == "(\(name.prefix(15)))" && fields[2] != "Z"

@@ -5,12 +5,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What prepares a stack for the workers, and what asks them whether they are ready.
 @Suite("magpie setup and healthcheck")
 struct SetupTests {
-  // The logins belong to the whole server, which had better not be somebody else's.
+  // Logins are global to the server, so this test needs a private one.
   @Test(
-    "setup makes schema, logins and topics; twice is as good as once",
+    "setup creates schema, logins and topics, and is idempotent",
     .enabled(if: !TestDatabase.isExternal))
   func setup() async throws {
     let database = try TestDatabase.empty()
@@ -45,7 +44,7 @@ struct SetupTests {
     #expect(refused.error.contains("has 3"))
   }
 
-  @Test("healthcheck says whether a worker can commit, and apart from that whether it is alive")
+  @Test("healthcheck reports whether a worker can commit, and separately whether it is alive")
   func healthcheck() async throws {
     let log = NSTemporaryDirectory() + "magpie-health-\(UUID().uuidString).log"
     defer { try? FileManager.default.removeItem(atPath: log) }

@@ -7,7 +7,7 @@ import Testing
 struct SourceTests {
   let magpie = Tool()
 
-  @Test("the same numbers generate the same events")
+  @Test("the same options generate the same events")
   func generate() async throws {
     let numbers = ["generate", "--users", "50", "--events", "400", "--seed", "7", "--output", "-"]
     let first = try await magpie.run(numbers)
@@ -17,7 +17,7 @@ struct SourceTests {
     #expect(try await magpie.run(numbers).output == first.output)
   }
 
-  @Test("generated events go straight to Kafka, at the rate asked for")
+  @Test("generated events are published at the requested rate")
   func generateToKafka() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }
@@ -35,7 +35,7 @@ struct SourceTests {
     #expect(written.values.reduce(0) { $0 + $1.high } == 100)
   }
 
-  @Test("an LDBC snapshot becomes events, and what has no counterpart is named")
+  @Test("an LDBC snapshot becomes events, and rows without a counterpart are reported")
   func importLDBC() async throws {
     let directory = NSTemporaryDirectory() + "magpie-ldbc-\(UUID())"
     try FileManager.default.createDirectory(
@@ -67,7 +67,7 @@ struct SourceTests {
     #expect(empty.error.contains("/nonexistent"))
   }
 
-  @Test("another partition count is refused with the reason")
+  @Test("a different partition count is refused with the reason")
   func partitionCount() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The built `magpie`, or a worker, run as a process.
+/// Runs the built `magpie`, or a worker, as a process.
 struct Tool {
   struct Result {
     var status: Int32
@@ -37,7 +37,7 @@ struct Tool {
       error: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 
-  /// Runs it with a terminal as standard output; returns the output.
+  /// Runs it with a pseudo-terminal as standard output; returns the output.
   func onTerminal(_ arguments: String...) async throws -> String {
     var (leader, follower): (Int32, Int32) = (-1, -1)
     guard openpty(&leader, &follower, nil, nil, nil) == 0 else { throw POSIXError(.ENOTTY) }
@@ -48,7 +48,7 @@ struct Tool {
     process.standardOutput = FileHandle(fileDescriptor: follower)
     process.standardError = FileHandle.nullDevice
     try await Self.runToEnd(process)
-    // A terminal holds a few KiB; the tests write less.
+    // A terminal buffers a few KiB; the tests write less.
     _ = fcntl(leader, F_SETFL, O_NONBLOCK)
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     let count = read(leader, &bytes, bytes.count)
@@ -60,7 +60,7 @@ struct Tool {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try builtExecutable(executable))
     process.arguments = arguments
-    // Without the settings of the shell that runs the tests.
+    // Excludes the settings of the shell that runs the tests.
     var inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MAGPIE_") }
     inherited["NO_COLOR"] = nil
     process.environment = inherited.merging(environment) { $1 }
@@ -80,7 +80,7 @@ struct Tool {
   }
 }
 
-/// The value of a JSON object's member.
+/// The value of a member of a JSON object.
 func member<Value>(_ name: String, of line: String, as _: Value.Type = Value.self) throws -> Value?
 {
   let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]

@@ -4,8 +4,8 @@ import Kafka
 import TestSupport
 import Testing
 
-/// `magpie topics --dry-run`: what it would make of the cluster that it finds. The embedded broker has
-/// no request that creates topics.
+/// `magpie topics --dry-run`, because the embedded broker does not implement the request that creates
+/// topics.
 @Suite("magpie topics")
 struct TopicPlanTests {
   private struct Line: Decodable {
@@ -29,7 +29,7 @@ struct TopicPlanTests {
   }
 
   @Test(
-    "new topics get as many copies as the cluster has brokers for",
+    "the replication factor of new topics depends on the number of brokers",
     arguments: [(1, 1, "1"), (2, 1, "1"), (3, 3, "2"), (4, 3, "2")])
   func replication(brokers: Int, factor: Int, minInSync: String) async throws {
     let broker = try EmbeddedBroker(brokers: brokers)
@@ -49,7 +49,7 @@ struct TopicPlanTests {
     #expect(asked.lines.allSatisfy { $0.configuration?["min.insync.replicas"] == "1" })
   }
 
-  @Test("a retention is for all topics but the one that a rebuild makes again")
+  @Test("--retention applies to all topics but the one that a rebuild recreates")
   func retention() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }
@@ -69,7 +69,9 @@ struct TopicPlanTests {
     }
   }
 
-  @Test("a topic that comes back gets its siblings' partition count; one with another is named")
+  @Test(
+    "a missing topic gets the partition count of the others; a topic with a different count is reported"
+  )
   func siblings() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }
@@ -82,7 +84,7 @@ struct TopicPlanTests {
       missing.lines.map { $0.replicationFactor != nil }
         == names.map { names.prefix(2).contains($0) })
 
-    // As brokers do that create what is asked for by name.
+    // Like a broker that creates topics on request.
     try broker.createTopic(names[0], partitions: 1)
     let unequal = try await plan(broker)
     #expect(unequal.result.status == 1)

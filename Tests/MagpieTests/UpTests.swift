@@ -20,7 +20,7 @@ struct UpTests {
     let result = try await Tool()("demo", "--state-dir", directory)
     #expect(result.status == 0, "\(result.error)")
     for line in [
-      // A like that came twice, one that was taken back, one of her own.
+      // A duplicate like, a removed one, and one by the reader herself.
       "Omar <3 tea님 외 2명이 회원님의 게시물을 좋아합니다",
       // Liked, unliked, liked again; renamed afterwards.
       "민지🌸 และ พลอย✨ ถูกใจโพสต์ของคุณ",
@@ -35,7 +35,9 @@ struct UpTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["logs"])
   }
 
-  @Test("killed before alarms were rendered, up with --data-dir renders them at its next start")
+  @Test(
+    "alarms that were not rendered when up was killed are rendered at the next start with --data-dir"
+  )
   func killedBeforeRendering() async throws {
     let directory = "/tmp/magpie-killed-\(UUID().uuidString.prefix(8))"
     defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -55,7 +57,7 @@ struct UpTests {
       WHERE a.notification_id IS NULL OR a.retracted
         OR (a.generation, a.counter) <> (n.generation, n.counter)
       """
-    // The story makes as many as the demo shows.
+    // The demo shows as many alarms for this story.
     try await eventually("all notifications") {
       try count("shown_notifications") == 21
     }
@@ -75,7 +77,7 @@ struct UpTests {
     #expect(verified.status == 0, "\(verified.error)\(verified.output)")
   }
 
-  @Test("up serves publishing, reading, lag and verifying until SIGTERM")
+  @Test("publish, feed, alarms, lag and verify work against up until SIGTERM")
   func wholeSession() async throws {
     let up = try await RunningUp("--partitions", "2", "--workers", "2")
     defer { up.remove() }
@@ -91,7 +93,7 @@ struct UpTests {
     let lag = try await magpie("lag", "--json")
     #expect(try member("total", of: try #require(lag.lines.last)) == 0)
     #expect(lag.lines.count == 11 * 2 + 1)
-    // What the tool believes the workers consume is what they consume.
+    // The tool knows the topics that each worker consumes.
     let handlers = [feedHandler(), notificationHandler, try alarmHandler(defaultLocale: "en")]
     let consumed = handlers.flatMap { handler in
       handler.topics.map { "magpie.\(handler.name) \($0.name())" }
@@ -132,7 +134,8 @@ struct UpTests {
     #expect(left == ["logs"])
   }
 
-  @Test("kept data outlives the embedded broker's log, whose offsets are forgotten")
+  @Test(
+    "kept data survives the loss of the embedded broker's log, whose stored offsets are removed")
   func keptData() async throws {
     let directory = "/tmp/magpie-kept-\(UUID().uuidString.prefix(8))"
     let first = try await RunningUp("--data-dir", directory + "/data", in: directory)
@@ -140,7 +143,6 @@ struct UpTests {
     _ = try await first.magpie("publish", Self.story)
     #expect(try await first.magpie("verify", "--wait", hangLimitText).status == 0)
     let before = try await first.magpie("alarms", "minji", "--json")
-    // As rude as can be.
     first.process.signal(SIGKILL)
     _ = first.process.wait(seconds: hangLimitSeconds)
 
@@ -148,14 +150,14 @@ struct UpTests {
     defer { second.remove() }
     #expect(second.output.contains("stored offsets"))
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
-    // The same events again change nothing.
+    // Publishing the same events again changes nothing.
     _ = try await second.magpie("publish", Self.story)
     #expect(try await second.magpie("verify", "--wait", hangLimitText).status == 0)
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
   }
 
   @Test(
-    "up survives its PostgreSQL and its workers being killed again and again, recovering or not")
+    "up survives repeated kills of its PostgreSQL and its workers, even during recovery")
   func killedAgainAndAgain() async throws {
     let directory = "/tmp/magpie-again-\(UUID().uuidString.prefix(8))"
     let up = try await RunningUp("--data-dir", directory + "/data", in: directory)
@@ -166,7 +168,7 @@ struct UpTests {
     _ = try await up.magpie("publish", Self.story)
     var killed: Set<Int32> = []
     for _ in 0..<3 {
-      // The next one as soon as there is one, which is in the middle of its recovery.
+      // Kills each PostgreSQL as soon as it has started, in the middle of its recovery.
       try await eventually("another PostgreSQL") {
         guard let text = try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8),
           let process = text.split(separator: "\n").first.flatMap({ Int32($0) }),

@@ -5,7 +5,7 @@ struct UsageTests {
   let magpie = Tool()
 
   @Test(
-    "every command explains itself",
+    "every command has help",
     arguments: [
       "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "feed", "alarms",
       "conversations", "render", "setup", "migrate", "topics", "lag", "verify", "healthcheck",
@@ -67,14 +67,14 @@ struct UsageTests {
     #expect(result.output.isEmpty)
   }
 
-  @Test("help of a command that exists exits 0")
+  @Test("help of an existing command exits 0")
   func helpOfCommand() async throws {
     let result = try await magpie("help", "publish", "like")
     #expect(result.status == 0)
     #expect(result.output.contains("USAGE: magpie publish like"))
   }
 
-  @Test("a number out of bounds is refused with the bounds, and every refusal begins alike")
+  @Test("a number out of bounds is refused with the bounds, and every refusal has the same prefix")
   func bounds() async throws {
     for limit in ["-1", "0", "201"] {
       let result = try await magpie("feed", "u", "--limit", limit)
@@ -86,7 +86,7 @@ struct UsageTests {
     #expect(result.error.hasPrefix("magpie: "), "\(result.error)")
   }
 
-  @Test("an option that is empty is called by its name")
+  @Test("an error about an empty option names the option")
   func emptyOption() async throws {
     let result = try await magpie(
       "publish", "like", "--actor", "a", "--post", "p", "--owner", "", "--dry-run")
@@ -98,7 +98,7 @@ struct UsageTests {
     #expect(joined.error.hasPrefix("magpie: --owner needs a value that is not empty.\nHelp: "))
   }
 
-  @Test("a mistyped variable is warned about, others are not")
+  @Test("a mistyped variable causes a warning, others do not")
   func unknownVariable() async throws {
     let mistyped = try await Tool(environment: [
       "MAGPIE_LANE": "2", "MAGPIE_TEST_SEED": "1", "MAGPIE_FANOUT_SERVICE_HOST": "10.0.0.1",
@@ -111,7 +111,7 @@ struct UsageTests {
     )
   }
 
-  @Test("a broker that is away exits 69 and says so")
+  @Test("an unreachable broker exits 69 with its address")
   func brokerAway() async throws {
     let result = try await magpie("topics", "--kafka-bootstrap", "127.0.0.1:1")
     #expect(result.status == 69)
@@ -119,7 +119,7 @@ struct UsageTests {
     #expect(result.error.contains("Connection refused"))
   }
 
-  @Test("a database that is away exits 69 and does not tell the password")
+  @Test("an unreachable database exits 69 and does not print the password")
   func databaseAway() async throws {
     let url = "postgresql://someone:secret@127.0.0.1:1/magpie"
     for command in ["migrate", "verify"] {

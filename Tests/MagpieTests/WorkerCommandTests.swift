@@ -5,7 +5,7 @@ import Testing
 @Suite("Command lines of the workers")
 struct WorkerCommandTests {
   @Test(
-    "a wrong command line exits 64 with the worker's name",
+    "an invalid command line exits 64 with the worker's name",
     arguments: ["fanout-worker", "notification-worker", "alarm-worker"])
   func usage(worker: String) async throws {
     let result = try await Tool(executable: worker)("--nosuch")
