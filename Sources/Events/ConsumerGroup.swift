@@ -12,7 +12,7 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
   public var topics: [Topic] {
     switch self {
     case .fanout: [.posts, .follows, .messages]
-    case .notification: [.likes, .comments, .follows, .messages, .posts, .alarmActions]
+    case .notification: [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions]
     case .alarm: [.profiles, .notificationChanges]
     }
   }

@@ -14,8 +14,11 @@ public enum EventType: String, CaseIterable, Sendable {
   case alarmReadAll = "magpie.alarm.read-all.v1"
   case alarmDeleted = "magpie.alarm.deleted.v1"
   case alarmAllDeleted = "magpie.alarm.all-deleted.v1"
+  case alarmSeen = "magpie.alarm.seen.v1"
   case alarmMuted = "magpie.alarm.muted.v1"
   case alarmUnmuted = "magpie.alarm.unmuted.v1"
+  case alarmRaised = "magpie.alarm.raised.v1"
+  case alarmWithdrawn = "magpie.alarm.withdrawn.v1"
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
 
@@ -28,8 +31,10 @@ public enum EventType: String, CaseIterable, Sendable {
     case .commentCreated, .commentRemoved: .comments
     case .messageSent: .messages
     case .profileChanged: .profiles
-    case .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmMuted, .alarmUnmuted:
+    case .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmSeen, .alarmMuted,
+      .alarmUnmuted:
       .alarmActions
+    case .alarmRaised, .alarmWithdrawn: .alarms
     case .notificationChanged, .notificationRetracted: .notificationChanges
     }
   }

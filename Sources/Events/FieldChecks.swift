@@ -75,12 +75,46 @@ func checkUUID(_ value: String, _ field: String) throws(EventError) {
   }
 }
 
-func checkAlarmType(_ value: String) throws(EventError) {
-  guard AlarmType.allCases.contains(where: { $0.rawValue.hasSameBytes(as: value) }) else {
-    let names = AlarmType.allCases.map(\.rawValue).joined(separator: ", ")
+/// The syntax of a kind's code or name. Only a registry knows which kinds there are.
+func checkKind(_ value: String, _ field: String) throws(EventError) {
+  guard !value.isEmpty else {
+    throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
+  }
+  guard value.utf8.count <= Limits.kindBytes, value.utf8.allSatisfy(isNameCharacter) else {
     throw EventError(
-      .badValue, "type \(excerpt(value)) is not an alarm type; the types are \(names).",
-      field: "type")
+      .badValue,
+      "\(field) \(excerpt(value)) is not a kind of alarm: a code such as F06, or a name of at most "
+        + "\(Limits.kindBytes) letters, digits, hyphens and underscores.",
+      field: field)
+  }
+}
+
+/// The number and size of arguments. Only the kind knows which ones it has.
+func checkArguments(_ arguments: [String: String]) throws(EventError) {
+  guard arguments.count <= Limits.arguments else {
+    throw EventError(
+      .badValue,
+      "arguments has \(arguments.count) members; at most \(Limits.arguments) are allowed.",
+      field: "arguments")
+  }
+  // Sorted, so that the same data always has the same error.
+  for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
+    guard 1...Limits.kindBytes ~= name.utf8.count, name.utf8.allSatisfy(isNameCharacter) else {
+      throw EventError(
+        .badValue,
+        "arguments has \(excerpt(name)), which is not a name of at most \(Limits.kindBytes) letters, "
+          + "digits, hyphens and underscores.", field: "arguments")
+    }
+    try checkText(value, "arguments.\(name)", Limits.argumentBytes)
+  }
+}
+
+private func isNameCharacter(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+    true
+  default: false
   }
 }
 

@@ -25,6 +25,13 @@ public enum Limits {
   public static let bioBytes = 4 << 10
   /// A notification's subject: "comment:" and an id.
   public static let subjectBytes = idBytes + 16
+  /// The greatest number of a kind's code, F999.
+  public static let kindMax = 999
+  /// The code or name of a kind, and the name of an argument.
+  public static let kindBytes = 64
+  /// The arguments of one alarm, and the value of one.
+  public static let arguments = 16
+  public static let argumentBytes = 1 << 10
   /// People mentioned by one post or comment.
   public static let mentions = 100
 

@@ -1,7 +1,7 @@
 import Crypto
 
 /// The id of a notification, computable from its contents: a UUID version 5 (RFC 9562) whose name
-/// is the recipient, the type's code, the subject and the day, each preceded by its length in bytes
+/// is the recipient, the kind's number, the subject and the day, each preceded by its length in bytes
 /// and a colon.
 ///
 /// For a like of post "p" of user "u" on 14 September 2012 the name is `1:u1:01:p10:2012-09-14`.
@@ -13,16 +13,18 @@ public enum NotificationID {
   ]
 
   /// - Parameters:
-  ///   - day: the UTC day by which likes, follows and messages are grouped, such as `2012-09-14`;
-  ///     empty for comments and mentions, which are not grouped.
+  ///   - kind: the number of the kind's code.
+  ///   - day: the UTC day of a kind that is grouped, such as `2012-09-14`; empty for comments and
+  ///     mentions, which are not.
+  ///   - source: the contribution of another kind that is not grouped; a fifth part of the name.
   /// - Returns: the 36-character form in lower case.
   public static func uuid(
-    recipient: String, type: AlarmType, subject: String, day: String
+    recipient: String, kind: Int, subject: String, day: String, source: String? = nil
   ) -> String {
     var text = ""
-    for (index, byte) in bytes(recipient: recipient, type: type, subject: subject, day: day)
-      .enumerated()
-    {
+    let bytes = bytes(
+      recipient: recipient, kind: kind, subject: subject, day: day, source: source)
+    for (index, byte) in bytes.enumerated() {
       if [4, 6, 8, 10].contains(index) { text += "-" }
       text += String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
     }
@@ -31,11 +33,11 @@ public enum NotificationID {
 
   /// The id as 16 bytes.
   public static func bytes(
-    recipient: String, type: AlarmType, subject: String, day: String
+    recipient: String, kind: Int, subject: String, day: String, source: String? = nil
   ) -> [UInt8] {
     var hash = Insecure.SHA1()
     hash.update(data: namespace)
-    for part in [recipient, String(type.code), subject, day] {
+    for part in [recipient, String(kind), subject, day] + (source.map { [$0] } ?? []) {
       hash.update(data: Array("\(part.utf8.count):".utf8))
       hash.update(data: Array(part.utf8))
     }

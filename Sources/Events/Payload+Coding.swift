@@ -19,8 +19,11 @@ extension Payload {
     case .alarmReadAll(let data): data
     case .alarmDeleted(let data): data
     case .alarmAllDeleted(let data): data
+    case .alarmSeen(let data): data
     case .alarmMuted(let data): data
     case .alarmUnmuted(let data): data
+    case .alarmRaised(let data): data
+    case .alarmWithdrawn(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
     }
@@ -43,8 +46,11 @@ extension Payload {
     case .alarmReadAll: self = .alarmReadAll(try source.decode())
     case .alarmDeleted: self = .alarmDeleted(try source.decode())
     case .alarmAllDeleted: self = .alarmAllDeleted(try source.decode())
+    case .alarmSeen: self = .alarmSeen(try source.decode())
     case .alarmMuted: self = .alarmMuted(try source.decode())
     case .alarmUnmuted: self = .alarmUnmuted(try source.decode())
+    case .alarmRaised: self = .alarmRaised(try source.decode())
+    case .alarmWithdrawn: self = .alarmWithdrawn(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
     }
@@ -78,8 +84,11 @@ extension Payload: Equatable {
 
   /// The data in Protobuf's binary encoding.
   var protobufBytes: [UInt8] {
+    // Arguments in one order, so that the same data is always the same bytes.
+    var options = BinaryEncodingOptions()
+    options.useDeterministicOrdering = true
     // Serialization fails only for missing required fields, more than 2 GiB, or `Any`; proto3 data
     // has none of these.
-    (try? message.serializedBytes()) ?? []
+    return (try? message.serializedBytes(options: options)) ?? []
   }
 }

@@ -61,12 +61,27 @@ extension Payload {
       try checkID(data.user, "user")
       try checkUUID(data.notification, "notification")
     case .alarmAllDeleted(let data): try checkID(data.user, "user")
+    case .alarmSeen(let data): try checkID(data.user, "user")
     case .alarmMuted(let data):
       try checkID(data.user, "user")
-      try checkAlarmType(data.type)
+      try checkKind(data.type, "type")
     case .alarmUnmuted(let data):
       try checkID(data.user, "user")
-      try checkAlarmType(data.type)
+      try checkKind(data.type, "type")
+    case .alarmRaised(let data):
+      try checkID(data.recipient, "recipient")
+      try checkKind(data.kind, "kind")
+      try checkOptionalID(data.subject, "subject")
+      try checkID(data.source, "source")
+      try checkOptionalID(data.actor, "actor")
+      try checkText(data.headText, "headText", Limits.messageBytes)
+      try checkText(data.imageURL, "imageUrl", Limits.urlBytes)
+      try checkArguments(data.arguments)
+    case .alarmWithdrawn(let data):
+      try checkID(data.recipient, "recipient")
+      try checkKind(data.kind, "kind")
+      try checkOptionalID(data.subject, "subject")
+      try checkID(data.source, "source")
     case .notificationChanged(let data): try data.check()
     case .notificationRetracted(let data):
       try checkUUID(data.notification, "notification")
@@ -81,11 +96,11 @@ extension NotificationChanged {
   fileprivate func check() throws(EventError) {
     try checkUUID(notification, "notification")
     try checkID(recipient, "recipient")
-    try checkRange(Int64(type), "type", 0...Int64(AlarmType.allCases.count - 1))
+    try checkRange(Int64(type), "type", 0...Int64(Limits.kindMax))
     try checkText(subject, "subject", Limits.subjectBytes)
-    try checkID(actor, "actor")
+    try checkOptionalID(actor, "actor")
     try checkOptionalID(secondActor, "secondActor")
-    try checkRange(actorCount, "actorCount", 1...Int64.max)
+    try checkRange(actorCount, "actorCount", (actor.isEmpty ? 0 : 1)...Int64.max)
     try checkRange(contributionCount, "contributionCount", 1...Int64.max)
     try checkOptionalID(post, "post")
     try checkOptionalID(comment, "comment")
@@ -94,10 +109,12 @@ extension NotificationChanged {
     try checkRange(raisedAt, "raisedAt", Limits.earliestTime.microseconds...Int64.max)
     try checkRange(generation, "generation", 0...Int64.max)
     try checkRange(counter, "counter", 0...Int64.max)
+    try checkText(source, "source", Limits.subjectBytes)
+    try checkArguments(arguments)
   }
 }
 
-/// The kinds of alarm a person can mute, in the order of their codes (`like` is 0).
+/// The kinds of alarm that events of their own raise, in the order of their codes (`like` is 0).
 public enum AlarmType: String, CaseIterable, Sendable {
   case like, comment, follow, message, mention, post
 

@@ -15,8 +15,11 @@ public enum Payload: Sendable {
   case alarmReadAll(AlarmReadAll)
   case alarmDeleted(AlarmDeleted)
   case alarmAllDeleted(AlarmAllDeleted)
+  case alarmSeen(AlarmSeen)
   case alarmMuted(AlarmMuted)
   case alarmUnmuted(AlarmUnmuted)
+  case alarmRaised(AlarmRaised)
+  case alarmWithdrawn(AlarmWithdrawn)
   case notificationChanged(NotificationChanged)
   case notificationRetracted(NotificationRetracted)
 
@@ -36,8 +39,11 @@ public enum Payload: Sendable {
     case .alarmReadAll: .alarmReadAll
     case .alarmDeleted: .alarmDeleted
     case .alarmAllDeleted: .alarmAllDeleted
+    case .alarmSeen: .alarmSeen
     case .alarmMuted: .alarmMuted
     case .alarmUnmuted: .alarmUnmuted
+    case .alarmRaised: .alarmRaised
+    case .alarmWithdrawn: .alarmWithdrawn
     case .notificationChanged: .notificationChanged
     case .notificationRetracted: .notificationRetracted
     }
@@ -60,8 +66,11 @@ public enum Payload: Sendable {
     case .alarmReadAll(let data): data.user
     case .alarmDeleted(let data): data.user
     case .alarmAllDeleted(let data): data.user
+    case .alarmSeen(let data): data.user
     case .alarmMuted(let data): data.user
     case .alarmUnmuted(let data): data.user
+    case .alarmRaised(let data): data.recipient
+    case .alarmWithdrawn(let data): data.recipient
     case .notificationChanged(let data): data.recipient
     case .notificationRetracted(let data): data.recipient
     }

@@ -6,6 +6,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case comments
   case messages
   case profiles
+  case alarms
   case alarmActions = "alarm-actions"
   case notificationChanges = "notification-changes"
 

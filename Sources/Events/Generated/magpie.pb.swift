@@ -266,7 +266,21 @@ public nonisolated struct AlarmAllDeleted: Sendable {
   public init() {}
 }
 
-/// From this event's time on, no notifications of this type are raised.
+/// Everything raised up to this event's time has been in front of the user: it is no longer counted
+/// on the badge, but stays unread.
+public nonisolated struct AlarmSeen: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// From this event's time on, no notifications of this kind are raised.
 public nonisolated struct AlarmMuted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -274,7 +288,7 @@ public nonisolated struct AlarmMuted: Sendable {
 
   public var user: String = String()
 
-  /// "like", "comment", "follow", "message", "mention" or "post".
+  /// A kind's code, such as "F06", or its name, such as "reply".
   public var type: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -296,52 +310,165 @@ public nonisolated struct AlarmUnmuted: Sendable {
   public init() {}
 }
 
+/// Something the recipient is told about, of any kind in the registry. (recipient, kind, subject,
+/// source) is a register: a later event with the same four replaces or withdraws it.
+public nonisolated struct AlarmRaised: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The person told, who is the person affected.
+  public var recipient: String = String()
+
+  /// A kind's code, such as "F06", or its name, such as "reply".
+  public var kind: String = String()
+
+  /// What it is about. A kind that is grouped has one notification per subject and UTC day.
+  public var subject: String = String()
+
+  /// What tells this contribution from others about the same subject: the actor of a like, the id
+  /// of a reply.
+  public var source: String = String()
+
+  /// Who did it; empty if nobody did. Nobody is told about their own actions.
+  public var actor: String = String()
+
+  /// Quoted after the sentence.
+  public var headText: String = String()
+
+  public var imageURL: String = String()
+
+  /// Values for the kind's arguments, by name.
+  public var arguments: Dictionary<String,String> = [:]
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct AlarmWithdrawn: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var recipient: String = String()
+
+  public var kind: String = String()
+
+  public var subject: String = String()
+
+  public var source: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// The complete current state of a notification. The greatest (generation, counter) wins.
-public nonisolated struct NotificationChanged: Sendable {
+public nonisolated struct NotificationChanged: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// The notification's id, a UUID in its 36-character form.
-  public var notification: String = String()
+  public var notification: String {
+    get {_storage._notification}
+    set {_uniqueStorage()._notification = newValue}
+  }
 
-  public var recipient: String = String()
+  public var recipient: String {
+    get {_storage._recipient}
+    set {_uniqueStorage()._recipient = newValue}
+  }
 
-  /// 0 like, 1 comment, 2 follow, 3 message, 4 mention, 5 post.
-  public var type: Int32 = 0
+  /// The number of the kind's code: 0 like (F00), 1 comment, 2 follow, 3 message, 4 mention, 5 post,
+  /// and those of the registry, up to 999.
+  public var type: Int32 {
+    get {_storage._type}
+    set {_uniqueStorage()._type = newValue}
+  }
 
-  public var subject: String = String()
+  public var subject: String {
+    get {_storage._subject}
+    set {_uniqueStorage()._subject = newValue}
+  }
 
-  /// The latest actor, and the latest other actor.
-  public var actor: String = String()
+  /// The latest actor, and the latest other actor. Empty if nobody acted.
+  public var actor: String {
+    get {_storage._actor}
+    set {_uniqueStorage()._actor = newValue}
+  }
 
-  public var secondActor: String = String()
+  public var secondActor: String {
+    get {_storage._secondActor}
+    set {_uniqueStorage()._secondActor = newValue}
+  }
 
   /// The number of distinct actors, and the number of all contributions.
-  public var actorCount: Int64 = 0
+  public var actorCount: Int64 {
+    get {_storage._actorCount}
+    set {_uniqueStorage()._actorCount = newValue}
+  }
 
-  public var contributionCount: Int64 = 0
+  public var contributionCount: Int64 {
+    get {_storage._contributionCount}
+    set {_uniqueStorage()._contributionCount = newValue}
+  }
 
-  public var post: String = String()
+  public var post: String {
+    get {_storage._post}
+    set {_uniqueStorage()._post = newValue}
+  }
 
-  public var comment: String = String()
+  public var comment: String {
+    get {_storage._comment}
+    set {_uniqueStorage()._comment = newValue}
+  }
 
-  public var imageURL: String = String()
+  public var imageURL: String {
+    get {_storage._imageURL}
+    set {_uniqueStorage()._imageURL = newValue}
+  }
 
-  public var headText: String = String()
+  public var headText: String {
+    get {_storage._headText}
+    set {_uniqueStorage()._headText = newValue}
+  }
 
   /// Microseconds since 1970-01-01T00:00:00Z.
-  public var raisedAt: Int64 = 0
+  public var raisedAt: Int64 {
+    get {_storage._raisedAt}
+    set {_uniqueStorage()._raisedAt = newValue}
+  }
 
   /// The source table's generation: a rebuilt table's snapshots win over its predecessor's.
-  public var generation: Int64 = 0
+  public var generation: Int64 {
+    get {_storage._generation}
+    set {_uniqueStorage()._generation = newValue}
+  }
 
   /// Counts the changes of this notification within the generation.
-  public var counter: Int64 = 0
+  public var counter: Int64 {
+    get {_storage._counter}
+    set {_uniqueStorage()._counter = newValue}
+  }
+
+  /// Of the latest contribution, for kinds raised by alarm.raised.
+  public var source: String {
+    get {_storage._source}
+    set {_uniqueStorage()._source = newValue}
+  }
+
+  public var arguments: Dictionary<String,String> {
+    get {_storage._arguments}
+    set {_uniqueStorage()._arguments = newValue}
+  }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 /// The notification has no contributions left. The greatest (generation, counter) wins.
@@ -942,6 +1069,36 @@ nonisolated extension AlarmAllDeleted: SwiftProtobuf.Message, SwiftProtobuf._Mes
   }
 }
 
+nonisolated extension AlarmSeen: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmSeen"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmSeen, rhs: AlarmSeen) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension AlarmMuted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AlarmMuted"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}type\0")
@@ -1012,9 +1169,9 @@ nonisolated extension AlarmUnmuted: SwiftProtobuf.Message, SwiftProtobuf._Messag
   }
 }
 
-nonisolated extension NotificationChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  public static let protoMessageName: String = _protobuf_package + ".NotificationChanged"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notification\0\u{1}recipient\0\u{1}type\0\u{1}subject\0\u{1}actor\0\u{3}second_actor\0\u{3}actor_count\0\u{3}contribution_count\0\u{1}post\0\u{1}comment\0\u{3}image_url\0\u{3}head_text\0\u{3}raised_at\0\u{1}generation\0\u{1}counter\0")
+nonisolated extension AlarmRaised: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmRaised"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}kind\0\u{1}subject\0\u{1}source\0\u{1}actor\0\u{3}head_text\0\u{3}image_url\0\u{1}arguments\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1022,91 +1179,279 @@ nonisolated extension NotificationChanged: SwiftProtobuf.Message, SwiftProtobuf.
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.notification) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.recipient) }()
-      case 3: try { try decoder.decodeSingularInt32Field(value: &self.type) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self.subject) }()
+      case 1: try { try decoder.decodeSingularStringField(value: &self.recipient) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.subject) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.source) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.actor) }()
-      case 6: try { try decoder.decodeSingularStringField(value: &self.secondActor) }()
-      case 7: try { try decoder.decodeSingularInt64Field(value: &self.actorCount) }()
-      case 8: try { try decoder.decodeSingularInt64Field(value: &self.contributionCount) }()
-      case 9: try { try decoder.decodeSingularStringField(value: &self.post) }()
-      case 10: try { try decoder.decodeSingularStringField(value: &self.comment) }()
-      case 11: try { try decoder.decodeSingularStringField(value: &self.imageURL) }()
-      case 12: try { try decoder.decodeSingularStringField(value: &self.headText) }()
-      case 13: try { try decoder.decodeSingularInt64Field(value: &self.raisedAt) }()
-      case 14: try { try decoder.decodeSingularInt64Field(value: &self.generation) }()
-      case 15: try { try decoder.decodeSingularInt64Field(value: &self.counter) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.headText) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.imageURL) }()
+      case 8: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.arguments) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if !self.notification.isEmpty {
-      try visitor.visitSingularStringField(value: self.notification, fieldNumber: 1)
-    }
     if !self.recipient.isEmpty {
-      try visitor.visitSingularStringField(value: self.recipient, fieldNumber: 2)
+      try visitor.visitSingularStringField(value: self.recipient, fieldNumber: 1)
     }
-    if self.type != 0 {
-      try visitor.visitSingularInt32Field(value: self.type, fieldNumber: 3)
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 2)
     }
     if !self.subject.isEmpty {
-      try visitor.visitSingularStringField(value: self.subject, fieldNumber: 4)
+      try visitor.visitSingularStringField(value: self.subject, fieldNumber: 3)
+    }
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 4)
     }
     if !self.actor.isEmpty {
       try visitor.visitSingularStringField(value: self.actor, fieldNumber: 5)
     }
-    if !self.secondActor.isEmpty {
-      try visitor.visitSingularStringField(value: self.secondActor, fieldNumber: 6)
-    }
-    if self.actorCount != 0 {
-      try visitor.visitSingularInt64Field(value: self.actorCount, fieldNumber: 7)
-    }
-    if self.contributionCount != 0 {
-      try visitor.visitSingularInt64Field(value: self.contributionCount, fieldNumber: 8)
-    }
-    if !self.post.isEmpty {
-      try visitor.visitSingularStringField(value: self.post, fieldNumber: 9)
-    }
-    if !self.comment.isEmpty {
-      try visitor.visitSingularStringField(value: self.comment, fieldNumber: 10)
+    if !self.headText.isEmpty {
+      try visitor.visitSingularStringField(value: self.headText, fieldNumber: 6)
     }
     if !self.imageURL.isEmpty {
-      try visitor.visitSingularStringField(value: self.imageURL, fieldNumber: 11)
+      try visitor.visitSingularStringField(value: self.imageURL, fieldNumber: 7)
     }
-    if !self.headText.isEmpty {
-      try visitor.visitSingularStringField(value: self.headText, fieldNumber: 12)
+    if !self.arguments.isEmpty {
+      try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.arguments, fieldNumber: 8)
     }
-    if self.raisedAt != 0 {
-      try visitor.visitSingularInt64Field(value: self.raisedAt, fieldNumber: 13)
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmRaised, rhs: AlarmRaised) -> Bool {
+    if lhs.recipient != rhs.recipient {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.subject != rhs.subject {return false}
+    if lhs.source != rhs.source {return false}
+    if lhs.actor != rhs.actor {return false}
+    if lhs.headText != rhs.headText {return false}
+    if lhs.imageURL != rhs.imageURL {return false}
+    if lhs.arguments != rhs.arguments {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AlarmWithdrawn: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmWithdrawn"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}kind\0\u{1}subject\0\u{1}source\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.recipient) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.subject) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      default: break
+      }
     }
-    if self.generation != 0 {
-      try visitor.visitSingularInt64Field(value: self.generation, fieldNumber: 14)
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.recipient.isEmpty {
+      try visitor.visitSingularStringField(value: self.recipient, fieldNumber: 1)
     }
-    if self.counter != 0 {
-      try visitor.visitSingularInt64Field(value: self.counter, fieldNumber: 15)
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 2)
+    }
+    if !self.subject.isEmpty {
+      try visitor.visitSingularStringField(value: self.subject, fieldNumber: 3)
+    }
+    if !self.source.isEmpty {
+      try visitor.visitSingularStringField(value: self.source, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmWithdrawn, rhs: AlarmWithdrawn) -> Bool {
+    if lhs.recipient != rhs.recipient {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.subject != rhs.subject {return false}
+    if lhs.source != rhs.source {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension NotificationChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".NotificationChanged"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notification\0\u{1}recipient\0\u{1}type\0\u{1}subject\0\u{1}actor\0\u{3}second_actor\0\u{3}actor_count\0\u{3}contribution_count\0\u{1}post\0\u{1}comment\0\u{3}image_url\0\u{3}head_text\0\u{3}raised_at\0\u{1}generation\0\u{1}counter\0\u{1}source\0\u{1}arguments\0")
+
+  fileprivate class _StorageClass {
+    var _notification: String = String()
+    var _recipient: String = String()
+    var _type: Int32 = 0
+    var _subject: String = String()
+    var _actor: String = String()
+    var _secondActor: String = String()
+    var _actorCount: Int64 = 0
+    var _contributionCount: Int64 = 0
+    var _post: String = String()
+    var _comment: String = String()
+    var _imageURL: String = String()
+    var _headText: String = String()
+    var _raisedAt: Int64 = 0
+    var _generation: Int64 = 0
+    var _counter: Int64 = 0
+    var _source: String = String()
+    var _arguments: Dictionary<String,String> = [:]
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _notification = source._notification
+      _recipient = source._recipient
+      _type = source._type
+      _subject = source._subject
+      _actor = source._actor
+      _secondActor = source._secondActor
+      _actorCount = source._actorCount
+      _contributionCount = source._contributionCount
+      _post = source._post
+      _comment = source._comment
+      _imageURL = source._imageURL
+      _headText = source._headText
+      _raisedAt = source._raisedAt
+      _generation = source._generation
+      _counter = source._counter
+      _source = source._source
+      _arguments = source._arguments
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._notification) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._recipient) }()
+        case 3: try { try decoder.decodeSingularInt32Field(value: &_storage._type) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._subject) }()
+        case 5: try { try decoder.decodeSingularStringField(value: &_storage._actor) }()
+        case 6: try { try decoder.decodeSingularStringField(value: &_storage._secondActor) }()
+        case 7: try { try decoder.decodeSingularInt64Field(value: &_storage._actorCount) }()
+        case 8: try { try decoder.decodeSingularInt64Field(value: &_storage._contributionCount) }()
+        case 9: try { try decoder.decodeSingularStringField(value: &_storage._post) }()
+        case 10: try { try decoder.decodeSingularStringField(value: &_storage._comment) }()
+        case 11: try { try decoder.decodeSingularStringField(value: &_storage._imageURL) }()
+        case 12: try { try decoder.decodeSingularStringField(value: &_storage._headText) }()
+        case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._raisedAt) }()
+        case 14: try { try decoder.decodeSingularInt64Field(value: &_storage._generation) }()
+        case 15: try { try decoder.decodeSingularInt64Field(value: &_storage._counter) }()
+        case 16: try { try decoder.decodeSingularStringField(value: &_storage._source) }()
+        case 17: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &_storage._arguments) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      if !_storage._notification.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._notification, fieldNumber: 1)
+      }
+      if !_storage._recipient.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._recipient, fieldNumber: 2)
+      }
+      if _storage._type != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._type, fieldNumber: 3)
+      }
+      if !_storage._subject.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._subject, fieldNumber: 4)
+      }
+      if !_storage._actor.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._actor, fieldNumber: 5)
+      }
+      if !_storage._secondActor.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._secondActor, fieldNumber: 6)
+      }
+      if _storage._actorCount != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._actorCount, fieldNumber: 7)
+      }
+      if _storage._contributionCount != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._contributionCount, fieldNumber: 8)
+      }
+      if !_storage._post.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._post, fieldNumber: 9)
+      }
+      if !_storage._comment.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._comment, fieldNumber: 10)
+      }
+      if !_storage._imageURL.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._imageURL, fieldNumber: 11)
+      }
+      if !_storage._headText.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._headText, fieldNumber: 12)
+      }
+      if _storage._raisedAt != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._raisedAt, fieldNumber: 13)
+      }
+      if _storage._generation != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._generation, fieldNumber: 14)
+      }
+      if _storage._counter != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._counter, fieldNumber: 15)
+      }
+      if !_storage._source.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._source, fieldNumber: 16)
+      }
+      if !_storage._arguments.isEmpty {
+        try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: _storage._arguments, fieldNumber: 17)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: NotificationChanged, rhs: NotificationChanged) -> Bool {
-    if lhs.notification != rhs.notification {return false}
-    if lhs.recipient != rhs.recipient {return false}
-    if lhs.type != rhs.type {return false}
-    if lhs.subject != rhs.subject {return false}
-    if lhs.actor != rhs.actor {return false}
-    if lhs.secondActor != rhs.secondActor {return false}
-    if lhs.actorCount != rhs.actorCount {return false}
-    if lhs.contributionCount != rhs.contributionCount {return false}
-    if lhs.post != rhs.post {return false}
-    if lhs.comment != rhs.comment {return false}
-    if lhs.imageURL != rhs.imageURL {return false}
-    if lhs.headText != rhs.headText {return false}
-    if lhs.raisedAt != rhs.raisedAt {return false}
-    if lhs.generation != rhs.generation {return false}
-    if lhs.counter != rhs.counter {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._notification != rhs_storage._notification {return false}
+        if _storage._recipient != rhs_storage._recipient {return false}
+        if _storage._type != rhs_storage._type {return false}
+        if _storage._subject != rhs_storage._subject {return false}
+        if _storage._actor != rhs_storage._actor {return false}
+        if _storage._secondActor != rhs_storage._secondActor {return false}
+        if _storage._actorCount != rhs_storage._actorCount {return false}
+        if _storage._contributionCount != rhs_storage._contributionCount {return false}
+        if _storage._post != rhs_storage._post {return false}
+        if _storage._comment != rhs_storage._comment {return false}
+        if _storage._imageURL != rhs_storage._imageURL {return false}
+        if _storage._headText != rhs_storage._headText {return false}
+        if _storage._raisedAt != rhs_storage._raisedAt {return false}
+        if _storage._generation != rhs_storage._generation {return false}
+        if _storage._counter != rhs_storage._counter {return false}
+        if _storage._source != rhs_storage._source {return false}
+        if _storage._arguments != rhs_storage._arguments {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -47,5 +47,6 @@ extension Migrations {
     Migration(12, "cursors", PackageResources._012_cursors_sql),
     Migration(13, "reviews", PackageResources._013_reviews_sql),
     Migration(14, "search", PackageResources._014_search_sql),
+    Migration(15, "kinds", PackageResources._015_kinds_sql),
   ]
 }

@@ -1,5 +1,6 @@
 import Events
 import Handling
+import Kinds
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -12,9 +13,9 @@ import Postgres
 /// watermarks, which hide notifications at read time. So only notifications that a deletion cuts
 /// through are recomputed, and what a late muting affects is reviewed (`reviewWork`).
 ///
-/// - Throws: `EventError` if an event names an unknown type.
-func alarmActionsWork(_ events: [Event]) throws -> Work {
-  let actions = try AlarmActions(events)
+/// - Throws: `EventError` if an event names a kind that the registry does not have.
+func alarmActionsWork(_ events: [Event], kinds: AlarmKinds) throws -> Work {
+  let actions = try AlarmActions(events, kinds)
   let people = distinct(events.lazy.map(\.key))
   var statements = [insertRecipients(people), lockRecipients(people)]
   statements += actions.watermarks + actions.marks + actions.mutes + actions.wideCuts
@@ -58,15 +59,17 @@ private let isWide = """
 private struct AlarmActions {
   private var readAll: [Key: EventTime] = [:]
   private var deletedAll: [Key: EventTime] = [:]
+  private var seenAll: [Key: EventTime] = [:]
   private var read: [Key: EventTime] = [:]
   private var deleted: [Key: EventTime] = [:]
   private var cuts: [(user: String, at: EventTime, trace: TraceContext?)] = []
-  private var toggles: [(user: String, type: AlarmType, event: Event, muted: Bool)] = []
+  private var toggles: [(user: String, kind: AlarmCode, event: Event, muted: Bool)] = []
 
-  init(_ events: [Event]) throws(EventError) {
+  init(_ events: [Event], _ kinds: AlarmKinds) throws(EventError) {
     for event in events {
       switch event.payload {
       case .alarmReadAll(let data): raise(&readAll, Key(data.user), event)
+      case .alarmSeen(let data): raise(&seenAll, Key(data.user), event)
       case .alarmAllDeleted(let data):
         raise(&deletedAll, Key(data.user), event)
         cuts.append((data.user, event.time, event.trace))
@@ -74,20 +77,12 @@ private struct AlarmActions {
       case .alarmDeleted(let data):
         raise(&deleted, Key(data.user, canonical(data.notification)), event)
       case .alarmMuted(let data):
-        toggles.append((data.user, try alarmType(data.type), event, true))
+        toggles.append((data.user, try kinds.kind(of: data.type, field: "type").code, event, true))
       case .alarmUnmuted(let data):
-        toggles.append((data.user, try alarmType(data.type), event, false))
+        toggles.append((data.user, try kinds.kind(of: data.type, field: "type").code, event, false))
       default: continue
       }
     }
-  }
-
-  /// An unknown type is an error, not skipped: the event becomes a dead letter.
-  private func alarmType(_ name: String) throws(EventError) -> AlarmType {
-    guard let type = AlarmType(rawValue: name) else {
-      throw EventError(.badValue, "type is not a known type of alarm.", field: "type")
-    }
-    return type
   }
 
   /// A UUID may be written in either case but is one mark.
@@ -130,7 +125,11 @@ private struct AlarmActions {
           FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS d (user_id, at, trace)
           WHERE \(isWide)
         ) c
-        CROSS JOIN (VALUES (0::smallint), (2::smallint), (3::smallint)) AS t (type)
+        CROSS JOIN LATERAL (
+          SELECT DISTINCT n.type FROM notifications n
+          WHERE n.recipient = c.user_id AND n.bucket IS NOT NULL
+            AND n.raised_at > c.at AND n.raised_at < c.at + interval '1 day'
+        ) t
         GROUP BY c.user_id, t.type
         ORDER BY c.user_id COLLATE "C", t.type
         \(widenReview)
@@ -143,23 +142,26 @@ private struct AlarmActions {
   }
 
   var watermarks: [Statement] {
-    let people = Array(Set(readAll.keys).union(deletedAll.keys))
+    let people = Array(Set(readAll.keys).union(deletedAll.keys).union(seenAll.keys))
     guard !people.isEmpty else { return [] }
     return [
       Statement(
         """
         UPDATE notification_recipients r SET
           read_all_at = greatest(r.read_all_at, w.read_all_at),
-          deleted_all_at = greatest(r.deleted_all_at, w.deleted_all_at)
-        FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[])
-          AS w (user_id, read_all_at, deleted_all_at)
+          deleted_all_at = greatest(r.deleted_all_at, w.deleted_all_at),
+          seen_all_at = greatest(r.seen_all_at, w.seen_all_at)
+        FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])
+          AS w (user_id, read_all_at, deleted_all_at, seen_all_at)
         WHERE r.user_id = w.user_id
-          AND (w.read_all_at > r.read_all_at OR w.deleted_all_at > r.deleted_all_at)
+          AND (w.read_all_at > r.read_all_at OR w.deleted_all_at > r.deleted_all_at
+            OR w.seen_all_at > r.seen_all_at)
         """,
         [
           .textArray(people.map(\.first.string)),
           .timestamptzArray(people.map { readAll[$0]?.microseconds }),
           .timestamptzArray(people.map { deletedAll[$0]?.microseconds }),
+          .timestamptzArray(people.map { seenAll[$0]?.microseconds }),
         ])
     ]
   }
@@ -197,7 +199,7 @@ private struct AlarmActions {
   var mutes: [Statement] {
     guard !toggles.isEmpty else { return [] }
     let timeline: [Parameter] = [
-      .textArray(toggles.map(\.user)), .int2Array(toggles.map { Int16($0.type.code) }),
+      .textArray(toggles.map(\.user)), .int2Array(toggles.map { Int16($0.kind.number) }),
       .timestamptzArray(toggles.map(\.event.time.microseconds)),
     ]
     return [

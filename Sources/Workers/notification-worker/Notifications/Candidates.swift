@@ -39,7 +39,7 @@ struct Candidates {
       .uuidArray(
         order.map {
           notificationID(
-            recipient: $0.recipient, type: $0.type, subject: subject($0.type, $0.source),
+            recipient: $0.recipient, kind: $0.type.code, subject: subject($0.type, $0.source),
             bucket: "")
         }),
     ]

@@ -33,15 +33,15 @@ struct Causes {
 
   /// Adds the cause of changes to all notifications of a type that a recipient has.
   mutating func add(recipient: String, type: Int, _ cause: Cause) {
-    guard let type = AlarmType(code: type) else { return }
-    causes[Key(recipient, type.rawValue, anySubject)] = cause
+    causes[Key(recipient, String(type), anySubject)] = cause
     newest = max(newest, cause.time)
   }
 
   func cause(notification: String, recipient: String, type: Int, subject: String) -> Cause {
-    let type = AlarmType(code: type)?.rawValue ?? ""
+    let type = String(type)
     let candidates = [
       Key(recipient, type, subject), Key(anybody, type, subject),
+      Key(recipient, anyType, subject),
       Key(recipient, anyType, notification.lowercased()), Key(recipient, type, anySubject),
       Key(recipient, anyType, anySubject),
     ].compactMap { causes[$0] }
@@ -62,7 +62,7 @@ private let anySubject = "\u{1}"
 /// The recipient, type and subject of the notifications that an event touches.
 private func keys(_ event: Event) -> [Key] {
   func key(_ recipient: String, _ type: AlarmType, _ subject: String) -> Key {
-    Key(recipient, type.rawValue, subject)
+    Key(recipient, String(type.code), subject)
   }
   func comment(_ id: String) -> [Key] {
     [key(anybody, .comment, id), key(anybody, .mention, "comment:\(id)")]
@@ -79,7 +79,10 @@ private func keys(_ event: Event) -> [Key] {
   case .postDeleted(let data): [key(anybody, .mention, "post:\(data.post)")]
   case .alarmDeleted(let data): [Key(data.user, anyType, data.notification.lowercased())]
   case .alarmAllDeleted(let data): [Key(data.user, anyType, anySubject)]
-  case .alarmRead, .alarmReadAll, .alarmMuted, .alarmUnmuted, .profileChanged,
+  // A kind may be written in two ways; its subject says enough.
+  case .alarmRaised(let data): [Key(data.recipient, anyType, data.subject)]
+  case .alarmWithdrawn(let data): [Key(data.recipient, anyType, data.subject)]
+  case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .profileChanged,
     .notificationChanged, .notificationRetracted:
     []
   }

@@ -1,5 +1,6 @@
 import Events
 import Handling
+import Kinds
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -8,18 +9,23 @@ import Postgres
   import Foundation
 #endif
 
-/// Contributions that a single event creates or withdraws: likes, follows and messages. Each row of
-/// `notification_actors` is a register of its own; the recipient is part of its key.
+/// Contributions that a single event creates or withdraws: likes, follows, messages and the alarms
+/// that `alarm.raised` raises. Each row of `notification_actors` is a register of its own; the
+/// recipient is part of its key.
 ///
 /// The recipient is not part of the key of a like or message, so a contribution of theirs is active
 /// only while its newest event is also the fact's newest. The earlier statement that wrote the fact
 /// saves the contributions of its previous version in `magpie.overruled_…`.
 struct Contributions {
-  let type: AlarmType
+  /// The kind of a like, follow or message; nil for alarms that were raised, of any kinds.
+  private let type: AlarmType?
+  private var kinds: [Int16?] = []
   private var recipients: [String?] = []
   private var subjects: [String?] = []
   private var sources: [String?] = []
   private var actors: [String?] = []
+  /// Of alarms that were raised; empty for the other kinds.
+  private var raised: (grouped: [Bool?], imageURLs: [String?], arguments: [String?]) = ([], [], [])
   private var active: [Bool?] = []
   private var firstAt: [Int64?] = []
   private var notifications: [UUID?] = []
@@ -28,53 +34,90 @@ struct Contributions {
   private var versionTimes: [Int64?] = []
   private var versionIDs: [String?] = []
   /// The notifications to which the batch's events alone would assign the contributions:
-  /// notification, recipient, subject; each once.
-  private var candidates: (ids: [UUID?], recipients: [String?], subjects: [String?]) = ([], [], [])
+  /// notification, recipient, kind, subject; each once.
+  private var candidates:
+    (ids: [UUID?], recipients: [String?], kinds: [Int16?], subjects: [String?]) = ([], [], [], [])
   private var known: [Candidate: UUID] = [:]
 
   private struct Candidate: Hashable {
     var notification: Key
-    var day: Int64
+    var kind: Int16
+    /// Nil if the kind is not grouped.
+    var day: Int64?
   }
 
-  init(_ type: AlarmType) {
-    self.type = type
+  /// Likes, follows or messages.
+  init(_ type: AlarmType) { self.type = type }
+
+  /// Alarms that were raised.
+  init() { type = nil }
+
+  /// Adds an alarm that was raised or withdrawn.
+  ///
+  /// - Parameter data: nil if the newest event withdraws the alarm.
+  mutating func append(
+    _ kind: AlarmKind, recipient: String, subject: String, source: String, data: AlarmRaised?,
+    register: Register
+  ) throws {
+    raised.grouped.append(kind.isGrouped)
+    raised.imageURLs.append(data?.imageURL)
+    raised.arguments.append(try data.map { try jsonObject($0.arguments) })
+    append(
+      kind: Int16(kind.code.number), isGrouped: kind.isGrouped, recipient: recipient,
+      subject: subject, source: source, actor: data.flatMap { $0.actor.isEmpty ? nil : $0.actor },
+      active: data.map { !$0.actor.hasSameBytes(as: recipient) } ?? false,
+      text: data?.headText ?? "", register: register)
   }
 
+  /// Adds a like, follow or message.
   mutating func append(
     recipient: String, subject: String, source: String, actor: String, active: Bool,
     post: String? = nil, text: String = "", register: Register
   ) {
+    append(
+      kind: Int16(type?.code ?? 0), isGrouped: true, recipient: recipient, subject: subject,
+      source: source, actor: actor, active: active, post: post, text: text, register: register)
+  }
+
+  private mutating func append(
+    kind: Int16, isGrouped: Bool, recipient: String, subject: String, source: String,
+    actor: String?, active: Bool, post: String? = nil, text: String, register: Register
+  ) {
+    func id(_ day: Int64) -> UUID {
+      candidate(
+        kind, day: isGrouped ? day : nil, recipient: recipient, subject: subject, source: source)
+    }
+    kinds.append(kind)
     recipients.append(recipient)
     subjects.append(subject)
     sources.append(source)
     actors.append(actor)
     self.active.append(active)
     firstAt.append(register.firstAt?.microseconds)
-    notifications.append(
-      register.firstAt.map {
-        candidate(recipient: recipient, subject: subject, day: $0.microseconds / microsecondsInDay)
-      })
+    notifications.append(register.firstAt.map { id($0.microseconds / microsecondsInDay) })
     posts.append(post)
     texts.append(text)
     versionTimes.append(register.newest.time.microseconds)
     versionIDs.append(register.newest.id)
-    for day in register.createdOn {
-      _ = candidate(recipient: recipient, subject: subject, day: day)
-    }
+    for day in register.createdOn { _ = id(day) }
   }
 
-  /// The id of a day's notification, which is recorded as touched by the batch. Many contributions
-  /// share one notification, so its id is computed once.
-  private mutating func candidate(recipient: String, subject: String, day: Int64) -> UUID {
-    let key = Candidate(notification: Key(recipient, subject), day: day)
+  /// The id of a notification, which is recorded as touched by the batch. Many contributions share
+  /// one notification, so its id is computed once.
+  private mutating func candidate(
+    _ kind: Int16, day: Int64?, recipient: String, subject: String, source: String
+  ) -> UUID {
+    let key = Candidate(
+      notification: Key(recipient, subject, day == nil ? source : ""), kind: kind, day: day)
     if let known = known[key] { return known }
     let id = notificationID(
-      recipient: recipient, type: type, subject: subject,
-      bucket: EventTime(microseconds: day * microsecondsInDay).day)
+      recipient: recipient, kind: Int(kind), subject: subject,
+      bucket: day.map { EventTime(microseconds: $0 * microsecondsInDay).day } ?? "",
+      source: day == nil ? source : nil)
     known[key] = id
     candidates.ids.append(id)
     candidates.recipients.append(recipient)
+    candidates.kinds.append(kind)
     candidates.subjects.append(subject)
     return id
   }
@@ -114,7 +157,7 @@ struct Contributions {
                 AND f.version_id = e.version_id
               LIMIT 1
       """
-    case .comment, .follow, .mention, .post: nil
+    case .comment, .follow, .mention, .post, nil: nil
     }
   }
 
@@ -136,7 +179,7 @@ struct Contributions {
             AND c.source = k.source AND c.active
           LIMIT 1
         ) o))
-      """, [.int2(Int16(type.code))])
+      """, [.int2(Int16(type?.code ?? 0))])
   }
 
   /// Merges the batch's registers into the table's, as `mergeContribution` does, but reads first:
@@ -149,8 +192,8 @@ struct Contributions {
       """
       -- The recipients who have ever muted this type.
       WITH muters AS MATERIALIZED (
-        SELECT DISTINCT m.recipient FROM notification_mutes m
-        WHERE m.recipient = ANY ($13::text[]) AND m.type = $1
+        SELECT DISTINCT m.recipient, m.type FROM notification_mutes m
+        WHERE m.recipient = ANY ($13::text[]) AND m.type = ANY ($14::smallint[])
       ),
       -- The batch's contributions, compared with the stored ones.
       merged AS MATERIALIZED (
@@ -158,22 +201,22 @@ struct Contributions {
           (e.version_time, e.version_id) > (old.version_time, old.version_id) AS is_newer,
           e.first_at < old.first_at OR old.first_at IS NULL AND e.first_at IS NOT NULL
             AS is_earlier,
-          e.recipient IN (SELECT recipient FROM muters) AS may_be_muted
+          (e.recipient, e.type) IN (SELECT recipient, type FROM muters) AS may_be_muted
         FROM (
-          SELECT e.recipient, e.subject, e.source, e.actor, \(stands) AS active, e.first_at,
-            e.notification_id, e.post_id, e.text, e.version_time, e.version_id
+          SELECT e.recipient, e.type, e.subject, e.source, e.actor, \(stands) AS active, e.first_at,
+            e.notification_id, e.post_id, e.text, e.version_time, e.version_id\(more("e."))
           FROM unnest(
-            $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::timestamptz[],
-            $8::uuid[], $9::text[], $10::text[], $11::timestamptz[], $12::text[]
-          ) AS e (recipient, subject, source, actor, active, first_at, notification_id, post_id,
-            text, version_time, version_id)
-          ORDER BY e.recipient COLLATE "C", e.subject COLLATE "C", e.source COLLATE "C"
+            $1::smallint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::timestamptz[],
+            $8::uuid[], $9::text[], $10::text[], $11::timestamptz[], $12::text[]\(moreArrays)
+          ) AS e (type, recipient, subject, source, actor, active, first_at, notification_id,
+            post_id, text, version_time, version_id\(more("")))
+          ORDER BY e.recipient COLLATE "C", e.type, e.subject COLLATE "C", e.source COLLATE "C"
         ) e
         -- LIMIT forces one look-up by key per event, whatever table size the planner assumes.
         LEFT JOIN LATERAL (
           SELECT true AS is_known, a.notification_id, a.first_at, a.version_time, a.version_id
           FROM notification_actors a
-          WHERE a.recipient = e.recipient AND a.type = $1 AND a.subject = e.subject
+          WHERE a.recipient = e.recipient AND a.type = e.type AND a.subject = e.subject
             AND a.source = e.source
           LIMIT 1
         ) old ON true
@@ -181,11 +224,11 @@ struct Contributions {
       added AS (
         INSERT INTO notification_actors
           (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
-           post_id, head_text, version_time, version_id)
-        SELECT e.recipient, $1, e.subject, e.source, e.actor, e.active,
-          e.active AND e.may_be_muted AND notification_muted(e.recipient, $1, e.first_at),
+           post_id, head_text, version_time, version_id\(more("")))
+        SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active,
+          e.active AND e.may_be_muted AND notification_muted(e.recipient, e.type, e.first_at),
           e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
-          e.version_time, e.version_id
+          e.version_time, e.version_id\(more("e."))
         FROM merged e WHERE e.is_known IS NULL
       ),
       -- ON CONFLICT although every row conflicts: the planner would join an UPDATE, and while the
@@ -193,46 +236,66 @@ struct Contributions {
       changed AS (
         INSERT INTO notification_actors AS a
           (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
-           post_id, head_text, version_time, version_id)
-        SELECT e.recipient, $1, e.subject, e.source, e.actor, e.active, false, e.first_at,
-          e.notification_id, e.post_id, left(e.text, \(headCharacters)), e.version_time, e.version_id
+           post_id, head_text, version_time, version_id\(more("")))
+        SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active, false, e.first_at,
+          e.notification_id, e.post_id, left(e.text, \(headCharacters)), e.version_time,
+          e.version_id\(more("e."))
         FROM merged e WHERE e.is_known AND (e.is_newer OR e.is_earlier)
         \(mergeContribution)
       )
       SELECT
         set_config('magpie.touched_ids', coalesce(array_agg(m.old_id)::text, '{}'), true),
         set_config('magpie.touched_recipients', coalesce(array_agg(m.recipient)::text, '{}'), true),
+        set_config('magpie.touched_types', coalesce(array_agg(m.type)::text, '{}'), true),
         set_config('magpie.touched_subjects', coalesce(array_agg(m.subject)::text, '{}'), true)
       FROM (
-        SELECT DISTINCT e.old_id, e.recipient, e.subject FROM merged e
+        SELECT DISTINCT e.old_id, e.recipient, e.type, e.subject FROM merged e
         WHERE e.old_id <> e.notification_id OR e.old_id IS NOT NULL AND e.notification_id IS NULL
       ) m
       """,
       [
-        .int2(Int16(type.code)), .textArray(recipients), .textArray(subjects),
+        .int2Array(kinds), .textArray(recipients), .textArray(subjects),
         .textArray(sources), .textArray(actors), .boolArray(active), .timestamptzArray(firstAt),
         .uuidArray(notifications), .textArray(posts), .textArray(texts),
         .timestamptzArray(versionTimes), .textArray(versionIDs), .textArray(people),
-      ])
+        .int2Array(Array(Set(kinds))),
+      ]
+        + (type != nil
+          ? []
+          : [
+            .boolArray(raised.grouped), .textArray(raised.imageURLs), .jsonbArray(raised.arguments),
+          ]))
+  }
+
+  /// The columns that only alarms that were raised have, so that the others do not pay for them.
+  private func more(_ prefix: String) -> String {
+    type != nil
+      ? "" : ["grouped", "image_url", "arguments"].map { ", \(prefix)\($0)" }.joined()
+  }
+
+  private var moreArrays: String {
+    type != nil ? "" : ", $15::boolean[], $16::text[], $17::jsonb[]"
   }
 
   private func recompute(_ people: [String]) -> Statement {
     recomputeNotifications(
       recipients: people, and: hasFact ? overruledRecipients : nil,
       touched: """
-        SELECT c.notification_id, c.recipient COLLATE "C", $2, c.subject COLLATE "C"
-        FROM unnest($3::uuid[], $4::text[], $5::text[]) AS c (notification_id, recipient, subject)
+        SELECT c.notification_id, c.recipient COLLATE "C", c.type, c.subject COLLATE "C"
+        FROM unnest($2::uuid[], $3::text[], $4::smallint[], $5::text[])
+          AS c (notification_id, recipient, type, subject)
         UNION ALL
-        SELECT o.notification_id, o.recipient COLLATE "C", $2, o.subject COLLATE "C"
+        SELECT o.notification_id, o.recipient COLLATE "C", o.type, o.subject COLLATE "C"
         FROM unnest(
           current_setting('magpie.touched_ids')::uuid[],
           current_setting('magpie.touched_recipients')::text[],
+          current_setting('magpie.touched_types')::smallint[],
           current_setting('magpie.touched_subjects')::text[]
-        ) AS o (notification_id, recipient, subject)
+        ) AS o (notification_id, recipient, type, subject)
         """,
       [
-        .int2(Int16(type.code)), .uuidArray(candidates.ids), .textArray(candidates.recipients),
-        .textArray(candidates.subjects),
+        .uuidArray(candidates.ids), .textArray(candidates.recipients),
+        .int2Array(candidates.kinds), .textArray(candidates.subjects),
       ])
   }
 }
@@ -263,12 +326,16 @@ let mergeContribution = """
     first_at = least(a.first_at, EXCLUDED.first_at),
     notification_id =
       CASE WHEN \(isEarlier) THEN EXCLUDED.notification_id ELSE a.notification_id END,
+    -- The flag goes with the id. A withdrawal that comes first decides neither.
+    grouped = CASE WHEN \(isEarlier) THEN EXCLUDED.grouped ELSE a.grouped END,
     also_touched =
       CASE WHEN \(isEarlier) AND EXCLUDED.notification_id <> a.notification_id
         THEN a.notification_id ELSE a.also_touched END,
     post_id = CASE WHEN \(isNewer) THEN EXCLUDED.post_id ELSE a.post_id END,
     comment_id = CASE WHEN \(isNewer) THEN EXCLUDED.comment_id ELSE a.comment_id END,
     head_text = CASE WHEN \(isNewer) THEN EXCLUDED.head_text ELSE a.head_text END,
+    image_url = CASE WHEN \(isNewer) THEN EXCLUDED.image_url ELSE a.image_url END,
+    arguments = CASE WHEN \(isNewer) THEN EXCLUDED.arguments ELSE a.arguments END,
     version_time = CASE WHEN \(isNewer) THEN EXCLUDED.version_time ELSE a.version_time END,
     version_id = CASE WHEN \(isNewer) THEN EXCLUDED.version_id ELSE a.version_id END
   WHERE \(isNewer) OR \(isEarlier)

@@ -10,14 +10,15 @@ public import Events
 /// derivation.
 ///
 /// - Parameters:
+///   - kind: the number of the kind's code.
 ///   - subject: like: the post. Comment: the comment. Follow: empty. Message: the sender.
 ///     Mention: `post:` or `comment:` and the id of the text that mentions the recipient.
-///   - bucket: the UTC day of a like, follow or message, such as `2012-09-14`; empty for comments
-///     and mentions.
+///   - bucket: the UTC day of a kind that is grouped, such as `2012-09-14`; empty for others.
+///   - source: the contribution, for kinds that are raised and not grouped.
 public func notificationID(
-  recipient: String, type: AlarmType, subject: String, bucket: String
+  recipient: String, kind: Int, subject: String, bucket: String, source: String? = nil
 ) -> UUID {
   let bytes = NotificationID.bytes(
-    recipient: recipient, type: type, subject: subject, day: bucket)
+    recipient: recipient, kind: kind, subject: subject, day: bucket, source: source)
   return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
 }

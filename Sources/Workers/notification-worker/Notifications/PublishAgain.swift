@@ -71,7 +71,7 @@ public struct PublishAgain: Sendable {
           .int2Array(try rows.map { Int16(clamping: try $0.int("type")) }),
           .textArray(try rows.map { try $0.text("subject") }),
         ]), [])
-    var handler = notificationHandler
+    var handler = notificationHandler()
     handler.backlog = { work }
     var events = try handler.runBacklogDirectly(on: connection).events
     for index in events.indices { events[index].time = .now }

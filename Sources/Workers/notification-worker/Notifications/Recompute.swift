@@ -43,14 +43,12 @@ func recomputeNotifications(
       ) AS t (notification_id, recipient, type, subject)
       WHERE t.notification_id IS NOT NULL
     ),
-    -- The new state of each touched notification; actor is NULL if nothing is left to show.
+    -- The new state of each touched notification; raised_at is NULL if nothing is left to show.
     state AS MATERIALIZED (
-      SELECT t.*, newest.*, second.actor AS second_actor, oldest.first_at AS oldest_at,
-        CASE
-          WHEN t.type NOT IN (0, 2, 3) THEN 1
-          WHEN cut.is_cut
-            THEN (SELECT count(*) FROM notification_actors a WHERE \(isShown))
-          ELSE size.contributions
+      SELECT t.*, newest.*, coalesce(second.actor, people.second_actor) AS second_actor,
+        people.actors, oldest.first_at AS oldest_at,
+        CASE WHEN newest.is_grouped
+          THEN coalesce(counted.contributions, size.contributions) ELSE 1
         END AS contribution_count,
         (SELECT max(g.generation) FROM notification_generations g) AS generation,
         nextval('notification_counter') AS counter
@@ -59,14 +57,12 @@ func recomputeNotifications(
       LEFT JOIN notification_marks m
         ON m.recipient = t.recipient AND m.notification_id = t.notification_id
       LEFT JOIN LATERAL (
-        SELECT a.actor, a.post_id, a.comment_id, a.head_text, a.first_at AS raised_at
+        SELECT a.actor, a.post_id, a.comment_id, a.head_text, a.first_at AS raised_at,
+          a.image_url, a.arguments, CASE WHEN a.grouped IS NOT NULL THEN a.source END AS source,
+          is_grouped(a.grouped, a.type) AS is_grouped
         FROM notification_actors a WHERE \(isShown)
         ORDER BY a.first_at DESC, a.source DESC LIMIT 1
       ) newest ON true
-      LEFT JOIN LATERAL (
-        SELECT a.actor FROM notification_actors a WHERE \(isShown)
-        ORDER BY a.first_at DESC, a.source DESC LIMIT 1 OFFSET 1
-      ) second ON t.type IN (0, 2)
       LEFT JOIN LATERAL (
         SELECT a.first_at FROM notification_actors a WHERE \(isShown)
         ORDER BY a.first_at, a.source LIMIT 1
@@ -79,17 +75,37 @@ func recomputeNotifications(
             AND a.first_at <= greatest(r.deleted_all_at, m.deleted_at)
         ) AS is_cut
       ) cut
+      LEFT JOIN LATERAL (
+        SELECT count(*) AS contributions,
+          count(*) FILTER (WHERE a.actor IS DISTINCT FROM a.source) AS others
+        FROM notification_actors a WHERE \(isShown)
+      ) counted ON newest.is_grouped AND cut.is_cut
+      -- If every source is its actor, the second contribution is the second person.
+      LEFT JOIN LATERAL (
+        SELECT a.actor FROM notification_actors a WHERE \(isShown)
+        ORDER BY a.first_at DESC, a.source DESC LIMIT 1 OFFSET 1
+      ) second ON newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) = 0
+      LEFT JOIN LATERAL (
+        SELECT count(DISTINCT a.actor) AS actors,
+          (array_agg(a.actor ORDER BY a.first_at DESC, a.source DESC)
+            FILTER (WHERE a.actor <> newest.actor))[1] AS second_actor
+        FROM (
+          SELECT a.actor, a.first_at, a.source FROM notification_actors a WHERE \(isShown)
+          ORDER BY a.first_at DESC, a.source DESC LIMIT \(countedMax)
+        ) a
+      ) people ON newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) > 0
     ),
     kept AS (
       INSERT INTO notifications
         (notification_id, recipient, type, subject, bucket, actor, second_actor, actor_count,
          contribution_count, post_id, comment_id, head_text, raised_at, oldest_at, generation,
-         counter)
+         counter, source, image_url, arguments)
       SELECT s.notification_id, s.recipient, s.type, s.subject,
-        CASE WHEN s.type IN (0, 2, 3) THEN (s.raised_at AT TIME ZONE 'UTC')::date END,
+        CASE WHEN s.is_grouped THEN (s.raised_at AT TIME ZONE 'UTC')::date END,
         s.actor, s.second_actor, \(actorCount), s.contribution_count, s.post_id, s.comment_id,
-        s.head_text, s.raised_at, s.oldest_at, s.generation, s.counter
-      FROM state s WHERE s.actor IS NOT NULL
+        s.head_text, s.raised_at, s.oldest_at, s.generation, s.counter, s.source, s.image_url,
+        s.arguments
+      FROM state s WHERE s.raised_at IS NOT NULL
       ORDER BY s.notification_id
       ON CONFLICT (notification_id) DO UPDATE SET
         actor = EXCLUDED.actor, second_actor = EXCLUDED.second_actor,
@@ -97,15 +113,16 @@ func recomputeNotifications(
         post_id = EXCLUDED.post_id, comment_id = EXCLUDED.comment_id,
         head_text = EXCLUDED.head_text, raised_at = EXCLUDED.raised_at,
         oldest_at = EXCLUDED.oldest_at, generation = EXCLUDED.generation,
-        counter = EXCLUDED.counter
+        counter = EXCLUDED.counter, source = EXCLUDED.source, image_url = EXCLUDED.image_url,
+        arguments = EXCLUDED.arguments
     ),
     gone AS (
       DELETE FROM notifications n WHERE n.notification_id = ANY (
-        ARRAY(SELECT s.notification_id FROM state s WHERE s.actor IS NULL))
+        ARRAY(SELECT s.notification_id FROM state s WHERE s.raised_at IS NULL))
     )
     SELECT s.notification_id::text, s.recipient, s.generation, s.counter, s.actor, s.type,
       s.subject, s.second_actor, \(actorCount), s.contribution_count, s.post_id, s.comment_id,
-      s.head_text, s.raised_at
+      s.head_text, s.raised_at, s.source, s.image_url, s.arguments::text
     FROM state s ORDER BY s.counter
     """, [.textArray(recipients)] + parameters)
 }
@@ -116,9 +133,15 @@ private let isShown = """
     AND a.first_at > greatest(r.deleted_all_at, m.deleted_at)
   """
 
-/// The source of a like or follow is its actor, so every contribution is another person. A day's
-/// messages have one sender; comments and mentions are single.
-private let actorCount = "CASE WHEN s.type IN (0, 2) THEN s.contribution_count ELSE 1 END"
+/// The newest contributions of a notification among which people are counted, if not every
+/// contribution is another person. Also in migration 0015.
+private let countedMax = 1_000
+
+/// Of likes and follows every contribution is another person. A day's messages have one sender.
+private let actorCount = """
+  CASE WHEN s.actor IS NULL THEN 0 WHEN NOT s.is_grouped OR s.type = 3 THEN 1
+    ELSE coalesce(s.actors, s.contribution_count) END
+  """
 
 /// The snapshots to publish, from the rows of `recomputeNotifications`.
 ///
@@ -135,7 +158,7 @@ func snapshots(_ rows: Rows, causes: Causes) throws -> Outcome {
     let subject = try row.text(6)
     let cause = causes.cause(
       notification: id, recipient: recipient, type: type, subject: subject)
-    guard let actor = try row.textOrNil(4) else {
+    guard let raisedAt = try row.timestamptzOrNil(13) else {
       retracted += 1
       events.append(
         retraction(
@@ -148,14 +171,17 @@ func snapshots(_ rows: Rows, causes: Causes) throws -> Outcome {
       $0.recipient = recipient
       $0.type = Int32(type)
       $0.subject = subject
-      $0.actor = actor
+      $0.actor = try row.textOrNil(4) ?? ""
       $0.secondActor = try row.textOrNil(7) ?? ""
       $0.actorCount = try row.int8(8)
       $0.contributionCount = try row.int8(9)
       $0.post = try row.textOrNil(10) ?? ""
       $0.comment = try row.textOrNil(11) ?? ""
       $0.headText = try row.text(12)
-      $0.raisedAt = try row.timestamptz(13)
+      $0.raisedAt = raisedAt
+      $0.source = try row.textOrNil(14) ?? ""
+      $0.imageURL = try row.textOrNil(15) ?? ""
+      $0.arguments = try row.textOrNil(16).map(jsonMembers) ?? [:]
       $0.generation = generation
       $0.counter = counter
     }
