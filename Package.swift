@@ -111,7 +111,8 @@ let package = Package(
     module("Feeds", in: "Workers/fanout-worker", ["Events", "Handling", "Postgres"]),
     worker("fanout-worker"),
     module(
-      "Notifications", in: "Workers/notification-worker", ["Events", "Handling", "Postgres"]),
+      "Notifications", in: "Workers/notification-worker",
+      ["Events", "Handling", "Kinds", "Postgres"]),
     worker("notification-worker"),
     module(
       "AlarmText", in: "Workers/alarm-worker", ["Kinds"],
@@ -134,7 +135,7 @@ let package = Package(
       ["Events", "Handling", "Kafka", "Lanes", "Postgres", "RecordLog", "Schema"]),
     module(
       "Verification", in: "Operations",
-      ["AlarmText", "Events", "Kafka", "Model", "Postgres", "RecordLog", crypto]),
+      ["AlarmText", "Events", "Kafka", "Kinds", "Model", "Postgres", "RecordLog", crypto]),
     .executableTarget(
       name: "magpie",
       dependencies: [
@@ -148,7 +149,7 @@ let package = Package(
     // What everything is tried on and measured against.
     module("EmbeddedStack", in: "Testing", ["Postgres"]),
     module("FaultInjection", in: "Testing", ["EmbeddedStack", "Postgres"]),
-    module("Model", in: "Testing", ["Events"]),
+    module("Model", in: "Testing", ["Events", "Kinds"]),
     module("Workload", in: "Testing", ["Events"]),
 
     .executableTarget(
@@ -214,7 +215,7 @@ let package = Package(
     tests(
       "NotificationsTests",
       [
-        "Events", "Model", "Notifications", "Handling", "Lanes", "Service", "Postgres",
+        "Events", "Kinds", "Model", "Notifications", "Handling", "Lanes", "Service", "Postgres",
         "TestSupport",
       ]),
     .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),

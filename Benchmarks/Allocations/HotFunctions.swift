@@ -66,7 +66,7 @@ struct HotFunctions {
       try count(of: 1, changes(1)) { events in
         _ = try EventCodec.encode(events[0], as: .protobuf)
       }
-    case .applyLikes: try applying(notificationHandler, .likes, likes(2_000))
+    case .applyLikes: try applying(notificationHandler(), .likes, likes(2_000))
     case .applyPosts: try applying(feedHandler(), .posts, posts(250))
     case .applyFollows: try applying(feedHandler(), .follows, follows(250))
     case .applyChanges:
@@ -139,7 +139,7 @@ struct HotFunctions {
       .notificationChanged(
         .with {
           $0.notification = NotificationID.uuid(
-            recipient: "author-of-posts-\(index % 200)", type: .like, subject: "post-\(index)",
+            recipient: "author-of-posts-\(index % 200)", kind: AlarmType.like.code, subject: "post-\(index)",
             day: "2025-10-09")
           $0.recipient = "author-of-posts-\(index % 200)"
           $0.type = 0

@@ -85,7 +85,7 @@ private func likeBatches(_ events: [Event]) -> [[Parameter]] {
   let ids = events.map { event in
     guard case .likeCreated(let like) = event.payload else { return "" }
     return NotificationID.uuid(
-      recipient: like.postOwner, type: .like, subject: like.post, day: event.time.day)
+      recipient: like.postOwner, kind: AlarmType.like.code, subject: like.post, day: event.time.day)
   }
   return stride(from: 0, to: events.count, by: likesInTransaction).map { first in
     let range = first..<min(first + likesInTransaction, events.count)

@@ -88,7 +88,7 @@ struct Probe: Sendable {
     expected: { model in
       lines(
         model.notifications(of: ProbeEvents.liked.owner).map {
-          [$0.actor, "\($0.actorCount)", "\($0.isUnread)"]
+          [$0.actor ?? "", "\($0.actorCount)", "\($0.isUnread)"]
         })
     })
 

@@ -80,11 +80,11 @@ func checkKind(_ value: String, _ field: String) throws(EventError) {
   guard !value.isEmpty else {
     throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
   }
-  guard value.utf8.count <= Limits.kindBytes, value.utf8.allSatisfy(isNameCharacter) else {
+  guard isName(value) else {
     throw EventError(
       .badValue,
       "\(field) \(excerpt(value)) is not a kind of alarm: a code such as F06, or a name of at most "
-        + "\(Limits.kindBytes) letters, digits, hyphens and underscores.",
+        + "\(Limits.kindBytes) letters, digits, hyphens and underscores that begins with a letter.",
       field: field)
   }
 }
@@ -99,7 +99,7 @@ func checkArguments(_ arguments: [String: String]) throws(EventError) {
   }
   // Sorted, so that the same data always has the same error.
   for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
-    guard 1...Limits.kindBytes ~= name.utf8.count, name.utf8.allSatisfy(isNameCharacter) else {
+    guard isName(name) else {
       throw EventError(
         .badValue,
         "arguments has \(excerpt(name)), which is not a name of at most \(Limits.kindBytes) letters, "
@@ -109,13 +109,19 @@ func checkArguments(_ arguments: [String: String]) throws(EventError) {
   }
 }
 
-private func isNameCharacter(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-    UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-    true
-  default: false
+/// A letter, then letters, digits, hyphens and underscores.
+private func isName(_ text: String) -> Bool {
+  var isFirst = true
+  for byte in text.utf8 {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): break
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      if isFirst { return false }
+    default: return false
+    }
+    isFirst = false
   }
+  return 1...Limits.kindBytes ~= text.utf8.count
 }
 
 func checkRange(_ value: Int64, _ field: String, _ range: ClosedRange<Int64>) throws(EventError) {

@@ -58,7 +58,7 @@ struct WithNotificationsTests {
       if event.topic == .profiles {
         try database.apply(event)
       } else {
-        snapshots += try notificationHandler.applyDirectly(
+        snapshots += try notificationHandler().applyDirectly(
           [event], topic: event.topic, on: notifier
         ).events
       }
@@ -73,7 +73,7 @@ struct WithNotificationsTests {
   }
 
   private func published(_ event: Event, _ notifier: Connection) throws -> [Event] {
-    let outcome = try notificationHandler.applyDirectly([event], topic: event.topic, on: notifier)
+    let outcome = try notificationHandler().applyDirectly([event], topic: event.topic, on: notifier)
     return outcome.events
   }
 

@@ -57,7 +57,7 @@ enum DeployFiles {
   }
 
   static let handlers: [Handler] =
-    [feedHandler(), notificationHandler]
+    [feedHandler(), notificationHandler()]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
   static let workers = handlers.map { "\($0.name)-worker" }
   /// The Prometheus jobs.

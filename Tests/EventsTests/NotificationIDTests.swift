@@ -12,15 +12,21 @@ import Testing
     ])
   func vectors(recipient: String, type: AlarmType, subject: String, day: String, id: String) {
     #expect(
-      NotificationID.uuid(recipient: recipient, type: type, subject: subject, day: day) == id)
+      NotificationID.uuid(recipient: recipient, kind: type.code, subject: subject, day: day) == id)
   }
 
   @Test("shifted boundaries between parts and different normal forms give different ids")
   func distinct() {
     func id(_ recipient: String, _ subject: String) -> String {
-      NotificationID.uuid(recipient: recipient, type: .like, subject: subject, day: "")
+      NotificationID.uuid(
+        recipient: recipient, kind: AlarmType.like.code, subject: subject, day: "")
     }
     #expect(id("ab", "c") != id("a", "bc"))
     #expect(id("\u{E9}", "") != id("e\u{301}", ""))
+    func alone(_ source: String) -> String {
+      NotificationID.uuid(recipient: "a", kind: 6, subject: "s", day: "", source: source)
+    }
+    #expect(alone("1") != alone("2"))
+    #expect(alone("") != NotificationID.uuid(recipient: "a", kind: 6, subject: "s", day: ""))
   }
 }

@@ -112,8 +112,23 @@ struct Samples {
     case .alarmReadAll: .alarmReadAll(.with { $0.user = id() })
     case .alarmDeleted: .alarmDeleted(.with { ($0.user, $0.notification) = (id(), uuid()) })
     case .alarmAllDeleted: .alarmAllDeleted(.with { $0.user = id() })
+    case .alarmSeen: .alarmSeen(.with { $0.user = id() })
     case .alarmMuted: .alarmMuted(.with { ($0.user, $0.type) = (id(), alarmType()) })
     case .alarmUnmuted: .alarmUnmuted(.with { ($0.user, $0.type) = (id(), alarmType()) })
+    case .alarmRaised:
+      .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind) = (id(), alarmType())
+          ($0.subject, $0.source) = (id(), id())
+          $0.actor = Bool.random(using: &random) ? id() : ""
+          ($0.headText, $0.imageURL) = (text(Limits.messageBytes), text(Limits.urlBytes))
+          $0.arguments = arguments()
+        })
+    case .alarmWithdrawn:
+      .alarmWithdrawn(
+        .with {
+          ($0.recipient, $0.kind, $0.subject, $0.source) = (id(), alarmType(), id(), id())
+        })
     case .notificationChanged: .notificationChanged(snapshot())
     case .notificationRetracted:
       .notificationRetracted(
@@ -125,14 +140,20 @@ struct Samples {
   }
 
   private mutating func alarmType() -> String {
-    AlarmType.allCases.randomElement(using: &random)?.rawValue ?? ""
+    ["like", "F00", "F999", "group-invitation", "Kind_1"].randomElement(using: &random) ?? ""
+  }
+
+  private mutating func arguments() -> [String: String] {
+    let names = (0..<Int.random(in: 0...Limits.arguments, using: &random)).map { "name-\($0)" }
+    return Dictionary(uniqueKeysWithValues: names.map { ($0, text(Limits.argumentBytes)) })
   }
 
   private mutating func snapshot() -> NotificationChanged {
     .with {
       ($0.notification, $0.recipient) = (uuid(), id())
-      $0.type = Int32.random(in: 0...5, using: &random)
+      $0.type = Int32.random(in: 0...999, using: &random)
       ($0.subject, $0.actor) = (text(Limits.subjectBytes), id())
+      ($0.source, $0.arguments) = (id(), arguments())
       $0.secondActor = Bool.random(using: &random) ? id() : ""
       ($0.actorCount, $0.contributionCount) = (max(1, number()), max(1, number()))
       $0.post = Bool.random(using: &random) ? id() : ""

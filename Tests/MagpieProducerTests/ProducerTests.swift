@@ -51,7 +51,7 @@ struct Fixture {
 }
 
 /// For tests that must not time out on a busy machine.
-let longTimeout = ["message.timeout.ms": "600000"]
+let longTimeout = ["message.timeout.ms": "86400000"]
 
 func like(_ number: Int, post: String = "p") -> Event {
   var data = LikeCreated()

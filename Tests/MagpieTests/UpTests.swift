@@ -94,7 +94,7 @@ struct UpTests {
     #expect(try member("total", of: try #require(lag.lines.last)) == 0)
     #expect(lag.lines.count == 11 * 2 + 1)
     // The tool knows the topics that each worker consumes.
-    let handlers = [feedHandler(), notificationHandler, try alarmHandler(defaultLocale: "en")]
+    let handlers = [feedHandler(), notificationHandler(), try alarmHandler(defaultLocale: "en")]
     let consumed = handlers.flatMap { handler in
       handler.topics.map { "magpie.\(handler.name) \($0.name())" }
     }

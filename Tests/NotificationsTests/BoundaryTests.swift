@@ -18,8 +18,11 @@ struct BoundaryTests {
     try world.settle()
     #expect(try world.shown() == model.shown)
     return model.notifications(of: "o").map {
-      [$0.type.rawValue, $0.actor, $0.secondActor, $0.isUnread ? "unread" : "read"]
-        .compactMap(\.self).joined(separator: " ")
+      [
+        AlarmType(code: $0.type)?.rawValue, $0.actor, $0.secondActor,
+        $0.isUnread ? "unread" : "read",
+      ]
+      .compactMap(\.self).joined(separator: " ")
     }
   }
 
@@ -54,7 +57,7 @@ struct BoundaryTests {
   @Test("an event at the time of a reading or deletion is read or deleted")
   func marks() throws {
     let day = "2026-03-01"
-    let id = notificationID(recipient: "o", type: .follow, subject: "", bucket: day)
+    let id = notificationID(recipient: "o", kind: AlarmType.follow.code, subject: "", bucket: day)
     for mark in [readAll("o", at: 10), read("o", id, at: 10)] {
       #expect(try seen([follow("ann", "o", at: 10), mark]) == ["follow ann read"])
       #expect(try seen([follow("ann", "o", at: 10 + instant), mark]) == ["follow ann unread"])

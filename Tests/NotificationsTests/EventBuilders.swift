@@ -156,21 +156,59 @@ func deleteAll(_ user: String, at minutes: Double) -> Event {
 }
 
 func mute(_ user: String, _ type: AlarmType, at minutes: Double) -> Event {
+  mute(user, type.rawValue, at: minutes)
+}
+
+func unmute(_ user: String, _ type: AlarmType, at minutes: Double) -> Event {
+  unmute(user, type.rawValue, at: minutes)
+}
+
+func mute(_ user: String, _ kind: String, at minutes: Double) -> Event {
   event(
     minutes,
     .alarmMuted(
       .with {
         $0.user = user
-        $0.type = type.rawValue
+        $0.type = kind
       }))
 }
 
-func unmute(_ user: String, _ type: AlarmType, at minutes: Double) -> Event {
+func unmute(_ user: String, _ kind: String, at minutes: Double) -> Event {
   event(
     minutes,
     .alarmUnmuted(
       .with {
         $0.user = user
-        $0.type = type.rawValue
+        $0.type = kind
+      }))
+}
+
+func seen(_ user: String, at minutes: Double) -> Event {
+  event(minutes, .alarmSeen(.with { $0.user = user }))
+}
+
+func raised(
+  _ kind: String, to recipient: String, _ subject: String = "s", _ source: String,
+  by actor: String = "", _ text: String = "", image: String = "",
+  arguments: [String: String] = [:], at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .alarmRaised(
+      .with {
+        ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, source)
+        ($0.actor, $0.headText, $0.imageURL, $0.arguments) = (actor, text, image, arguments)
+      }))
+}
+
+func withdrawn(
+  _ kind: String, to recipient: String, _ subject: String = "s", _ source: String,
+  at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .alarmWithdrawn(
+      .with {
+        ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, source)
       }))
 }

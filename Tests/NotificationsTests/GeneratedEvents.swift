@@ -43,16 +43,50 @@ struct GeneratedEvents {
   private mutating func notification(of user: String) -> UUID {
     let day = minute(minutes()).day
     let comment = "c\(Int.random(in: 0..<6, using: &random))"
-    return switch Int.random(in: 0..<6, using: &random) {
-    case 0: notificationID(recipient: user, type: .follow, subject: "", bucket: day)
-    case 1: notificationID(recipient: user, type: .message, subject: pick(Self.people), bucket: day)
-    case 2: notificationID(recipient: user, type: .comment, subject: comment, bucket: "")
+    let (subject, source) = (pick(Self.posts), pick(Self.people))
+    return switch Int.random(in: 0..<8, using: &random) {
+    case 0: notificationID(recipient: user, kind: AlarmType.follow.code, subject: "", bucket: day)
+    case 1:
+      notificationID(
+        recipient: user, kind: AlarmType.message.code, subject: pick(Self.people), bucket: day)
+    case 2:
+      notificationID(recipient: user, kind: AlarmType.comment.code, subject: comment, bucket: "")
     case 3:
-      notificationID(recipient: user, type: .mention, subject: "comment:\(comment)", bucket: "")
+      notificationID(
+        recipient: user, kind: AlarmType.mention.code, subject: "comment:\(comment)", bucket: "")
     case 4:
       notificationID(
-        recipient: user, type: .mention, subject: "post:\(pick(Self.posts))", bucket: "")
-    default: notificationID(recipient: user, type: .like, subject: pick(Self.posts), bucket: day)
+        recipient: user, kind: AlarmType.mention.code, subject: "post:\(pick(Self.posts))",
+        bucket: "")
+    case 5:
+      notificationID(recipient: user, kind: pick([900, 902, 903]), subject: subject, bucket: day)
+    case 6:
+      notificationID(recipient: user, kind: 901, subject: subject, bucket: "", source: source)
+    default:
+      notificationID(
+        recipient: user, kind: AlarmType.like.code, subject: pick(Self.posts), bucket: day)
+    }
+  }
+
+  /// An alarm of one of `testKinds`. The source is not always the actor.
+  private mutating func alarm(
+    to recipient: String, by actor: String, _ subject: String, _ text: String, at minutes: Double
+  ) -> Event {
+    let source = chance(60) ? actor : pick(Self.people)
+    return switch Int.random(in: 0..<4, using: &random) {
+    case 0: raised("grouped", to: recipient, subject, source, by: actor, text, at: minutes)
+    case 1:
+      raised(
+        "F901", to: recipient, subject, source, by: chance(50) ? actor : "",
+        image: chance(50) ? text : "", arguments: ["title": text], at: minutes)
+    case 2:
+      raised(
+        "gathered", to: recipient, subject, source,
+        arguments: ["amount": chance(50) ? "7" : ""],
+        at: minutes)
+    default:
+      raised(
+        "F903", to: recipient, subject, source, by: chance(70) ? actor : "", text, at: minutes)
     }
   }
 
@@ -63,7 +97,7 @@ struct GeneratedEvents {
     let aComment = "c\(Int.random(in: 0..<6, using: &random))"
     let text = "text \(Int.random(in: 0..<1000, using: &random))"
     var event =
-      switch Int.random(in: 0..<100, using: &random) {
+      switch Int.random(in: 0..<125, using: &random) {
       case 0..<18: like(someone, aPost, of: owner, at: at)
       case 18..<28: unlike(someone, aPost, of: owner, at: at)
       case 28..<40:
@@ -82,7 +116,15 @@ struct GeneratedEvents {
       case 83..<88: deletion(someone, notification(of: someone), at: at)
       case 88..<90: deleteAll(someone, at: chance(50) ? at : at / 4)
       case 90..<96: mute(someone, pick(AlarmType.allCases), at: at)
-      default: unmute(someone, pick(AlarmType.allCases), at: at)
+      case 96..<100: unmute(someone, pick(AlarmType.allCases), at: at)
+      case 100..<115: alarm(to: someone, by: other, aPost, text, at: at)
+      case 115..<120:
+        withdrawn(
+          pick(["grouped", "F901", "gathered", "F903"]), to: someone, aPost, pick(Self.people),
+          at: at)
+      case 120..<122: seen(someone, at: at)
+      case 122..<124: mute(someone, pick(["grouped", "alone", "F902", "mixed"]), at: at)
+      default: unmute(someone, pick(["grouped", "alone", "F902", "mixed"]), at: at)
       }
     event.id = "\(UInt32.random(in: 0...UInt32.max, using: &random))"
     return event

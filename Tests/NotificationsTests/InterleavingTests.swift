@@ -68,7 +68,7 @@ struct InterleavingTests {
     let observer = try Connection(first.url, applicationName: "observer")
     let done = DispatchSemaphore(value: 0)
     try first.connection.transaction {
-      let work = try notificationHandler.apply(pair.first.topic, [pair.first])
+      let work = try testHandler.apply(pair.first.topic, [pair.first])
       _ = try work.run(on: first.connection)
       let url = first.url
       Thread.detachNewThread {
@@ -92,7 +92,7 @@ struct InterleavingTests {
     }
     #expect(done.wait(timeout: .now() + hangLimitSeconds) == .success)
     if let error = second.withLock({ $0 }) { throw error }
-    let model = Model(known + [pair.first, pair.second])
+    let model = Model(known + [pair.first, pair.second], kinds: testKinds)
     #expect(try first.shown() == model.shown)
     #expect(try first.postCounts() == model.postCounts)
     #expect(try first.violations() == [])

@@ -90,7 +90,7 @@ struct MeasurementTests {
       var hasMore = true
       while hasMore {
         let time = try clock.measure {
-          let piece = try notificationHandler.runBacklogDirectly(on: world.connection)
+          let piece = try testHandler.runBacklogDirectly(on: world.connection)
           hasMore = piece.hasMore
           published += piece.events.count
         }
@@ -131,7 +131,7 @@ struct MeasurementTests {
   {
     let all = (0..<batches).map { _ in (0..<2000).map { _ in next() } }
     if explains {
-      let work = try notificationHandler.apply(all[0][0].topic, all[0])
+      let work = try testHandler.apply(all[0][0].topic, all[0])
       _ = try? world.connection.transaction {
         for statement in work.statements {
           let plan = try world.connection.query(
@@ -147,7 +147,7 @@ struct MeasurementTests {
     for batch in all {
       let clock = ContinuousClock()
       let start = clock.now
-      published += try notificationHandler.applyDirectly(
+      published += try testHandler.applyDirectly(
         batch, topic: batch[0].topic, on: world.connection
       ).events.count
       times.append(clock.now - start)

@@ -18,13 +18,13 @@ struct OrderFreedomTests {
     var random = SeededGenerator(seed: seed)
     var generated = GeneratedEvents(SeededGenerator(seed: seed))
     let events = generated.events(Int.random(in: 20...400, using: &random))
-    let model = Model(events)
+    let model = Model(events, kinds: testKinds)
     var first: [String: [BytewiseString]]?
     for _ in 0..<3 {
       let world = try World()
       var log = events + events.filter { _ in Bool.random(using: &random) }
       log.shuffle(using: &random)
-      var applied = Model()
+      var applied = Model(kinds: testKinds)
       while !log.isEmpty {
         let count = min(log.count, Int.random(in: 1...60, using: &random))
         try world.apply(Array(log.prefix(count)))
@@ -85,7 +85,7 @@ struct OrderFreedomTests {
     try world.settle()
     #expect(try world.shown() == before, "seed \(seed)")
     #expect(failures.withLock { $0 } == [], "seed \(seed)")
-    let model = Model(events)
+    let model = Model(events, kinds: testKinds)
     let shown = try world.shown()
     #expect(shown == model.shown, "seed \(seed)")
     #expect(try world.postCounts() == model.postCounts, "seed \(seed)")
@@ -107,14 +107,14 @@ private final class Lane {
   }
 
   func run(_ events: [Event], publish: ([Event]) -> Void) throws {
-    let backlog = try #require(notificationHandler.backlog)
-    for topic in notificationHandler.topics.shuffled(using: &random) {
+    let backlog = try #require(testHandler.backlog)
+    for topic in testHandler.topics.shuffled(using: &random) {
       var log = events.filter { $0.topic == topic }
       while !log.isEmpty {
         let count = min(log.count, Int.random(in: 1...40, using: &random))
         do {
           try world.connection.transaction {
-            let work = try notificationHandler.apply(topic, Array(log.prefix(count)))
+            let work = try testHandler.apply(topic, Array(log.prefix(count)))
             let outcome = try work.run(on: world.connection)
             publish(outcome.events)
             if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
@@ -142,10 +142,12 @@ extension Model {
   var shown: [BytewiseString] {
     notifications.map { it in
       let fields: [String] = [
-        it.id, it.recipient, "\(it.type.code)", it.subject, it.bucket ?? "", it.actor,
+        it.id, it.recipient, "\(it.type)", it.subject, it.bucket ?? "", it.actor ?? "",
         it.secondActor ?? "", "\(it.actorCount)", "\(it.contributionCount)", it.post ?? "",
         it.comment ?? "", it.headText, "\(it.raisedAt.microseconds)",
         "\(it.oldestAt.microseconds)", it.isUnread ? "t" : "f",
+        it.source ?? "", it.imageURL ?? "", it.arguments.map(jsonObject) ?? "",
+        it.isUnseen ? "t" : "f",
       ]
       return BytewiseString(fields.joined(separator: "|"))
     }.sorted()

@@ -13,7 +13,7 @@ import Testing
 struct ReviewTests {
   /// Runs one piece of the backlog; returns its events and whether there is more.
   private func piece(_ world: World) throws -> Outcome {
-    try notificationHandler.runBacklogDirectly(on: world.connection)
+    try testHandler.runBacklogDirectly(on: world.connection)
   }
 
   private func count(_ sql: String, _ world: World) throws -> Int {
@@ -102,7 +102,7 @@ struct ReviewTests {
     let deletion = deleteAll("star", at: 20)
     try world.apply(deletion)
     #expect(world.published.count == published)
-    #expect(try count("notification_reviews", world) == 3)
+    #expect(try count("notification_reviews", world) == 1)
     let expected = Model(events + [deletion]).shown
     #expect(try world.shown() == expected)
     #expect(try world.violations() == [])
@@ -132,7 +132,7 @@ struct ReviewTests {
     for event in events { try world.apply(event) }
     struct Crash: Error {}
     var phantom: [Event] = []
-    let backlog = try #require(notificationHandler.backlog)
+    let backlog = try #require(testHandler.backlog)
     do {
       try world.connection.transaction {
         let work = backlog()

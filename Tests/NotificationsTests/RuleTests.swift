@@ -202,7 +202,7 @@ struct RuleTests {
   @Test("reading one notification, or all, leaves later ones unread")
   func reading() throws {
     let world = try World()
-    let id = notificationID(recipient: "o", type: .like, subject: "p", bucket: today)
+    let id = notificationID(recipient: "o", kind: AlarmType.like.code, subject: "p", bucket: today)
     try world.apply(read("o", id, at: 2))
     try world.apply(like("ann", "p", of: "o", at: 1), like("ann", "q", of: "o", at: 1.5))
     #expect(
@@ -220,7 +220,7 @@ struct RuleTests {
   @Test("a mark on another user's notification has no effect")
   func foreignMarks() throws {
     let world = try World()
-    let id = notificationID(recipient: "o", type: .like, subject: "p", bucket: today)
+    let id = notificationID(recipient: "o", kind: AlarmType.like.code, subject: "p", bucket: today)
     try world.apply(like("ann", "p", of: "o", at: 1))
     try world.apply(read("eve", id, at: 2), deletion("eve", id, at: 2))
     #expect(try world.seen(by: "o") == [Seen(.like, "ann", at: 1)])
@@ -229,7 +229,7 @@ struct RuleTests {
   @Test("a deleted notification comes back only with contributions later than the deletion")
   func deletions() throws {
     let world = try World()
-    let id = notificationID(recipient: "o", type: .like, subject: "p", bucket: today)
+    let id = notificationID(recipient: "o", kind: AlarmType.like.code, subject: "p", bucket: today)
     try world.apply(like("ann", "p", of: "o", at: 1), deletion("o", id, at: 2))
     #expect(try world.seen(by: "o") == [])
     try world.apply(like("bob", "p", of: "o", at: 3), like("cem", "p", of: "o", at: 1.5))
@@ -256,7 +256,7 @@ struct RuleTests {
       .alarmUnmuted(.with { ($0.user, $0.type) = ("o", "Like") }),
     ] {
       let event = Event(id: "e", source: "test", time: minute(1), payload: payload)
-      #expect(throws: EventError.self) { try notificationHandler.apply(.alarmActions, [event]) }
+      #expect(throws: EventError.self) { try testHandler.apply(.alarmActions, [event]) }
     }
   }
 
@@ -299,7 +299,7 @@ struct RuleTests {
       Issue.record("\(world.published)")
       return
     }
-    let id = notificationID(recipient: "o", type: .comment, subject: "c", bucket: "")
+    let id = notificationID(recipient: "o", kind: AlarmType.comment.code, subject: "c", bucket: "")
     #expect(changed.notification == id.uuidString.lowercased())
     #expect(changed.recipient == "o")
     #expect(changed.actor == "ann")

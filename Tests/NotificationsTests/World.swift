@@ -20,10 +20,10 @@ final class World {
 
   /// Applies events as one batch per topic.
   func apply(_ events: [Event]) throws {
-    for topic in notificationHandler.topics {
+    for topic in testHandler.topics {
       let batch = events.filter { $0.topic == topic }
       guard !batch.isEmpty else { continue }
-      published += try notificationHandler.applyDirectly(batch, topic: topic, on: connection).events
+      published += try testHandler.applyDirectly(batch, topic: topic, on: connection).events
     }
   }
 
@@ -35,7 +35,7 @@ final class World {
   func settle() throws {
     var hasMore = true
     while hasMore {
-      let piece = try notificationHandler.runBacklogDirectly(on: connection)
+      let piece = try testHandler.runBacklogDirectly(on: connection)
       published += piece.events
       hasMore = piece.hasMore
     }
@@ -50,9 +50,11 @@ final class World {
     try lines(
       """
       SELECT concat_ws('|', notification_id, recipient, type, subject, coalesce(bucket::text, ''),
-        actor, coalesce(second_actor, ''), actor_count, contribution_count, coalesce(post_id, ''),
-        coalesce(comment_id, ''), head_text, (extract(epoch FROM raised_at) * 1000000)::bigint,
-        (extract(epoch FROM oldest_at) * 1000000)::bigint, unread)
+        coalesce(actor, ''), coalesce(second_actor, ''), actor_count, contribution_count,
+        coalesce(post_id, ''), coalesce(comment_id, ''), head_text,
+        (extract(epoch FROM raised_at) * 1000000)::bigint,
+        (extract(epoch FROM oldest_at) * 1000000)::bigint, unread, coalesce(source, ''),
+        coalesce(image_url, ''), coalesce(arguments::text, ''), unseen)
       FROM shown_notifications
       """)
   }
@@ -98,7 +100,7 @@ final class World {
   func rows() throws -> [String: BytewiseString] {
     let rows = try connection.query(
       """
-      SELECT notification_id::text, concat_ws('|', recipient, type, subject, actor,
+      SELECT notification_id::text, concat_ws('|', recipient, type, subject, coalesce(actor, ''),
         coalesce(second_actor, ''), actor_count, contribution_count, coalesce(post_id, ''),
         coalesce(comment_id, ''), head_text, (extract(epoch FROM raised_at) * 1000000)::bigint,
         generation, counter)

@@ -30,7 +30,7 @@ struct Tables {
   /// The three workers, each with its own connection.
   func workers(pushLimit: Int = 10_000, changes: MemoryLog? = nil) throws -> [TestWorker] {
     try [
-      feedHandler(pushLimit: pushLimit), notificationHandler, alarmHandler(defaultLocale: "en"),
+      feedHandler(pushLimit: pushLimit), notificationHandler(), alarmHandler(defaultLocale: "en"),
     ].map { try TestWorker($0, url: url, log: log, changes: changes) }
   }
 

@@ -71,7 +71,8 @@ public enum TableGroup: String, CaseIterable, Sendable {
 /// The order of reading topics that causes the fewest corrections: follows before the posts that
 /// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
-  .profiles, .alarmActions, .follows, .posts, .comments, .likes, .messages, .notificationChanges,
+  .profiles, .alarmActions, .follows, .posts, .comments, .likes, .messages, .alarms,
+  .notificationChanges,
 ]
 
 extension [TableGroup] {

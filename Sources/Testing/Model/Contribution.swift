@@ -1,23 +1,36 @@
 import Events
+import Kinds
 
-/// One reason for a notification: a like, comment, follow, message or mention.
+/// One reason for a notification: a like, comment, follow, message or mention, or an alarm that was
+/// raised.
 struct Contribution {
   struct Key: Hashable {
     var recipient: BytewiseString
-    var type: AlarmType
+    /// The number of the kind's code.
+    var type: Int
     var subject: BytewiseString
     var source: BytewiseString
   }
 
   var key: Key
-  var actor: String
+  /// Nil if nobody acted.
+  var actor: String?
   var post: String?
   var comment: String?
   var text = ""
+  /// Of alarms that were raised, and of these alone.
+  var raised: Raised?
+
+  struct Raised {
+    var isGrouped: Bool
+    /// Nil after a withdrawal.
+    var imageURL: String?
+    var arguments: [String: String]?
+  }
 
   /// The contributions of a single event. Removals contribute nothing; neither do actions on the
   /// actor's own content.
-  static func all(of event: Event) -> [Contribution] {
+  static func all(of event: Event, _ kinds: AlarmKinds) -> [Contribution] {
     let contributions: [Contribution]
     switch event.payload {
     case .likeCreated(let data):
@@ -52,9 +65,52 @@ struct Contribution {
       contributions = data.mentions.map {
         make($0, .mention, subject, source: subject, by: data.author, data.post, text: text)
       }
+    case .alarmRaised: contributions = raised(event, kinds).map { [$0] } ?? []
     default: contributions = []
     }
-    return contributions.filter { !$0.actor.hasSameBytes(as: $0.key.recipient.string) }
+    return contributions.filter { !($0.actor ?? "").hasSameBytes(as: $0.key.recipient.string) }
+  }
+
+  /// The contribution that `alarm.raised` raises, or what is left of it after `alarm.withdrawn`.
+  static func raised(_ event: Event, _ kinds: AlarmKinds) -> Contribution? {
+    func key(_ kind: AlarmKind, _ recipient: String, _ subject: String, _ source: String) -> Key {
+      Key(
+        recipient: .init(recipient), type: kind.code.number, subject: .init(subject),
+        source: .init(source))
+    }
+    switch event.payload {
+    case .alarmRaised(let data):
+      return kinds.kind(data.kind).map { kind in
+        Contribution(
+          key: key(kind, data.recipient, data.subject, data.source),
+          actor: data.actor.isEmpty ? nil : data.actor, text: data.headText,
+          raised: Raised(
+            isGrouped: kind.isGrouped, imageURL: data.imageURL,
+            arguments: data.arguments.filter { !$0.value.isEmpty }))
+      }
+    case .alarmWithdrawn(let data):
+      return kinds.kind(data.kind).map { kind in
+        Contribution(
+          key: key(kind, data.recipient, data.subject, data.source), actor: nil,
+          raised: Raised(isGrouped: kind.isGrouped))
+      }
+    default: return nil
+    }
+  }
+
+  /// Whether a notification combines the contributions of a UTC day.
+  var isGrouped: Bool {
+    raised?.isGrouped ?? [AlarmType.like, .follow, .message].map(\.code).contains(key.type)
+  }
+
+  /// The id of its notification.
+  ///
+  /// - Parameter at: the contribution's time.
+  func notification(at time: EventTime) -> String {
+    NotificationID.uuid(
+      recipient: key.recipient.string, kind: key.type, subject: key.subject.string,
+      day: isGrouped ? time.day : "",
+      source: raised != nil && !isGrouped ? key.source.string : nil)
   }
 
   private static func make(
@@ -63,7 +119,8 @@ struct Contribution {
   ) -> Contribution {
     Contribution(
       key: Key(
-        recipient: .init(recipient), type: type, subject: .init(subject), source: .init(source)),
+        recipient: .init(recipient), type: type.code, subject: .init(subject),
+        source: .init(source)),
       actor: actor, post: post, comment: comment, text: text)
   }
 }

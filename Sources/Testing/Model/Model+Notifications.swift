@@ -47,33 +47,24 @@ extension Model {
     return stats
   }
 
-  /// Whether the person's notifications of the type are muted at that time: the last toggle before
+  /// Whether the person's notifications of the kind are muted at that time: the last toggle before
   /// it decides.
-  func isMuted(_ person: BytewiseString, _ type: AlarmType, at time: EventTime) -> Bool {
-    let toggles = mutes[[person, .init(type.rawValue)]] ?? [:]
+  func isMuted(_ person: BytewiseString, _ type: Int, at time: EventTime) -> Bool {
+    let toggles = mutes[[person, .init("\(type)")]] ?? [:]
     return toggles.filter { $0.key.time < time }.max { $0.key < $1.key }?.value ?? false
-  }
-
-  private struct Group: Hashable {
-    var recipient: BytewiseString
-    var type: AlarmType
-    var subject: BytewiseString
-    var day: String
   }
 
   /// All visible notifications, newest first by the time when they were raised.
   public var notifications: [ModelNotification] {
-    var groups: [Group: [(at: EventTime, Contribution)]] = [:]
+    var groups: [String: [(at: EventTime, Contribution)]] = [:]
     for fact in sources.values {
       // The newest event decides the contributions, the earliest one their time.
-      for contribution in Contribution.all(of: fact.newest) {
+      for contribution in Contribution.all(of: fact.newest, kinds) {
         let key = contribution.key
         guard let at = fact.firstAt[key], !isMuted(key.recipient, key.type, at: at) else {
           continue
         }
-        let day = [.like, .follow, .message].contains(key.type) ? at.day : ""
-        let group = Group(recipient: key.recipient, type: key.type, subject: key.subject, day: day)
-        groups[group, default: []].append((at, contribution))
+        groups[contribution.notification(at: at), default: []].append((at, contribution))
       }
     }
     return groups.compactMap { notification($0, $1) }
@@ -82,25 +73,37 @@ extension Model {
 
   /// - Returns: nil if all contributions were deleted.
   private func notification(
-    _ group: Group, _ contributions: [(at: EventTime, Contribution)]
+    _ id: String, _ contributions: [(at: EventTime, Contribution)]
   ) -> ModelNotification? {
-    let id = NotificationID.uuid(
-      recipient: group.recipient.string, type: group.type, subject: group.subject.string,
-      day: group.day)
-    let all = marks[[group.recipient]] ?? Marks()
-    let own = marks[[group.recipient, .init(id)]] ?? Marks()
+    let key = contributions[0].1.key
+    let all = marks[[key.recipient]] ?? Marks()
+    let own = marks[[key.recipient, .init(id)]] ?? Marks()
     let shown = contributions.filter { $0.at > max(all.deleted, own.deleted) }.sorted {
       newest(($0.at, $0.1.key.source.string), ($1.at, $1.1.key.source.string))
     }
     guard let first = shown.first, let last = shown.last else { return nil }
-    let actors = Set(shown.map { BytewiseString($0.1.actor) })
+    let people = people(shown.map(\.1))
+    let isUnread = first.at > max(all.read, own.read)
     return ModelNotification(
-      id: id, recipient: group.recipient.string, type: group.type, subject: group.subject.string,
-      bucket: group.day.isEmpty ? nil : group.day, actor: first.1.actor,
-      secondActor: shown.first { !$0.1.actor.hasSameBytes(as: first.1.actor) }?.1.actor,
-      actorCount: actors.count, contributionCount: shown.count, post: first.1.post,
-      comment: first.1.comment, headText: String(first.1.text.unicodeScalars.prefix(256)),
-      raisedAt: first.at, oldestAt: last.at, isUnread: first.at > max(all.read, own.read))
+      id: id, recipient: key.recipient.string, type: key.type, subject: key.subject.string,
+      bucket: first.1.isGrouped ? first.at.day : nil, actor: first.1.actor,
+      secondActor: people.second, actorCount: people.count, contributionCount: shown.count,
+      post: first.1.post, comment: first.1.comment, headText: head(first.1.text),
+      raisedAt: first.at, oldestAt: last.at, isUnread: isUnread,
+      source: first.1.raised != nil ? first.1.key.source.string : nil,
+      imageURL: first.1.raised?.imageURL, arguments: first.1.raised?.arguments,
+      isUnseen: isUnread && first.at > all.seen)
+  }
+
+  /// The second person and the number of people, of contributions newest first. People are counted
+  /// among the newest 1000 contributions, unless every contribution is another person.
+  private func people(_ shown: [Contribution]) -> (second: String?, count: Int) {
+    guard let first = shown[0].actor else { return (nil, 0) }
+    let areSources = shown.allSatisfy { $0.actor?.hasSameBytes(as: $0.key.source.string) ?? false }
+    let actors = shown.prefix(areSources ? shown.count : 1000).compactMap(\.actor)
+    return (
+      actors.first { !$0.hasSameBytes(as: first) }, Set(actors.map { BytewiseString($0) }).count
+    )
   }
 
   public func notifications(of user: String) -> [ModelNotification] {
@@ -110,4 +113,6 @@ extension Model {
   public func unreadCount(of user: String) -> Int {
     notifications(of: user).count { $0.isUnread }
   }
+
+  public func badge(of user: String) -> Int { notifications(of: user).count { $0.isUnseen } }
 }

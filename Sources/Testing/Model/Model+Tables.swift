@@ -16,7 +16,7 @@ extension Model {
   public var allMutes: [ModelMute] {
     mutes.flatMap { key, toggles in
       toggles.compactMap { version, isMuted in
-        AlarmType(rawValue: key[1].string).map {
+        Int(key[1].string).map {
           ModelMute(recipient: key[0].string, type: $0, version: version, isMuted: isMuted)
         }
       }
@@ -56,19 +56,18 @@ extension Model {
   ///
   /// - Parameter stand: whether the newest of these events is the fact's newest.
   private func contributions(_ fact: Fact, stand: Bool) -> [ModelContribution] {
-    let standing = stand ? Contribution.all(of: fact.newest) : []
-    return Self.recordedContributions(of: fact).map { recorded in
+    let standing = stand ? Contribution.all(of: fact.newest, kinds) : []
+    return recordedContributions(of: fact).map { recorded in
       let (key, stands) = (recorded.key, standing.contains { $0.key == recorded.key })
       let firstAt = fact.firstAt[key]
-      let day = firstAt.map { Self.isGrouped(key.type) ? $0.day : "" }
       var row = ModelContribution(
         recipient: key.recipient.string, type: key.type, subject: key.subject.string,
         source: key.source.string, actor: recorded.actor, isActive: stands, firstAt: firstAt,
         post: recorded.post, comment: recorded.comment, headText: head(recorded.text),
-        version: fact.newest.version)
-      guard let firstAt, let day else { return row }
-      row.notification = NotificationID.uuid(
-        recipient: row.recipient, type: row.type, subject: row.subject, day: day)
+        imageURL: recorded.raised?.imageURL, arguments: recorded.raised?.arguments,
+        isGrouped: recorded.isGrouped, version: fact.newest.version)
+      guard let firstAt else { return row }
+      row.notification = recorded.notification(at: firstAt)
       row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
       row.isMuted = stands && isMuted(key.recipient, key.type, at: firstAt)
       return row
@@ -79,7 +78,7 @@ extension Model {
   /// recipient. Omits notifications with a deleted contribution.
   public var sizes: [(notification: String, recipient: String, count: Int)] {
     var groups: [String: (recipient: String, count: Int, isCut: Bool)] = [:]
-    for row in allContributions where Self.isGrouped(row.type) && row.isActive {
+    for row in allContributions where row.isGrouped && row.isActive {
       guard let id = row.notification else { continue }
       groups[id, default: (row.recipient, 0, false)].count += row.isMuted ? 0 : 1
       if row.isCovered { groups[id]?.isCut = true }
@@ -88,8 +87,6 @@ extension Model {
       .map { ($0.key, $0.value.recipient, $0.value.count) }
   }
 
-  static func isGrouped(_ type: AlarmType) -> Bool { [.like, .follow, .message].contains(type) }
-
   /// The time up to which the recipient deleted the notification, alone or with everything.
   private func deletion(of notification: String, for recipient: BytewiseString) -> EventTime {
     max(
@@ -97,9 +94,9 @@ extension Model {
       (marks[[recipient, .init(notification)]] ?? Marks()).deleted)
   }
 
-  /// The rows that the fact's events ever created, with the content of the newest one. A like or a
-  /// follow has one even if only its removal is known.
-  private static func recordedContributions(of fact: Fact) -> [Contribution] {
+  /// The rows that the fact's events ever created, with the content of the newest one. A like, a
+  /// follow or an alarm that was raised has one even if only its removal is known.
+  private func recordedContributions(of fact: Fact) -> [Contribution] {
     func make(_ recipient: String, _ actor: String, _ key: Contribution.Key, _ post: String?)
       -> [Contribution]
     {
@@ -115,21 +112,55 @@ extension Model {
     switch fact.newest.payload {
     case .likeRemoved(let data):
       let key = Contribution.Key(
-        recipient: .init(data.postOwner), type: .like, subject: .init(data.post),
+        recipient: .init(data.postOwner), type: AlarmType.like.code, subject: .init(data.post),
         source: .init(data.actor))
       return make(data.postOwner, data.actor, key, data.post)
     case .followRemoved(let data):
       let key = Contribution.Key(
-        recipient: .init(data.followee), type: .follow, subject: "", source: .init(data.follower))
+        recipient: .init(data.followee), type: AlarmType.follow.code, subject: "",
+        source: .init(data.follower))
       return make(data.followee, data.follower, key, nil)
     case .commentCreated(let data): return all(data.actor, data.post, data.comment, data.text)
     case .commentRemoved(let data): return all(data.actor, data.post, data.comment, "")
     case .postPublished(let data):
       return all(data.author, data.post, nil, data.title.isEmpty ? data.caption : data.title)
     case .postDeleted(let data): return all(data.author, data.post, nil, "")
-    default: return Contribution.all(of: fact.newest)
+    case .alarmRaised, .alarmWithdrawn:
+      return Contribution.raised(fact.newest, kinds).map { [$0] } ?? []
+    default: return Contribution.all(of: fact.newest, kinds)
     }
   }
+}
+
+/// A JSON object with strings, formatted like PostgreSQL's jsonb: shorter names first.
+public func jsonObject(_ members: [String: String]) -> String {
+  let sorted = members.sorted {
+    ($0.key.utf8.count, BytewiseString($0.key)) < ($1.key.utf8.count, BytewiseString($1.key))
+  }
+  return "{"
+    + sorted.map { "\(jsonString($0.key)): \(jsonString($0.value))" }.joined(separator: ", ")
+    + "}"
+}
+
+/// A JSON string, formatted like PostgreSQL's.
+public func jsonString(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\u{8}": result += "\\b"
+    case "\u{C}": result += "\\f"
+    case "\n": result += "\\n"
+    case "\r": result += "\\r"
+    case "\t": result += "\\t"
+    case _ where scalar.value < 0x20:
+      let digits = String(scalar.value, radix: 16)
+      result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "\""
 }
 
 /// The part of a text that a notification quotes.
@@ -143,6 +174,7 @@ extension ModelMark {
     self.init(
       user: key[0].string, notification: key.count > 1 ? key[1].string : nil,
       readAt: marks.read == never ? nil : marks.read,
-      deletedAt: marks.deleted == never ? nil : marks.deleted)
+      deletedAt: marks.deleted == never ? nil : marks.deleted,
+      seenAt: marks.seen == never ? nil : marks.seen)
   }
 }

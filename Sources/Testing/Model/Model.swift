@@ -1,4 +1,5 @@
 public import Events
+public import Kinds
 
 /// The contents of all tables after a set of events. Simple, slow, and independent of the handlers'
 /// code, so that the two can be compared.
@@ -19,6 +20,7 @@ public struct Model: Sendable {
   struct Marks {
     var read = EventTime(microseconds: .min)
     var deleted = EventTime(microseconds: .min)
+    var seen = EventTime(microseconds: .min)
   }
 
   typealias Key = [BytewiseString]
@@ -35,12 +37,16 @@ public struct Model: Sendable {
   /// They contribute as long as the source's newest event is one of them.
   var named: [Key: (source: Key, fact: Fact?)] = [:]
   var marks: [Key: Marks] = [:]
-  /// The toggles by person and type: true mutes.
+  /// The toggles by person and the number of the kind's code: true mutes.
   var mutes: [Key: [Version: Bool]] = [:]
 
-  public init() {}
+  let kinds: AlarmKinds
 
-  public init(_ events: some Sequence<Event>) {
+  /// - Parameter kinds: the registry. Events that name another kind have no effect.
+  public init(kinds: AlarmKinds = .builtIn) { self.kinds = kinds }
+
+  public init(_ events: some Sequence<Event>, kinds: AlarmKinds = .builtIn) {
+    self.kinds = kinds
     for event in events { apply(event) }
   }
 
@@ -69,10 +75,14 @@ public struct Model: Sendable {
       raise(\.deleted, [.init(data.user), .init(data.notification.lowercased())], event.time)
     case .alarmReadAll(let data): raise(\.read, [.init(data.user)], event.time)
     case .alarmAllDeleted(let data): raise(\.deleted, [.init(data.user)], event.time)
-    case .alarmMuted(let data):
-      mutes[[.init(data.user), .init(data.type)], default: [:]][event.version] = true
-    case .alarmUnmuted(let data):
-      mutes[[.init(data.user), .init(data.type)], default: [:]][event.version] = false
+    case .alarmSeen(let data): raise(\.seen, [.init(data.user)], event.time)
+    case .alarmMuted(let data): toggle(event, data.user, data.type, muted: true)
+    case .alarmUnmuted(let data): toggle(event, data.user, data.type, muted: false)
+    case .alarmRaised, .alarmWithdrawn:
+      guard let key = Contribution.raised(event, kinds)?.key else { return }
+      merge(
+        event,
+        into: &sources[["raised", key.recipient, .init("\(key.type)"), key.subject, key.source]])
     case .notificationChanged, .notificationRetracted: break  // Internal to the workers.
     }
   }
@@ -99,6 +109,12 @@ public struct Model: Sendable {
     merge(event, into: &sources[["comment", .init(comment)]])
   }
 
+  private mutating func toggle(_ event: Event, _ user: String, _ kind: String, muted: Bool) {
+    guard let kind = kinds.kind(kind) else { return }
+    let key = [BytewiseString(user), BytewiseString("\(kind.code.number)")]
+    mutes[key, default: [:]][event.version] = muted
+  }
+
   private mutating func raise(
     _ mark: WritableKeyPath<Marks, EventTime>, _ key: Key, _ time: EventTime
   ) {
@@ -106,23 +122,23 @@ public struct Model: Sendable {
     marks[keyPath: mark] = max(marks[keyPath: mark], time)
     self.marks[key] = marks
   }
-}
 
-private func merge(_ event: Event, into slot: inout Model.Fact?) {
-  var fact = slot ?? Model.Fact(newest: event)
-  if event.version > fact.newest.version { fact.newest = event }
-  if event.creates { fact.createdAt = min(fact.createdAt ?? event.time, event.time) }
-  for key in Contribution.all(of: event).map(\.key) {
-    fact.firstAt[key] = min(fact.firstAt[key] ?? event.time, event.time)
+  private func merge(_ event: Event, into slot: inout Fact?) {
+    var fact = slot ?? Fact(newest: event)
+    if event.version > fact.newest.version { fact.newest = event }
+    if event.creates { fact.createdAt = min(fact.createdAt ?? event.time, event.time) }
+    for key in Contribution.all(of: event, kinds).map(\.key) {
+      fact.firstAt[key] = min(fact.firstAt[key] ?? event.time, event.time)
+    }
+    slot = fact
   }
-  slot = fact
 }
 
 extension Event {
   /// Whether the event creates its fact rather than withdrawing it.
   var creates: Bool {
     switch payload {
-    case .postDeleted, .followRemoved, .likeRemoved, .commentRemoved: false
+    case .postDeleted, .followRemoved, .likeRemoved, .commentRemoved, .alarmWithdrawn: false
     default: true
     }
   }

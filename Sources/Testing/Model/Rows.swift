@@ -106,11 +106,13 @@ public struct ModelProfile: ModelRow {
 public struct ModelNotification: ModelRow {
   public var id: String
   public var recipient: String
-  public var type: AlarmType
+  /// The number of the kind's code.
+  public var type: Int
   public var subject: String
-  /// The UTC day; nil for comments and mentions.
+  /// The UTC day; nil for kinds that are not grouped.
   public var bucket: String?
-  public var actor: String
+  /// Nil if nobody acted.
+  public var actor: String?
   public var secondActor: String?
   public var actorCount: Int
   public var contributionCount: Int
@@ -121,12 +123,17 @@ public struct ModelNotification: ModelRow {
   public var raisedAt: EventTime
   public var oldestAt: EventTime
   public var isUnread: Bool
+  /// Of kinds raised by `alarm.raised`.
+  public var source: String?
+  public var imageURL: String?
+  public var arguments: [String: String]?
+  public var isUnseen: Bool
 
   public var fields: [String?] {
     [
-      id, recipient, String(type.code), subject, bucket, actor, secondActor, String(actorCount),
+      id, recipient, String(type), subject, bucket, actor, secondActor, String(actorCount),
       String(contributionCount), post, comment, headText, raisedAt.rfc3339, oldestAt.rfc3339,
-      String(isUnread),
+      String(isUnread), source, imageURL, arguments.map(jsonObject), String(isUnseen),
     ]
   }
 }

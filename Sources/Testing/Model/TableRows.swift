@@ -7,12 +7,14 @@ public struct ModelMark: Sendable {
   public var notification: String?
   public var readAt: EventTime?
   public var deletedAt: EventTime?
+  public var seenAt: EventTime?
 }
 
 /// A muting or an unmuting.
 public struct ModelMute: Sendable {
   public var recipient: String
-  public var type: AlarmType
+  /// The number of the kind's code.
+  public var type: Int
   public var version: Version
   public var isMuted: Bool
 }
@@ -32,10 +34,12 @@ public struct ModelPostFact: Sendable {
 /// A contribution to a notification, active or withdrawn.
 public struct ModelContribution: Sendable {
   public var recipient: String
-  public var type: AlarmType
+  /// The number of the kind's code.
+  public var type: Int
   public var subject: String
   public var source: String
-  public var actor: String
+  /// Nil if nobody acted, and for alarms that were raised and withdrawn.
+  public var actor: String?
   public var isActive: Bool
   /// For active contributions: whether the recipient had muted the type at its time.
   public var isMuted = false
@@ -48,5 +52,9 @@ public struct ModelContribution: Sendable {
   public var comment: String?
   /// At most 256 code points.
   public var headText: String
+  /// Of alarms that were raised.
+  public var imageURL: String?
+  public var arguments: [String: String]?
+  public var isGrouped: Bool
   public var version: Version
 }

@@ -105,7 +105,7 @@ public struct SocialEvents: IteratorProtocol, Sendable {
     notifications.add(
       (
         recipient,
-        NotificationID.uuid(recipient: recipient, type: type, subject: subject, day: day)
+        NotificationID.uuid(recipient: recipient, kind: type.code, subject: subject, day: day)
       ))
   }
 }

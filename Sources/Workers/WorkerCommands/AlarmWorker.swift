@@ -21,25 +21,14 @@ public struct AlarmWorker: WorkerCommand {
       """)
   var defaultLocale: String?
 
-  @Option(
-    help: """
-      A directory with catalogs and kinds of alarms (ko.arb, kinds.json) that override the \
-      built-in ones. \
-      [env: MAGPIE_CATALOG_DIR]
-      """)
-  var catalogDir: String?
+  @OptionGroup var catalogs: CatalogOptions
 
   public init() {}
 
   public func run() async throws {
-    let sentences: Sentences
-    do {
-      sentences = try Sentences(
-        directory: try await options.setting("catalogDir", flag: catalogDir),
-        defaultLocale: try await options.setting("defaultLocale", flag: defaultLocale) ?? "en")
-    } catch let error as CatalogError {
-      throw ValidationError(error.description)
-    }
+    let sentences = try await catalogs.sentences(
+      options,
+      defaultLocale: try await options.setting("defaultLocale", flag: defaultLocale) ?? "en")
     try await runWorker(
       alarmHandler(engine: sentences.current), options: options, defaultHTTPPort: 9473,
       reload: { try sentences.reload() })

@@ -29,37 +29,31 @@ extension SliceModels {
     func actor(_ id: String) -> Actor {
       Actor(id: id, nickname: people[BytewiseString(id)]?.nickname)
     }
-    let code = code(of: row.type)
+    guard let code = AlarmCode(row.type) else {
+      throw AlarmTextError.unknownKind(.like)
+    }
     let rendered = try engine.render(
       AlarmInput(
-        code: code, actor: actor(row.actor), other: row.secondActor.map(actor),
-        actorCount: row.actorCount, count: row.contributionCount, headText: row.headText),
+        code: code, actor: row.actor.map(actor), other: row.secondActor.map(actor),
+        actorCount: row.actorCount, count: row.contributionCount, headText: row.headText,
+        arguments: row.arguments ?? [:]),
       locale: people[BytewiseString(row.recipient)]?.locale ?? "")
     let kind = engine.kind(code)
-    let link = kind?.deepLink([
-      "post": row.post ?? "", "comment": row.comment ?? "", "actor": row.actor,
-      "recipient": row.recipient,
-    ])
+    let fields = [
+      "post": row.post ?? "", "comment": row.comment ?? "", "actor": row.actor ?? "",
+      "recipient": row.recipient, "subject": row.subject, "source": row.source ?? "",
+    ]
+    let link = kind?.deepLink(fields.merging(row.arguments ?? [:]) { own, _ in own })
     return CanonicalRow(
       person: row.recipient, key: [row.id],
       fields: [
-        "\(row.type.code)", row.actor, row.secondActor, "\(row.actorCount)",
+        "\(row.type)", row.actor, row.secondActor, "\(row.actorCount)",
         "\(row.contributionCount)", row.post, row.comment, row.headText, row.raisedAt.rfc3339,
         rendered.locale, rendered.text, jsonb(rendered.segments), jsonb(rendered.spans),
         rendered.legacy.message, rendered.legacy.headText, rendered.legacy.fromNickName, link,
-        kind?.badgeIcon, kind?.highlightStyle,
+        kind?.badgeIcon, kind?.highlightStyle, row.imageURL ?? "",
+        jsonObject(row.arguments ?? [:]),
       ])
-  }
-}
-
-private func code(of type: AlarmType) -> AlarmCode {
-  switch type {
-  case .like: .like
-  case .comment: .comment
-  case .follow: .follow
-  case .message: .message
-  case .mention: .mention
-  case .post: .post
   }
 }
 
@@ -67,15 +61,16 @@ private func code(of type: AlarmType) -> AlarmCode {
 private func jsonb(_ segments: [Segment]) -> String {
   jsonb(
     segments.map { segment in
-      [("kind", json(segment.kind.name)), ("text", json(segment.text))]
-        + (segment.actorID.map { [("actor", json($0))] } ?? [])
+      [("kind", jsonString(segment.kind.name)), ("text", jsonString(segment.text))]
+        + (segment.actorID.map { [("actor", jsonString($0))] } ?? [])
     })
 }
 
 private func jsonb(_ spans: [Span]) -> String {
   jsonb(
     spans.map { span in
-      [("kind", json(span.kind.name))] + (span.actorID.map { [("actor", json($0))] } ?? [])
+      [("kind", jsonString(span.kind.name))]
+        + (span.actorID.map { [("actor", jsonString($0))] } ?? [])
         + [("start", "\(span.start)"), ("length", "\(span.length)")]
     })
 }

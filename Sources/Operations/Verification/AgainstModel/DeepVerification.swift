@@ -67,7 +67,7 @@ public struct DeepVerification {
       let slice = Slice(index, of: count)
       state.slice = index
       state.table = nil
-      let models = try SliceModels(slice, snapshot, log, prefix: prefix) {
+      let models = try SliceModels(slice, snapshot, log, prefix: prefix, kinds: engine.registry) {
         state.records += $0
         progress(state)
       }

@@ -36,6 +36,11 @@ private struct Name: CodingKey {
 private struct Fields {
   let container: KeyedDecodingContainer<Name>
 
+  /// Returns no members for an absent or null field.
+  func members(_ name: String) throws -> [String: String] {
+    try container.decodeIfPresent([String: String].self, forKey: Name(stringValue: name)) ?? [:]
+  }
+
   /// Returns "" for an absent or null field.
   private func text(_ name: String) throws -> String {
     try container.decodeIfPresent(String.self, forKey: key(name)) ?? ""
@@ -120,6 +125,21 @@ private struct Fields {
       .alarmMuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })
     case .alarmUnmuted:
       .alarmUnmuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })
+    case .alarmSeen: .alarmSeen(try .with { $0.user = try text("user") })
+    case .alarmRaised:
+      .alarmRaised(
+        try .with {
+          ($0.recipient, $0.kind) = (try text("recipient"), try text("kind"))
+          ($0.subject, $0.source) = (try text("subject"), try text("source"))
+          ($0.actor, $0.headText) = (try text("actor"), try text("headText"))
+          ($0.imageURL, $0.arguments) = (try text("imageUrl"), try members("arguments"))
+        })
+    case .alarmWithdrawn:
+      .alarmWithdrawn(
+        try .with {
+          ($0.recipient, $0.kind) = (try text("recipient"), try text("kind"))
+          ($0.subject, $0.source) = (try text("subject"), try text("source"))
+        })
     case .notificationChanged, .notificationRetracted:
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "the model does not use notification changes"))

@@ -92,6 +92,17 @@ public struct ModelComparison {
           """)
       ),
       (
+        "unseen badges",
+        Dictionary(grouping: notified.filter(\.isUnseen)) { BytewiseString($0.recipient) }.map {
+          [$0.string, "\($1.count)"]
+        },
+        try rows(
+          """
+          SELECT u.user_id, badge(u.user_id)::text
+          FROM notification_recipients u WHERE badge(u.user_id) > 0
+          """)
+      ),
+      (
         "profiles", profiles.allProfiles.map(\.fields),
         try rows(
           """
@@ -127,7 +138,8 @@ public struct ModelComparison {
   private let shownNotifications = """
     SELECT notification_id::text, recipient, type::text, subject, bucket::text, actor,
       second_actor, actor_count::text, contribution_count::text, post_id, comment_id, head_text,
-      \(time("raised_at")), \(time("oldest_at")), unread::text
+      \(time("raised_at")), \(time("oldest_at")), unread::text, source, image_url, arguments::text,
+      unseen::text
     FROM shown_notifications
     """
 

@@ -44,7 +44,8 @@ extension SliceModels {
       return rows(
         notifications.allWatermarks.lazy.map { row in
           CanonicalRow(
-            person: row.user, key: [], fields: [row.readAt?.rfc3339, row.deletedAt?.rfc3339])
+            person: row.user, key: [],
+            fields: [row.readAt?.rfc3339, row.deletedAt?.rfc3339, row.seenAt?.rfc3339])
         })
     case "notification_marks":
       return rows(
@@ -58,7 +59,7 @@ extension SliceModels {
         notifications.allMutes.lazy.map { row in
           CanonicalRow(
             person: row.recipient,
-            key: ["\(row.type.code)", row.version.time.rfc3339, row.version.id],
+            key: ["\(row.type)", row.version.time.rfc3339, row.version.id],
             fields: ["\(row.isMuted)"])
         })
     case "notification_actors": return rows(notifications.allContributions.lazy.map(contribution))
@@ -73,9 +74,10 @@ extension SliceModels {
           CanonicalRow(
             person: row.recipient, key: [row.id],
             fields: [
-              "\(row.type.code)", row.subject, row.bucket, row.actor, row.secondActor,
+              "\(row.type)", row.subject, row.bucket, row.actor, row.secondActor,
               "\(row.actorCount)", "\(row.contributionCount)", row.post, row.comment,
               row.headText, row.raisedAt.rfc3339, row.oldestAt.rfc3339, "\(row.isUnread)",
+              row.source, row.imageURL, row.arguments.map(jsonObject), "\(row.isUnseen)",
             ])
         })
     default: return nil
@@ -98,36 +100,16 @@ extension SliceModels {
   private func contribution(_ row: ModelContribution) -> CanonicalRow {
     let canBeSeen = row.isActive && !row.isCovered
     return CanonicalRow(
-      person: row.recipient, key: ["\(row.type.code)", row.subject, row.source],
+      person: row.recipient, key: ["\(row.type)", row.subject, row.source],
       fields: [
         row.actor, "\(row.isActive)", canBeSeen ? "\(row.isMuted)" : nil, row.firstAt?.rfc3339,
-        row.notification, row.post, row.comment, row.headText,
+        row.notification, row.post, row.comment, row.headText, row.imageURL,
+        row.arguments.map(jsonObject),
       ] + version(row.version))
   }
 }
 
 /// A JSON array of strings, formatted like PostgreSQL's `to_json`.
 func json(_ texts: [String]) -> String {
-  "[" + texts.map(json).joined(separator: ",") + "]"
-}
-
-/// A JSON string, formatted like PostgreSQL's.
-func json(_ text: String) -> String {
-  var result = "\""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"": result += "\\\""
-    case "\\": result += "\\\\"
-    case "\u{8}": result += "\\b"
-    case "\u{C}": result += "\\f"
-    case "\n": result += "\\n"
-    case "\r": result += "\\r"
-    case "\t": result += "\\t"
-    case _ where scalar.value < 0x20:
-      let digits = String(scalar.value, radix: 16)
-      result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  return result + "\""
+  "[" + texts.map(jsonString).joined(separator: ",") + "]"
 }

@@ -1,5 +1,6 @@
 import Events
 import Kafka
+import Kinds
 import Model
 import RecordLog
 
@@ -11,7 +12,7 @@ import RecordLog
 struct SliceModels {
   let slice: Slice
   private(set) var feeds = Model()
-  private(set) var notifications = Model()
+  private(set) var notifications: Model
   private(set) var profiles = Model()
   /// Records that cannot be decoded but are not dead letters.
   private(set) var unexplained: [(record: Record, group: String, reason: String)] = []
@@ -23,13 +24,16 @@ struct SliceModels {
   private let counted: (Int) -> Void
   private var facts: [Worker: Set<BytewiseString>] = [:]
 
-  /// - Parameter counted: called with the number of records read since the last call.
+  /// - Parameters:
+  ///   - kinds: the registry that the workers use.
+  ///   - counted: called with the number of records read since the last call.
   init(
-    _ slice: Slice, _ snapshot: Snapshot, _ log: any RecordLog, prefix: String,
+    _ slice: Slice, _ snapshot: Snapshot, _ log: any RecordLog, prefix: String, kinds: AlarmKinds,
     counted: @escaping (Int) -> Void
   ) throws {
     (self.slice, self.snapshot, self.log) = (slice, snapshot, log)
     (self.prefix, self.counted) = (prefix, counted)
+    notifications = Model(kinds: kinds)
     if slice.count > 1 {
       try read([.posts, .comments, .likes, .messages]) { models, worker, event in
         if let fact = worker.fact(event.payload), models.concerns(event, worker) {
@@ -52,7 +56,7 @@ struct SliceModels {
     facts = [:]
     shown = notifications.notifications.filter { slice.contains($0.recipient) }
     let named = shown.reduce(into: Set<BytewiseString>()) { people, notification in
-      people.insert(BytewiseString(notification.actor))
+      if let actor = notification.actor { people.insert(BytewiseString(actor)) }
       if let second = notification.secondActor { people.insert(BytewiseString(second)) }
     }
     try read([.profiles]) { models, worker, event in

@@ -9,7 +9,8 @@ enum Worker: String, CaseIterable {
   var topics: [Topic] {
     switch self {
     case .fanout: [.posts, .follows, .messages]
-    case .notification: [.likes, .comments, .follows, .messages, .posts, .alarmActions]
+    case .notification:
+      [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions]
     case .alarm: [.profiles]
     }
   }

@@ -34,4 +34,8 @@ extension CanonicalTable {
     + Field.plain(
       "a.locale", "a.text", "a.segments", "a.spans", "a.legacy_message", "a.legacy_head_text",
       "a.legacy_from_nick_name", "a.deep_link", "a.badge_icon", "a.highlight_style")
+    + [
+      Field("image_url", "coalesce(a.image_url, '')"),
+      Field("arguments", "coalesce(a.arguments, '{}')"),
+    ]
 }

@@ -35,10 +35,11 @@ extension CanonicalTable {
       fields: [
         Field("read_all_at", time("r.read_all_at")),
         Field("deleted_all_at", time("r.deleted_all_at")),
+        Field("seen_all_at", time("r.seen_all_at")),
       ],
       from: """
         FROM notification_recipients r
-        WHERE greatest(r.read_all_at, r.deleted_all_at) > '-infinity'
+        WHERE greatest(r.read_all_at, r.deleted_all_at, r.seen_all_at) > '-infinity'
         """),
     CanonicalTable(
       "notification_marks", .notifications, person: "m.recipient", key: ["m.notification_id"],
@@ -67,7 +68,9 @@ extension CanonicalTable {
           """),
         Field("first_at", time("a.first_at")),
       ]
-        + Field.plain("a.notification_id", "a.post_id", "a.comment_id", "a.head_text")
+        + Field.plain(
+          "a.notification_id", "a.post_id", "a.comment_id", "a.head_text", "a.image_url",
+          "a.arguments")
         + Field.version("a"),
       from: """
         FROM notification_actors a
@@ -89,7 +92,7 @@ extension CanonicalTable {
           UNION ALL
           SELECT a.notification_id, count(*) FROM notification_reviews v
           JOIN notification_actors a ON a.recipient = v.recipient AND a.type = v.type
-          WHERE a.active AND a.type IN (0, 2, 3)
+          WHERE a.active AND is_grouped(a.grouped, a.type)
             AND NOT notification_muted(a.recipient, a.type, a.first_at)
           GROUP BY a.notification_id
         ) s
@@ -112,7 +115,7 @@ extension CanonicalTable {
         "n.type", "n.subject", "n.bucket", "n.actor", "n.second_actor", "n.actor_count",
         "n.contribution_count", "n.post_id", "n.comment_id", "n.head_text")
         + [Field("raised_at", time("n.raised_at")), Field("oldest_at", time("n.oldest_at"))]
-        + Field.plain("n.unread"),
+        + Field.plain("n.unread", "n.source", "n.image_url", "n.arguments", "n.unseen"),
       from: "FROM shown_notifications n"),
   ]
 

@@ -61,7 +61,7 @@ struct HandlerOptions: ParsableArguments {
     }
     return RebuildHandlers(
       fanout: feedHandler(pushLimit: limit, feedLength: length),
-      notification: notificationHandler,
+      notification: notificationHandler(kinds: engine.registry),
       alarm: alarmHandler(engine: engine))
   }
 }

@@ -36,7 +36,7 @@ $$;
 CREATE OR REPLACE FUNCTION count_changed_contributions() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO notification_sizes AS s (notification_id, contributions, others)
-  SELECT d.notification_id, sum(d.delta), sum(d.delta) FILTER (WHERE d.is_other)
+  SELECT d.notification_id, sum(d.delta), coalesce(sum(d.delta) FILTER (WHERE d.is_other), 0)
   FROM (
     SELECT notification_id, -1 AS delta, actor IS DISTINCT FROM source AND type <> 3 AS is_other
     FROM before WHERE active AND NOT muted AND is_grouped(grouped, type)
@@ -49,7 +49,7 @@ BEGIN
   ORDER BY d.notification_id
   ON CONFLICT (notification_id) DO UPDATE SET
     contributions = s.contributions + EXCLUDED.contributions,
-    others = s.others + coalesce(EXCLUDED.others, 0);
+    others = s.others + EXCLUDED.others;
   RETURN NULL;
 END
 $$;

@@ -4,11 +4,13 @@ import Events
 /// The content of an alarm before it is rendered.
 struct AlarmContent: Sendable {
   var code: AlarmCode
-  var actor: String
+  /// Nil if nobody acted.
+  var actor: String?
   var secondActor: String?
   var actorCount: Int64
   var contributionCount: Int64
   var headText: String
+  var arguments: [String: String] = [:]
 }
 
 extension AlarmCode {
@@ -38,9 +40,10 @@ extension AlarmContent {
     secondActor secondNickname: String?
   ) throws(EventError) -> RenderedAlarm {
     let input = AlarmInput(
-      code: code, actor: Actor(id: actor, nickname: nickname),
+      code: code, actor: actor.map { Actor(id: $0, nickname: nickname) },
       other: secondActor.map { Actor(id: $0, nickname: secondNickname) },
-      actorCount: Int(actorCount), count: Int(contributionCount), headText: headText)
+      actorCount: Int(actorCount), count: Int(contributionCount), headText: headText,
+      arguments: arguments)
     do throws(AlarmTextError) {
       return try engine.render(input, locale: locale)
     } catch {

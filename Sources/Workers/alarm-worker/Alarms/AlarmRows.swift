@@ -1,43 +1,39 @@
 import AlarmText
+import Foundation
 import Postgres
 
 /// Writes snapshots and their renderings that are newer than the stored ones. A retraction keeps
 /// only its version.
 func writeAlarms(
   _ snapshots: [Snapshot], _ rendered: [RenderedAlarm?], engine: AlarmTextEngine
-) -> Statement {
+) throws -> Statement {
   let kinds = snapshots.map { snapshot in
     (snapshot.content?.code).flatMap(engine.kind)
   }
-  let links = zip(snapshots, kinds).map { snapshot, kind in
-    kind?.deepLink([
-      "post": snapshot.post ?? "", "comment": snapshot.comment ?? "",
-      "actor": snapshot.content?.actor ?? "", "recipient": snapshot.recipient,
-    ])
-  }
+  let links = zip(snapshots, kinds).map { snapshot, kind in kind?.deepLink(snapshot.linkFields) }
   let contents = snapshots.map(\.content)
   return Statement(
     """
     INSERT INTO alarms AS a (
       notification_id, recipient, generation, counter, retracted, type, actor, second_actor,
       actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
-      badge_icon, highlight_style, locale, text, segments, spans, legacy_message,
+      badge_icon, highlight_style, image_url, arguments, locale, text, segments, spans, legacy_message,
       legacy_head_text, legacy_from_nick_name
     )
     SELECT e.notification_id, e.recipient, e.generation, e.counter, e.type IS NULL, e.type, e.actor,
       e.second_actor, e.actor_count, e.contribution_count, e.post_id, e.comment_id, e.head_text,
-      e.raised_at, e.deep_link, e.badge_icon, e.highlight_style, e.locale, e.text, e.segments,
-      e.spans, e.legacy_message, e.legacy_head_text, e.legacy_from_nick_name
+      e.raised_at, e.deep_link, e.badge_icon, e.highlight_style, e.image_url, e.arguments, e.locale,
+      e.text, e.segments, e.spans, e.legacy_message, e.legacy_head_text, e.legacy_from_nick_name
     FROM unnest(
       $1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::text[], $7::text[],
       $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::smallint[], $13::text[],
       $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::text[],
-      $20::timestamptz[], $21::text[], $22::text[], $23::text[]
+      $20::timestamptz[], $21::text[], $22::text[], $23::text[], $24::text[], $25::jsonb[]
     ) AS e (
       notification_id, locale, text, segments, spans, legacy_message, legacy_head_text,
       legacy_from_nick_name, recipient, generation, counter, type, actor, second_actor,
       actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
-      badge_icon, highlight_style
+      badge_icon, highlight_style, image_url, arguments
     )
     ORDER BY e.notification_id
     ON CONFLICT (notification_id) DO UPDATE SET
@@ -48,7 +44,8 @@ func writeAlarms(
       post_id = EXCLUDED.post_id, comment_id = EXCLUDED.comment_id,
       head_text = EXCLUDED.head_text, raised_at = EXCLUDED.raised_at,
       deep_link = EXCLUDED.deep_link, badge_icon = EXCLUDED.badge_icon,
-      highlight_style = EXCLUDED.highlight_style, locale = EXCLUDED.locale,
+      highlight_style = EXCLUDED.highlight_style, image_url = EXCLUDED.image_url,
+      arguments = EXCLUDED.arguments, locale = EXCLUDED.locale,
       text = EXCLUDED.text, segments = EXCLUDED.segments, spans = EXCLUDED.spans,
       legacy_message = EXCLUDED.legacy_message, legacy_head_text = EXCLUDED.legacy_head_text,
       legacy_from_nick_name = EXCLUDED.legacy_from_nick_name
@@ -70,7 +67,28 @@ func writeAlarms(
       .textArray(links),
       .textArray(kinds.map { $0?.badgeIcon }),
       .textArray(kinds.map { $0?.highlightStyle }),
+      .textArray(snapshots.map(\.imageURL)),
+      .jsonbArray(try contents.map { try $0.flatMap { try argumentsJSON($0.arguments) } }),
     ])
+}
+
+extension Snapshot {
+  /// The fields of links by name; those that the notification does not have are empty.
+  fileprivate var linkFields: [String: String] {
+    var fields = content?.arguments ?? [:]
+    fields["post"] = post ?? ""
+    fields["comment"] = comment ?? ""
+    fields["actor"] = content?.actor ?? ""
+    fields["recipient"] = recipient
+    fields["subject"] = subject ?? ""
+    fields["source"] = source ?? ""
+    return fields
+  }
+}
+
+/// The arguments as a JSON object; nil if there are none.
+private func argumentsJSON(_ arguments: [String: String]) throws -> String? {
+  arguments.isEmpty ? nil : String(decoding: try JSONEncoder().encode(arguments), as: UTF8.self)
 }
 
 /// The columns that depend on profiles: locale, text, segments, spans, legacy_message,

@@ -11,7 +11,7 @@ import Postgres
 func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
   var work = Work()
   let taken = work.add(
-    Statement("SELECT * FROM take_alarms_to_render($1)", [.int4(limit)]))
+    Statement("SELECT * FROM take_pending_renders($1)", [.int4(limit)]))
   // Rows that another lane has locked do not count as more work for this one.
   let remaining = work.add(
     Statement(
@@ -25,15 +25,18 @@ func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
     for row in results[taken] {
       let content = AlarmContent(
         code: try AlarmCode(named: row.int("type")),
-        actor: try row.text("actor"),
+        actor: try row.textOrNil("actor"),
         secondActor: try row.textOrNil("second_actor"),
         actorCount: try row.int8("actor_count"),
         contributionCount: try row.int8("contribution_count"),
-        headText: try row.text("head_text"))
+        headText: try row.text("head_text"),
+        arguments: try row.textOrNil("arguments").map {
+          try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
+        } ?? [:])
       ids.append(try row.uuid("notification_id"))
       rendered.append(
         try content.rendered(
-          by: engine, locale: row.text("recipient_locale"), actor: row.text("actor_nickname"),
+          by: engine, locale: row.text("recipient_locale"), actor: row.textOrNil("actor_nickname"),
           secondActor: row.textOrNil("second_actor_nickname")))
     }
     return Outcome(

@@ -20,7 +20,7 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
   let people = candidates.reduce(into: Set<BytewiseString>()) { people, snapshot in
     guard let content = snapshot.content else { return }
     people.insert(BytewiseString(snapshot.recipient))
-    people.insert(BytewiseString(content.actor))
+    if let actor = content.actor { people.insert(BytewiseString(actor)) }
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
   var work = Work([planByKey(keepsPlans: false), ensureProfiles(people)])
@@ -43,13 +43,13 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
       try snapshot.content.map { content in
         try content.rendered(
           by: engine, locale: locales[BytewiseString(snapshot.recipient)] ?? "",
-          actor: nicknames[BytewiseString(content.actor)],
+          actor: content.actor.flatMap { nicknames[BytewiseString($0)] },
           secondActor: content.secondActor.flatMap { nicknames[BytewiseString($0)] })
       }
     }
     let retracted = snapshots.count { $0.content == nil }
     return Outcome(
-      statements: [writeAlarms(snapshots, rendered, engine: engine)],
+      statements: [try writeAlarms(snapshots, rendered, engine: engine)],
       counts: [
         "alarms_rendered": snapshots.count - retracted, "alarms_retracted": retracted,
         "snapshots_of_other_generations": candidates.count {
@@ -73,6 +73,10 @@ struct Snapshot: Sendable {
   var content: AlarmContent?
   var post: String?
   var comment: String?
+  /// Of kinds raised by `alarm.raised`, and only part of their links.
+  var subject: String?
+  var source: String?
+  var imageURL: String?
   /// Microseconds since 1970.
   var raisedAt: Int64?
 
@@ -83,10 +87,12 @@ struct Snapshot: Sendable {
       id = try uuid(data.notification)
       (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
       content = AlarmContent(
-        code: try AlarmCode(named: Int(data.type)), actor: data.actor,
+        code: try AlarmCode(named: Int(data.type)), actor: presence(data.actor),
         secondActor: presence(data.secondActor),
         actorCount: data.actorCount, contributionCount: data.contributionCount,
-        headText: data.headText)
+        headText: data.headText, arguments: data.arguments)
+      (subject, source) = (presence(data.subject), presence(data.source))
+      imageURL = presence(data.imageURL)
       (post, comment) = (presence(data.post), presence(data.comment))
       raisedAt = data.raisedAt
     case .notificationRetracted(let data):

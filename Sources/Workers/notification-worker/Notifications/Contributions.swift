@@ -61,7 +61,9 @@ struct Contributions {
   ) throws {
     raised.grouped.append(kind.isGrouped)
     raised.imageURLs.append(data?.imageURL)
-    raised.arguments.append(try data.map { try jsonObject($0.arguments) })
+    // An empty value is an absent one.
+    raised.arguments.append(
+      try data.map { try jsonObject($0.arguments.filter { !$0.value.isEmpty }) })
     append(
       kind: Int16(kind.code.number), isGrouped: kind.isGrouped, recipient: recipient,
       subject: subject, source: source, actor: data.flatMap { $0.actor.isEmpty ? nil : $0.actor },

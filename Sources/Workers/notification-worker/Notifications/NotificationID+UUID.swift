@@ -1,4 +1,4 @@
-public import Events
+import Events
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
