@@ -1,3 +1,5 @@
+import AlarmText
+
 /// SplitMix64: the same sequence for the same seed on every machine.
 struct Seeded: RandomNumberGenerator {
   private var state: UInt64
@@ -14,7 +16,8 @@ struct Seeded: RandomNumberGenerator {
 /// Generated nicknames and head texts, from ordinary to malicious, over all of Unicode.
 enum HostileText {
   private static let pieces = [
-    "<", ">", "<b>", "</bdi>", "{actor}", "{nickname}", "{", "}", "'", "''", "%@", "%1$s", "\\",
+    "<", ">", "<>", "<나오>", "<b>", "</bdi>", "{actor}", "{nickname}", "{", "}", "'", "''", "%@",
+    "%1$s", "\\",
     "\"",
     "#", "&amp;", "`", "*", "_", "[a](b)", ": ", "님이", "님", "시작합니다. \"<시작>\"이", "시작",
     "likes your post",
@@ -87,5 +90,41 @@ enum HostileText {
       }
       return text
     }
+  }
+}
+
+extension AlarmKind {
+  /// An ordinary value for each argument.
+  var sampleArguments: [String: String] {
+    Dictionary(
+      uniqueKeysWithValues: arguments.map { ($0.name, $0.type == .number ? "3" : "T") })
+  }
+}
+
+extension AlarmInput {
+  /// An alarm of a kind with generated texts, named people, counts and arguments.
+  static func hostile(_ kind: AlarmKind, _ random: inout Seeded) -> AlarmInput {
+    let people = [1, 1, 2, 3, 12, 4321].randomElement(using: &random) ?? 1
+    let nickname = HostileText.next(&random)
+    var input = AlarmInput(
+      code: kind.code, actor: Actor(id: "a\"1", nickname: nickname),
+      other: people == 2 ? Actor(id: "b", nickname: HostileText.next(&random)) : nil,
+      actorCount: people, count: [1, 2, 5, 1000].randomElement(using: &random) ?? 1,
+      headText: Bool.random(using: &random) ? HostileText.next(&random) : nil)
+    if kind.actor == .none || (kind.actor == .optional && Bool.random(using: &random)) {
+      input.actor = nil
+      input.other = nil
+    }
+    for argument in kind.arguments where !argument.isOptional || Bool.random(using: &random) {
+      let number =
+        [0, 1, 2, 3, 11, 100, -1, 123_456, .max, .min].randomElement(using: &random) ?? 0
+      input.arguments[argument.name] =
+        switch (argument.type, Int.random(in: 0..<8, using: &random)) {
+        case (.number, _): "\(number)"
+        case (.text, 0): "<\(nickname)>"
+        case (.text, _): HostileText.next(&random)
+        }
+    }
+    return input
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import ICUReference
 
 /// ICU's formatter, the reference for the compiled patterns.
@@ -10,6 +11,14 @@ final class ICUPattern {
   }
 
   deinit { icu_pattern_destroy(pattern) }
+
+  fileprivate func format(
+    _ names: [UnsafePointer<CChar>?], _ texts: [UnsafePointer<CChar>?], _ numbers: [Int64]
+  ) -> [UInt8]? {
+    text {
+      icu_pattern_format_with(pattern, names, texts, numbers, Int32(names.count), $0, $1)
+    }
+  }
 
   func format(
     actor: String, other: String, actors: Int, count: Int, actorFinal: String, otherFinal: String
@@ -39,6 +48,33 @@ final class ICURelative {
     text {
       icu_relative_format(formatter, Int32(unit), Int64(amount), isNamed ? 1 : 0, $0, $1)
     }.map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+/// A value for ICU.
+enum ICUValue {
+  case text(String)
+  case number(Int)
+}
+
+extension ICUPattern {
+  func format(_ values: [String: ICUValue]) -> [UInt8]? {
+    var names: [UnsafeMutablePointer<CChar>?] = []
+    var texts: [UnsafeMutablePointer<CChar>?] = []
+    var numbers: [Int64] = []
+    for (name, value) in values {
+      names.append(strdup(name))
+      switch value {
+      case .text(let text):
+        texts.append(strdup(text))
+        numbers.append(0)
+      case .number(let number):
+        texts.append(nil)
+        numbers.append(Int64(number))
+      }
+    }
+    defer { for pointer in names + texts { free(pointer) } }
+    return format(names.map { UnsafePointer($0) }, texts.map { UnsafePointer($0) }, numbers)
   }
 }
 

@@ -12,35 +12,75 @@ struct ICUAgreementTests {
     12_345_678, 1_234_567_890,
   ]
 
-  /// Compares every pattern of a catalog file over a grid of counts and final sounds.
+  /// Compares every pattern of a catalog file over a grid of counts, final sounds and arguments.
   static func compare(_ file: CatalogFile, against engine: AlarmTextEngine) throws -> Int {
     let catalog = try Catalog(file)
     var compared = 0
     for (key, message) in catalog.messages where !Catalog.plainKeys.contains(key) {
-      let code = try #require(engine.kinds.first { $0.messageKey == key }).code
+      let kind = try #require(engine.kinds.first { $0.messageKey == key })
       let icu = try #require(ICUPattern(message.text, locale: catalog.locale))
-      let usesFinal = message.text.contains("Final")
-      for actors in numbers {
-        for count in [1, 2, 3, 5, 11, 100, 1234, 1_000_000] {
-          for (final, name) in usesFinal ? finals : ["vowel": "나오"] {
-            let rendered = try engine.render(
-              AlarmInput(
-                code: code, actor: Actor(id: "a", nickname: name),
-                other: Actor(id: "b", nickname: name), actorCount: actors, count: count),
-              locale: catalog.locale)
-            let shown = rendered.direction == .rightToLeft ? "\u{2068}\(name)\u{2069}" : name
-            let expected = icu.format(
-              actor: shown, other: shown, actors: actors, count: count, actorFinal: final,
-              otherFinal: final)
-            #expect(
-              expected == Array(rendered.text.utf8),
-              "\(catalog.locale) \(key) actors \(actors) count \(count)")
-            compared += 1
+      func uses(_ text: String) -> Bool { message.text.contains(text) }
+      let actors = !uses("{actors") ? [1] : kind.actor == .optional ? [0] + numbers : numbers
+      let counts = uses("{count") ? [1, 2, 3, 5, 11, 100, 1234, 1_000_000] : [1]
+      let ownNumbers = kind.arguments.contains { $0.type == .number }
+      for actors in kind.actor == .none ? [0] : actors {
+        for count in counts {
+          for (final, name) in uses("Final") ? finals : ["vowel": "나오"] {
+            for number in ownNumbers ? [0, -1, -1234] + numbers : [0] {
+              for isAbsent in kind.arguments.contains(where: \.isOptional)
+                ? [true, false] : [false]
+              {
+                let input = AlarmInput(
+                  code: kind.code, actor: actors == 0 ? nil : Actor(id: "a", nickname: name),
+                  other: Actor(id: "b", nickname: name), actorCount: actors, count: count)
+                compare(
+                  input, with: icu, engine, kind, catalog.locale,
+                  Own(text: name, final: final, number: number, isAbsent: isAbsent))
+                compared += 1
+              }
+            }
           }
         }
       }
     }
     return compared
+  }
+
+  private struct Own {
+    var text: String
+    var final: String
+    var number: Int
+    /// Whether optional arguments are absent.
+    var isAbsent: Bool
+  }
+
+  private static func compare(
+    _ input: AlarmInput, with icu: ICUPattern, _ engine: AlarmTextEngine, _ kind: AlarmKind,
+    _ locale: String, _ own: Own
+  ) {
+    var input = input
+    let isolates = engine.direction(of: engine.localeID(locale)) == .rightToLeft
+    let shown = isolates ? "\u{2068}\(own.text)\u{2069}" : own.text
+    var values: [String: ICUValue] = [
+      "actor": .text(shown), "other": .text(shown), "actors": .number(input.actorCount),
+      "count": .number(input.count), "actorFinal": .text(own.final), "otherFinal": .text(own.final),
+    ]
+    for argument in kind.arguments {
+      let isAbsent = own.isAbsent && argument.isOptional
+      switch argument.type {
+      case .text:
+        if !isAbsent { input.arguments[argument.name] = own.text }
+        values[argument.name] = .text(shown)
+        values["\(argument.name)Final"] = .text(isAbsent ? "none" : own.final)
+      case .number:
+        input.arguments[argument.name] = "\(own.number)"
+        values[argument.name] = .number(own.number)
+        values["\(argument.name)Final"] = .text("other")
+      }
+    }
+    let rendered = (try? engine.render(input, locale: locale))?.text ?? "not rendered"
+    #expect(
+      icu.format(values) == Array(rendered.utf8), "\(locale) \(kind.name) \(input) \(rendered)")
   }
 
   @Test("every pattern of every built-in locale", arguments: BuiltIn.catalogs.map(\.name))
@@ -67,7 +107,7 @@ struct ICUAgreementTests {
   func plurals(language: String) throws {
     let rules = try #require(LanguageRules(language: language))
     let millions = (1...30).flatMap { [$0 * 1_000_000, $0 * 1_000_000 + 1, $0 * 500_000] }
-    for number in Array(0...1300) + millions {
+    for number in Array(-120...1300) + millions {
       #expect(
         rules.plurals.category(number).rawValue == ICU.pluralCategory(number, locale: language),
         "\(language) \(number)")
@@ -77,7 +117,10 @@ struct ICUAgreementTests {
   @Test("whole numbers of every known language", arguments: LanguageRules.languages)
   func numbers(language: String) throws {
     let style = NumberStyle(try #require(LanguageRules(language: language)))
-    for number in [0, 9, 10, 12, 999, 1000, 1234, 10_000, 123_456, 1_234_567, 1_234_567_890] {
+    for number in [
+      0, 9, 10, 12, 999, 1000, 1234, 10_000, 123_456, 1_234_567, 1_234_567_890, -1, -9, -10, -1234,
+      -123_456, .max, .min,
+    ] {
       var written: [UInt8] = []
       let units = style.write(number, to: &written)
       #expect(written == ICU.number(number, locale: language), "\(language) \(number)")

@@ -74,11 +74,12 @@ struct SchemaTests {
     for locale in engine.locales {
       for kind in engine.kinds {
         for people in [1, 2, 30] {
-          let alarm = try engine.render(
-            AlarmInput(
-              code: kind.code, actor: Actor(id: "a", nickname: HostileText.next(&random)),
-              other: Actor(id: "b", nickname: HostileText.next(&random)), actorCount: people,
-              headText: people == 1 ? HostileText.next(&random) : nil), locale: locale)
+          var input = AlarmInput.hostile(kind, &random)
+          input.actorCount = people
+          if input.actor != nil {
+            input.other = Actor(id: "b", nickname: HostileText.next(&random))
+          }
+          let alarm = try engine.render(input, locale: locale)
           let value = try JSONSerialization.jsonObject(with: Data(alarm.json))
           #expect(checker.problems(value, schema) == [])
         }
@@ -92,10 +93,9 @@ struct SchemaTests {
     var random = Seeded(13)
     var buffer = AlarmBuffer()
     for _ in 0..<500 {
-      let input = AlarmInput(
-        code: .like, actor: Actor(id: "\"\u{1}é", nickname: HostileText.next(&random)),
-        other: Actor(id: "b", nickname: HostileText.next(&random)),
-        actorCount: Int.random(in: 1...4, using: &random), headText: HostileText.next(&random))
+      let kind = try #require(engine.kinds.randomElement(using: &random))
+      var input = AlarmInput.hostile(kind, &random)
+      if input.actor != nil { input.actor?.id = "\"\u{1}é" }
       let locale = engine.locales.randomElement(using: &random) ?? "en"
       try engine.render(input, locale: engine.localeID(locale), into: &buffer)
       let alarm = try engine.render(input, locale: locale)
@@ -129,11 +129,17 @@ struct SchemaTests {
   @Test("the gallery shows every locale with its direction, and escapes everything")
   func gallery() {
     let page = AlarmTextEngine.builtIn.gallery(
-      actor: "<i>나오", other: "محمد", headText: "<script>")
+      actor: "<i>나오", other: "محمد", headText: "<script>", argument: { "<u>\($0)" })
     for locale in AlarmTextEngine.builtIn.locales {
       let direction = ["ar", "he"].contains(locale) ? "rtl" : "ltr"
       #expect(page.contains("<tr lang=\"\(locale)\" dir=\"\(direction)\">"))
     }
-    #expect(!page.contains("<script>") && !page.contains("<i>"))
+    #expect(!page.contains("<script>") && !page.contains("<i>") && !page.contains("<u>"))
+    for kind in AlarmTextEngine.builtIn.kinds {
+      #expect(page.contains("<h2>\(kind.code) \(kind.name)</h2>"))
+    }
+    #expect(
+      page.contains("You received a gift<")
+        && page.contains(" sent you <span class=\"count\">12</span> gifts<"))
   }
 }

@@ -8,6 +8,7 @@
 #include <unicode/plurrule.h>
 #include <unicode/reldatefmt.h>
 #include <unicode/unistr.h>
+#include <vector>
 
 struct IcuPattern {
   icu::MessageFormat format;
@@ -55,6 +56,23 @@ extern "C" int32_t icu_pattern_format(
   UErrorCode status = U_ZERO_ERROR;
   icu::UnicodeString text;
   pattern->format.format(names, values, 6, text, status);
+  return U_SUCCESS(status) ? copy_out(text, result, capacity) : -1;
+}
+
+extern "C" int32_t icu_pattern_format_with(
+    const IcuPattern *pattern, const char *const *names, const char *const *texts,
+    const int64_t *numbers, int32_t count, char *result, int32_t capacity) {
+  std::vector<icu::UnicodeString> keys;
+  std::vector<icu::Formattable> values;
+  for (int32_t index = 0; index < count; index++) {
+    keys.push_back(icu::UnicodeString::fromUTF8(names[index]));
+    values.push_back(
+        texts[index] ? icu::Formattable(icu::UnicodeString::fromUTF8(texts[index]))
+                     : icu::Formattable(numbers[index]));
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  icu::UnicodeString text;
+  pattern->format.format(keys.data(), values.data(), count, text, status);
   return U_SUCCESS(status) ? copy_out(text, result, capacity) : -1;
 }
 

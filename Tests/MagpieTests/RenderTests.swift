@@ -66,7 +66,7 @@ struct RenderTests {
   func catalogDirectory() async throws {
     let directory = try CatalogDirectory([
       "en.arb": #"{"like": "{actor} ♥ your post", "club": "{actor} invites you to a club"}"#,
-      "kinds.json": #"{"F37": {"name": "club", "message": "club"}}"#,
+      "kinds.json": #"{"F77": {"name": "club", "message": "club"}}"#,
       "README.md": "not a catalog",
     ])
     defer { directory.remove() }

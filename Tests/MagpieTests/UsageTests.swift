@@ -8,7 +8,8 @@ struct UsageTests {
     "every command has help",
     arguments: [
       "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "feed", "alarms",
-      "conversations", "render", "setup", "migrate", "topics", "lag", "verify", "healthcheck",
+      "conversations", "render", "kinds", "kinds list", "kinds check", "setup", "migrate", "topics",
+      "lag", "verify", "healthcheck",
     ])
   func help(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])
@@ -20,7 +21,9 @@ struct UsageTests {
   @Test("the exit codes are documented")
   func exitCodes() async throws {
     let result = try await magpie("--help")
-    for code in ["0 ", "1 ", "64", "69"] { #expect(result.output.contains("\n  \(code)  ")) }
+    for code in ["0 ", "1 ", "64", "65", "66", "69"] {
+      #expect(result.output.contains("\n  \(code)  "))
+    }
   }
 
   @Test(
@@ -30,7 +33,10 @@ struct UsageTests {
       "generate --users 0 --events 1 --seed 1", "topics --partitions 0", "verify --limit 0",
       "up --workers 17", "up --kafka-bootstrap 127.0.0.1:9", "feed", "publish",
       "render --type like --actor a --count 0", "render --type like --actor a --json --html",
-      "render --type like --actor a --locale ko --all-locales",
+      "render --type like --actor a --locale ko --all-locales", "render --type like",
+      "render --type security --actor a --argument device=x", "render --type security",
+      "render --type badge --argument badge", "render --type badge --argument bagde=x",
+      "render --type ranking --argument title=t --argument rank=1st", "kinds check",
     ])
   func usage(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init))

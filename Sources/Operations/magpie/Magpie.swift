@@ -22,13 +22,15 @@ struct Magpie: ParsableCommand {
         0   success, no problem found
         1   something was rejected, undelivered or found wrong, or a worker stopped
         64  the command line or a setting is wrong
+        65  a registry of kinds or a catalog is invalid (kinds)
         66  the log no longer holds the records that are needed
         69  Kafka, PostgreSQL, or a required program is not available
       """,
     version: codeVersion,
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Feed.self, Alarms.self,
-      Conversations.self, Render.self, Setup.self, Migrate.self, Topics.self, Lag.self, Verify.self,
+      Conversations.self, Render.self, KindsCommand.self, Setup.self, Migrate.self, Topics.self,
+      Lag.self, Verify.self,
       DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, Healthcheck.self,
     ])
 

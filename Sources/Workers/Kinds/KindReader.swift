@@ -77,7 +77,7 @@ struct KindReader {
     for field in fields {
       switch (field.key, field.value) {
       case ("type", .string(let text)): type = AlarmArgument.ValueType(rawValue: text)
-      case ("bytes", .number(let number)): bytes = whole(number)
+      case ("bytes", .number(let number)): bytes = Self.bound(number)
       case ("optional", .bool(let value)): isOptional = value
       case ("description", .string): break
       default:
@@ -99,6 +99,14 @@ struct KindReader {
         "an argument has type \"text\" with bytes, 1 to \(AlarmArgument.textBytesLimit), or type "
           + "\"number\" without", member)
     }
+  }
+
+  /// A whole number from 1 to the limit; 0 for any other. (`Int(exactly:)` would require the C
+  /// library.)
+  private static func bound(_ number: Double) -> Int {
+    guard number >= 1, number <= Double(AlarmArgument.textBytesLimit) else { return 0 }
+    let bound = Int(number)
+    return Double(bound) == number ? bound : 0
   }
 
   private static func isName(_ text: String) -> Bool {
@@ -151,11 +159,4 @@ struct KindReader {
       }
     }
   }
-}
-
-/// Like `Int(exactly:)`, which in debug builds needs the C math library.
-private func whole(_ number: Double) -> Int? {
-  guard number.magnitude < 1e9 else { return nil }
-  let integer = Int(number)
-  return Double(integer) == number ? integer : nil
 }

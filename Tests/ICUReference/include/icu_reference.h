@@ -22,6 +22,11 @@ int32_t icu_pattern_format(
     const IcuPattern *pattern, const char *actor, const char *other, int64_t actors, int64_t count,
     const char *actor_final, const char *other_final, char *result, int32_t capacity);
 
+/// Formats with any arguments: a text, or the number where the text is NULL. Otherwise as above.
+int32_t icu_pattern_format_with(
+    const IcuPattern *pattern, const char *const *names, const char *const *texts,
+    const int64_t *numbers, int32_t count, char *result, int32_t capacity);
+
 /// The cardinal plural category's index in zero, one, two, few, many, other; -1 on failure.
 int32_t icu_plural_category(const char *locale, int64_t number);
 

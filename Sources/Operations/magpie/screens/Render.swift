@@ -11,11 +11,11 @@ struct Render: ParsableCommand {
       the exit code is 1.
       """)
 
-  @Option(help: "The kind of alarm: like, comment, follow, message, mention, post; or its code.")
+  @Option(help: "The kind of alarm, such as like, or its code. `magpie kinds` lists them.")
   var type: String
 
-  @Option(help: "The newest person's nickname.")
-  var actor: String
+  @Option(help: "The newest person's nickname. Not for kinds without an actor.")
+  var actor: String?
 
   @Option(help: "The second person's nickname.")
   var other: String?
@@ -30,6 +30,12 @@ struct Render: ParsableCommand {
 
   @Option(help: "The text of the comment or message.")
   var headText: String?
+
+  @Option(
+    name: .customLong("argument"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "An argument of the kind, such as title=Concert. Repeatable.", valueName: "name=value"))
+  var arguments: [String] = []
 
   @Option(help: "The reader's language, BCP 47 (default: en).")
   var locale: String?
@@ -59,20 +65,24 @@ struct Render: ParsableCommand {
     if allLocales, locale != nil {
       throw ValidationError("--locale and --all-locales exclude each other.")
     }
+    for argument in arguments where !argument.dropFirst().contains("=") {
+      throw ValidationError("--argument is \(excerpt(argument)), but must be NAME=VALUE.")
+    }
     if json, html { throw ValidationError("--json and --html exclude each other.") }
   }
 
   func run() throws {
     let engine = try AlarmTextEngine(
       catalogDirectory: setting(catalogDir, "MAGPIE_CATALOG_DIR"))
-    guard let kind = AlarmCode(type).flatMap(engine.kind) ?? engine.kind(named: type) else {
+    guard let kind = engine.registry.kind(type) else {
       let known = engine.kinds.map { "\($0.name) (\($0.code))" }.joined(separator: ", ")
       throw Failure(.usage, "There is no kind of alarm \(type). There are: \(known).")
     }
     let input = AlarmInput(
-      code: kind.code, actor: Actor(id: "actor", nickname: actor),
+      code: kind.code, actor: try checkedActor(kind),
       other: other.map { Actor(id: "other", nickname: $0) },
-      actorCount: actors ?? (other == nil ? 1 : 2), count: count, headText: headText)
+      actorCount: actors ?? (other == nil ? 1 : 2), count: count, headText: headText,
+      arguments: try checkedArguments(kind))
     let locales = allLocales ? engine.locales : [locale ?? "en"]
     let width = locales.map(\.count).max() ?? 0
     for locale in locales {
@@ -88,6 +98,30 @@ struct Render: ParsableCommand {
         let segments = alarm.segments.map { ShownSegment(kind: $0.kind.name, text: $0.text) }
         Console.output.line(label + highlighted(segments))
       }
+    }
+  }
+
+  private func checkedActor(_ kind: AlarmKind) throws -> Actor? {
+    switch (kind.actor, actor) {
+    case (.required, nil):
+      throw Failure(.usage, "\(excerpt(kind.name)) alarms need an actor; add --actor NICKNAME.")
+    case (.none, .some):
+      throw Failure(.usage, "\(excerpt(kind.name)) alarms name nobody; remove --actor.")
+    default: return actor.map { Actor(id: "actor", nickname: $0) }
+    }
+  }
+
+  private func checkedArguments(_ kind: AlarmKind) throws -> [String: String] {
+    var values: [String: String] = [:]
+    for argument in arguments {
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      values[String(parts[0])] = String(parts[1])
+    }
+    do throws(KindError) {
+      return try kind.checked(values)
+    } catch {
+      let name = error.field.split(separator: ".").last ?? ""
+      throw Failure(.usage, "--argument \(excerpt(String(name))) \(error.message).")
     }
   }
 }

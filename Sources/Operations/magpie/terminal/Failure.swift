@@ -12,6 +12,8 @@ struct Failure: Error {
     case found = 1
     /// EX_USAGE of sysexits.h.
     case usage = 64
+    /// EX_DATAERR of sysexits.h: a registry or catalog is invalid.
+    case invalidData = 65
     /// EX_NOINPUT of sysexits.h: the log does not hold what is needed.
     case logIncomplete = 66
     /// EX_UNAVAILABLE of sysexits.h.

@@ -54,6 +54,7 @@ extension SegmentKind {
     case .actor: "actor"
     case .count: "count"
     case .head: "head"
+    case .argument: "argument"
     }
   }
 }

@@ -96,8 +96,8 @@ public struct AlarmBuffer {
     func words(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
     let headText = words(headStart..<text.count)
     guard let actor = pieces.first(where: { $0.kind == .actor && !$0.isOther }) else {
-      return LegacyAlarm(
-        message: words(0..<sentenceEnd), headText: headText, fromNickName: "")
+      // The older client adds ": " only after it has found a nickname.
+      return LegacyAlarm(message: words(0..<headStart), headText: headText, fromNickName: "")
     }
     var message = Array(text[..<actor.start])
     message.reserveCapacity(sentenceEnd + 2)

@@ -19,6 +19,7 @@ public final class AlarmTextEngine: Sendable {
   public struct Configuration: Sendable, Equatable {
     public var nickname = TextLimits.nickname
     public var headText = TextLimits.headText
+    public var argument = TextLimits.argument
     /// The locale for readers whose locale is unknown or has no catalog.
     public var defaultLocale = "en"
 
@@ -38,6 +39,8 @@ public final class AlarmTextEngine: Sendable {
   public let registry: AlarmKinds
   /// By code number: the message's index; -1 if there is no such kind.
   private let messages: [Int]
+  /// By message: what its kinds provide.
+  private let signatures: [MessageSignature]
   /// By locale and message: the closest catalog that has the message.
   private let sources: [[Int]]
 
@@ -58,8 +61,9 @@ public final class AlarmTextEngine: Sendable {
     let registry = try AlarmKinds(files: kinds)
     var byLocale: [String: Catalog] = [:]
     var order: [String] = []
-    var read = try BuiltIn.read.get()
-    for file in files { read.append(try Catalog(file)) }
+    let known = MessageSignature.builtIn.merging(MessageSignature.table(registry)) { $1 }
+    var read = try BuiltIn.catalogs(signatures: known)
+    for file in files { read.append(try Catalog(file, signatures: known)) }
     for catalog in read {
       if byLocale[catalog.locale] == nil { order.append(catalog.locale) }
       byLocale[catalog.locale, default: Catalog(locale: catalog.locale)].override(with: catalog)
@@ -99,6 +103,7 @@ public final class AlarmTextEngine: Sendable {
         nearest.first { compiled[$0].entries[key] >= 0 } ?? defaultIndex
       }
     }
+    signatures = keys.map { known[$0] ?? MessageSignature() }
     self.registry = registry
     self.messages = messages
     self.catalogs = compiled
@@ -131,6 +136,16 @@ public final class AlarmTextEngine: Sendable {
 
   public func direction(of locale: LocaleID) -> TextDirection { catalogs[locale.index].direction }
 
+  /// The catalog that a kind's sentences in a locale come from, and what their plurals lack.
+  func source(
+    of code: AlarmCode, in locale: LocaleID
+  ) -> (locale: String, missingCategories: Set<PluralCategory>)? {
+    guard code.number < messages.count, messages[code.number] >= 0 else { return nil }
+    let message = messages[code.number]
+    let catalog = catalogs[sources[locale.index][message]]
+    return (catalog.locale, catalog.missingCategories[message])
+  }
+
   /// Renders one alarm as values.
   /// - Parameter locale: the reader's BCP-47 tag; empty for the default.
   public func render(_ input: AlarmInput, locale: String) throws(AlarmTextError) -> RenderedAlarm {
@@ -147,12 +162,14 @@ public final class AlarmTextEngine: Sendable {
     guard number < messages.count, messages[number] >= 0 else {
       throw AlarmTextError.unknownKind(input.code)
     }
-    let index = sources[locale.index][messages[number]]
+    let message = messages[number]
+    let index = sources[locale.index][message]
     buffer.reset()
     buffer.localeIndex = index
     let catalog = catalogs[index]
-    let entry = Int(catalog.entries[messages[number]])
-    MessageRun(catalog, configuration, input).run(input, from: entry, into: &buffer)
+    let entry = Int(catalog.entries[message])
+    MessageRun(catalog, configuration, input, signatures[message])
+      .run(input, from: entry, into: &buffer)
   }
 
   private func rendered(_ input: AlarmInput, _ buffer: AlarmBuffer) -> RenderedAlarm {

@@ -16,12 +16,27 @@ enum BuiltIn {
     CatalogFile(name: "he.arb", bytes: PackageResources.he_arb),
   ]
 
-  /// The catalogs, parsed once for all engines.
-  static let read: Result<[Catalog], CatalogError> = {
+  /// The catalogs, parsed once for all engines with the built-in registry.
+  private static let parsed: Result<[Catalog], CatalogError> = {
     do throws(CatalogError) {
-      var read: [Catalog] = []
-      for file in catalogs { read.append(try Catalog(file)) }
-      return .success(read)
+      return .success(try parse(MessageSignature.builtIn))
     } catch { return .failure(error) }
   }()
+
+  /// The catalogs, parsed for a registry. Those of the built-in messages that it changes may not
+  /// fit it any more.
+  static func catalogs(
+    signatures: [String: MessageSignature]
+  ) throws(CatalogError) -> [Catalog] {
+    let isUnchanged = MessageSignature.builtIn.allSatisfy { signatures[$0.key] == $0.value }
+    return isUnchanged ? try parsed.get() : try parse(signatures)
+  }
+
+  private static func parse(
+    _ signatures: [String: MessageSignature]
+  ) throws(CatalogError) -> [Catalog] {
+    var parsed: [Catalog] = []
+    for file in catalogs { parsed.append(try Catalog(file, signatures: signatures)) }
+    return parsed
+  }
 }

@@ -24,7 +24,10 @@ struct Catalog: Sendable {
 
   /// Parses an ARB file: `@@locale` must match the file's name, keys with `@` are for translators,
   /// every other key is a pattern.
-  init(_ file: CatalogFile) throws(CatalogError) {
+  /// - Parameter signatures: what the kinds provide for each message, by key.
+  init(
+    _ file: CatalogFile, signatures: [String: MessageSignature] = MessageSignature.builtIn
+  ) throws(CatalogError) {
     guard case .object(let members) = try file.json() else {
       throw CatalogError(file: file.name, message: "expected an object of messages by key")
     }
@@ -56,12 +59,17 @@ struct Catalog: Sendable {
       guard case .string(let text) = member.value else {
         throw failure("a message must be a string")
       }
+      let signature = signatures[member.key] ?? MessageSignature()
       do {
-        messages[member.key] = Message(text: text, pattern: try MessagePattern(text))
+        let pattern = try MessagePattern(
+          text, arguments: MessageArgument.all(own: signature.arguments))
+        messages[member.key] = Message(text: text, pattern: pattern)
       } catch {
         throw failure(error.message, patternOffset: error.offset)
       }
-      if let violation = MessageCheck.violation(messages[member.key]?.pattern.nodes ?? []) {
+      if let violation = MessageCheck.violation(
+        messages[member.key]?.pattern.nodes ?? [], actor: signature.actor)
+      {
         throw failure(violation)
       }
     }

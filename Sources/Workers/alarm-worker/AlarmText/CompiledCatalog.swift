@@ -8,13 +8,14 @@ final class CompiledCatalog: Sendable {
     case end
     /// First byte, byte count, UTF-16 count.
     case literal
-    /// `MessageArgument`.
+    /// `MessageArgument.slot`.
     case name
-    /// `MessageArgument`, offset.
+    /// `MessageArgument.slot`, offset.
     case number
-    /// `MessageArgument`, offset, number of exact branches, (value, target) for each, six targets.
+    /// `MessageArgument.slot`, offset, number of exact branches, (value, target) for each, six
+    /// targets.
     case plural
-    /// `MessageArgument`, four targets.
+    /// `MessageArgument.slot`, five targets.
     case select
     /// Target.
     case jump
@@ -49,6 +50,8 @@ final class CompiledCatalog: Sendable {
   let literals: [UInt8]
   /// The start of each message, by the engine's message index; -1 if it is missing.
   let entries: [Int32]
+  /// By message: the plural categories of the language that a plural with a number lacks.
+  let missingCategories: [Set<PluralCategory>]
   /// `ScalarClasses.fast`, copied here for fast access.
   let classes: [UInt8]
 
@@ -71,6 +74,10 @@ final class CompiledCatalog: Sendable {
     var program = MessageProgram()
     entries = messageKeys.map { key in
       catalog.messages[key].map { Int32(program.add($0.pattern)) } ?? -1
+    }
+    let categories = rules.plurals.categories
+    missingCategories = messageKeys.map { key in
+      catalog.messages[key]?.pattern.missing(of: categories) ?? []
     }
     code = program.code
     literals = program.literals
@@ -109,11 +116,11 @@ private struct MessageProgram {
         }
         emit(.literal, literals.count, text.utf8.count, text.utf16.count)
         literals.append(contentsOf: text.utf8)
-      case .name(let argument): emit(.name, argument.rawValue)
-      case .number(let argument, let offset): emit(.number, argument.rawValue, offset)
+      case .name(let argument): emit(.name, argument.slot)
+      case .number(let argument, let offset): emit(.number, argument.slot, offset)
       case .plural(let argument, let plural): emit(argument, plural)
       case .select(let argument, let branches):
-        emit(.select, argument.rawValue)
+        emit(.select, argument.slot)
         let table = code.count
         code.append(contentsOf: [Int32](repeating: 0, count: branches.count))
         emit(branches, targets: (0..<branches.count).map { [table + $0] })
@@ -122,7 +129,7 @@ private struct MessageProgram {
   }
 
   private mutating func emit(_ argument: MessageArgument, _ plural: MessagePattern.Plural) {
-    emit(.plural, argument.rawValue, plural.offset, plural.exact.count)
+    emit(.plural, argument.slot, plural.offset, plural.exact.count)
     var branches: [[MessagePattern.Node]] = []
     var targets: [[Int]] = []
     for (value, branch) in plural.exact {

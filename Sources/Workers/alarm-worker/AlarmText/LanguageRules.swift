@@ -4,6 +4,8 @@ struct LanguageRules {
   var plurals: PluralRules
   /// The separator between groups of digits.
   var separator: String = ","
+  /// The minus sign, with the direction marks that CLDR puts around it.
+  var minus = "-"
   /// U+0030, or the zero of the language's own digits.
   var zero: Unicode.Scalar = "0"
   /// Groups of two above the thousands, as in India.
@@ -59,6 +61,14 @@ struct LanguageRules {
     case "fil": self.init(.filipino)
     default: return nil
     }
+    switch language {
+    case "ar": minus = "\u{61C}-"
+    case "he", "ur": minus = "\u{200E}-"
+    case "ps": minus = "\u{200E}-\u{200E}"
+    case "fa": minus = "\u{200E}\u{2212}"
+    case "et", "eu", "fi", "hr", "lt", "nb", "nn", "no", "sl", "sv": minus = "\u{2212}"
+    default: break
+    }
   }
 
   /// The languages that `init(language:)` supports.
@@ -72,31 +82,39 @@ struct LanguageRules {
 /// Formats whole numbers as ICU's `NumberFormat` does for a language.
 struct NumberStyle {
   private let separator: [UInt8]
+  private let minus: [UInt8]
+  private let minusUnits: Int
   private let zero: UInt32
   private let groupsByTwo: Bool
 
   init(_ rules: LanguageRules) {
     separator = Array(rules.separator.utf8)
+    minus = Array(rules.minus.utf8)
+    minusUnits = rules.minus.utf16.count
     zero = rules.zero.value
     groupsByTwo = rules.groupsByTwo
   }
 
-  /// Appends `number`, which must not be negative. Every scalar written is one UTF-16 unit.
+  /// Appends `number`. Every scalar written is one UTF-16 unit.
   /// - Returns: the number of UTF-16 units written.
   func write(_ number: Int, to bytes: inout [UInt8]) -> Int {
-    if number < 10 && zero == 0x30 {
+    if 0..<10 ~= number && zero == 0x30 {
       bytes.append(UInt8(0x30 + number))
       return 1
     }
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
       var count = 0
-      var rest = UInt(number)
+      var rest = number.magnitude
       repeat {
         digits[count] = UInt8(rest % 10)
         rest /= 10
         count += 1
       } while rest > 0
       var units = count
+      if number < 0 {
+        bytes.append(contentsOf: minus)
+        units += minusUnits
+      }
       for index in (0..<count).reversed() {
         append(digits[index], to: &bytes)
         let boundary = groupsByTwo && index > 3 ? index % 2 == 1 : index % 3 == 0

@@ -1,20 +1,26 @@
+import Kinds
+
 /// The constraints on sentences that keep highlights and the older client's search exact, whatever
-/// a nickname contains.
+/// a nickname or argument contains.
 enum MessageCheck {
   private struct Seen {
     var actor = false
     var other = false
+    /// A text of the alarm's own arguments.
+    var text: String?
   }
 
   private struct Violation: Error {
     var message: String
   }
 
+  /// - Parameter actor: the rule of the message's kinds.
   /// - Returns: the first violation in a pattern, or `nil`.
-  static func violation(_ nodes: [MessagePattern.Node]) -> String? {
+  static func violation(_ nodes: [MessagePattern.Node], actor: ActorRule) -> String? {
     var seen = Seen()
     do {
       try check(nodes, &seen)
+      if actor != .required { try checkNamesNobody(nodes, actor) }
       return nil
     } catch { return error.message }
   }
@@ -27,17 +33,54 @@ enum MessageCheck {
       case .literal(let text): try check(literal: text)
       case .name(.actor):
         guard !seen.actor else { throw Violation(message: "{actor} may occur only once") }
+        if let text = seen.text {
+          // Otherwise the older client could find the nickname in the text.
+          throw Violation(message: "{actor} must come before {\(text)}")
+        }
         seen.actor = true
-      case .name:
+      case .name(.other):
         guard seen.actor else { throw Violation(message: "{actor} must come before {other}") }
         guard !seen.other else { throw Violation(message: "{other} may occur only once") }
         seen.other = true
+      case .name(let argument): seen.text = argument.name
       case .number: break
       case .plural(_, let plural):
         guard plural.offset <= 1 else { throw Violation(message: "an offset must be 0 or 1") }
         try check(
           branches: plural.exact.map(\.branch) + plural.categories.compactMap { $0 }, &seen)
       case .select(_, let branches): try check(branches: branches, &seen)
+      }
+    }
+  }
+
+  /// Checks the sentences for alarms that name nobody: all of them, or those with 0 actors.
+  private static func checkNamesNobody(
+    _ nodes: [MessagePattern.Node], _ rule: ActorRule
+  ) throws(Violation) {
+    func check(_ argument: MessageArgument) throws(Violation) {
+      guard argument.needsActor, rule == .none || argument != .actors else { return }
+      throw Violation(
+        message: rule == .none
+          ? "\"\(argument.name)\" cannot be used: alarms of this kind name nobody"
+          : "\"\(argument.name)\" cannot be used if there are 0 actors; put the sentence "
+            + "without a name into a branch =0 of a plural of actors")
+    }
+    for node in nodes {
+      switch node {
+      case .literal: break
+      case .name(let argument), .number(let argument, _): try check(argument)
+      case .plural(let argument, let plural):
+        try check(argument)
+        if argument == .actors, let zero = plural.exact.first(where: { $0.value == 0 }) {
+          try checkNamesNobody(zero.branch, rule)
+          continue
+        }
+        for branch in plural.exact.map(\.branch) + plural.categories.compactMap({ $0 }) {
+          try checkNamesNobody(branch, rule)
+        }
+      case .select(let argument, let branches):
+        try check(argument)
+        for branch in branches { try checkNamesNobody(branch, rule) }
       }
     }
   }
@@ -51,6 +94,7 @@ enum MessageCheck {
       try check(branch, &inside)
       seen.actor = seen.actor || inside.actor
       seen.other = seen.other || inside.other
+      seen.text = seen.text ?? inside.text
     }
   }
 

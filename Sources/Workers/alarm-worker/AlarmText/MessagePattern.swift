@@ -1,34 +1,3 @@
-/// The arguments that a pattern may use.
-enum MessageArgument: Int, CaseIterable {
-  /// The first person's displayed nickname.
-  case actor
-  /// The second person's displayed nickname.
-  case other
-  /// The number of people.
-  case actors
-  /// The number of events.
-  case count
-  /// The last sounds of the nicknames, which decide Korean particles (`KoreanFinal`).
-  case actorFinal
-  case otherFinal
-
-  init?(name: String) {
-    switch name {
-    case "actor": self = .actor
-    case "other": self = .other
-    case "actors": self = .actors
-    case "count": self = .count
-    case "actorFinal": self = .actorFinal
-    case "otherFinal": self = .otherFinal
-    default: return nil
-    }
-  }
-
-  var isName: Bool { self == .actor || self == .other }
-  var isNumber: Bool { self == .actors || self == .count }
-  static let names = "actor, other, actors, count, actorFinal, otherFinal"
-}
-
 /// A parsed ICU MessageFormat 1 pattern.
 struct MessagePattern: Sendable {
   indirect enum Node: Sendable {
@@ -36,7 +5,8 @@ struct MessagePattern: Sendable {
     case name(MessageArgument)
     case number(MessageArgument, offset: Int)
     case plural(MessageArgument, Plural)
-    /// Branches by `KoreanFinal.rawValue`; missing ones are filled with `other`.
+    /// Branches by `KoreanFinal.rawValue`, then the one for an absent value; missing ones are
+    /// filled with `other`.
     case select(MessageArgument, [[Node]])
   }
 
@@ -55,6 +25,8 @@ struct MessagePattern: Sendable {
     var offset: Int
   }
 
+  /// The index of a select's branch for an absent value.
+  static let absentBranch = KoreanFinal.allCases.count
   static let lengthLimit = 4096
   static let depthLimit = 6
 }
@@ -63,8 +35,9 @@ extension MessagePattern {
   /// Parses the subset of MessageFormat that alarms need: plain, `number` and `plural` arguments,
   /// and `select` by last sound. Apostrophes quote as in ICU's default mode. Stricter than ICU: an
   /// unmatched `}` and an unterminated quote are errors.
-  init(_ pattern: String) throws(Failure) {
-    var parser = MessageParser(scalars: Array(pattern.unicodeScalars))
+  /// - Parameter arguments: the arguments that the pattern may use.
+  init(_ pattern: String, arguments: [MessageArgument]) throws(Failure) {
+    var parser = MessageParser(scalars: Array(pattern.unicodeScalars), arguments: arguments)
     guard parser.scalars.count <= Self.lengthLimit else {
       throw Failure(
         message: "longer than \(Self.lengthLimit) characters", offset: Self.lengthLimit)
@@ -79,9 +52,13 @@ private struct MessageParser {
   typealias PluralContext = (argument: MessageArgument, offset: Int)
 
   let scalars: [Unicode.Scalar]
+  let arguments: [MessageArgument]
   var at = 0
 
-  init(scalars: [Unicode.Scalar]) { self.scalars = scalars }
+  init(scalars: [Unicode.Scalar], arguments: [MessageArgument]) {
+    self.scalars = scalars
+    self.arguments = arguments
+  }
 
   private var peek: Unicode.Scalar? { at < scalars.count ? scalars[at] : nil }
 
@@ -176,24 +153,25 @@ private struct MessageParser {
     let start = at
     let name = word()
     guard !name.isEmpty else { throw failure("expected an argument's name after '{'") }
-    guard let argument = MessageArgument(name: name) else {
+    guard let argument = arguments.first(where: { $0.name == name }) else {
       throw failure(
-        "unknown argument \"\(name)\"; the arguments are \(MessageArgument.names)", at: start)
+        "unknown argument \"\(name)\"; the arguments are "
+          + arguments.map(\.name).joined(separator: ", "), at: start)
     }
     skipSpace()
     if peek == "}" {
       at += 1
-      guard argument.isName || argument.isNumber else {
+      guard argument.use != .final else {
         throw failure("\"\(name)\" can only be used in a select", at: start)
       }
-      return argument.isName ? .name(argument) : .number(argument, offset: 0)
+      return argument.use == .name ? .name(argument) : .number(argument, offset: 0)
     }
     try expect(",", "or '}' after the argument's name")
     skipSpace()
     let typeStart = at
     let type = word()
-    switch (type, argument.isNumber) {
-    case ("number", true):
+    switch (type, argument.use) {
+    case ("number", .number):
       skipSpace()
       if peek == "," {
         at += 1
@@ -205,9 +183,8 @@ private struct MessageParser {
       }
       try expect("}", "after \"number\"")
       return .number(argument, offset: 0)
-    case ("plural", true): return .plural(argument, try plural(argument, depth: depth))
-    case ("select", false) where !argument.isName:
-      return .select(argument, try select(depth: depth))
+    case ("plural", .number): return .plural(argument, try plural(argument, depth: depth))
+    case ("select", .final): return .select(argument, try select(argument, depth: depth))
     default:
       throw failure(
         "\"\(type)\" cannot be used with \"\(name)\": numbers take number and plural, finals take "
@@ -279,22 +256,29 @@ private struct MessageParser {
     return plural
   }
 
-  private mutating func select(depth: Int) throws(Failure) -> [[Node]] {
+  /// Only the kind's own values can be absent: nicknames are replaced by the locale's "Someone".
+  private mutating func select(
+    _ argument: MessageArgument, depth: Int
+  ) throws(Failure) -> [[Node]] {
     try expect(",", "after \"select\"")
-    var branches: [[Node]?] = Array(repeating: nil, count: KoreanFinal.allCases.count)
+    var branches: [[Node]?] = Array(repeating: nil, count: MessagePattern.absentBranch + 1)
     while true {
       skipSpace()
       let start = at
       if peek == "}" { break }
       let keyword = word()
-      guard let final = KoreanFinal(keyword: keyword) else {
+      let index =
+        argument.isOwn && keyword == "none"
+        ? MessagePattern.absentBranch : KoreanFinal(keyword: keyword)?.rawValue
+      guard let index else {
         throw failure(
-          "expected vowel, consonant, rieul or other, found \"\(keyword)\"", at: start)
+          "expected vowel, consonant, rieul or other\(argument.isOwn ? " (or none)" : ""), "
+            + "found \"\(keyword)\"", at: start)
       }
-      guard branches[final.rawValue] == nil else {
+      guard branches[index] == nil else {
         throw failure("the branch \(keyword) occurs twice", at: start)
       }
-      branches[final.rawValue] = try branch(depth: depth, plural: nil)
+      branches[index] = try branch(depth: depth, plural: nil)
     }
     guard let other = branches[KoreanFinal.other.rawValue] else {
       throw failure("the select has no branch \"other\"")

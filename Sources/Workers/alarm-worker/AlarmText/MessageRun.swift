@@ -1,3 +1,5 @@
+import Kinds
+
 /// One execution of a compiled message for one alarm. Allocates only if a text must be cleaned.
 struct MessageRun {
   typealias Bytes = UnsafeBufferPointer<UInt8>
@@ -8,17 +10,24 @@ struct MessageRun {
   let catalog: CompiledCatalog
   let nicknameLimits: TextLimits
   let headTextLimits: TextLimits
+  let argumentLimits: TextLimits
   let actorCount: Int
   let count: Int
+  /// The kind's own arguments; their values are in the input.
+  let own: [AlarmArgument]
 
   init(
-    _ catalog: CompiledCatalog, _ configuration: AlarmTextEngine.Configuration, _ input: AlarmInput
+    _ catalog: CompiledCatalog, _ configuration: AlarmTextEngine.Configuration, _ input: AlarmInput,
+    _ signature: MessageSignature
   ) {
     self.catalog = catalog
     nicknameLimits = configuration.nickname
     headTextLimits = configuration.headText
-    actorCount = max(1, input.actorCount)
+    argumentLimits = configuration.argument
+    actorCount =
+      input.actor == nil && signature.actor != .required ? 0 : max(1, input.actorCount)
     count = max(1, input.count)
+    own = signature.arguments
   }
 
   func run(_ input: AlarmInput, from entry: Int, into buffer: inout AlarmBuffer) {
@@ -74,18 +83,19 @@ struct MessageRun {
       return
     }
     guard var nickname = input.other?.nickname else {
-      execute(from: entry, actor: actor, other: nil, into: &buffer)
+      execute(input, from: entry, actor: actor, other: nil, into: &buffer)
       return
     }
-    nickname.withUTF8 { execute(from: entry, actor: actor, other: $0, into: &buffer) }
+    nickname.withUTF8 { execute(input, from: entry, actor: actor, other: $0, into: &buffer) }
   }
 
   private func execute(
-    from entry: Int, actor: Shown, other: Bytes?, into buffer: inout AlarmBuffer
+    _ input: AlarmInput, from entry: Int, actor: Shown, other: Bytes?,
+    into buffer: inout AlarmBuffer
   ) {
     catalog.code.withUnsafeBufferPointer { code in
       catalog.literals.withUnsafeBufferPointer { literals in
-        execute(code, literals, from: entry, actor: actor, other: other, into: &buffer)
+        execute(input, code, literals, from: entry, actor: actor, other: other, into: &buffer)
       }
     }
   }
@@ -107,14 +117,76 @@ struct MessageRun {
     }
   }
 
-  private func number(_ argument: Int32) -> Int {
-    argument == MessageArgument.actors.rawValue ? actorCount : count
+  /// Passes one of the alarm's own texts to `body`; empty if it is absent or has nothing visible.
+  private func withOwn(
+    _ input: AlarmInput, _ slot: Int, _ buffer: inout AlarmBuffer,
+    _ body: (inout AlarmBuffer, Shown) -> Void
+  ) {
+    guard var value = ownValue(input, slot) else {
+      body(&buffer, (Bytes(start: nil, count: 0), DisplayText.Shape()))
+      return
+    }
+    value.withUTF8 { withShown($0, argumentLimits, &buffer, body) }
+  }
+
+  private func ownValue(_ input: AlarmInput, _ slot: Int) -> String? {
+    input.arguments[own[(slot - MessageArgument.firstOwnSlot) / 2].name]
+  }
+
+  /// - Returns: 0 for an own number that is absent or invalid.
+  @inline(__always)
+  private func number(_ input: AlarmInput, _ slot: Int) -> Int {
+    switch slot {
+    case MessageArgument.actors.slot: actorCount
+    case MessageArgument.count.slot: count
+    default: ownValue(input, slot).flatMap { Int($0) } ?? 0
+    }
+  }
+
+  /// The index of a select's branch.
+  private func branch(
+    _ input: AlarmInput, _ slot: Int, actor: Shown, other: Bytes?, _ buffer: inout AlarmBuffer
+  ) -> Int {
+    var branch = MessagePattern.absentBranch
+    switch slot {
+    case MessageArgument.actorFinal.slot: branch = KoreanFinal(of: actor.bytes).rawValue
+    case MessageArgument.otherFinal.slot:
+      withOther(other, &buffer) { branch = KoreanFinal(of: $1.bytes).rawValue }
+    default:
+      withOwn(input, slot, &buffer) { _, text in
+        if text.bytes.count > 0 { branch = KoreanFinal(of: text.bytes).rawValue }
+      }
+    }
+    return branch
+  }
+
+  private func append(
+    _ input: AlarmInput, name slot: Int, actor: Shown, other: Bytes?, _ buffer: inout AlarmBuffer
+  ) {
+    let always = catalog.isolatesAlways
+    switch slot {
+    case MessageArgument.actor.slot: buffer.appendIsolated(actor, always: always, kind: .actor)
+    case MessageArgument.other.slot:
+      withOther(other, &buffer) {
+        $0.appendIsolated($1, always: always, kind: .actor, isOther: true)
+      }
+    default:
+      withOwn(input, slot, &buffer) { buffer, text in
+        if text.bytes.count > 0 {
+          buffer.appendIsolated(text, always: always, kind: .argument)
+        } else {
+          catalog.ellipsis.withShown {
+            buffer.appendIsolated($0, always: always, kind: .argument)
+          }
+        }
+      }
+    }
   }
 
   @inline(__always)
   private func execute(
-    _ code: UnsafeBufferPointer<Int32>, _ literals: Bytes, from entry: Int, actor: Shown,
-    other: Bytes?, into buffer: inout AlarmBuffer
+    _ input: AlarmInput, _ code: UnsafeBufferPointer<Int32>, _ literals: Bytes, from entry: Int,
+    actor: Shown, other: Bytes?, into buffer: inout AlarmBuffer
   ) {
     var at = entry
     while true {
@@ -126,30 +198,19 @@ struct MessageRun {
         buffer.append(bytes, utf16Count: Int(code[at + 3]))
         at += 4
       case Op.name.rawValue:
-        if code[at + 1] == MessageArgument.actor.rawValue {
-          buffer.appendIsolated(actor, always: catalog.isolatesAlways, kind: .actor)
-        } else {
-          withOther(other, &buffer) { buffer, other in
-            buffer.appendIsolated(
-              other, always: catalog.isolatesAlways, kind: .actor, isOther: true)
-          }
-        }
+        append(input, name: Int(code[at + 1]), actor: actor, other: other, &buffer)
         at += 2
       case Op.number.rawValue:
         buffer.closeText()
-        let value = number(code[at + 1]) - Int(code[at + 2])
+        let slot = Int(code[at + 1])
+        let value = Self.difference(number(input, slot), code[at + 2])
         buffer.utf16Count += catalog.numbers.write(value, to: &buffer.text)
-        buffer.closePiece(.count)
+        buffer.closePiece(slot < MessageArgument.firstOwnSlot ? .count : .argument)
         at += 3
-      case Op.plural.rawValue: at = pluralTarget(code, at)
+      case Op.plural.rawValue: at = pluralTarget(input, code, at)
       case Op.select.rawValue:
-        var final = KoreanFinal.other
-        if code[at + 1] == MessageArgument.actorFinal.rawValue {
-          final = KoreanFinal(of: actor.bytes)
-        } else {
-          withOther(other, &buffer) { _, other in final = KoreanFinal(of: other.bytes) }
-        }
-        at = Int(code[at + 2 + final.rawValue])
+        let branch = branch(input, Int(code[at + 1]), actor: actor, other: other, &buffer)
+        at = Int(code[at + 2 + branch])
       case Op.jump.rawValue: at = Int(code[at + 1])
       default: return
       }
@@ -157,13 +218,22 @@ struct MessageRun {
   }
 
   @inline(__always)
-  private func pluralTarget(_ code: UnsafeBufferPointer<Int32>, _ at: Int) -> Int {
-    let value = number(code[at + 1])
+  private func pluralTarget(
+    _ input: AlarmInput, _ code: UnsafeBufferPointer<Int32>, _ at: Int
+  ) -> Int {
+    let value = number(input, Int(code[at + 1]))
     let exactCount = Int(code[at + 3])
     for index in 0..<exactCount where Int(code[at + 4 + index * 2]) == value {
       return Int(code[at + 5 + index * 2])
     }
-    let category = catalog.plurals.category(value - Int(code[at + 2]))
+    let category = catalog.plurals.category(Self.difference(value, code[at + 2]))
     return Int(code[at + 4 + exactCount * 2 + category.rawValue])
+  }
+
+  /// A number less a plural's offset; does not overflow.
+  @inline(__always)
+  private static func difference(_ value: Int, _ offset: Int32) -> Int {
+    let (difference, overflow) = value.subtractingReportingOverflow(Int(offset))
+    return overflow ? value : difference
   }
 }

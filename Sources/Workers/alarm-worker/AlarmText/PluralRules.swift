@@ -2,6 +2,8 @@
 enum PluralCategory: Int, CaseIterable {
   case zero, one, two, few, many, other
 
+  var keyword: String { "\(self)" }
+
   init?(keyword: String) {
     switch keyword {
     case "zero": self = .zero
@@ -31,17 +33,22 @@ enum PluralRules {
   case arabic, hebrew, croatian, russian, polish, czech, lithuanian, latvian, romanian, slovenian
   case irish, welsh, icelandic, filipino
 
-  /// - Parameter number: not negative.
+  /// Every category that some whole number has.
+  var categories: Set<PluralCategory> {
+    Set((Array(0...200) + [1_000_000]).map { category($0) })
+  }
+
+  /// The category of a number, or of its magnitude if it is negative.
   @inline(__always)
   func category(_ number: Int) -> PluralCategory {
     switch self {
     case .invariable: .other
-    case .oneIsOne: number == 1 ? .one : .other
-    default: complexCategory(number)
+    case .oneIsOne: number == 1 || number == -1 ? .one : .other
+    default: complexCategory(number.magnitude)
     }
   }
 
-  private func complexCategory(_ number: Int) -> PluralCategory {
+  private func complexCategory(_ number: UInt) -> PluralCategory {
     let tens = number % 10
     let hundreds = number % 100
     let isMillions = number != 0 && number % 1_000_000 == 0

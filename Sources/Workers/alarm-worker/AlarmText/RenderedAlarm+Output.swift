@@ -51,7 +51,7 @@ extension RenderedAlarm {
   public var ansi: String {
     segments.reduce(into: "") { result, segment in
       switch segment.kind {
-      case .text, .count: result += segment.text
+      case .text, .count, .argument: result += segment.text
       case .actor: result += "\u{1B}[1;36m\(segment.text)\u{1B}[0m"
       case .head: result += "\u{1B}[2m\(segment.text)\u{1B}[0m"
       }
@@ -59,8 +59,8 @@ extension RenderedAlarm {
   }
 
   /// The text as an HTML fragment, safe inside an element: everything escaped, nicknames in
-  /// `<bdi class="actor">`, numbers in `<span class="count">`, head text in `<bdi class="head">`.
-  /// `<bdi>` replaces the isolates.
+  /// `<bdi class="actor">`, numbers in `<span class="count">`, head text in `<bdi class="head">`,
+  /// arguments in `<bdi class="argument">`. `<bdi>` replaces the isolates.
   public var html: String {
     segments.reduce(into: "") { result, segment in
       switch segment.kind {
@@ -69,6 +69,8 @@ extension RenderedAlarm {
       case .actor: result += "<bdi class=\"actor\">\(Self.escapedHTML(segment.text))</bdi>"
       case .count: result += "<span class=\"count\">\(Self.escapedHTML(segment.text))</span>"
       case .head: result += "<bdi class=\"head\">\(Self.escapedHTML(segment.text))</bdi>"
+      case .argument:
+        result += "<bdi class=\"argument\">\(Self.escapedHTML(segment.text))</bdi>"
       }
     }
   }

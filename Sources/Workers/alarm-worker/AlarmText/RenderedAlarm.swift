@@ -8,6 +8,8 @@ public enum SegmentKind: UInt8, Sendable, CaseIterable {
   case count
   /// The head text exactly as displayed.
   case head
+  /// The value of one of the kind's arguments exactly as displayed.
+  case argument
 
   /// The name that clients receive.
   public var name: String { "\(jsonName)" }
@@ -45,11 +47,13 @@ public struct Span: Sendable, Equatable {
   }
 }
 
-/// The fields for the older client, which searches for `<fromNickName>` in `message`, strips the
-/// brackets, colours the text between them, and appends `: ` and `headText`. The result is the same
-/// sentence as `RenderedAlarm.text`.
+/// The fields for the older client. If `message` contains `<fromNickName>`, it strips the brackets,
+/// colours the text between them, and appends `: ` and `headText` (nothing if that is empty).
+/// Otherwise, or if `fromNickName` is empty, it shows `message` followed by `headText`. The result
+/// is the same sentence as `RenderedAlarm.text`.
 public struct LegacyAlarm: Sendable, Equatable {
-  /// The sentence without its head text, with the first nickname in `<` and `>`.
+  /// The sentence without its head text, with the first nickname in `<` and `>`. If it names nobody
+  /// and has head text, it ends in `: `.
   public var message: String
   /// The displayed head text, with its isolates if any; empty if there is none.
   public var headText: String

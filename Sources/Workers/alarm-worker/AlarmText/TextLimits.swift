@@ -16,6 +16,8 @@ public struct TextLimits: Sendable, Equatable {
   public static let nickname = TextLimits(graphemes: 32, bytes: 256)
   /// The text of a comment or message: 80 graphemes, 640 bytes.
   public static let headText = TextLimits(graphemes: 80, bytes: 640)
+  /// An argument of a kind, such as a title: 80 graphemes, 640 bytes.
+  public static let argument = TextLimits(graphemes: 80, bytes: 640)
 
   /// The number of bytes of the raw text that are processed. Enough for any honest text within the
   /// limits, and bounds the work for others.
