@@ -120,10 +120,10 @@ struct AlarmDatabase {
       }
       let alarm = try engine.render(
         AlarmInput(
-          code: AlarmCode(Int(data.type))!, actor: actor(data.actor),
+          code: AlarmCode(Int(data.type))!, actor: data.actor.isEmpty ? nil : actor(data.actor),
           other: data.secondActor.isEmpty ? nil : actor(data.secondActor),
           actorCount: Int(data.actorCount), count: Int(data.contributionCount),
-          headText: data.headText),
+          headText: data.headText, arguments: data.arguments),
         locale: profiles[BytewiseString(data.recipient)]?.data.locale ?? "")
       return [
         id, alarm.locale, alarm.text, alarm.legacy.message, alarm.legacy.headText,

@@ -57,6 +57,25 @@ func changed(
       }))
 }
 
+/// The snapshot of a notification of a kind that is raised: actor and arguments as the kind allows.
+func changedRaised(
+  _ number: Int, version counter: Int64 = 1, generation: Int64 = 1, to recipient: String = "reader",
+  kind: Int, by actor: String = "", arguments: [String: String] = [:], head: String = "",
+  raisedAt seconds: Double = 0
+) -> Event {
+  Event(
+    id: "\(number):\(generation):\(counter)", source: "test", time: at(seconds),
+    payload: .notificationChanged(
+      NotificationChanged.with {
+        $0.notification = notificationID(number)
+        ($0.recipient, $0.type, $0.actor) = (recipient, Int32(kind), actor)
+        ($0.actorCount, $0.contributionCount) = (actor.isEmpty ? 0 : 1, 1)
+        ($0.subject, $0.source, $0.arguments) = ("subject", "source", arguments)
+        ($0.imageURL, $0.headText) = ("https://images.example/x", head)
+        ($0.raisedAt, $0.generation, $0.counter) = (at(seconds).microseconds, generation, counter)
+      }))
+}
+
 func retracted(
   _ number: Int, version counter: Int64, generation: Int64 = 1, to recipient: String = "reader"
 ) -> Event {

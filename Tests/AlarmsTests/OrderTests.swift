@@ -43,6 +43,18 @@ private struct Story {
           retracted(number, version: counter, generation: generation, to: recipient))
         continue
       }
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        let (kind, arguments) = [
+          (19, ["amount": "3"]), (36, ["followers": "100"]), (42, ["title": "<b>\u{202E}x"]),
+        ].randomElement(using: &random)!
+        snapshots.append(
+          changedRaised(
+            number, version: counter, generation: generation, to: recipient, kind: kind,
+            by: kind == 19 && Bool.random(using: &random)
+              ? people.randomElement(using: &random)! : "",
+            arguments: arguments, raisedAt: Double(Int.random(in: 0..<30, using: &random))))
+        continue
+      }
       let count = Int64.random(in: 1...4, using: &random)
       snapshots.append(
         changed(

@@ -12,7 +12,8 @@ extension SocialEvents {
     case ..<70: return like()
     case ..<82: return comment()
     case ..<91: return send()
-    case ..<94: return profile(of: anyUser())
+    case ..<93: return profile(of: anyUser())
+    case ..<95: return alarm()
     default: return alarmAction()
     }
   }
@@ -150,8 +151,43 @@ extension SocialEvents {
     return voice?.sentences.randomElement(using: &random) ?? ""
   }
 
+  private static let mutedKinds =
+    AlarmType.allCases.map(\.rawValue) + ["comment-like", "F06", "milestone"]
+
+  /// Kinds of every shape: grouped or alone; with an actor, without, and either; with arguments.
+  private mutating func alarm() -> Payload {
+    if random.chance(20), let alarm = alarms.pick(&random) {
+      return .alarmWithdrawn(
+        .with {
+          ($0.recipient, $0.kind) = (alarm.recipient, alarm.kind)
+          ($0.subject, $0.source) = (alarm.subject, alarm.source)
+        })
+    }
+    let (recipient, actor) = (id(popularUser()), id(anyUser()))
+    let (subject, text) = ("comment-\(serial % 20)", sentence())
+    let alarm = AlarmRaised.with { alarm in
+      (alarm.recipient, alarm.subject, alarm.source) = (recipient, subject, actor)
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0: (alarm.kind, alarm.actor) = ("comment-like", actor)
+      case 1:
+        (alarm.kind, alarm.actor, alarm.headText) = ("F06", actor, text)
+        alarm.source = "reply-\(serial)"
+      case 2:
+        (alarm.kind, alarm.actor) = ("gift", random.chance(50) ? actor : "")
+        alarm.source = "gift-\(serial)"
+      case 3:
+        (alarm.kind, alarm.actor) = ("broadcast", actor)
+        alarm.arguments = ["title": "<\(serial)> 🎙", "station": random.chance(50) ? "라디오" : ""]
+        alarm.imageURL = "https://images.example/\(serial).jpg"
+      default: (alarm.kind, alarm.arguments) = ("milestone", ["followers": "\(serial % 13 * 100)"])
+      }
+    }
+    alarms.add(alarm)
+    return .alarmRaised(alarm)
+  }
+
   private mutating func alarmAction() -> Payload {
-    let kind = Int.random(in: 0..<10, using: &random)
+    let kind = Int.random(in: 0..<11, using: &random)
     switch kind {
     case 0..<5:
       guard let (user, notification) = notifications.pick(&random) else { break }
@@ -163,13 +199,15 @@ extension SocialEvents {
       return .alarmAllDeleted(.with { $0.user = user })
     case 6, 7:
       let user = popularUser()
-      let type = AlarmType.allCases[
-        Int.random(in: AlarmType.allCases.indices, using: &random)]
-      mutes.add((user, type))
-      return .alarmMuted(.with { ($0.user, $0.type) = (id(user), type.rawValue) })
+      let kind = Self.mutedKinds.randomElement(using: &random) ?? ""
+      mutes.add((user, kind))
+      return .alarmMuted(.with { ($0.user, $0.type) = (id(user), kind) })
     case 8:
-      guard let (user, type) = mutes.pick(&random) else { break }
-      return .alarmUnmuted(.with { ($0.user, $0.type) = (id(user), type.rawValue) })
+      guard let (user, kind) = mutes.pick(&random) else { break }
+      return .alarmUnmuted(.with { ($0.user, $0.type) = (id(user), kind) })
+    case 9:
+      let user = id(popularUser())
+      return .alarmSeen(.with { $0.user = user })
     default: break
     }
     let user = id(popularUser())

@@ -30,7 +30,8 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   var likes = Recent<(actor: Int, post: Post)>(capacity: 1024)
   var comments = Recent<Comment>(capacity: 1024)
   var notifications = Recent<(user: String, id: String)>(capacity: 1024)
-  var mutes = Recent<(user: Int, type: AlarmType)>(capacity: 256)
+  var mutes = Recent<(user: Int, kind: String)>(capacity: 256)
+  var alarms = Recent<AlarmRaised>(capacity: 1024)
   private var sent = Recent<Event>(capacity: 512)
 
   /// Events that are already determined, such as the rest of like-unlike-like.
