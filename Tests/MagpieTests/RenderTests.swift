@@ -100,6 +100,37 @@ struct RenderTests {
     }
   }
 
+  @Test("kinds with arguments or without an actor")
+  func arguments() async throws {
+    for (arguments, expected) in [
+      ("badge|--argument|badge=a=b", "You earned the badge “a=b”"),
+      ("F37|--argument|badge=일|--locale|ko", "‘일’ 배지를 획득했습니다"),
+      ("gift-amount|--argument|amount=1234", "You received 1,234 coins"),
+      ("gift-amount|--actor|Mina|--argument|amount=1", "Mina sent you 1 coin"),
+      ("security|--argument|device=Pixel", "New sign-in to your account from Pixel"),
+      (
+        "security|--argument|device=Pixel|--argument|place=<서울>|--head-text|now",
+        "New sign-in to your account from Pixel (<서울>): now"
+      ),
+    ] {
+      let result = try await magpie.run(
+        ["render", "--type"] + arguments.split(separator: "|").map(String.init))
+      #expect(result.output == expected + "\n", "\(result.error)")
+    }
+    for (arguments, expected) in [
+      ("--type badge", "--argument badge is missing"),
+      ("--type badge --argument bagde=x --argument badge=x", "--argument bagde is unknown"),
+      ("--type ranking --argument title=t --argument rank=1st", "--argument rank is not a whole"),
+      ("--type like", "like alarms need an actor; add --actor"),
+      ("--type badge --actor Mina --argument badge=x", "badge alarms name nobody; remove --actor"),
+    ] {
+      let result = try await magpie.run(
+        ["render"] + arguments.split(separator: " ").map(String.init))
+      #expect(result.status == 64 && result.output.isEmpty)
+      #expect(result.error.contains(expected), "\(result.error)")
+    }
+  }
+
   @Test("an unknown kind exits 64 and lists the known ones")
   func unknownKind() async throws {
     let result = try await magpie("render", "--type", "poke", "--actor", "Mina")
