@@ -140,7 +140,7 @@ struct RenderTests {
 }
 
 /// A directory with catalog files for one test.
-private struct CatalogDirectory {
+struct CatalogDirectory {
   let path: String
 
   init(_ files: [String: String]) throws {
