@@ -38,6 +38,8 @@ private func malformedField(in json: [UInt8], _ type: EventType) -> (field: Stri
     let alone = Array(("{" + jsonString(name) + ":").utf8) + value + Array("}".utf8)
     do {
       _ = try Payload(type, from: .json(alone, ignoringUnknownFields: true))
+    } catch _ where value.first == UInt8(ascii: "{") && isMap(name, type) {
+      return (name, "must be an object of strings without malformed escapes")
     } catch JSONDecodingError.malformedString where value.first == UInt8(ascii: "\"") {
       return (name, "has a malformed escape, a lone surrogate or a control character")
     } catch JSONDecodingError.malformedString {
@@ -53,11 +55,20 @@ private func malformedField(in json: [UInt8], _ type: EventType) -> (field: Stri
   return nil
 }
 
+/// Whether the field holds an object, such as an alarm's arguments.
+private func isMap(_ field: String, _ type: EventType) -> Bool {
+  let empty = Array(("{" + jsonString(field) + ":{}}").utf8)
+  return (try? Payload(type, from: .json(empty, ignoringUnknownFields: false))) != nil
+}
+
 extension Payload {
   /// The data as proto3 JSON.
   func jsonBytes() throws(EventError) -> [UInt8] {
+    // Arguments in one order, so that the same data is always the same bytes.
+    var options = JSONEncodingOptions()
+    options.useDeterministicOrdering = true
     do {
-      return try message.jsonUTF8Bytes()
+      return try message.jsonUTF8Bytes(options: options)
     } catch {
       throw EventError(.badJSON, "The data cannot be encoded as JSON: \(error).")
     }

@@ -1,5 +1,57 @@
 public import Events
 
+/// Alarms of any kind.
+extension Producer {
+  /// Raises an alarm of any kind in the workers' registry that has no event of its own.
+  ///
+  /// Of the events with the same recipient, kind, subject and source, the latest decides: raising
+  /// again replaces the content, and ``withdrawAlarm(kind:of:subject:source:id:at:)`` withdraws it.
+  ///
+  /// - Parameters:
+  ///   - kind: the kind's code, such as `F06`, or its name, such as `reply`. If the registry does not
+  ///     have it, the event becomes a dead letter.
+  ///   - recipient: the person notified.
+  ///   - subject: what the alarm is about, such as a post. A kind that is grouped has one alarm per
+  ///     subject and UTC day.
+  ///   - source: tells this contribution from others about the same subject, such as the id of a
+  ///     reply. The actor, if one person can contribute only once.
+  ///   - actor: the person who did it; nil if nobody did. Nobody is notified of their own actions.
+  ///   - headText: quoted after the sentence.
+  ///   - imageURL: the image that the list shows.
+  ///   - arguments: values for the kind's arguments, by name.
+  @discardableResult
+  public func raiseAlarm(
+    kind: String, of recipient: String, subject: String = "", source: String,
+    actor: String? = nil, headText: String = "", imageURL: String = "",
+    arguments: [String: String] = [:], id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = AlarmRaised()
+    data.recipient = recipient
+    data.kind = kind
+    data.subject = subject
+    data.source = source
+    data.actor = actor ?? ""
+    data.headText = headText
+    data.imageURL = imageURL
+    data.arguments = arguments
+    return try await publish(.alarmRaised(data), id: id, at: time)
+  }
+
+  /// Withdraws the alarm that was raised with the same kind, recipient, subject and source.
+  @discardableResult
+  public func withdrawAlarm(
+    kind: String, of recipient: String, subject: String = "", source: String, id: String? = nil,
+    at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = AlarmWithdrawn()
+    data.recipient = recipient
+    data.kind = kind
+    data.subject = subject
+    data.source = source
+    return try await publish(.alarmWithdrawn(data), id: id, at: time)
+  }
+}
+
 /// Actions of people on their alarms.
 extension Producer {
   /// A person has read one alarm. `notification` is its id, as returned by `alarm_page`.
@@ -44,9 +96,20 @@ extension Producer {
     return try await publish(.alarmAllDeleted(data), id: id, at: time)
   }
 
-  /// A person mutes alarms of a type; existing ones stay.
+  /// A person has seen the list of alarms: none raised up to now is on the badge. Unread ones stay
+  /// unread.
+  @discardableResult
+  public func markAlarmsSeen(of user: String, id: String? = nil, at time: EventTime? = nil)
+    async throws -> Acknowledgement
+  {
+    var data = AlarmSeen()
+    data.user = user
+    return try await publish(.alarmSeen(data), id: id, at: time)
+  }
+
+  /// A person mutes alarms of a kind; existing ones stay.
   ///
-  /// - Parameter type: `like`, `comment`, `follow`, `message`, `mention` or `post`.
+  /// - Parameter type: the kind's code, such as `F06`, or its name, such as `reply`.
   @discardableResult
   public func muteAlarms(
     _ type: String, of user: String, id: String? = nil, at time: EventTime? = nil
@@ -57,7 +120,7 @@ extension Producer {
     return try await publish(.alarmMuted(data), id: id, at: time)
   }
 
-  /// A person unmutes alarms of a type.
+  /// A person unmutes alarms of a kind.
   ///
   /// - Parameter type: as for ``muteAlarms(_:of:id:at:)``.
   @discardableResult

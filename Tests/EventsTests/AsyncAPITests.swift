@@ -44,6 +44,27 @@ import Yams
       document.find("#/components/messages")?.keys.count == EventType.allCases.count)
   }
 
+  @Test("its operations are the topics that each worker reads, and the one that is written")
+  func operations() throws {
+    let operations = try #require(document["operations"])
+    var received: [ConsumerGroup: [String]] = [:]
+    for name in operations.keys {
+      let operation = try #require(operations[name])
+      let reference = try #require(operation["channel"]?["$ref"]?.string)
+      let channel = try #require(reference.split(separator: "/").last.map(String.init))
+      if operation["action"]?.string == "receive" {
+        let group = try #require(ConsumerGroup.allCases.first { name.hasPrefix("\($0)Worker") })
+        received[group, default: []].append(channel)
+      } else {
+        #expect(channel == Topic.notificationChanges.rawValue, "\(name)")
+      }
+    }
+    for group in ConsumerGroup.allCases {
+      #expect(Set(received[group] ?? []) == Set(group.topics.map(\.rawValue)), "\(group)")
+      #expect(received[group]?.count == group.topics.count, "\(group)")
+    }
+  }
+
   @Test("its headers and their bounds are the codec's")
   func headers() throws {
     var samples = Samples(seed: 8)
@@ -97,8 +118,10 @@ import Yams
       var data = plain
       data[field] = nil
       let code = errorCode(type, data)
+      let needed = try required.union(
+        data.keys.flatMap { schema["dependentRequired"]?[$0]?.strings ?? [] })
       #expect(
-        (code != nil) == required.contains(field), "\(type).\(field) left out: \(code as Any)")
+        (code != nil) == needed.contains(field), "\(type).\(field) left out: \(code as Any)")
 
       let property = try resolved(properties[field])
       if let limit = property["x-max-bytes"]?.int {
@@ -112,8 +135,8 @@ import Yams
         #expect(errorCode(type, data) == nil)
         data[field] = (0...limit).map { "u\($0)" }
         #expect(errorCode(type, data) == .tooManyMentions)
-      } else if let values = property["enum"]?.strings {
-        #expect(values == AlarmType.allCases.map(\.rawValue))
+      } else if let limit = property["maxProperties"]?.int {
+        try checkArguments(type, field, of: data, schema: property, limit: limit)
       } else if let limit = property["maximum"]?.int {
         data[field] = limit
         #expect(errorCode(type, data) == nil)
@@ -123,11 +146,49 @@ import Yams
         data[field] = "not-a-uuid"
         #expect(errorCode(type, data) == .badID)
       } else {
-        #expect(property["pattern"] != nil, "\(type).\(field) has no bound")
-        data[field] = "-1"
-        #expect(errorCode(type, data) == .badValue)
+        let pattern = try Regex(#require(property["pattern"]?.string, "\(type).\(field)"))
+        for value in Self.names + ["1", "12"] {
+          data[field] = value
+          #expect(
+            (errorCode(type, data) == nil) == (value.wholeMatch(of: pattern) != nil),
+            "\(type).\(field) is \(value)")
+        }
       }
     }
+  }
+
+  /// Names, texts that are almost names, and others.
+  private static let names =
+    [
+      "F06", "reply", "group-invitation", "a", "Z_9-", "", "-1", "_a", "-x", "9a", "a b", "a.b",
+      "é",
+      "가", "a\u{301}", "a\n", "a\0",
+    ] + [64, 65].map { String(repeating: "x", count: $0) }
+
+  /// The number of an alarm's arguments, their names and the length of their values.
+  private func checkArguments(
+    _ type: EventType, _ field: String, of plain: [String: Any], schema: Node, limit: Int
+  ) throws {
+    func code(_ arguments: [String: String]) -> EventError.Code? {
+      var data = plain
+      data[field] = arguments
+      return errorCode(type, data)
+    }
+    func values(_ count: Int) -> [String: String] {
+      Dictionary(uniqueKeysWithValues: (0..<count).map { ("name\($0)", "") })
+    }
+    #expect(limit == Limits.arguments && code(values(limit)) == nil)
+    #expect(code(values(limit + 1)) == .badValue)
+    let pattern = try Regex(#require(schema["propertyNames"]?["pattern"]?.string))
+    for name in Self.names {
+      #expect(
+        (code([name: "x"]) == nil) == (name.wholeMatch(of: pattern) != nil),
+        "\(type).\(field) has \(name)")
+    }
+    let bytes = try #require(schema["additionalProperties"]?["x-max-bytes"]?.int)
+    #expect(schema["additionalProperties"]?["maxLength"]?.int == bytes)
+    #expect(code(["a": String(repeating: "x", count: bytes)]) == nil)
+    #expect(code(["a": String(repeating: "x", count: bytes - 1) + "é"]) == .fieldTooLong)
   }
 
   @Test("its schemas have the fields of the Protobuf messages")
@@ -140,8 +201,10 @@ import Yams
     for line in text.split(separator: "\n") {
       let words = line.split(whereSeparator: { " =;".contains($0) })
       if words.first == "message" { message = String(words[1]) }
-      if let type = words.first, ["string", "repeated", "int32", "int64"].contains(type) {
-        let name = words[type == "repeated" ? 2 : 1].split(separator: "_")
+      if let type = words.first,
+        ["string", "repeated", "int32", "int64", "map<string,"].contains(type)
+      {
+        let name = words[["repeated", "map<string,"].contains(type) ? 2 : 1].split(separator: "_")
         let camel = name.prefix(1).map(String.init) + name.dropFirst().map { $0.capitalized }
         fields[message, default: []].insert(camel.joined())
       }

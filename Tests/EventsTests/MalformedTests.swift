@@ -199,21 +199,127 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     }
   }
 
-  @Test("an alarm action with a malformed UUID or an unknown type is rejected")
-  func alarmActions() throws {
-    func refuse(_ payload: Payload, _ code: EventError.Code) {
-      #expect {
-        try EventCodec.encode(Event(id: "1", source: "s", time: now, payload: payload))
-      } throws: {
-        ($0 as? EventError)?.code == code
-      }
+  @Test(
+    "the error for undecodable arguments names the field and the expected type",
+    arguments: [
+      ("[]", "has the wrong type"), ("\"x\"", "has the wrong type"), ("5", "has the wrong type"),
+      (#"{"a":5}"#, "must be an object of strings"), (#"{"a":{}}"#, "must be an object of strings"),
+      (#"{"a":"\uD83D"}"#, "must be an object of strings"),
+      (#"{"\uD83D":"a"}"#, "must be an object of strings"),
+    ])
+  func undecodableArguments(value: String, why: String) {
+    #expect {
+      try EventCodec.jsonPayload(
+        .alarmRaised,
+        Array(#"{"recipient":"r","kind":"reply","source":"s","arguments":\#(value)}"#.utf8))
+    } throws: { error in
+      let error = error as? EventError
+      return error?.code == .badJSON && error?.field == "arguments"
+        && error?.message.contains(why) == true
     }
+  }
+
+  private func refuse(_ payload: Payload, _ code: EventError.Code, field: String? = nil) {
+    #expect {
+      try EventCodec.encode(Event(id: "1", source: "s", time: now, payload: payload))
+    } throws: {
+      let error = $0 as? EventError
+      #expect(error?.code == code && (field == nil || error?.field == field), "\($0)")
+      return error?.code == code
+    }
+  }
+
+  @Test("an alarm action with a malformed UUID is rejected")
+  func alarmActions() throws {
     for id in ["x", "12345678-1234-1234-1234-12345678901g", "12345678123412341234123456789012"] {
       refuse(.alarmRead(.with { ($0.user, $0.notification) = ("u", id) }), .badID)
     }
     refuse(.alarmDeleted(.with { $0.user = "u" }), .missingField)
-    refuse(.alarmMuted(.with { ($0.user, $0.type) = ("u", "likes") }), .badValue)
-    refuse(.alarmUnmuted(.with { ($0.user, $0.type) = ("u", "") }), .badValue)
+  }
+
+  @Test("a kind's syntax is checked wherever an event names one, but not whether it exists")
+  func kinds() throws {
+    func payloads(_ kind: String) -> [(Payload, field: String)] {
+      [
+        (.alarmMuted(.with { ($0.user, $0.type) = ("u", kind) }), "type"),
+        (.alarmUnmuted(.with { ($0.user, $0.type) = ("u", kind) }), "type"),
+        (.alarmRaised(.with { ($0.recipient, $0.kind, $0.source) = ("u", kind, "s") }), "kind"),
+        (.alarmWithdrawn(.with { ($0.recipient, $0.kind, $0.source) = ("u", kind, "s") }), "kind"),
+      ]
+    }
+    let longest = String(repeating: "x", count: 64)
+    for kind in ["likes", "F06", "F999", "group-invitation", "Kind_1", "z", longest] {
+      for (payload, _) in payloads(kind) {
+        let event = Event(id: "1", source: "s", time: now, payload: payload)
+        #expect(throws: Never.self, "\(kind)") { try EventCodec.encode(event) }
+      }
+    }
+    let wrong = [
+      "-x", "_x", "1x", "a b", "a.b", "a/b", " a", "a\n", "a\0", "좋아요", "é", longest + "x",
+    ]
+    for kind in wrong {
+      for (payload, field) in payloads(kind) { refuse(payload, .badValue, field: field) }
+    }
+    for (payload, field) in payloads("") { refuse(payload, .missingField, field: field) }
+  }
+
+  @Test("a raised alarm needs a source, and its arguments have bounded names and values")
+  func arguments() throws {
+    func raised(_ arguments: [String: String], source: String = "s") -> Payload {
+      .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind, $0.source, $0.arguments) = ("u", "reply", source, arguments)
+        })
+    }
+    func values(_ count: Int) -> [String: String] {
+      Dictionary(uniqueKeysWithValues: (0..<count).map { ("name\($0)", "x") })
+    }
+    let bounds = [
+      [:], values(16), ["a": ""], ["a": String(repeating: "x", count: 1024)],
+      [String(repeating: "a", count: 64): "\u{202E}\n\u{1}"],
+    ]
+    for arguments in bounds {
+      let event = Event(id: "1", source: "s", time: now, payload: raised(arguments))
+      let record = try EventCodec.encode(event, as: .json)
+      #expect(try EventCodec.decode(record, topic: .alarms, now: now) == event)
+    }
+    refuse(raised([:], source: ""), .missingField, field: "source")
+    refuse(raised(values(17)), .badValue, field: "arguments")
+    for name in ["", "-a", "1", "a b", "a.b", "제목", String(repeating: "a", count: 65)] {
+      refuse(raised([name: "x"]), .badValue, field: "arguments")
+    }
+    refuse(
+      raised(["a": String(repeating: "x", count: 1025)]), .fieldTooLong, field: "arguments.a")
+    refuse(raised(["a": "x\0"]), .badText, field: "arguments.a")
+    refuse(
+      .notificationChanged(
+        .with {
+          ($0.notification, $0.recipient) = ("12345678-1234-1234-1234-123456789012", "u")
+          ($0.contributionCount, $0.raisedAt) = (1, now.microseconds)
+          $0.arguments = values(17)
+        }), .badValue, field: "arguments")
+  }
+
+  @Test("a snapshot has actors exactly if it names one, and a type that is a kind's number")
+  func snapshots() throws {
+    func snapshot(actor: String, actors: Int64, type: Int32) -> Payload {
+      .notificationChanged(
+        .with {
+          ($0.notification, $0.recipient) = ("12345678-1234-1234-1234-123456789012", "u")
+          ($0.contributionCount, $0.raisedAt) = (1, now.microseconds)
+          ($0.actor, $0.actorCount, $0.type) = (actor, actors, type)
+        })
+    }
+    for (actor, actors, type): (String, Int64, Int32) in [("", 0, 0), ("a", 1, 999), ("a", 9, 6)] {
+      let event = Event(
+        id: "1", source: "s", time: now, payload: snapshot(actor: actor, actors: actors, type: type)
+      )
+      #expect(throws: Never.self) { try EventCodec.encode(event) }
+    }
+    refuse(snapshot(actor: "a", actors: 0, type: 6), .badValue, field: "actorCount")
+    refuse(snapshot(actor: "", actors: -1, type: 6), .badValue, field: "actorCount")
+    refuse(snapshot(actor: "a", actors: 1, type: 1000), .badValue, field: "type")
+    refuse(snapshot(actor: "a", actors: 1, type: -1), .badValue, field: "type")
   }
 
   @Test("the encoder rejects what the decoder would reject", arguments: EventType.allCases)

@@ -30,7 +30,11 @@ import Testing
       var json = Array("{".utf8)
       for field in fields {
         json += Array(json.count > 1 ? ",\"\(field.name)\":".utf8 : "\"\(field.name)\":".utf8)
-        json += field.isList ? Array("[".utf8) + string + Array("]".utf8) : string
+        switch field.shape {
+        case .text: json += string
+        case .list: json += Array("[".utf8) + string + Array("]".utf8)
+        case .map: json += Array(#"{"a":"#.utf8) + string + Array("}".utf8)
+        }
       }
       json += Array("}".utf8)
       let found = try reflectedTexts(EventCodec.jsonPayload(type, json))
@@ -81,7 +85,7 @@ import Testing
     let event = samples.event(type)
     let plain = try StructuredEvent.encode(event)
     // In the samples, only names are followed by a colon.
-    let escaped = plain.replacing(/"([A-Za-z]+)":/) { match in
+    let escaped = plain.replacing(/"([A-Za-z0-9-]+)":/) { match in
       quoted(String(match.1), .all) + ":"
     }
     #expect(escaped != plain)
@@ -217,30 +221,52 @@ private func first(_ text: some Sequence<UInt8>) -> String {
   return "from U+" + String(first?.value ?? 0, radix: 16)
 }
 
-/// The text fields of a type: the JSON name, the message's property, and whether it is a list.
+/// How a field holds text: as a string, in a list, or as a value of a map.
+private enum TextShape {
+  case text, list, map
+}
+
+/// The text fields of a type: the JSON name, the message's property, and its shape.
 private func textFields(
   _ type: EventType
-) throws -> [(name: String, property: String, isList: Bool)] {
+) throws -> [(name: String, property: String, shape: TextShape)] {
   let empty = try EventCodec.jsonPayload(type, Array("{}".utf8))
-  let fields = try #require(Mirror(reflecting: empty).children.first?.value)
-  let texts = Mirror(reflecting: fields).children.compactMap { child in
-    child.label.flatMap { label -> (String, String, Bool)? in
-      guard child.value is String || child.value is [String] else { return nil }
-      return (label.replacing("URL", with: "Url"), label, child.value is [String])
+  let texts = reflectedFields(empty).compactMap {
+    field -> (name: String, property: String, shape: TextShape)? in
+    let name = field.name.replacing("URL", with: "Url")
+    switch field.value {
+    case is String: return (name, field.name, .text)
+    case is [String]: return (name, field.name, .list)
+    case is [String: String]: return (name, field.name, .map)
+    default: return nil
     }
   }
   #expect(!texts.isEmpty)
-  return texts.map { (name: $0.0, property: $0.1, isList: $0.2) }
+  return texts
 }
 
 /// The UTF-8 bytes of a payload's text fields, by property name.
 private func reflectedTexts(_ payload: Payload) -> [String: [UInt8]] {
   var result: [String: [UInt8]] = [:]
-  guard let fields = Mirror(reflecting: payload).children.first?.value else { return result }
-  for child in Mirror(reflecting: fields).children {
-    guard let label = child.label else { continue }
-    if let text = child.value as? String { result[label] = Array(text.utf8) }
-    if let list = child.value as? [String], list.count == 1 { result[label] = Array(list[0].utf8) }
+  for (name, value) in reflectedFields(payload) {
+    if let text = value as? String { result[name] = Array(text.utf8) }
+    if let list = value as? [String], list.count == 1 { result[name] = Array(list[0].utf8) }
+    if let map = value as? [String: String], map.count == 1 {
+      result[name] = map["a"].map { Array($0.utf8) }
+    }
   }
   return result
+}
+
+/// The fields of a payload's message. SwiftProtobuf stores those of a large message in a class, with
+/// an underscore before their names.
+private func reflectedFields(_ payload: Payload) -> [(name: String, value: Any)] {
+  guard let message = Mirror(reflecting: payload).children.first?.value else { return [] }
+  let children = Mirror(reflecting: message).children
+  if let storage = children.first(where: { $0.label == "_storage" })?.value {
+    return Mirror(reflecting: storage).children.compactMap { child in
+      child.label.map { (String($0.dropFirst()), child.value) }
+    }
+  }
+  return children.compactMap { child in child.label.map { ($0, child.value) } }
 }

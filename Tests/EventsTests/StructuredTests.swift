@@ -22,6 +22,46 @@ import Testing
     #expect(try StructuredEvent.decode(full) == expected)
   }
 
+  @Test("a handwritten line with arguments is an event")
+  func handWrittenAlarm() throws {
+    let line =
+      #"{"type":"magpie.alarm.raised.v1","id":"1","source":"app","time":"2012-09-14T07:30:01Z","#
+      + #""data":{"recipient":"r","kind":"gift-amount","source":"g1","actor":"a","imageUrl":"i","#
+      + #""arguments":{"amount":"5","title":"}\u0022{"}}}"#
+    let event = Event(
+      id: "1", source: "app", time: EventTime(microseconds: 1_347_607_801_000_000),
+      payload: .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind, $0.source) = ("r", "gift-amount", "g1")
+          ($0.actor, $0.imageURL) = ("a", "i")
+          $0.arguments = ["amount": "5", "title": "}\"{"]
+        }))
+    #expect(try StructuredEvent.decode(line) == event)
+    #expect(event.key == "r" && event.topic == .alarms)
+  }
+
+  @Test("equal alarms are equal lines and records, in whatever order their arguments were set")
+  func argumentOrder() throws {
+    var samples = Samples(seed: 13)
+    for _ in 0..<100 {
+      let event = samples.event(.alarmRaised)
+      guard case .alarmRaised(var data) = event.payload else { continue }
+      let arguments = data.arguments
+      data.arguments = [:]
+      for name in arguments.keys.shuffled(using: &samples.random) {
+        data.arguments[name] = arguments[name]
+      }
+      var other = event
+      other.payload = .alarmRaised(data)
+      #expect(other == event)
+      for type in ContentType.allCases {
+        #expect(
+          try EventCodec.encode(other, as: type).value == EventCodec.encode(event, as: type).value)
+      }
+      #expect(try StructuredEvent.encode(other) == StructuredEvent.encode(event))
+    }
+  }
+
   @Test(
     "a line with one defect is rejected with the matching code",
     arguments: [

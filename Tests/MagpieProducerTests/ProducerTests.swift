@@ -101,14 +101,52 @@ struct ProducerTests {
       producer.readAlarm(notification, of: "u"),
       producer.readAllAlarms(of: "u"), producer.deleteAlarm(notification, of: "u"),
       producer.deleteAllAlarms(of: "u"), producer.muteAlarms("like", of: "u"),
-      producer.unmuteAlarms("like", of: "u"),
+      producer.unmuteAlarms("like", of: "u"), producer.markAlarmsSeen(of: "u"),
     ]
-    #expect(acknowledgements.count == 16)
-    let types = try fixture.events(.alarmActions, count: 6).map(\.type)
+    #expect(acknowledgements.count == 17)
+    let types = try fixture.events(.alarmActions, count: 7).map(\.type)
     #expect(
       types == [
         .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmMuted, .alarmUnmuted,
+        .alarmSeen,
       ])
+    _ = await producer.close()
+  }
+
+  @Test(
+    "an alarm of any kind is raised with all its data, and withdrawn",
+    arguments: ContentType.allCases)
+  func anyKind(contentType: ContentType) async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(contentType: contentType)
+    let time = EventTime.now
+    try await producer.raiseAlarm(
+      kind: "gift-amount", of: "u", subject: "s", source: "g1", actor: "a", headText: "hi",
+      imageURL: "i", arguments: ["amount": "5", "currency": "₩"], id: "1", at: time)
+    try await producer.raiseAlarm(kind: "F42", of: "u", source: "n1", id: "2", at: time)
+    try await producer.withdrawAlarm(
+      kind: "gift-amount", of: "u", subject: "s", source: "g1", id: "3", at: time)
+    let expected: [Payload] = [
+      .alarmRaised(
+        .with {
+          ($0.kind, $0.recipient, $0.subject, $0.source) = ("gift-amount", "u", "s", "g1")
+          ($0.actor, $0.headText, $0.imageURL) = ("a", "hi", "i")
+          $0.arguments = ["amount": "5", "currency": "₩"]
+        }),
+      .alarmRaised(.with { ($0.kind, $0.recipient, $0.source) = ("F42", "u", "n1") }),
+      .alarmWithdrawn(
+        .with { ($0.kind, $0.recipient, $0.subject, $0.source) = ("gift-amount", "u", "s", "g1") }),
+    ]
+    let events = try fixture.events(.alarms, count: 3)
+    #expect(events.map(\.payload) == expected)
+    #expect(events.map(\.id) == ["1", "2", "3"] && events.allSatisfy { $0.time == time })
+    let error = await #expect(throws: PublishError.self) {
+      try await producer.raiseAlarm(kind: "a b", of: "u", source: "s")
+    }
+    guard case .invalid(let reason)? = error, reason.field == "kind" else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
     _ = await producer.close()
   }
 

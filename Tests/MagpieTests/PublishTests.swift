@@ -136,7 +136,10 @@ struct PublishTests {
       ("delete-alarm --user a --notification 9d1c1f34-6a55-5d0e-8f0b-6d6167706965", .alarmDeleted),
       ("delete-all-alarms --user a", .alarmAllDeleted),
       ("mute --user a --type like", .alarmMuted),
-      ("unmute --user a --type like", .alarmUnmuted),
+      ("unmute --user a --type F06", .alarmUnmuted),
+      ("see-alarms --user a", .alarmSeen),
+      ("raise-alarm --kind reply --recipient a --actor b", .alarmRaised),
+      ("withdraw-alarm --kind F06 --recipient a --subject p --source r", .alarmWithdrawn),
     ])
   func siblings(command: String, type: EventType) async throws {
     let arguments = ["publish"] + command.split(separator: " ").map(String.init)
@@ -152,9 +155,54 @@ struct PublishTests {
   @Test("an event that workers would reject is refused before it is sent")
   func refusal() async throws {
     let result = try await magpie(
-      "publish", "mute", "--user", "a", "--type", "noise", "--kafka-bootstrap", "127.0.0.1:1")
+      "publish", "mute", "--user", "a", "--type", "no noise", "--kafka-bootstrap", "127.0.0.1:1")
     #expect(result.status == 1)
     #expect(result.error.contains("bad-value"))
+  }
+
+  @Test("raise-alarm sends every option, and an argument's value may be empty or contain =")
+  func raiseAlarm() async throws {
+    let result = try await magpie(
+      "publish", "raise-alarm", "--dry-run", "--kind", "gift-amount", "--recipient", "r",
+      "--subject",
+      "s", "--source", "g", "--actor", "a", "--head-text", "h", "--image-url", "i",
+      "--argument", "amount=5", "--argument", "note=", "--argument", "title= a=b=\u{1B}가")
+    #expect(result.status == 0, "\(result.error)")
+    let event = try StructuredEvent.decode(try #require(result.lines.first))
+    #expect(
+      event.payload
+        == .alarmRaised(
+          .with {
+            ($0.kind, $0.recipient, $0.subject, $0.source) = ("gift-amount", "r", "s", "g")
+            ($0.actor, $0.headText, $0.imageURL) = ("a", "h", "i")
+            $0.arguments = ["amount": "5", "note": "", "title": " a=b=\u{1B}가"]
+          }))
+  }
+
+  @Test(
+    "a malformed --argument is a usage error",
+    arguments: [["title"], ["=x"], [""], ["a=1", "b=2", "a=3"]])
+  func malformedArgument(values: [String]) async throws {
+    let result = try await magpie.run(
+      ["publish", "raise-alarm", "--dry-run", "--kind", "reply", "--recipient", "r"]
+        + values.flatMap { ["--argument", $0] })
+    #expect(result.status == 64, "\(result.output)")
+    #expect(result.error.contains("--argument"), "\(result.error)")
+    #expect(result.output.isEmpty)
+  }
+
+  @Test(
+    "an argument that workers would reject is refused with the option's name",
+    arguments: [
+      ("a b=x", "--argument has \"a b\""),
+      ("title=" + String(repeating: "x", count: 1025), "--argument title has 1025 bytes"),
+    ])
+  func refusedArgument(value: String, error: String) async throws {
+    let result = try await magpie(
+      "publish", "raise-alarm", "--dry-run", "--kind", "reply", "--recipient", "r",
+      "--argument", value)
+    #expect(result.status == 1)
+    #expect(result.error.contains(error), "\(result.error)")
   }
 
   @Test("the story in Examples is valid")

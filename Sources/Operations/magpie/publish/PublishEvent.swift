@@ -80,7 +80,13 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
     guard let field = error.field, error.message.hasPrefix(field + " ") else {
       return error.message
     }
-    let options = ["postOwner": "owner", "mentions": "mention", "imageUrl": "image-url"]
+    let options = [
+      "postOwner": "owner", "mentions": "mention", "imageUrl": "image-url",
+      "headText": "head-text", "arguments": "argument",
+    ]
+    if field.hasPrefix("arguments.") {
+      return "--argument " + error.message.dropFirst("arguments.".count)
+    }
     return "--\(options[field] ?? field)" + error.message.dropFirst(field.count)
   }
 

@@ -10,7 +10,8 @@ extension Publish {
     PublishEvent<Comment>.self, PublishEvent<DeleteComment>.self, PublishEvent<Message>.self,
     PublishEvent<Profile>.self, PublishEvent<ReadAlarm>.self, PublishEvent<ReadAllAlarms>.self,
     PublishEvent<DeleteAlarm>.self, PublishEvent<DeleteAllAlarms>.self, PublishEvent<Mute>.self,
-    PublishEvent<Unmute>.self,
+    PublishEvent<Unmute>.self, PublishEvent<SeeAlarms>.self, PublishEvent<RaiseAlarm>.self,
+    PublishEvent<WithdrawAlarm>.self,
   ]
 
   struct Post: EventFields {
@@ -187,19 +188,97 @@ extension Publish {
     var payload: Payload { .alarmAllDeleted(.with { $0.user = user }) }
   }
 
+  struct SeeAlarms: EventFields {
+    static let configuration = command(
+      "see-alarms", "Send alarm.seen: takes all alarms up to now off the badge.")
+    @Option(help: "The recipient of the alarms.") var user: String
+
+    var payload: Payload { .alarmSeen(.with { $0.user = user }) }
+  }
+
+  struct RaiseAlarm: EventFields {
+    static let configuration = command(
+      "raise-alarm", "Send alarm.raised: an alarm of any kind in the workers' registry.")
+    @Option(help: "The kind's code or name, such as F06 or reply.") var kind: String
+    @Option(help: "The person notified.") var recipient: String
+    @Option(help: "What the alarm is about, such as a post's id.") var subject = ""
+    @Option(
+      help: """
+        Tells this alarm from others of the same recipient, kind and subject, such as a reply's id \
+        (default: a new id).
+        """)
+    var source: String?
+    @Option(help: "The person who did it. Not for kinds without an actor.") var actor = ""
+    @Option(help: "The text quoted after the sentence.") var headText = ""
+    @Option(help: "The URL of the picture.") var imageURL = ""
+    @Option(
+      help: ArgumentHelp(
+        "A value for one of the kind's arguments; may be repeated.", valueName: "NAME=VALUE"),
+      transform: NamedValue.init)
+    var argument: [NamedValue] = []
+
+    func validate() throws {
+      var names = Set<String>()
+      for value in argument where !names.insert(value.name).inserted {
+        throw ValidationError("--argument \(value.name) is given twice.")
+      }
+    }
+
+    var payload: Payload {
+      .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind) = (recipient, kind)
+          ($0.subject, $0.source) = (subject, source ?? newID())
+          ($0.actor, $0.headText, $0.imageURL) = (actor, headText, imageURL)
+          $0.arguments = Dictionary(uniqueKeysWithValues: argument.map { ($0.name, $0.value) })
+        })
+    }
+  }
+
+  /// The value of `--argument`.
+  struct NamedValue {
+    var name: String
+    var value: String
+
+    /// - Parameter text: NAME=VALUE. The value may be empty and may contain `=`.
+    init(_ text: String) throws {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else {
+        throw ValidationError("expected NAME=VALUE, such as title=Hello.")
+      }
+      (name, value) = (String(parts[0]), String(parts[1]))
+    }
+  }
+
+  struct WithdrawAlarm: EventFields {
+    static let configuration = command(
+      "withdraw-alarm", "Send alarm.withdrawn: withdraws what raise-alarm raised.")
+    @Option(help: "The kind's code or name, as it was raised.") var kind: String
+    @Option(help: "The person notified.") var recipient: String
+    @Option(help: "The subject of the alarm.") var subject = ""
+    @Option(help: "The source of the alarm.") var source: String
+
+    var payload: Payload {
+      .alarmWithdrawn(
+        .with {
+          ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, source)
+        })
+    }
+  }
+
   struct Mute: EventFields {
     static let configuration = command(
-      "mute", "Send alarm.muted: no more alarms of a type, from now on.")
-    @Option(help: "The recipient who mutes the type.") var user: String
-    @Option(help: "like, comment, follow, message, mention or post.") var type: String
+      "mute", "Send alarm.muted: no more alarms of a kind, from now on.")
+    @Option(help: "The recipient who mutes the kind.") var user: String
+    @Option(help: "The kind's code or name, such as F00 or like.") var type: String
 
     var payload: Payload { .alarmMuted(.with { ($0.user, $0.type) = (user, type) }) }
   }
 
   struct Unmute: EventFields {
-    static let configuration = command("unmute", "Send alarm.unmuted: alarms of a type again.")
-    @Option(help: "The recipient who unmutes the type.") var user: String
-    @Option(help: "like, comment, follow, message, mention or post.") var type: String
+    static let configuration = command("unmute", "Send alarm.unmuted: alarms of a kind again.")
+    @Option(help: "The recipient who unmutes the kind.") var user: String
+    @Option(help: "The kind's code or name, such as F00 or like.") var type: String
 
     var payload: Payload { .alarmUnmuted(.with { ($0.user, $0.type) = (user, type) }) }
   }
