@@ -118,7 +118,7 @@ import Yams
       var data = plain
       data[field] = nil
       let code = errorCode(type, data)
-      let needed = try required.union(
+      let needed = required.union(
         data.keys.flatMap { schema["dependentRequired"]?[$0]?.strings ?? [] })
       #expect(
         (code != nil) == needed.contains(field), "\(type).\(field) left out: \(code as Any)")

@@ -9,12 +9,17 @@ struct DocumentedProducersTests {
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("docs/producing.md")
 
-  /// The page's code block in a language.
+  /// The page's first code block in a language.
   static func block(_ language: String) throws -> String {
+    try #require(blocks(language).first)
+  }
+
+  /// All code blocks of the page in a language.
+  static func blocks(_ language: String) throws -> [String] {
     let text = try String(contentsOf: page, encoding: .utf8)
-    let start = try #require(text.range(of: "```\(language)\n"))
-    let end = try #require(text.range(of: "```\n", range: start.upperBound..<text.endIndex))
-    return String(text[start.upperBound..<end.lowerBound])
+    return text.components(separatedBy: "```\(language)\n").dropFirst().compactMap {
+      $0.components(separatedBy: "```\n").first
+    }
   }
 
   static func run(_ program: [String], bootstrap: String) throws -> Int32 {
@@ -41,6 +46,28 @@ struct DocumentedProducersTests {
   func python() throws {
     try check(["python3", "-c", Self.block("python")], source: "my-app/python")
   }
+
+  @Test("an alarm in Python", .enabled(if: hasPython, "confluent-kafka is not installed"))
+  func alarmInPython() throws {
+    let fixture = try Fixture()
+    let setup = try #require(Self.block("python").components(separatedBy: "like = {").first)
+    let program = try setup + #require(Self.blocks("python").last)
+    #expect(try Self.run(["python3", "-c", program], bootstrap: fixture.broker.bootstrap) == 0)
+    let event = try #require(try fixture.events(.alarms, count: 1).first)
+    #expect(event.payload == Self.alarm)
+  }
+
+  @Test("an alarm as a line of JSON")
+  func alarmAsLine() throws {
+    let line = try #require(Self.block("json").split(separator: "\n").first)
+    #expect(try StructuredEvent.decode(String(line)).payload == Self.alarm)
+  }
+
+  private static let alarm = Payload.alarmRaised(
+    .with {
+      ($0.recipient, $0.kind, $0.subject) = ("minji", "gift-amount", "gifts")
+      ($0.source, $0.actor, $0.arguments) = ("gift-4711", "somchai", ["amount": "5"])
+    })
 
   private func check(_ program: [String], source: String) throws {
     let fixture = try Fixture()
