@@ -6,7 +6,7 @@ import Testing
 
 @testable import Alarms
 
-@Suite("alarm_page, unread_count and has_unread")
+@Suite("alarm_page, unread_count, has_unread, badge and has_unseen")
 struct AlarmPageTests {
   /// Writes the notifications of snapshots as notification-worker would.
   private func notify(_ database: AlarmDatabase, _ events: Event...) throws {
@@ -15,7 +15,7 @@ struct AlarmPageTests {
       try database.admin.query(
         """
         INSERT INTO notifications VALUES (
-          $1, $2, $3, $4, NULL, $5, NULL, 1, 1, nullif($6, ''), nullif($7, ''), $8, $9, $9, 1, $10)
+          $1, $2, $3, $4, NULL, nullif($5, ''), NULL, 1, 1, nullif($6, ''), nullif($7, ''), $8, $9, $9, 1, $10)
         """,
         [
           .uuid(UUID(uuidString: data.notification)), .text(data.recipient),
@@ -53,8 +53,16 @@ struct AlarmPageTests {
   }
 
   private func expectConsistent(
-    _ database: AlarmDatabase, unread: Int, location: SourceLocation = #_sourceLocation
+    _ database: AlarmDatabase, unread: Int, unseen: Int? = nil,
+    location: SourceLocation = #_sourceLocation
   ) throws {
+    let badge = try database.admin.query("SELECT badge('reader'), has_unseen('reader')").only
+    let unseen = unseen ?? unread
+    #expect(try badge.int(0) == unseen, sourceLocation: location)
+    #expect(try badge.bool(1) == (unseen > 0), sourceLocation: location)
+    #expect(
+      try rows(database, "reader").filter { try $0.bool("unseen") }.count == unseen,
+      sourceLocation: location)
     let counts = try database.admin.query("SELECT unread_count('reader'), has_unread('reader')")
       .only
     #expect(try counts.int(0) == unread, sourceLocation: location)
@@ -107,6 +115,79 @@ struct AlarmPageTests {
     try watermark("deleted_all_at", at: 100)
     #expect(try page(database).isEmpty)
     try expectConsistent(database, unread: 0)
+  }
+
+  @Test("seen alarms leave the badge but stay unread; later ones return to it")
+  func seen() throws {
+    let database = try AlarmDatabase()
+    for number in 1...4 { try notify(database, changed(number, raisedAt: Double(number))) }
+    func watermark(_ column: String, at seconds: Double) throws {
+      try database.admin.query(
+        "UPDATE notification_recipients SET \(column) = $1",
+        [.timestamptz(at(seconds).microseconds)])
+    }
+    try watermark("seen_all_at", at: 3)
+    try expectConsistent(database, unread: 4, unseen: 1)
+    try watermark("seen_all_at", at: 4)
+    try expectConsistent(database, unread: 4, unseen: 0)
+    try notify(database, changed(5, raisedAt: 5), changed(6, raisedAt: 6))
+    try expectConsistent(database, unread: 6, unseen: 2)
+    // What is read is seen.
+    try database.admin.query(
+      """
+      INSERT INTO notification_marks (recipient, notification_id, read_at)
+      VALUES ('reader', $1, $2)
+      """,
+      [.uuid(UUID(uuidString: notificationID(6))), .timestamptz(at(6).microseconds)])
+    try expectConsistent(database, unread: 5, unseen: 1)
+    try watermark("read_all_at", at: 5)
+    try expectConsistent(database, unread: 0, unseen: 0)
+    // A watermark of one kind does not lower the other.
+    try watermark("read_all_at", at: 1)
+    try watermark("seen_all_at", at: 2)
+    try expectConsistent(database, unread: 4, unseen: 3)
+    try watermark("deleted_all_at", at: 3)
+    try expectConsistent(database, unread: 2, unseen: 2)
+    #expect(
+      try database.admin.query("SELECT badge('nobody'), has_unseen('nobody')").only.int(0) == 0)
+  }
+
+  @Test("an alarm of any kind shows its code, station and image, and no actor if nobody acted")
+  func anyKind() throws {
+    let database = try AlarmDatabase()
+    func alarm(_ number: Int, kind: Int32, _ change: (inout NotificationChanged) -> Void) -> Event {
+      var event = changed(number, raisedAt: Double(number))
+      guard case .notificationChanged(var data) = event.payload else { return event }
+      (data.type, data.post, data.subject) = (kind, "", "s")
+      change(&data)
+      event.payload = .notificationChanged(data)
+      return event
+    }
+    try database.apply(profile("actor", nickname: "Nao", image: "face", at: 1))
+    try notify(
+      database,
+      alarm(1, kind: 39) {
+        ($0.actor, $0.actorCount, $0.arguments) = ("", 0, ["text": "Water the plants"])
+      },
+      alarm(2, kind: 14) {
+        ($0.imageURL, $0.arguments) = ("live", ["title": "Cooking", "station": "Nao's kitchen"])
+      },
+      alarm(3, kind: 14) { $0.arguments = ["title": "Cooking"] })
+    let found = try rows(database, "reader").map { row in
+      try ["kind", "station", "image_url", "actor_id", "actor_image_url"].map { try row.text($0) }
+    }
+    #expect(
+      found == [
+        ["F14", "", "face", "actor", "face"], ["F14", "Nao's kitchen", "live", "actor", "face"],
+        ["F39", "", "", "", ""],
+      ])
+    let reminder = try #require(try rows(database, "reader").map { $0 }.last)
+    #expect(try reminder.int("type") == 39 && reminder.int("actor_count") == 0)
+    #expect(try reminder.text("text").contains("Water the plants"))
+    try expectConsistent(database, unread: 3)
+    let codes = try database.admin.query(
+      "SELECT kind_code(n::smallint) FROM unnest(ARRAY[0, 9, 10, 99, 100, 999]) AS n")
+    #expect(try codes.map { try $0.text(0) } == ["F00", "F09", "F10", "F99", "F100", "F999"])
   }
 
   @Test("a withdrawn notification disappears immediately; an unrendered one does not appear yet")

@@ -170,6 +170,11 @@ import Testing
             $0.text = text
           }),
         .followCreated(.with { ($0.follower, $0.followee) = ("u0", user) }),
+        .alarmRaised(
+          .with {
+            ($0.recipient, $0.kind, $0.source) = (user, "announcement", "a\(number)")
+            ($0.arguments, $0.headText, $0.imageURL) = (["title": other], text, text)
+          }),
       ]
       for (kind, payload) in payloads.enumerated() {
         let event = Event(
