@@ -202,7 +202,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
   @Test(
     "the error for undecodable arguments names the field and the expected type",
     arguments: [
-      ("[]", "has the wrong type"), ("\"x\"", "has the wrong type"), ("5", "has the wrong type"),
+      ("[]", "is a malformed list"), ("\"x\"", "has the wrong type"), ("5", "has the wrong type"),
       (#"{"a":5}"#, "must be an object of strings"), (#"{"a":{}}"#, "must be an object of strings"),
       (#"{"a":"\uD83D"}"#, "must be an object of strings"),
       (#"{"\uD83D":"a"}"#, "must be an object of strings"),

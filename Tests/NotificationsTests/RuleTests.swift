@@ -260,6 +260,41 @@ struct RuleTests {
     }
   }
 
+  @Test("an alarm that its kind does not allow is an error")
+  func refusedAlarms() throws {
+    func raised(_ change: (inout AlarmRaised) -> Void) -> Payload {
+      .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind, $0.source) = ("o", "broadcast", "s")
+          ($0.actor, $0.arguments) = ("ann", ["title": "t"])
+          change(&$0)
+        })
+    }
+    func apply(_ payload: Payload) throws {
+      _ = try testHandler.apply(
+        .alarms, [Event(id: "e", source: "test", time: minute(1), payload: payload)])
+    }
+    try apply(raised { _ in })
+    let refused: [(Payload, String)] = [
+      (raised { $0.kind = "poke" }, "kind"), (raised { $0.kind = "Broadcast" }, "kind"),
+      (raised { $0.kind = "F999" }, "kind"), (raised { $0.kind = "like" }, "kind"),
+      (raised { $0.kind = "F05" }, "kind"), (raised { $0.actor = "" }, "actor"),
+      (raised { ($0.kind, $0.arguments) = ("reminder", ["text": "t"]) }, "actor"),
+      (raised { $0.arguments = [:] }, "arguments.title"),
+      (raised { $0.arguments["poke"] = "x" }, "arguments.poke"),
+    ]
+    for (payload, field) in refused {
+      let error = #expect(throws: EventError.self) { try apply(payload) }
+      #expect(error?.field == field, "\(payload)")
+    }
+    for kind in ["like", "F00", "comment", "follow", "message", "mention", "F05", "poke"] {
+      let withdrawal = Payload.alarmWithdrawn(
+        .with { ($0.recipient, $0.kind, $0.subject, $0.source) = ("o", kind, "p", "ann") })
+      let error = #expect(throws: EventError.self) { try apply(withdrawal) }
+      #expect(error?.field == "kind", "\(kind)")
+    }
+  }
+
   @Test("muting a type suppresses later events of that type only, until it is unmuted")
   func muting() throws {
     let world = try World()

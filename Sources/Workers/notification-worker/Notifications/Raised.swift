@@ -26,6 +26,7 @@ func raisedWork(_ events: [Event], kinds: AlarmKinds) throws -> Work {
         creates: !data.actor.hasSameBytes(as: data.recipient))
     case .alarmWithdrawn(let data):
       let kind = try kinds.kind(of: data.kind, field: "kind")
+      try kind.checkRaisable()
       registers.add(
         event, key: RaisedKey(kind.code, data.recipient, data.subject, data.source),
         creates: false)
@@ -72,11 +73,16 @@ extension AlarmKinds {
 }
 
 extension AlarmKind {
-  fileprivate func check(_ data: AlarmRaised) throws(EventError) {
+  /// Withdrawing must be checked, too: it would overrule the contribution of a like.
+  fileprivate func checkRaisable() throws(EventError) {
     guard type == nil else {
       throw EventError(
         .badValue, "alarms of the kind \(name) are raised by events of their own.", field: "kind")
     }
+  }
+
+  fileprivate func check(_ data: AlarmRaised) throws(EventError) {
+    try checkRaisable()
     if actor == .required, data.actor.isEmpty {
       throw EventError(.missingField, "the kind \(name) needs an actor.", field: "actor")
     }
