@@ -90,7 +90,8 @@ import Testing
         stack.log(of: name).contains("reloaded the catalogs")
       }
     }
-    let redriven = try stack.magpie("dead-letters", "redrive", "--all")
+    let redriven = try stack.magpie(
+      "dead-letters", "redrive", "--all", "--catalog-dir", catalogs.path)
     #expect(redriven.exit == .exited(0), "\(redriven.output)")
     for locale in Self.locales {
       let reader = "reader-\(locale)"
