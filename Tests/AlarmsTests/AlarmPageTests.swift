@@ -15,13 +15,16 @@ struct AlarmPageTests {
       try database.admin.query(
         """
         INSERT INTO notifications VALUES (
-          $1, $2, $3, $4, NULL, nullif($5, ''), NULL, 1, 1, nullif($6, ''), nullif($7, ''), $8, $9, $9, 1, $10)
+          $1, $2, $3, $4, NULL, nullif($5, ''), NULL, $11, $12, nullif($6, ''), nullif($7, ''), $8, $9, $9, 1, $10,
+          NULL, $13, $14)
         """,
         [
           .uuid(UUID(uuidString: data.notification)), .text(data.recipient),
           .int2(Int16(data.type)), .text(data.subject), .text(data.actor), .text(data.post),
           .text(data.comment), .text(data.headText), .timestamptz(data.raisedAt),
-          .int8(data.counter),
+          .int8(data.counter), .int8(data.actorCount), .int8(data.contributionCount),
+          .text(data.imageURL),
+          .jsonb(String(decoding: try JSONEncoder().encode(data.arguments), as: UTF8.self)),
         ])
       try database.admin.query(
         "INSERT INTO notification_recipients (user_id) VALUES ($1) ON CONFLICT DO NOTHING",

@@ -139,7 +139,7 @@ struct PublishTests {
       ("unmute --user a --type F06", .alarmUnmuted),
       ("see-alarms --user a", .alarmSeen),
       ("raise-alarm --kind reply --recipient a --actor b", .alarmRaised),
-      ("withdraw-alarm --kind F06 --recipient a --subject p --source r", .alarmWithdrawn),
+      ("withdraw-alarm --kind F06 --recipient a --subject p --alarm-source r", .alarmWithdrawn),
     ])
   func siblings(command: String, type: EventType) async throws {
     let arguments = ["publish"] + command.split(separator: " ").map(String.init)
@@ -165,7 +165,7 @@ struct PublishTests {
     let result = try await magpie(
       "publish", "raise-alarm", "--dry-run", "--kind", "gift-amount", "--recipient", "r",
       "--subject",
-      "s", "--source", "g", "--actor", "a", "--head-text", "h", "--image-url", "i",
+      "s", "--alarm-source", "g", "--actor", "a", "--head-text", "h", "--image-url", "i",
       "--argument", "amount=5", "--argument", "note=", "--argument", "title= a=b=\u{1B}가")
     #expect(result.status == 0, "\(result.error)")
     let event = try StructuredEvent.decode(try #require(result.lines.first))
@@ -203,6 +203,16 @@ struct PublishTests {
       "--argument", value)
     #expect(result.status == 1)
     #expect(result.error.contains(error), "\(result.error)")
+  }
+
+  @Test(
+    "an empty source is refused with the option's name", arguments: ["--source", "--alarm-source"])
+  func emptySource(option: String) async throws {
+    let result = try await magpie(
+      "publish", "withdraw-alarm", "--dry-run", "--kind", "reply", "--recipient", "r",
+      "--alarm-source", "s", option, "")
+    #expect(result.status == 1)
+    #expect(result.error.contains("\(option) is missing"), "\(result.error)")
   }
 
   @Test("the story in Examples is valid")

@@ -80,14 +80,22 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
     guard let field = error.field, error.message.hasPrefix(field + " ") else {
       return error.message
     }
+    // Both the event and an alarm have a source.
+    let sourceOption = isSourceValid ? "alarm-source" : "source"
     let options = [
-      "postOwner": "owner", "mentions": "mention", "imageUrl": "image-url",
+      "source": sourceOption, "postOwner": "owner", "mentions": "mention", "imageUrl": "image-url",
       "headText": "head-text", "arguments": "argument",
     ]
     if field.hasPrefix("arguments.") {
       return "--argument " + error.message.dropFirst("arguments.".count)
     }
     return "--\(options[field] ?? field)" + error.message.dropFirst(field.count)
+  }
+
+  private var isSourceValid: Bool {
+    let made = Event(
+      id: "1", source: event.source, time: .now, payload: .alarmSeen(.with { $0.user = "1" }))
+    return (try? StructuredEvent.encode(made)) != nil
   }
 
   private func send(_ made: Event) throws {

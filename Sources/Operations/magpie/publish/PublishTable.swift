@@ -204,10 +204,10 @@ extension Publish {
     @Option(help: "What the alarm is about, such as a post's id.") var subject = ""
     @Option(
       help: """
-        Tells this alarm from others of the same recipient, kind and subject, such as a reply's id \
-        (default: a new id).
+        The alarm's own source, which tells it from others of the same recipient, kind and subject, \
+        such as a reply's id (default: a new id).
         """)
-    var source: String?
+    var alarmSource: String?
     @Option(help: "The person who did it. Not for kinds without an actor.") var actor = ""
     @Option(help: "The text quoted after the sentence.") var headText = ""
     @Option(help: "The URL of the picture.") var imageURL = ""
@@ -228,7 +228,7 @@ extension Publish {
       .alarmRaised(
         .with {
           ($0.recipient, $0.kind) = (recipient, kind)
-          ($0.subject, $0.source) = (subject, source ?? newID())
+          ($0.subject, $0.source) = (subject, alarmSource ?? newID())
           ($0.actor, $0.headText, $0.imageURL) = (actor, headText, imageURL)
           $0.arguments = Dictionary(uniqueKeysWithValues: argument.map { ($0.name, $0.value) })
         })
@@ -256,12 +256,12 @@ extension Publish {
     @Option(help: "The kind's code or name, as it was raised.") var kind: String
     @Option(help: "The person notified.") var recipient: String
     @Option(help: "The subject of the alarm.") var subject = ""
-    @Option(help: "The source of the alarm.") var source: String
+    @Option(help: "The --alarm-source with which it was raised.") var alarmSource: String
 
     var payload: Payload {
       .alarmWithdrawn(
         .with {
-          ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, source)
+          ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, alarmSource)
         })
     }
   }
