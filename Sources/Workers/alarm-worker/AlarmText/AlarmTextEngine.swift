@@ -39,8 +39,6 @@ public final class AlarmTextEngine: Sendable {
   public let registry: AlarmKinds
   /// By code number: the message's index; -1 if there is no such kind.
   private let messages: [Int]
-  /// By message: what its kinds provide.
-  private let signatures: [MessageSignature]
   /// By locale and message: the closest catalog that has the message.
   private let sources: [[Int]]
 
@@ -84,6 +82,7 @@ public final class AlarmTextEngine: Sendable {
       messages[kind.code.number] = keys.count
       keys.append(kind.messageKey)
     }
+    let signatures = keys.map { known[$0] ?? MessageSignature() }
     var compiled: [CompiledCatalog] = []
     var localeIDs: [String: LocaleID] = [:]
     for locale in order {
@@ -92,7 +91,8 @@ public final class AlarmTextEngine: Sendable {
       else { continue }
       localeIDs[locale] = LocaleID(index: compiled.count)
       compiled.append(
-        CompiledCatalog(catalog, rules: rules, messageKeys: keys, fallback: fallback))
+        CompiledCatalog(
+          catalog, rules: rules, messageKeys: keys, signatures: signatures, fallback: fallback))
     }
     let defaultIndex = localeIDs[fallback.locale]?.index ?? 0
     sources = compiled.map { catalog in
@@ -103,7 +103,6 @@ public final class AlarmTextEngine: Sendable {
         nearest.first { compiled[$0].entries[key] >= 0 } ?? defaultIndex
       }
     }
-    signatures = keys.map { known[$0] ?? MessageSignature() }
     self.registry = registry
     self.messages = messages
     self.catalogs = compiled
@@ -168,7 +167,7 @@ public final class AlarmTextEngine: Sendable {
     buffer.localeIndex = index
     let catalog = catalogs[index]
     let entry = Int(catalog.entries[message])
-    MessageRun(catalog, configuration, input, signatures[message])
+    MessageRun(catalog, configuration, input, message: message)
       .run(input, from: entry, into: &buffer)
   }
 

@@ -50,12 +50,18 @@ final class CompiledCatalog: Sendable {
   let literals: [UInt8]
   /// The start of each message, by the engine's message index; -1 if it is missing.
   let entries: [Int32]
+  /// By message: what its kinds provide.
+  let signatures: [MessageSignature]
   /// By message: the plural categories of the language that a plural with a number lacks.
   let missingCategories: [Set<PluralCategory>]
   /// `ScalarClasses.fast`, copied here for fast access.
   let classes: [UInt8]
 
-  init(_ catalog: Catalog, rules: LanguageRules, messageKeys: [String], fallback: Catalog) {
+  init(
+    _ catalog: Catalog, rules: LanguageRules, messageKeys: [String],
+    signatures: [MessageSignature], fallback: Catalog
+  ) {
+    self.signatures = signatures
     locale = catalog.locale
     direction = rules.direction
     plurals = rules.plurals

@@ -16,27 +16,36 @@ struct MessageArgument: Hashable, Sendable {
   /// Its number in compiled programs.
   let slot: Int
 
+  /// The slots of the arguments that every message has.
+  enum Slot {
+    static let actor = 0
+    static let other = 1
+    static let actors = 2
+    static let count = 3
+    static let actorFinal = 4
+    static let otherFinal = 5
+    /// The first of a kind's own arguments, which have two each: the value and how it ends.
+    static let firstOwn = 6
+  }
+
   /// The first actor's displayed nickname.
-  static let actor = MessageArgument(name: "actor", use: .name, slot: 0)
+  static let actor = MessageArgument(name: "actor", use: .name, slot: Slot.actor)
   /// The second actor's displayed nickname.
-  static let other = MessageArgument(name: "other", use: .name, slot: 1)
+  static let other = MessageArgument(name: "other", use: .name, slot: Slot.other)
   /// The number of actors; 0 if the alarm names nobody.
-  static let actors = MessageArgument(name: "actors", use: .number, slot: 2)
+  static let actors = MessageArgument(name: "actors", use: .number, slot: Slot.actors)
   /// The number of events.
-  static let count = MessageArgument(name: "count", use: .number, slot: 3)
+  static let count = MessageArgument(name: "count", use: .number, slot: Slot.count)
   /// The last sounds of the nicknames, which decide Korean particles.
-  static let actorFinal = MessageArgument(name: "actorFinal", use: .final, slot: 4)
-  static let otherFinal = MessageArgument(name: "otherFinal", use: .final, slot: 5)
+  static let actorFinal = MessageArgument(name: "actorFinal", use: .final, slot: Slot.actorFinal)
+  static let otherFinal = MessageArgument(name: "otherFinal", use: .final, slot: Slot.otherFinal)
 
   private static let common: [MessageArgument] = [
     actor, other, actors, count, actorFinal, otherFinal,
   ]
 
-  /// The slot of a kind's first own argument. Each has two: its value and how that ends.
-  static let firstOwnSlot = 6
-
   /// Whether it comes from the alarm's own arguments.
-  var isOwn: Bool { slot >= Self.firstOwnSlot }
+  var isOwn: Bool { slot >= Slot.firstOwn }
 
   /// Whether it depends on an actor.
   var needsActor: Bool { !isOwn && self != .count }
@@ -48,9 +57,9 @@ struct MessageArgument: Hashable, Sendable {
         [
           MessageArgument(
             name: argument.name, use: argument.type == .number ? .number : .name,
-            slot: firstOwnSlot + index * 2),
+            slot: Slot.firstOwn + index * 2),
           MessageArgument(
-            name: "\(argument.name)Final", use: .final, slot: firstOwnSlot + index * 2 + 1),
+            name: "\(argument.name)Final", use: .final, slot: Slot.firstOwn + index * 2 + 1),
         ]
       }
   }

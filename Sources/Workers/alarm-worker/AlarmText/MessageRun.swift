@@ -8,26 +8,27 @@ struct MessageRun {
   typealias Shown = (bytes: Bytes, shape: DisplayText.Shape)
 
   let catalog: CompiledCatalog
+  /// The message's index.
+  let message: Int
   let nicknameLimits: TextLimits
   let headTextLimits: TextLimits
   let argumentLimits: TextLimits
   let actorCount: Int
   let count: Int
-  /// The kind's own arguments; their values are in the input.
-  let own: [AlarmArgument]
 
   init(
     _ catalog: CompiledCatalog, _ configuration: AlarmTextEngine.Configuration, _ input: AlarmInput,
-    _ signature: MessageSignature
+    message: Int
   ) {
     self.catalog = catalog
+    self.message = message
     nicknameLimits = configuration.nickname
     headTextLimits = configuration.headText
     argumentLimits = configuration.argument
     actorCount =
-      input.actor == nil && signature.actor != .required ? 0 : max(1, input.actorCount)
+      input.actor == nil && catalog.signatures[message].actor != .required
+      ? 0 : max(1, input.actorCount)
     count = max(1, input.count)
-    own = signature.arguments
   }
 
   func run(_ input: AlarmInput, from entry: Int, into buffer: inout AlarmBuffer) {
@@ -130,15 +131,16 @@ struct MessageRun {
   }
 
   private func ownValue(_ input: AlarmInput, _ slot: Int) -> String? {
-    input.arguments[own[(slot - MessageArgument.firstOwnSlot) / 2].name]
+    let index = (slot - MessageArgument.Slot.firstOwn) / 2
+    return input.arguments[catalog.signatures[message].arguments[index].name]
   }
 
   /// - Returns: 0 for an own number that is absent or invalid.
   @inline(__always)
   private func number(_ input: AlarmInput, _ slot: Int) -> Int {
     switch slot {
-    case MessageArgument.actors.slot: actorCount
-    case MessageArgument.count.slot: count
+    case MessageArgument.Slot.actors: actorCount
+    case MessageArgument.Slot.count: count
     default: ownValue(input, slot).flatMap { Int($0) } ?? 0
     }
   }
@@ -149,8 +151,8 @@ struct MessageRun {
   ) -> Int {
     var branch = MessagePattern.absentBranch
     switch slot {
-    case MessageArgument.actorFinal.slot: branch = KoreanFinal(of: actor.bytes).rawValue
-    case MessageArgument.otherFinal.slot:
+    case MessageArgument.Slot.actorFinal: branch = KoreanFinal(of: actor.bytes).rawValue
+    case MessageArgument.Slot.otherFinal:
       withOther(other, &buffer) { branch = KoreanFinal(of: $1.bytes).rawValue }
     default:
       withOwn(input, slot, &buffer) { _, text in
@@ -160,13 +162,13 @@ struct MessageRun {
     return branch
   }
 
+  /// Appends the second person's name or one of the alarm's own texts.
   private func append(
-    _ input: AlarmInput, name slot: Int, actor: Shown, other: Bytes?, _ buffer: inout AlarmBuffer
+    _ input: AlarmInput, name slot: Int, other: Bytes?, _ buffer: inout AlarmBuffer
   ) {
     let always = catalog.isolatesAlways
     switch slot {
-    case MessageArgument.actor.slot: buffer.appendIsolated(actor, always: always, kind: .actor)
-    case MessageArgument.other.slot:
+    case MessageArgument.Slot.other:
       withOther(other, &buffer) {
         $0.appendIsolated($1, always: always, kind: .actor, isOther: true)
       }
@@ -198,14 +200,18 @@ struct MessageRun {
         buffer.append(bytes, utf16Count: Int(code[at + 3]))
         at += 4
       case Op.name.rawValue:
-        append(input, name: Int(code[at + 1]), actor: actor, other: other, &buffer)
+        if code[at + 1] == MessageArgument.Slot.actor {
+          buffer.appendIsolated(actor, always: catalog.isolatesAlways, kind: .actor)
+        } else {
+          append(input, name: Int(code[at + 1]), other: other, &buffer)
+        }
         at += 2
       case Op.number.rawValue:
         buffer.closeText()
         let slot = Int(code[at + 1])
         let value = Self.difference(number(input, slot), code[at + 2])
         buffer.utf16Count += catalog.numbers.write(value, to: &buffer.text)
-        buffer.closePiece(slot < MessageArgument.firstOwnSlot ? .count : .argument)
+        buffer.closePiece(slot < MessageArgument.Slot.firstOwn ? .count : .argument)
         at += 3
       case Op.plural.rawValue: at = pluralTarget(input, code, at)
       case Op.select.rawValue:
