@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import TestSupport
 
 /// This many seconds after the start of 1 January 2024.
 func at(_ seconds: Double) -> EventTime {
@@ -18,15 +19,8 @@ func profile(
 ) -> Event {
   Event(
     id: id, source: "test", time: at(seconds),
-    payload: .profileChanged(
-      ProfileChanged.with {
-        $0.user = user
-        $0.nickname = nickname
-        $0.locale = locale
-        $0.imageURL = image
-        $0.name = name
-        $0.major = major
-      }))
+    payload: .profile(
+      user, nickname: nickname, locale: locale, image: image, name: name, major: major))
 }
 
 /// A snapshot of the notification with this number.

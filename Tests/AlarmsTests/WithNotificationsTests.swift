@@ -25,33 +25,22 @@ struct WithNotificationsTests {
       let post = "post of \(owner)"
       let payload: Payload =
         switch Int.random(in: 0..<12, using: &random) {
-        case 0...3:
-          .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (actor, post, owner) })
-        case 4: .likeRemoved(.with { ($0.actor, $0.post, $0.postOwner) = (actor, post, owner) })
+        case 0...3: .like(actor, post, of: owner)
+        case 4: .unlike(actor, post, of: owner)
         case 5, 6:
-          .commentCreated(
-            .with {
-              ($0.comment, $0.actor, $0.post, $0.postOwner) = ("c\(number)", actor, post, owner)
-              $0.text = "comment \(number)"
-              $0.mentions = [people.randomElement(using: &random)!]
-            })
-        case 7: .followCreated(.with { ($0.follower, $0.followee) = (actor, owner) })
-        case 8: .followRemoved(.with { ($0.follower, $0.followee) = (actor, owner) })
-        case 9:
-          .messageSent(
-            .with {
-              ($0.message, $0.sender, $0.receiver, $0.text) = ("m\(number)", actor, owner, "hi")
-            })
+          .comment(
+            "c\(number)", by: actor, on: post, of: owner, "comment \(number)",
+            mentions: [people.randomElement(using: &random)!])
+        case 7: .follow(actor, owner)
+        case 8: .unfollow(actor, owner)
+        case 9: .message("m\(number)", from: actor, to: owner, "hi")
         case 10: .alarmReadAll(.with { $0.user = owner })
         default:
           number % 7 == 0
             ? .alarmAllDeleted(.with { $0.user = owner })
-            : .profileChanged(
-              .with {
-                ($0.user, $0.nickname, $0.locale) = (
-                  owner, "nick \(number)", ["ko", "en"].randomElement(using: &random)!
-                )
-              })
+            : .profile(
+              owner, nickname: "nick \(number)",
+              locale: ["ko", "en"].randomElement(using: &random)!)
         }
       let event = Event(
         id: "e\(number)", source: "test", time: at(Double(number) * 997), payload: payload)
@@ -83,12 +72,9 @@ struct WithNotificationsTests {
     let notifier = try Connection(database.url, applicationName: "notifier")
     try notifier.script("SET ROLE magpie_notification")
     var events: [Event] = []
-    func like(_ actor: String, _ post: String) -> Payload {
-      .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (actor, post, "o") })
-    }
     let happened: [(Payload, Double)] = [
-      (like("ann", "p"), 10), (like("bob", "p"), 30), (like("cem", "q"), 40),
-      (.followCreated(.with { ($0.follower, $0.followee) = ("ann", "o") }), 50),
+      (.like("ann", "p", of: "o"), 10), (.like("bob", "p", of: "o"), 30),
+      (.like("cem", "q", of: "o"), 40), (.follow("ann", "o"), 50),
     ]
     for (payload, seconds) in happened {
       events.append(
@@ -111,9 +97,7 @@ struct WithNotificationsTests {
     }
     #expect(try page() == expected())
     for (number, payload) in [
-      Payload.alarmMuted(.with { ($0.user, $0.type) = ("o", "like") }),
-      .alarmReadAll(.with { $0.user = "o" }),
-      .alarmUnmuted(.with { ($0.user, $0.type) = ("o", "like") }),
+      Payload.mute("o", "like"), .alarmReadAll(.with { $0.user = "o" }), .unmute("o", "like"),
     ].enumerated() {
       let seconds = number == 1 ? 25 : 20 + Double(number)
       let event = Event(id: "toggle \(number)", source: "test", time: at(seconds), payload: payload)

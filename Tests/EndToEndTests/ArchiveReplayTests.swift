@@ -67,11 +67,9 @@ import Testing
         let name = "\(part)-\(number)"
         let event = Event(
           id: "long-\(name)", source: "test", time: now,
-          payload: .messageSent(
-            .with {
-              ($0.message, $0.sender, $0.receiver) = ("long-\(name)", "talker", "listener")
-              $0.text = String(repeating: name, count: 10_000 / name.utf8.count)
-            }))
+          payload: .message(
+            "long-\(name)", from: "talker", to: "listener",
+            String(repeating: name, count: 10_000 / name.utf8.count)))
         return try OutgoingRecord(
           topic: event.topic.name(prefix: prefix), wire: EventCodec.encode(event, as: .protobuf))
       })

@@ -84,38 +84,21 @@ struct HostileEvents {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<12:
       let (mentions, nickname) = (mentions(), pick(Self.nicknames))
-      return .postPublished(
-        .with {
-          ($0.post, $0.author, $0.caption, $0.mentions) = (aPost, one, text, mentions)
-          $0.title = nickname.utf8.count <= Limits.titleBytes ? nickname : ""
-        })
-    case 12..<16: return .postDeleted(.with { ($0.post, $0.author) = (aPost, one) })
-    case 16..<26: return .followCreated(.with { ($0.follower, $0.followee) = (one, other) })
-    case 26..<32: return .followRemoved(.with { ($0.follower, $0.followee) = (one, other) })
-    case 32..<42:
-      return .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (one, aPost, owner) })
-    case 42..<48:
-      return .likeRemoved(.with { ($0.actor, $0.post, $0.postOwner) = (one, aPost, owner) })
+      let title = nickname.utf8.count <= Limits.titleBytes ? nickname : ""
+      return .post(aPost, by: one, title: title, caption: text, mentions: mentions)
+    case 12..<16: return .postDeletion(aPost, by: one)
+    case 16..<26: return .follow(one, other)
+    case 26..<32: return .unfollow(one, other)
+    case 32..<42: return .like(one, aPost, of: owner)
+    case 42..<48: return .unlike(one, aPost, of: owner)
     case 48..<60:
-      let mentions = mentions()
-      return .commentCreated(
-        .with {
-          ($0.comment, $0.actor, $0.post, $0.postOwner) = (aComment, one, aPost, owner)
-          ($0.text, $0.mentions) = (text, mentions)
-        })
-    case 60..<65:
-      return .commentRemoved(
-        .with { ($0.comment, $0.actor, $0.post, $0.postOwner) = (aComment, one, aPost, owner) })
-    case 65..<75:
-      return .messageSent(
-        .with { ($0.message, $0.sender, $0.receiver, $0.text) = (aPost, one, other, text) })
+      return .comment(aComment, by: one, on: aPost, of: owner, text, mentions: mentions())
+    case 60..<65: return .commentRemoval(aComment, by: one, on: aPost, of: owner)
+    case 65..<75: return .message(aPost, from: one, to: other, text)
     case 75..<83:
       let (nickname, locale) = (pick(Self.nicknames), pick(Self.locales))
-      return .profileChanged(
-        .with {
-          ($0.user, $0.nickname, $0.locale, $0.bio) = (one, nickname, locale, "%_\\")
-          $0.name = nickname.utf8.count <= Limits.nameBytes ? nickname : ""
-        })
+      let name = nickname.utf8.count <= Limits.nameBytes ? nickname : ""
+      return .profile(one, nickname: nickname, locale: locale, name: name, bio: "%_\\")
     case 83..<86:
       let id = notification(of: one)
       return .alarmRead(.with { ($0.user, $0.notification) = (one, id) })
@@ -124,12 +107,8 @@ struct HostileEvents {
       return .alarmDeleted(.with { ($0.user, $0.notification) = (one, id) })
     case 89: return .alarmReadAll(.with { $0.user = one })
     case 90: return .alarmAllDeleted(.with { $0.user = one })
-    case 91..<96:
-      let type = pick(Self.types)
-      return .alarmMuted(.with { ($0.user, $0.type) = (one, type) })
-    default:
-      let type = pick(Self.types)
-      return .alarmUnmuted(.with { ($0.user, $0.type) = (one, type) })
+    case 91..<96: return .mute(one, pick(Self.types))
+    default: return .unmute(one, pick(Self.types))
     }
   }
 }

@@ -44,12 +44,7 @@ import Testing
     func good(_ actor: String) throws -> OutgoingRecord {
       let event = Event(
         id: "good-\(actor)", source: "test", time: EventTime.now,
-        payload: .likeCreated(
-          .with {
-            $0.actor = actor
-            $0.post = "post"
-            $0.postOwner = "owner"
-          }))
+        payload: .like(actor, "post", of: "owner"))
       return try OutgoingRecord(topic: topic, wire: EventCodec.encode(event, as: .json))
     }
     func bad(_ change: (inout OutgoingRecord) -> Void) throws -> OutgoingRecord {

@@ -36,13 +36,10 @@ import Testing
       ANALYZE;
       """)
     var events = (0..<posts).map { number in
-      var data = PostPublished()
-      (data.post, data.author) = ("post\(number)", "star\(number % 5 + 1)")
-      return event("published \(number)", number, .postPublished(data))
+      event(
+        "published \(number)", number, .post("post\(number)", by: "star\(number % 5 + 1)"))
     }
-    var own = PostPublished()
-    (own.post, own.author) = ("mine", "neighbour")
-    events.append(event("published mine", posts, .postPublished(own)))
+    events.append(event("published mine", posts, .post("mine", by: "neighbour")))
     try publish(events, stack)
 
     func count(_ condition: String) throws -> Int {
@@ -68,9 +65,9 @@ import Testing
     // The stars' posts are deleted.
     try publish(
       (0..<posts).map { number in
-        var data = PostDeleted()
-        (data.post, data.author) = ("post\(number)", "star\(number % 5 + 1)")
-        return event("deleted \(number)", posts + 1 + number, .postDeleted(data))
+        event(
+          "deleted \(number)", posts + 1 + number,
+          .postDeletion("post\(number)", by: "star\(number % 5 + 1)"))
       }, stack)
     _ = try await replace(
       worker, stack, when: { try count("deleted") > 0 },

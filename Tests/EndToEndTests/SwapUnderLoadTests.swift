@@ -101,12 +101,9 @@ private final class Load: Sendable {
     let producer = try Producer(configuration: configuration)
     defer { producer.close() }
     let people = ["star", "watcher"].map { user in
-      event(
-        "profile-\(user)", at: 0, .profileChanged(.with { ($0.user, $0.nickname) = (user, user) }))
+      event("profile-\(user)", at: 0, .profile(user, nickname: user))
     }
-    let follow = event(
-      "follow", at: 0,
-      .followCreated(.with { ($0.follower, $0.followee) = ("watcher", "star") }))
+    let follow = event("follow", at: 0, .follow("watcher", "star"))
     try send(people + [follow] + (1...250).flatMap(next), by: producer)
   }
 
@@ -115,22 +112,13 @@ private final class Load: Sendable {
     [
       event(
         "post-\(number)", at: number,
-        .postPublished(
-          .with { ($0.post, $0.author, $0.title) = ("post-\(number)", "star", "\(number)") })),
+        .post("post-\(number)", by: "star", title: "\(number)")),
       event(
         "note-\(number)", at: number,
-        .commentCreated(
-          .with {
-            ($0.comment, $0.actor, $0.text) = ("note-\(number)", "star", "\(number)")
-            ($0.post, $0.postOwner) = ("watched", "watcher")
-          })),
+        .comment("note-\(number)", by: "star", on: "watched", of: "watcher", "\(number)")),
       event(
         "talk-\(number)", at: number,
-        .messageSent(
-          .with {
-            ($0.message, $0.sender, $0.text) = ("talk-\(number)", "star", "\(number)")
-            $0.receiver = "watcher"
-          })),
+        .message("talk-\(number)", from: "star", to: "watcher", "\(number)")),
     ]
   }
 

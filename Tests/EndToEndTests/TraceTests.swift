@@ -50,8 +50,7 @@ import Testing
   private func publishHostile(_ stack: Stack) throws {
     let event = Event(
       id: "hostile", source: "test", time: .now,
-      payload: .likeCreated(
-        .with { ($0.actor, $0.post, $0.postOwner) = ("hostile", "p3", "somebody") }))
+      payload: .like("hostile", "p3", of: "somebody"))
     var wire = try EventCodec.encode(event)
     wire.headers.append(.init("traceparent", "00-\u{1B}[2J"))
     let producer = try Producer(configuration: TestBroker.shared.configuration)

@@ -55,11 +55,10 @@ import Testing
   }
 
   private func publishPost(_ name: String, _ stack: Stack) throws {
-    let post = PostPublished.with { ($0.post, $0.author) = (name, "author") }
+    let post = Payload.post(name, by: "author")
     let wire = try EventCodec.encode(
-      Event(id: name, source: "test", time: .now, payload: .postPublished(post)), as: .json)
-    try publish(
-      [("author", wire.value ?? [], wire.headers)], stack)
+      Event(id: name, source: "test", time: .now, payload: post), as: .json)
+    try publish([("author", wire.value ?? [], wire.headers)], stack)
   }
 
   #if os(Linux)

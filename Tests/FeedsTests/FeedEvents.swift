@@ -12,40 +12,33 @@ enum Say {
   static func post(
     _ post: String, by author: String, at: Int64, title: String = "", id: String? = nil
   ) -> Event {
-    var data = PostPublished()
-    (data.post, data.author, data.title) = (post, author, title)
-    (data.caption, data.imageURL) = ("caption of \(title)", "https://example.org/\(post)")
-    return event(id ?? "published \(post) \(at)", at, .postPublished(data))
+    event(
+      id ?? "published \(post) \(at)", at,
+      .post(
+        post, by: author, title: title, caption: "caption of \(title)",
+        image: "https://example.org/\(post)"))
   }
 
   static func delete(_ post: String, by author: String, at: Int64, id: String? = nil) -> Event {
-    var data = PostDeleted()
-    (data.post, data.author) = (post, author)
-    return event(id ?? "deleted \(post) \(at)", at, .postDeleted(data))
+    event(id ?? "deleted \(post) \(at)", at, .postDeletion(post, by: author))
   }
 
   static func follow(_ follower: String, _ followee: String, at: Int64, id: String? = nil) -> Event
   {
-    var data = FollowCreated()
-    (data.follower, data.followee) = (follower, followee)
-    return event(id ?? "followed \(follower) \(followee) \(at)", at, .followCreated(data))
+    event(id ?? "followed \(follower) \(followee) \(at)", at, .follow(follower, followee))
   }
 
   static func unfollow(_ follower: String, _ followee: String, at: Int64, id: String? = nil)
     -> Event
   {
-    var data = FollowRemoved()
-    (data.follower, data.followee) = (follower, followee)
-    return event(id ?? "unfollowed \(follower) \(followee) \(at)", at, .followRemoved(data))
+    event(id ?? "unfollowed \(follower) \(followee) \(at)", at, .unfollow(follower, followee))
   }
 
   static func message(
     _ message: String, from sender: String, to receiver: String, at: Int64, text: String = "hi",
     id: String? = nil
   ) -> Event {
-    var data = MessageSent()
-    (data.message, data.sender, data.receiver, data.text) = (message, sender, receiver, text)
-    return event(id ?? "sent \(message) \(at)", at, .messageSent(data))
+    event(id ?? "sent \(message) \(at)", at, .message(message, from: sender, to: receiver, text))
   }
 }
 

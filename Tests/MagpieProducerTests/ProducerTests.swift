@@ -54,11 +54,9 @@ struct Fixture {
 let longTimeout = ["message.timeout.ms": "86400000"]
 
 func like(_ number: Int, post: String = "p") -> Event {
-  var data = LikeCreated()
-  data.actor = "a\(number)"
-  data.post = post
-  data.postOwner = "o"
-  return Event(id: "like-\(number)", source: "test", time: .now, payload: .likeCreated(data))
+  Event(
+    id: "like-\(number)", source: "test", time: .now,
+    payload: .like("a\(number)", post, of: "o"))
 }
 
 @Suite("Publishing events")

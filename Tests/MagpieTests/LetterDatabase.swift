@@ -25,12 +25,7 @@ struct LetterDatabase {
     Event(
       id: "like-\(actor)-\(post)", source: "test",
       time: EventTime(microseconds: 1_700_000_000_000_000),
-      payload: .likeCreated(
-        .with {
-          $0.actor = actor
-          $0.post = post
-          $0.postOwner = owner
-        }))
+      payload: .like(actor, post, of: owner))
   }
 
   func wire(_ event: Event, as type: ContentType = .json) throws -> WireRecord {

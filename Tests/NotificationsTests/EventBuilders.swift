@@ -1,6 +1,7 @@
 import Events
 import Foundation
 import Notifications
+import TestSupport
 
 // Event builders. Times are minutes of 1 March 2026; ids are unique unless given.
 
@@ -15,126 +16,54 @@ private func event(_ minutes: Double, _ payload: Payload) -> Event {
 }
 
 func like(_ actor: String, _ post: String, of owner: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .likeCreated(
-      .with {
-        $0.actor = actor
-        $0.post = post
-        $0.postOwner = owner
-      }))
+  event(minutes, .like(actor, post, of: owner))
 }
 
 func unlike(_ actor: String, _ post: String, of owner: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .likeRemoved(
-      .with {
-        $0.actor = actor
-        $0.post = post
-        $0.postOwner = owner
-      }))
+  event(minutes, .unlike(actor, post, of: owner))
 }
 
 func comment(
   _ comment: String, by actor: String, on post: String, of owner: String, _ text: String = "",
   mentions: [String] = [], at minutes: Double
 ) -> Event {
-  event(
-    minutes,
-    .commentCreated(
-      .with {
-        $0.comment = comment
-        $0.actor = actor
-        $0.post = post
-        $0.postOwner = owner
-        $0.text = text
-        $0.mentions = mentions
-      }))
+  event(minutes, .comment(comment, by: actor, on: post, of: owner, text, mentions: mentions))
 }
 
 func removal(
   _ comment: String, by actor: String, on post: String, of owner: String, at minutes: Double
 ) -> Event {
-  event(
-    minutes,
-    .commentRemoved(
-      .with {
-        $0.comment = comment
-        $0.actor = actor
-        $0.post = post
-        $0.postOwner = owner
-      }))
+  event(minutes, .commentRemoval(comment, by: actor, on: post, of: owner))
 }
 
 func follow(_ follower: String, _ followee: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .followCreated(
-      .with {
-        $0.follower = follower
-        $0.followee = followee
-      }))
+  event(minutes, .follow(follower, followee))
 }
 
 func unfollow(_ follower: String, _ followee: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .followRemoved(
-      .with {
-        $0.follower = follower
-        $0.followee = followee
-      }))
+  event(minutes, .unfollow(follower, followee))
 }
 
 func message(
   _ message: String, _ sender: String, to receiver: String, _ text: String = "",
   at minutes: Double
 ) -> Event {
-  event(
-    minutes,
-    .messageSent(
-      .with {
-        $0.message = message
-        $0.sender = sender
-        $0.receiver = receiver
-        $0.text = text
-      }))
+  event(minutes, .message(message, from: sender, to: receiver, text))
 }
 
 func post(
   _ post: String, by author: String, _ title: String = "", mentions: [String] = [],
   at minutes: Double
 ) -> Event {
-  event(
-    minutes,
-    .postPublished(
-      .with {
-        $0.post = post
-        $0.author = author
-        $0.title = title
-        $0.mentions = mentions
-      }))
+  event(minutes, .post(post, by: author, title: title, mentions: mentions))
 }
 
 func postDeletion(_ post: String, by author: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .postDeleted(
-      .with {
-        $0.post = post
-        $0.author = author
-      }))
+  event(minutes, .postDeletion(post, by: author))
 }
 
 func read(_ user: String, _ notification: UUID, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .alarmRead(
-      .with {
-        $0.user = user
-        $0.notification = notification.uuidString
-      }))
+  event(minutes, .alarmRead(.with { ($0.user, $0.notification) = (user, notification.uuidString) }))
 }
 
 func readAll(_ user: String, at minutes: Double) -> Event {
@@ -142,13 +71,8 @@ func readAll(_ user: String, at minutes: Double) -> Event {
 }
 
 func deletion(_ user: String, _ notification: UUID, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .alarmDeleted(
-      .with {
-        $0.user = user
-        $0.notification = notification.uuidString.lowercased()
-      }))
+  let id = notification.uuidString.lowercased()
+  return event(minutes, .alarmDeleted(.with { ($0.user, $0.notification) = (user, id) }))
 }
 
 func deleteAll(_ user: String, at minutes: Double) -> Event {
@@ -164,23 +88,11 @@ func unmute(_ user: String, _ type: AlarmType, at minutes: Double) -> Event {
 }
 
 func mute(_ user: String, _ kind: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .alarmMuted(
-      .with {
-        $0.user = user
-        $0.type = kind
-      }))
+  event(minutes, .mute(user, kind))
 }
 
 func unmute(_ user: String, _ kind: String, at minutes: Double) -> Event {
-  event(
-    minutes,
-    .alarmUnmuted(
-      .with {
-        $0.user = user
-        $0.type = kind
-      }))
+  event(minutes, .unmute(user, kind))
 }
 
 func seen(_ user: String, at minutes: Double) -> Event {

@@ -89,9 +89,8 @@ import Testing
           return count == 1
         }
         if isFirst { try broker.setDown() }
-        let post = PostPublished.with { ($0.post, $0.author) = ("p", "a") }
         return Outcome(events: [
-          Event(id: "e", source: "test", time: .now, payload: .postPublished(post))
+          Event(id: "e", source: "test", time: .now, payload: .post("p", by: "a"))
         ])
       }
     }

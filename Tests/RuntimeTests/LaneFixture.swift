@@ -82,12 +82,7 @@ final class LaneFixture: Sendable {
     let events = posts.enumerated().map { index, post in
       Event(
         id: "\(first + index)", source: "test", time: EventTime.now,
-        payload: .likeCreated(
-          .with {
-            $0.actor = "actor\(index)"
-            $0.post = post
-            $0.postOwner = "owner\(index % 17)"
-          }))
+        payload: .like("actor\(index)", post, of: "owner\(index % 17)"))
     }
     try produce(
       events.map { event in

@@ -39,12 +39,7 @@ import Testing
     try (first..<first + count).map { index in
       let event = Event(
         id: "\(index)", source: "test", time: EventTime.now,
-        payload: .likeCreated(
-          .with {
-            $0.actor = "actor\(index)"
-            $0.post = "post"
-            $0.postOwner = "owner"
-          }))
+        payload: .like("actor\(index)", "post", of: "owner"))
       return try OutgoingRecord(topic: topic, wire: EventCodec.encode(event, as: .json))
     }
   }

@@ -34,12 +34,7 @@ import Testing
     try posts.enumerated().map { index, post in
       let event = Event(
         id: "\(first + index)", source: "test", time: EventTime.now,
-        payload: .likeCreated(
-          .with {
-            $0.actor = "actor"
-            $0.post = post
-            $0.postOwner = "owner"
-          }))
+        payload: .like("actor", post, of: "owner"))
       return try Record(
         topic: topic, partition: partition, offset: Int64(first + index),
         timestampMilliseconds: 0, wire: EventCodec.encode(event, as: .protobuf))

@@ -16,16 +16,11 @@ import Testing
   private static let now = EventTime(microseconds: 1_790_000_000_000_000)
 
   private static let events: [Event] = [
-    Payload.postPublished(
-      .with {
-        ($0.post, $0.author, $0.title) = ("p", "a", "title")
-        $0.mentions = ["m", "n"]
-      }),
-    .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = ("a", "p", "o") }),
-    .messageSent(
-      .with { ($0.message, $0.sender, $0.receiver, $0.text) = ("m", "s", "r", "안녕 \u{1F600}") }),
-    .profileChanged(.with { ($0.user, $0.nickname, $0.locale) = ("u", "nick", "ko") }),
-    .alarmMuted(.with { ($0.user, $0.type) = ("u", "like") }),
+    Payload.post("p", by: "a", title: "title", mentions: ["m", "n"]),
+    .like("a", "p", of: "o"),
+    .message("m", from: "s", to: "r", "안녕 \u{1F600}"),
+    .profile("u", nickname: "nick", locale: "ko"),
+    .mute("u", "like"),
   ].map {
     Event(
       id: "id", source: "source", time: EventTime(microseconds: 1_780_000_000_000_000), payload: $0)

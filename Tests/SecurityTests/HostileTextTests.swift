@@ -157,19 +157,11 @@ import Testing
       let user = "u\(number % 5)\u{202E}\u{2066}\u{FEFF}'$1"
       let (text, other) = (Self.text(&random), Self.text(&random))
       let payloads: [Payload] = [
-        .postPublished(
-          .with { ($0.post, $0.author, $0.title, $0.caption) = ("p\(number)", user, other, text) }),
-        .messageSent(
-          .with {
-            ($0.message, $0.sender, $0.receiver, $0.text) = ("m\(number)", user, "u0", text)
-          }),
-        .profileChanged(.with { ($0.user, $0.nickname, $0.bio) = (user, other, text) }),
-        .commentCreated(
-          .with {
-            ($0.comment, $0.actor, $0.post, $0.postOwner) = ("c\(number)", user, "p0", "u0")
-            $0.text = text
-          }),
-        .followCreated(.with { ($0.follower, $0.followee) = ("u0", user) }),
+        .post("p\(number)", by: user, title: other, caption: text),
+        .message("m\(number)", from: user, to: "u0", text),
+        .profile(user, nickname: other, bio: text),
+        .comment("c\(number)", by: user, on: "p0", of: "u0", text),
+        .follow("u0", user),
         .alarmRaised(
           .with {
             ($0.recipient, $0.kind, $0.source) = (user, "announcement", "a\(number)")

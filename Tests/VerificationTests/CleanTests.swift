@@ -56,16 +56,12 @@ import Workload
       let post = "post-\(Int.random(in: 0..<6, using: &random))"
       let payload: Payload =
         switch Int.random(in: 0..<10, using: &random) {
-        case 0...3: .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = (one, post, other) })
-        case 4: .likeRemoved(.with { ($0.actor, $0.post, $0.postOwner) = (one, post, other) })
+        case 0...3: .like(one, post, of: other)
+        case 4: .unlike(one, post, of: other)
         case 5...7:
-          .messageSent(
-            .with {
-              ($0.message, $0.text) = ("m\(Int.random(in: 0..<40, using: &random))", "hi")
-              ($0.sender, $0.receiver) = (one, other)
-            })
-        case 8: .alarmMuted(.with { ($0.user, $0.type) = (one, "like") })
-        default: .alarmUnmuted(.with { ($0.user, $0.type) = (one, "like") })
+          .message("m\(Int.random(in: 0..<40, using: &random))", from: one, to: other, "hi")
+        case 8: .mute(one, "like")
+        default: .unmute(one, "like")
         }
       // Three days, in random order.
       let seconds = Int64.random(in: 0..<260_000, using: &random)

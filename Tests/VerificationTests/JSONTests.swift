@@ -2,6 +2,7 @@ import Events
 import Foundation
 import Postgres
 import RecordLog
+import TestSupport
 import Testing
 import Verification
 import Workload
@@ -10,20 +11,11 @@ import Workload
 @Suite struct JSONTests {
   /// People and texts from planes 1, 2, 3, 14 and 16: a rare name, an emoji, the flag of England.
   private static let events: [Event] = [
-    event(
-      1, .profileChanged(.with { ($0.user, $0.nickname, $0.bio) = ("u", "𠮷野", "𝔐 🪶 \u{30000}") })),
-    event(
-      2, .profileChanged(.with { ($0.user, $0.nickname) = ("v", "🏴\u{E0067}\u{E007F} \u{100000}") })
-    ),
-    event(3, .likeCreated(.with { ($0.actor, $0.post, $0.postOwner) = ("𠮷", "p", "u") })),
-    event(4, .followCreated(.with { ($0.follower, $0.followee) = ("\u{2A6D6}", "u") })),
-    event(
-      5,
-      .postPublished(
-        .with {
-          ($0.post, $0.author, $0.title) = ("p", "u", "𠀋")
-          $0.mentions = ["v"]
-        })),
+    event(1, .profile("u", nickname: "𠮷野", bio: "𝔐 🪶 \u{30000}")),
+    event(2, .profile("v", nickname: "🏴\u{E0067}\u{E007F} \u{100000}")),
+    event(3, .like("𠮷", "p", of: "u")),
+    event(4, .follow("\u{2A6D6}", "u")),
+    event(5, .post("p", by: "u", title: "𠀋", mentions: ["v"])),
   ]
 
   private static func event(_ number: Int64, _ payload: Payload) -> Event {
