@@ -12,7 +12,7 @@ struct ArchiveShow: ParsableCommand {
 
   @Flag(
     help: """
-      Print one JSON object a partition (topic, partition, first, next, records) and one with \
+      Print one JSON object per partition (topic, partition, first, next, records) and one with \
       generation, segments, bytes, records, minTime, maxTime (milliseconds) and gaps.
       """)
   var json = false

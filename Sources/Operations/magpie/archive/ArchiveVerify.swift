@@ -15,7 +15,7 @@ struct ArchiveVerify: ParsableCommand {
 
   @Flag(
     help: """
-      Print one JSON object a finding (file, offset, what) and one with segments, bytes, records, \
+      Print one JSON object per finding (file, offset, what) and one with segments, bytes, records, \
       gaps and unlisted.
       """)
   var json = false
@@ -68,7 +68,7 @@ struct ArchiveVerify: ParsableCommand {
     }
     let verdict =
       result.findings.isEmpty
-      ? Style.green("as it was written") : Style.red("\(result.findings.count) findings")
+      ? Style.green("no damage") : Style.red("\(result.findings.count) findings")
     Console.output.line(
       "\(result.records) records in \(result.segments) segments, \(result.bytes) bytes: \(verdict)")
   }

@@ -73,7 +73,7 @@ struct DeadLettersExport: ParsableCommand {
       throw Failure(
         .found,
         "\(written) events written; \(left) dead letters cannot be decoded. `--as records` writes "
-          + "what they do hold.")
+          + "their bytes.")
     }
     if output != "-" { Console.error.line("\(written) written") }
   }

@@ -4,10 +4,10 @@ import Foundation
 
 struct Healthcheck: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Ask a worker on this machine whether it can commit; exit 1 if it cannot.",
+    abstract: "Check that a worker on this machine can commit; exit 1 if it cannot.",
     discussion: """
-      For containers and supervisors: needs neither a shell nor curl. Prints what the worker's \
-      /readyz answers. A worker that waits for Kafka or PostgreSQL is not ready, but alive: \
+      For containers and supervisors: needs neither a shell nor curl. Prints the response of the \
+      worker's /readyz. A worker that waits for Kafka or PostgreSQL is not ready, but alive: \
       restarting it would not help.
       """)
 

@@ -91,7 +91,7 @@ final class WorkerFleet {
     let path = own?.deletingLastPathComponent().appendingPathComponent(name).path ?? name
     guard FileManager.default.isExecutableFile(atPath: path) else {
       throw Failure(
-        .unavailable, "There is no \(name) at \(path), beside magpie. Build it: swift build")
+        .unavailable, "\(path) does not exist or is not executable. Build it: swift build")
     }
     return path
   }

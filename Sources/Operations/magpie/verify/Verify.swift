@@ -33,7 +33,7 @@ struct Verify: ParsableCommand {
 
   @Flag(
     help: """
-      Print one JSON object an offending row (check, invariant, subject, expected, found) and one \
+      Print one JSON object per offending row (check, invariant, subject, expected, found) and one \
       with check and broken for each check.
       """)
   var json = false
