@@ -139,7 +139,8 @@ struct HotFunctions {
       .notificationChanged(
         .with {
           $0.notification = NotificationID.uuid(
-            recipient: "author-of-posts-\(index % 200)", kind: AlarmType.like.code, subject: "post-\(index)",
+            recipient: "author-of-posts-\(index % 200)", kind: AlarmType.like.code,
+            subject: "post-\(index)",
             day: "2025-10-09")
           $0.recipient = "author-of-posts-\(index % 200)"
           $0.type = 0

@@ -68,12 +68,19 @@ struct HostileEvents {
     let (subject, person) = (pick(Self.ids), pick(Self.ids))
     let id =
       switch Int.random(in: 0..<5, using: &random) {
-      case 0: NotificationID.uuid(recipient: user, kind: AlarmType.follow.code, subject: "", day: day)
-      case 1: NotificationID.uuid(recipient: user, kind: AlarmType.message.code, subject: person, day: day)
-      case 2: NotificationID.uuid(recipient: user, kind: AlarmType.comment.code, subject: subject, day: "")
+      case 0:
+        NotificationID.uuid(recipient: user, kind: AlarmType.follow.code, subject: "", day: day)
+      case 1:
+        NotificationID.uuid(
+          recipient: user, kind: AlarmType.message.code, subject: person, day: day)
+      case 2:
+        NotificationID.uuid(
+          recipient: user, kind: AlarmType.comment.code, subject: subject, day: "")
       case 3:
-        NotificationID.uuid(recipient: user, kind: AlarmType.mention.code, subject: "post:" + subject, day: "")
-      default: NotificationID.uuid(recipient: user, kind: AlarmType.like.code, subject: subject, day: day)
+        NotificationID.uuid(
+          recipient: user, kind: AlarmType.mention.code, subject: "post:" + subject, day: "")
+      default:
+        NotificationID.uuid(recipient: user, kind: AlarmType.like.code, subject: subject, day: day)
       }
     return Bool.random(using: &random) ? id.uppercased() : id
   }
