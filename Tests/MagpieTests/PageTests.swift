@@ -66,5 +66,9 @@ struct PageTests {
     let json = try await magpie("alarms", "u", "--json")
     #expect(json.lines.count == 3)
     #expect(!json.output.contains("ago") && !json.output.contains("전"), "\(json.output)")
+    // Seen is not read.
+    #expect(shown.lines.first == "● 3 unread, 3 new")
+    try connection.script("UPDATE notification_recipients SET seen_all_at = now()")
+    #expect(try await magpie("alarms", "u").lines.first == "3 unread")
   }
 }

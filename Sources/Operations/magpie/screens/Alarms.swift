@@ -27,13 +27,14 @@ struct Alarms: ParsableCommand {
     try Self.page(connection, page).print(page)
   }
 
-  /// The red dot and the number of unread alarms.
+  /// The number of unread alarms; with the red dot and the badge if some have not been seen.
   static func badge(_ connection: Connection, user: String) throws -> String {
     let row = try connection.query(
-      "SELECT has_unread($1) AS dot, unread_count($1)::bigint AS unread", [.text(user)]
+      "SELECT badge($1) AS unseen, unread_count($1) AS unread", [.text(user)]
     ).only
-    let unread = try row.int8("unread")
-    return try row.bool("dot") ? "\(Style.red("●")) \(unread) unread" : "no unread alarms"
+    let (unread, unseen) = (try row.int8("unread"), try row.int8("unseen"))
+    if unread == 0 { return "no unread alarms" }
+    return unseen == 0 ? "\(unread) unread" : "\(Style.red("●")) \(unread) unread, \(unseen) new"
   }
 
   static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
