@@ -75,22 +75,28 @@ func recomputeNotifications(
             AND a.first_at <= greatest(r.deleted_all_at, m.deleted_at)
         ) AS is_cut
       ) cut
+      -- Each of the following is read only when it is needed: its condition stands inside, where it
+      -- is tested once before any row is read.
       LEFT JOIN LATERAL (
         SELECT count(*) AS contributions,
           count(*) FILTER (WHERE a.actor IS DISTINCT FROM a.source) AS others
-        FROM notification_actors a WHERE \(isShown)
+        FROM notification_actors a WHERE newest.is_grouped AND cut.is_cut AND \(isShown)
       ) counted ON newest.is_grouped AND cut.is_cut
       -- If every source is its actor, the second contribution is the second person.
       LEFT JOIN LATERAL (
-        SELECT a.actor FROM notification_actors a WHERE \(isShown)
+        SELECT a.actor FROM notification_actors a
+        WHERE newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) = 0
+          AND \(isShown)
         ORDER BY a.first_at DESC, a.source DESC LIMIT 1 OFFSET 1
-      ) second ON newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) = 0
+      ) second ON true
       LEFT JOIN LATERAL (
         SELECT count(DISTINCT a.actor) AS actors,
           (array_agg(a.actor ORDER BY a.first_at DESC, a.source DESC)
             FILTER (WHERE a.actor <> newest.actor))[1] AS second_actor
         FROM (
-          SELECT a.actor, a.first_at, a.source FROM notification_actors a WHERE \(isShown)
+          SELECT a.actor, a.first_at, a.source FROM notification_actors a
+          WHERE newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) > 0
+            AND \(isShown)
           ORDER BY a.first_at DESC, a.source DESC LIMIT \(countedMax)
         ) a
       ) people ON newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) > 0
