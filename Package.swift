@@ -147,7 +147,7 @@ let package = Package(
       resources: [.embedInCode("stack/story.jsonl")], swiftSettings: strict),
 
     // What everything is tried on and measured against.
-    module("EmbeddedStack", in: "Testing", ["Postgres"]),
+    module("EmbeddedStack", in: "Testing", ["Kafka", "Postgres"]),
     module("FaultInjection", in: "Testing", ["EmbeddedStack", "Postgres"]),
     module("Model", in: "Testing", ["Events", "Kinds"]),
     module("Workload", in: "Testing", ["Events"]),

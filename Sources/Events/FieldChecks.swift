@@ -6,10 +6,14 @@ func checkIDs(_ fields: (String, String)...) throws(EventError) {
 
 /// 1 to 128 bytes without control characters. Ids are opaque and not normalised.
 func checkID(_ value: String, _ field: String) throws(EventError) {
+  try checkPresent(value, field)
+  try checkOptionalID(value, field)
+}
+
+private func checkPresent(_ value: String, _ field: String) throws(EventError) {
   guard !value.isEmpty else {
     throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
   }
-  try checkOptionalID(value, field)
 }
 
 func checkOptionalID(_ value: String, _ field: String) throws(EventError) {
@@ -56,9 +60,7 @@ func checkedMentions(_ mentions: [String]) throws(EventError) -> [String] {
 
 /// A UUID in its 36-character form, in upper or lower case.
 func checkUUID(_ value: String, _ field: String) throws(EventError) {
-  guard !value.isEmpty else {
-    throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
-  }
+  try checkPresent(value, field)
   let bytes = Array(value.utf8)
   let isUUID =
     bytes.count == 36
@@ -77,9 +79,7 @@ func checkUUID(_ value: String, _ field: String) throws(EventError) {
 
 /// The syntax of a kind's code or name. Only a registry knows which kinds there are.
 func checkKind(_ value: String, _ field: String) throws(EventError) {
-  guard !value.isEmpty else {
-    throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
-  }
+  try checkPresent(value, field)
   guard isName(value) else {
     throw EventError(
       .badValue,

@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import TestSupport
 import Testing
 import Yams
 
@@ -185,7 +186,7 @@ import Yams
         "kustomize", DeployFiles.root.appending(path: "deploy/overlays/\(overlay)").path,
       ]
       process.standardOutput = output
-      try process.run()
+      try process.start()
       let data = try output.fileHandleForReading.readToEnd() ?? Data()
       process.waitUntilExit()
       #expect(process.terminationStatus == 0)

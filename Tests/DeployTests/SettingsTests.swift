@@ -13,7 +13,7 @@ import Yams
     process.executableURL = URL(filePath: try builtExecutable(executable))
     process.arguments = arguments + ["--help"]
     process.standardOutput = output
-    try process.run()
+    try process.start()
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return names(String(decoding: data, as: UTF8.self))

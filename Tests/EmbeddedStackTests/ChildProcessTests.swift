@@ -1,5 +1,6 @@
 import EmbeddedStack
 import Foundation
+import Kafka
 import Synchronization
 import TestSupport
 import Testing
@@ -24,6 +25,26 @@ final class Lines: Sendable {
     try await eventually { lines.all == ["one", "two", "three"] }
     #expect(child.wait(seconds: 0) == .exited(3))
     #expect(!child.isRunning)
+  }
+
+  @Test("brokers go down and come up again on the same port while processes are started")
+  func listenersOfBrokers() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let children = Task {
+      while !Task.isCancelled {
+        let child = try ChildProcess("/bin/true")
+        #expect(child.wait(seconds: hangLimitSeconds) == .exited(0))
+      }
+    }
+    for _ in 1...20 {
+      try broker.setDown()
+      try broker.setUp()
+    }
+    children.cancel()
+    try await children.value
+    let topics = try Admin(configuration: broker.configuration).topics([])
+    #expect(topics.isEmpty)
   }
 
   @Test("the environment is inherited, extended and reduced as requested")

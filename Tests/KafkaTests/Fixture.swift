@@ -121,7 +121,7 @@ func run(_ program: String, _ arguments: [String], input: String = "") throws ->
   process.standardInput = stdin
   process.standardOutput = stdout
   process.standardError = FileHandle.nullDevice
-  try process.run()
+  try process.start()
   stdin.fileHandleForWriting.write(Data(input.utf8))
   try stdin.fileHandleForWriting.close()
   let output = stdout.fileHandleForReading.readDataToEndOfFile()

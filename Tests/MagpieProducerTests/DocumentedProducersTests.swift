@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the programs in `docs/producing.md`.
@@ -30,7 +31,7 @@ struct DocumentedProducersTests {
       .merging(["MAGPIE_KAFKA_BOOTSTRAP": bootstrap]) { $1 }
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
-    try process.run()
+    try process.start()
     process.waitUntilExit()
     return process.terminationStatus
   }

@@ -107,11 +107,25 @@ public final class EmbeddedBroker: Sendable {
   }
 
   /// Closes a broker's connections and refuses new ones. Brokers are numbered from 1.
+  ///
+  /// Processes must be started in `whileListenersAreHeld` in a program that calls this.
   public func setDown(broker: Int = 1) throws(KafkaError) {
-    try onCluster("taking broker \(broker) down") {
-      rd_kafka_mock_broker_set_down($0, Int32(clamping: broker))
+    try Self.listeners.withLock { _ throws(KafkaError) in
+      try onCluster("taking broker \(broker) down") {
+        rd_kafka_mock_broker_set_down($0, Int32(clamping: broker))
+      }
     }
   }
+
+  /// Runs `body`, which starts a process, while no broker of this process is taken down.
+  ///
+  /// `setDown` closes its listener and binds the port again. A child holds a copy of every listener
+  /// between fork and exec; while it does, the port is in use, and librdkafka aborts the process.
+  public static func whileListenersAreHeld<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try listeners.withLock { _ in try body() }
+  }
+
+  private static let listeners = Mutex<Void>(())
 
   /// Brings a broker back up.
   public func setUp(broker: Int = 1) throws(KafkaError) {

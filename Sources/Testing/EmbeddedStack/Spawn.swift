@@ -1,4 +1,5 @@
 import Foundation
+import Kafka
 
 /// An error in starting or running a part of the embedded stack.
 public struct StackError: Error, Sendable, CustomStringConvertible {
@@ -71,7 +72,9 @@ func spawn(
   let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
   defer { for copy in arguments + variables { free(copy) } }
   var child: pid_t = 0
-  let failure = posix_spawn(&child, command[0], &actions, &attributes, arguments, variables)
+  let failure = EmbeddedBroker.whileListenersAreHeld {
+    posix_spawn(&child, command[0], &actions, &attributes, arguments, variables)
+  }
   guard failure == 0 else {
     throw StackError("cannot start \(command[0]): \(String(cString: strerror(failure)))")
   }

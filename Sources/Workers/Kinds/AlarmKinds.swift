@@ -2,6 +2,7 @@
 public struct AlarmKinds: Sendable {
   /// By code number.
   private var kinds: [AlarmKind?] = []
+  private var codes: [String: AlarmCode] = [:]
 
   /// The registry that is compiled in.
   public static let builtIn: AlarmKinds = {
@@ -32,7 +33,7 @@ public struct AlarmKinds: Sendable {
   /// A kind by its code (`F06`) or name (`reply`).
   public func kind(_ text: String) -> AlarmKind? {
     if let code = AlarmCode(text), let kind = self[code] { return kind }
-    return kinds.lazy.compactMap { $0 }.first { $0.name == text }
+    return codes[text].flatMap { self[$0] }
   }
 
   /// Every kind, in the order of the codes.
@@ -50,11 +51,12 @@ public struct AlarmKinds: Sendable {
       if missing > 0 { kinds += Array(repeating: nil, count: missing) }
       kinds[kind.code.number] = kind
     }
-    try checkTogether(file.name)
+    codes = try checkTogether(file.name)
   }
 
   /// Names are unique, and kinds that share a message offer it the same values.
-  private func checkTogether(_ file: String) throws(CatalogError) {
+  /// - Returns: the codes by name.
+  private func checkTogether(_ file: String) throws(CatalogError) -> [String: AlarmCode] {
     var names: [String: AlarmCode] = [:]
     var messages: [String: AlarmKind] = [:]
     for kind in all {
@@ -72,5 +74,6 @@ public struct AlarmKinds: Sendable {
             + "actor or arguments")
       }
     }
+    return names
   }
 }

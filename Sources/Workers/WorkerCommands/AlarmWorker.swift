@@ -14,21 +14,12 @@ public struct AlarmWorker: WorkerCommand {
 
   @OptionGroup var options: WorkerOptions
 
-  @Option(
-    help: """
-      The locale of readers whose locale is unknown or has no catalog (default: en). \
-      [env: MAGPIE_DEFAULT_LOCALE]
-      """)
-  var defaultLocale: String?
-
   @OptionGroup var catalogs: CatalogOptions
 
   public init() {}
 
   public func run() async throws {
-    let sentences = try await catalogs.sentences(
-      options,
-      defaultLocale: try await options.setting("defaultLocale", flag: defaultLocale) ?? "en")
+    let sentences = try await catalogs.sentences(options)
     try await runWorker(
       alarmHandler(engine: sentences.current), options: options, defaultHTTPPort: 9473,
       reload: { try sentences.reload() })

@@ -19,7 +19,7 @@ public struct NotificationWorker: WorkerCommand {
   public init() {}
 
   public func run() async throws {
-    let sentences = try await catalogs.sentences(options, defaultLocale: "en")
+    let sentences = try await catalogs.sentences(options)
     try await runWorker(
       notificationHandler(kinds: sentences.current.registry), options: options,
       defaultHTTPPort: 9472, reload: { try sentences.reload() })

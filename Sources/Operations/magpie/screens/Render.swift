@@ -34,8 +34,9 @@ struct Render: ParsableCommand {
   @Option(
     name: .customLong("argument"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "An argument of the kind, such as title=Concert. Repeatable.", valueName: "name=value"))
-  var arguments: [String] = []
+      "An argument of the kind, such as title=Concert. Repeatable.", valueName: "NAME=VALUE"),
+    transform: NamedValue.init)
+  var arguments: [NamedValue] = []
 
   @Option(help: "The reader's language, BCP 47 (default: en).")
   var locale: String?
@@ -64,9 +65,6 @@ struct Render: ParsableCommand {
     }
     if allLocales, locale != nil {
       throw ValidationError("--locale and --all-locales exclude each other.")
-    }
-    for argument in arguments where !argument.dropFirst().contains("=") {
-      throw ValidationError("--argument is \(excerpt(argument)), but must be NAME=VALUE.")
     }
     if json, html { throw ValidationError("--json and --html exclude each other.") }
   }
@@ -113,10 +111,7 @@ struct Render: ParsableCommand {
 
   private func checkedArguments(_ kind: AlarmKind) throws -> [String: String] {
     var values: [String: String] = [:]
-    for argument in arguments {
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      values[String(parts[0])] = String(parts[1])
-    }
+    for argument in arguments { values[argument.name] = argument.value }
     do throws(KindError) {
       return try kind.checked(values)
     } catch {

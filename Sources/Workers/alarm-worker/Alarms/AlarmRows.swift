@@ -1,5 +1,5 @@
 import AlarmText
-import Foundation
+import Handling
 import Postgres
 
 /// Writes snapshots and their renderings that are newer than the stored ones. A retraction keeps
@@ -68,7 +68,11 @@ func writeAlarms(
       .textArray(kinds.map { $0?.badgeIcon }),
       .textArray(kinds.map { $0?.highlightStyle }),
       .textArray(snapshots.map(\.imageURL)),
-      .jsonbArray(try contents.map { try $0.flatMap { try argumentsJSON($0.arguments) } }),
+      .jsonbArray(
+        try contents.map { content in
+          guard let content, !content.arguments.isEmpty else { return nil }
+          return try jsonObject(content.arguments)
+        }),
     ])
 }
 
@@ -84,11 +88,6 @@ extension Snapshot {
     fields["source"] = source ?? ""
     return fields
   }
-}
-
-/// The arguments as a JSON object; nil if there are none.
-private func argumentsJSON(_ arguments: [String: String]) throws -> String? {
-  arguments.isEmpty ? nil : String(decoding: try JSONEncoder().encode(arguments), as: UTF8.self)
 }
 
 /// The columns that depend on profiles: locale, text, segments, spans, legacy_message,

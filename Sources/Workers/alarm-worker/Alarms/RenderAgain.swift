@@ -30,9 +30,7 @@ func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
         actorCount: try row.int8("actor_count"),
         contributionCount: try row.int8("contribution_count"),
         headText: try row.text("head_text"),
-        arguments: try row.textOrNil("arguments").map {
-          try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
-        } ?? [:])
+        arguments: try row.textOrNil("arguments").map(jsonMembers) ?? [:])
       ids.append(try row.uuid("notification_id"))
       rendered.append(
         try content.rendered(

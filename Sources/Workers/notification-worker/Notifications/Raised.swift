@@ -2,12 +2,6 @@ import Events
 import Handling
 import Kinds
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// `alarm.raised` and `.withdrawn`: any kind of the registry. (recipient, kind, subject, source) is
 /// the register of a contribution, as (post, actor) is that of a like.
 ///
@@ -98,14 +92,4 @@ extension AlarmKind {
 
   /// The type whose own events raise this kind; nil for a kind that `alarm.raised` raises.
   private var type: AlarmType? { AlarmType(code: code.number) }
-}
-
-/// A JSON object with strings.
-func jsonObject(_ members: [String: String]) throws -> String {
-  members.isEmpty ? "{}" : String(decoding: try JSONEncoder().encode(members), as: UTF8.self)
-}
-
-/// The members of a JSON object with strings.
-func jsonMembers(_ object: String) throws -> [String: String] {
-  object == "{}" ? [:] : try JSONDecoder().decode([String: String].self, from: Data(object.utf8))
 }

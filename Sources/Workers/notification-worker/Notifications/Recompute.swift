@@ -47,9 +47,7 @@ func recomputeNotifications(
     state AS MATERIALIZED (
       SELECT t.*, newest.*, coalesce(second.actor, people.second_actor) AS second_actor,
         people.actors, oldest.first_at AS oldest_at,
-        CASE WHEN newest.is_grouped
-          THEN coalesce(counted.contributions, size.contributions) ELSE 1
-        END AS contribution_count,
+        CASE WHEN newest.is_grouped THEN crowd.contributions ELSE 1 END AS contribution_count,
         (SELECT max(g.generation) FROM notification_generations g) AS generation,
         nextval('notification_counter') AS counter
       FROM touched t
@@ -69,24 +67,29 @@ func recomputeNotifications(
       ) oldest ON true
       LEFT JOIN notification_sizes size ON size.notification_id = t.notification_id
       CROSS JOIN LATERAL (
-        SELECT greatest(r.deleted_all_at, m.deleted_at) > '-infinity' AND EXISTS (
+        SELECT newest.is_grouped AND greatest(r.deleted_all_at, m.deleted_at) > '-infinity' AND EXISTS (
           SELECT FROM notification_actors a
           WHERE a.notification_id = t.notification_id AND a.active AND NOT a.muted
             AND a.first_at <= greatest(r.deleted_all_at, m.deleted_at)
         ) AS is_cut
       ) cut
-      -- Each of the following is read only when it is needed: its condition stands inside, where it
-      -- is tested once before any row is read.
-      LEFT JOIN LATERAL (
+      -- Each of the following reads rows only when it is needed: its condition stands inside, where
+      -- it is tested once before any row is read.
+      CROSS JOIN LATERAL (
         SELECT count(*) AS contributions,
           count(*) FILTER (WHERE a.actor IS DISTINCT FROM a.source) AS others
-        FROM notification_actors a WHERE newest.is_grouped AND cut.is_cut AND \(isShown)
-      ) counted ON newest.is_grouped AND cut.is_cut
+        FROM notification_actors a WHERE cut.is_cut AND \(isShown)
+      ) counted
+      CROSS JOIN LATERAL (
+        SELECT CASE WHEN cut.is_cut THEN counted.contributions ELSE size.contributions END
+            AS contributions,
+          -- NULL where people are not counted.
+          CASE WHEN newest.is_grouped AND t.type <> 3
+            THEN CASE WHEN cut.is_cut THEN counted.others ELSE size.others END END AS others
+      ) crowd
       -- If every source is its actor, the second contribution is the second person.
       LEFT JOIN LATERAL (
-        SELECT a.actor FROM notification_actors a
-        WHERE newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) = 0
-          AND \(isShown)
+        SELECT a.actor FROM notification_actors a WHERE crowd.others = 0 AND \(isShown)
         ORDER BY a.first_at DESC, a.source DESC LIMIT 1 OFFSET 1
       ) second ON true
       LEFT JOIN LATERAL (
@@ -95,11 +98,10 @@ func recomputeNotifications(
             FILTER (WHERE a.actor <> newest.actor))[1] AS second_actor
         FROM (
           SELECT a.actor, a.first_at, a.source FROM notification_actors a
-          WHERE newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) > 0
-            AND \(isShown)
+          WHERE crowd.others > 0 AND \(isShown)
           ORDER BY a.first_at DESC, a.source DESC LIMIT \(countedMax)
         ) a
-      ) people ON newest.is_grouped AND t.type <> 3 AND coalesce(counted.others, size.others) > 0
+      ) people ON crowd.others > 0
     ),
     kept AS (
       INSERT INTO notifications
