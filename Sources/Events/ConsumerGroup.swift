@@ -12,7 +12,8 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
   public var topics: [Topic] {
     switch self {
     case .fanout: [.posts, .follows, .messages]
-    case .notification: [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions]
+    case .notification:
+      [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions, .people]
     case .alarm: [.profiles, .notificationChanges]
     }
   }

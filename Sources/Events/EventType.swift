@@ -17,6 +17,12 @@ public enum EventType: String, CaseIterable, Sendable {
   case alarmSeen = "magpie.alarm.seen.v1"
   case alarmMuted = "magpie.alarm.muted.v1"
   case alarmUnmuted = "magpie.alarm.unmuted.v1"
+  case alarmDisabled = "magpie.alarm.disabled.v1"
+  case alarmEnabled = "magpie.alarm.enabled.v1"
+  case personBlocked = "magpie.person.blocked.v1"
+  case personUnblocked = "magpie.person.unblocked.v1"
+  case personMuted = "magpie.person.muted.v1"
+  case personUnmuted = "magpie.person.unmuted.v1"
   case alarmRaised = "magpie.alarm.raised.v1"
   case alarmWithdrawn = "magpie.alarm.withdrawn.v1"
   case notificationChanged = "magpie.notification.changed.v1"
@@ -32,8 +38,9 @@ public enum EventType: String, CaseIterable, Sendable {
     case .messageSent: .messages
     case .profileChanged: .profiles
     case .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmSeen, .alarmMuted,
-      .alarmUnmuted:
+      .alarmUnmuted, .alarmDisabled, .alarmEnabled:
       .alarmActions
+    case .personBlocked, .personUnblocked, .personMuted, .personUnmuted: .people
     case .alarmRaised, .alarmWithdrawn: .alarms
     case .notificationChanged, .notificationRetracted: .notificationChanges
     }

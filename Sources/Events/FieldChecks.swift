@@ -89,6 +89,16 @@ func checkKind(_ value: String, _ field: String) throws(EventError) {
   }
 }
 
+/// An RFC 3339 time, or nothing.
+func checkOptionalTime(_ value: String, _ field: String) throws(EventError) {
+  guard !value.isEmpty else { return }
+  do {
+    _ = try EventTime(rfc3339: value)
+  } catch {
+    throw EventError(.badValue, "\(field): \(error.message)", field: field)
+  }
+}
+
 /// The number and size of arguments. Only the kind knows which ones it has.
 func checkArguments(_ arguments: [String: String]) throws(EventError) {
   guard arguments.count <= Limits.arguments else {

@@ -22,6 +22,12 @@ extension Payload {
     case .alarmSeen(let data): data
     case .alarmMuted(let data): data
     case .alarmUnmuted(let data): data
+    case .alarmDisabled(let data): data
+    case .alarmEnabled(let data): data
+    case .personBlocked(let data): data
+    case .personUnblocked(let data): data
+    case .personMuted(let data): data
+    case .personUnmuted(let data): data
     case .alarmRaised(let data): data
     case .alarmWithdrawn(let data): data
     case .notificationChanged(let data): data
@@ -49,6 +55,12 @@ extension Payload {
     case .alarmSeen: self = .alarmSeen(try source.decode())
     case .alarmMuted: self = .alarmMuted(try source.decode())
     case .alarmUnmuted: self = .alarmUnmuted(try source.decode())
+    case .alarmDisabled: self = .alarmDisabled(try source.decode())
+    case .alarmEnabled: self = .alarmEnabled(try source.decode())
+    case .personBlocked: self = .personBlocked(try source.decode())
+    case .personUnblocked: self = .personUnblocked(try source.decode())
+    case .personMuted: self = .personMuted(try source.decode())
+    case .personUnmuted: self = .personUnmuted(try source.decode())
     case .alarmRaised: self = .alarmRaised(try source.decode())
     case .alarmWithdrawn: self = .alarmWithdrawn(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())

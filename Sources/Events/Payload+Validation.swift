@@ -68,6 +68,20 @@ extension Payload {
     case .alarmUnmuted(let data):
       try checkID(data.user, "user")
       try checkKind(data.type, "type")
+    case .alarmDisabled(let data):
+      try data.check()
+    case .alarmEnabled(let data):
+      // The two have the same fields.
+      try AlarmDisabled.with {
+        ($0.user, $0.notification, $0.scope) = (data.user, data.notification, data.scope)
+        ($0.kind, $0.subject, $0.actor) = (data.kind, data.subject, data.actor)
+      }.check()
+    case .personBlocked(let data): try checkIDs(("user", data.user), ("person", data.person))
+    case .personUnblocked(let data): try checkIDs(("user", data.user), ("person", data.person))
+    case .personMuted(let data):
+      try checkIDs(("user", data.user), ("person", data.person))
+      try checkOptionalTime(data.until, "until")
+    case .personUnmuted(let data): try checkIDs(("user", data.user), ("person", data.person))
     case .alarmRaised(let data):
       try checkID(data.recipient, "recipient")
       try checkKind(data.kind, "kind")
@@ -92,6 +106,23 @@ extension Payload {
   }
 }
 
+extension AlarmDisabled {
+  fileprivate func check() throws(EventError) {
+    try checkID(user, "user")
+    if !notification.isEmpty { try checkUUID(notification, "notification") }
+    switch AlarmScope(rawValue: scope) {
+    case .kind: try checkKind(kind, "kind")
+    case .subject:
+      try checkKind(kind, "kind")
+      try checkText(subject, "subject", Limits.subjectBytes)
+    case .actor: try checkID(actor, "actor")
+    case nil:
+      throw EventError(
+        .badValue, "scope is \(excerpt(scope)); it must be kind, subject or actor.", field: "scope")
+    }
+  }
+}
+
 extension NotificationChanged {
   fileprivate func check() throws(EventError) {
     try checkUUID(notification, "notification")
@@ -112,6 +143,11 @@ extension NotificationChanged {
     try checkText(source, "source", Limits.subjectBytes)
     try checkArguments(arguments)
   }
+}
+
+/// What `alarm.disabled` turns off: a kind of alarm, a kind about one subject, or what one person does.
+public enum AlarmScope: String, CaseIterable, Sendable {
+  case kind, subject, actor
 }
 
 /// The kinds of alarm that events of their own raise, in the order of their codes (`like` is 0).

@@ -18,6 +18,12 @@ public enum Payload: Sendable {
   case alarmSeen(AlarmSeen)
   case alarmMuted(AlarmMuted)
   case alarmUnmuted(AlarmUnmuted)
+  case alarmDisabled(AlarmDisabled)
+  case alarmEnabled(AlarmEnabled)
+  case personBlocked(PersonBlocked)
+  case personUnblocked(PersonUnblocked)
+  case personMuted(PersonMuted)
+  case personUnmuted(PersonUnmuted)
   case alarmRaised(AlarmRaised)
   case alarmWithdrawn(AlarmWithdrawn)
   case notificationChanged(NotificationChanged)
@@ -42,6 +48,12 @@ public enum Payload: Sendable {
     case .alarmSeen: .alarmSeen
     case .alarmMuted: .alarmMuted
     case .alarmUnmuted: .alarmUnmuted
+    case .alarmDisabled: .alarmDisabled
+    case .alarmEnabled: .alarmEnabled
+    case .personBlocked: .personBlocked
+    case .personUnblocked: .personUnblocked
+    case .personMuted: .personMuted
+    case .personUnmuted: .personUnmuted
     case .alarmRaised: .alarmRaised
     case .alarmWithdrawn: .alarmWithdrawn
     case .notificationChanged: .notificationChanged
@@ -69,6 +81,12 @@ public enum Payload: Sendable {
     case .alarmSeen(let data): data.user
     case .alarmMuted(let data): data.user
     case .alarmUnmuted(let data): data.user
+    case .alarmDisabled(let data): data.user
+    case .alarmEnabled(let data): data.user
+    case .personBlocked(let data): data.user
+    case .personUnblocked(let data): data.user
+    case .personMuted(let data): data.user
+    case .personUnmuted(let data): data.user
     case .alarmRaised(let data): data.recipient
     case .alarmWithdrawn(let data): data.recipient
     case .notificationChanged(let data): data.recipient

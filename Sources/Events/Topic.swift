@@ -8,6 +8,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case profiles
   case alarms
   case alarmActions = "alarm-actions"
+  case people
   case notificationChanges = "notification-changes"
 
   /// The default prefix of topic names.

@@ -132,4 +132,58 @@ extension Producer {
     data.type = type
     return try await publish(.alarmUnmuted(data), id: id, at: time)
   }
+
+  /// A person wants no more alarms like one of their list; existing ones stay.
+  ///
+  /// - Parameter what: what is turned off. `alarm_scopes` tells it of an alarm.
+  @discardableResult
+  public func disableAlarms(
+    _ what: AlarmsOff, of user: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    let data = AlarmDisabled.with {
+      ($0.user, $0.scope) = (user, what.scope.rawValue)
+      ($0.kind, $0.subject, $0.actor) = (what.kind, what.subject, what.actor)
+    }
+    return try await publish(.alarmDisabled(data), id: id, at: time)
+  }
+
+  /// Takes back ``disableAlarms(_:of:id:at:)`` for alarms from now on.
+  @discardableResult
+  public func enableAlarms(
+    _ what: AlarmsOff, of user: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    let data = AlarmEnabled.with {
+      ($0.user, $0.scope) = (user, what.scope.rawValue)
+      ($0.kind, $0.subject, $0.actor) = (what.kind, what.subject, what.actor)
+    }
+    return try await publish(.alarmEnabled(data), id: id, at: time)
+  }
+}
+
+/// Alarms that a person turns off or on. Kinds are named by their code, such as `F06`, or their name.
+public enum AlarmsOff: Sendable {
+  /// All of a kind, as ``Producer/muteAlarms(_:of:id:at:)`` does.
+  case kind(String)
+  /// Those of a kind about one subject, such as the likes of one post.
+  case subject(kind: String, subject: String)
+  /// Those of what one person does, as ``Producer/mutePerson(_:by:until:id:at:)`` does.
+  case actor(String)
+
+  var scope: AlarmScope {
+    switch self {
+    case .kind: .kind
+    case .subject: .subject
+    case .actor: .actor
+    }
+  }
+
+  var kind: String {
+    switch self {
+    case .kind(let kind), .subject(let kind, _): kind
+    case .actor: ""
+    }
+  }
+
+  var subject: String { if case .subject(_, let subject) = self { subject } else { "" } }
+  var actor: String { if case .actor(let person) = self { person } else { "" } }
 }

@@ -115,6 +115,29 @@ struct Samples {
     case .alarmSeen: .alarmSeen(.with { $0.user = id() })
     case .alarmMuted: .alarmMuted(.with { ($0.user, $0.type) = (id(), alarmType()) })
     case .alarmUnmuted: .alarmUnmuted(.with { ($0.user, $0.type) = (id(), alarmType()) })
+    case .alarmDisabled:
+      .alarmDisabled(
+        .with {
+          ($0.user, $0.kind, $0.subject, $0.actor) = (id(), alarmType(), id(), id())
+          $0.scope = AlarmScope.allCases.randomElement(using: &random)?.rawValue ?? ""
+          $0.notification = Bool.random(using: &random) ? uuid() : ""
+        })
+    case .alarmEnabled:
+      .alarmEnabled(
+        .with {
+          ($0.user, $0.kind, $0.subject, $0.actor) = (id(), alarmType(), id(), id())
+          $0.scope = AlarmScope.allCases.randomElement(using: &random)?.rawValue ?? ""
+          $0.notification = Bool.random(using: &random) ? uuid() : ""
+        })
+    case .personBlocked: .personBlocked(.with { ($0.user, $0.person) = (id(), id()) })
+    case .personUnblocked: .personUnblocked(.with { ($0.user, $0.person) = (id(), id()) })
+    case .personMuted:
+      .personMuted(
+        .with {
+          ($0.user, $0.person) = (id(), id())
+          $0.until = Bool.random(using: &random) ? "2030-01-01T09:00:00.5+09:00" : ""
+        })
+    case .personUnmuted: .personUnmuted(.with { ($0.user, $0.person) = (id(), id()) })
     case .alarmRaised:
       .alarmRaised(
         .with {

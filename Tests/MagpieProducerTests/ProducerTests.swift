@@ -100,13 +100,20 @@ struct ProducerTests {
       producer.readAllAlarms(of: "u"), producer.deleteAlarm(notification, of: "u"),
       producer.deleteAllAlarms(of: "u"), producer.muteAlarms("like", of: "u"),
       producer.unmuteAlarms("like", of: "u"), producer.markAlarmsSeen(of: "u"),
+      producer.disableAlarms(.kind("F06"), of: "u"),
+      producer.disableAlarms(.subject(kind: "like", subject: "p"), of: "u"),
+      producer.enableAlarms(.actor("v"), of: "u"),
+      producer.block("v", by: "u"), producer.unblock("v", by: "u"),
+      producer.mutePerson("v", by: "u", until: .now), producer.unmutePerson("v", by: "u"),
     ]
-    #expect(acknowledgements.count == 17)
-    let types = try fixture.events(.alarmActions, count: 7).map(\.type)
+    #expect(acknowledgements.count == 24)
+    let people = try fixture.events(.people, count: 4).map(\.type)
+    #expect(people == [.personBlocked, .personUnblocked, .personMuted, .personUnmuted])
+    let types = try fixture.events(.alarmActions, count: 10).map(\.type)
     #expect(
       types == [
         .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmMuted, .alarmUnmuted,
-        .alarmSeen,
+        .alarmSeen, .alarmDisabled, .alarmDisabled, .alarmEnabled,
       ])
     _ = await producer.close()
   }

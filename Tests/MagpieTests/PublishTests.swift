@@ -138,6 +138,12 @@ struct PublishTests {
       ("mute --user a --type like", .alarmMuted),
       ("unmute --user a --type F06", .alarmUnmuted),
       ("see-alarms --user a", .alarmSeen),
+      ("disable-alarms --user a --scope kind --kind F06", .alarmDisabled),
+      ("enable-alarms --user a --scope actor --actor b", .alarmEnabled),
+      ("block --user a --person b", .personBlocked),
+      ("unblock --user a --person b", .personUnblocked),
+      ("mute-person --user a --person b --until 2030-01-01T00:00:00Z", .personMuted),
+      ("unmute-person --user a --person b", .personUnmuted),
       ("raise-alarm --kind reply --recipient a --actor b", .alarmRaised),
       ("withdraw-alarm --kind F06 --recipient a --subject p --alarm-source r", .alarmWithdrawn),
     ])

@@ -95,6 +95,49 @@ func unmute(_ user: String, _ kind: String, at minutes: Double) -> Event {
   event(minutes, .unmute(user, kind))
 }
 
+/// `alarm.disabled`, or `alarm.enabled` if `off` is false.
+func disable(
+  _ user: String, _ scope: AlarmScope, kind: String = "", subject: String = "", actor: String = "",
+  off: Bool = true, at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    off
+      ? .alarmDisabled(
+        .with {
+          ($0.user, $0.scope, $0.kind) = (user, scope.rawValue, kind)
+          ($0.subject, $0.actor) = (subject, actor)
+        })
+      : .alarmEnabled(
+        .with {
+          ($0.user, $0.scope, $0.kind) = (user, scope.rawValue, kind)
+          ($0.subject, $0.actor) = (subject, actor)
+        }))
+}
+
+func block(_ user: String, _ person: String, at minutes: Double) -> Event {
+  event(minutes, .personBlocked(.with { ($0.user, $0.person) = (user, person) }))
+}
+
+func unblock(_ user: String, _ person: String, at minutes: Double) -> Event {
+  event(minutes, .personUnblocked(.with { ($0.user, $0.person) = (user, person) }))
+}
+
+func mutePerson(
+  _ user: String, _ person: String, until end: Double? = nil, at minutes: Double
+) -> Event {
+  event(
+    minutes,
+    .personMuted(
+      .with {
+        ($0.user, $0.person, $0.until) = (user, person, end.map { minute($0).rfc3339 } ?? "")
+      }))
+}
+
+func unmutePerson(_ user: String, _ person: String, at minutes: Double) -> Event {
+  event(minutes, .personUnmuted(.with { ($0.user, $0.person) = (user, person) }))
+}
+
 func seen(_ user: String, at minutes: Double) -> Event {
   event(minutes, .alarmSeen(.with { $0.user = user }))
 }

@@ -97,7 +97,7 @@ struct GeneratedEvents {
     let aComment = "c\(Int.random(in: 0..<6, using: &random))"
     let text = "text \(Int.random(in: 0..<1000, using: &random))"
     var event =
-      switch Int.random(in: 0..<125, using: &random) {
+      switch Int.random(in: 0..<140, using: &random) {
       case 0..<18: like(someone, aPost, of: owner, at: at)
       case 18..<28: unlike(someone, aPost, of: owner, at: at)
       case 28..<40:
@@ -124,7 +124,15 @@ struct GeneratedEvents {
           at: at)
       case 120..<122: seen(someone, at: at)
       case 122..<124: mute(someone, pick(["grouped", "alone", "F902", "mixed"]), at: at)
-      default: unmute(someone, pick(["grouped", "alone", "F902", "mixed"]), at: at)
+      case 124: unmute(someone, pick(["grouped", "alone", "F902", "mixed"]), at: at)
+      case 125..<128: block(someone, other, at: at)
+      case 128..<131: unblock(someone, other, at: at)
+      case 131..<133: mutePerson(someone, other, until: chance(50) ? minutes() : nil, at: at)
+      case 133..<135: unmutePerson(someone, other, at: at)
+      default:
+        disable(
+          someone, pick(AlarmScope.allCases), kind: pick(["like", "F02", "grouped", "F901"]),
+          subject: chance(80) ? aPost : "", actor: other, off: chance(60), at: at)
       }
     event.id = "\(UInt32.random(in: 0...UInt32.max, using: &random))"
     return event

@@ -74,7 +74,7 @@ final class World {
     var tables: [String: [BytewiseString]] = ["shown": try shown()]
     for table in [
       "likes", "comments", "post_facts", "post_counts", "notification_recipients",
-      "notification_marks", "notification_mutes",
+      "notification_marks", "notification_mutes", "notification_silences", "person_blocks",
     ] {
       tables[table] = try lines("SELECT to_jsonb(t)::text FROM \(table) t")
     }

@@ -26,10 +26,11 @@ import Testing
       [
         "post_counts", "likes", "comments", "post_facts", "notification_recipients",
         "notification_marks", "notification_actors", "notification_sizes", "message_facts",
+        "person_blocks",
       ], ["magpie_notification"], [.insert, .update]
     ),
     (["contribution_check"], ["magpie_notification"], [.update, .delete]),
-    (["notification_mutes"], ["magpie_notification"], [.insert]),
+    (["notification_mutes", "notification_silences"], ["magpie_notification"], [.insert]),
     (
       ["notifications", "notification_reviews"], ["magpie_notification"],
       [.insert, .update, .delete]

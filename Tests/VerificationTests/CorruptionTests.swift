@@ -161,6 +161,8 @@ extension Tables {
       "comments": ["comment_id"], "post_counts": ["post_id"], "post_facts": ["post_id"],
       "message_facts": ["message_id"], "notification_recipients": ["user_id"],
       "notification_marks": ["notification_id"], "notification_mutes": ["at", "event_id"],
+      "notification_silences": ["scope", "type", "value", "at", "event_id"],
+      "person_blocks": ["blocker", "blocked"],
       "notification_actors": ["source", "subject"],
       "notification_sizes": ["notification_id"], "notifications": ["notification_id"],
       "profiles": ["user_id"], "alarms": ["notification_id"],

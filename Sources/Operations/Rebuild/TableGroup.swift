@@ -41,7 +41,8 @@ public enum TableGroup: String, CaseIterable, Sendable {
       [
         "post_counts", "likes", "comments", "post_facts", "message_facts", "contribution_check",
         "notification_recipients",
-        "notification_marks", "notification_mutes", "notification_actors", "notification_sizes",
+        "notification_marks", "notification_mutes", "notification_silences", "person_blocks",
+        "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
       ]
     case .alarms: ["profiles", "alarms", "pending_renders"]
@@ -71,7 +72,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
 /// The order of reading topics that causes the fewest corrections: follows before the posts that
 /// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
-  .profiles, .alarmActions, .follows, .posts, .comments, .likes, .messages, .alarms,
+  .profiles, .alarmActions, .people, .follows, .posts, .comments, .likes, .messages, .alarms,
   .notificationChanges,
 ]
 

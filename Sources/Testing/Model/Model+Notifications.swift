@@ -54,6 +54,27 @@ extension Model {
     return toggles.filter { $0.key.time < time }.max { $0.key < $1.key }?.value ?? false
   }
 
+  /// Whether the recipient does not hear of the contribution: its kind, its subject or its actor is
+  /// muted at that time, or one of the two people has blocked the other.
+  func isMuted(_ key: Contribution.Key, actor: String?, at time: EventTime) -> Bool {
+    func isSilenced(_ key: Key) -> Bool {
+      let last = (silences[key] ?? [:]).filter { $0.key.time < time }.max { $0.key < $1.key }?.value
+      guard let last, last.isOff else { return false }
+      return last.until.map { time < $0 } ?? true
+    }
+    return isMuted(key.recipient, key.type, at: time)
+      || isSilenced([key.recipient, .init("\(key.type)"), key.subject])
+      || actor.map { isSilenced([key.recipient, .init($0)]) } ?? false
+      || actor.map { isBlocked(key.recipient.string, $0) } ?? false
+  }
+
+  /// Whether one of the two people has blocked the other. Nobody blocks oneself.
+  public func isBlocked(_ one: String, _ other: String) -> Bool {
+    let people = [BytewiseString(one), BytewiseString(other)]
+    guard people[0] != people[1] else { return false }
+    return [people, people.reversed()].contains { blocks[$0]?.newest.creates ?? false }
+  }
+
   /// All visible notifications, newest first by the time when they were raised.
   public var notifications: [ModelNotification] {
     var groups: [String: [(at: EventTime, Contribution)]] = [:]
@@ -61,7 +82,7 @@ extension Model {
       // The newest event decides the contributions, the earliest one their time.
       for contribution in Contribution.all(of: fact.newest, kinds) {
         let key = contribution.key
-        guard let at = fact.firstAt[key], !isMuted(key.recipient, key.type, at: at) else {
+        guard let at = fact.firstAt[key], !isMuted(key, actor: contribution.actor, at: at) else {
           continue
         }
         groups[contribution.notification(at: at), default: []].append((at, contribution))

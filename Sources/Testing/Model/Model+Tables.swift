@@ -23,6 +23,29 @@ extension Model {
     }
   }
 
+  /// All silences and their ends.
+  public var allSilences: [ModelSilence] {
+    silences.flatMap { key, toggles in
+      toggles.map { version, silence in
+        ModelSilence(
+          recipient: key[0].string, scope: key.count == 2 ? "actor" : "subject",
+          type: key.count == 2 ? -1 : Int(key[1].string) ?? -1, value: key.last?.string ?? "",
+          version: version, isOff: silence.isOff, until: silence.until)
+      }
+    }
+  }
+
+  /// All blocks, also those taken back.
+  public var allBlocks: [ModelBlock] {
+    blocks.compactMap { key, fact in
+      key[0] == key[1]
+        ? nil
+        : ModelBlock(
+          blocker: key[0].string, blocked: key[1].string, isActive: fact.newest.creates,
+          version: fact.newest.version)
+    }
+  }
+
   /// The facts about posts that notifications use.
   public var allPostFacts: [ModelPostFact] {
     posts.map { key, fact in
@@ -69,7 +92,7 @@ extension Model {
       guard let firstAt else { return row }
       row.notification = recorded.notification(at: firstAt)
       row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
-      row.isMuted = stands && isMuted(key.recipient, key.type, at: firstAt)
+      row.isMuted = stands && isMuted(key, actor: recorded.actor, at: firstAt)
       return row
     }
   }

@@ -39,6 +39,16 @@ public struct Model: Sendable {
   var marks: [Key: Marks] = [:]
   /// The toggles by person and the number of the kind's code: true mutes.
   var mutes: [Key: [Version: Bool]] = [:]
+  /// The silences by person and what they silence: a person, or the number of a kind's code and a
+  /// subject.
+  var silences: [Key: [Version: Silence]] = [:]
+  /// By the person who blocks and the one who is blocked.
+  var blocks: [Key: Fact] = [:]
+
+  struct Silence {
+    var isOff: Bool
+    var until: EventTime?
+  }
 
   let kinds: AlarmKinds
 
@@ -78,6 +88,20 @@ public struct Model: Sendable {
     case .alarmSeen(let data): raise(\.seen, [.init(data.user)], event.time)
     case .alarmMuted(let data): toggle(event, data.user, data.type, muted: true)
     case .alarmUnmuted(let data): toggle(event, data.user, data.type, muted: false)
+    case .alarmDisabled(let data):
+      disable(event, data.user, data.scope, data.kind, data.subject, data.actor, isOff: true)
+    case .alarmEnabled(let data):
+      disable(event, data.user, data.scope, data.kind, data.subject, data.actor, isOff: false)
+    case .personMuted(let data):
+      silences[[.init(data.user), .init(data.person)], default: [:]][event.version] = Silence(
+        isOff: true, until: try? EventTime(rfc3339: data.until))
+    case .personUnmuted(let data):
+      silences[[.init(data.user), .init(data.person)], default: [:]][event.version] = Silence(
+        isOff: false)
+    case .personBlocked(let data):
+      merge(event, into: &blocks[[.init(data.user), .init(data.person)]])
+    case .personUnblocked(let data):
+      merge(event, into: &blocks[[.init(data.user), .init(data.person)]])
     case .alarmRaised, .alarmWithdrawn:
       guard let key = Contribution.raised(event, kinds)?.key else { return }
       merge(
@@ -115,6 +139,21 @@ public struct Model: Sendable {
     mutes[key, default: [:]][event.version] = muted
   }
 
+  private mutating func disable(
+    _ event: Event, _ user: String, _ scope: String, _ kind: String, _ subject: String,
+    _ actor: String, isOff: Bool
+  ) {
+    switch (AlarmScope(rawValue: scope), kinds.kind(kind)) {
+    case (.kind, _): toggle(event, user, kind, muted: isOff)
+    case (.subject, let kind?):
+      let key = [BytewiseString(user), .init("\(kind.code.number)"), .init(subject)]
+      silences[key, default: [:]][event.version] = Silence(isOff: isOff)
+    case (.actor, _):
+      silences[[.init(user), .init(actor)], default: [:]][event.version] = Silence(isOff: isOff)
+    default: break
+    }
+  }
+
   private mutating func raise(
     _ mark: WritableKeyPath<Marks, EventTime>, _ key: Key, _ time: EventTime
   ) {
@@ -138,7 +177,9 @@ extension Event {
   /// Whether the event creates its fact rather than withdrawing it.
   var creates: Bool {
     switch payload {
-    case .postDeleted, .followRemoved, .likeRemoved, .commentRemoved, .alarmWithdrawn: false
+    case .postDeleted, .followRemoved, .likeRemoved, .commentRemoved, .alarmWithdrawn,
+      .personUnblocked:
+      false
     default: true
     }
   }

@@ -19,6 +19,27 @@ public struct ModelMute: Sendable {
   public var isMuted: Bool
 }
 
+/// A silence of one subject or of one person, or its end.
+public struct ModelSilence: Sendable {
+  public var recipient: String
+  public var scope: String
+  /// The number of the kind's code; -1 of the scope `actor`.
+  public var type: Int
+  /// The subject or the person.
+  public var value: String
+  public var version: Version
+  public var isOff: Bool
+  public var until: EventTime?
+}
+
+/// A block, or one that was taken back.
+public struct ModelBlock: Sendable {
+  public var blocker: String
+  public var blocked: String
+  public var isActive: Bool
+  public var version: Version
+}
+
 /// The facts about a post that notifications use; after a deletion all texts are empty.
 public struct ModelPostFact: Sendable {
   public var id: String

@@ -187,7 +187,7 @@ extension SocialEvents {
   }
 
   private mutating func alarmAction() -> Payload {
-    let kind = Int.random(in: 0..<11, using: &random)
+    let kind = Int.random(in: 0..<14, using: &random)
     switch kind {
     case 0..<5:
       guard let (user, notification) = notifications.pick(&random) else { break }
@@ -208,9 +208,40 @@ extension SocialEvents {
     case 9:
       let user = id(popularUser())
       return .alarmSeen(.with { $0.user = user })
+    case 10: return disabling()
+    case 11, 12: return personAction()
     default: break
     }
     let user = id(popularUser())
     return .alarmReadAll(.with { $0.user = user })
+  }
+
+  private mutating func disabling() -> Payload {
+    let (user, person) = (id(popularUser()), id(popularUser()))
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: return .alarmDisabled(.with { ($0.user, $0.scope, $0.kind) = (user, "kind", "gift") })
+    case 1: return .alarmDisabled(.with { ($0.user, $0.scope, $0.actor) = (user, "actor", person) })
+    case 2: return .alarmEnabled(.with { ($0.user, $0.scope, $0.actor) = (user, "actor", person) })
+    default:
+      return .alarmDisabled(
+        .with {
+          ($0.user, $0.scope, $0.kind) = (user, "subject", "comment-like")
+          $0.subject = "comment-\(serial % 20)"
+        })
+    }
+  }
+
+  /// Half of what is taken back was given before.
+  private mutating func personAction() -> Payload {
+    if random.chance(50), let (user, person) = hiddenPeople.pick(&random) {
+      return random.chance(70)
+        ? .personUnblocked(.with { ($0.user, $0.person) = (id(user), id(person)) })
+        : .personUnmuted(.with { ($0.user, $0.person) = (id(user), id(person)) })
+    }
+    let (user, person) = (popularUser(), popularUser())
+    hiddenPeople.add((user, person))
+    return random.chance(70)
+      ? .personBlocked(.with { ($0.user, $0.person) = (id(user), id(person)) })
+      : .personMuted(.with { ($0.user, $0.person) = (id(user), id(person)) })
   }
 }

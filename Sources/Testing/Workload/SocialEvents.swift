@@ -31,6 +31,8 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   var comments = Recent<Comment>(capacity: 1024)
   var notifications = Recent<(user: String, id: String)>(capacity: 1024)
   var mutes = Recent<(user: Int, kind: String)>(capacity: 256)
+  /// Whom people have blocked or muted.
+  var hiddenPeople = Recent<(user: Int, person: Int)>(capacity: 256)
   var alarms = Recent<AlarmRaised>(capacity: 1024)
   private var sent = Recent<Event>(capacity: 512)
 

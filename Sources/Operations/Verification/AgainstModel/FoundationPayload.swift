@@ -126,6 +126,32 @@ private struct Fields {
     case .alarmUnmuted:
       .alarmUnmuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })
     case .alarmSeen: .alarmSeen(try .with { $0.user = try text("user") })
+    case .alarmDisabled:
+      .alarmDisabled(
+        try .with {
+          ($0.user, $0.notification) = (try text("user"), try text("notification"))
+          ($0.scope, $0.kind) = (try text("scope"), try text("kind"))
+          ($0.subject, $0.actor) = (try text("subject"), try text("actor"))
+        })
+    case .alarmEnabled:
+      .alarmEnabled(
+        try .with {
+          ($0.user, $0.notification) = (try text("user"), try text("notification"))
+          ($0.scope, $0.kind) = (try text("scope"), try text("kind"))
+          ($0.subject, $0.actor) = (try text("subject"), try text("actor"))
+        })
+    case .personBlocked:
+      .personBlocked(try .with { ($0.user, $0.person) = (try text("user"), try text("person")) })
+    case .personUnblocked:
+      .personUnblocked(try .with { ($0.user, $0.person) = (try text("user"), try text("person")) })
+    case .personMuted:
+      .personMuted(
+        try .with {
+          ($0.user, $0.person) = (try text("user"), try text("person"))
+          $0.until = try text("until")
+        })
+    case .personUnmuted:
+      .personUnmuted(try .with { ($0.user, $0.person) = (try text("user"), try text("person")) })
     case .alarmRaised:
       .alarmRaised(
         try .with {

@@ -62,6 +62,23 @@ extension SliceModels {
             key: ["\(row.type)", row.version.time.rfc3339, row.version.id],
             fields: ["\(row.isMuted)"])
         })
+    case "notification_silences":
+      return rows(
+        notifications.allSilences.lazy.map { row in
+          CanonicalRow(
+            person: row.recipient,
+            key: [
+              row.scope, "\(row.type)", row.value, row.version.time.rfc3339, row.version.id,
+            ],
+            fields: ["\(row.isOff)", row.until?.rfc3339])
+        })
+    case "person_blocks":
+      return rows(
+        notifications.allBlocks.lazy.map { row in
+          CanonicalRow(
+            person: row.blocker, key: [row.blocked],
+            fields: ["\(row.isActive)"] + version(row.version))
+        })
     case "notification_actors": return rows(notifications.allContributions.lazy.map(contribution))
     case "notification_sizes":
       return rows(

@@ -10,7 +10,7 @@ enum Worker: String, CaseIterable {
     switch self {
     case .fanout: [.posts, .follows, .messages]
     case .notification:
-      [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions]
+      [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions, .people]
     case .alarm: [.profiles]
     }
   }
@@ -30,6 +30,8 @@ enum Worker: String, CaseIterable {
     case (.notification, .commentRemoved(let data)): [data.postOwner, data.post]
     case (.notification, .postPublished(let data)): [data.author, data.post] + data.mentions
     case (.notification, .postDeleted(let data)): [data.author, data.post]
+    case (.notification, .personBlocked(let data)): [data.user, data.person]
+    case (.notification, .personUnblocked(let data)): [data.user, data.person]
     default: [payload.key]
     }
   }

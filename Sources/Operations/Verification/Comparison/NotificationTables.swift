@@ -51,6 +51,14 @@ extension CanonicalTable {
       "notification_mutes", .notifications, person: "m.recipient",
       key: ["m.type", time("m.at"), "m.event_id"], fields: Field.plain("m.muted"),
       from: "FROM notification_mutes m"),
+    CanonicalTable(
+      "notification_silences", .notifications, person: "s.recipient",
+      key: ["s.scope", "s.type", "s.value", time("s.at"), "s.event_id"],
+      fields: Field.plain("s.silenced") + [Field("until", time("s.until"))],
+      from: "FROM notification_silences s"),
+    CanonicalTable(
+      "person_blocks", .notifications, person: "b.blocker", key: ["b.blocked"],
+      fields: Field.plain("b.active") + Field.version("b"), from: "FROM person_blocks b"),
     // `muted` is maintained only for visible contributions. For contributions under review, readers
     // already apply the mutes themselves.
     CanonicalTable(
@@ -63,7 +71,8 @@ extension CanonicalTable {
           CASE WHEN a.active AND a.first_at > \(deletion("r", "m")) THEN
             CASE WHEN EXISTS (
               SELECT FROM notification_reviews v WHERE v.recipient = a.recipient AND v.type = a.type)
-            THEN notification_muted(a.recipient, a.type, a.first_at) ELSE a.muted END
+            THEN contribution_muted(a.recipient, a.type, a.subject, a.actor, a.first_at)
+            ELSE a.muted END
           END
           """),
         Field("first_at", time("a.first_at")),
@@ -93,7 +102,7 @@ extension CanonicalTable {
           SELECT a.notification_id, count(*) FROM notification_reviews v
           JOIN notification_actors a ON a.recipient = v.recipient AND a.type = v.type
           WHERE a.active AND is_grouped(a.grouped, a.type)
-            AND NOT notification_muted(a.recipient, a.type, a.first_at)
+            AND NOT contribution_muted(a.recipient, a.type, a.subject, a.actor, a.first_at)
           GROUP BY a.notification_id
         ) s
         LEFT JOIN (

@@ -11,7 +11,9 @@ extension Publish {
     PublishEvent<Profile>.self, PublishEvent<ReadAlarm>.self, PublishEvent<ReadAllAlarms>.self,
     PublishEvent<DeleteAlarm>.self, PublishEvent<DeleteAllAlarms>.self, PublishEvent<Mute>.self,
     PublishEvent<Unmute>.self, PublishEvent<SeeAlarms>.self, PublishEvent<RaiseAlarm>.self,
-    PublishEvent<WithdrawAlarm>.self,
+    PublishEvent<WithdrawAlarm>.self, PublishEvent<DisableAlarms>.self,
+    PublishEvent<EnableAlarms>.self, PublishEvent<Block>.self, PublishEvent<Unblock>.self,
+    PublishEvent<MutePerson>.self, PublishEvent<UnmutePerson>.self,
   ]
 
   struct Post: EventFields {
@@ -194,6 +196,83 @@ extension Publish {
     @Option(help: "The recipient of the alarms.") var user: String
 
     var payload: Payload { .alarmSeen(.with { $0.user = user }) }
+  }
+
+  struct AlarmScopeOptions: ParsableArguments {
+    @Option(help: "The recipient of the alarms.") var user: String
+    @Option(help: "What is turned off or on: kind, subject or actor.") var scope: String
+    @Option(help: "For the scopes kind and subject: the kind's code or name.") var kind = ""
+    @Option(help: "For the scope subject, such as a post's id.") var subject = ""
+    @Option(help: "For the scope actor: the person.") var actor = ""
+    @Option(help: "The UUID of the alarm that the reader chose it from.") var notification = ""
+  }
+
+  struct DisableAlarms: EventFields {
+    static let configuration = command(
+      "disable-alarms",
+      "Send alarm.disabled: no more alarms of a kind, of a kind about one subject, or of a person.")
+    @OptionGroup var off: AlarmScopeOptions
+
+    var payload: Payload {
+      .alarmDisabled(
+        .with {
+          ($0.user, $0.notification, $0.scope) = (off.user, off.notification, off.scope)
+          ($0.kind, $0.subject, $0.actor) = (off.kind, off.subject, off.actor)
+        })
+    }
+  }
+
+  struct EnableAlarms: EventFields {
+    static let configuration = command(
+      "enable-alarms", "Send alarm.enabled: takes back what disable-alarms turned off.")
+    @OptionGroup var off: AlarmScopeOptions
+
+    var payload: Payload {
+      .alarmEnabled(
+        .with {
+          ($0.user, $0.notification, $0.scope) = (off.user, off.notification, off.scope)
+          ($0.kind, $0.subject, $0.actor) = (off.kind, off.subject, off.actor)
+        })
+    }
+  }
+
+  struct Block: EventFields {
+    static let configuration = command(
+      "block", "Send person.blocked: neither of two people sees the other.")
+    @Option(help: "The person who blocks.") var user: String
+    @Option(help: "The person who is blocked.") var person: String
+
+    var payload: Payload { .personBlocked(.with { ($0.user, $0.person) = (user, person) }) }
+  }
+
+  struct Unblock: EventFields {
+    static let configuration = command(
+      "unblock", "Send person.unblocked: what the block hid is visible again.")
+    @Option(help: "The person who blocked.") var user: String
+    @Option(help: "The person who was blocked.") var person: String
+
+    var payload: Payload { .personUnblocked(.with { ($0.user, $0.person) = (user, person) }) }
+  }
+
+  struct MutePerson: EventFields {
+    static let configuration = command(
+      "mute-person", "Send person.muted: no alarms of what a person does from now on.")
+    @Option(help: "The recipient of the alarms.") var user: String
+    @Option(help: "The person.") var person: String
+    @Option(help: "When alarms begin again, RFC 3339 (default: never).") var until = ""
+
+    var payload: Payload {
+      .personMuted(.with { ($0.user, $0.person, $0.until) = (user, person, until) })
+    }
+  }
+
+  struct UnmutePerson: EventFields {
+    static let configuration = command(
+      "unmute-person", "Send person.unmuted: alarms of what a person does from now on.")
+    @Option(help: "The recipient of the alarms.") var user: String
+    @Option(help: "The person.") var person: String
+
+    var payload: Payload { .personUnmuted(.with { ($0.user, $0.person) = (user, person) }) }
   }
 
   struct RaiseAlarm: EventFields {

@@ -23,7 +23,7 @@ public func alarmHandler(
       switch topic {
       case .profiles: profilesWork(events)
       case .notificationChanges: try snapshotsWork(events, engine: engine())
-      case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions: Work([])
+      case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people: Work([])
       }
     },
     backlog: { renderAgainWork(engine: engine()) })

@@ -19,6 +19,7 @@ func alarmActionsWork(_ events: [Event], kinds: AlarmKinds) throws -> Work {
   let people = distinct(events.lazy.map(\.key))
   var statements = [insertRecipients(people), lockRecipients(people)]
   statements += actions.watermarks + actions.marks + actions.mutes + actions.wideCuts
+  statements += actions.silences.statements
   guard actions.canTouch else { return notificationWork(statements, recomputation: nil, events) }
   return notificationWork(
     statements,
@@ -64,6 +65,7 @@ private struct AlarmActions {
   private var deleted: [Key: EventTime] = [:]
   private var cuts: [(user: String, at: EventTime, trace: TraceContext?)] = []
   private var toggles: [(user: String, kind: AlarmCode, event: Event, muted: Bool)] = []
+  private(set) var silences = Silences()
 
   init(_ events: [Event], _ kinds: AlarmKinds) throws(EventError) {
     for event in events {
@@ -80,8 +82,31 @@ private struct AlarmActions {
         toggles.append((data.user, try kinds.kind(of: data.type, field: "type").code, event, true))
       case .alarmUnmuted(let data):
         toggles.append((data.user, try kinds.kind(of: data.type, field: "type").code, event, false))
+      case .alarmDisabled(let data):
+        try disable(
+          data.user, data.scope, kind: data.kind, subject: data.subject, actor: data.actor, event,
+          kinds, isOff: true)
+      case .alarmEnabled(let data):
+        try disable(
+          data.user, data.scope, kind: data.kind, subject: data.subject, actor: data.actor, event,
+          kinds, isOff: false)
       default: continue
       }
+    }
+  }
+
+  private mutating func disable(
+    _ user: String, _ scope: String, kind: String, subject: String, actor: String, _ event: Event,
+    _ kinds: AlarmKinds, isOff: Bool
+  ) throws(EventError) {
+    switch AlarmScope(rawValue: scope) {
+    case .kind:
+      toggles.append((user, try kinds.kind(of: kind, field: "kind").code, event, isOff))
+    case .subject:
+      let code = try kinds.kind(of: kind, field: "kind").code
+      silences.add(user, .subject(code, subject), event, isOff: isOff)
+    case .actor: silences.add(user, .actor(actor), event, isOff: isOff)
+    case nil: break
     }
   }
 
@@ -244,7 +269,7 @@ private struct AlarmActions {
 }
 
 /// The end of every `INSERT INTO notification_reviews AS v`.
-private let widenReview = """
+let widenReview = """
   -- A review in progress starts over.
   ON CONFLICT (recipient, type) DO UPDATE SET
     after_time = least(v.after_time, EXCLUDED.after_time),

@@ -82,7 +82,12 @@ private func keys(_ event: Event) -> [Key] {
   // A kind may be written in two ways; its subject says enough.
   case .alarmRaised(let data): [Key(data.recipient, anyType, data.subject)]
   case .alarmWithdrawn(let data): [Key(data.recipient, anyType, data.subject)]
-  case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .profileChanged,
+  case .personBlocked(let data):
+    [Key(data.user, anyType, anySubject), Key(data.person, anyType, anySubject)]
+  case .personUnblocked(let data):
+    [Key(data.user, anyType, anySubject), Key(data.person, anyType, anySubject)]
+  case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .alarmDisabled,
+    .alarmEnabled, .personMuted, .personUnmuted, .profileChanged,
     .notificationChanged, .notificationRetracted:
     []
   }

@@ -157,17 +157,20 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
           ELSE k.recipient <> c.post_owner AND k.recipient = ANY (c.mentions)
         END AS active
       FROM keys k JOIN comments c ON c.comment_id = k.comment_id
-    )
+    ),
+    muters AS MATERIALIZED (\(muters("ARRAY(SELECT k.recipient FROM keys k)")))
     INSERT INTO notification_actors AS a
       (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
        comment_id, head_text, version_time, version_id)
     SELECT w.recipient, w.type, w.subject, w.subject, w.actor, w.active,
-      w.active AND notification_muted(w.recipient, w.type, w.first_at), w.first_at,
+      w.active AND w.recipient IN (SELECT m.recipient FROM muters m)
+        AND contribution_muted(w.recipient, w.type, w.subject, w.actor, w.first_at),
+      w.first_at,
       w.notification_id, w.post_id, w.comment_id, left(w.text, \(headCharacters)),
       w.version_time, w.version_id
     FROM wanted w
     ORDER BY w.recipient, w.type, w.subject
-    \(mergeContribution)
+    \(mergeContribution())
     """,
     touched
       + candidates.parameters { type, comment in

@@ -192,18 +192,14 @@ struct Contributions {
     let stands = winner.map { "(e.active AND coalesce((\($0)), false))" } ?? "e.active"
     return Statement(
       """
-      -- The recipients who have ever muted this type.
-      WITH muters AS MATERIALIZED (
-        SELECT DISTINCT m.recipient, m.type FROM notification_mutes m
-        WHERE m.recipient = ANY ($13::text[]) AND m.type = ANY ($14::smallint[])
-      ),
+      WITH muters AS MATERIALIZED (\(muters("$13::text[]"))),
       -- The batch's contributions, compared with the stored ones.
       merged AS MATERIALIZED (
         SELECT e.*, old.is_known, old.notification_id AS old_id,
           (e.version_time, e.version_id) > (old.version_time, old.version_id) AS is_newer,
           e.first_at < old.first_at OR old.first_at IS NULL AND e.first_at IS NOT NULL
             AS is_earlier,
-          (e.recipient, e.type) IN (SELECT recipient, type FROM muters) AS may_be_muted
+          e.recipient IN (SELECT recipient FROM muters) AS may_be_muted
         FROM (
           SELECT e.recipient, e.type, e.subject, e.source, e.actor, \(stands) AS active, e.first_at,
             e.notification_id, e.post_id, e.text, e.version_time, e.version_id\(more("e."))
@@ -228,7 +224,8 @@ struct Contributions {
           (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
            post_id, head_text, version_time, version_id\(more("")))
         SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active,
-          e.active AND e.may_be_muted AND notification_muted(e.recipient, e.type, e.first_at),
+          e.active AND e.may_be_muted
+            AND contribution_muted(e.recipient, e.type, e.subject, e.actor, e.first_at),
           e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
           e.version_time, e.version_id\(more("e."))
         FROM merged e WHERE e.is_known IS NULL
@@ -239,11 +236,11 @@ struct Contributions {
         INSERT INTO notification_actors AS a
           (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
            post_id, head_text, version_time, version_id\(more("")))
-        SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active, false, e.first_at,
-          e.notification_id, e.post_id, left(e.text, \(headCharacters)), e.version_time,
-          e.version_id\(more("e."))
+        SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active, e.may_be_muted,
+          e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
+          e.version_time, e.version_id\(more("e."))
         FROM merged e WHERE e.is_known AND (e.is_newer OR e.is_earlier)
-        \(mergeContribution)
+        \(mergeContribution(mayBeMuted: "EXCLUDED.muted"))
       )
       SELECT
         set_config('magpie.touched_ids', coalesce(array_agg(m.old_id)::text, '{}'), true),
@@ -260,7 +257,6 @@ struct Contributions {
         .textArray(sources), .textArray(actors), .boolArray(active), .timestamptzArray(firstAt),
         .uuidArray(notifications), .textArray(posts), .textArray(texts),
         .timestamptzArray(versionTimes), .textArray(versionIDs), .textArray(people),
-        .int2Array(Array(Set(kinds))),
       ]
         + (type != nil
           ? []
@@ -276,7 +272,7 @@ struct Contributions {
   }
 
   private var moreArrays: String {
-    type != nil ? "" : ", $15::boolean[], $16::text[], $17::jsonb[]"
+    type != nil ? "" : ", $14::boolean[], $15::text[], $16::jsonb[]"
   }
 
   private func recompute(_ people: [String]) -> Statement {
@@ -319,12 +315,19 @@ let headCharacters = 256
 /// The end of every `INSERT INTO notification_actors AS a`: the newer version decides the content;
 /// the earliest time decides the day and with it the notification. A contribution that moves to
 /// another day keeps the id of its previous notification in `also_touched`.
-let mergeContribution = """
+///
+/// - Parameter mayBeMuted: SQL: false if the recipient mutes nothing.
+func mergeContribution(mayBeMuted: String = "true") -> String {
+  """
   ON CONFLICT (recipient, type, subject, source) DO UPDATE SET
     actor = CASE WHEN \(isNewer) THEN EXCLUDED.actor ELSE a.actor END,
     active = CASE WHEN \(isNewer) THEN EXCLUDED.active ELSE a.active END,
     muted = CASE WHEN \(isNewer) THEN EXCLUDED.active ELSE a.active END
-      AND notification_muted(a.recipient, a.type, least(a.first_at, EXCLUDED.first_at)),
+      AND \(mayBeMuted)
+      AND contribution_muted(
+        a.recipient, a.type, a.subject,
+        CASE WHEN \(isNewer) THEN EXCLUDED.actor ELSE a.actor END,
+        least(a.first_at, EXCLUDED.first_at)),
     first_at = least(a.first_at, EXCLUDED.first_at),
     notification_id =
       CASE WHEN \(isEarlier) THEN EXCLUDED.notification_id ELSE a.notification_id END,
@@ -342,6 +345,23 @@ let mergeContribution = """
     version_id = CASE WHEN \(isNewer) THEN EXCLUDED.version_id ELSE a.version_id END
   WHERE \(isNewer) OR \(isEarlier)
   """
+}
+
+/// SQL that selects as `recipient` those who may mute anything; the contributions of all others are
+/// not muted.
+///
+/// - Parameter people: SQL of type `text[]`.
+func muters(_ people: String) -> String {
+  """
+  SELECT m.recipient FROM notification_mutes m WHERE m.recipient = ANY (\(people))
+  UNION
+  SELECT s.recipient FROM notification_silences s WHERE s.recipient = ANY (\(people))
+  UNION
+  SELECT b.blocker FROM person_blocks b WHERE b.blocker = ANY (\(people)) AND b.active
+  UNION
+  SELECT b.blocked FROM person_blocks b WHERE b.blocked = ANY (\(people)) AND b.active
+  """
+}
 
 private let isNewer =
   "(EXCLUDED.version_time, EXCLUDED.version_id) > (a.version_time, a.version_id)"

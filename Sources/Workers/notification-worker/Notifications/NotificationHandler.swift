@@ -16,7 +16,7 @@ public func notificationHandler(
 ) -> Handler {
   Handler(
     name: "notification",
-    topics: [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions],
+    topics: [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions, .people],
     apply: { topic, events in
       switch topic {
       case .likes: likesWork(events)
@@ -26,6 +26,7 @@ public func notificationHandler(
       case .posts: postsWork(events)
       case .alarms: try raisedWork(events, kinds: kinds())
       case .alarmActions: try alarmActionsWork(events, kinds: kinds())
+      case .people: try peopleWork(events)
       case .profiles, .notificationChanges: Work([])
       }
     }, backlog: notificationBacklog)

@@ -103,12 +103,16 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
         FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($1::text[])
       ) AS k (recipient, post_id, first_at, notification_id)
       GROUP BY k.recipient, k.post_id
-    )
+    ),
+    muters AS MATERIALIZED (\(muters("ARRAY(SELECT k.recipient FROM keys k)")))
     INSERT INTO notification_actors AS a
       (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
        head_text, version_time, version_id)
     SELECT k.recipient, 4, 'post:' || k.post_id, 'post:' || k.post_id, p.author, w.active,
-      w.active AND notification_muted(k.recipient, 4::smallint, k.first_at), k.first_at,
+      w.active AND k.recipient IN (SELECT m.recipient FROM muters m)
+        AND contribution_muted(
+          k.recipient, 4::smallint, 'post:' || k.post_id, p.author, k.first_at),
+      k.first_at,
       k.notification_id, k.post_id, p.head_text, p.version_time, p.version_id
     FROM keys k
     JOIN post_facts p ON p.post_id = k.post_id
@@ -116,6 +120,6 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
       SELECT NOT p.deleted AND k.recipient <> p.author AND k.recipient = ANY (p.mentions) AS active
     ) w
     ORDER BY k.recipient, k.post_id
-    \(mergeContribution)
+    \(mergeContribution())
     """, touched + candidates.parameters { _, post in "post:\(post)" })
 }

@@ -37,15 +37,7 @@ func reviewWork() -> Work {
   let recomputed = work.add(
     recomputeNotifications(
       recipients: [], and: reviewedPeople,
-      touched: """
-        SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
-        FROM unnest(
-          current_setting('magpie.reviewed_ids')::uuid[],
-          current_setting('magpie.reviewed_recipients')::text[],
-          current_setting('magpie.reviewed_types')::smallint[],
-          current_setting('magpie.reviewed_subjects')::text[]
-        ) AS t (notification_id, recipient, type, subject)
-        """, []))
+      touched: touchedByReview, []))
   work.finish = { results in
     var causes = Causes([])
     for row in results[reviews] {
@@ -65,6 +57,26 @@ func reviewWork() -> Work {
 
 private let reviewedPeople = "current_setting('magpie.reviewed_people')::text[]"
 
+/// SQL: the notifications that `rememberReviewed` saved.
+let touchedByReview = """
+  SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
+  FROM unnest(
+    current_setting('magpie.reviewed_ids')::uuid[],
+    current_setting('magpie.reviewed_recipients')::text[],
+    current_setting('magpie.reviewed_types')::smallint[],
+    current_setting('magpie.reviewed_subjects')::text[]
+  ) AS t (notification_id, recipient, type, subject)
+  """
+
+/// The select list of statements that check contributions: saves the notifications of the rows
+/// `t (notification_id, recipient, type, subject)`.
+let rememberReviewed = """
+  set_config('magpie.reviewed_ids', coalesce(array_agg(t.notification_id)::text, '{}'), true),
+  set_config('magpie.reviewed_recipients', coalesce(array_agg(t.recipient)::text, '{}'), true),
+  set_config('magpie.reviewed_types', coalesce(array_agg(t.type)::text, '{}'), true),
+  set_config('magpie.reviewed_subjects', coalesce(array_agg(t.subject)::text, '{}'), true)
+  """
+
 /// The recipients are locked. Returns the number of contributions checked.
 private func reviewPiece() -> Statement {
   Statement(
@@ -80,10 +92,12 @@ private func reviewPiece() -> Statement {
     piece AS MATERIALIZED (
       SELECT v.recipient, v.type, a.subject, a.source, a.place, a.notification_id, a.muted,
         a.active AND a.first_at > v.after_time AND a.first_at <= v.upto_time AS is_reached,
-        a.active AND notification_muted(v.recipient, v.type, a.first_at) AS is_muted
+        a.active AND contribution_muted(v.recipient, v.type, a.subject, a.actor, a.first_at)
+          AS is_muted
       FROM taken v
       CROSS JOIN LATERAL (
-        SELECT a.ctid AS place, a.subject, a.source, a.notification_id, a.active, a.muted, a.first_at
+        SELECT a.ctid AS place, a.subject, a.source, a.actor, a.notification_id, a.active, a.muted,
+          a.first_at
         FROM notification_actors a
         WHERE a.recipient = v.recipient AND a.type = v.type
           AND (a.subject, a.source) > (v.subject, v.source)
@@ -116,11 +130,7 @@ private func reviewPiece() -> Statement {
       WHERE v.recipient = ANY (\(reviewedPeople))
         AND NOT EXISTS (SELECT FROM last l WHERE l.recipient = v.recipient AND l.type = v.type)
     )
-    SELECT (SELECT count(*) FROM piece),
-      set_config('magpie.reviewed_ids', coalesce(array_agg(t.notification_id)::text, '{}'), true),
-      set_config('magpie.reviewed_recipients', coalesce(array_agg(t.recipient)::text, '{}'), true),
-      set_config('magpie.reviewed_types', coalesce(array_agg(t.type)::text, '{}'), true),
-      set_config('magpie.reviewed_subjects', coalesce(array_agg(t.subject)::text, '{}'), true)
+    SELECT (SELECT count(*) FROM piece), \(rememberReviewed)
     FROM (
       SELECT DISTINCT p.notification_id, p.recipient, p.type, p.subject FROM piece p
       WHERE p.is_reached
