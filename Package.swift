@@ -236,9 +236,8 @@ let package = Package(
     tests(
       "AlarmsTests",
       [
-        "AlarmText", "Alarms", "Events", "Model", "Notifications", "Handling", "Lanes", "Service",
-        "Postgres",
-        "TestSupport",
+        "AlarmText", "Alarms", "Events", "Feeds", "Model", "Notifications", "Handling", "Lanes",
+        "Service", "Postgres", "TestSupport",
       ]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests(

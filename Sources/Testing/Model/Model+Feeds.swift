@@ -51,14 +51,19 @@ extension Model {
     }
   }
 
-  /// The undeleted posts of the authors that the user follows.
+  /// The undeleted posts of everybody whom the viewer can see.
+  public func home(for viewer: String) -> [ModelPost] {
+    home.filter { !isBlocked(viewer, $0.author) }
+  }
+
+  /// The undeleted posts of the authors that the user follows and can see.
   public func feed(of user: String) -> [ModelPost] {
     let user = BytewiseString(user)
     var followed = Set<BytewiseString>()
     for (key, fact) in follows where key[1] == user && fact.newest.creates {
       followed.insert(key[0])
     }
-    return home.filter { followed.contains(.init($0.author)) }
+    return home(for: user.string).filter { followed.contains(.init($0.author)) }
   }
 
   /// The feeds of all users, computed faster than one by one.
@@ -69,7 +74,8 @@ extension Model {
     }
     var feeds: [BytewiseString: [ModelPost]] = [:]
     for post in home {
-      for follower in followers[.init(post.author)] ?? [] {
+      for follower in followers[.init(post.author)] ?? []
+      where !isBlocked(follower.string, post.author) {
         feeds[follower, default: []].append(post)
       }
     }
@@ -103,15 +109,16 @@ extension Model {
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }
 
-  /// The messages between two people, or of one to themselves.
+  /// The messages between two people who can see each other, or of one to themselves.
   public func messages(between one: String, and other: String) -> [ModelMessage] {
-    allMessages.filter {
+    guard !isBlocked(one, other) else { return [] }
+    return allMessages.filter {
       $0.sender.hasSameBytes(as: one) && $0.receiver.hasSameBytes(as: other)
         || $0.sender.hasSameBytes(as: other) && $0.receiver.hasSameBytes(as: one)
     }.sorted { newest(($0.sentAt, $0.id), ($1.sentAt, $1.id)) }
   }
 
-  /// All conversations, with the newest message of each.
+  /// All conversations of people who can see each other, with the newest message of each.
   public var conversations: [BytewiseString: [ModelConversation]] {
     var last: [Key: ModelMessage] = [:]
     for message in allMessages {
@@ -123,7 +130,7 @@ extension Model {
       }
     }
     var lists: [BytewiseString: [ModelConversation]] = [:]
-    for (key, message) in last {
+    for (key, message) in last where !isBlocked(key[0].string, key[1].string) {
       lists[key[0], default: []].append(ModelConversation(peer: key[1].string, last: message))
     }
     return lists.mapValues { list in

@@ -37,6 +37,11 @@ extension Model {
       .sorted { newest(($0.firstAt ?? epoch, $0.id), ($1.firstAt ?? epoch, $1.id)) }
   }
 
+  /// The active comments on a post by people whom the viewer can see, newest first.
+  public func comments(on post: String, for viewer: String) -> [ModelComment] {
+    comments(on: post).filter { !isBlocked(viewer, $0.actor) }
+  }
+
   /// The number of likes and comments of each post that has any.
   public var postStats: [BytewiseString: (likes: Int, comments: Int)] {
     var stats: [BytewiseString: (likes: Int, comments: Int)] = [:]
@@ -70,8 +75,8 @@ extension Model {
 
   /// Whether one of the two people has blocked the other. Nobody blocks oneself.
   public func isBlocked(_ one: String, _ other: String) -> Bool {
+    guard !blocks.isEmpty, !one.hasSameBytes(as: other) else { return false }
     let people = [BytewiseString(one), BytewiseString(other)]
-    guard people[0] != people[1] else { return false }
     return [people, people.reversed()].contains { blocks[$0]?.newest.creates ?? false }
   }
 

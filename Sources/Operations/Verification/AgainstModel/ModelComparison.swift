@@ -120,13 +120,17 @@ public struct ModelComparison {
 
   private var expectedFeeds: [[String?]] {
     feeds.feeds.flatMap { user, posts in
-      posts.enumerated().map { [user.string, "\($0)", $1.id, $1.publishedAt.rfc3339] }
+      posts.filter { !notifications.isBlocked(user.string, $0.author) }.enumerated().map {
+        [user.string, "\($0)", $1.id, $1.publishedAt.rfc3339]
+      }
     }
   }
 
   private var expectedConversations: [[String?]] {
     feeds.conversations.flatMap { user, list in
-      list.enumerated().map { [user.string, "\($0)", $1.peer, $1.last.sentAt.rfc3339] }
+      list.filter { !notifications.isBlocked(user.string, $0.peer) }.enumerated().map {
+        [user.string, "\($0)", $1.peer, $1.last.sentAt.rfc3339]
+      }
     }
   }
 

@@ -536,5 +536,6 @@ $$;
 
 GRANT SELECT, INSERT, UPDATE ON person_blocks TO magpie_notification;
 GRANT SELECT, INSERT ON notification_silences TO magpie_notification;
+GRANT SELECT ON person_blocks TO magpie_fanout;
 GRANT SELECT ON person_blocks, notification_silences
   TO magpie_notification, magpie_alarm, magpie_reader;
