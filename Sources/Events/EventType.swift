@@ -27,6 +27,8 @@ public enum EventType: String, CaseIterable, Sendable {
   case alarmWithdrawn = "magpie.alarm.withdrawn.v1"
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
+  case alarmChanged = "magpie.alarm.changed.v1"
+  case alarmRetracted = "magpie.alarm.retracted.v1"
 
   /// The only topic on which events of this type are accepted.
   public var topic: Topic {
@@ -43,6 +45,7 @@ public enum EventType: String, CaseIterable, Sendable {
     case .personBlocked, .personUnblocked, .personMuted, .personUnmuted: .people
     case .alarmRaised, .alarmWithdrawn: .alarms
     case .notificationChanged, .notificationRetracted: .notificationChanges
+    case .alarmChanged, .alarmRetracted: .alarmChanges
     }
   }
 }

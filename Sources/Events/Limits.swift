@@ -32,6 +32,11 @@ public enum Limits {
   /// The arguments of one alarm, and the value of one.
   public static let arguments = 16
   public static let argumentBytes = 1 << 10
+  /// A rendered alarm's text, and each of its other rendered fields. An event with all of them at
+  /// their limits is well below a broker's default `message.max.bytes`.
+  public static let alarmTextBytes = 64 << 10
+  /// The segments of a rendered alarm, and its spans.
+  public static let alarmSegments = 256
   /// People mentioned by one post or comment.
   public static let mentions = 100
 

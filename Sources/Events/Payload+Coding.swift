@@ -32,6 +32,8 @@ extension Payload {
     case .alarmWithdrawn(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
+    case .alarmChanged(let data): data
+    case .alarmRetracted(let data): data
     }
   }
 
@@ -65,6 +67,8 @@ extension Payload {
     case .alarmWithdrawn: self = .alarmWithdrawn(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
+    case .alarmChanged: self = .alarmChanged(try source.decode())
+    case .alarmRetracted: self = .alarmRetracted(try source.decode())
     }
   }
 }

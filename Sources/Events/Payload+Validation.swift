@@ -102,6 +102,13 @@ extension Payload {
       try checkID(data.recipient, "recipient")
       try checkRange(data.generation, "generation", 0...Int64.max)
       try checkRange(data.counter, "counter", 0...Int64.max)
+    case .alarmChanged(let data): try data.check()
+    case .alarmRetracted(let data):
+      try checkUUID(data.notification, "notification")
+      try checkID(data.recipient, "recipient")
+      try checkRange(data.version, "version", 1...Int64.max)
+      try checkRange(data.generation, "generation", 0...Int64.max)
+      try checkRange(data.counter, "counter", 0...Int64.max)
     }
   }
 }
@@ -148,6 +155,65 @@ extension NotificationChanged {
 /// What `alarm.disabled` turns off: a kind of alarm, a kind about one subject, or what one person does.
 public enum AlarmScope: String, CaseIterable, Sendable {
   case kind, subject, actor
+}
+
+extension AlarmChanged {
+  fileprivate func check() throws(EventError) {
+    try checkUUID(notification, "notification")
+    try checkID(recipient, "recipient")
+    try checkRange(version, "version", 1...Int64.max)
+    try checkKind(kind, "kind")
+    try checkText(locale, "locale", Limits.localeBytes)
+    try checkText(text, "text", Limits.alarmTextBytes)
+    try checkSegments()
+    try checkText(legacyMessage, "legacyMessage", Limits.alarmTextBytes)
+    try checkText(legacyHeadText, "legacyHeadText", Limits.alarmTextBytes)
+    try checkText(legacyFromNickName, "legacyFromNickName", Limits.alarmTextBytes)
+    try checkText(deepLink, "deepLink", Limits.alarmTextBytes)
+    try checkText(badgeIcon, "badgeIcon", Limits.urlBytes)
+    try checkText(highlightStyle, "highlightStyle", Limits.urlBytes)
+    try checkText(imageURL, "imageUrl", Limits.urlBytes)
+    try checkText(station, "station", Limits.argumentBytes)
+    try checkOptionalID(actor, "actor")
+    try checkOptionalID(secondActor, "secondActor")
+    try checkRange(actorCount, "actorCount", (actor.isEmpty ? 0 : 1)...Int64.max)
+    try checkRange(contributionCount, "contributionCount", 1...Int64.max)
+    try checkOptionalID(post, "post")
+    try checkOptionalID(comment, "comment")
+    try checkText(headText, "headText", Limits.messageBytes)
+    try checkRange(raisedAt, "raisedAt", Limits.earliestTime.microseconds...Int64.max)
+    try checkRange(generation, "generation", 0...Int64.max)
+    try checkRange(counter, "counter", 0...Int64.max)
+  }
+
+  private func checkSegments() throws(EventError) {
+    for (field, count) in [("segments", segments.count), ("spans", spans.count)] {
+      guard count <= Limits.alarmSegments else {
+        throw EventError(
+          .badValue, "\(field) has \(count) members; at most \(Limits.alarmSegments) are allowed.",
+          field: field)
+      }
+    }
+    var bytes = 0
+    for segment in segments {
+      bytes += segment.text.utf8.count
+      try checkKind(segment.kind, "segments.kind")
+      try checkText(segment.text, "segments.text", Limits.alarmTextBytes)
+      try checkOptionalID(segment.actor, "segments.actor")
+    }
+    guard bytes <= Limits.alarmTextBytes else {
+      throw EventError(
+        .fieldTooLong,
+        "The segments have \(bytes) bytes; at most \(Limits.alarmTextBytes) are allowed.",
+        field: "segments")
+    }
+    for span in spans {
+      try checkKind(span.kind, "spans.kind")
+      try checkRange(Int64(span.start), "spans.start", 0...Int64(Limits.alarmTextBytes))
+      try checkRange(Int64(span.length), "spans.length", 1...Int64(Limits.alarmTextBytes))
+      try checkOptionalID(span.actor, "spans.actor")
+    }
+  }
 }
 
 /// The kinds of alarm that events of their own raise, in the order of their codes (`like` is 0).

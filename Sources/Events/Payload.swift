@@ -28,6 +28,8 @@ public enum Payload: Sendable {
   case alarmWithdrawn(AlarmWithdrawn)
   case notificationChanged(NotificationChanged)
   case notificationRetracted(NotificationRetracted)
+  case alarmChanged(AlarmChanged)
+  case alarmRetracted(AlarmRetracted)
 
   public var type: EventType {
     switch self {
@@ -58,6 +60,8 @@ public enum Payload: Sendable {
     case .alarmWithdrawn: .alarmWithdrawn
     case .notificationChanged: .notificationChanged
     case .notificationRetracted: .notificationRetracted
+    case .alarmChanged: .alarmChanged
+    case .alarmRetracted: .alarmRetracted
     }
   }
 
@@ -91,6 +95,8 @@ public enum Payload: Sendable {
     case .alarmWithdrawn(let data): data.recipient
     case .notificationChanged(let data): data.recipient
     case .notificationRetracted(let data): data.recipient
+    case .alarmChanged(let data): data.recipient
+    case .alarmRetracted(let data): data.recipient
     }
   }
 }

@@ -10,6 +10,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case alarmActions = "alarm-actions"
   case people
   case notificationChanges = "notification-changes"
+  case alarmChanges = "alarm-changes"
 
   /// The default prefix of topic names.
   public static let defaultPrefix = "magpie."
@@ -24,6 +25,9 @@ public enum Topic: String, CaseIterable, Sendable {
     guard name.hasPrefix(prefix) else { return nil }
     self.init(rawValue: String(name.dropFirst(prefix.count)))
   }
+
+  /// Whether workers write the topic, and producers do not.
+  public var isInternal: Bool { self == .notificationChanges || self == .alarmChanges }
 
   /// The event types that belong to the topic.
   public var types: [EventType] {

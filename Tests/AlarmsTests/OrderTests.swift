@@ -9,7 +9,7 @@ import Testing
 @testable import Alarms
 
 /// Snapshots, retractions and profiles of a few people whose names and locales change.
-private struct Story {
+struct Story {
   static let nicknames = [
     "나오", "", "<b>", "{nickname}", "%@", "\u{202E}evil", "👨‍👩‍👧‍👦 family", "🇰🇷", "Someone",
     "likes your post", "e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}", "محمد", "나오(Lv.25)",

@@ -156,8 +156,10 @@ import Yams
       // The topics that `magpie lag` counts and that the campaign waits for.
       #expect(ConsumerGroup(rawValue: handler.name).map { Set($0.topics) } == Set(handler.topics))
       #expect(names("group", "Read") == [group ?? ""])
-      let written: Set = [Topic.notificationChanges.name()]
-      #expect(names("topic", "Write") == (handler.name == "notification" ? written : []))
+      let written: [String: Topic] = [
+        "notification": .notificationChanges, "alarm": .alarmChanges,
+      ]
+      #expect(names("topic", "Write") == Set([written[handler.name]?.name()].compactMap(\.self)))
     }
   }
 

@@ -44,21 +44,26 @@ import Yams
       document.find("#/components/messages")?.keys.count == EventType.allCases.count)
   }
 
-  @Test("its operations are the topics that each worker reads, and the one that is written")
+  @Test("its operations are the topics that each worker reads, and those that two of them write")
   func operations() throws {
     let operations = try #require(document["operations"])
     var received: [ConsumerGroup: [String]] = [:]
+    var sent: [ConsumerGroup: [String]] = [:]
     for name in operations.keys {
       let operation = try #require(operations[name])
       let reference = try #require(operation["channel"]?["$ref"]?.string)
       let channel = try #require(reference.split(separator: "/").last.map(String.init))
+      let group = try #require(ConsumerGroup.allCases.first { name.hasPrefix("\($0)Worker") })
       if operation["action"]?.string == "receive" {
-        let group = try #require(ConsumerGroup.allCases.first { name.hasPrefix("\($0)Worker") })
         received[group, default: []].append(channel)
       } else {
-        #expect(channel == Topic.notificationChanges.rawValue, "\(name)")
+        sent[group, default: []].append(channel)
       }
     }
+    #expect(
+      sent == [
+        .notification: [Topic.notificationChanges.rawValue], .alarm: [Topic.alarmChanges.rawValue],
+      ])
     for group in ConsumerGroup.allCases {
       #expect(Set(received[group] ?? []) == Set(group.topics.map(\.rawValue)), "\(group)")
       #expect(received[group]?.count == group.topics.count, "\(group)")
@@ -130,6 +135,14 @@ import Yams
         #expect(errorCode(type, data) == nil, "\(type).\(field) of \(limit) bytes")
         data[field] = String(repeating: "x", count: limit - 1) + "é"
         #expect(errorCode(type, data) == .fieldTooLong, "\(type).\(field) of \(limit + 1) bytes")
+      } else if let limit = property["maxItems"]?.int,
+        let item = (full.data[field] as? [[String: Any]])?.first
+      {
+        #expect(limit == Limits.alarmSegments)
+        data[field] = [[String: Any]](repeating: item, count: limit)
+        #expect(errorCode(type, data) == nil)
+        data[field] = [[String: Any]](repeating: item, count: limit + 1)
+        #expect(errorCode(type, data) == .badValue)
       } else if let limit = property["maxItems"]?.int {
         data[field] = (0..<limit).map { "u\($0)" }
         #expect(errorCode(type, data) == nil)
@@ -210,7 +223,9 @@ import Yams
         fields[message, default: []].insert(camel.joined())
       }
     }
-    #expect(fields.count == EventType.allCases.count)
+    let parts: Set = ["AlarmSegment", "AlarmSpan"]
+    #expect(parts.isSubset(of: fields.keys))
+    #expect(fields.count == EventType.allCases.count + parts.count)
     for (message, fields) in fields {
       #expect(Set(schemas[message]?["properties"]?.keys ?? []) == fields, "\(message)")
     }

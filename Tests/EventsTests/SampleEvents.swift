@@ -159,6 +159,13 @@ struct Samples {
           ($0.notification, $0.recipient) = (uuid(), id())
           ($0.generation, $0.counter) = (number(), number())
         })
+    case .alarmChanged: .alarmChanged(alarm())
+    case .alarmRetracted:
+      .alarmRetracted(
+        .with {
+          ($0.notification, $0.recipient, $0.version) = (uuid(), id(), max(1, number()))
+          ($0.generation, $0.counter) = (number(), number())
+        })
     }
   }
 
@@ -169,6 +176,42 @@ struct Samples {
   private mutating func arguments() -> [String: String] {
     let names = (0..<Int.random(in: 0...Limits.arguments, using: &random)).map { "name-\($0)" }
     return Dictionary(uniqueKeysWithValues: names.map { ($0, text(Limits.argumentBytes)) })
+  }
+
+  /// Half of the alarms have every field.
+  private mutating func alarm() -> AlarmChanged {
+    let isFull = Bool.random(using: &random)
+    func filled(_ text: String) -> String { isFull && text.isEmpty ? "x" : text }
+    let parts = { (samples: inout Samples) in
+      0..<Int.random(in: isFull ? 1...3 : 0...3, using: &samples.random)
+    }
+    return .with {
+      ($0.notification, $0.recipient, $0.version) = (uuid(), id(), max(1, number()))
+      ($0.kind, $0.locale) = (alarmType(), filled(text(Limits.localeBytes)))
+      $0.text = filled(text(900))
+      $0.segments = parts(&self).map { _ in
+        .with { ($0.kind, $0.text, $0.actor) = ("actor", text(100), id()) }
+      }
+      $0.spans = parts(&self).map { _ in
+        .with {
+          ($0.kind, $0.actor) = ("actor", id())
+          ($0.start, $0.length) = (Int32.random(in: 0...99, using: &random), 1)
+        }
+      }
+      $0.legacyMessage = filled(text(900))
+      $0.legacyHeadText = filled(text(Limits.alarmTextBytes))
+      $0.legacyFromNickName = filled(text(100))
+      $0.deepLink = filled(text(Limits.alarmTextBytes))
+      ($0.badgeIcon, $0.highlightStyle) = (filled(text(100)), filled(text(100)))
+      $0.imageURL = filled(text(Limits.urlBytes))
+      $0.station = filled(text(Limits.argumentBytes))
+      ($0.actor, $0.secondActor) = (id(), filled(Bool.random(using: &random) ? id() : ""))
+      ($0.actorCount, $0.contributionCount) = (max(1, number()), max(1, number()))
+      $0.post = filled(Bool.random(using: &random) ? id() : "")
+      $0.comment = filled(Bool.random(using: &random) ? id() : "")
+      ($0.headText, $0.raisedAt) = (filled(text(Limits.messageBytes)), now.microseconds)
+      ($0.generation, $0.counter) = (max(isFull ? 1 : 0, number()), max(isFull ? 1 : 0, number()))
+    }
   }
 
   private mutating func snapshot() -> NotificationChanged {

@@ -236,7 +236,8 @@ private func textFields(
     let name = field.name.replacing("URL", with: "Url")
     switch field.value {
     case is String: return (name, field.name, .text)
-    case is [String]: return (name, field.name, .list)
+    // `is` accepts an empty list of anything.
+    case let list where Swift.type(of: list) == [String].self: return (name, field.name, .list)
     case is [String: String]: return (name, field.name, .map)
     default: return nil
     }

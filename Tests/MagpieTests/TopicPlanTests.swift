@@ -60,7 +60,7 @@ struct TopicPlanTests {
       let (lines, result) = try await plan(broker, "--retention", text)
       #expect(!result.error.contains("rebuilt"))
       for line in lines {
-        let isChanges = line.topic == Topic.notificationChanges.name(prefix: "magpie.")
+        let isChanges = Topic(name: line.topic)?.isInternal == true
         #expect(line.configuration?["retention.ms"] == (isChanges ? changes : milliseconds))
       }
     }

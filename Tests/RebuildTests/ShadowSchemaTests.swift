@@ -26,7 +26,7 @@ import Testing
       Set(TableGroup.views.map(\.name))
         == Set(relations.filter { "vm".contains($0.kind) }.map(\.name)))
     #expect(
-      Set(TableGroup.allCases.flatMap(\.sequences))
+      Set(TableGroup.allCases.flatMap(\.sequences) + TableGroup.sharedSequences)
         == Set(relations.filter { $0.kind == "S" }.map(\.name)))
   }
 

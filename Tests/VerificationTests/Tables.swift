@@ -92,7 +92,7 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
   func step(batch: Int, to ends: [String: [TopicPartition: Int64]]? = nil) throws -> Bool {
     var found = false
     for topic in handler.topics {
-      let isLooped = topic == .notificationChanges
+      let isLooped = topic.isInternal
       let log = isLooped ? changes : log
       for (place, span) in try log.spans(of: [topic.name(prefix: log.prefix)]) {
         let start = next[place] ?? 0

@@ -27,7 +27,7 @@ import Workload
       }
       seen.insert(event.type)
     }
-    let sent = EventType.allCases.filter { $0.topic != .notificationChanges }
+    let sent = EventType.allCases.filter { !$0.topic.isInternal }
     #expect(seen == Set(sent))
   }
 

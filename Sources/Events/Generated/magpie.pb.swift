@@ -605,6 +605,222 @@ public nonisolated struct NotificationRetracted: Sendable {
   public init() {}
 }
 
+/// A rendered alarm, as alarm_page shows it, without the fields that are computed when it is read:
+/// unread, unseen, and the images of posts and profiles. The greatest version wins.
+public nonisolated struct AlarmChanged: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The notification's id, a UUID in its 36-character form.
+  public var notification: String {
+    get {_storage._notification}
+    set {_uniqueStorage()._notification = newValue}
+  }
+
+  public var recipient: String {
+    get {_storage._recipient}
+    set {_uniqueStorage()._recipient = newValue}
+  }
+
+  /// Greater for each later rendering of the alarm, across rebuilds. The alarm's row holds the
+  /// version of its own content: an event above it was never committed.
+  public var version: Int64 {
+    get {_storage._version}
+    set {_uniqueStorage()._version = newValue}
+  }
+
+  /// The kind's code, such as "F06".
+  public var kind: String {
+    get {_storage._kind}
+    set {_uniqueStorage()._kind = newValue}
+  }
+
+  /// The catalog's locale.
+  public var locale: String {
+    get {_storage._locale}
+    set {_uniqueStorage()._locale = newValue}
+  }
+
+  /// The sentence: its segments, joined. It and the other rendered fields (segments, spans, legacy,
+  /// deep_link) are empty if together they exceed the bounds; the alarm's row has them.
+  public var text: String {
+    get {_storage._text}
+    set {_uniqueStorage()._text = newValue}
+  }
+
+  public var segments: [AlarmSegment] {
+    get {_storage._segments}
+    set {_uniqueStorage()._segments = newValue}
+  }
+
+  public var spans: [AlarmSpan] {
+    get {_storage._spans}
+    set {_uniqueStorage()._spans = newValue}
+  }
+
+  public var legacyMessage: String {
+    get {_storage._legacyMessage}
+    set {_uniqueStorage()._legacyMessage = newValue}
+  }
+
+  public var legacyHeadText: String {
+    get {_storage._legacyHeadText}
+    set {_uniqueStorage()._legacyHeadText = newValue}
+  }
+
+  public var legacyFromNickName: String {
+    get {_storage._legacyFromNickName}
+    set {_uniqueStorage()._legacyFromNickName = newValue}
+  }
+
+  public var deepLink: String {
+    get {_storage._deepLink}
+    set {_uniqueStorage()._deepLink = newValue}
+  }
+
+  public var badgeIcon: String {
+    get {_storage._badgeIcon}
+    set {_uniqueStorage()._badgeIcon = newValue}
+  }
+
+  public var highlightStyle: String {
+    get {_storage._highlightStyle}
+    set {_uniqueStorage()._highlightStyle = newValue}
+  }
+
+  /// The image that the alarm itself names; empty if its post's or actor's is shown.
+  public var imageURL: String {
+    get {_storage._imageURL}
+    set {_uniqueStorage()._imageURL = newValue}
+  }
+
+  /// The argument of that name: a channel's name.
+  public var station: String {
+    get {_storage._station}
+    set {_uniqueStorage()._station = newValue}
+  }
+
+  /// The latest actor, and the latest other actor. Empty if nobody acted.
+  public var actor: String {
+    get {_storage._actor}
+    set {_uniqueStorage()._actor = newValue}
+  }
+
+  public var secondActor: String {
+    get {_storage._secondActor}
+    set {_uniqueStorage()._secondActor = newValue}
+  }
+
+  public var actorCount: Int64 {
+    get {_storage._actorCount}
+    set {_uniqueStorage()._actorCount = newValue}
+  }
+
+  public var contributionCount: Int64 {
+    get {_storage._contributionCount}
+    set {_uniqueStorage()._contributionCount = newValue}
+  }
+
+  public var post: String {
+    get {_storage._post}
+    set {_uniqueStorage()._post = newValue}
+  }
+
+  public var comment: String {
+    get {_storage._comment}
+    set {_uniqueStorage()._comment = newValue}
+  }
+
+  /// Quoted in the sentence; here not shortened.
+  public var headText: String {
+    get {_storage._headText}
+    set {_uniqueStorage()._headText = newValue}
+  }
+
+  /// Microseconds since 1970-01-01T00:00:00Z.
+  public var raisedAt: Int64 {
+    get {_storage._raisedAt}
+    set {_uniqueStorage()._raisedAt = newValue}
+  }
+
+  /// The version of the notification snapshot that was rendered.
+  public var generation: Int64 {
+    get {_storage._generation}
+    set {_uniqueStorage()._generation = newValue}
+  }
+
+  public var counter: Int64 {
+    get {_storage._counter}
+    set {_uniqueStorage()._counter = newValue}
+  }
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// A part of an alarm's text.
+public nonisolated struct AlarmSegment: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// "text", "actor", "count", "head" or "argument".
+  public var kind: String = String()
+
+  public var text: String = String()
+
+  /// The id of the person named; only of the kind "actor".
+  public var actor: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The position of a part of an alarm's text other than plain text, in UTF-16 code units.
+public nonisolated struct AlarmSpan: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var kind: String = String()
+
+  public var start: Int32 = 0
+
+  public var length: Int32 = 0
+
+  public var actor: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The alarm is withdrawn. The greatest version wins.
+public nonisolated struct AlarmRetracted: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var notification: String = String()
+
+  public var recipient: String = String()
+
+  public var version: Int64 = 0
+
+  public var generation: Int64 = 0
+
+  public var counter: Int64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "magpie.v1"
@@ -1865,6 +2081,382 @@ nonisolated extension NotificationRetracted: SwiftProtobuf.Message, SwiftProtobu
   public static func ==(lhs: NotificationRetracted, rhs: NotificationRetracted) -> Bool {
     if lhs.notification != rhs.notification {return false}
     if lhs.recipient != rhs.recipient {return false}
+    if lhs.generation != rhs.generation {return false}
+    if lhs.counter != rhs.counter {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AlarmChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmChanged"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notification\0\u{1}recipient\0\u{1}version\0\u{1}kind\0\u{1}locale\0\u{1}text\0\u{1}segments\0\u{1}spans\0\u{3}legacy_message\0\u{3}legacy_head_text\0\u{3}legacy_from_nick_name\0\u{3}deep_link\0\u{3}badge_icon\0\u{3}highlight_style\0\u{3}image_url\0\u{1}station\0\u{1}actor\0\u{3}second_actor\0\u{3}actor_count\0\u{3}contribution_count\0\u{1}post\0\u{1}comment\0\u{3}head_text\0\u{3}raised_at\0\u{1}generation\0\u{1}counter\0")
+
+  fileprivate class _StorageClass {
+    var _notification: String = String()
+    var _recipient: String = String()
+    var _version: Int64 = 0
+    var _kind: String = String()
+    var _locale: String = String()
+    var _text: String = String()
+    var _segments: [AlarmSegment] = []
+    var _spans: [AlarmSpan] = []
+    var _legacyMessage: String = String()
+    var _legacyHeadText: String = String()
+    var _legacyFromNickName: String = String()
+    var _deepLink: String = String()
+    var _badgeIcon: String = String()
+    var _highlightStyle: String = String()
+    var _imageURL: String = String()
+    var _station: String = String()
+    var _actor: String = String()
+    var _secondActor: String = String()
+    var _actorCount: Int64 = 0
+    var _contributionCount: Int64 = 0
+    var _post: String = String()
+    var _comment: String = String()
+    var _headText: String = String()
+    var _raisedAt: Int64 = 0
+    var _generation: Int64 = 0
+    var _counter: Int64 = 0
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _notification = source._notification
+      _recipient = source._recipient
+      _version = source._version
+      _kind = source._kind
+      _locale = source._locale
+      _text = source._text
+      _segments = source._segments
+      _spans = source._spans
+      _legacyMessage = source._legacyMessage
+      _legacyHeadText = source._legacyHeadText
+      _legacyFromNickName = source._legacyFromNickName
+      _deepLink = source._deepLink
+      _badgeIcon = source._badgeIcon
+      _highlightStyle = source._highlightStyle
+      _imageURL = source._imageURL
+      _station = source._station
+      _actor = source._actor
+      _secondActor = source._secondActor
+      _actorCount = source._actorCount
+      _contributionCount = source._contributionCount
+      _post = source._post
+      _comment = source._comment
+      _headText = source._headText
+      _raisedAt = source._raisedAt
+      _generation = source._generation
+      _counter = source._counter
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._notification) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._recipient) }()
+        case 3: try { try decoder.decodeSingularInt64Field(value: &_storage._version) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._kind) }()
+        case 5: try { try decoder.decodeSingularStringField(value: &_storage._locale) }()
+        case 6: try { try decoder.decodeSingularStringField(value: &_storage._text) }()
+        case 7: try { try decoder.decodeRepeatedMessageField(value: &_storage._segments) }()
+        case 8: try { try decoder.decodeRepeatedMessageField(value: &_storage._spans) }()
+        case 9: try { try decoder.decodeSingularStringField(value: &_storage._legacyMessage) }()
+        case 10: try { try decoder.decodeSingularStringField(value: &_storage._legacyHeadText) }()
+        case 11: try { try decoder.decodeSingularStringField(value: &_storage._legacyFromNickName) }()
+        case 12: try { try decoder.decodeSingularStringField(value: &_storage._deepLink) }()
+        case 13: try { try decoder.decodeSingularStringField(value: &_storage._badgeIcon) }()
+        case 14: try { try decoder.decodeSingularStringField(value: &_storage._highlightStyle) }()
+        case 15: try { try decoder.decodeSingularStringField(value: &_storage._imageURL) }()
+        case 16: try { try decoder.decodeSingularStringField(value: &_storage._station) }()
+        case 17: try { try decoder.decodeSingularStringField(value: &_storage._actor) }()
+        case 18: try { try decoder.decodeSingularStringField(value: &_storage._secondActor) }()
+        case 19: try { try decoder.decodeSingularInt64Field(value: &_storage._actorCount) }()
+        case 20: try { try decoder.decodeSingularInt64Field(value: &_storage._contributionCount) }()
+        case 21: try { try decoder.decodeSingularStringField(value: &_storage._post) }()
+        case 22: try { try decoder.decodeSingularStringField(value: &_storage._comment) }()
+        case 23: try { try decoder.decodeSingularStringField(value: &_storage._headText) }()
+        case 24: try { try decoder.decodeSingularInt64Field(value: &_storage._raisedAt) }()
+        case 25: try { try decoder.decodeSingularInt64Field(value: &_storage._generation) }()
+        case 26: try { try decoder.decodeSingularInt64Field(value: &_storage._counter) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      if !_storage._notification.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._notification, fieldNumber: 1)
+      }
+      if !_storage._recipient.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._recipient, fieldNumber: 2)
+      }
+      if _storage._version != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._version, fieldNumber: 3)
+      }
+      if !_storage._kind.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._kind, fieldNumber: 4)
+      }
+      if !_storage._locale.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._locale, fieldNumber: 5)
+      }
+      if !_storage._text.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._text, fieldNumber: 6)
+      }
+      if !_storage._segments.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._segments, fieldNumber: 7)
+      }
+      if !_storage._spans.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._spans, fieldNumber: 8)
+      }
+      if !_storage._legacyMessage.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._legacyMessage, fieldNumber: 9)
+      }
+      if !_storage._legacyHeadText.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._legacyHeadText, fieldNumber: 10)
+      }
+      if !_storage._legacyFromNickName.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._legacyFromNickName, fieldNumber: 11)
+      }
+      if !_storage._deepLink.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._deepLink, fieldNumber: 12)
+      }
+      if !_storage._badgeIcon.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._badgeIcon, fieldNumber: 13)
+      }
+      if !_storage._highlightStyle.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._highlightStyle, fieldNumber: 14)
+      }
+      if !_storage._imageURL.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._imageURL, fieldNumber: 15)
+      }
+      if !_storage._station.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._station, fieldNumber: 16)
+      }
+      if !_storage._actor.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._actor, fieldNumber: 17)
+      }
+      if !_storage._secondActor.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._secondActor, fieldNumber: 18)
+      }
+      if _storage._actorCount != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._actorCount, fieldNumber: 19)
+      }
+      if _storage._contributionCount != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._contributionCount, fieldNumber: 20)
+      }
+      if !_storage._post.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._post, fieldNumber: 21)
+      }
+      if !_storage._comment.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._comment, fieldNumber: 22)
+      }
+      if !_storage._headText.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._headText, fieldNumber: 23)
+      }
+      if _storage._raisedAt != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._raisedAt, fieldNumber: 24)
+      }
+      if _storage._generation != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._generation, fieldNumber: 25)
+      }
+      if _storage._counter != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._counter, fieldNumber: 26)
+      }
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmChanged, rhs: AlarmChanged) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._notification != rhs_storage._notification {return false}
+        if _storage._recipient != rhs_storage._recipient {return false}
+        if _storage._version != rhs_storage._version {return false}
+        if _storage._kind != rhs_storage._kind {return false}
+        if _storage._locale != rhs_storage._locale {return false}
+        if _storage._text != rhs_storage._text {return false}
+        if _storage._segments != rhs_storage._segments {return false}
+        if _storage._spans != rhs_storage._spans {return false}
+        if _storage._legacyMessage != rhs_storage._legacyMessage {return false}
+        if _storage._legacyHeadText != rhs_storage._legacyHeadText {return false}
+        if _storage._legacyFromNickName != rhs_storage._legacyFromNickName {return false}
+        if _storage._deepLink != rhs_storage._deepLink {return false}
+        if _storage._badgeIcon != rhs_storage._badgeIcon {return false}
+        if _storage._highlightStyle != rhs_storage._highlightStyle {return false}
+        if _storage._imageURL != rhs_storage._imageURL {return false}
+        if _storage._station != rhs_storage._station {return false}
+        if _storage._actor != rhs_storage._actor {return false}
+        if _storage._secondActor != rhs_storage._secondActor {return false}
+        if _storage._actorCount != rhs_storage._actorCount {return false}
+        if _storage._contributionCount != rhs_storage._contributionCount {return false}
+        if _storage._post != rhs_storage._post {return false}
+        if _storage._comment != rhs_storage._comment {return false}
+        if _storage._headText != rhs_storage._headText {return false}
+        if _storage._raisedAt != rhs_storage._raisedAt {return false}
+        if _storage._generation != rhs_storage._generation {return false}
+        if _storage._counter != rhs_storage._counter {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AlarmSegment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmSegment"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}text\0\u{1}actor\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.text) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.actor) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 1)
+    }
+    if !self.text.isEmpty {
+      try visitor.visitSingularStringField(value: self.text, fieldNumber: 2)
+    }
+    if !self.actor.isEmpty {
+      try visitor.visitSingularStringField(value: self.actor, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmSegment, rhs: AlarmSegment) -> Bool {
+    if lhs.kind != rhs.kind {return false}
+    if lhs.text != rhs.text {return false}
+    if lhs.actor != rhs.actor {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AlarmSpan: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmSpan"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}start\0\u{1}length\0\u{1}actor\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.start) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.length) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.actor) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 1)
+    }
+    if self.start != 0 {
+      try visitor.visitSingularInt32Field(value: self.start, fieldNumber: 2)
+    }
+    if self.length != 0 {
+      try visitor.visitSingularInt32Field(value: self.length, fieldNumber: 3)
+    }
+    if !self.actor.isEmpty {
+      try visitor.visitSingularStringField(value: self.actor, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmSpan, rhs: AlarmSpan) -> Bool {
+    if lhs.kind != rhs.kind {return false}
+    if lhs.start != rhs.start {return false}
+    if lhs.length != rhs.length {return false}
+    if lhs.actor != rhs.actor {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AlarmRetracted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AlarmRetracted"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notification\0\u{1}recipient\0\u{1}version\0\u{1}generation\0\u{1}counter\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.notification) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.recipient) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.version) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.generation) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.counter) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.notification.isEmpty {
+      try visitor.visitSingularStringField(value: self.notification, fieldNumber: 1)
+    }
+    if !self.recipient.isEmpty {
+      try visitor.visitSingularStringField(value: self.recipient, fieldNumber: 2)
+    }
+    if self.version != 0 {
+      try visitor.visitSingularInt64Field(value: self.version, fieldNumber: 3)
+    }
+    if self.generation != 0 {
+      try visitor.visitSingularInt64Field(value: self.generation, fieldNumber: 4)
+    }
+    if self.counter != 0 {
+      try visitor.visitSingularInt64Field(value: self.counter, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AlarmRetracted, rhs: AlarmRetracted) -> Bool {
+    if lhs.notification != rhs.notification {return false}
+    if lhs.recipient != rhs.recipient {return false}
+    if lhs.version != rhs.version {return false}
     if lhs.generation != rhs.generation {return false}
     if lhs.counter != rhs.counter {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}

@@ -151,7 +151,7 @@ struct ShadowSchema {
     for table in others.flatMap(\.tables) {
       try connection.script("DROP TABLE \(quoted(name)).\(quoted(table)) CASCADE")
     }
-    for sequence in others.flatMap(\.sequences) {
+    for sequence in others.flatMap(\.sequences) + TableGroup.sharedSequences {
       try connection.script("DROP SEQUENCE \(quoted(name)).\(quoted(sequence))")
     }
   }

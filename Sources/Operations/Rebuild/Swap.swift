@@ -80,6 +80,7 @@ extension Rebuild {
             "Run it again when the load is lower.")
         }
       }
+      try transaction.retractMissingAlarms()
       counter.begin("swapping")
       settings.onProgress(counter.progress)
       // Checks for long-running readers before blocking the workers.

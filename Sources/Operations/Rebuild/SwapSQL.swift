@@ -51,6 +51,14 @@ extension SwapTransaction {
           SELECT max(i.generation) FROM \(other).notification_generations i)
         """)
     }
+    if schema.tableGroups.contains(.alarms) {
+      // Consumers of alarm-changes learn of every alarm in these tables.
+      try connection.script(
+        """
+        INSERT INTO \(other).pending_publications DEFAULT VALUES
+        ON CONFLICT (part) DO UPDATE SET below_id = DEFAULT
+        """)
+    }
     try grantAsLive(live, other)
     try connection.script(
       "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")

@@ -40,6 +40,25 @@ struct SwapTransaction {
     }
   }
 
+  /// Adds a retraction for every alarm that only the live tables have, so that it is published after
+  /// the swap. Any snapshot supersedes it.
+  ///
+  /// Runs before the workers are blocked, because it reads both tables. An alarm that only the live
+  /// tables get after that is not retracted.
+  func retractMissingAlarms() throws {
+    guard schema.tableGroups.contains(.alarms) else { return }
+    try connection.query(
+      """
+      INSERT INTO \(other).alarms (notification_id, recipient, generation, counter, retracted)
+      SELECT l.notification_id, l.recipient, 0, 0, true
+      FROM \(live).alarms l
+      WHERE NOT l.retracted
+        AND NOT EXISTS (
+          SELECT FROM \(other).alarms o WHERE o.notification_id = l.notification_id)
+      ON CONFLICT DO NOTHING
+      """)
+  }
+
   /// Snapshots taken from now on have an xmin at or above this transaction ID, unless an older
   /// write transaction is still open.
   func snapshotBoundary() throws -> String {

@@ -45,7 +45,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
         "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
       ]
-    case .alarms: ["profiles", "alarms", "pending_renders"]
+    case .alarms: ["profiles", "alarms", "pending_renders", "pending_publications"]
     }
   }
 
@@ -58,6 +58,9 @@ public enum TableGroup: String, CaseIterable, Sendable {
     "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
     "batch_audit",
   ]
+
+  /// Sequences outside every group: their values are unique across rebuilds.
+  public static let sharedSequences = ["alarm_versions"]
 
   /// The views and the groups whose tables they read, in creation order.
   public static let views: [(name: String, tableGroups: Set<TableGroup>)] = [

@@ -55,6 +55,9 @@ public struct Outcome: Sendable {
   /// Published and acknowledged before the commit: a crash in between publishes them again and loses
   /// none.
   public var events: [Event]
+  /// Further events, from the results of `statements`: one for each statement, in order. For events
+  /// that depend on what a statement wrote.
+  public var eventsFromResults: (@Sendable ([Rows]) throws -> [Event])?
   /// Counts for metrics, by name (`deliveries`, ...).
   public var counts: [String: Int]
   /// Whether a backlog has more work waiting.
@@ -62,11 +65,13 @@ public struct Outcome: Sendable {
 
   public init(
     statements: [Statement] = [], copies: [Copy] = [], events: [Event] = [],
-    counts: [String: Int] = [:], hasMore: Bool = false
+    counts: [String: Int] = [:], hasMore: Bool = false,
+    eventsFromResults: (@Sendable ([Rows]) throws -> [Event])? = nil
   ) {
     self.statements = statements
     self.copies = copies
     self.events = events
+    self.eventsFromResults = eventsFromResults
     self.counts = counts
     self.hasMore = hasMore
   }

@@ -54,6 +54,13 @@ extension Work {
       var total = Outcome()
       for part in parts {
         let outcome = try part.finish(results.removeFirst(part.statements.count))
+        if let further = outcome.eventsFromResults {
+          let (earlier, first) = (total.eventsFromResults, total.statements.count)
+          let end = first + outcome.statements.count
+          total.eventsFromResults = { rows in
+            try (earlier?(rows) ?? []) + further(Array(rows[first..<end]))
+          }
+        }
         total.statements += outcome.statements
         total.copies += outcome.copies
         total.events += outcome.events

@@ -47,9 +47,10 @@ extension Work {
   /// the same round trip as `statements`.
   package func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
     let rows = try connection.pipeline(opening + statements)
-    let outcome = try finish(Results(rows.dropFirst(opening.count)))
-    if !outcome.statements.isEmpty { _ = try connection.pipeline(outcome.statements) }
+    var outcome = try finish(Results(rows.dropFirst(opening.count)))
+    let written = outcome.statements.isEmpty ? [] : try connection.pipeline(outcome.statements)
     for copy in outcome.copies { try connection.copyIn(copy.sql, copy.write) }
+    if let further = outcome.eventsFromResults { outcome.events += try further(written) }
     return outcome
   }
 }

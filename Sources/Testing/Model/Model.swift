@@ -107,7 +107,8 @@ public struct Model: Sendable {
       merge(
         event,
         into: &sources[["raised", key.recipient, .init("\(key.type)"), key.subject, key.source]])
-    case .notificationChanged, .notificationRetracted: break  // Internal to the workers.
+    case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
+      break  // Written by the workers.
     }
   }
 

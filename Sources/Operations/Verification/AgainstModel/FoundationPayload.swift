@@ -166,9 +166,9 @@ private struct Fields {
           ($0.recipient, $0.kind) = (try text("recipient"), try text("kind"))
           ($0.subject, $0.source) = (try text("subject"), try text("source"))
         })
-    case .notificationChanged, .notificationRetracted:
+    case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       throw DecodingError.dataCorrupted(
-        .init(codingPath: [], debugDescription: "the model does not use notification changes"))
+        .init(codingPath: [], debugDescription: "the model does not use what workers publish"))
     }
   }
 }

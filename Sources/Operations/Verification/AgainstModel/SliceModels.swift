@@ -41,7 +41,7 @@ struct SliceModels {
         }
       }
     }
-    try read(Set(Topic.allCases).subtracting([.profiles, .notificationChanges])) {
+    try read(Set(Topic.allCases.filter { !$0.isInternal && $0 != .profiles })) {
       models, worker, event in
       let isNeeded =
         worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }

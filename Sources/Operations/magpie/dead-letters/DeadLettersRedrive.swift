@@ -72,7 +72,7 @@ struct DeadLettersRedrive: ParsableCommand {
     let producer = EventProducer(
       configuration: try kafka.configuration(), topicPrefix: kafka.prefix)
     defer { producer.close() }
-    for handler in try handlers.handlers().all {
+    for handler in try handlers.handlers(isPublishing: true).all {
       let redrive = DeadLetterRedrive(
         handler: handler, topicPrefix: kafka.prefix, resolvedBy: selection.resolvedBy,
         open: { try database.connect(as: handler) }, deliver: { try producer.send($0) })

@@ -8,8 +8,8 @@ struct Publish: ParsableCommand {
       `magpie publish FILE` sends structured CloudEvents, one JSON object per line:
         {"type":"magpie.like.created.v1","id":"1","source":"app","time":"2025-05-17T09:00:00Z",
          "data":{"actor":"minji","post":"p1","postOwner":"somchai"}}
-      (on one line). The other subcommands send one event each. Only the notification-worker writes \
-      notification-changes, so no subcommand does.
+      (on one line). The other subcommands send one event each. Only workers write \
+      notification-changes and alarm-changes, so no subcommand does.
       """,
     subcommands: [PublishLines.self] + events,
     defaultSubcommand: PublishLines.self)

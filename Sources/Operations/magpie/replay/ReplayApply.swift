@@ -14,7 +14,7 @@ extension Replay {
   }
 
   func applyAgain() throws {
-    let handlers = try self.handlers.handlers().all.filter {
+    let handlers = try self.handlers.handlers(isPublishing: true).all.filter {
       again.workers.isEmpty || again.workers.contains($0.name)
     }
     let topics = Topic.allCases.filter { topic in handlers.contains { $0.topics.contains(topic) } }

@@ -41,7 +41,8 @@ struct HandlerOptions: ParsableArguments {
       valueName: "dir"))
   var catalogDir: String?
 
-  func handlers() throws -> RebuildHandlers {
+  /// - Parameter isPublishing: false for tables that nobody reads yet.
+  func handlers(isPublishing: Bool) throws -> RebuildHandlers {
     let limit = setting(pushLimit.map(String.init), "MAGPIE_PUSH_LIMIT") ?? "10000"
     guard let limit = Int(limit), (0...1_000_000).contains(limit) else {
       throw Failure(.usage, "--push-limit is \(limit), but must be 0 to 1000000.")
@@ -62,7 +63,7 @@ struct HandlerOptions: ParsableArguments {
     return RebuildHandlers(
       fanout: feedHandler(pushLimit: limit, feedLength: length),
       notification: notificationHandler(kinds: engine.registry),
-      alarm: alarmHandler(engine: engine))
+      alarm: alarmHandler(engine: engine, isPublishing: isPublishing))
   }
 }
 
@@ -82,7 +83,8 @@ extension Replay {
           + "`magpie up` starts one and prints its URL.")
     }
     var settings = RebuildSettings(
-      databaseURL: url, topicPrefix: kafka.prefix, handlers: try handlers.handlers(),
+      databaseURL: url, topicPrefix: kafka.prefix,
+      handlers: try handlers.handlers(isPublishing: false),
       openLog: try logOpener())
     settings.acceptsMissingRecords = acceptMissingRecords
     let line = RebuildLine(forced: progress, json: json)

@@ -31,8 +31,8 @@ struct TopicPlan: Equatable {
     unequal = present.filter { names.contains($0.key) && $0.value != count }
     let factor = replicationFactor ?? Self.replicationFactor(brokers: brokers)
     missing = topics.filter { present[$0.name(prefix: prefix)] == nil }.map { topic in
-      // notification-changes is keyed by recipient, not by notification: compaction would keep
-      // one notification per recipient.
+      // The topics that workers write are keyed by recipient, not by notification: compaction would
+      // keep one notification per recipient.
       var configuration = [
         "cleanup.policy": "delete",
         "min.insync.replicas": "\(Self.minInSyncReplicas(replicationFactor: factor))",
@@ -83,10 +83,10 @@ struct Retention: Equatable, ExpressibleByArgument {
     milliseconds = count * unit
   }
 
-  /// A rebuild produces notification-changes again, so a week suffices: the longest outage of the
-  /// alarm-worker.
+  /// The tables hold what notification-changes and alarm-changes say, so a week suffices: the longest
+  /// outage of their consumers.
   func of(_ topic: Topic) -> Retention {
-    guard topic == .notificationChanges else { return self }
+    guard topic.isInternal else { return self }
     return Retention(milliseconds: milliseconds < 0 ? Self.week : min(milliseconds, Self.week))
   }
 }

@@ -12,21 +12,28 @@ import Postgres
 /// newest profiles, whatever the order of arrival. Counts reported: `alarms_rendered`,
 /// `alarms_retracted`, `alarms_rendered_again` and `profiles`.
 ///
-/// - Parameter engine: the catalogs, and the default locale for readers whose locale is unknown.
-///   Evaluated once per batch, so that catalogs can be replaced between two batches.
+/// Publishes every alarm that it writes, as `alarm.changed` or `alarm.retracted`.
+///
+/// - Parameters:
+///   - engine: the catalogs, and the default locale for readers whose locale is unknown.
+///     Evaluated once per batch, so that catalogs can be replaced between two batches.
+///   - isPublishing: false for tables that nobody reads yet. Their alarms have version 0.
 public func alarmHandler(
-  engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine
+  engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine, isPublishing: Bool = true
 ) -> Handler {
   Handler(
     name: "alarm", topics: [.profiles, .notificationChanges],
     apply: { topic, events in
       switch topic {
       case .profiles: profilesWork(events)
-      case .notificationChanges: try snapshotsWork(events, engine: engine())
-      case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people: Work([])
+      case .notificationChanges:
+        try snapshotsWork(events, engine: engine(), isPublishing: isPublishing)
+      case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
+        .alarmChanges:
+        Work([])
       }
     },
-    backlog: { renderAgainWork(engine: engine()) })
+    backlog: { renderAgainWork(engine: engine(), isPublishing: isPublishing) })
 }
 
 /// The work of alarm-worker with the built-in catalogs.

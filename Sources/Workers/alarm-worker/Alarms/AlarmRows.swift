@@ -2,15 +2,11 @@ import AlarmText
 import Handling
 import Postgres
 
-/// Writes snapshots and their renderings that are newer than the stored ones. A retraction keeps
-/// only its version.
-func writeAlarms(
-  _ snapshots: [Snapshot], _ rendered: [RenderedAlarm?], engine: AlarmTextEngine
-) throws -> Statement {
-  let kinds = snapshots.map { snapshot in
-    (snapshot.content?.code).flatMap(engine.kind)
-  }
-  let links = zip(snapshots, kinds).map { snapshot, kind in kind?.deepLink(snapshot.linkFields) }
+/// Writes alarms that are newer than the stored ones. A retraction keeps only its version. Returns
+/// the id and the new version of each row that it writes.
+func writeAlarms(_ alarms: [Alarm], isPublishing: Bool) throws -> Statement {
+  let version = nextVersion(isPublishing: isPublishing)
+  let snapshots = alarms.map(\.snapshot)
   let contents = snapshots.map(\.content)
   return Statement(
     """
@@ -18,12 +14,13 @@ func writeAlarms(
       notification_id, recipient, generation, counter, retracted, type, actor, second_actor,
       actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
       badge_icon, highlight_style, image_url, arguments, locale, text, segments, spans, legacy_message,
-      legacy_head_text, legacy_from_nick_name
+      legacy_head_text, legacy_from_nick_name, version
     )
     SELECT e.notification_id, e.recipient, e.generation, e.counter, e.type IS NULL, e.type, e.actor,
       e.second_actor, e.actor_count, e.contribution_count, e.post_id, e.comment_id, e.head_text,
       e.raised_at, e.deep_link, e.badge_icon, e.highlight_style, e.image_url, e.arguments, e.locale,
-      e.text, e.segments, e.spans, e.legacy_message, e.legacy_head_text, e.legacy_from_nick_name
+      e.text, e.segments, e.spans, e.legacy_message, e.legacy_head_text, e.legacy_from_nick_name,
+      \(version)
     FROM unnest(
       $1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::text[], $7::text[],
       $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::smallint[], $13::text[],
@@ -48,10 +45,13 @@ func writeAlarms(
       arguments = EXCLUDED.arguments, locale = EXCLUDED.locale,
       text = EXCLUDED.text, segments = EXCLUDED.segments, spans = EXCLUDED.spans,
       legacy_message = EXCLUDED.legacy_message, legacy_head_text = EXCLUDED.legacy_head_text,
-      legacy_from_nick_name = EXCLUDED.legacy_from_nick_name
+      legacy_from_nick_name = EXCLUDED.legacy_from_nick_name,
+      -- Not EXCLUDED.version, which was drawn before the row was locked.
+      version = \(version)
     WHERE (a.generation, a.counter) < (EXCLUDED.generation, EXCLUDED.counter)
+    RETURNING a.notification_id, a.version
     """,
-    [.uuidArray(snapshots.map(\.id))] + renderingParameters(rendered) + [
+    [.uuidArray(snapshots.map(\.id))] + renderingParameters(alarms.map(\.rendered)) + [
       .textArray(snapshots.map(\.recipient)),
       .int8Array(snapshots.map(\.generation)),
       .int8Array(snapshots.map(\.counter)),
@@ -64,9 +64,9 @@ func writeAlarms(
       .textArray(snapshots.map(\.comment)),
       .textArray(contents.map { $0?.headText }),
       .timestamptzArray(snapshots.map(\.raisedAt)),
-      .textArray(links),
-      .textArray(kinds.map { $0?.badgeIcon }),
-      .textArray(kinds.map { $0?.highlightStyle }),
+      .textArray(alarms.map(\.deepLink)),
+      .textArray(alarms.map(\.badgeIcon)),
+      .textArray(alarms.map(\.highlightStyle)),
       .textArray(snapshots.map(\.imageURL)),
       .jsonbArray(
         try contents.map { content in
@@ -76,18 +76,10 @@ func writeAlarms(
     ])
 }
 
-extension Snapshot {
-  /// The fields of links by name; those that the notification does not have are empty.
-  fileprivate var linkFields: [String: String] {
-    var fields = content?.arguments ?? [:]
-    fields["post"] = post ?? ""
-    fields["comment"] = comment ?? ""
-    fields["actor"] = content?.actor ?? ""
-    fields["recipient"] = recipient
-    fields["subject"] = subject ?? ""
-    fields["source"] = source ?? ""
-    return fields
-  }
+/// The SQL expression for the version of an alarm that is being written. Evaluated while the row is
+/// locked, so that a later content has a greater version.
+func nextVersion(isPublishing: Bool) -> String {
+  isPublishing ? "nextval('alarm_versions')" : "0"
 }
 
 /// The columns that depend on profiles: locale, text, segments, spans, legacy_message,

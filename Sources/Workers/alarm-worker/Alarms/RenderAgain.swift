@@ -1,58 +1,67 @@
 import AlarmText
+import Events
 import Foundation
 import Handling
 import Postgres
 
 /// The backlog: takes a bounded number of alarms whose readers' locale or actors' nicknames
-/// changed, and renders them with the current profiles.
+/// changed, or which `publish_alarms()` queued, and renders them with the current profiles.
+///
+/// Publishes each of them under a new version, even an unchanged one: an attempt that published and
+/// then failed may have left another rendering in the log, and only a later version of the true
+/// state overrides it.
 ///
 /// - Parameter limit: the maximum number of alarms in one transaction; if more people than this are
 ///   pending, one alarm each.
-func renderAgainWork(engine: AlarmTextEngine, limit: Int32 = 500) -> Work {
+func renderAgainWork(
+  engine: AlarmTextEngine, limit: Int32 = 500, isPublishing: Bool = true
+) -> Work {
   var work = Work()
   let taken = work.add(
-    Statement("SELECT * FROM take_pending_renders($1)", [.int4(limit)]))
+    Statement("SELECT * FROM take_alarms_to_publish($1)", [.int4(limit)]))
   // Rows that another lane has locked do not count as more work for this one.
   let remaining = work.add(
     Statement(
       """
-      SELECT count(*)
-      FROM (SELECT FROM pending_renders ORDER BY turn LIMIT 1 FOR UPDATE SKIP LOCKED) AS more
+      SELECT (
+        SELECT count(*)
+        FROM (SELECT FROM pending_renders ORDER BY turn LIMIT 1 FOR UPDATE SKIP LOCKED) AS more
+      ) + (
+        SELECT count(*) FROM (SELECT FROM pending_publications FOR UPDATE SKIP LOCKED) AS more
+      ), now()
       """))
   work.finish = { results in
-    var ids: [UUID] = []
-    var rendered: [RenderedAlarm] = []
-    for row in results[taken] {
-      let content = AlarmContent(
-        code: try AlarmCode(named: row.int("type")),
-        actor: try row.textOrNil("actor"),
-        secondActor: try row.textOrNil("second_actor"),
-        actorCount: try row.int8("actor_count"),
-        contributionCount: try row.int8("contribution_count"),
-        headText: try row.text("head_text"),
-        arguments: try row.textOrNil("arguments").map(jsonMembers) ?? [:])
-      ids.append(try row.uuid("notification_id"))
-      rendered.append(
-        try content.rendered(
-          by: engine, locale: row.text("recipient_locale"), actor: row.textOrNil("actor_nickname"),
+    let alarms = try results[taken].map { row in
+      let content = try Snapshot(row).content
+      return try Alarm(
+        row,
+        rendered: try content?.rendered(
+          by: engine, locale: row.textOrNil("recipient_locale") ?? "",
+          actor: row.textOrNil("actor_nickname"),
           secondActor: row.textOrNil("second_actor_nickname")))
     }
-    return Outcome(
-      statements: ids.isEmpty ? [] : [rewriteAlarms(ids, rendered)],
-      counts: ["alarms_rendered_again": ids.count],
-      hasMore: try results[remaining].only.int(0) > 0)
+    let status = try results[remaining].only
+    let now = EventTime(microseconds: try status.timestamptz(1))
+    var outcome = Outcome(
+      statements: alarms.isEmpty ? [] : [rewriteAlarms(alarms, isPublishing: isPublishing)],
+      counts: ["alarms_rendered_again": alarms.count], hasMore: try status.int(0) > 0)
+    if isPublishing, !alarms.isEmpty {
+      outcome.eventsFromResults = { try alarmEvents(alarms, written: $0[0], now: now) }
+    }
+    return outcome
   }
   return work
 }
 
-/// Replaces the renderings of locked alarms. Unchanged renderings are not written.
-private func rewriteAlarms(_ ids: [UUID], _ rendered: [RenderedAlarm]) -> Statement {
+/// Replaces the renderings of locked alarms. Returns the id and the new version of each.
+private func rewriteAlarms(_ alarms: [Alarm], isPublishing: Bool) -> Statement {
   Statement(
     """
     UPDATE alarms a SET
       locale = e.locale, text = e.text, segments = e.segments, spans = e.spans,
       legacy_message = e.legacy_message, legacy_head_text = e.legacy_head_text,
-      legacy_from_nick_name = e.legacy_from_nick_name
+      legacy_from_nick_name = e.legacy_from_nick_name,
+      version = \(nextVersion(isPublishing: isPublishing))
     FROM unnest(
       $1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::text[], $7::text[],
       $8::text[]
@@ -61,7 +70,6 @@ private func rewriteAlarms(_ ids: [UUID], _ rendered: [RenderedAlarm]) -> Statem
       legacy_from_nick_name
     )
     WHERE a.notification_id = e.notification_id
-      AND (a.locale, a.text, a.segments, a.legacy_message)
-        IS DISTINCT FROM (e.locale, e.text, e.segments, e.legacy_message)
-    """, [.uuidArray(ids)] + renderingParameters(rendered))
+    RETURNING a.notification_id, a.version
+    """, [.uuidArray(alarms.map(\.snapshot.id))] + renderingParameters(alarms.map(\.rendered)))
 }

@@ -14,7 +14,7 @@ import Postgres
 /// statement lets the newer snapshot win.
 ///
 /// - Throws: `EventError` if an event has an invalid kind.
-func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
+func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Bool) throws -> Work {
   let candidates = try newestSnapshots(events)
   guard !candidates.isEmpty else { return Work([]) }
   let people = candidates.reduce(into: Set<BytewiseString>()) { people, snapshot in
@@ -39,23 +39,27 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine) throws -> Work {
       nicknames[id] = try row.text(1)
       locales[id] = try row.text(2)
     }
-    let rendered = try snapshots.map { snapshot in
-      try snapshot.content.map { content in
-        try content.rendered(
-          by: engine, locale: locales[BytewiseString(snapshot.recipient)] ?? "",
-          actor: content.actor.flatMap { nicknames[BytewiseString($0)] },
-          secondActor: content.secondActor.flatMap { nicknames[BytewiseString($0)] })
-      }
+    let alarms = try snapshots.map { snapshot in
+      Alarm(
+        snapshot,
+        rendered: try snapshot.content.map { content in
+          try content.rendered(
+            by: engine, locale: locales[BytewiseString(snapshot.recipient)] ?? "",
+            actor: content.actor.flatMap { nicknames[BytewiseString($0)] },
+            secondActor: content.secondActor.flatMap { nicknames[BytewiseString($0)] })
+        }, kind: (snapshot.content?.code).flatMap(engine.kind))
     }
     let retracted = snapshots.count { $0.content == nil }
-    return Outcome(
-      statements: [try writeAlarms(snapshots, rendered, engine: engine)],
+    var outcome = Outcome(
+      statements: [try writeAlarms(alarms, isPublishing: isPublishing)],
       counts: [
         "alarms_rendered": snapshots.count - retracted, "alarms_retracted": retracted,
         "snapshots_of_other_generations": candidates.count {
           !generations.contains($0.generation)
         },
       ])
+    if isPublishing { outcome.eventsFromResults = { try alarmEvents(alarms, written: $0[0]) } }
+    return outcome
   }
   return work
 }
@@ -79,9 +83,13 @@ struct Snapshot: Sendable {
   var imageURL: String?
   /// Microseconds since 1970.
   var raisedAt: Int64?
+  /// Of the event; nil if the snapshot is that of a stored alarm.
+  var time: EventTime?
+  var trace: TraceContext?
 
   /// Nil for an event of another type.
   init?(_ event: Event) throws(EventError) {
+    (time, trace) = (event.time, event.trace)
     switch event.payload {
     case .notificationChanged(let data):
       id = try uuid(data.notification)
@@ -100,6 +108,43 @@ struct Snapshot: Sendable {
       (recipient, generation, counter) = (data.recipient, data.generation, data.counter)
     default: return nil
     }
+  }
+}
+
+extension Snapshot {
+  /// The snapshot that a stored alarm shows, from a row of `take_alarms_to_publish`.
+  init(_ row: Row) throws {
+    id = try row.uuid("notification_id")
+    recipient = try row.text("recipient")
+    generation = try row.int8("generation")
+    counter = try row.int8("counter")
+    guard let type = try row.intOrNil("type") else { return }
+    content = AlarmContent(
+      code: try AlarmCode(named: type),
+      actor: try row.textOrNil("actor"),
+      secondActor: try row.textOrNil("second_actor"),
+      actorCount: try row.int8("actor_count"),
+      contributionCount: try row.int8("contribution_count"),
+      headText: try row.text("head_text"),
+      arguments: try row.textOrNil("arguments").map(jsonMembers) ?? [:])
+    post = try row.textOrNil("post_id")
+    comment = try row.textOrNil("comment_id")
+    imageURL = try row.textOrNil("image_url")
+    raisedAt = try row.timestamptzOrNil("raised_at")
+  }
+}
+
+extension Snapshot {
+  /// The fields of links by name; those that the notification does not have are empty.
+  var linkFields: [String: String] {
+    var fields = content?.arguments ?? [:]
+    fields["post"] = post ?? ""
+    fields["comment"] = comment ?? ""
+    fields["actor"] = content?.actor ?? ""
+    fields["recipient"] = recipient
+    fields["subject"] = subject ?? ""
+    fields["source"] = source ?? ""
+    return fields
   }
 }
 

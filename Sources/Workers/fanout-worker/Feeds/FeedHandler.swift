@@ -33,7 +33,8 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
     case .posts: postWork(events, limits: limits)
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
-    case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .notificationChanges:
+    case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .notificationChanges,
+      .alarmChanges:
       Work([])
     }
   }

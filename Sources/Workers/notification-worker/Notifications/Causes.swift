@@ -88,7 +88,7 @@ private func keys(_ event: Event) -> [Key] {
     [Key(data.user, anyType, anySubject), Key(data.person, anyType, anySubject)]
   case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .alarmDisabled,
     .alarmEnabled, .personMuted, .personUnmuted, .profileChanged,
-    .notificationChanged, .notificationRetracted:
+    .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
     []
   }
 }

@@ -27,7 +27,7 @@ public func notificationHandler(
       case .alarms: try raisedWork(events, kinds: kinds())
       case .alarmActions: try alarmActionsWork(events, kinds: kinds())
       case .people: try peopleWork(events)
-      case .profiles, .notificationChanges: Work([])
+      case .profiles, .notificationChanges, .alarmChanges: Work([])
       }
     }, backlog: notificationBacklog)
 }

@@ -1,0 +1,179 @@
+-- compatible-from: 9
+-- alarm-worker publishes what it renders to the topic alarm-changes: see docs/decisions/0030. Workers of an
+-- older version write alarms without a version and publish nothing: once the last of them is replaced, call
+-- publish_alarms() if the topic already has consumers.
+
+-- The version under which the row's content was published. 0: not published, because an older worker or a
+-- rebuild wrote the row. The sequence is drawn while the row is locked, so that a later content of the row
+-- has a greater version. It is not part of the rebuilt tables: versions are unique across rebuilds.
+CREATE SEQUENCE alarm_versions AS bigint;
+ALTER TABLE alarms ADD COLUMN version bigint NOT NULL DEFAULT 0;
+
+-- At most one row: every alarm with an id below below_id is still to be published again.
+CREATE TABLE pending_publications (
+  part text COLLATE "C" PRIMARY KEY DEFAULT 'all' CHECK (part = 'all'),
+  below_id uuid NOT NULL DEFAULT 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+);
+
+-- Publishes every alarm again under a new version, in pieces, after the other backlog. For use after a
+-- swap of rebuilt tables, which calls it, and after records of alarm-changes were lost.
+CREATE FUNCTION publish_alarms() RETURNS void LANGUAGE sql AS $$
+  INSERT INTO pending_publications DEFAULT VALUES
+  ON CONFLICT (part) DO UPDATE SET below_id = DEFAULT
+$$;
+
+-- take_pending_renders of migration 0015, with everything that is published of an alarm; if no rendering is
+-- pending, alarms that are to be published again. Retracted alarms are returned too. Workers of an older version
+-- call the other.
+CREATE FUNCTION take_alarms_to_publish("limit" int)
+RETURNS TABLE (
+  notification_id uuid, recipient text, generation bigint, counter bigint, type smallint, actor text,
+  second_actor text, actor_count bigint, contribution_count bigint, post_id text, comment_id text,
+  head_text text, raised_at timestamptz, deep_link text, badge_icon text, highlight_style text,
+  image_url text, arguments jsonb, recipient_locale text, actor_nickname text,
+  second_actor_nickname text
+)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET max_parallel_workers_per_gather = 0
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  people text[];
+  parts text[];
+  share int;
+  ids uuid[];
+  below uuid;
+BEGIN
+  SELECT array_agg(t.user_id), array_agg(t.part) INTO people, parts
+  FROM (
+    SELECT user_id, part FROM pending_renders ORDER BY turn LIMIT 100 FOR UPDATE SKIP LOCKED
+  ) t;
+  IF people IS NULL THEN
+    SELECT p.below_id INTO below FROM pending_publications p FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+    SELECT array_agg(f.id) INTO ids
+    FROM (
+      SELECT a.notification_id AS id FROM alarms a
+      WHERE a.notification_id < below ORDER BY a.notification_id DESC LIMIT $1
+    ) f;
+    IF coalesce(cardinality(ids), 0) < $1 THEN
+      DELETE FROM pending_publications;
+    ELSE
+      UPDATE pending_publications SET below_id = ids[cardinality(ids)];
+    END IF;
+  ELSE
+    share := greatest($1 / cardinality(people), 1);
+
+    WITH found AS MATERIALIZED (
+      SELECT p.user_id, p.part, f.raised_at, f.id
+      FROM unnest(people, parts) AS t (user_id, part)
+      JOIN pending_renders p ON p.user_id = t.user_id AND p.part = t.part
+      CROSS JOIN LATERAL (
+        (
+          SELECT a.raised_at, a.notification_id FROM alarms a
+          WHERE p.part = 'actor' AND a.actor = p.user_id AND NOT a.retracted
+            AND (a.raised_at, a.notification_id) < (p.below_time, p.below_id)
+          ORDER BY a.raised_at DESC, a.notification_id DESC LIMIT share
+        )
+        UNION ALL
+        (
+          SELECT a.raised_at, a.notification_id FROM alarms a
+          WHERE p.part = 'second_actor' AND a.second_actor = p.user_id AND NOT a.retracted
+            AND (a.raised_at, a.notification_id) < (p.below_time, p.below_id)
+          ORDER BY a.raised_at DESC, a.notification_id DESC LIMIT share
+        )
+        UNION ALL
+        (
+          SELECT a.raised_at, a.notification_id FROM alarms a
+          WHERE p.part = 'recipient' AND a.recipient = p.user_id AND NOT a.retracted
+            AND (a.raised_at, a.notification_id) < (p.below_time, p.below_id)
+          ORDER BY a.raised_at DESC, a.notification_id DESC LIMIT share
+        )
+      ) AS f (raised_at, id)
+    ), unfinished AS (
+      -- A finished row is deleted; an unfinished one goes to the end of the queue.
+      UPDATE pending_renders p
+      SET below_time = last.raised_at, below_id = last.id, turn = DEFAULT
+      FROM (
+        SELECT DISTINCT ON (f.user_id, f.part) f.user_id, f.part, f.raised_at, f.id,
+          count(*) OVER (PARTITION BY f.user_id, f.part) AS found
+        FROM found f ORDER BY f.user_id, f.part, f.raised_at, f.id
+      ) AS last
+      WHERE last.user_id = p.user_id AND last.part = p.part AND last.found = share
+      RETURNING p.user_id, p.part
+    ), finished AS (
+      DELETE FROM pending_renders p USING unnest(people, parts) AS t (user_id, part)
+      WHERE p.user_id = t.user_id AND p.part = t.part
+        AND NOT EXISTS (SELECT FROM unfinished u WHERE u.user_id = p.user_id AND u.part = p.part)
+    )
+    SELECT array_agg(DISTINCT f.id) INTO ids FROM found f;
+  END IF;
+
+  PERFORM FROM alarms a WHERE a.notification_id = ANY (ids) ORDER BY a.notification_id FOR UPDATE;
+
+  RETURN QUERY
+  SELECT a.notification_id, a.recipient, a.generation, a.counter, a.type, a.actor, a.second_actor,
+    a.actor_count, a.contribution_count, a.post_id, a.comment_id, a.head_text, a.raised_at,
+    a.deep_link, a.badge_icon, a.highlight_style, a.image_url, a.arguments, r.locale, p.nickname,
+    s.nickname
+  FROM alarms a
+  LEFT JOIN profiles r ON r.user_id = a.recipient
+  LEFT JOIN profiles p ON p.user_id = a.actor
+  LEFT JOIN profiles s ON s.user_id = a.second_actor
+  WHERE a.notification_id = ANY (ids);
+END
+$$;
+
+-- For consumers of alarm-changes: the committed state of an alarm. An event whose version is above the
+-- version here is not committed, or not yet. shown: alarm_page has the alarm; the last three columns are NULL if
+-- it has not. Always one row; the version is 0 if there is no alarm, or one that was never published.
+CREATE FUNCTION alarm_state(user_id text, notification uuid)
+RETURNS TABLE (
+  version bigint, shown boolean, unread boolean, unseen boolean, image_url text
+)
+LANGUAGE plpgsql STABLE ROWS 1
+SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET max_parallel_workers_per_gather = 0
+SET jit = off
+AS $$
+#variable_conflict use_column
+BEGIN
+  IF EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1) THEN
+    RETURN QUERY
+    SELECT coalesce(a.version, 0), s.notification_id IS NOT NULL, s.unread, s.unseen,
+      CASE WHEN s.notification_id IS NOT NULL
+        THEN coalesce(nullif(s.thumbnail, ''), nullif(f.image_url, ''), p.image_url, '') END
+    FROM (SELECT) one
+    LEFT JOIN alarms a ON a.notification_id = $2 AND a.recipient = $1
+    LEFT JOIN shown_alarms s ON s.notification_id = $2 AND s.recipient = $1
+    LEFT JOIN profiles p ON p.user_id = s.actor
+    LEFT JOIN post_facts f ON f.post_id = s.post_id AND NOT f.deleted;
+  ELSE
+    RETURN QUERY
+    SELECT coalesce(a.version, 0), s.notification_id IS NOT NULL, s.unread, s.unseen,
+      CASE WHEN s.notification_id IS NOT NULL
+        THEN coalesce(nullif(s.thumbnail, ''), nullif(f.image_url, ''), p.image_url, '') END
+    FROM (SELECT) one
+    LEFT JOIN alarms a ON a.notification_id = $2 AND a.recipient = $1
+    LEFT JOIN settled_alarms s ON s.notification_id = $2 AND s.recipient = $1
+    LEFT JOIN profiles p ON p.user_id = s.actor
+    LEFT JOIN post_facts f ON f.post_id = s.post_id AND NOT f.deleted;
+  END IF;
+END
+$$;
+
+GRANT USAGE ON SEQUENCE alarm_versions TO magpie_alarm;
+GRANT SELECT, UPDATE, DELETE ON pending_publications TO magpie_alarm;
+GRANT SELECT ON pending_publications TO magpie_reader;
