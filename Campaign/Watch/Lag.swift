@@ -16,6 +16,7 @@ struct Lag {
       """
       SELECT consumer_group, topic, partition, next_offset,
         (SELECT count(*) FROM pending_renders)
+          + (SELECT count(*) FROM pending_publications)
           + (SELECT count(*) FROM notification_recipients WHERE deleted_all_at > swept_at)
           + (SELECT count(*) FROM notification_reviews)
           + (SELECT count(*) FROM feed_trims) AS other

@@ -37,6 +37,7 @@ import Testing
     ),
     (["profiles", "alarms"], ["magpie_alarm"], [.insert, .update]),
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
+    (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
     (["schema_migrations", "notification_generation", "notification_generations"], [], []),
   ]
 

@@ -23,5 +23,7 @@ extension CanonicalTable {
     "notification_reviews": "backlog",
     "contribution_check": "backlog",
     "pending_renders": "backlog",
+    "pending_publications": "backlog",
+    "alarm_versions": "versions of published alarms",
   ]
 }

@@ -74,6 +74,10 @@ struct LagReport {
     let hasRenders = try connection.query("SELECT to_regclass('pending_renders') IS NOT NULL")
       .only.bool(0)
     let renders = hasRenders ? "(SELECT count(*) FROM pending_renders)" : "0::bigint"
+    let hasPublications = try connection.query(
+      "SELECT to_regclass('pending_publications') IS NOT NULL"
+    ).only.bool(0)
+    let publications = hasPublications ? "(SELECT count(*) FROM pending_publications)" : "0::bigint"
     let hasReviews = try connection.query(
       "SELECT to_regclass('notification_reviews') IS NOT NULL"
     ).only.bool(0)
@@ -87,7 +91,7 @@ struct LagReport {
       : "0::bigint"
     let rows = try connection.query(
       """
-      SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders,
+      SELECT consumer_group, topic, partition, next_offset, \(renders) + \(publications) AS renders,
         \(reviews) AS reviews, \(letters) AS letters
       FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
       """, hasStates ? [.text(prefix)] : [])
