@@ -54,10 +54,13 @@ struct TableChecks {
 
   /// Compares all tables row by row, in canonical form.
   private func tables() throws -> [Finding] {
-    let report = try DeepVerification(
+    var report = try DeepVerification(
       world.connection(), later: { try world.connection() },
       log: KafkaLog(configuration: world.kafka), prefix: world.topicPrefix
     ).run()
+    report = try PublishedAlarms(
+      world.connection(), log: KafkaLog(configuration: world.kafka), prefix: world.topicPrefix
+    ).run(report: report)
     return report.findings.map { Finding(check: .tables, text: $0) }
   }
 

@@ -58,7 +58,7 @@ extension SliceModels {
 }
 
 /// Matches PostgreSQL's jsonb output, which puts shorter keys first.
-private func jsonb(_ segments: [Segment]) -> String {
+func jsonb(_ segments: [Segment]) -> String {
   jsonb(
     segments.map { segment in
       [("kind", jsonString(segment.kind.name)), ("text", jsonString(segment.text))]
@@ -66,7 +66,7 @@ private func jsonb(_ segments: [Segment]) -> String {
     })
 }
 
-private func jsonb(_ spans: [Span]) -> String {
+func jsonb(_ spans: [Span]) -> String {
   jsonb(
     spans.map { span in
       [("kind", jsonString(span.kind.name))]

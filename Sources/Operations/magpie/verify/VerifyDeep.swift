@@ -64,7 +64,7 @@ struct DeepOptions: ParsableArguments {
       prefix: kafka.prefix, engine: engine, slices: slices)
     var shown = Progress(forced: progress)
     let start = ContinuousClock.now
-    let report: ComparisonReport
+    var report: ComparisonReport
     do {
       report = try verification.run(report: output.report) { state in
         let slice = state.slices > 1 ? "slice \(state.slice + 1) of \(state.slices): " : ""
@@ -77,6 +77,11 @@ struct DeepOptions: ParsableArguments {
         .logIncomplete,
         "\(error).\n" + nextStep(after: error))
     }
+    shown.show("reading alarm-changes")
+    report = try PublishedAlarms(
+      try database.connect(statementTimeoutSeconds: seconds), log: log, prefix: kafka.prefix,
+      slices: slices
+    ).run(report: report)
     shown.clear()
     let took = (ContinuousClock.now - start).formatted(.time(pattern: .hourMinuteSecond))
     try show(

@@ -9,6 +9,17 @@
 CREATE SEQUENCE alarm_versions AS bigint;
 ALTER TABLE alarms ADD COLUMN version bigint NOT NULL DEFAULT 0;
 
+-- A worker of an older version changes the content and leaves the version.
+CREATE FUNCTION forget_alarm_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.version := 0;
+  RETURN NEW;
+END
+$$;
+CREATE TRIGGER forget_alarm_version BEFORE UPDATE ON alarms
+FOR EACH ROW WHEN (NEW.version = OLD.version AND OLD.version > 0)
+EXECUTE FUNCTION forget_alarm_version();
+
 -- At most one row: every alarm with an id below below_id is still to be published again.
 CREATE TABLE pending_publications (
   part text COLLATE "C" PRIMARY KEY DEFAULT 'all' CHECK (part = 'all'),
