@@ -117,12 +117,13 @@ extension AlarmDisabled {
   fileprivate func check() throws(EventError) {
     try checkID(user, "user")
     if !notification.isEmpty { try checkUUID(notification, "notification") }
+    try checkText(subject, "subject", Limits.subjectBytes)
+    try checkOptionalID(actor, "actor")
     switch AlarmScope(rawValue: scope) {
-    case .kind: try checkKind(kind, "kind")
-    case .subject:
-      try checkKind(kind, "kind")
-      try checkText(subject, "subject", Limits.subjectBytes)
-    case .actor: try checkID(actor, "actor")
+    case .kind, .subject: try checkKind(kind, "kind")
+    case .actor:
+      try checkID(actor, "actor")
+      if !kind.isEmpty { try checkKind(kind, "kind") }
     case nil:
       throw EventError(
         .badValue, "scope is \(excerpt(scope)); it must be kind, subject or actor.", field: "scope")

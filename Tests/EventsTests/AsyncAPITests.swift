@@ -119,12 +119,15 @@ import Yams
     for field in properties.keys where try resolved(properties[field])["x-max-bytes"] != nil {
       plain[field] = "x"
     }
+    // The scope that needs most fields.
+    if properties["scope"] != nil { plain["scope"] = "subject" }
     for field in properties.keys {
       var data = plain
       data[field] = nil
       let code = errorCode(type, data)
       let needed = required.union(
-        data.keys.flatMap { schema["dependentRequired"]?[$0]?.strings ?? [] })
+        data.keys.flatMap { schema["dependentRequired"]?[$0]?.strings ?? [] }
+          + conditionallyRequired(schema, data))
       #expect(
         (code != nil) == needed.contains(field), "\(type).\(field) left out: \(code as Any)")
 
@@ -171,6 +174,18 @@ import Yams
     }
   }
 
+  /// What the schema's `if`s require: each tests one property's value.
+  private func conditionallyRequired(_ schema: Node, _ data: [String: Any]) -> [String] {
+    Array(schema["allOf"]?.sequence ?? []).flatMap { condition -> [String] in
+      let isMet =
+        condition["if"]?["properties"]?.mapping?.allSatisfy { name, property in
+          data[name.string ?? ""] as? String == property["const"]?.string
+        } ?? false
+      return isMet
+        ? condition["then"]?["required"]?.strings ?? [] : []
+    }
+  }
+
   /// Names, texts that are almost names, and others.
   private static let names =
     [
@@ -203,6 +218,16 @@ import Yams
     #expect(schema["additionalProperties"]?["maxLength"]?.int == bytes)
     #expect(code(["a": String(repeating: "x", count: bytes)]) == nil)
     #expect(code(["a": String(repeating: "x", count: bytes - 1) + "é"]) == .fieldTooLong)
+  }
+
+  @Test(
+    "a scope requires the field that it names",
+    arguments: [("kind", "kind"), ("subject", "kind"), ("actor", "actor")])
+  func scopes(scope: String, field: String) throws {
+    for type in [EventType.alarmDisabled, .alarmEnabled] {
+      #expect(errorCode(type, ["user": "a", "scope": scope]) == .missingField)
+      #expect(errorCode(type, ["user": "a", "scope": scope, field: "F06"]) == nil)
+    }
   }
 
   @Test("its schemas have the fields of the Protobuf messages")

@@ -114,6 +114,57 @@ struct ReviewTests {
     #expect(last.values.allSatisfy { $0?.contributionCount == 1 })
   }
 
+  @Test("a block hides a few contributions at once, and its end brings them back")
+  func block() throws {
+    let world = try World()
+    let events = [
+      like("ann", "p", of: "o", at: 1), like("bob", "p", of: "o", at: 2),
+      comment("c", by: "bob", on: "q", of: "o", "text", at: 3), follow("o", "bob", at: 4),
+    ]
+    try world.apply(events)
+    let before = try world.shown()
+    let blocked = NotificationsTests.block("o", "bob", at: 5)
+    try world.apply(blocked)
+    #expect(try count("notification_reviews", world) == 0)
+    #expect(try world.shown() == Model(events + [blocked]).shown)
+    #expect(try world.shown().count == 1)
+    #expect(lastSnapshots(world.published).values.count { $0 != nil } == 1)
+    try world.apply(unblock("o", "bob", at: 6))
+    #expect(try world.shown() == before)
+    #expect(try world.violations() == [])
+  }
+
+  @Test("a block of a person with 2,500 contributions hides them by its commit; pieces follow")
+  func wideBlock() throws {
+    let world = try World()
+    let events: [Event] =
+      (0..<2500).map { (n: Int) -> Event in like("fan", "p\(n)", of: "star", at: 10) }
+      + (0..<500).map { (n: Int) -> Event in like("ann", "p\(n)", of: "star", at: 20) }
+    try world.apply(events)
+    let before = try world.shown()
+    let (blocked, unblocked) = (
+      NotificationsTests.block("star", "fan", at: 30), unblock("star", "fan", at: 40)
+    )
+    for (number, event) in [blocked, unblocked].enumerated() {
+      let published = world.published.count
+      try world.apply(event)
+      #expect(world.published.count == published)
+      let expected = number == 0 ? Model(events + [blocked]).shown : before
+      #expect(try world.shown() == expected)
+      #expect(try world.violations() == [])
+      #expect(try count("notification_reviews", world) == 1)
+      var hasMore = true
+      while hasMore {
+        let outcome = try piece(world)
+        #expect(outcome.counts["contributions_reviewed", default: 0] <= 1000)
+        #expect(try world.shown() == expected)
+        hasMore = outcome.hasMore
+      }
+      #expect(try world.violations() == [])
+      #expect(try count("notification_actors WHERE muted", world) == (number == 0 ? 2500 : 0))
+    }
+  }
+
   @Test("a muting with nothing after it starts no review")
   func nothingToDo() throws {
     let world = try World()

@@ -11,6 +11,8 @@ struct VerifyTests {
       "UPDATE notifications SET actor_count = actor_count + 1",
       "DELETE FROM notifications WHERE type = 4",
       "INSERT INTO notification_mutes VALUES ('o', 0, '2000-01-01Z', 'm', true)",
+      "INSERT INTO person_blocks VALUES ('ann', 'o', true, '2000-01-01Z', 'b')",
+      "INSERT INTO notification_silences VALUES ('o', 'actor', -1, 'ann', '2000-01-01Z', 's', true)",
       "UPDATE likes SET active = false",
       "UPDATE likes SET post_owner = 'x' WHERE actor = 'ann'",
       "UPDATE message_facts SET receiver = 'x'",
