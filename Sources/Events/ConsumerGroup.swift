@@ -13,7 +13,10 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
     switch self {
     case .fanout: [.posts, .follows, .messages]
     case .notification:
-      [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions, .people]
+      [
+        .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
+        .people,
+      ]
     case .alarm: [.profiles, .notificationChanges]
     }
   }

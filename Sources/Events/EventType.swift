@@ -25,6 +25,8 @@ public enum EventType: String, CaseIterable, Sendable {
   case personUnmuted = "magpie.person.unmuted.v1"
   case alarmRaised = "magpie.alarm.raised.v1"
   case alarmWithdrawn = "magpie.alarm.withdrawn.v1"
+  case authorSubscribed = "magpie.author.subscribed.v1"
+  case authorUnsubscribed = "magpie.author.unsubscribed.v1"
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
   case alarmChanged = "magpie.alarm.changed.v1"
@@ -44,6 +46,7 @@ public enum EventType: String, CaseIterable, Sendable {
       .alarmActions
     case .personBlocked, .personUnblocked, .personMuted, .personUnmuted: .people
     case .alarmRaised, .alarmWithdrawn: .alarms
+    case .authorSubscribed, .authorUnsubscribed: .subscriptions
     case .notificationChanged, .notificationRetracted: .notificationChanges
     case .alarmChanged, .alarmRetracted: .alarmChanges
     }

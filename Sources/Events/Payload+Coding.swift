@@ -30,6 +30,8 @@ extension Payload {
     case .personUnmuted(let data): data
     case .alarmRaised(let data): data
     case .alarmWithdrawn(let data): data
+    case .authorSubscribed(let data): data
+    case .authorUnsubscribed(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
     case .alarmChanged(let data): data
@@ -65,6 +67,8 @@ extension Payload {
     case .personUnmuted: self = .personUnmuted(try source.decode())
     case .alarmRaised: self = .alarmRaised(try source.decode())
     case .alarmWithdrawn: self = .alarmWithdrawn(try source.decode())
+    case .authorSubscribed: self = .authorSubscribed(try source.decode())
+    case .authorUnsubscribed: self = .authorUnsubscribed(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
     case .alarmChanged: self = .alarmChanged(try source.decode())

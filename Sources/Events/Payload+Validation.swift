@@ -96,6 +96,10 @@ extension Payload {
       try checkKind(data.kind, "kind")
       try checkOptionalID(data.subject, "subject")
       try checkID(data.source, "source")
+    case .authorSubscribed(let data):
+      try checkIDs(("author", data.author), ("subscriber", data.subscriber))
+    case .authorUnsubscribed(let data):
+      try checkIDs(("author", data.author), ("subscriber", data.subscriber))
     case .notificationChanged(let data): try data.check()
     case .notificationRetracted(let data):
       try checkUUID(data.notification, "notification")

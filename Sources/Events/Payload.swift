@@ -26,6 +26,8 @@ public enum Payload: Sendable {
   case personUnmuted(PersonUnmuted)
   case alarmRaised(AlarmRaised)
   case alarmWithdrawn(AlarmWithdrawn)
+  case authorSubscribed(AuthorSubscribed)
+  case authorUnsubscribed(AuthorUnsubscribed)
   case notificationChanged(NotificationChanged)
   case notificationRetracted(NotificationRetracted)
   case alarmChanged(AlarmChanged)
@@ -58,6 +60,8 @@ public enum Payload: Sendable {
     case .personUnmuted: .personUnmuted
     case .alarmRaised: .alarmRaised
     case .alarmWithdrawn: .alarmWithdrawn
+    case .authorSubscribed: .authorSubscribed
+    case .authorUnsubscribed: .authorUnsubscribed
     case .notificationChanged: .notificationChanged
     case .notificationRetracted: .notificationRetracted
     case .alarmChanged: .alarmChanged
@@ -93,6 +97,8 @@ public enum Payload: Sendable {
     case .personUnmuted(let data): data.user
     case .alarmRaised(let data): data.recipient
     case .alarmWithdrawn(let data): data.recipient
+    case .authorSubscribed(let data): data.author
+    case .authorUnsubscribed(let data): data.author
     case .notificationChanged(let data): data.recipient
     case .notificationRetracted(let data): data.recipient
     case .alarmChanged(let data): data.recipient

@@ -9,6 +9,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case alarms
   case alarmActions = "alarm-actions"
   case people
+  case subscriptions
   case notificationChanges = "notification-changes"
   case alarmChanges = "alarm-changes"
 

@@ -52,6 +52,31 @@ extension Producer {
   }
 }
 
+/// The bell: alarms of an author's posts.
+extension Producer {
+  /// A person asks to be notified of an author's posts from now on.
+  @discardableResult
+  public func subscribe(
+    _ subscriber: String, to author: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = AuthorSubscribed()
+    data.author = author
+    data.subscriber = subscriber
+    return try await publish(.authorSubscribed(data), id: id, at: time)
+  }
+
+  /// A person is no longer notified of an author's posts; existing alarms stay.
+  @discardableResult
+  public func unsubscribe(
+    _ subscriber: String, from author: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = AuthorUnsubscribed()
+    data.author = author
+    data.subscriber = subscriber
+    return try await publish(.authorUnsubscribed(data), id: id, at: time)
+  }
+}
+
 /// Actions of people on their alarms.
 extension Producer {
   /// A person has read one alarm. `notification` is its id, as returned by `alarm_page`.

@@ -152,6 +152,10 @@ struct Samples {
         .with {
           ($0.recipient, $0.kind, $0.subject, $0.source) = (id(), alarmType(), id(), id())
         })
+    case .authorSubscribed:
+      .authorSubscribed(.with { ($0.author, $0.subscriber) = (id(), id()) })
+    case .authorUnsubscribed:
+      .authorUnsubscribed(.with { ($0.author, $0.subscriber) = (id(), id()) })
     case .notificationChanged: .notificationChanged(snapshot())
     case .notificationRetracted:
       .notificationRetracted(

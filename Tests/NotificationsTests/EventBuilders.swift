@@ -138,6 +138,16 @@ func unmutePerson(_ user: String, _ person: String, at minutes: Double) -> Event
   event(minutes, .personUnmuted(.with { ($0.user, $0.person) = (user, person) }))
 }
 
+func subscribe(_ subscriber: String, to author: String, at minutes: Double) -> Event {
+  event(
+    minutes, .authorSubscribed(.with { ($0.author, $0.subscriber) = (author, subscriber) }))
+}
+
+func unsubscribe(_ subscriber: String, from author: String, at minutes: Double) -> Event {
+  event(
+    minutes, .authorUnsubscribed(.with { ($0.author, $0.subscriber) = (author, subscriber) }))
+}
+
 func seen(_ user: String, at minutes: Double) -> Event {
   event(minutes, .alarmSeen(.with { $0.user = user }))
 }

@@ -44,7 +44,7 @@ struct GeneratedEvents {
     let day = minute(minutes()).day
     let comment = "c\(Int.random(in: 0..<6, using: &random))"
     let (subject, source) = (pick(Self.posts), pick(Self.people))
-    return switch Int.random(in: 0..<8, using: &random) {
+    return switch Int.random(in: 0..<9, using: &random) {
     case 0: notificationID(recipient: user, kind: AlarmType.follow.code, subject: "", bucket: day)
     case 1:
       notificationID(
@@ -62,6 +62,8 @@ struct GeneratedEvents {
       notificationID(recipient: user, kind: pick([900, 902, 903]), subject: subject, bucket: day)
     case 6:
       notificationID(recipient: user, kind: 901, subject: subject, bucket: "", source: source)
+    case 7:
+      notificationID(recipient: user, kind: 13, subject: subject, bucket: "", source: subject)
     default:
       notificationID(
         recipient: user, kind: AlarmType.like.code, subject: pick(Self.posts), bucket: day)
@@ -97,7 +99,7 @@ struct GeneratedEvents {
     let aComment = "c\(Int.random(in: 0..<6, using: &random))"
     let text = "text \(Int.random(in: 0..<1000, using: &random))"
     var event =
-      switch Int.random(in: 0..<140, using: &random) {
+      switch Int.random(in: 0..<155, using: &random) {
       case 0..<18: like(someone, aPost, of: owner, at: at)
       case 18..<28: unlike(someone, aPost, of: owner, at: at)
       case 28..<40:
@@ -129,9 +131,13 @@ struct GeneratedEvents {
       case 128..<131: unblock(someone, other, at: at)
       case 131..<133: mutePerson(someone, other, until: chance(50) ? minutes() : nil, at: at)
       case 133..<135: unmutePerson(someone, other, at: at)
+      case 135..<142: subscribe(someone, to: chance(60) ? owner : other, at: at)
+      case 142..<146: unsubscribe(someone, from: chance(60) ? owner : other, at: at)
+      case 146..<148: mute(someone, "author-post", at: at)
+      case 148..<150: unmute(someone, "F13", at: at)
       default:
         disable(
-          someone, pick(AlarmScope.allCases), kind: pick(["like", "F02", "grouped", "F901"]),
+          someone, pick(AlarmScope.allCases), kind: pick(["like", "F02", "grouped", "F901", "F13"]),
           subject: chance(80) ? aPost : "", actor: other, off: chance(60), at: at)
       }
     event.id = "\(UInt32.random(in: 0...UInt32.max, using: &random))"

@@ -53,6 +53,8 @@ struct InterleavingTests {
     Pair(
       "a mention and the edit that drops it", post("p", by: "ann", mentions: ["o"], at: 1),
       post("p", by: "ann", at: 2)),
+    Pair("a post and a subscription", post("p", by: "o", at: 2), subscribe("ann", to: "o", at: 1)),
+    Pair("a subscription and a post", subscribe("ann", to: "o", at: 1), post("p", by: "o", at: 2)),
     Pair(
       "an edit and the mention that it drops", post("p", by: "ann", at: 2),
       post("p", by: "ann", mentions: ["o"], at: 1)),
@@ -92,6 +94,7 @@ struct InterleavingTests {
     }
     #expect(done.wait(timeout: .now() + hangLimitSeconds) == .success)
     if let error = second.withLock({ $0 }) { throw error }
+    try first.settle()
     let model = Model(known + [pair.first, pair.second], kinds: testKinds)
     #expect(try first.shown() == model.shown)
     #expect(try first.postCounts() == model.postCounts)

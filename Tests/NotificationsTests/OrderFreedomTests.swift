@@ -30,9 +30,12 @@ struct OrderFreedomTests {
         try world.apply(Array(log.prefix(count)))
         for event in log.prefix(count) { applied.apply(event) }
         log.removeFirst(count)
-        // Checks also while contributions are under review.
-        #expect(try world.shown() == applied.shown, "seed \(seed)")
-        if Int.random(in: 0..<3, using: &random) == 0 { try world.settle() }
+        // Checks also while contributions are under review. Subscribers' alarms need the backlog.
+        #expect(try immediate(world.shown()) == immediate(applied.shown), "seed \(seed)")
+        if Int.random(in: 0..<3, using: &random) == 0 {
+          try world.settle()
+          #expect(try world.shown() == applied.shown, "seed \(seed)")
+        }
       }
       #expect(try world.violations() == [], "seed \(seed), with what is under review")
       try world.settle()
@@ -81,9 +84,9 @@ struct OrderFreedomTests {
       return done
     }
     for thread in threads { thread.wait() }
-    let before = try world.shown()
+    let before = try immediate(world.shown())
     try world.settle()
-    #expect(try world.shown() == before, "seed \(seed)")
+    #expect(try immediate(world.shown()) == before, "seed \(seed)")
     #expect(failures.withLock { $0 } == [], "seed \(seed)")
     let model = Model(events, kinds: testKinds)
     let shown = try world.shown()
@@ -156,6 +159,14 @@ extension Model {
   /// In the format of `World.postCounts`.
   var postCounts: [BytewiseString] {
     postStats.map { BytewiseString("\($0)|\($1.likes)|\($1.comments)") }.sorted()
+  }
+}
+
+/// Without alarms of authors' posts, which the backlog raises.
+private func immediate(_ shown: [BytewiseString]) -> [BytewiseString] {
+  shown.filter { line in
+    let fields = line.string.split(separator: "|", omittingEmptySubsequences: false)
+    return fields[2] != "13"
   }
 }
 

@@ -278,7 +278,8 @@ struct RuleTests {
     let refused: [(Payload, String)] = [
       (raised { $0.kind = "poke" }, "kind"), (raised { $0.kind = "Broadcast" }, "kind"),
       (raised { $0.kind = "F999" }, "kind"), (raised { $0.kind = "like" }, "kind"),
-      (raised { $0.kind = "F05" }, "kind"), (raised { $0.actor = "" }, "actor"),
+      (raised { $0.kind = "F05" }, "kind"), (raised { $0.kind = "author-post" }, "kind"),
+      (raised { $0.kind = "F13" }, "kind"), (raised { $0.actor = "" }, "actor"),
       (raised { ($0.kind, $0.arguments) = ("reminder", ["text": "t"]) }, "actor"),
       (raised { $0.arguments = [:] }, "arguments.title"),
       (raised { $0.arguments["poke"] = "x" }, "arguments.poke"),
@@ -287,7 +288,7 @@ struct RuleTests {
       let error = #expect(throws: EventError.self) { try apply(payload) }
       #expect(error?.field == field, "\(payload)")
     }
-    for kind in ["like", "F00", "comment", "follow", "message", "mention", "F05", "poke"] {
+    for kind in ["like", "F00", "comment", "follow", "message", "mention", "F05", "F13", "poke"] {
       let withdrawal = Payload.alarmWithdrawn(
         .with { ($0.recipient, $0.kind, $0.subject, $0.source) = ("o", kind, "p", "ann") })
       let error = #expect(throws: EventError.self) { try apply(withdrawal) }

@@ -64,9 +64,14 @@ final class World {
       "SELECT concat_ws('|', post_id, likes, comments) FROM post_counts WHERE likes + comments > 0")
   }
 
-  /// The violations that `verify_notifications` finds.
+  /// The violations that `verify_notifications` and `verify_subscriptions` find, without pending work.
   func violations() throws -> [BytewiseString] {
-    try lines("SELECT concat_ws(' | ', v.*) FROM verify_notifications() v")
+    try lines(
+      """
+      SELECT concat_ws(' | ', v.*) FROM verify_notifications() v
+      UNION ALL
+      SELECT concat_ws(' | ', v.*) FROM verify_subscriptions() v WHERE v.found <> 'pending'
+      """)
   }
 
   /// All rows of all tables that the events determine.
@@ -75,6 +80,7 @@ final class World {
     for table in [
       "likes", "comments", "post_facts", "post_counts", "notification_recipients",
       "notification_marks", "notification_mutes", "notification_silences", "person_blocks",
+      "author_subscriptions",
     ] {
       tables[table] = try lines("SELECT to_jsonb(t)::text FROM \(table) t")
     }

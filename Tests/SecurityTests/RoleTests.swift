@@ -25,14 +25,17 @@ import Testing
     (
       [
         "post_counts", "likes", "comments", "post_facts", "notification_recipients",
-        "notification_marks", "notification_actors", "notification_sizes", "message_facts",
-        "person_blocks",
+        "notification_marks", "notification_sizes", "message_facts", "person_blocks",
       ], ["magpie_notification"], [.insert, .update]
     ),
     (["contribution_check"], ["magpie_notification"], [.update, .delete]),
-    (["notification_mutes", "notification_silences"], ["magpie_notification"], [.insert]),
     (
-      ["notifications", "notification_reviews"], ["magpie_notification"],
+      ["notification_mutes", "notification_silences", "author_subscriptions"],
+      ["magpie_notification"], [.insert]
+    ),
+    (
+      ["notifications", "notification_actors", "notification_reviews", "subscription_work"],
+      ["magpie_notification"],
       [.insert, .update, .delete]
     ),
     (["profiles", "alarms"], ["magpie_alarm"], [.insert, .update]),

@@ -164,6 +164,7 @@ extension Tables {
       "notification_silences": ["scope", "type", "value", "at", "event_id"],
       "person_blocks": ["blocker", "blocked"],
       "notification_actors": ["source", "subject"],
+      "author_subscriptions": ["author", "at", "event_id"],
       "notification_sizes": ["notification_id"], "notifications": ["notification_id"],
       "profiles": ["user_id"], "alarms": ["notification_id"],
     ]

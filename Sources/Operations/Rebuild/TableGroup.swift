@@ -44,6 +44,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
         "notification_marks", "notification_mutes", "notification_silences", "person_blocks",
         "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
+        "author_subscriptions", "subscription_work",
       ]
     case .alarms: ["profiles", "alarms", "pending_renders", "pending_publications"]
     }
@@ -75,7 +76,8 @@ public enum TableGroup: String, CaseIterable, Sendable {
 /// The order of reading topics that causes the fewest corrections: follows before the posts that
 /// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
-  .profiles, .alarmActions, .people, .follows, .posts, .comments, .likes, .messages, .alarms,
+  .profiles, .alarmActions, .people, .follows, .subscriptions, .posts, .comments, .likes, .messages,
+  .alarms,
   .notificationChanges,
 ]
 

@@ -48,6 +48,7 @@ extension Migrations {
     Migration(13, "reviews", PackageResources._013_reviews_sql),
     Migration(14, "search", PackageResources._014_search_sql),
     Migration(15, "kinds", PackageResources._015_kinds_sql),
+    Migration(16, "bell", PackageResources._016_bell_sql),
     Migration(17, "alarm_changes", PackageResources._017_alarm_changes_sql),
     Migration(18, "people", PackageResources._018_people_sql),
   ]

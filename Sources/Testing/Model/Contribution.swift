@@ -18,7 +18,7 @@ struct Contribution {
   var post: String?
   var comment: String?
   var text = ""
-  /// Of alarms that were raised, and of these alone.
+  /// Of all kinds except those of `AlarmType`.
   var raised: Raised?
 
   struct Raised {
@@ -122,5 +122,17 @@ struct Contribution {
         recipient: .init(recipient), type: type.code, subject: .init(subject),
         source: .init(source)),
       actor: actor, post: post, comment: comment, text: text)
+  }
+}
+
+extension Contribution {
+  /// A post of an author to whom the recipient is subscribed.
+  init(_ post: PostPublished, to subscriber: BytewiseString) {
+    key = Key(
+      recipient: subscriber, type: AlarmCode.authorPost.number, subject: .init(post.post),
+      source: .init(post.post))
+    (actor, self.post) = (post.author, post.post)
+    text = post.title.isEmpty ? post.caption : post.title
+    raised = Raised(isGrouped: false)
   }
 }

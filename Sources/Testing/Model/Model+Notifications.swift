@@ -80,6 +80,27 @@ extension Model {
     return [people, people.reversed()].contains { blocks[$0]?.newest.creates ?? false }
   }
 
+  /// The contributions of posts to the notifications of their authors' subscribers. The last toggle
+  /// at or before a post's first time decides.
+  var subscribersContributions: [(at: EventTime, Contribution)] {
+    var subscribers: [BytewiseString: [(BytewiseString, [Version: Bool])]] = [:]
+    for (key, toggles) in subscriptions {
+      subscribers[key[0], default: []].append((key[1], toggles))
+    }
+    return posts.values.flatMap { fact -> [(at: EventTime, Contribution)] in
+      guard case .postPublished(let post) = fact.newest.payload, let at = fact.createdAt else {
+        return []
+      }
+      return (subscribers[.init(post.author)] ?? []).compactMap { subscriber, toggles in
+        let last = toggles.filter { $0.key.time <= at }.max { $0.key < $1.key }
+        guard last?.value ?? false, !post.author.hasSameBytes(as: subscriber.string) else {
+          return nil
+        }
+        return (at, Contribution(post, to: subscriber))
+      }
+    }
+  }
+
   /// All visible notifications, newest first by the time when they were raised.
   public var notifications: [ModelNotification] {
     var groups: [String: [(at: EventTime, Contribution)]] = [:]
@@ -92,6 +113,11 @@ extension Model {
         }
         groups[contribution.notification(at: at), default: []].append((at, contribution))
       }
+    }
+    for (at, contribution) in subscribersContributions {
+      let key = contribution.key
+      guard !isMuted(key, actor: contribution.actor, at: at) else { continue }
+      groups[contribution.notification(at: at), default: []].append((at, contribution))
     }
     return groups.compactMap { notification($0, $1) }
       .sorted { newest(($0.raisedAt, $0.id), ($1.raisedAt, $1.id)) }

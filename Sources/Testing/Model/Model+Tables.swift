@@ -35,6 +35,17 @@ extension Model {
     }
   }
 
+  /// All subscriptions to authors and their ends.
+  public var allSubscriptions: [ModelSubscription] {
+    subscriptions.flatMap { key, toggles in
+      toggles.map { version, isSubscribed in
+        ModelSubscription(
+          author: key[0].string, subscriber: key[1].string, version: version,
+          isSubscribed: isSubscribed)
+      }
+    }
+  }
+
   /// All blocks, also those taken back.
   public var allBlocks: [ModelBlock] {
     blocks.compactMap { key, fact in
@@ -60,7 +71,8 @@ extension Model {
     }
   }
 
-  /// All contributions ever created, including withdrawn ones.
+  /// All contributions ever created, including withdrawn ones. Those to subscribers' notifications of
+  /// posts leave nothing when they are withdrawn.
   public var allContributions: [ModelContribution] {
     let facts = sources.values.flatMap { fact -> [ModelContribution] in
       guard ![.likeCreated, .likeRemoved, .messageSent].contains(fact.newest.type) else {
@@ -73,6 +85,10 @@ extension Model {
         guard let fact else { return [] }
         return contributions(fact, stand: fact.newest.version == sources[source]?.newest.version)
       }
+      + subscribersContributions.map { at, contribution in
+        row(
+          contribution, isActive: true, firstAt: at, version: Version(time: at, id: ""))
+      }
   }
 
   /// The contributions of one fact, or of its events that name one recipient.
@@ -81,20 +97,27 @@ extension Model {
   private func contributions(_ fact: Fact, stand: Bool) -> [ModelContribution] {
     let standing = stand ? Contribution.all(of: fact.newest, kinds) : []
     return recordedContributions(of: fact).map { recorded in
-      let (key, stands) = (recorded.key, standing.contains { $0.key == recorded.key })
-      let firstAt = fact.firstAt[key]
-      var row = ModelContribution(
-        recipient: key.recipient.string, type: key.type, subject: key.subject.string,
-        source: key.source.string, actor: recorded.actor, isActive: stands, firstAt: firstAt,
-        post: recorded.post, comment: recorded.comment, headText: head(recorded.text),
-        imageURL: recorded.raised?.imageURL, arguments: recorded.raised?.arguments,
-        isGrouped: recorded.isGrouped, version: fact.newest.version)
-      guard let firstAt else { return row }
-      row.notification = recorded.notification(at: firstAt)
-      row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
-      row.isMuted = stands && isMuted(key, actor: recorded.actor, at: firstAt)
-      return row
+      row(
+        recorded, isActive: standing.contains { $0.key == recorded.key },
+        firstAt: fact.firstAt[recorded.key], version: fact.newest.version)
     }
+  }
+
+  private func row(
+    _ recorded: Contribution, isActive: Bool, firstAt: EventTime?, version: Version
+  ) -> ModelContribution {
+    let key = recorded.key
+    var row = ModelContribution(
+      recipient: key.recipient.string, type: key.type, subject: key.subject.string,
+      source: key.source.string, actor: recorded.actor, isActive: isActive, firstAt: firstAt,
+      post: recorded.post, comment: recorded.comment, headText: head(recorded.text),
+      imageURL: recorded.raised?.imageURL, arguments: recorded.raised?.arguments,
+      isGrouped: recorded.isGrouped, version: version)
+    guard let firstAt else { return row }
+    row.notification = recorded.notification(at: firstAt)
+    row.isCovered = firstAt <= deletion(of: row.notification ?? "", for: key.recipient)
+    row.isMuted = isActive && isMuted(key, actor: recorded.actor, at: firstAt)
+    return row
   }
 
   /// The number of contributions of each notification of a day, without muted ones, and its

@@ -50,6 +50,9 @@ public struct Model: Sendable {
     var until: EventTime?
   }
 
+  /// The subscriptions by author and subscriber: true subscribes.
+  var subscriptions: [Key: [Version: Bool]] = [:]
+
   let kinds: AlarmKinds
 
   /// - Parameter kinds: the registry. Events that name another kind have no effect.
@@ -107,6 +110,12 @@ public struct Model: Sendable {
       merge(
         event,
         into: &sources[["raised", key.recipient, .init("\(key.type)"), key.subject, key.source]])
+    case .authorSubscribed(let data):
+      subscriptions[[.init(data.author), .init(data.subscriber)], default: [:]][event.version] =
+        true
+    case .authorUnsubscribed(let data):
+      subscriptions[[.init(data.author), .init(data.subscriber)], default: [:]][event.version] =
+        false
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       break  // Written by the workers.
     }

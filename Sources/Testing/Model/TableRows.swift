@@ -40,6 +40,14 @@ public struct ModelBlock: Sendable {
   public var version: Version
 }
 
+/// A subscription to an author, or its end.
+public struct ModelSubscription: Sendable {
+  public var author: String
+  public var subscriber: String
+  public var version: Version
+  public var isSubscribed: Bool
+}
+
 /// The facts about a post that notifications use; after a deletion all texts are empty.
 public struct ModelPostFact: Sendable {
   public var id: String

@@ -7,7 +7,8 @@ extension SocialEvents {
     if serial < min(workload.users / 2, workload.events / 20) { return profile(of: serial) }
     switch Double.random(in: 0..<100, using: &random) {
     case ..<11: return undo()
-    case ..<32: return follow()
+    case ..<30: return follow()
+    case ..<32: return subscription()
     case ..<43: return publish()
     case ..<70: return like()
     case ..<82: return comment()
@@ -35,6 +36,17 @@ extension SocialEvents {
     follows.add((follower, followee))
     return .followCreated(
       .with { ($0.follower, $0.followee) = (id(follower), id(followee)) })
+  }
+
+  private mutating func subscription() -> Payload {
+    if random.chance(25), let (author, subscriber) = subscriptions.pick(&random) {
+      return .authorUnsubscribed(.with { ($0.author, $0.subscriber) = (author, subscriber) })
+    }
+    let author = popularUser()
+    let subscriber = random.chance(1) ? author : anyUser()
+    subscriptions.add((id(author), id(subscriber)))
+    return .authorSubscribed(
+      .with { ($0.author, $0.subscriber) = (id(author), id(subscriber)) })
   }
 
   private mutating func publish() -> Payload {
@@ -152,7 +164,7 @@ extension SocialEvents {
   }
 
   private static let mutedKinds =
-    AlarmType.allCases.map(\.rawValue) + ["comment-like", "F06", "milestone"]
+    AlarmType.allCases.map(\.rawValue) + ["comment-like", "F06", "milestone", "author-post"]
 
   /// Kinds of every shape: grouped or alone; with an actor, without, and either; with arguments.
   private mutating func alarm() -> Payload {

@@ -34,6 +34,9 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   /// Whom people have blocked or muted.
   var hiddenPeople = Recent<(user: Int, person: Int)>(capacity: 256)
   var alarms = Recent<AlarmRaised>(capacity: 1024)
+  var subscriptions = Recent<(author: String, subscriber: String)>(capacity: 1024)
+  /// The last subscriber of each author.
+  private var subscribers: [String: String] = [:]
   private var sent = Recent<Event>(capacity: 512)
 
   /// Events that are already determined, such as the rest of like-unlike-like.
@@ -98,6 +101,15 @@ public struct SocialEvents: IteratorProtocol, Sendable {
     case .messageSent(let data): remember(data.receiver, .message, data.sender, day)
     case .postPublished(let data):
       if let person = data.mentions.first { remember(person, .mention, "post:" + data.post, "") }
+      if let person = subscribers[data.author] {
+        notifications.add(
+          (
+            person,
+            NotificationID.uuid(
+              recipient: person, kind: 13, subject: data.post, day: "", source: data.post)
+          ))
+      }
+    case .authorSubscribed(let data): subscribers[data.author] = data.subscriber
     default: break
     }
   }

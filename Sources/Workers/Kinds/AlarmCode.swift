@@ -9,6 +9,8 @@ public struct AlarmCode: Sendable, Hashable, Comparable, CustomStringConvertible
   public static let message = AlarmCode(unchecked: 3)
   public static let mention = AlarmCode(unchecked: 4)
   public static let post = AlarmCode(unchecked: 5)
+  /// A post of an author to whom the recipient is subscribed.
+  public static let authorPost = AlarmCode(unchecked: 13)
 
   /// 0 to 999.
   public let number: Int

@@ -166,6 +166,12 @@ private struct Fields {
           ($0.recipient, $0.kind) = (try text("recipient"), try text("kind"))
           ($0.subject, $0.source) = (try text("subject"), try text("source"))
         })
+    case .authorSubscribed:
+      .authorSubscribed(
+        try .with { ($0.author, $0.subscriber) = (try text("author"), try text("subscriber")) })
+    case .authorUnsubscribed:
+      .authorUnsubscribed(
+        try .with { ($0.author, $0.subscriber) = (try text("author"), try text("subscriber")) })
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "the model does not use what workers publish"))

@@ -79,6 +79,14 @@ extension SliceModels {
             person: row.blocker, key: [row.blocked],
             fields: ["\(row.isActive)"] + version(row.version))
         })
+    case "author_subscriptions":
+      return rows(
+        notifications.allSubscriptions.lazy.map { row in
+          CanonicalRow(
+            person: row.subscriber,
+            key: [row.author, row.version.time.rfc3339, row.version.id],
+            fields: ["\(row.isSubscribed)"])
+        })
     case "notification_actors": return rows(notifications.allContributions.lazy.map(contribution))
     case "notification_sizes":
       return rows(

@@ -6,9 +6,9 @@ import RecordLog
 
 /// One model per consumer group, fed with the events that concern one slice of people.
 ///
-/// Reads the log up to three times: for the posts, comments, likes and messages that ever named a
-/// person of the slice, because an event that takes them away may not name that person; for the
-/// events; and for the profiles of the slice's people and of the people in their alarms.
+/// Reads the log up to four times: for the authors to whom people of the slice ever subscribed; for the
+/// posts, comments, likes and messages that ever named one of these authors or a person of the slice,
+/// because an event that takes them away may not name that person; for the events; and for the profiles of the slice's people and of the people in their alarms.
 struct SliceModels {
   let slice: Slice
   private(set) var feeds = Model()
@@ -23,6 +23,8 @@ struct SliceModels {
   private let prefix: String
   private let counted: (Int) -> Void
   private var facts: [Worker: Set<BytewiseString>] = [:]
+  /// The authors to whom people of the slice ever subscribed.
+  private var authors: Set<BytewiseString> = []
 
   /// - Parameters:
   ///   - kinds: the registry that the workers use.
@@ -35,8 +37,13 @@ struct SliceModels {
     (self.prefix, self.counted) = (prefix, counted)
     notifications = Model(kinds: kinds)
     if slice.count > 1 {
+      try read([.subscriptions]) { models, worker, event in
+        if models.concerns(event, worker) { models.authors.insert(BytewiseString(event.key)) }
+      }
       try read([.posts, .comments, .likes, .messages]) { models, worker, event in
-        if let fact = worker.fact(event.payload), models.concerns(event, worker) {
+        if let fact = worker.fact(event.payload),
+          models.concerns(event, worker) || worker == .notification && models.isAnnounced(event)
+        {
           models.facts[worker, default: []].insert(fact)
         }
       }
@@ -53,7 +60,7 @@ struct SliceModels {
         models.notifications.apply(event)
       }
     }
-    facts = [:]
+    (facts, authors) = ([:], [])
     shown = notifications.notifications.filter { slice.contains($0.recipient) }
     let named = shown.reduce(into: Set<BytewiseString>()) { people, notification in
       if let actor = notification.actor { people.insert(BytewiseString(actor)) }
@@ -64,6 +71,11 @@ struct SliceModels {
         models.profiles.apply(event)
       }
     }
+  }
+
+  /// Whether the event is a post of an author to whom people of the slice subscribed.
+  private func isAnnounced(_ event: Event) -> Bool {
+    event.topic == .posts && authors.contains(BytewiseString(event.key))
   }
 
   private func concerns(_ event: Event, _ worker: Worker) -> Bool {

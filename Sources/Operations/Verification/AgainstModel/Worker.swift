@@ -10,7 +10,10 @@ enum Worker: String, CaseIterable {
     switch self {
     case .fanout: [.posts, .follows, .messages]
     case .notification:
-      [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions, .people]
+      [
+        .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
+        .people,
+      ]
     case .alarm: [.profiles]
     }
   }
@@ -32,6 +35,8 @@ enum Worker: String, CaseIterable {
     case (.notification, .postDeleted(let data)): [data.author, data.post]
     case (.notification, .personBlocked(let data)): [data.user, data.person]
     case (.notification, .personUnblocked(let data)): [data.user, data.person]
+    case (.notification, .authorSubscribed(let data)): [data.subscriber]
+    case (.notification, .authorUnsubscribed(let data)): [data.subscriber]
     default: [payload.key]
     }
   }

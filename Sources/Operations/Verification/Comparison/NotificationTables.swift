@@ -59,6 +59,10 @@ extension CanonicalTable {
     CanonicalTable(
       "person_blocks", .notifications, person: "b.blocker", key: ["b.blocked"],
       fields: Field.plain("b.active") + Field.version("b"), from: "FROM person_blocks b"),
+    CanonicalTable(
+      "author_subscriptions", .notifications, person: "s.subscriber",
+      key: ["s.author", time("s.at"), "s.event_id"], fields: Field.plain("s.subscribed"),
+      from: "FROM author_subscriptions s"),
     // `muted` is maintained only for visible contributions. For contributions under review, readers
     // already apply the mutes themselves.
     CanonicalTable(

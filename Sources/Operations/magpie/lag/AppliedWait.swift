@@ -3,7 +3,7 @@ import Kafka
 import Postgres
 
 /// Waits until all records are applied: lag 0 in all groups, those of the workers' own topics
-/// included, and no pending renderings or reviews.
+/// included, and no pending renderings, reviews or alarms of subscribers.
 func waitUntilApplied(
   _ connection: Connection, _ admin: Admin, prefix: String, seconds: Double,
   progress: inout Progress, isStopped: () -> Bool = { false }
@@ -14,8 +14,8 @@ func waitUntilApplied(
     if report.isApplied { break }
     if let cutOff = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cutOff) }
     progress.show(
-      "waiting for \(report.total) records, \(report.pendingRenders) renderings and "
-        + "\(report.pendingReviews) reviews")
+      "waiting for \(report.total) records, \(report.pendingRenders) renderings, "
+        + "\(report.pendingReviews) reviews and \(report.pendingSubscriptions) posts to announce")
     guard ContinuousClock.now < deadline else {
       progress.clear()
       throw Failure(
@@ -24,6 +24,8 @@ func waitUntilApplied(
           + "\(report.pendingRenders) people's alarms to render"
           + (report.pendingReviews == 0
             ? "" : ", \(report.pendingReviews) reviews after mutes")
+          + (report.pendingSubscriptions == 0
+            ? "" : ", \(report.pendingSubscriptions) posts to announce to subscribers")
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + (report.unanswered.isEmpty

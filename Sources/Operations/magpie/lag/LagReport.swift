@@ -46,6 +46,8 @@ struct LagReport {
   var pendingRenders: Int64
   /// People whose contributions are to be reviewed, after a mute that arrived late.
   var pendingReviews: Int64
+  /// Posts, and subscriptions that arrived late, whose alarms are to be written.
+  var pendingSubscriptions: Int64
   var missingTopics: [String]
   /// Partitions whose lag is unknown because their leaders did not answer, and the first one's error.
   var unanswered: [TopicPartition]
@@ -57,8 +59,8 @@ struct LagReport {
   var total: Int64 { partitions.reduce(0) { $0 + ($1.lag ?? 0) } }
   /// Whether all records are applied and no background work is queued.
   var isApplied: Bool {
-    total == 0 && pendingRenders == 0 && pendingReviews == 0 && missingTopics.isEmpty
-      && unanswered.isEmpty
+    total == 0 && pendingRenders == 0 && pendingReviews == 0 && pendingSubscriptions == 0
+      && missingTopics.isEmpty && unanswered.isEmpty
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 
@@ -82,6 +84,11 @@ struct LagReport {
       "SELECT to_regclass('notification_reviews') IS NOT NULL"
     ).only.bool(0)
     let reviews = hasReviews ? "(SELECT count(*) FROM notification_reviews)" : "0::bigint"
+    let hasSubscriptions = try connection.query(
+      "SELECT to_regclass('subscription_work') IS NOT NULL"
+    ).only.bool(0)
+    let subscriptions =
+      hasSubscriptions ? "(SELECT count(*) FROM subscription_work)" : "0::bigint"
     // Dead letters have no states in a database that is not migrated yet.
     let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")
       .only.bool(0)
@@ -92,7 +99,7 @@ struct LagReport {
     let rows = try connection.query(
       """
       SELECT consumer_group, topic, partition, next_offset, \(renders) + \(publications) AS renders,
-        \(reviews) AS reviews, \(letters) AS letters
+        \(reviews) AS reviews, \(subscriptions) AS subscriptions, \(letters) AS letters
       FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
       """, hasStates ? [.text(prefix)] : [])
     var stored: [String: [TopicPartition: Int64]] = [:]
@@ -110,6 +117,7 @@ struct LagReport {
       },
       pendingRenders: try rows.first?.int8("renders") ?? 0,
       pendingReviews: try rows.first?.int8("reviews") ?? 0,
+      pendingSubscriptions: try rows.first?.int8("subscriptions") ?? 0,
       missingTopics: names.filter { log.topics[$0] == nil },
       unanswered: log.unanswered.keys.sorted(),
       problem: log.unanswered.min { $0.key < $1.key }.map { "\($0.value)" },

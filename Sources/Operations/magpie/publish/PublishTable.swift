@@ -14,6 +14,7 @@ extension Publish {
     PublishEvent<WithdrawAlarm>.self, PublishEvent<DisableAlarms>.self,
     PublishEvent<EnableAlarms>.self, PublishEvent<Block>.self, PublishEvent<Unblock>.self,
     PublishEvent<MutePerson>.self, PublishEvent<UnmutePerson>.self,
+    PublishEvent<SubscribeAuthor>.self, PublishEvent<UnsubscribeAuthor>.self,
   ]
 
   struct Post: EventFields {
@@ -327,6 +328,29 @@ extension Publish {
         .with {
           ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, alarmSource)
         })
+    }
+  }
+
+  struct SubscribeAuthor: EventFields {
+    static let configuration = command(
+      "subscribe-author",
+      "Send author.subscribed: each of the author's posts raises an alarm, from now on.")
+    @Option(help: "The author of the posts.") var author: String
+    @Option(help: "The person notified of the posts.") var subscriber: String
+
+    var payload: Payload {
+      .authorSubscribed(.with { ($0.author, $0.subscriber) = (author, subscriber) })
+    }
+  }
+
+  struct UnsubscribeAuthor: EventFields {
+    static let configuration = command(
+      "unsubscribe-author", "Send author.unsubscribed: no more alarms of the author's posts.")
+    @Option(help: "The author of the posts.") var author: String
+    @Option(help: "The person no longer notified of the posts.") var subscriber: String
+
+    var payload: Payload {
+      .authorUnsubscribed(.with { ($0.author, $0.subscriber) = (author, subscriber) })
     }
   }
 

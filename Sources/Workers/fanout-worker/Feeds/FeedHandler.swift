@@ -33,8 +33,8 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
     case .posts: postWork(events, limits: limits)
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
-    case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .notificationChanges,
-      .alarmChanges:
+    case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .subscriptions,
+      .notificationChanges, .alarmChanges:
       Work([])
     }
   }

@@ -37,6 +37,12 @@ struct Causes {
     newest = max(newest, cause.time)
   }
 
+  /// Adds the cause of changes to all notifications of a type about a subject.
+  mutating func add(type: Int, subject: String, _ cause: Cause) {
+    causes[Key(anybody, String(type), subject)] = cause
+    newest = max(newest, cause.time)
+  }
+
   func cause(notification: String, recipient: String, type: Int, subject: String) -> Cause {
     let type = String(type)
     let candidates = [
@@ -88,7 +94,8 @@ private func keys(_ event: Event) -> [Key] {
     [Key(data.user, anyType, anySubject), Key(data.person, anyType, anySubject)]
   case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .alarmDisabled,
     .alarmEnabled, .personMuted, .personUnmuted, .profileChanged,
-    .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
+    .authorSubscribed, .authorUnsubscribed, .notificationChanged, .notificationRetracted,
+    .alarmChanged, .alarmRetracted:
     []
   }
 }

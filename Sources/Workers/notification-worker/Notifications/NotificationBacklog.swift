@@ -7,5 +7,6 @@ import Handling
 func notificationBacklog() -> Work {
   Work(joining: [
     Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork(),
+    subscribersWork(),
   ])
 }

@@ -2,8 +2,8 @@ import Events
 public import Handling
 public import Kinds
 
-/// The work of notification-worker: likes, comments, follows, messages, mentions and raised alarms
-/// become notifications; alarm actions read, delete and mute them; each notification that a batch
+/// The work of notification-worker: likes, comments, follows, messages, mentions, posts of authors with
+/// subscribers, and raised alarms become notifications; alarm actions read, delete and mute them; each notification that a batch
 /// touches is published as a snapshot.
 ///
 /// Safe to run in any number of lanes and processes on the same tables: the resulting rows depend
@@ -16,13 +16,17 @@ public func notificationHandler(
 ) -> Handler {
   Handler(
     name: "notification",
-    topics: [.likes, .comments, .follows, .messages, .posts, .alarms, .alarmActions, .people],
+    topics: [
+      .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
+      .people,
+    ],
     apply: { topic, events in
       switch topic {
       case .likes: likesWork(events)
       case .comments: commentsWork(events)
       case .follows: followsWork(events)
       case .messages: messagesWork(events)
+      case .subscriptions: subscriptionsWork(events)
       case .posts: postsWork(events)
       case .alarms: try raisedWork(events, kinds: kinds())
       case .alarmActions: try alarmActionsWork(events, kinds: kinds())

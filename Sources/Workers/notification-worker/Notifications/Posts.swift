@@ -4,6 +4,8 @@ import Postgres
 
 /// `post.*`: creates a notification for each person whom a post mentions. An edit that drops the
 /// mention or a deletion of the post withdraws it. Likes and comments of a deleted post stay.
+///
+/// If the author has subscribers, a trigger queues the post for them (`subscribersWork`).
 func postsWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
@@ -25,6 +27,7 @@ func postsWork(_ events: [Event]) -> Work {
   return notificationWork(
     [
       upsertPosts(facts),
+      traceQueuedPosts(facts),
       insertRecipients(people),
       lockRecipients(
         people,
@@ -33,7 +36,7 @@ func postsWork(_ events: [Event]) -> Work {
           WHERE a.type = 4 AND a.subject = ANY ($2::text[])
           """, touched),
       deriveContributions(candidates, touched),
-    ],
+    ].compactMap(\.self),
     recomputation:
       recomputeNotifications(
         recipients: people,
@@ -78,6 +81,28 @@ private func upsertPosts(_ facts: Registers<Key>) -> Statement {
       .timestamptzArray(facts.values.map(\.firstAt?.microseconds)),
       .timestamptzArray(facts.values.map(\.newest.time.microseconds)),
       .textArray(facts.values.map(\.newest.id)),
+    ])
+}
+
+/// Adds the traces of the batch's events to the rows that the trigger of `post_facts` has queued for the
+/// subscribers.
+private func traceQueuedPosts(_ facts: Registers<Key>) -> Statement? {
+  let traced = zip(facts.keys, facts.values).compactMap { key, register in
+    register.newest.trace.map { (post: key.first.string, event: register.newest, trace: $0) }
+  }
+  guard !traced.isEmpty else { return nil }
+  return Statement(
+    """
+    UPDATE subscription_work w SET trace = e.trace
+    FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[])
+      AS e (author, post_id, caused_at, trace)
+    WHERE w.author = e.author AND w.post_id = e.post_id AND w.subscriber = ''
+      AND w.caused_at = e.caused_at AND w.trace IS NULL
+    """,
+    [
+      .textArray(traced.map(\.event.key)), .textArray(traced.map(\.post)),
+      .timestamptzArray(traced.map(\.event.time.microseconds)),
+      .textArray(traced.map(\.trace.description)),
     ])
 }
 

@@ -69,7 +69,7 @@ extension AlarmKinds {
 extension AlarmKind {
   /// Withdrawing must be checked, too: it would overrule the contribution of a like.
   fileprivate func checkRaisable() throws(EventError) {
-    guard type == nil else {
+    guard type == nil, code != .authorPost else {
       throw EventError(
         .badValue, "alarms of the kind \(name) are raised by events of their own.", field: "kind")
     }
