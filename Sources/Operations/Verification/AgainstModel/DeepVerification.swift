@@ -57,6 +57,7 @@ public struct DeepVerification {
     try connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     defer { _ = try? connection.query("ROLLBACK") }
     let snapshot = try Snapshot(connection, prefix: prefix)
+    let subscriptions = try PendingSubscriptions([connection])
     let topics = Set(Worker.allCases.flatMap(\.topics))
     let records = try snapshot.spans(of: topics, prefix: prefix, in: log).values
       .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
@@ -75,7 +76,7 @@ public struct DeepVerification {
         snapshot: connection,
         unapplied: try snapshot.unapplied(in: log, prefix: prefix, slice: slice),
         patience: patience, later: later)
-      var comparer = Comparer(report: report, alarms: alarms)
+      var comparer = Comparer(report: report, alarms: alarms, subscriptions: subscriptions)
       for table in CanonicalTable.all {
         state.table = table.name
         progress(state)

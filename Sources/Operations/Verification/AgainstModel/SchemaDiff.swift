@@ -46,7 +46,9 @@ public struct SchemaDiff {
     let alarms = AlarmsInFlight(
       snapshot: live, unapplied: try snapshot.unapplied(in: log, prefix: prefix),
       patience: patience, later: later)
-    var comparer = Comparer(report: report, alarms: alarms, progress: progress)
+    var comparer = Comparer(
+      report: report, alarms: alarms, subscriptions: try PendingSubscriptions([live, shadow]),
+      progress: progress)
     try comparer.compare(tables, expected: shadow, found: live)
     return try comparer.finish()
   }

@@ -4,6 +4,7 @@ public import Postgres
 public struct Comparer {
   public private(set) var report: ComparisonReport
   private let alarms: AlarmsInFlight?
+  private let subscriptions: PendingSubscriptions?
   /// Called periodically with the current table and the number of rows read.
   private let progress: (String, Int) -> Void
   private var read = 0
@@ -13,7 +14,16 @@ public struct Comparer {
     report: ComparisonReport = ComparisonReport(), alarms: AlarmsInFlight? = nil,
     progress: @escaping (String, Int) -> Void = { _, _ in }
   ) {
+    self.init(report: report, alarms: alarms, subscriptions: nil, progress: progress)
+  }
+
+  /// - Parameter subscriptions: nil if no alarms of subscribers can be pending.
+  init(
+    report: ComparisonReport, alarms: AlarmsInFlight?, subscriptions: PendingSubscriptions?,
+    progress: @escaping (String, Int) -> Void = { _, _ in }
+  ) {
     (self.report, self.alarms, self.progress) = (report, alarms, progress)
+    self.subscriptions = subscriptions
   }
 
   /// Adds a difference found elsewhere.
@@ -36,7 +46,9 @@ public struct Comparer {
         if read % 10_000 == 0 { progress(table.name, read) }
       },
       differs: { difference in
-        if let alarms {
+        if try subscriptions?.covers(difference) ?? false {
+          report.addInFlight(difference.table)
+        } else if let alarms {
           try alarms.judge(difference, into: &report)
         } else {
           report.add(difference)
