@@ -118,6 +118,12 @@ struct OffsetsReset: ParsableCommand {
       INSERT INTO notification_generations (generation)
       SELECT max(generation) + 1 FROM notification_generations
       """)
+    // A failover may have taken the sequence back. The gap is far more than any that it lost.
+    try connection.script(
+      """
+      SELECT setval('alarm_versions', last_value + 1000000000000) FROM alarm_versions;
+      SELECT publish_alarms();
+      """)
   }
 
   private func targets(_ spans: [TopicPartition: Range<Int64>], _ log: KafkaLogs) throws

@@ -188,3 +188,106 @@ $$;
 GRANT USAGE ON SEQUENCE alarm_versions TO magpie_alarm;
 GRANT SELECT, UPDATE, DELETE ON pending_publications TO magpie_alarm;
 GRANT SELECT ON pending_publications TO magpie_reader;
+
+-- The list of the older clients, which know an alarm by an integer. See docs/sql.md.
+
+-- Where a retracted alarm last was in the list, so that a page can begin after it.
+ALTER TABLE alarms ADD COLUMN last_raised_at timestamptz;
+
+-- The first 53 bits of the id, without its version digit: JavaScript's numbers hold them exactly.
+CREATE FUNCTION alarm_sequence(notification uuid) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT ('x' || substr(h.digits, 1, 12) || substr(h.digits, 14, 2))::bit(56)::bigint >> 3
+  FROM (SELECT replace($1::text, '-', '') AS digits) h
+$$;
+
+-- The alarm of this person with this sequence, shown or not. An unknown sequence is an error, and so is one
+-- that two alarms of the person have. Searches a range of the primary key.
+CREATE FUNCTION alarm_of_sequence(user_id text, sequence bigint) RETURNS uuid
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off
+SET enable_seqscan = off
+SET jit = off
+AS $$
+DECLARE
+  prefix CONSTANT text := lpad(to_hex($2 >> 5), 12, '0');
+  ids uuid[];
+BEGIN
+  IF $2 BETWEEN 0 AND 9007199254740991 THEN
+    SELECT array_agg(a.notification_id) INTO ids
+    FROM alarms a
+    WHERE a.notification_id BETWEEN rpad(prefix, 32, '0')::uuid AND rpad(prefix, 32, 'f')::uuid
+      AND a.recipient = $1 AND alarm_sequence(a.notification_id) = $2;
+  END IF;
+  IF $2 IS NULL OR cardinality(ids) IS DISTINCT FROM 1 THEN
+    RAISE EXCEPTION 'not the sequence of an alarm: %', $2
+      USING ERRCODE = 'invalid_text_representation',
+        HINT = 'Pass the sequence of a row of legacy_alarm_list of the same person.';
+  END IF;
+  RETURN ids[1];
+END
+$$;
+
+-- alarm_page in the form of the older clients: one JSON object for each alarm. `before` is the sequence of the
+-- last row of the previous page, which may have been deleted since.
+CREATE FUNCTION legacy_alarm_list(user_id text, before bigint, "limit" int) RETURNS SETOF json
+LANGUAGE plpgsql STABLE ROWS 50
+SET plan_cache_mode = force_generic_plan
+SET enable_bitmapscan = off
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+SET max_parallel_workers_per_gather = 0
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  previous uuid;
+  previous_time timestamptz;
+  cursor text;
+BEGIN
+  IF $2 IS NOT NULL THEN
+    previous := alarm_of_sequence($1, $2);
+    IF EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1) THEN
+      SELECT n.raised_at INTO previous_time
+      FROM shown_notifications n WHERE n.recipient = $1 AND n.notification_id = previous;
+    END IF;
+    IF previous_time IS NULL THEN
+      SELECT coalesce(
+          n.raised_at, a.raised_at, a.last_raised_at,
+          -- Tables that were rebuilt after a deletion.
+          (
+            SELECT max(c.first_at) FROM notification_actors c
+            WHERE c.notification_id = previous AND c.active AND NOT c.muted
+          ))
+        INTO previous_time
+      FROM alarms a LEFT JOIN notifications n ON n.notification_id = a.notification_id
+      WHERE a.notification_id = previous;
+    END IF;
+    IF previous_time IS NULL THEN
+      RAISE EXCEPTION 'the alarm with the sequence % was withdrawn', $2
+        USING ERRCODE = 'invalid_text_representation', HINT = 'Begin with the first page.';
+    END IF;
+    cursor := (extract(epoch FROM previous_time) * 1000000)::bigint || ':' || previous;
+  END IF;
+  RETURN QUERY
+  SELECT json_build_object(
+    'sequence', alarm_sequence(p.notification_id),
+    'notificationType', p.kind,
+    'fromNickName', p.legacy_from_nick_name,
+    'fromId', p.actor_id,
+    'isReading', NOT p.unread,
+    'headText', p.legacy_head_text,
+    'stationName', p.station,
+    'thumbnail', coalesce(nullif(a.image_url, ''), f.image_url, ''),
+    'scheme', coalesce(p.deep_link, ''),
+    'notificationMessage', p.legacy_message,
+    'profileImageURL', p.actor_image_url,
+    'notificationDate', to_char(p.raised_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
+  FROM alarm_page($1, cursor, $3) p
+  JOIN alarms a ON a.notification_id = p.notification_id
+  LEFT JOIN post_facts f ON f.post_id = a.post_id AND NOT f.deleted
+  ORDER BY p.raised_at DESC, p.notification_id DESC;
+END
+$$;

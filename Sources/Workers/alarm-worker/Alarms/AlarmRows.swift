@@ -46,6 +46,7 @@ func writeAlarms(_ alarms: [Alarm], isPublishing: Bool) throws -> Statement {
       text = EXCLUDED.text, segments = EXCLUDED.segments, spans = EXCLUDED.spans,
       legacy_message = EXCLUDED.legacy_message, legacy_head_text = EXCLUDED.legacy_head_text,
       legacy_from_nick_name = EXCLUDED.legacy_from_nick_name,
+      last_raised_at = CASE WHEN EXCLUDED.retracted THEN coalesce(a.raised_at, a.last_raised_at) END,
       -- Not EXCLUDED.version, which was drawn before the row was locked.
       version = \(version)
     WHERE (a.generation, a.counter) < (EXCLUDED.generation, EXCLUDED.counter)
