@@ -71,7 +71,9 @@ extension Stack {
   func expectInvariants(in schema: String) throws {
     let connection = try connection()
     try connection.script("SET search_path = \(schema), public")
-    for check in ["verify_feeds", "verify_notifications", "verify_alarms"] {
+    for check in [
+      "verify_feeds", "verify_notifications", "verify_subscriptions", "verify_alarms",
+    ] {
       let rows = try connection.query("SELECT v::text FROM \(check)() v LIMIT 3").map {
         try $0.text(0)
       }

@@ -105,8 +105,12 @@ struct ProducerTests {
       producer.enableAlarms(.actor("v"), of: "u"),
       producer.block("v", by: "u"), producer.unblock("v", by: "u"),
       producer.mutePerson("v", by: "u", until: .now), producer.unmutePerson("v", by: "u"),
+      producer.subscribe("v", to: "u"), producer.unsubscribe("v", from: "u"),
     ]
-    #expect(acknowledgements.count == 24)
+    #expect(acknowledgements.count == 26)
+    let subscriptions = try fixture.events(.subscriptions, count: 2)
+    #expect(subscriptions.map(\.type) == [.authorSubscribed, .authorUnsubscribed])
+    #expect(subscriptions.allSatisfy { $0.key == "u" })
     let people = try fixture.events(.people, count: 4).map(\.type)
     #expect(people == [.personBlocked, .personUnblocked, .personMuted, .personUnmuted])
     let types = try fixture.events(.alarmActions, count: 10).map(\.type)

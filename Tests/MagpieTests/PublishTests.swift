@@ -142,6 +142,8 @@ struct PublishTests {
       ("enable-alarms --user a --scope actor --actor b", .alarmEnabled),
       ("block --user a --person b", .personBlocked),
       ("unblock --user a --person b", .personUnblocked),
+      ("subscribe-author --author a --subscriber b", .authorSubscribed),
+      ("unsubscribe-author --author a --subscriber b", .authorUnsubscribed),
       ("mute-person --user a --person b --until 2030-01-01T00:00:00Z", .personMuted),
       ("unmute-person --user a --person b", .personUnmuted),
       ("raise-alarm --kind reply --recipient a --actor b", .alarmRaised),

@@ -129,7 +129,26 @@ struct BellTests {
     #expect(try pending(world) == 2)
     _ = try piece(world)
     #expect(try recipients(of: "n", world) == ["ann"])
-    #expect(try recipients(of: "p", world) == (0..<500).map(subscriber))
+    #expect(try recipients(of: "p", world) == (0..<999).map(subscriber))
+  }
+
+  @Test(
+    "changes have the time and the trace of the post's newest event, or of the late subscription")
+  func causes() throws {
+    let world = try World()
+    let trace = try #require(
+      TraceContext("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+    var edit = post("p", by: "star", "edited", at: 7)
+    edit.trace = trace
+    try world.apply(subscribe("ann", to: "star", at: 1), post("p", by: "star", at: 2))
+    for event in [edit, subscribe("bob", to: "star", at: 1.5)] {
+      try world.apply(event)
+      let published = world.published.count
+      try world.settle()
+      let changes = world.published.dropFirst(published)
+      #expect(changes.map(\.time) == [event.time])
+      #expect(changes.map(\.trace) == [event.trace])
+    }
   }
 
   @Test("a late toggle is applied to the posts up to the next one, in pieces")

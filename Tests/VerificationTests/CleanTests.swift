@@ -94,6 +94,54 @@ import Workload
     #expect(try tables.admin.query("SELECT FROM verify_reviews()").isEmpty)
   }
 
+  @Test(
+    "alarms of authors' posts are not differences while they are queued, and are once they are not")
+  func queued() throws {
+    let events = [
+      Payload.authorSubscribed(.with { ($0.author, $0.subscriber) = ("star", "ann") }),
+      .authorSubscribed(.with { ($0.author, $0.subscriber) = ("star", "bob") }),
+      .post("p", by: "star", title: "t", mentions: []),
+      .post("q", by: "star", title: "t", mentions: []),
+    ].enumerated().map { number, payload in
+      Event(
+        id: "e\(number)", source: "test",
+        time: EventTime(microseconds: 1_735_689_600_000_000 + Int64(number)), payload: payload)
+    }
+    // Two logs, because each has the changes that its own workers publish.
+    let both = try (0..<2).map { _ in
+      let log = MemoryLog()
+      try log.append(events)
+      let tables = try Tables(log)
+      try tables.applyAll()
+      return tables
+    }
+    let (tables, others) = (both[0], both[1])
+    try tables.admin.script(
+      """
+      DELETE FROM notification_actors WHERE type = 13 AND (subject = 'p' OR recipient = 'bob');
+      DELETE FROM notifications WHERE type = 13 AND (subject = 'p' OR recipient = 'bob');
+      DELETE FROM alarms WHERE type = 13 AND (post_id = 'p' OR recipient = 'bob');
+      INSERT INTO subscription_work (author, post_id, subscriber, caused_at)
+      VALUES ('star', 'p', '', now()), ('star', '', 'bob', now())
+      """)
+    for slices in [1, 3] { #expect(try tables.verify(slices: slices).lines == []) }
+    #expect(try tables.compare(expected: others).lines.count == 9, "without the queue")
+    let found = "SELECT FROM verify_subscriptions() WHERE found = 'pending'"
+    #expect(try tables.admin.query(found).count == 2)
+    #expect(
+      try tables.admin.query("SELECT FROM verify_subscriptions() WHERE found <> 'pending'").isEmpty)
+    try tables.admin.script("DELETE FROM subscription_work WHERE subscriber = 'bob'")
+    let unqueued = try tables.verify(slices: 1).lines
+    #expect(unqueued.count == 3, "\(unqueued)")
+    #expect(
+      try tables.admin.query("SELECT FROM verify_subscriptions() WHERE found <> 'pending'").count
+        == 1)
+    try tables.admin.script("DELETE FROM subscription_work")
+    let all = try tables.verify(slices: 2).lines
+    #expect(all.count == 9, "\(all)")
+    #expect(try tables.admin.query("SELECT FROM verify_subscriptions()").count == 3)
+  }
+
   @Test("two databases built from one log, one by pushing and one by pulling, are equal")
   func equal() throws {
     var generator = SeededGenerator()

@@ -9,8 +9,8 @@ import Postgres
   import Foundation
 #endif
 
-/// The maximum number of queue rows in one piece; each gets an equal share of the pairs.
-private let jobsMax = 20
+/// The maximum number of queue rows in one piece, less than that of pairs.
+private let jobsMax = 200
 /// The maximum number of pairs of post and subscriber in one piece, and so of notifications published.
 private let pairsMax = 1_000
 private let kind = AlarmCode.authorPost.number
@@ -65,20 +65,17 @@ func subscribersWork() -> Work {
         current_setting('magpie.subscription_posts')::text[],
         current_setting('magpie.subscription_people')::text[],
         current_setting('magpie.subscription_times')::timestamptz[],
-        current_setting('magpie.subscription_concerns')::boolean[]
-      ) AS c (turn, post_id, subscriber, first_at, concerns)
+        current_setting('magpie.subscription_concerns')::boolean[],
+        current_setting('magpie.subscription_ends')::boolean[]
+      ) AS c (turn, post_id, subscriber, first_at, concerns, ends)
       """))
   work.finish = { results in
-    let count = try results[taken].only.int(1)
-    guard count > 0 else { return Outcome() }
-    let share = max(pairsMax / count, 1)
+    guard try results[taken].only.int(1) > 0 else { return Outcome() }
     let free = Set(try results[locked].map { BytewiseString(try $0.text(0)) })
+    let pairs = Dictionary(grouping: try results[pairs].map(Pair.init), by: \.turn)
     var piece = try SubscribersPiece(jobs: results[jobs])
-    for (turn, pairs) in Dictionary(grouping: try results[pairs].map(Pair.init), by: \.turn) {
-      piece.jobs[turn]?.advance(over: pairs, share: share) { free.contains($0) }
-    }
-    for turn in piece.jobs.keys where piece.jobs[turn]?.found == 0 {
-      piece.jobs[turn]?.advance(over: [], share: share) { _ in true }
+    for turn in piece.jobs.keys {
+      piece.jobs[turn]?.advance(over: pairs[turn] ?? []) { free.contains($0) }
     }
     return piece.outcome()
   }
@@ -87,7 +84,8 @@ func subscribersWork() -> Work {
 
 private let takenTurns = "current_setting('magpie.subscription_turns')::bigint[]"
 
-/// Saves the next pairs of each row taken in `magpie.subscription_…`, in order.
+/// Saves the next pairs of the rows taken in `magpie.subscription_…`, in order: the first of each row,
+/// then the second of each, and so on.
 ///
 /// A pair concerns the worker if the subscriber was subscribed before the post's newest event: otherwise
 /// no state of the post and of the timeline has ever caused an alarm, and there is nothing to withdraw.
@@ -95,21 +93,16 @@ private func candidates() -> Statement {
   Statement(
     """
     WITH RECURSIVE taken AS MATERIALIZED (
-      SELECT w.* FROM subscription_work w WHERE w.turn = ANY (\(takenTurns))
-    ),
-    share AS MATERIALIZED (
-      SELECT greatest($1 / greatest(count(*), 1), 1) AS size FROM taken
+      SELECT w.*, CASE WHEN w.wrapped THEN w.wraps_at END AS until
+      FROM subscription_work w WHERE w.turn = ANY (\(takenTurns))
     ),
     -- One look-up by key for each subscriber, however many subscriptions they have.
     walk AS (
       SELECT t.turn, t.author, t.post_id, t.until, s.subscriber, 1 AS place
-      FROM (
-        SELECT w.*, CASE WHEN w.wrapped THEN w.wraps_at END AS until
-        FROM taken w WHERE w.post_id <> ''
-      ) t
+      FROM taken t
       CROSS JOIN LATERAL (
         SELECT s.subscriber FROM author_subscriptions s
-        WHERE s.author = t.author AND s.subscriber > t.after_subscriber
+        WHERE t.post_id <> '' AND s.author = t.author AND s.subscriber > t.after_subscriber
           AND (t.until IS NULL OR s.subscriber <= t.until)
         ORDER BY s.subscriber LIMIT 1
       ) s
@@ -122,36 +115,58 @@ private func candidates() -> Statement {
           AND (w.until IS NULL OR s.subscriber <= w.until)
         ORDER BY s.subscriber LIMIT 1
       ) s
-      WHERE w.place < (SELECT h.size FROM share h)
     ),
     pairs AS MATERIALIZED (
-      SELECT w.turn, w.place, w.post_id, w.subscriber, NULL::timestamptz AS first_at,
-        EXISTS (
-          SELECT FROM author_subscriptions s
-          WHERE s.author = w.author AND s.subscriber = w.subscriber AND s.subscribed
-            AND s.at <= (SELECT p.version_time FROM post_facts p WHERE p.post_id = w.post_id)
-        ) AS concerns
-      FROM walk w
+      -- The recursion goes from place to place and ends here.
+      (
+        SELECT w.turn, w.place, w.author, w.post_id, w.subscriber, NULL::timestamptz AS first_at,
+          w.until, NULL::timestamptz AS upto_time
+        FROM walk w LIMIT $1
+      )
       UNION ALL
-      SELECT w.turn, p.place, p.post_id, w.subscriber, p.first_at, true
-      FROM taken w
+      SELECT t.turn, p.place, t.author, p.post_id, t.subscriber, p.first_at, NULL, t.upto_time
+      FROM taken t
       CROSS JOIN LATERAL (
         SELECT p.post_id, p.first_at, row_number() OVER (ORDER BY p.first_at, p.post_id) AS place
         FROM post_facts p
-        WHERE p.author = w.author AND NOT p.deleted AND p.first_at < w.upto_time
-          AND (p.first_at, p.post_id) > (w.after_time, w.after_post)
+        WHERE t.post_id = '' AND p.author = t.author AND NOT p.deleted AND p.first_at < t.upto_time
+          AND (p.first_at, p.post_id) > (t.after_time, t.after_post)
         ORDER BY p.first_at, p.post_id
-        LIMIT (SELECT h.size FROM share h)
+        LIMIT (SELECT greatest($1 / greatest(count(*), 1), 1) FROM taken)
       ) p
-      WHERE w.post_id = ''
+    ),
+    piece AS MATERIALIZED (
+      SELECT p.*, p.place = max(p.place) OVER (PARTITION BY p.turn) AS is_last
+      FROM (SELECT p.* FROM pairs p ORDER BY p.place, p.turn LIMIT $1) p
+    ),
+    checked AS MATERIALIZED (
+      SELECT p.*,
+        p.first_at IS NOT NULL OR EXISTS (
+          SELECT FROM author_subscriptions s
+          WHERE s.author = p.author AND s.subscriber = p.subscriber AND s.subscribed
+            AND s.at <= (SELECT f.version_time FROM post_facts f WHERE f.post_id = p.post_id)
+        ) AS concerns,
+        -- Whether the row has no pair after this one.
+        CASE WHEN NOT p.is_last THEN false
+          WHEN p.first_at IS NULL THEN NOT EXISTS (
+            SELECT FROM author_subscriptions s
+            WHERE s.author = p.author AND s.subscriber > p.subscriber
+              AND (p.until IS NULL OR s.subscriber <= p.until))
+          ELSE NOT EXISTS (
+            SELECT FROM post_facts f
+            WHERE f.author = p.author AND NOT f.deleted AND f.first_at < p.upto_time
+              AND (f.first_at, f.post_id) > (p.first_at, p.post_id))
+        END AS ends
+      FROM piece p
     )
     SELECT
-      set_config('magpie.subscription_jobs', coalesce(array_agg(p.turn)::text, '{}'), true),
-      set_config('magpie.subscription_posts', coalesce(array_agg(p.post_id)::text, '{}'), true),
-      set_config('magpie.subscription_people', coalesce(array_agg(p.subscriber)::text, '{}'), true),
-      set_config('magpie.subscription_times', coalesce(array_agg(p.first_at)::text, '{}'), true),
-      set_config('magpie.subscription_concerns', coalesce(array_agg(p.concerns)::text, '{}'), true)
-    FROM (SELECT p.* FROM pairs p ORDER BY p.turn, p.place) p
+      set_config('magpie.subscription_jobs', coalesce(array_agg(c.turn)::text, '{}'), true),
+      set_config('magpie.subscription_posts', coalesce(array_agg(c.post_id)::text, '{}'), true),
+      set_config('magpie.subscription_people', coalesce(array_agg(c.subscriber)::text, '{}'), true),
+      set_config('magpie.subscription_times', coalesce(array_agg(c.first_at)::text, '{}'), true),
+      set_config('magpie.subscription_concerns', coalesce(array_agg(c.concerns)::text, '{}'), true),
+      set_config('magpie.subscription_ends', coalesce(array_agg(c.ends)::text, '{}'), true)
+    FROM (SELECT c.* FROM checked c ORDER BY c.turn, c.place) c
     """, [.int8(Int64(pairsMax))])
 }
 
@@ -164,10 +179,12 @@ private struct Pair {
   /// Of a row about a subscriber: the post's time.
   var postedAt: Int64?
   var concerns: Bool
+  /// Whether the row has no pair after this one.
+  var ends: Bool
 
   init(_ row: Row) throws {
     (turn, post, subscriber) = (try row.int8(0), try row.text(1), try row.text(2))
-    (postedAt, concerns) = (try row.timestamptzOrNil(3), try row.bool(4))
+    (postedAt, concerns, ends) = (try row.timestamptzOrNil(3), try row.bool(4), try row.bool(5))
   }
 }
 
@@ -185,7 +202,6 @@ private struct Job {
   var afterPost: String
   var cause: Cause
 
-  var found = 0
   var processed: [Pair] = []
   var isFinished = false
   var hasMoved = false
@@ -201,8 +217,7 @@ private struct Job {
   }
 
   /// Takes the pairs up to the first whose subscriber another transaction has locked.
-  mutating func advance(over pairs: [Pair], share: Int, isFree: (BytewiseString) -> Bool) {
-    found = pairs.count
+  mutating func advance(over pairs: [Pair], isFree: (BytewiseString) -> Bool) {
     let passed = pairs.prefix { !$0.concerns || isFree(BytewiseString($0.subscriber)) }
     processed = passed.filter(\.concerns)
     hasMoved = !passed.isEmpty
@@ -210,7 +225,7 @@ private struct Job {
       (afterSubscriber, afterPost) = (last.subscriber, last.post)
       afterTime = last.postedAt ?? afterTime
     }
-    guard passed.count == pairs.count, pairs.count < share else { return }
+    guard passed.count == pairs.count, pairs.last?.ends ?? true else { return }
     hasMoved = true
     if wrapsAt != nil, !wrapped {
       (afterSubscriber, wrapped) = ("", true)
