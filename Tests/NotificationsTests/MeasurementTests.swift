@@ -27,6 +27,11 @@ struct MeasurementTests {
       let (post, owner) = postOf(spread())
       return like(user(), post, of: owner, at: at())
     }
+    try measure("raised alarms of a grouped kind, spread", world) {
+      let (post, owner) = postOf(spread())
+      let actor = user()
+      return raised("comment-like", to: owner, post, actor, by: actor, at: at())
+    }
     try measure("likes, one viral post", world) {
       let (post, owner) = postOf(7)
       return like(
@@ -53,11 +58,16 @@ struct MeasurementTests {
     try measure("read all", world) { readAll(user(), at: at()) }
     try measure("delete all", world) { deleteAll(user(), at: at()) }
     try measure("mute", world) { mute(user(), .like, at: at()) }
+    try measure("mute a person", world) { mutePerson(user(), user(), at: at()) }
+    try measure("block", world) { block(user(), user(), at: at()) }
   }
 
-  /// 500,000 likes of one person's posts, then a muting from before all of them, then the unmuting.
-  @Test("a late muting and unmuting over 500,000 contributions", arguments: [1, 25_000])
-  func muting(posts: Int) throws {
+  /// Likes of one person's posts. Then a muting from before all of them and its end, the muting and the
+  /// block of somebody without a like, and the block of a fan with a like of each post and its end.
+  @Test(
+    "late mutings and blocks over many contributions",
+    arguments: [(500_000, 1), (500_000, 25_000), (5_000_000, 50_000)])
+  func muting(likes: Int, posts: Int) throws {
     let world = try World()
     let filler = try Connection(world.url, applicationName: "test")
     // Any ids will do that are the same for the same post: no notification has been published
@@ -66,9 +76,9 @@ struct MeasurementTests {
       """
       INSERT INTO notification_recipients (user_id) VALUES ('star');
       INSERT INTO likes
-        SELECT 'post-' || n % \(posts), 'user-' || n, 'star', true, t.at, t.at, n::text
-        FROM generate_series(1, 500000) n
-        CROSS JOIN LATERAL (SELECT '2026-03-01T01:00:00Z'::timestamptz + n * interval '1 ms') t (at);
+        SELECT 'post-' || n % \(posts), CASE WHEN n <= \(posts) THEN 'fan' ELSE 'user-' || n END, 'star', true, t.at, t.at, n::text
+        FROM generate_series(1, \(likes)) n
+        CROSS JOIN LATERAL (SELECT '2026-03-01T01:00:00Z'::timestamptz + n % 80000000 * interval '1 ms') t (at);
       INSERT INTO notification_actors
         SELECT 'star', 0, l.post_id, l.actor, l.actor, true, false, l.first_at,
           md5(l.post_id)::uuid, l.post_id, NULL, '', l.version_time, l.version_id FROM likes l;
@@ -79,12 +89,20 @@ struct MeasurementTests {
       ANALYZE likes, notification_actors, notification_recipients, notifications;
       """)
     let clock = ContinuousClock()
-    let toggles = [mute("star", .like, at: 1), unmute("star", .like, at: 2)]
-    for (name, toggle) in zip(["mute", "unmute"], toggles) {
+    let toggles = [
+      ("late mute", mute("star", .like, at: 1)), ("late unmute", unmute("star", .like, at: 2)),
+      ("mute of a person, in time", mutePerson("star", "stranger", at: 10_000)),
+      ("block of a stranger", block("star", "stranger", at: 3)),
+      ("block of a fan", block("star", "fan", at: 4)), ("unblock", unblock("star", "fan", at: 5)),
+    ]
+    for (name, toggle) in toggles {
       let applied = try clock.measure { try world.apply(toggle) }
       let read = try clock.measure {
         _ = try world.connection.query(
-          "SELECT count(*) FROM shown_notifications WHERE recipient = 'star'")
+          """
+          SELECT FROM shown_notifications WHERE recipient = 'star'
+          ORDER BY raised_at DESC, notification_id DESC LIMIT 50
+          """)
       }
       var (longest, total, pieces, published) = (Duration.zero, Duration.zero, 0, 0)
       var hasMore = true
@@ -97,7 +115,7 @@ struct MeasurementTests {
         (longest, total, pieces) = (max(longest, time), total + time, pieces + 1)
       }
       print(
-        "\(name), 500,000 likes of \(posts) posts: applied in \(applied), read in \(read) meanwhile;"
+        "\(name), \(likes) likes of \(posts) posts: applied in \(applied), read in \(read) meanwhile;"
           + " \(pieces) pieces, longest \(longest), all \(total), \(published) snapshots")
       #expect(try world.connection.query("SELECT FROM notification_reviews").isEmpty)
     }
