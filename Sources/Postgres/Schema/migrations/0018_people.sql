@@ -45,12 +45,21 @@ CREATE FUNCTION is_blocked(user_id text, person text) RETURNS boolean LANGUAGE s
     OR EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $2 AND b.blocked = $1 AND b.active)
 $$;
 
--- Whether the recipient hears of a contribution, apart from its kind: blocks hide contributions of any
--- time; a silence those later than it and earlier than its end.
+-- Whether anything may be silenced for this person.
+CREATE FUNCTION has_silences(user_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM notification_silences s WHERE s.recipient = $1) OR has_blocks($1)
+$$;
+
+-- Whether the recipient does not hear of a contribution, apart from its kind: blocks hide contributions of
+-- any time, silences those later than themselves and earlier than their end. PL/pgSQL, and without
+-- is_blocked, because a review calls it for each contribution: in SQL it takes three times as long.
 CREATE FUNCTION contribution_silenced(
   recipient text, type smallint, subject text, actor text, happened_at timestamptz)
-RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT is_blocked($1, $4)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN
+    EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $1 AND b.blocked = $4 AND b.active)
+    OR EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $4 AND b.blocked = $1 AND b.active)
     OR coalesce(
       (
         SELECT s.silenced AND $5 < coalesce(s.until, 'infinity') FROM notification_silences s
@@ -64,14 +73,17 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
         WHERE s.recipient = $1 AND s.scope = 'subject' AND s.type = $2 AND s.value = $3 AND s.at < $5
         ORDER BY s.at DESC, s.event_id DESC
         LIMIT 1
-      ), false)
+      ), false);
+END
 $$;
 
 -- notification_actors.muted, for active contributions that no deletion covers.
 CREATE FUNCTION contribution_muted(
   recipient text, type smallint, subject text, actor text, happened_at timestamptz)
-RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT notification_muted($1, $2, $5) OR contribution_silenced($1, $2, $3, $4, $5)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN notification_muted($1, $2, $5) OR contribution_silenced($1, $2, $3, $4, $5);
+END
 $$;
 
 -- The types of a person's contributions, with one probe of the primary key for each.
@@ -134,6 +146,8 @@ FROM (
       ) AS rank
     FROM notification_reviews v
     JOIN notification_recipients r ON r.user_id = v.recipient
+    -- OFFSET, so that it is evaluated once for each review and not for each contribution.
+    CROSS JOIN LATERAL (SELECT has_silences(v.recipient) AS exist OFFSET 0) silences
     -- The times in which the type was not muted.
     CROSS JOIN LATERAL (
       SELECT t.at AS after_time, t.until AS upto_time
@@ -170,7 +184,8 @@ FROM (
     LEFT JOIN notification_marks m
       ON m.recipient = v.recipient AND m.notification_id = a.notification_id
     WHERE a.first_at > greatest(r.deleted_all_at, m.deleted_at)
-      AND NOT contribution_silenced(v.recipient, v.type, a.subject, a.actor, a.first_at)
+      AND (NOT silences.exist
+        OR NOT contribution_silenced(v.recipient, v.type, a.subject, a.actor, a.first_at))
   ) a
   GROUP BY a.recipient, a.type, a.notification_id, a.subject
 ) c
