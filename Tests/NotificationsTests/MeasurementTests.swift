@@ -121,6 +121,57 @@ struct MeasurementTests {
     }
   }
 
+  /// A post by an author with subscribers, its edit and its deletion; beside it, one by an author with a
+  /// single subscriber.
+  @Test("a post for 300,000 subscribers")
+  func bell() throws {
+    let world = try World()
+    let filler = try Connection(world.url, applicationName: "test")
+    try filler.script(
+      """
+      INSERT INTO author_subscriptions
+        SELECT 'star', 'user-' || n, '2026-03-01T00:00:00Z', 'e', true
+        FROM generate_series(1, 300000) n;
+      INSERT INTO author_subscriptions VALUES ('novice', 'ann', '2026-03-01T00:00:00Z', 'e', true);
+      INSERT INTO notification_recipients (user_id)
+        SELECT DISTINCT subscriber FROM author_subscriptions;
+      ANALYZE author_subscriptions, notification_recipients;
+      """)
+    let clock = ContinuousClock()
+    for (name, event) in [
+      ("post", post("p", by: "star", "title", at: 1)),
+      ("edit", post("p", by: "star", "edited", at: 2)),
+      ("deletion", postDeletion("p", by: "star", at: 3)),
+    ] {
+      let applied = try clock.measure { try world.apply(event) }
+      try world.apply(post("n \(name)", by: "novice", at: 4))
+      var (longest, total, pieces, published) = (Duration.zero, Duration.zero, 0, 0)
+      var neighbour: Duration?
+      var hasMore = true
+      while hasMore {
+        let time = try clock.measure {
+          let piece = try testHandler.runBacklogDirectly(on: world.connection)
+          hasMore = piece.hasMore
+          published += piece.events.count
+        }
+        (longest, total, pieces) = (max(longest, time), total + time, pieces + 1)
+        if neighbour == nil,
+          try !world.connection.query(
+            "SELECT FROM notification_actors WHERE recipient = 'ann' AND subject = $1",
+            [.text("n \(name)")]
+          ).isEmpty
+        {
+          neighbour = total
+        }
+      }
+      print(
+        "\(name) for 300,000 subscribers: applied in \(applied); \(pieces) pieces, longest \(longest),"
+          + " all \(total), \(published) snapshots; the other author's after"
+          + " \(neighbour.map { "\($0)" } ?? "never")")
+    }
+    #expect(try world.violations() == [])
+  }
+
   /// A million likes of 50,000 posts, 100,000 of them of a single post.
   private func fill(_ world: World) throws {
     let connection = try Connection(world.url, applicationName: "test")
