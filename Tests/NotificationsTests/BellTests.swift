@@ -122,6 +122,37 @@ struct BellTests {
     #expect(try pending(world) == 0)
   }
 
+  @Test(
+    "events that are combined or arrive in another order retract what each alone would have raised",
+    arguments: 0..<4)
+  func retracted(story: Int) throws {
+    let (published, deleted) = (post("p", by: "star", at: 2), postDeletion("p", by: "star", at: 3))
+    let world = try World()
+    switch story {
+    case 0:
+      try world.apply(subscribe("ann", to: "star", at: 1))
+      try world.apply(published, deleted)
+    case 1:
+      try world.apply(published, deleted)
+      try world.settle()
+      try world.apply(subscribe("ann", to: "star", at: 1))
+    case 2:
+      try world.apply(subscribe("ann", to: "star", at: 1))
+      try world.apply(deleted)
+      try world.apply(published)
+    default:
+      try world.apply(subscribe("ann", to: "star", at: 1))
+      try world.apply(published, post("p", by: "other", at: 3))
+    }
+    try world.settle()
+    let id = notificationID(
+      recipient: "ann", kind: 13, subject: "p", bucket: "", source: "p"
+    ).uuidString.lowercased()
+    let last = lastSnapshots(world.published)
+    #expect(last.keys.contains(id) && last[id] == .some(nil), "\(last)")
+    #expect(try world.shown().isEmpty)
+  }
+
   @Test("a famous author does not delay another, and a post without subscribers queues nothing")
   func fair() throws {
     let world = try World()

@@ -28,7 +28,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- An author's posts in the order in which subscriptions apply to them.
-CREATE INDEX post_facts_of_author ON post_facts (author, first_at, post_id) WHERE NOT deleted;
+CREATE INDEX post_facts_of_author ON post_facts (author, first_at, post_id)
+  WHERE first_at IS NOT NULL;
 
 -- Pairs of post and subscriber whose alarms may be wrong. A row with a post is about that post and all
 -- subscribers that the author ever had; a row with a subscriber is about that subscriber and the author's
@@ -96,7 +97,7 @@ $$;
 CREATE FUNCTION queue_new_posts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM queue_posts(array_agg(n.author), array_agg(n.post_id), array_agg(n.version_time))
-  FROM inserted n WHERE NOT n.deleted HAVING count(*) > 0;
+  FROM inserted n WHERE n.first_at IS NOT NULL HAVING count(*) > 0;
   RETURN NULL;
 END
 $$;

@@ -9,14 +9,17 @@ import Postgres
 func postsWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
+  var authors: [Key: [String]] = [:]
   for event in events {
     switch event.payload {
     case .postPublished(let data):
+      authors[Key(data.post), default: []].append(data.author)
       facts.add(event, key: Key(data.post), creates: true)
       for mention in data.mentions where !mention.hasSameBytes(as: data.author) {
         candidates.add(recipient: mention, type: .mention, source: data.post, at: event.time)
       }
     case .postDeleted(let data):
+      authors[Key(data.post), default: []].append(data.author)
       facts.add(event, key: Key(data.post), creates: false)
     default: continue
     }
@@ -27,6 +30,7 @@ func postsWork(_ events: [Event]) -> Work {
   return notificationWork(
     [
       upsertPosts(facts),
+      queueCombinedPosts(facts, authors),
       traceQueuedPosts(facts),
       insertRecipients(people),
       lockRecipients(
@@ -81,6 +85,25 @@ private func upsertPosts(_ facts: Registers<Key>) -> Statement {
       .timestamptzArray(facts.values.map(\.firstAt?.microseconds)),
       .timestamptzArray(facts.values.map(\.newest.time.microseconds)),
       .textArray(facts.values.map(\.newest.id)),
+    ])
+}
+
+/// Queues posts of which the batch has several events for the subscribers of all their authors. The
+/// trigger sees only the last state, but an attempt that applied the events one by one, and whose commits
+/// a failover lost, has published the states between.
+private func queueCombinedPosts(_ facts: Registers<Key>, _ authors: [Key: [String]]) -> Statement? {
+  let queued = zip(facts.keys, facts.values).flatMap { key, register in
+    let all = authors[key] ?? []
+    return (all.count > 1 ? distinct(all) : []).map {
+      (author: $0, post: key.first.string, at: register.newest.time.microseconds)
+    }
+  }
+  guard !queued.isEmpty else { return nil }
+  return Statement(
+    "SELECT queue_posts($1::text[], $2::text[], $3::timestamptz[])",
+    [
+      .textArray(queued.map(\.author)), .textArray(queued.map(\.post)),
+      .timestamptzArray(queued.map(\.at)),
     ])
 }
 

@@ -129,7 +129,7 @@ private func candidates() -> Statement {
       CROSS JOIN LATERAL (
         SELECT p.post_id, p.first_at, row_number() OVER (ORDER BY p.first_at, p.post_id) AS place
         FROM post_facts p
-        WHERE t.post_id = '' AND p.author = t.author AND NOT p.deleted AND p.first_at < t.upto_time
+        WHERE t.post_id = '' AND p.author = t.author AND p.first_at < t.upto_time
           AND (p.first_at, p.post_id) > (t.after_time, t.after_post)
         ORDER BY p.first_at, p.post_id
         LIMIT (SELECT greatest($1 / greatest(count(*), 1), 1) FROM taken)
@@ -154,7 +154,7 @@ private func candidates() -> Statement {
               AND (p.until IS NULL OR s.subscriber <= p.until))
           ELSE NOT EXISTS (
             SELECT FROM post_facts f
-            WHERE f.author = p.author AND NOT f.deleted AND f.first_at < p.upto_time
+            WHERE f.author = p.author AND f.first_at < p.upto_time
               AND (f.first_at, f.post_id) > (p.first_at, p.post_id))
         END AS ends
       FROM piece p

@@ -45,9 +45,11 @@ func subscriptionsWork(_ events: [Event]) -> Work {
           WHERE s.author = e.author AND s.subscriber = e.subscriber AND s.at = e.at
             AND s.event_id = e.event_id)
       ) t
+      -- Also of deleted posts: before a failover lost its commits, the subscription may have preceded
+      -- the deletion.
       WHERE EXISTS (
         SELECT FROM post_facts p
-        WHERE p.author = t.author AND NOT p.deleted AND p.first_at >= t.at AND p.first_at < t.until)
+        WHERE p.author = t.author AND p.first_at >= t.at AND p.first_at < t.until)
       GROUP BY t.author, t.subscriber
       ORDER BY t.author COLLATE "C", t.subscriber COLLATE "C"
       -- Work in progress starts over.
