@@ -137,8 +137,9 @@ struct GeneratedEvents {
       case 148..<150: unmute(someone, "F13", at: at)
       default:
         disable(
-          someone, pick(AlarmScope.allCases), kind: pick(["like", "F02", "grouped", "F901", "F13"]),
-          subject: chance(80) ? aPost : "", actor: other, off: chance(60), at: at)
+          someone, pick(AlarmScope.allCases),
+          kind: pick(["like", "F02", "grouped", "F901", "F13"]), subject: chance(80) ? aPost : "",
+          actor: other, off: chance(60), at: at)
       }
     event.id = "\(UInt32.random(in: 0...UInt32.max, using: &random))"
     return event

@@ -14,7 +14,8 @@ import Workload
     "pull_authors.pulling",
     "notification_recipients.swept_at", "notification_actors.also_touched",
     "notification_actors.muted", "notifications.generation", "notifications.counter",
-    "alarms.generation", "alarms.counter", "alarms.retracted", "alarms.version", "alarms.last_raised_at",
+    "alarms.generation", "alarms.counter", "alarms.retracted", "alarms.version",
+    "alarms.last_raised_at",
     "message_facts.overruled_receiver", "message_facts.overruled_sender",
   ]
 
