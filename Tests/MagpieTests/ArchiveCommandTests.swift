@@ -151,7 +151,8 @@ struct ArchiveCommandTests {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
     defer { stage.close() }
-    try stage.produce(50, &random)
+    // So many that no partition stays empty: those without a record have no line.
+    try stage.produce(800, &random)
     let url = try TestDatabase.fresh()
     let before = try await stage.magpie("lag", "--json", "--database-url", url)
     #expect(before.status == 0 && !before.output.contains("magpie.archive"), "\(before.error)")

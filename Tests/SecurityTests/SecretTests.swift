@@ -191,9 +191,16 @@ import Testing
       var environment = environment
       environment["MAGPIE_HTTP_HOST"] = host
       let worker = try Running("alarm-worker", [], environment)
-      let port = try await port(worker)
-      // Local addresses of listening sockets, in hexadecimal: proc(5).
-      let table = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
+      // On this thread: the worker ends without a database, and a busy test process resumes a task
+      // late.
+      var table = ""
+      try block(until: "the worker serves HTTP") {
+        guard worker.output.firstMatch(of: Self.servedPort) != nil else { return false }
+        // Local addresses of listening sockets, in hexadecimal: proc(5).
+        table = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
+        return true
+      }
+      let port = try #require(worker.output.firstMatch(of: Self.servedPort).flatMap { Int($0.1) })
       let hexadecimal = String(port, radix: 16, uppercase: true)
       let address = expected == "127.0.0.1" ? "0100007F" : "00000000"
       let listening = table.split(separator: "\n").filter {
@@ -204,12 +211,14 @@ import Testing
     }
   }
 
+  /// In the log line of a worker that serves HTTP.
+  private static var servedPort: Regex<(Substring, Substring)> { /address=\[[^\]]*\][^:]*:(\d+)/ }
+
   private func port(_ worker: Running) async throws -> Int {
-    let pattern = /address=\[[^\]]*\][^:]*:(\d+)/
     try await eventually("the worker serves HTTP") {
-      worker.output.firstMatch(of: pattern) != nil
+      worker.output.firstMatch(of: Self.servedPort) != nil
     }
-    return try #require(worker.output.firstMatch(of: pattern).flatMap { Int($0.1) })
+    return try #require(worker.output.firstMatch(of: Self.servedPort).flatMap { Int($0.1) })
   }
 
   /// Status line, headers and body, requested without a library that would normalize the path.
