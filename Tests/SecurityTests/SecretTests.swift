@@ -197,7 +197,8 @@ import Testing
       try block(until: "the worker serves HTTP") {
         guard worker.output.firstMatch(of: Self.servedPort) != nil else { return false }
         // Local addresses of listening sockets, in hexadecimal: proc(5).
-        table = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
+        let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/net/tcp"))
+        table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
         return true
       }
       let port = try #require(worker.output.firstMatch(of: Self.servedPort).flatMap { Int($0.1) })

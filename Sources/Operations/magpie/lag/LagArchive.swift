@@ -6,11 +6,6 @@ extension LagReport {
   /// They are not part of the total, because nothing waits for the archive.
   func archive(_ admin: Admin, prefix: String, timeoutMilliseconds: Int) throws -> [Partition] {
     let group = ConsumerGroup.archive(prefix: prefix)
-    var logs: [TopicPartition: Watermarks?] = [:]
-    for partition in partitions {
-      let place = TopicPartition(topic: partition.topic, partition: partition.partition)
-      logs[place] = .some(partition.log)
-    }
     let offsets = try admin.committedOffsets(
       group: group, logs.keys.sorted(), timeoutMilliseconds: timeoutMilliseconds)
     guard !offsets.isEmpty else { return [] }

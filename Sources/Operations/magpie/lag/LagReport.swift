@@ -26,15 +26,6 @@ struct LagReport {
       lag = log.map { max(0, $0.high - (nextOffset ?? $0.low)) }
     }
 
-    /// Nil if the partition's leader did not answer.
-    var log: Watermarks? {
-      if let lowWatermark, let highWatermark {
-        Watermarks(low: lowWatermark, high: highWatermark)
-      } else {
-        nil
-      }
-    }
-
     /// The broker has dropped records that were not applied.
     var isCutOff: Bool {
       if let nextOffset, let lowWatermark { nextOffset < lowWatermark } else { false }
@@ -42,6 +33,8 @@ struct LagReport {
   }
 
   var partitions: [Partition]
+  /// The log of every partition, also of those that no worker reads; nil if the leader did not answer.
+  var logs: [TopicPartition: Watermarks?]
   /// People whose alarms are to be rendered again, after a rename.
   var pendingRenders: Int64
   /// People whose contributions are to be reviewed, after a mute that arrived late.
@@ -115,6 +108,7 @@ struct LagReport {
       partitions: ConsumerGroup.allCases.flatMap { group in
         partitions(of: group, prefix, stored[group.name(prefix: prefix)] ?? [:], log)
       },
+      logs: log.watermarks.mapValues { $0 }.merging(log.unanswered.mapValues { _ in nil }) { $1 },
       pendingRenders: try rows.first?.int8("renders") ?? 0,
       pendingReviews: try rows.first?.int8("reviews") ?? 0,
       pendingSubscriptions: try rows.first?.int8("subscriptions") ?? 0,
