@@ -86,7 +86,7 @@ import Testing
       ])
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
-      try process.run()
+      try process.start()
       // At this moment it is usually in the middle of a batch.
       try await eventually("\(redriven) are redriven") {
         try letters.count("dead_letters WHERE state = 'redriven'") >= redriven

@@ -74,7 +74,7 @@ import Testing
     ])
     process.standardError = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
-    try process.run()
+    try process.start()
     try await eventually { FileManager.default.fileExists(atPath: file) }
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
@@ -185,7 +185,7 @@ import Testing
     try Data().write(to: URL(filePath: said))
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle(forWritingAtPath: said)
-    try process.run()
+    try process.start()
     try await eventually("it reports that it waits") {
       try String(contentsOfFile: said, encoding: .utf8).contains(
         "waiting for the workers: they have 50 records to apply (\(group) 50)")
