@@ -40,9 +40,8 @@ public enum TableGroup: String, CaseIterable, Sendable {
     case .notifications:
       [
         "post_counts", "likes", "comments", "post_facts", "message_facts", "contribution_check",
-        "notification_recipients",
-        "notification_marks", "notification_mutes", "notification_silences", "person_blocks",
-        "notification_actors", "notification_sizes",
+        "notification_recipients", "notification_marks", "notification_mutes",
+        "notification_silences", "person_blocks", "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
         "author_subscriptions", "subscription_work",
       ]
@@ -76,9 +75,8 @@ public enum TableGroup: String, CaseIterable, Sendable {
 /// The order of reading topics that causes the fewest corrections: follows before the posts that
 /// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
-  .profiles, .alarmActions, .people, .follows, .subscriptions, .posts, .comments, .likes, .messages,
-  .alarms,
-  .notificationChanges,
+  .profiles, .alarmActions, .people, .follows, .subscriptions, .posts, .comments, .likes,
+  .messages, .alarms, .notificationChanges,
 ]
 
 extension [TableGroup] {

@@ -66,22 +66,14 @@ struct LagReport {
   static func measure(
     _ connection: Connection, _ admin: Admin, prefix: String, timeoutMilliseconds: Int = 10_000
   ) throws -> LagReport {
-    let hasRenders = try connection.query("SELECT to_regclass('pending_renders') IS NOT NULL")
-      .only.bool(0)
-    let renders = hasRenders ? "(SELECT count(*) FROM pending_renders)" : "0::bigint"
-    let hasPublications = try connection.query(
-      "SELECT to_regclass('pending_publications') IS NOT NULL"
-    ).only.bool(0)
-    let publications = hasPublications ? "(SELECT count(*) FROM pending_publications)" : "0::bigint"
-    let hasReviews = try connection.query(
-      "SELECT to_regclass('notification_reviews') IS NOT NULL"
-    ).only.bool(0)
-    let reviews = hasReviews ? "(SELECT count(*) FROM notification_reviews)" : "0::bigint"
-    let hasSubscriptions = try connection.query(
-      "SELECT to_regclass('subscription_work') IS NOT NULL"
-    ).only.bool(0)
-    let subscriptions =
-      hasSubscriptions ? "(SELECT count(*) FROM subscription_work)" : "0::bigint"
+    /// SQL: the number of rows; 0 if the schema does not have the table yet.
+    func count(of table: String) throws -> String {
+      try connection.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]).only.bool(0)
+        ? "(SELECT count(*) FROM \(table))" : "0::bigint"
+    }
+    let renders = try "\(count(of: "pending_renders")) + \(count(of: "pending_publications"))"
+    let reviews = try count(of: "notification_reviews")
+    let subscriptions = try count(of: "subscription_work")
     // Dead letters have no states in a database that is not migrated yet.
     let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")
       .only.bool(0)
@@ -91,7 +83,7 @@ struct LagReport {
       : "0::bigint"
     let rows = try connection.query(
       """
-      SELECT consumer_group, topic, partition, next_offset, \(renders) + \(publications) AS renders,
+      SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders,
         \(reviews) AS reviews, \(subscriptions) AS subscriptions, \(letters) AS letters
       FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
       """, hasStates ? [.text(prefix)] : [])

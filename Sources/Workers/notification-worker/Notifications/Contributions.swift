@@ -186,7 +186,7 @@ struct Contributions {
 
   /// Merges the batch's registers into the table's, as `mergeContribution` does, but reads first:
   /// the recipients are locked, so the snapshot is current and new rows need no ON CONFLICT. Saves
-  /// the previous notifications of contributions in `magpie.touched_…` when they differ from the
+  /// the previous notifications of contributions (`rememberNotifications`) when they differ from the
   /// batch's.
   private func write(_ people: [String]) -> Statement {
     let stands = winner.map { "(e.active AND coalesce((\($0)), false))" } ?? "e.active"
@@ -242,15 +242,11 @@ struct Contributions {
         FROM merged e WHERE e.is_known AND (e.is_newer OR e.is_earlier)
         \(mergeContribution(mayBeMuted: "EXCLUDED.muted"))
       )
-      SELECT
-        set_config('magpie.touched_ids', coalesce(array_agg(m.old_id)::text, '{}'), true),
-        set_config('magpie.touched_recipients', coalesce(array_agg(m.recipient)::text, '{}'), true),
-        set_config('magpie.touched_types', coalesce(array_agg(m.type)::text, '{}'), true),
-        set_config('magpie.touched_subjects', coalesce(array_agg(m.subject)::text, '{}'), true)
+      SELECT \(rememberNotifications)
       FROM (
-        SELECT DISTINCT e.old_id, e.recipient, e.type, e.subject FROM merged e
+        SELECT DISTINCT e.old_id AS notification_id, e.recipient, e.type, e.subject FROM merged e
         WHERE e.old_id <> e.notification_id OR e.old_id IS NOT NULL AND e.notification_id IS NULL
-      ) m
+      ) t
       """,
       [
         .int2Array(kinds), .textArray(recipients), .textArray(subjects),
@@ -283,13 +279,7 @@ struct Contributions {
         FROM unnest($2::uuid[], $3::text[], $4::smallint[], $5::text[])
           AS c (notification_id, recipient, type, subject)
         UNION ALL
-        SELECT o.notification_id, o.recipient COLLATE "C", o.type, o.subject COLLATE "C"
-        FROM unnest(
-          current_setting('magpie.touched_ids')::uuid[],
-          current_setting('magpie.touched_recipients')::text[],
-          current_setting('magpie.touched_types')::smallint[],
-          current_setting('magpie.touched_subjects')::text[]
-        ) AS o (notification_id, recipient, type, subject)
+        \(rememberedNotifications)
         """,
       [
         .uuidArray(candidates.ids), .textArray(candidates.recipients),

@@ -2,9 +2,9 @@ import Events
 public import Handling
 public import Kinds
 
-/// The work of notification-worker: likes, comments, follows, messages, mentions, posts of authors with
-/// subscribers, and raised alarms become notifications; alarm actions read, delete and mute them; each notification that a batch
-/// touches is published as a snapshot.
+/// The work of notification-worker: likes, comments, follows, messages, mentions, posts of authors
+/// with subscribers, and raised alarms become notifications; alarm actions read, delete and mute
+/// them; each notification that a batch touches is published as a snapshot.
 ///
 /// Safe to run in any number of lanes and processes on the same tables: the resulting rows depend
 /// only on the set of events applied, not on their order, batch boundaries or duplicates.

@@ -35,7 +35,7 @@ func peopleWork(_ events: [Event]) throws -> Work {
   }
   return notificationWork(
     statements + [upsertBlocks(blocks)] + hideContributions(blocks),
-    recomputation: recomputeNotifications(recipients: people, touched: touchedByReview, []),
+    recomputation: recomputeNotifications(recipients: people, touched: rememberedNotifications, []),
     events)
 }
 
@@ -124,7 +124,7 @@ private func hideContributions(_ blocks: Registers<Key>) -> [Statement] {
         UPDATE notification_actors a SET muted = NOT a.muted
         WHERE a.ctid = ANY (ARRAY(SELECT p.place FROM piece p WHERE p.muted <> p.is_muted))
       )
-      SELECT \(rememberReviewed)
+      SELECT \(rememberNotifications)
       FROM (
         SELECT DISTINCT p.notification_id, p.recipient, p.type, p.subject FROM piece p
         WHERE p.notification_id IS NOT NULL

@@ -9,17 +9,14 @@ import Postgres
 func postsWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
-  var authors: [Key: [String]] = [:]
   for event in events {
     switch event.payload {
     case .postPublished(let data):
-      authors[Key(data.post), default: []].append(data.author)
       facts.add(event, key: Key(data.post), creates: true)
       for mention in data.mentions where !mention.hasSameBytes(as: data.author) {
         candidates.add(recipient: mention, type: .mention, source: data.post, at: event.time)
       }
     case .postDeleted(let data):
-      authors[Key(data.post), default: []].append(data.author)
       facts.add(event, key: Key(data.post), creates: false)
     default: continue
     }
@@ -30,7 +27,7 @@ func postsWork(_ events: [Event]) -> Work {
   return notificationWork(
     [
       upsertPosts(facts),
-      queueCombinedPosts(facts, authors),
+      queueCombinedPosts(facts, events),
       traceQueuedPosts(facts),
       insertRecipients(people),
       lockRecipients(
@@ -91,7 +88,9 @@ private func upsertPosts(_ facts: Registers<Key>) -> Statement {
 /// Queues posts of which the batch has several events for the subscribers of all their authors. The
 /// trigger sees only the last state, but an attempt that applied the events one by one, and whose commits
 /// a failover lost, has published the states between.
-private func queueCombinedPosts(_ facts: Registers<Key>, _ authors: [Key: [String]]) -> Statement? {
+private func queueCombinedPosts(_ facts: Registers<Key>, _ events: [Event]) -> Statement? {
+  guard facts.keys.count < events.count else { return nil }
+  let authors = Dictionary(grouping: events, by: post).mapValues { $0.map(\.key) }
   let queued = zip(facts.keys, facts.values).flatMap { key, register in
     let all = authors[key] ?? []
     return (all.count > 1 ? distinct(all) : []).map {
@@ -105,6 +104,15 @@ private func queueCombinedPosts(_ facts: Registers<Key>, _ authors: [Key: [Strin
       .textArray(queued.map(\.author)), .textArray(queued.map(\.post)),
       .timestamptzArray(queued.map(\.at)),
     ])
+}
+
+/// The post that the event is about.
+private func post(_ event: Event) -> Key? {
+  switch event.payload {
+  case .postPublished(let data): Key(data.post)
+  case .postDeleted(let data): Key(data.post)
+  default: nil
+  }
 }
 
 /// Adds the traces of the batch's events to the rows that the trigger of `post_facts` has queued for the

@@ -69,7 +69,7 @@ extension AlarmKinds {
 extension AlarmKind {
   /// Withdrawing must be checked, too: it would overrule the contribution of a like.
   fileprivate func checkRaisable() throws(EventError) {
-    guard type == nil, code != .authorPost else {
+    guard !hasOwnEvents else {
       throw EventError(
         .badValue, "alarms of the kind \(name) are raised by events of their own.", field: "kind")
     }
@@ -90,6 +90,6 @@ extension AlarmKind {
     }
   }
 
-  /// The type whose own events raise this kind; nil for a kind that `alarm.raised` raises.
-  private var type: AlarmType? { AlarmType(code: code.number) }
+  /// Whether events of its own raise this kind, and not `alarm.raised`.
+  private var hasOwnEvents: Bool { AlarmType(code: code.number) != nil || code == .authorPost }
 }

@@ -2,6 +2,26 @@ import Events
 import Handling
 import Postgres
 
+/// The select list of statements after which notifications are recomputed: saves those of the rows
+/// `t (notification_id, recipient, type, subject)` until the end of the transaction.
+let rememberNotifications = """
+  set_config('magpie.touched_ids', coalesce(array_agg(t.notification_id)::text, '{}'), true),
+  set_config('magpie.touched_recipients', coalesce(array_agg(t.recipient)::text, '{}'), true),
+  set_config('magpie.touched_types', coalesce(array_agg(t.type)::text, '{}'), true),
+  set_config('magpie.touched_subjects', coalesce(array_agg(t.subject)::text, '{}'), true)
+  """
+
+/// SQL that selects what `rememberNotifications` saved, as `recomputeNotifications` expects it.
+let rememberedNotifications = """
+  SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
+  FROM unnest(
+    current_setting('magpie.touched_ids')::uuid[],
+    current_setting('magpie.touched_recipients')::text[],
+    current_setting('magpie.touched_types')::smallint[],
+    current_setting('magpie.touched_subjects')::text[]
+  ) AS t (notification_id, recipient, type, subject)
+  """
+
 /// Recomputes notifications from their contributions and returns their new state.
 ///
 /// Every touched notification gets a new counter and is published, even if it is unchanged: an

@@ -36,8 +36,7 @@ func reviewWork() -> Work {
   let piece = work.add(reviewPiece())
   let recomputed = work.add(
     recomputeNotifications(
-      recipients: [], and: reviewedPeople,
-      touched: touchedByReview, []))
+      recipients: [], and: reviewedPeople, touched: rememberedNotifications, []))
   work.finish = { results in
     var causes = Causes([])
     for row in results[reviews] {
@@ -56,26 +55,6 @@ func reviewWork() -> Work {
 }
 
 private let reviewedPeople = "current_setting('magpie.reviewed_people')::text[]"
-
-/// SQL: the notifications that `rememberReviewed` saved.
-let touchedByReview = """
-  SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
-  FROM unnest(
-    current_setting('magpie.reviewed_ids')::uuid[],
-    current_setting('magpie.reviewed_recipients')::text[],
-    current_setting('magpie.reviewed_types')::smallint[],
-    current_setting('magpie.reviewed_subjects')::text[]
-  ) AS t (notification_id, recipient, type, subject)
-  """
-
-/// The select list of statements that check contributions: saves the notifications of the rows
-/// `t (notification_id, recipient, type, subject)`.
-let rememberReviewed = """
-  set_config('magpie.reviewed_ids', coalesce(array_agg(t.notification_id)::text, '{}'), true),
-  set_config('magpie.reviewed_recipients', coalesce(array_agg(t.recipient)::text, '{}'), true),
-  set_config('magpie.reviewed_types', coalesce(array_agg(t.type)::text, '{}'), true),
-  set_config('magpie.reviewed_subjects', coalesce(array_agg(t.subject)::text, '{}'), true)
-  """
 
 /// The recipients are locked. Returns the number of contributions checked.
 private func reviewPiece() -> Statement {
@@ -130,7 +109,7 @@ private func reviewPiece() -> Statement {
       WHERE v.recipient = ANY (\(reviewedPeople))
         AND NOT EXISTS (SELECT FROM last l WHERE l.recipient = v.recipient AND l.type = v.type)
     )
-    SELECT (SELECT count(*) FROM piece), \(rememberReviewed)
+    SELECT (SELECT count(*) FROM piece), \(rememberNotifications)
     FROM (
       SELECT DISTINCT p.notification_id, p.recipient, p.type, p.subject FROM piece p
       WHERE p.is_reached
