@@ -103,7 +103,7 @@ private struct Comparison {
       name: "posts",
       expected: "SELECT id, author, content, image, created FROM ldbc.post",
       found: """
-        SELECT p.post_id, u.user_id, p.caption, p.image_url, p.version_time
+        SELECT p.post_id, u.user_id, p.caption, p.image_url, p.first_at
         FROM posts p JOIN users u ON u.user_key = p.author WHERE NOT p.deleted
         """),
     Comparison(

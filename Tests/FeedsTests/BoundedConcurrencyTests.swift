@@ -189,7 +189,7 @@ extension FeedDatabase {
         FROM users u
         CROSS JOIN LATERAL (
           SELECT p.post_id,
-            row_number() OVER (ORDER BY p.version_time DESC, p.post_id DESC) AS place
+            row_number() OVER (ORDER BY p.first_at DESC, p.post_id DESC) AS place
           FROM follows f JOIN posts p ON p.author = f.followee AND NOT p.deleted
           WHERE f.follower = u.user_key AND f.active
         ) p

@@ -95,7 +95,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  /// Posts by the authors of one lane, many in one microsecond, some edited or deleted later.
+  /// Posts by the authors of one lane, many in one microsecond, some edited or moved later.
   private static func posts(
     _ lane: Int, _ round: Int, using random: inout SeededGenerator
   ) -> [Event] {
@@ -106,7 +106,7 @@ import Testing
         return Say.post("\(author) \(round) \(number)", by: author, at: Int64(round) * 1000)
       }
       let old = Int.random(in: 0...round, using: &random)
-      let at = Int64(old) * 1000 + Int64(round)
+      let at = Int64(old) * 1000 + Int64(Bool.random(using: &random) ? round : -round)
       return Say.post("\(author) \(old) \(post)", by: author, at: at, title: "\(number)")
     }
   }

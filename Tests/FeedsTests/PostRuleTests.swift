@@ -33,29 +33,87 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("the newest version of a post wins, whatever the order of arrival")
+  @Test("the newest version of a post wins, in the place of the earliest, in any order of arrival")
   func edits() throws {
-    let database = try FeedDatabase()
-    let events = [
-      Say.follow("bo", "ann", at: 1), Say.post("other", by: "ann", at: 20),
-      Say.post("p", by: "ann", at: 30, title: "newest"),
+    let follow = Say.follow("bo", "ann", at: 1)
+    let other = Say.post("other", by: "ann", at: 20)
+    let versions = [
       Say.post("p", by: "ann", at: 10, title: "old"),
+      Say.post("p", by: "ann", at: 30, title: "new"),
+      Say.post("p", by: "ann", at: 25, title: "between"),
     ]
-    for event in events { try database.apply([event]) }
-    #expect(try database.feed("bo") == ["p", "other"])
-    #expect(try database.differences(from: Model(events)) == [])
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+      let database = try FeedDatabase()
+      try database.apply([follow, other])
+      for version in order { try database.apply([versions[version]]) }
+      #expect(try database.feed("bo") == ["other", "p"])
+      #expect(try database.pages("home_page").last?.string.hasPrefix("p|ann|new|") == true)
+      #expect(try database.differences(from: Model([follow, other] + versions)) == [])
+      #expect(try database.violations() == [])
+    }
   }
 
-  @Test("an edit moves the post to its new time and removes the old entry")
-  func editMoves() throws {
+  @Test("an edit keeps the post's place and touches no feed entry")
+  func editStays() throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 1))
     try database.apply(Say.post("p", by: "ann", at: 10), Say.post("q", by: "ann", at: 20))
+    let rows = "SELECT string_agg(ctid::text || xmin::text, ' ' ORDER BY ctid) FROM feed_entries"
+    let before = try database.connection.query(rows).only.text(0)
+    let counts = try database.apply([Say.post("p", by: "ann", at: 30, title: "edited")])
+    #expect(counts == ["deliveries": 0, "pruned": 0, "pulled": 0])
+    #expect(try database.connection.query(rows).only.text(0) == before)
     #expect(try database.feed("bo") == ["q", "p"])
-    let counts = try database.apply([Say.post("p", by: "ann", at: 30)])
-    #expect(counts == ["deliveries": 1, "pruned": 1, "pulled": 0])
-    #expect(try database.feed("bo") == ["p", "q"])
+    #expect(try database.pages("feed_page", ["bo"])[1].string.hasPrefix("p|ann|edited|"))
     #expect(try database.violations() == [])
+  }
+
+  @Test("an earlier publication that arrives late moves the post to its place")
+  func lateOriginal() throws {
+    let database = try FeedDatabase()
+    try database.apply(
+      Say.follow("bo", "ann", at: 1), Say.post("p", by: "ann", at: 30, title: "edited"),
+      Say.post("q", by: "ann", at: 20))
+    #expect(try database.feed("bo") == ["p", "q"])
+    let counts = try database.apply([Say.post("p", by: "ann", at: 10, title: "original")])
+    #expect(counts == ["deliveries": 1, "pruned": 1, "pulled": 0])
+    #expect(try database.feed("bo") == ["q", "p"])
+    #expect(try database.pages("feed_page", ["bo"])[1].string.hasPrefix("p|ann|edited|"))
+    #expect(try database.count("feed_entries") == 2)
+    #expect(try database.violations() == [])
+  }
+
+  @Test("an earlier publication by somebody else moves the post, and leaves it to its author")
+  func lateOriginalOfAnother() throws {
+    let database = try FeedDatabase()
+    let events = [
+      Say.follow("bo", "ann", at: 1), Say.follow("cy", "dee", at: 1),
+      Say.post("q", by: "ann", at: 20), Say.post("p", by: "ann", at: 30, title: "kept"),
+      Say.post("p", by: "dee", at: 10, title: "lost"),
+    ]
+    for event in events { try database.apply([event]) }
+    #expect(try database.feed("bo") == ["q", "p"])
+    #expect(try database.feed("cy") == [])
+    #expect(try database.differences(from: Model(events)) == [])
+    #expect(try database.violations() == [])
+  }
+
+  @Test("a post that is deleted and published again returns to its place")
+  func publishedAgain() throws {
+    let follow = Say.follow("bo", "ann", at: 1)
+    let (first, other) = (Say.post("p", by: "ann", at: 10), Say.post("q", by: "ann", at: 20))
+    let (deleted, again) = (Say.delete("p", by: "ann", at: 30), Say.post("p", by: "ann", at: 40))
+    for order in [
+      [first, deleted, again], [deleted, first, again], [deleted, again, first],
+      [again, first, deleted],
+    ] {
+      let database = try FeedDatabase()
+      try database.apply(follow, other)
+      for event in order { try database.apply([event]) }
+      #expect(try database.feed("bo") == ["q", "p"])
+      #expect(try database.differences(from: Model([follow, other] + order)) == [])
+      #expect(try database.violations() == [])
+    }
   }
 
   @Test("of two versions with the same time, the one with the greater event id wins")

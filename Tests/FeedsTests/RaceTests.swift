@@ -26,7 +26,7 @@ import Testing
     return error?.sqlstate
   }
 
-  @Test("another writer publishes the same post after the locks were taken", arguments: 3...4)
+  @Test("another writer publishes the same post after the locks were taken", arguments: 3...6)
   func postMeanwhile(stoppedAfter statements: Int) throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 0), Say.follow("dee", "cy", at: 0))
@@ -36,6 +36,23 @@ import Testing
     #expect(sqlstate == "40001")
     #expect(try database.feed("bo") == ["p"])
     #expect(try database.feed("dee") == [])
+    #expect(try database.violations() == [])
+  }
+
+  @Test(
+    "another writer publishes the same post later, so only the place is to be stored",
+    arguments: 3...6)
+  func laterMeanwhile(stoppedAfter statements: Int) throws {
+    let database = try FeedDatabase()
+    try database.apply(
+      Say.follow("bo", "ann", at: 0), Say.follow("dee", "cy", at: 0), Say.post("q", by: "cy", at: 4)
+    )
+    let events = [Say.post("p", by: "ann", at: 3), Say.post("p", by: "cy", at: 5)]
+    let sqlstate = try interleave(
+      database, .posts, events[0], stoppedAfter: statements, events[1])
+    #expect(sqlstate == "40001")
+    #expect(try database.feed("bo") == [])
+    #expect(try database.feed("dee") == ["q", "p"])
     #expect(try database.violations() == [])
   }
 
@@ -94,12 +111,11 @@ import Testing
 
   @Test("of two posts with one key, the second gets another key")
   func sameKey() throws {
-    let time = Say.post("x", by: "ann", at: 9).time
     var byKey: [Int64: String] = [:]
     var twins: (String, String)?
     for number in 0... {
       let id = "p\(number)"
-      if let other = byKey.updateValue(id, forKey: postKey(time: time, post: id)) {
+      if let other = byKey.updateValue(id, forKey: postKeyHash(id)) {
         twins = (other, id)
         break
       }

@@ -29,7 +29,7 @@ import Testing
       ("UPDATE follow_counts SET followers = followers + 1", "follow_counts"),
       ("DELETE FROM follow_counts", "follow_counts"),
       ("INSERT INTO follow_counts VALUES (4711, 1, 0)", "follow_counts"),
-      ("UPDATE posts SET version_time = version_time + interval '1 ms'", "post_key lies"),
+      ("UPDATE posts SET first_at = first_at - interval '1 ms'", "post_key lies"),
       ("DELETE FROM pull_authors", "authors of pulled posts"),
       (
         "UPDATE conversations SET last_message_id = 'm1' WHERE owner < peer", "conversations ="

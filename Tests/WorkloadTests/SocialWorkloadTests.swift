@@ -55,6 +55,33 @@ import Workload
     #expect((700...1300).contains(late), "\(late)")
   }
 
+  @Test("posts are edited and published again, and some first publications arrive after that")
+  func places() {
+    var first: [String: EventTime] = [:]
+    var deleted: [String: EventTime] = [:]
+    var (edits, again, movedByLate, afterDeletion) = (0, 0, 0, 0)
+    for event in Self.workload {
+      switch event.payload {
+      case .postPublished(let data):
+        if let deletion = deleted[data.post] {
+          if event.time > deletion { again += 1 }
+          if first[data.post] == nil, event.time < deletion { afterDeletion += 1 }
+        }
+        if let known = first[data.post] {
+          if event.time > known { edits += 1 }
+          if event.time < known { movedByLate += 1 }
+        }
+        first[data.post] = min(first[data.post] ?? event.time, event.time)
+      case .postDeleted(let data): deleted[data.post] = event.time
+      default: break
+      }
+    }
+    #expect(edits > 100, "\(edits)")
+    #expect(again > 20, "\(again)")
+    #expect(movedByLate > 10, "\(movedByLate)")
+    #expect(afterDeletion > 5, "\(afterDeletion)")
+  }
+
   @Test("a retry equals the event that it repeats")
   func retries() {
     var first: [String: Event] = [:]

@@ -35,11 +35,11 @@ extension Model {
       guard case .postPublished(let data) = fact.newest.payload else {
         return ModelPost(
           id: key[0].string, author: author, title: "", caption: "", imageURL: "",
-          publishedAt: fact.newest.time, isDeleted: true, version: fact.newest.version)
+          firstAt: fact.createdAt, isDeleted: true, version: fact.newest.version)
       }
       return ModelPost(
         id: data.post, author: author, title: data.title, caption: data.caption,
-        imageURL: data.imageURL, publishedAt: fact.newest.time, isDeleted: false,
+        imageURL: data.imageURL, firstAt: fact.createdAt, isDeleted: false,
         version: fact.newest.version)
     }.sorted { ($0.id, "") <~ ($1.id, "") }
   }

@@ -26,19 +26,23 @@ public struct ModelFollow: ModelRow {
   public var fields: [String?] { [followee, follower, String(isActive)] }
 }
 
-/// The state after the newest event; a deleted post keeps only its id and author.
+/// The state after the newest event, in the place of the earliest publication; a deleted post keeps
+/// only its id, author and place.
 public struct ModelPost: ModelRow {
   public var id: String
   public var author: String
   public var title: String
   public var caption: String
   public var imageURL: String
-  public var publishedAt: EventTime
+  /// The time of the earliest publication; nil while only deletions are known.
+  public var firstAt: EventTime?
   public var isDeleted: Bool
   public var version: Version
 
+  public var publishedAt: EventTime { firstAt ?? version.time }
+
   public var fields: [String?] {
-    [id, author, title, caption, imageURL, publishedAt.rfc3339, String(isDeleted)]
+    [id, author, title, caption, imageURL, firstAt?.rfc3339, String(isDeleted)]
   }
 }
 

@@ -57,12 +57,25 @@ extension SocialEvents {
     let (title, caption) = (sentence(), random.chance(70) ? sentence() : "")
     let mentions = mentions(onPostOf: post.owner)
     let hasImage = random.chance(60)
-    return .postPublished(
-      .with {
-        ($0.post, $0.author) = (post.id, id(post.owner))
-        ($0.title, $0.caption, $0.mentions) = (title, caption, mentions)
-        $0.imageURL = hasImage ? "https://images.example/\(post.id).jpg" : ""
-      })
+    let published = PostPublished.with {
+      ($0.post, $0.author) = (post.id, id(post.owner))
+      ($0.title, $0.caption, $0.mentions) = (title, caption, mentions)
+      $0.imageURL = hasImage ? "https://images.example/\(post.id).jpg" : ""
+    }
+    if edited == nil, random.chance(8) { script += changed(published) }
+    return .postPublished(published)
+  }
+
+  /// What may follow a publication immediately: an edit, a deletion, or both.
+  private mutating func changed(_ post: PostPublished) -> [Payload] {
+    var edited = post
+    edited.title = sentence()
+    let deletion = Payload.postDeleted(.with { ($0.post, $0.author) = (post.post, post.author) })
+    return switch Int.random(in: 0..<4, using: &random) {
+    case 0: [deletion]
+    case 1: [deletion, .postPublished(edited)]
+    default: [.postPublished(edited)]
+    }
   }
 
   private mutating func like() -> Payload {

@@ -62,10 +62,11 @@ public struct SocialEvents: IteratorProtocol, Sendable {
     if let index = late.firstIndex(where: { $0.arrivesAt <= arrived }) {
       return late.remove(at: index).event
     }
-    if late.count < 64, random.chance(5) {
-      let delay = Int.random(in: 1...(random.chance(10) ? 1000 : 50), using: &random)
-      late.append(Late(event: makeEvent(), arrivesAt: arrived + delay))
-    }
+    let event = makeEvent()
+    // What begins a script is late more often, so that its changes arrive first.
+    guard late.count < 64, random.chance(script.isEmpty ? 5 : 30) else { return event }
+    let delay = Int.random(in: 1...(random.chance(10) ? 1000 : 50), using: &random)
+    late.append(Late(event: event, arrivesAt: arrived + delay))
     return makeEvent()
   }
 

@@ -25,8 +25,9 @@ extension SliceModels {
         feeds.allPosts.lazy.map { row in
           CanonicalRow(
             person: row.author, key: [row.id],
-            fields: ["\(row.isDeleted)", row.title, row.caption, row.imageURL]
-              + version(row.version))
+            fields: [
+              "\(row.isDeleted)", row.title, row.caption, row.imageURL, row.firstAt?.rfc3339,
+            ] + version(row.version))
         })
     case "feeds": return feedSource()
     case "messages":

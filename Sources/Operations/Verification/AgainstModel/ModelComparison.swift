@@ -35,10 +35,13 @@ public struct ModelComparison {
           """)
       ),
       (
-        "posts", feeds.home.map { [$0.id, $0.author, $0.title, $0.caption, $0.imageURL] },
+        "posts",
+        feeds.home.map {
+          [$0.id, $0.author, $0.title, $0.caption, $0.imageURL, $0.firstAt?.rfc3339]
+        },
         try rows(
           """
-          SELECT p.post_id, u.user_id, p.title, p.caption, p.image_url
+          SELECT p.post_id, u.user_id, p.title, p.caption, p.image_url, \(time("p.first_at"))
           FROM posts p JOIN users u ON u.user_key = p.author WHERE NOT p.deleted
           """)
       ),

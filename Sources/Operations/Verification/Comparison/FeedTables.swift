@@ -18,7 +18,7 @@ extension CanonicalTable {
     CanonicalTable(
       "posts", .feeds, person: user("u", "p.author"), key: ["p.post_id"],
       fields: Field.plain("p.deleted", "p.title", "p.caption", "p.image_url")
-        + Field.version("p"),
+        + [Field("first_at", time("nullif(p.first_at, 'infinity')"))] + Field.version("p"),
       from: "FROM posts p LEFT JOIN users u ON u.user_key = p.author"),
     // What feed_page returns down to its last page: entries stored above the floor, posts pulled
     // above it, and the join below it. It is therefore independent of which posts are pushed or

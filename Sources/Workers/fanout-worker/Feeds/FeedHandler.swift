@@ -9,7 +9,7 @@ import Postgres
 /// of events ever applied, not on order, batch boundaries or duplicates, even when other
 /// transactions run the same statements concurrently. Counts reported: `deliveries` (feed
 /// entries of posts), `pulled` (posts merged when feeds are read), `backfilled` and `pruned` (feed
-/// entries of follows and unfollows, and of posts that were edited or deleted). The backlog reports
+/// entries of follows and unfollows, and of posts that moved or were deleted). The backlog reports
 /// `trimmed`, `evicted` and `returned` (feeds), `rebuilt` and `swept` (their entries).
 ///
 /// - Parameters:

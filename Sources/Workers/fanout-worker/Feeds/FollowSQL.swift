@@ -83,14 +83,14 @@ enum FollowSQL {
         SELECT
           n.post_key,
           CASE WHEN count(*) OVER () <= $6::bigint THEN 0
-            ELSE feeds_time_key(min(n.version_time) OVER ()) + 1048576 END AS cut
+            ELSE feeds_time_key(min(n.first_at) OVER ()) + 1048576 END AS cut
         FROM (
-          SELECT p.post_key, p.version_time
+          SELECT p.post_key, p.first_at
           FROM posts p
           WHERE p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-            AND p.version_time >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
+            AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
             AND p.post_key >= coalesce(b.floor, 0)
-          ORDER BY p.version_time DESC, p.post_id DESC
+          ORDER BY p.first_at DESC, p.post_id DESC
           LIMIT $6::bigint + 1
         ) n
       ) p
@@ -162,7 +162,7 @@ enum FollowSQL {
       FROM flipped f
       LEFT JOIN feeds b ON b.owner = f.follower
       JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-        AND p.version_time >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
+        AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
         AND p.post_key >= coalesce(b.floor, 0)
       WHERE NOT f.active
     ),

@@ -1,6 +1,32 @@
 /// The statements of a batch of posts, in execution order. Each has its own snapshot
 /// (READ COMMITTED), so the statements after a lock see everything committed before it was granted.
+///
+/// A post is the content of its newest event, in the place of its earliest publication: two
+/// registers, of which an event may change either.
 enum PostSQL {
+  /// The batch in a FROM clause, as `i`: for each post the newest event and the earliest
+  /// publication. $1 posts, $2 authors, $3 deleted, $4 earliest publications (infinity: only
+  /// deletions), $5 and $6 versions; further columns from $7 on.
+  private static func batch(_ further: [(name: String, type: String)] = []) -> String {
+    let parameters = further.indices.map { ", $\($0 + 7)::\(further[$0].type)[]" }.joined()
+    let names = further.map { ", \($0.name)" }.joined()
+    return """
+      (
+        SELECT b.*, u.user_key AS author
+        FROM unnest(
+            $1::text[], $2::text[], $3::boolean[], $4::timestamptz[], $5::timestamptz[],
+            $6::text[]\(parameters))
+          AS b (post_id, author_id, deleted, first_at, time, id\(names))
+        JOIN users u ON u.user_id = b.author_id
+      ) AS i
+      """
+  }
+
+  private static let texts = [
+    (name: "title", type: "text"), (name: "caption", type: "text"),
+    (name: "image_url", type: "text"),
+  ]
+
   /// Locks the row of every author whose posts this batch writes, both the new author of each post
   /// and its current one, and saves them in `magpie.locked_authors` for `takeBack`. $1 posts,
   /// $2 authors.
@@ -32,25 +58,38 @@ enum PostSQL {
   }
 
   /// Counts the entries that the batch would write, now that the authors are locked, and returns
-  /// the number of events of each piece into which the batch must be cut. $1 the author of each
-  /// event (NULL: nothing is delivered), $2 push limit, $3 the maximum number of entries per piece,
-  /// give or take one post's.
+  /// the number of events of each piece into which the batch must be cut. $1 the post of each event,
+  /// $2 its author (NULL: a deletion), $3 its time, $4 push limit, $5 the maximum number of entries
+  /// per piece, give or take one post's.
+  ///
+  /// A post is delivered to the followers of its newest author, who may be the stored one if an
+  /// event only brings an earlier publication. An edit that leaves the author and the place delivers
+  /// nothing.
   ///
   /// If the batch must be cut, the statements after this one do nothing. Each piece is measured
-  /// again, so this may count too many entries (for a version that is not the newest, or a post
-  /// that already exists), but never too few.
+  /// again, so this may count too many entries (for a version that is not the newest), but never
+  /// too few.
   static let measure = """
     -- The piece of each event, from the running total of entries.
     WITH weighed AS (
       SELECT
-        (sum(w.entries) OVER (ORDER BY w.place) - w.entries) / $3::bigint AS piece
+        (sum(w.entries) OVER (ORDER BY w.place) - w.entries) / $5::bigint AS piece
       FROM (
         SELECT
-          i.place, CASE WHEN \(pulls("$2")) THEN 0 ELSE coalesce(c.followers, 0) END AS entries
-        FROM unnest($1::text[]) WITH ORDINALITY AS i (author_id, place)
+          i.place,
+          CASE
+            WHEN i.author_id IS NULL OR (p.author = u.user_key AND p.first_at <= i.time) THEN 0
+            ELSE (
+              SELECT max(CASE WHEN \(pulls("$4")) THEN 0 ELSE coalesce(c.followers, 0) END)
+              FROM (VALUES (u.user_key), (p.author)) AS o (author)
+              LEFT JOIN follow_counts c ON c.user_key = o.author
+              LEFT JOIN pull_authors a ON a.author = o.author
+            )
+          END AS entries
+        FROM unnest($1::text[], $2::text[], $3::timestamptz[]) WITH ORDINALITY
+          AS i (post_id, author_id, time, place)
         LEFT JOIN users u ON u.user_id = i.author_id
-        LEFT JOIN follow_counts c ON c.user_key = u.user_key
-        LEFT JOIN pull_authors a ON a.author = u.user_key
+        LEFT JOIN posts p ON p.post_id = i.post_id AND NOT p.deleted
       ) w
     )
     SELECT
@@ -61,28 +100,40 @@ enum PostSQL {
     ) p
     """
 
-  /// Removes the posts that this batch replaces, and their feed entries.
-  /// $1 posts, $2 and $3 versions, $4 the maximum number of entries to delete.
+  /// Removes the posts that get another author or place, or are deleted or published again, and
+  /// their feed entries. Keeps in `magpie.replaced` what `publish` needs of them: the earliest
+  /// publication and, if the stored version wins, its content. The parameters of `batch`, then $7
+  /// the maximum number of entries to delete.
   ///
   /// Beyond that, the entries of the posts with the most readers stay, and their keys are retired.
   ///
   /// The author is locked, so `follows` tells which feeds have an entry. If the author is not
   /// locked (the post changed its author after `lockAuthors`), the transaction restarts.
   static let takeBack = """
-    -- Delete the old versions; restart if an author is not locked.
+    -- Delete the rows; restart if an author is not locked.
     WITH replaced AS (
       DELETE FROM posts p
-      USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (post_id, time, id)
-      WHERE p.post_id = i.post_id AND (p.version_time, p.version_id) < (i.time, i.id)
-        AND NOT current_setting('magpie.is_cut')::boolean
+      USING \(batch())
+      WHERE p.post_id = i.post_id AND NOT current_setting('magpie.is_cut')::boolean
+        AND (
+          i.first_at < p.first_at
+          OR ((p.version_time, p.version_id) < (i.time, i.id)
+            AND (p.author <> i.author OR p.deleted <> i.deleted)))
       RETURNING
-        p.post_key, p.delivery,
+        p.post_id, p.post_key, p.delivery, p.first_at, p.deleted, p.title, p.caption, p.image_url,
+        p.version_time, p.version_id, (p.version_time, p.version_id) >= (i.time, i.id) AS wins,
         CASE
           WHEN p.author::text
             = ANY (string_to_array(current_setting('magpie.locked_authors'), ','))
           THEN p.author
           ELSE feeds_retry('the author of a post changed concurrently')
         END AS author
+    ),
+    kept AS (
+      SELECT jsonb_build_object('post_id', r.post_id, 'first_at', r.first_at)
+        || CASE WHEN r.wins
+          THEN to_jsonb(r) - '{post_key,delivery,wins}'::text[] ELSE '{}' END AS post
+      FROM replaced r
     ),
     -- The running total of entries to delete, posts with the fewest followers first.
     weighed AS MATERIALIZED (
@@ -92,28 +143,49 @@ enum PostSQL {
       FROM replaced r LEFT JOIN follow_counts c ON c.user_key = r.author
       WHERE r.delivery = 'push' AND r.post_key IS NOT NULL
     ),
-    -- Beyond $4 entries: retire the keys and queue a sweep.
+    -- Beyond $7 entries: retire the keys and queue a sweep.
     retired AS (
       INSERT INTO retired_keys (post_key)
-      SELECT w.post_key FROM weighed w WHERE w.rows > $4::bigint ORDER BY w.post_key
+      SELECT w.post_key FROM weighed w WHERE w.rows > $7::bigint ORDER BY w.post_key
       ON CONFLICT DO NOTHING
     ),
     queued AS (
       INSERT INTO feed_trims (kind, person)
       SELECT 'garbage', pg_current_xact_id()::text::bigint
-      WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > $4::bigint)
+      WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > $7::bigint)
         AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
-    -- Up to $4 entries: delete them now.
+    -- Up to $7 entries: delete them now.
     doomed AS MATERIALIZED (
       SELECT f.follower AS owner, w.post_key
       FROM weighed w JOIN follows f ON f.followee = w.author AND f.active
-      WHERE w.rows <= $4::bigint
+      WHERE w.rows <= $7::bigint
+    ),
+    pruned AS (
+      DELETE FROM feed_entries e
+      USING doomed d
+      WHERE e.owner = d.owner AND e.post_key = d.post_key
+      RETURNING 1
     )
-    DELETE FROM feed_entries e
-    USING doomed d
-    WHERE e.owner = d.owner AND e.post_key = d.post_key
+    SELECT
+      set_config(
+        'magpie.replaced', coalesce((SELECT jsonb_agg(k.post) FROM kept k)::text, '[]'), true),
+      (SELECT count(*) FROM pruned) AS pruned
+    """
+
+  /// Stores newer contents of posts that stay as they are otherwise: no entry is touched. The
+  /// parameters of `batch`, then $7 titles, $8 captions, $9 image URLs.
+  ///
+  /// Checks again what `takeBack` checked: another transaction may have inserted the post since.
+  static let edit = """
+    UPDATE posts p
+    SET title = i.title, caption = i.caption, image_url = i.image_url,
+      version_time = i.time, version_id = i.id
+    FROM \(batch(texts))
+    WHERE p.post_id = i.post_id AND NOT current_setting('magpie.is_cut')::boolean
+      AND (p.version_time, p.version_id) < (i.time, i.id)
+      AND p.author = i.author AND p.deleted = i.deleted AND p.first_at <= i.first_at
     """
 
   /// Stores the missing posts (new, or just removed by `takeBack`) and returns their deliveries:
@@ -121,9 +193,8 @@ enum PostSQL {
   /// floors if any of them matters (NULL: 0). The author is locked, so until the commit nobody
   /// follows or unfollows them and no follower's floor is lowered.
   ///
-  /// $1 posts, $2 authors, $3 keys (NULL: deleted), $4 titles, $5 captions, $6 image URLs, $7 and
-  /// $8 versions, $9 push limit, $10 the probability that a post queues its readers' feeds for
-  /// trimming.
+  /// The parameters of `edit`, then $10 hashes for keys, $11 push limit, $12 the probability that a
+  /// post queues its readers' feeds for trimming.
   ///
   /// If the key of a post is taken, in the table or by another post of the batch, a random one of
   /// the 2^20 keys from its microsecond on is drawn, above the 2^11 regular keys of that
@@ -135,22 +206,39 @@ enum PostSQL {
   /// looking up followers among them in memory is cheaper than looking up each follower in `feeds`
   /// (measured: a tenth to a fifth of the statement's time).
   static let publish = """
-    -- The posts to insert; crowded: the key is taken.
-    WITH missing AS (
+    -- The posts to insert, merged with those that `takeBack` removed.
+    WITH replaced AS MATERIALIZED (
+      SELECT *
+      FROM jsonb_to_recordset(current_setting('magpie.replaced')::jsonb) AS r (
+        post_id text, first_at timestamptz, author bigint, deleted boolean, title text,
+        caption text, image_url text, version_time timestamptz, version_id text)
+    ),
+    wanted AS (
       SELECT
-        i.*, u.user_key,
-        i.post_key IS NOT NULL AND (
-          row_number() OVER (PARTITION BY i.post_key ORDER BY i.post_id COLLATE "C") > 1
-          OR EXISTS (SELECT FROM posts p WHERE p.post_key = i.post_key)
-          OR EXISTS (SELECT FROM retired_keys r WHERE r.post_key = i.post_key)
-        ) AS crowded
-      FROM unnest(
-          $1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[],
-          $7::timestamptz[], $8::text[])
-        AS i (post_id, author_id, post_key, title, caption, image_url, time, id)
-      JOIN users u ON u.user_id = i.author_id
+        i.post_id, coalesce(r.author, i.author) AS user_key,
+        coalesce(r.deleted, i.deleted) AS deleted, least(i.first_at, r.first_at) AS first_at,
+        coalesce(r.title, i.title) AS title, coalesce(r.caption, i.caption) AS caption,
+        coalesce(r.image_url, i.image_url) AS image_url,
+        coalesce(r.version_time, i.time) AS time, coalesce(r.version_id, i.id) AS id, i.hash
+      FROM \(batch(texts + [(name: "hash", type: "bigint")]))
+      LEFT JOIN replaced r ON r.post_id = i.post_id
       WHERE NOT EXISTS (SELECT FROM posts p WHERE p.post_id = i.post_id)
         AND NOT current_setting('magpie.is_cut')::boolean
+    ),
+    -- Their keys; crowded: the key is taken.
+    missing AS (
+      SELECT
+        w.*,
+        w.post_key IS NOT NULL AND (
+          row_number() OVER (PARTITION BY w.post_key ORDER BY w.post_id COLLATE "C") > 1
+          OR EXISTS (SELECT FROM posts p WHERE p.post_key = w.post_key)
+          OR EXISTS (SELECT FROM retired_keys r WHERE r.post_key = w.post_key)
+        ) AS crowded
+      FROM (
+        SELECT
+          w.*, CASE WHEN NOT w.deleted THEN feeds_time_key(w.first_at) | w.hash END AS post_key
+        FROM wanted w
+      ) w
     ),
     -- The part of the key range that each crowded post draws from.
     numbered AS (
@@ -163,7 +251,7 @@ enum PostSQL {
     ),
     -- Push or pull.
     weighed AS MATERIALIZED (
-      SELECT n.*, a.pulling, \(pulls("$9")) AS pulls
+      SELECT n.*, a.pulling, \(pulls("$11")) AS pulls
       FROM numbered n
       LEFT JOIN follow_counts c ON c.user_key = n.user_key
       LEFT JOIN pull_authors a ON a.author = n.user_key
@@ -184,16 +272,16 @@ enum PostSQL {
           LIMIT 1
         ) ELSE n.post_key END AS post_key,
         n.user_key, CASE WHEN n.pulls THEN 'pull' ELSE 'push' END AS delivery,
-        n.post_key IS NULL AS deleted, n.title, n.caption, n.image_url, n.time, n.id
+        n.deleted, n.first_at, n.title, n.caption, n.image_url, n.time, n.id
       FROM weighed n
     ),
     stored AS (
       INSERT INTO posts (
-        post_id, post_key, author, delivery, deleted, title, caption, image_url,
+        post_id, post_key, author, delivery, deleted, first_at, title, caption, image_url,
         version_time, version_id)
       SELECT
-        k.post_id, k.post_key, k.user_key, k.delivery, k.deleted, k.title, k.caption, k.image_url,
-        k.time, k.id
+        k.post_id, k.post_key, k.user_key, k.delivery, k.deleted, k.first_at, k.title, k.caption,
+        k.image_url, k.time, k.id
       FROM keyed k
       ORDER BY k.post_key, k.post_id COLLATE "C"
       ON CONFLICT DO NOTHING
@@ -223,7 +311,7 @@ enum PostSQL {
       INSERT INTO feed_trims (kind, person)
       SELECT DISTINCT 'followers', s.author
       FROM stored s
-      WHERE s.delivery = 'push' AND NOT s.deleted AND random() < $10::double precision
+      WHERE s.delivery = 'push' AND NOT s.deleted AND random() < $12::double precision
       ORDER BY s.author
       ON CONFLICT DO NOTHING
     )
@@ -256,10 +344,9 @@ enum PostSQL {
     """
 
   /// Restarts the transaction unless every post of the batch is stored in this version or a newer
-  /// one; returns how many are pulled. $1 posts, $2 and $3 versions.
+  /// one, in this place or an earlier one; returns how many are pulled. The parameters of `batch`.
   ///
-  /// A missing post means that another transaction concurrently stored the same post or took its
-  /// key.
+  /// If not, another transaction concurrently stored the same post or took its key.
   static let confirm = """
     SELECT count(
       CASE
@@ -267,9 +354,10 @@ enum PostSQL {
         THEN feeds_retry('another transaction concurrently wrote the same post or key')
         WHEN p.delivery = 'pull' AND NOT p.deleted THEN 1
       END) AS pulled
-    FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS i (post_id, time, id)
+    FROM \(batch())
     LEFT JOIN posts p
       ON p.post_id = i.post_id AND (p.version_time, p.version_id) >= (i.time, i.id)
+        AND p.first_at <= i.first_at
     WHERE NOT current_setting('magpie.is_cut')::boolean
     """
 }

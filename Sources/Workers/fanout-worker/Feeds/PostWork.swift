@@ -19,19 +19,29 @@ private struct PostFact {
   }
 }
 
-/// Applies posts and their deletions: locks the authors, removes the old version of each post and
-/// its feed entries, stores the new version and delivers it. Throws `BatchTooLarge` if that exceeds
-/// the number of entries that one transaction may write.
+/// Applies posts and their deletions: locks the authors, removes the posts that change their author
+/// or their place with their feed entries, edits the others, and stores and delivers what is missing.
+/// Throws `BatchTooLarge` if that exceeds the number of entries that one transaction may write.
 func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let winners = newest(events) { PostFact($0.payload).map { BytewiseString($0.post) } }
   let facts = winners.compactMap { PostFact($0.payload) }
+  let authors = Parameter.textArray(facts.map(\.content.author))
   let posts = Parameter.textArray(facts.map(\.post))
-  let authors = facts.map(\.content.author)
-  let times = Parameter.timestamptzArray(winners.map(\.time.microseconds))
-  let versions = Parameter.textArray(winners.map(\.id))
-  let keys = zip(winners, facts).map { event, fact -> Int64? in
-    fact.isDeleted ? nil : postKey(time: event.time, post: fact.post)
+  var firstAt: [BytewiseString: Int64] = [:]
+  for event in events {
+    guard case .postPublished(let data) = event.payload else { continue }
+    let post = BytewiseString(data.post)
+    firstAt[post] = min(firstAt[post] ?? .max, event.time.microseconds)
   }
+  let batch = [
+    posts, authors, .boolArray(facts.map(\.isDeleted)),
+    .timestamptzArray(facts.map { firstAt[BytewiseString($0.post)] ?? .max }),
+    .timestamptzArray(winners.map(\.time.microseconds)), .textArray(winners.map(\.id)),
+  ]
+  let texts: [Parameter] = [
+    .textArray(facts.map(\.content.title)), .textArray(facts.map(\.content.caption)),
+    .textArray(facts.map(\.content.imageURL)),
+  ]
   let pushLimit = Parameter.int8(Int64(limits.pushLimit))
   let publishers = events.map { event -> String? in
     if case .postPublished(let data) = event.payload { data.author } else { nil }
@@ -40,23 +50,27 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
 
   var work = Work([
     planByKey(keepsPlans: false),
-    internUsers(Set(authors.map { BytewiseString($0) })),
-    Statement(PostSQL.lockAuthors, [posts, .textArray(authors)]),
+    internUsers(Set(facts.map { BytewiseString($0.content.author) })),
+    Statement(PostSQL.lockAuthors, [posts, authors]),
   ])
   let measured = work.add(
     Statement(
       PostSQL.measure,
-      [.textArray(publishers), pushLimit, .int8(Int64(limits.entriesMax))]))
-  let takenBack = work.add(Statement(PostSQL.takeBack, [posts, times, versions, takenBackMax]))
+      [
+        .textArray(events.map { PostFact($0.payload)?.post }), .textArray(publishers),
+        .timestamptzArray(events.map(\.time.microseconds)), pushLimit,
+        .int8(Int64(limits.entriesMax)),
+      ]))
+  let takenBack = work.add(Statement(PostSQL.takeBack, batch + [takenBackMax]))
+  work.add(Statement(PostSQL.edit, batch + texts))
   let published = work.add(
     Statement(
       PostSQL.publish,
-      [
-        posts, .textArray(authors), .int8Array(keys), .textArray(facts.map(\.content.title)),
-        .textArray(facts.map(\.content.caption)), .textArray(facts.map(\.content.imageURL)),
-        times, versions, pushLimit, .double(limits.trimChance),
-      ]))
-  let confirmed = work.add(Statement(PostSQL.confirm, [posts, times, versions]))
+      batch + texts
+        + [
+          .int8Array(facts.map { postKeyHash($0.post) }), pushLimit, .double(limits.trimChance),
+        ]))
+  let confirmed = work.add(Statement(PostSQL.confirm, batch))
   work.finish = { results in
     let sizes = try results[measured].only.int8Array("sizes").compactMap { $0.map(Int.init) }
     if sizes.count > 1 { throw BatchTooLarge(sizes: sizes) }
@@ -64,7 +78,7 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
     return Outcome(
       copies: deliveries.count == 0 ? [] : [deliveries.copy],
       counts: [
-        "pruned": results[takenBack].affectedRows, "deliveries": deliveries.count,
+        "pruned": try results[takenBack].only.int("pruned"), "deliveries": deliveries.count,
         "pulled": try results[confirmed].only.int("pulled"),
       ])
   }

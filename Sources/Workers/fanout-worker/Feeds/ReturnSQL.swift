@@ -7,6 +7,8 @@
 enum ReturnSQL {
   /// Picks a few readers from the queue. Only locks their rows; `SettleSQL` removes them. $1 the
   /// maximum number of readers, $2 of authors they follow, give or take one reader's.
+  ///
+  /// `magpie.feed_order` lets this transaction lower floors: see migration 0019.
   static let pick = """
     WITH due AS MATERIALIZED (
       SELECT r.owner FROM feed_returns r ORDER BY r.owner LIMIT $1::bigint FOR UPDATE SKIP LOCKED
@@ -21,6 +23,7 @@ enum ReturnSQL {
     SELECT
       set_config('magpie.returning', coalesce(string_agg(owner::text, ','), ''), true),
       set_config('magpie.busy', CASE WHEN count(*) > 0 THEN 'returning' ELSE '' END, true),
+      set_config('magpie.feed_order', 'first_at', true),
       count(*) AS picked
     FROM picked
     """
@@ -95,17 +98,17 @@ enum ReturnSQL {
     ),
     -- The time of the $1-th newest sampled post.
     bounds AS MATERIALIZED (
-      SELECT s.owner, min(s.version_time) - interval '512 microseconds' AS since
+      SELECT s.owner, min(s.first_at) - interval '512 microseconds' AS since
       FROM (
         SELECT
-          p.owner, n.version_time,
-          row_number() OVER (PARTITION BY p.owner ORDER BY n.version_time DESC) AS place
+          p.owner, n.first_at,
+          row_number() OVER (PARTITION BY p.owner ORDER BY n.first_at DESC) AS place
         FROM people p
         CROSS JOIN LATERAL (
-          SELECT t.version_time
+          SELECT t.first_at
           FROM posts t
           WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
-          ORDER BY t.version_time DESC, t.post_id DESC
+          ORDER BY t.first_at DESC, t.post_id DESC
           LIMIT p.samples
         ) n
       ) s
@@ -124,13 +127,13 @@ enum ReturnSQL {
         SELECT
           t.post_key,
           CASE WHEN count(*) OVER () <= $1::bigint THEN 0
-            ELSE feeds_time_key(min(t.version_time) OVER ()) + 1048576 END AS cut
+            ELSE feeds_time_key(min(t.first_at) OVER ()) + 1048576 END AS cut
         FROM (
-          SELECT t.post_key, t.version_time
+          SELECT t.post_key, t.first_at
           FROM posts t
           WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
-            AND t.version_time >= coalesce(p.since, '-infinity')
-          ORDER BY t.version_time DESC, t.post_id DESC
+            AND t.first_at >= coalesce(p.since, '-infinity')
+          ORDER BY t.first_at DESC, t.post_id DESC
           LIMIT $1::bigint + 1
         ) t
       ) n
