@@ -1,4 +1,5 @@
 import EmbeddedStack
+import FaultInjection
 import Foundation
 import Kafka
 
@@ -47,40 +48,6 @@ extension PlannedFault {
   func embedded(_ world: World) throws -> EmbeddedBroker {
     guard let broker = world.broker else { throw CampaignError("the broker is not embedded") }
     return broker
-  }
-}
-
-/// The environment variables with shell commands that act on a node of the Kafka cluster in
-/// `MAGPIE_KAFKA_BOOTSTRAP`.
-enum BrokerCommand: String {
-  /// Kills and restarts a node.
-  case restart = "MAGPIE_CAMPAIGN_BROKER_RESTART"
-  /// Kills a node.
-  case stop = "MAGPIE_CAMPAIGN_BROKER_STOP"
-  /// Starts a node. Must be harmless if it is running.
-  case start = "MAGPIE_CAMPAIGN_BROKER_START"
-
-  /// The command; nil if it is not set.
-  func text(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
-    environment[rawValue]
-  }
-
-  /// Runs the command. Passes `number` as `$1`, the same to stop a node as to start it; the command
-  /// chooses the node by `number` modulo the number of nodes.
-  ///
-  /// - Throws: if the command is not set, fails, or takes longer than two minutes.
-  func run(
-    on number: UInt32, in environment: [String: String] = ProcessInfo.processInfo.environment
-  ) throws {
-    guard let text = text(in: environment) else {
-      throw CampaignError("\(rawValue) is not set")
-    }
-    let child = try ChildProcess("/bin/sh", ["-c", text, "sh", "\(number)"], output: .inherit)
-    guard let exit = child.wait(seconds: 120) else {
-      child.terminate(SIGKILL)
-      throw CampaignError("\(rawValue) did not finish within 120 s: \(text)")
-    }
-    guard exit == .exited(0) else { throw CampaignError("\(rawValue): \(exit): \(text)") }
   }
 }
 

@@ -28,8 +28,11 @@ struct Lag {
       stored["\(try row.text(0)) \(try row.text(1)) \(try row.int(2))"] = try row.int8(3)
     }
     other = try rows.first?.int(4) ?? 1
-    let watermarks = try admin.watermarks(
-      topics: Topic.allCases.map { $0.name(prefix: world.topicPrefix) }, timeoutMilliseconds: 3000)
+    let names = Set(Topic.allCases.map { $0.name(prefix: world.topicPrefix) })
+    let watermarks = try admin.watermarks(topics: names.sorted(), timeoutMilliseconds: 3000)
+    // A broker that has just started may not list all topics yet.
+    let missing = names.subtracting(watermarks.keys.map(\.topic))
+    guard missing.isEmpty else { throw CampaignError("not listed: \(missing.sorted())") }
     var lag: Int64 = 0
     for (partition, log) in watermarks {
       guard let topic = Topic(name: partition.topic, prefix: world.topicPrefix) else { continue }

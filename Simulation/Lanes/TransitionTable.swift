@@ -151,7 +151,7 @@ extension Transition {
         (.nothingAssigned, [.resumePoll]),
         (.assigned, [.resumePoll]),
         (.withdrawn, [.resumePoll]),
-        (.left, [.join, .end, .stop]),
+        (.left, [.join, .wait, .end, .stop]),
       ]
     ),
   ]

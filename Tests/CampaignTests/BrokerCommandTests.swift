@@ -1,9 +1,8 @@
 import EmbeddedStack
+import FaultInjection
 import Foundation
 import TestSupport
 import Testing
-
-@testable import magpie_campaign
 
 /// Commands in the environment kill and start nodes of an external Kafka.
 @Suite struct BrokerCommandTests {
@@ -21,10 +20,10 @@ import Testing
     try BrokerCommand.stop.run(on: 701, in: environment)
     try BrokerCommand.start.run(on: 701, in: environment)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "stop 2\nstart 2\n")
-    #expect(throws: CampaignError.self) {
+    #expect(throws: BrokerCommandFailed.self) {
       try BrokerCommand.restart.run(on: 0, in: environment)
     }
-    #expect(throws: CampaignError.self) { try BrokerCommand.stop.run(on: 0, in: [:]) }
+    #expect(throws: BrokerCommandFailed.self) { try BrokerCommand.stop.run(on: 0, in: [:]) }
   }
 
   @Test(

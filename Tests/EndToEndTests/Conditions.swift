@@ -1,4 +1,5 @@
 import FaultInjection
+import Kafka
 import TestSupport
 import Testing
 
@@ -14,6 +15,18 @@ extension Trait where Self == ConditionTrait {
   static var onDebugWorkers: Self {
     .enabled("release builds of the workers cannot be sabotaged") {
       try canBeSabotaged(builtExecutable("fanout-worker"))
+    }
+  }
+
+  /// For tests that kill nodes of an external Kafka, whose topics must survive the loss of one.
+  static var onKillableBrokers: Self {
+    .enabled(
+      "needs three brokers in MAGPIE_KAFKA_BOOTSTRAP, \(BrokerCommand.stop.rawValue) and \(BrokerCommand.start.rawValue)"
+    ) {
+      guard BrokerCommand.stop.text() != nil, BrokerCommand.start.text() != nil,
+        try TestBroker.shared.embedded == nil
+      else { return false }
+      return try Admin(configuration: TestBroker.shared.configuration).brokerCount() >= 3
     }
   }
 }

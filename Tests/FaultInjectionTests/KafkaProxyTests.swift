@@ -103,6 +103,21 @@ struct KafkaProxyTests {
     #expect(try admin.topics(["t", "tt"]) == ["t": 3, "tt": 1])
   }
 
+  @Test("a topic that brokers do not list yet is found within the grace period")
+  func newTopic() async throws {
+    defer { proxy.close() }
+    let (proxy, admin) = (proxy, try Admin(configuration: configuration()))
+    proxy.change { $0.unknownTopics = ["t"] }
+    #expect(try admin.topics(["t"], graceMilliseconds: 300) == [:])
+    let before = proxy.responsesRewritten
+    async let found = Task.detached {
+      try admin.topics(["t"], graceMilliseconds: Int(hangLimitSeconds) * 1000)
+    }.value
+    try await eventually("the broker denied the topic") { proxy.responsesRewritten > before + 1 }
+    proxy.change { $0.unknownTopics = [] }
+    #expect(try await found == ["t": 3])
+  }
+
   @Test("a moved log start is reported with the end offset, and fetching earlier offsets fails")
   func logStart() throws {
     defer { proxy.close() }

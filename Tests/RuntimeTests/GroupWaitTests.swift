@@ -32,6 +32,7 @@ struct GroupWaitTests {
     #expect(wait.word(at: start + .seconds(12)) == nil)
     #expect(!wait.leadsNowhere(at: start + .seconds(59)))
     #expect(wait.leadsNowhere(at: start + .seconds(60)))
+    // No broker responds: the membership is kept, and its time starts over.
     wait.startAnew()
     wait.note(.joining, at: start + .seconds(61))
     #expect(!wait.leadsNowhere(at: start + .seconds(120)))
@@ -40,6 +41,25 @@ struct GroupWaitTests {
     wait.note(.settled, at: start + .seconds(122))
     #expect(wait.isFit(at: start + .seconds(122)))
     #expect(!wait.leadsNowhere(at: start + .seconds(400)))
+  }
+
+  @Test(
+    "each membership that leads nowhere gets twice the time, up to eight minutes, until one settles"
+  )
+  func renewals() {
+    var wait = wait()
+    var now = start
+    func seconds(_ wait: inout GroupWait) -> Int {
+      let since = now
+      wait.note(.joining, at: now)
+      while !wait.leadsNowhere(at: now) { now += .seconds(1) }
+      wait.startAnew()
+      wait.giveUp()
+      return Int((now - since).components.seconds)
+    }
+    #expect((0..<6).map { _ in seconds(&wait) } == [60, 120, 240, 480, 480, 480])
+    wait.note(.settled, at: now)
+    #expect((0..<2).map { _ in seconds(&wait) } == [60, 120])
   }
 
   @Test("missing topics are logged immediately by name, and the membership is kept")

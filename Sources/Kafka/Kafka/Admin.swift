@@ -1,4 +1,5 @@
 import CRDKafka
+import Foundation
 
 /// A topic to create.
 public struct NewTopic: Sendable, Equatable {
@@ -22,6 +23,10 @@ public struct NewTopic: Sendable, Equatable {
 /// Queries topics and offsets, and creates topics. Thread-safe; every call blocks at most for its
 /// timeout, even if no broker answers.
 public final class Admin: Sendable {
+  /// How long to ask again for a topic before it counts as missing. A cluster announces a new topic to
+  /// its brokers one by one; a client may ask one that does not know it yet.
+  public static let newTopicGraceMilliseconds = 5_000
+
   let client: Client
   let configuration: ClientConfiguration
   private let context: AdminContext
@@ -39,15 +44,23 @@ public final class Admin: Sendable {
 
   /// Partition counts by topic; nil returns all topics. Topics that do not exist are missing from
   /// the result.
-  public func topics(_ names: [String]? = nil, timeoutMilliseconds: Int = 10_000)
-    throws(KafkaError) -> [String: Int]
-  {
-    let known = try client.partitionLeaders(
-      timeoutMilliseconds: Int32(clamping: timeoutMilliseconds)
-    )
-    .mapValues(\.count)
-    guard let names else { return known }
-    return known.filter { Set(names).contains($0.key) }
+  ///
+  /// - Parameter graceMilliseconds: how long to ask again while some of `names` are missing, because a
+  ///   broker may not list a topic yet that was just created.
+  public func topics(
+    _ names: [String]? = nil, timeoutMilliseconds: Int = 10_000, graceMilliseconds: Int = 0
+  ) throws(KafkaError) -> [String: Int] {
+    let grace = Deadline(milliseconds: graceMilliseconds)
+    while true {
+      let known = try client.partitionLeaders(
+        timeoutMilliseconds: Int32(clamping: timeoutMilliseconds)
+      )
+      .mapValues(\.count)
+      guard let names else { return known }
+      let present = known.filter { Set(names).contains($0.key) }
+      if present.count == Set(names).count || grace.isOver { return present }
+      Thread.sleep(forTimeInterval: 0.1)
+    }
   }
 
   /// Creates topics and returns the names of those that did not exist before.

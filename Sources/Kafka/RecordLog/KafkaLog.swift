@@ -18,12 +18,21 @@ public struct KafkaLog: RecordLog {
   }
 
   public func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
-    let watermarks = try admin.watermarks(topics: topics)
-    let known = Set(watermarks.keys.map(\.topic))
-    if let missing = topics.sorted().first(where: { !known.contains($0) }) {
+    var watermarks = try admin.watermarks(topics: topics)
+    if missing(from: watermarks, topics) != nil {
+      _ = try admin.topics(topics, graceMilliseconds: Admin.newTopicGraceMilliseconds)
+      watermarks = try admin.watermarks(topics: topics)
+    }
+    if let missing = missing(from: watermarks, topics) {
       throw RecordLogError.unknownTopic(missing)
     }
     return watermarks.mapValues { $0.low..<max($0.low, $0.high) }
+  }
+
+  private func missing(from watermarks: [TopicPartition: Watermarks], _ topics: [String]) -> String?
+  {
+    let known = Set(watermarks.keys.map(\.topic))
+    return topics.sorted().first { !known.contains($0) }
   }
 
   public func offsets(at milliseconds: Int64, in spans: [TopicPartition: Range<Int64>]) throws

@@ -26,12 +26,15 @@ public enum LaneWait: Sendable, Equatable {
 /// Tracks a lane's membership of its consumer group.
 ///
 /// A normal rebalance ends within `patience`. A membership without an assignment after `limit` is
-/// replaced by a new one, because coordinators and clients can get stuck.
+/// replaced by a new one, because coordinators and clients can get stuck. Each replacement makes the
+/// other members rebalance, so the limit doubles, up to eightfold, until a membership settles.
 struct GroupWait {
   var patience: Duration
   var limit: Duration
   private(set) var wait: LaneWait?
   private var hasSettled = false
+  /// The time limit of the current membership.
+  private(set) var currentLimit: Duration
   /// When the current membership lost its assignment, or began without one.
   private var joining: ContinuousClock.Instant?
   private var nextWord: ContinuousClock.Instant?
@@ -39,6 +42,7 @@ struct GroupWait {
   init(patience: Duration, limit: Duration) {
     self.patience = patience
     self.limit = limit
+    currentLimit = limit
   }
 
   mutating func note(_ membership: Membership, at now: ContinuousClock.Instant) {
@@ -46,6 +50,7 @@ struct GroupWait {
     case .settled:
       hasSettled = true
       (wait, joining, nextWord) = (nil, nil, nil)
+      currentLimit = limit
     case .joining:
       joining = joining ?? now
       if case .group? = wait { return }
@@ -70,11 +75,14 @@ struct GroupWait {
 
   /// Whether to replace the membership.
   func leadsNowhere(at now: ContinuousClock.Instant) -> Bool {
-    joining.map { now - $0 >= limit } ?? false
+    joining.map { now - $0 >= currentLimit } ?? false
   }
 
   /// Restarts the time limit: for a new membership, or because no broker responds.
   mutating func startAnew() { joining = nil }
+
+  /// The membership is replaced because it led nowhere.
+  mutating func giveUp() { currentLimit = min(currentLimit * 2, limit * 8) }
 
   /// The text to log now, if any: at the beginning of a wait, then every 30 seconds.
   mutating func word(at now: ContinuousClock.Instant) -> String? {

@@ -135,7 +135,9 @@ package final class Lane {
         input = .compared(isOwner: try store.isOwner(owned))
       case .leave(let rejoins):
         leave(rejoins: rejoins)
-        input = .left
+        // Logged if the lane waits before it joins again.
+        if rejoins, failure == nil { failure = Fenced() }
+        return .left
       case .resumePoll, .end, .stop:
         throw WorkerStopped.defect("\(action) cannot be performed")
       }

@@ -77,7 +77,7 @@ package struct LaneMachine: Sendable {
     case connecting(Backoff)
     case waitingToConnect(Backoff)
     case joining
-    case waitingToJoin
+    case waitingToJoin(Backoff)
     case polling
     // Within a poll, after an assignment.
     case checkingTopics
@@ -145,6 +145,11 @@ package struct LaneMachine: Sendable {
   /// Set to end the lane at the next safe point.
   package var isStopping = false
 
+  /// Delays joining after a failed join, and after a membership without a committed batch and a
+  /// successful comparison: a lane that cannot keep a membership must not make the group rebalance
+  /// continually. Nil once the membership has had one of them.
+  private var joinBackoff: Backoff? = Backoff()
+
   /// The last piece of backlog said that there is more.
   var backlogIsWaiting = false
   var nextBacklog = Int64.min
@@ -200,8 +205,9 @@ package struct LaneMachine: Sendable {
       state = .polling
       return poll()
     case (.joining, .failed(.retry(let reason))):
-      return wait(reason, Backoff()) { _ in .waitingToJoin }
-    case (.waitingToJoin, .waited):
+      return wait(reason, joinBackoff ?? Backoff(), State.waitingToJoin)
+    case (.waitingToJoin(let backoff), .waited):
+      joinBackoff = backoff
       return isStopping ? leave(.end) : join()
 
     case (.polling, .assigned(let partitions)):
@@ -228,7 +234,9 @@ package struct LaneMachine: Sendable {
     case (.applying(let batch, let queue), _):
       if case .waited = input, isStopping { return leave(.end) }
       switch input {
-      case .committed: (isKafkaThere, isDatabaseThere) = (true, true)
+      case .committed:
+        (isKafkaThere, isDatabaseThere) = (true, true)
+        joinBackoff = nil
       case .stored: isDatabaseThere = true
       default: break
       }
@@ -238,7 +246,9 @@ package struct LaneMachine: Sendable {
 
     case (.comparing, .compared(let isOwner)):
       isDatabaseThere = true
-      return isOwner ? poll() : leave(.rejoin)
+      guard isOwner else { return leave(.rejoin) }
+      joinBackoff = nil
+      return poll()
 
     case (.leaving(let ending), .left):
       for partition in owned.keys { batches.forget(partition) }
@@ -263,7 +273,11 @@ package struct LaneMachine: Sendable {
   private mutating func next(after ending: Ending) -> Action {
     switch ending {
     case .rejoin where !isStopping:
-      return join()
+      guard let backoff = joinBackoff else {
+        joinBackoff = Backoff()
+        return join()
+      }
+      return wait("kafka", backoff, State.waitingToJoin)
     case .rejoin, .end:
       state = .over
       return .end

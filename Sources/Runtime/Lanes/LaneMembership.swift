@@ -16,6 +16,7 @@ extension Lane {
       groupWait.startAnew()
       // While no broker responds, a new membership would not help.
       if consumer.isAnyBrokerReachable(timeoutMilliseconds: 1_000) {
+        groupWait.giveUp()
         throw MembershipLeadsNowhere()
       }
     }

@@ -20,7 +20,8 @@ public struct LaneSettings: Sendable {
   /// How long a settled member of the consumer group stays ready without an assignment, during a
   /// rebalance.
   public var groupPatience = Duration.seconds(10)
-  /// How long to wait for an assignment before replacing the membership.
+  /// How long to wait for an assignment before replacing the membership. Doubles, up to eightfold,
+  /// with each membership that gets none.
   public var groupWaitMax = Duration.seconds(60)
   /// When to stop because of too many dead letters.
   public var circuitBreaker = CircuitBreaker()

@@ -31,7 +31,8 @@ final class EventSender: Sendable {
   ///   settings.
   init(configuration: ClientConfiguration, prefix: String) throws {
     let names = Topic.allCases.map { $0.name(prefix: prefix) }
-    let present = try Admin(configuration: configuration).topics(names)
+    let present = try Admin(configuration: configuration).topics(
+      names, graceMilliseconds: Admin.newTopicGraceMilliseconds)
     let missing = names.filter { present[$0] == nil }
     guard missing.isEmpty else {
       throw Failure(

@@ -78,7 +78,8 @@ extension Replay {
   ) throws -> [String: Bool] {
     let counts = Dictionary(grouping: selection.spans.keys, by: \.topic).mapValues(\.count)
     let names = counts.keys.map { prefix + $0.dropFirst(kafka.prefix.count) }
-    let present = try Admin(configuration: configuration).topics(names)
+    let present = try Admin(configuration: configuration).topics(
+      names, graceMilliseconds: Admin.newTopicGraceMilliseconds)
     let missing = names.filter { present[$0] == nil }.sorted()
     guard missing.isEmpty else {
       throw Failure(

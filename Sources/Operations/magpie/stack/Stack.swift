@@ -102,7 +102,9 @@ final class Stack {
       ])
     workers = fleet
     let counts = try Admin(configuration: configuration)
-      .topics(Topic.allCases.map { $0.name(prefix: prefix) })
+      .topics(
+        Topic.allCases.map { $0.name(prefix: prefix) },
+        graceMilliseconds: Admin.newTopicGraceMilliseconds)
     let deadline = ContinuousClock.now + .seconds(90)
     while try Ownership.read(connection).lacksSuccessors(of: before, topics: counts, prefix: prefix)
     {
