@@ -116,7 +116,9 @@ struct AlarmDatabase {
     return try newest.sorted { $0.key < $1.key }.map { id, snapshot in
       guard let data = snapshot.data else { return "\(id)|retracted" }
       func actor(_ id: String) -> AlarmText.Actor {
-        AlarmText.Actor(id: id, nickname: profiles[BytewiseString(id)]?.data.nickname)
+        let profile = profiles[BytewiseString(id)]?.data
+        return AlarmText.Actor(
+          id: id, nickname: profile?.nickname ?? "", name: profile?.name ?? "")
       }
       let alarm = try engine.render(
         AlarmInput(

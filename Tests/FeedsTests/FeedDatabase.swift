@@ -110,8 +110,8 @@ struct FeedDatabase {
     return result
   }
 
-  /// All pages of a page function, whose last column is the cursor and whose last parameters are
-  /// the cursor and the limit.
+  /// All pages of a page function, the columns before the cursor. The last parameters are the cursor
+  /// and the limit.
   func pages(
     _ function: String, _ arguments: [String] = [], limit: () -> Int = { 200 }
   ) throws -> [BytewiseString] {
@@ -123,7 +123,7 @@ struct FeedDatabase {
       let rows = try connection.query(
         sql, arguments.map { .text($0) } + [.text(cursor), .int4(Int32(limit))])
       if rows.count > limit { throw Unexpected(description: "\(rows.count) rows, limit \(limit)") }
-      let names = rows.columnNames.dropLast()
+      let names = rows.columnNames.prefix { $0 != "cursor" }
       for row in rows {
         let fields = try names.map { name in
           name.hasSuffix("_at") ? String(try row.timestamptz(name)) : try row.text(name)

@@ -2,12 +2,20 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("magpie feed, alarms and conversations")
+@Suite("The commands that show screens")
 struct PageTests {
   @Test(
     "an empty page is one sentence, and --json prints nothing",
     arguments: [
+      ("home u", "No posts.\n"),
       ("feed u", "No posts by people they follow.\n"),
+      ("post u p", "No such post, or not for this person.\nNo comments.\n"),
+      ("post u p --likers", "Nobody likes it.\n"),
+      ("profile u", "No such person, or not for this viewer.\n"),
+      ("profile u v --followers", "No followers.\n"),
+      ("profile u v --following", "They follow nobody.\n"),
+      ("search u", "Nobody found.\n"),
+      ("people u 00000000-0000-5000-8000-000000000001", "Nobody, or no alarm of this person.\n"),
       ("alarms u", "no unread alarms\nNo alarms.\n"),
       ("conversations u", "No conversations.\n"),
       ("conversations u --with v", "No messages between the two.\n"),
@@ -28,8 +36,12 @@ struct PageTests {
   @Test("a malformed cursor exits 64")
   func malformedCursor() async throws {
     let magpie = Tool(environment: ["MAGPIE_DATABASE_URL": try TestDatabase.fresh()])
-    for command in ["feed", "alarms", "conversations"] {
-      let result = try await magpie(command, "u", "--before", "garbage")
+    for command in [
+      "home u", "feed u", "post u p --likers", "profile u --followers", "search u", "alarms u",
+      "conversations u", "people u 00000000-0000-5000-8000-000000000001",
+    ] {
+      let words = command.split(separator: " ").map(String.init)
+      let result = try await magpie.run(words + ["--before", "garbage"])
       #expect(result.status == 64)
       #expect(result.error.hasPrefix("magpie: --before is garbage, which is not a cursor."))
     }

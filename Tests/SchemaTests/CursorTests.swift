@@ -18,6 +18,7 @@ import Testing
         CASE
           WHEN a.name = 'before' THEN '$1'
           WHEN a.type = 'int4'::regtype THEN '5'
+          WHEN a.type = 'uuid'::regtype THEN quote_literal('00000000-0000-5000-8000-000000000001')
           ELSE quote_literal('nobody')
         END, ', ' ORDER BY a.position)
       FROM pg_proc p
@@ -51,7 +52,8 @@ import Testing
     let pagings = try pagings(connection)
     let known: Set = [
       "feed_page", "home_page", "conversation_list", "conversation_page", "comment_page",
-      "alarm_page", "search_users",
+      "alarm_page", "search_users", "user_posts_page", "likers_page", "followers_page",
+      "following_page", "alarm_people",
     ]
     #expect(Set(pagings.map(\.name)).isSuperset(of: known))
     let damaged = [

@@ -110,16 +110,22 @@ extension Tables {
     return result
   }
 
+  /// The columns that can be written.
+  private func columns(of table: String) throws -> [(name: String, type: String)] {
+    try admin.query(
+      """
+      SELECT column_name::text, udt_name::text FROM information_schema.columns
+      WHERE table_name = $1 AND table_schema = current_schema() AND is_generated = 'NEVER'
+      ORDER BY ordinal_position
+      """, [.text(table)]
+    ).map { (try $0.text(0), try $0.text(1)) }
+  }
+
   /// A statement that breaks one row of the table.
   func breakage(_ kind: String, _ table: String, _ generator: inout SeededGenerator) throws
     -> Statement?
   {
-    let columns = try admin.query(
-      """
-      SELECT column_name::text, udt_name::text FROM information_schema.columns
-      WHERE table_name = $1 AND table_schema = current_schema() ORDER BY ordinal_position
-      """, [.text(table)]
-    ).map { (name: try $0.text(0), type: try $0.text(1)) }
+    let columns = try columns(of: table)
     let count = try admin.query("SELECT count(*) FROM \(table)").only.int(0)
     guard count > 0 else { return nil }
     // In a partitioned table, a ctid alone matches a row in each partition.
@@ -150,7 +156,10 @@ extension Tables {
           ? "post_key + 1" : other.name
     }
     return Statement(
-      "INSERT INTO \(table) SELECT \(copied.joined(separator: ", ")) FROM \(table) WHERE \(place)")
+      """
+      INSERT INTO \(table) (\(columns.map(\.name).joined(separator: ", ")))
+      SELECT \(copied.joined(separator: ", ")) FROM \(table) WHERE \(place)
+      """)
   }
 
   /// Columns that identify the row.
@@ -192,8 +201,10 @@ extension Tables {
   /// Restores the table.
   func restore(_ table: String) throws {
     try admin.script("SET session_replication_role = replica; DELETE FROM \(table)")
+    let columns = try columns(of: table).map(\.name).joined(separator: ", ")
     try admin.script(
-      "INSERT INTO \(table) SELECT * FROM kept.\(table); SET session_replication_role = origin")
+      "INSERT INTO \(table) (\(columns)) SELECT \(columns) FROM kept.\(table);"
+        + " SET session_replication_role = origin")
   }
 
   /// Copies every table, for `restore`.

@@ -134,28 +134,34 @@ extension Model {
       newest(($0.at, $0.1.key.source.string), ($1.at, $1.1.key.source.string))
     }
     guard let first = shown.first, let last = shown.last else { return nil }
-    let people = people(shown.map(\.1))
+    let people = people(shown)
     let isUnread = first.at > max(all.read, own.read)
     return ModelNotification(
       id: id, recipient: key.recipient.string, type: key.type, subject: key.subject.string,
       bucket: first.1.isGrouped ? first.at.day : nil, actor: first.1.actor,
-      secondActor: people.second, actorCount: people.count, contributionCount: shown.count,
+      secondActor: people.dropFirst().first?.id, actorCount: people.count,
+      contributionCount: shown.count,
       post: first.1.post, comment: first.1.comment, headText: head(first.1.text),
       raisedAt: first.at, oldestAt: last.at, isUnread: isUnread,
       source: first.1.raised != nil ? first.1.key.source.string : nil,
       imageURL: first.1.raised?.imageURL, arguments: first.1.raised?.arguments,
-      isUnseen: isUnread && first.at > all.seen)
+      isUnseen: isUnread && first.at > all.seen, people: people)
   }
 
-  /// The second person and the number of people, of contributions newest first. People are counted
-  /// among the newest 1000 contributions, unless every contribution is another person.
-  private func people(_ shown: [Contribution]) -> (second: String?, count: Int) {
-    guard let first = shown[0].actor else { return (nil, 0) }
-    let areSources = shown.allSatisfy { $0.actor?.hasSameBytes(as: $0.key.source.string) ?? false }
-    let actors = shown.prefix(areSources ? shown.count : 1000).compactMap(\.actor)
-    return (
-      actors.first { !$0.hasSameBytes(as: first) }, Set(actors.map { BytewiseString($0) }).count
-    )
+  /// The people who contributed, from contributions newest first. People are counted among the
+  /// newest 1000 contributions, unless every contribution is another person.
+  private func people(
+    _ shown: [(at: EventTime, Contribution)]
+  ) -> [(id: String, at: EventTime)] {
+    guard shown[0].1.actor != nil else { return [] }
+    let areSources = shown.allSatisfy {
+      $0.1.actor?.hasSameBytes(as: $0.1.key.source.string) ?? false
+    }
+    var seen = Set<BytewiseString>()
+    return shown.prefix(areSources ? shown.count : 1000).compactMap { at, contribution in
+      guard let actor = contribution.actor, seen.insert(.init(actor)).inserted else { return nil }
+      return (actor, at)
+    }
   }
 
   public func notifications(of user: String) -> [ModelNotification] {

@@ -132,6 +132,9 @@ public struct ModelNotification: ModelRow {
   public var imageURL: String?
   public var arguments: [String: String]?
   public var isUnseen: Bool
+  /// Everybody who contributed, with their newest contribution, newest first; among the newest 1000
+  /// contributions if one person can contribute several times.
+  public var people: [(id: String, at: EventTime)] = []
 
   public var fields: [String?] {
     [

@@ -27,7 +27,8 @@ extension SliceModels {
     _ row: ModelNotification, _ people: [BytewiseString: ModelProfile], _ engine: AlarmTextEngine
   ) throws -> CanonicalRow {
     func actor(_ id: String) -> Actor {
-      Actor(id: id, nickname: people[BytewiseString(id)]?.nickname)
+      let profile = people[BytewiseString(id)]
+      return Actor(id: id, nickname: profile?.nickname ?? "", name: profile?.name ?? "")
     }
     guard let code = AlarmCode(row.type) else {
       throw AlarmTextError.unknownKind(.like)

@@ -33,15 +33,10 @@ struct Conversations: ParsableCommand {
 
   static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
     let rows = try connection.query(
-      """
-      SELECT c.peer_id, c.sender_id, c.text, c.sent_at, c.cursor, peer.nickname AS peer
-      FROM conversation_list($1, $2, $3) WITH ORDINALITY AS c
-      LEFT JOIN profiles AS peer ON peer.user_id = c.peer_id
-      ORDER BY c.ordinality
-      """, options.parameters)
+      "SELECT * FROM conversation_list($1, $2, $3)", options.parameters)
     var page = try Page(nothing: "No conversations.", rows)
     for row in rows {
-      let peer = displayName(try row.textOrNil("peer"), id: try row.text("peer_id"))
+      let peer = displayName(try row.text("peer_name"), id: try row.text("peer_id"))
       let isOwn = try row.text("sender_id").utf8.elementsEqual(options.user.utf8)
       page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(peer))"
       page.text += "  \(isOwn ? "you: " : "")\(excerpt(try row.text("text")))\n"
@@ -50,16 +45,10 @@ struct Conversations: ParsableCommand {
   }
 
   private func showMessages(_ connection: Connection, _ parameters: [Parameter]) throws {
-    let rows = try connection.query(
-      """
-      SELECT m.sender_id, m.text, m.sent_at, m.cursor, sender.nickname
-      FROM conversation_page($1, $2, $3, $4) WITH ORDINALITY AS m
-      LEFT JOIN profiles AS sender ON sender.user_id = m.sender_id
-      ORDER BY m.ordinality
-      """, parameters)
+    let rows = try connection.query("SELECT * FROM conversation_page($1, $2, $3, $4)", parameters)
     var shown = try Page(nothing: "No messages between the two.", rows)
     for row in rows {
-      let sender = displayName(try row.textOrNil("nickname"), id: try row.text("sender_id"))
+      let sender = displayName(try row.text("sender_name"), id: try row.text("sender_id"))
       shown.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(sender))"
       shown.text += "  \(excerpt(try row.text("text")))\n"
     }

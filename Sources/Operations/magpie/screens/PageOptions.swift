@@ -63,7 +63,7 @@ struct Page {
   init(nothing: String, _ rows: Rows) throws {
     self.nothing = nothing
     self.rows = rows.count
-    cursor = try rows.last?.text("cursor")
+    cursor = try rows.last?.textOrNil("cursor")
   }
 
   var textOrNothing: String { rows == 0 ? nothing + "\n" : text }
@@ -89,8 +89,7 @@ func shortTime(_ microseconds: Int64) -> String {
     String(EventTime(microseconds: microseconds).rfc3339.prefix(16)).replacing("T", with: " "))
 }
 
-/// The nickname, or the id of a person without one.
-func displayName(_ nickname: String?, id: String) -> String {
-  let name = nickname ?? ""
-  return excerpt(name.isEmpty ? id : name, characters: 60)
+/// The shown name, or the id of a person without one.
+func displayName(_ name: String, id: String) -> String {
+  excerpt(name.isEmpty ? id : name, characters: 60)
 }

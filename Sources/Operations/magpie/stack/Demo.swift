@@ -61,7 +61,7 @@ struct Demo: ParsableCommand {
 
   private func show(_ person: Story.Person, _ connection: Connection) throws {
     let options = PageOptions(user: person.id)
-    let name = Style.cyan(displayName(person.nickname, id: person.id))
+    let name = Style.cyan(displayName(person.name, id: person.id))
     let badge = try Alarms.badge(connection, user: person.id)
     Console.output.line(
       "\(Style.bold("──")) \(name) (\(escapedForTerminal("\(person.id), \(person.locale)")))  \(badge)"

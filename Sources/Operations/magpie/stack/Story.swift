@@ -4,7 +4,8 @@ import Events
 struct Story {
   struct Person {
     var id: String
-    var nickname: String
+    /// The nickname, or else the name.
+    var name: String
     var locale: String
   }
 
@@ -45,7 +46,8 @@ struct Story {
   var people: [Person] {
     var people: [Person] = []
     for case .profileChanged(let profile) in events.map(\.payload) {
-      let person = Person(id: profile.user, nickname: profile.nickname, locale: profile.locale)
+      let name = profile.nickname.isEmpty ? profile.name : profile.nickname
+      let person = Person(id: profile.user, name: name, locale: profile.locale)
       // Compare bytes: Swift strings compare canonically.
       if let index = people.firstIndex(where: { $0.id.utf8.elementsEqual(profile.user.utf8) }) {
         people[index] = person

@@ -12,6 +12,17 @@ public struct Actor: Sendable, Equatable {
     self.id = id
     self.nickname = nickname
   }
+
+  /// A person under the name that is shown: the nickname, or the name if nothing of the nickname is
+  /// visible. Column `shown_name` of `profiles` holds the same.
+  public init(id: String, nickname: String, name: String) {
+    var visible: [UInt8] = []
+    var nickname = nickname
+    nickname.withUTF8 {
+      _ = DisplayText.clean($0, limits: .nickname, ellipsis: [], into: &visible)
+    }
+    self.init(id: id, nickname: visible.isEmpty ? name : nickname)
+  }
 }
 
 /// Everything that determines an alarm's text, except the reader's locale.

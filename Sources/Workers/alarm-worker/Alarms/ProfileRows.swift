@@ -21,7 +21,7 @@ func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
 func lockedProfiles(_ people: Set<BytewiseString>) -> Statement {
   Statement(
     """
-    SELECT p.user_id, p.nickname, p.locale
+    SELECT p.user_id, p.shown_name, p.locale
     FROM profiles p
     WHERE p.user_id = ANY ($1::text[])
     ORDER BY p.user_id

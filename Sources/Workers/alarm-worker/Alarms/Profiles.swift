@@ -2,8 +2,8 @@ import Events
 import Handling
 import Postgres
 
-/// `profile.changed`: stores the newest profile of each person. If the nickname or locale changed
-/// and alarms show it, queues these alarms for rendering.
+/// `profile.changed`: stores the newest profile of each person. If the shown name or the locale
+/// changed and alarms show it, queues these alarms for rendering.
 func profilesWork(_ events: [Event]) -> Work {
   let newest = newest(events) { event in
     if case .profileChanged(let data) = event.payload { BytewiseString(data.user) } else { nil }
@@ -41,7 +41,7 @@ private func changeProfiles(_ events: [Event]) -> Statement {
       JOIN profiles previous ON previous.user_id = e.user_id
       WHERE p.user_id = e.user_id
         AND (p.version_time, p.version_id) < (e.version_time, e.version_id)
-      RETURNING p.user_id, p.nickname <> previous.nickname AS is_renamed,
+      RETURNING p.user_id, p.shown_name <> previous.shown_name AS is_renamed,
         p.locale <> previous.locale AS has_other_locale
     ),
     pending AS (
