@@ -54,6 +54,19 @@ struct KindTests {
     #expect(kinds.all.count == AlarmKinds.builtIn.all.count + 1)
   }
 
+  @Test("a registry that groups the alarms of authors' posts is refused")
+  func authorPosts() throws {
+    func registry(_ group: String) throws -> AlarmKinds {
+      let json = #"{"F13": {"name": "author-post", "message": "authorPost"\#(group)}}"#
+      return try AlarmKinds(files: [CatalogFile(name: "kinds.json", bytes: Array(json.utf8))])
+    }
+    #expect(try registry("")[.authorPost]?.isGrouped == false)
+    #expect(try registry(#", "group": "none""#)[.authorPost]?.isGrouped == false)
+    let error = #expect(throws: CatalogError.self) { try registry(#", "group": "day""#) }
+    #expect(error?.description.contains(#"F13"#) ?? false)
+    #expect(error?.description.contains(#"group must be "none""#) ?? false)
+  }
+
   @Test(
     "errors in a registry say what is expected",
     arguments: [

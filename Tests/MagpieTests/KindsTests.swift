@@ -81,5 +81,13 @@ struct KindsTests {
     #expect(check.status == 65)
     #expect(check.error.contains("\(directory.path)/kinds.json:2:"), "\(check.error)")
     #expect(try await magpie("kinds", "check", "--catalog-dir", "/nonexistent").status == 65)
+    let grouped = try CatalogDirectory([
+      "kinds.json":
+        #"{"F13": {"name": "author-post", "message": "authorPost", "group": "day"}}"#
+    ])
+    defer { grouped.remove() }
+    let refused = try await magpie("kinds", "check", "--catalog-dir", grouped.path)
+    #expect(refused.status == 65)
+    #expect(refused.error.contains(#"group must be "none""#), "\(refused.error)")
   }
 }

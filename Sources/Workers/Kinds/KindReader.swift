@@ -19,7 +19,12 @@ struct KindReader {
       switch (field.key, field.value) {
       case ("name", .string(let text)): kind.name = text
       case ("message", .string(let text)): kind.messageKey = text
-      case ("group", .string("day")): kind.isGrouped = true
+      case ("group", .string("day")):
+        guard code != .authorPost else {
+          throw failure(
+            "each post has an alarm of its own, so group must be \"none\" or left out", field)
+        }
+        kind.isGrouped = true
       case ("group", .string("none")): kind.isGrouped = false
       case ("group", _): throw failure("group must be \"day\" or \"none\"", field)
       case ("actor", .string(let text)):
