@@ -1,6 +1,8 @@
 import Events
 import Foundation
 import Kafka
+import Postgres
+import TestSupport
 import Testing
 
 @Suite("magpie publish")
@@ -221,6 +223,84 @@ struct PublishTests {
       "--alarm-source", "s", option, "")
     #expect(result.status == 1)
     #expect(result.error.contains("\(option) is missing"), "\(result.error)")
+  }
+
+  @Test("--sequence names an alarm as older clients do, and the event has its UUID")
+  func sequence() async throws {
+    let url = try TestDatabase.fresh()
+    let connection = try Connection(url, applicationName: "test")
+    defer { connection.close() }
+    try connection.script(
+      """
+      INSERT INTO notification_recipients (user_id) VALUES ('u');
+      INSERT INTO notifications (
+        notification_id, recipient, type, subject, actor, actor_count, contribution_count, post_id,
+        head_text, raised_at, oldest_at, generation, counter)
+      VALUES (gen_random_uuid(), 'u', 6, 'c', 'a', 1, 1, 'p', '', now(), now(), 1, 1);
+      INSERT INTO alarms (
+        notification_id, recipient, generation, counter, retracted, type, actor, actor_count,
+        contribution_count, post_id, head_text, raised_at, locale, text, segments, spans,
+        legacy_message, legacy_head_text, legacy_from_nick_name)
+      SELECT notification_id, recipient, generation, counter, false, type, actor, 1, 1, post_id, '',
+        raised_at, 'en', 'x', '[]', '[]', 'x', '', ''
+      FROM notifications;
+      """)
+    let row = try connection.query(
+      "SELECT notification_id::text, alarm_sequence(notification_id)::text FROM alarms"
+    ).only
+    let (id, sequence) = (try row.text(0), try row.text(1))
+    let magpie = Tool(environment: ["MAGPIE_DATABASE_URL": url])
+    let expected: [(command: String, payload: Payload)] = [
+      ("read-alarm", .alarmRead(.with { ($0.user, $0.notification) = ("u", id) })),
+      ("delete-alarm", .alarmDeleted(.with { ($0.user, $0.notification) = ("u", id) })),
+      (
+        "disable-alarms --scope kind",
+        .alarmDisabled(
+          .with { ($0.user, $0.notification, $0.scope, $0.kind) = ("u", id, "kind", "F06") })
+      ),
+      (
+        "enable-alarms --scope subject",
+        .alarmEnabled(
+          .with {
+            ($0.user, $0.notification, $0.scope) = ("u", id, "subject")
+            ($0.kind, $0.subject) = ("F06", "c")
+          })
+      ),
+      (
+        "disable-alarms --scope actor",
+        .alarmDisabled(
+          .with { ($0.user, $0.notification, $0.scope, $0.actor) = ("u", id, "actor", "a") })
+      ),
+    ]
+    for (command, payload) in expected {
+      let result = try await magpie.run(
+        ["publish"] + command.split(separator: " ").map(String.init)
+          + ["--user", "u", "--sequence", sequence, "--dry-run"])
+      #expect(result.status == 0, "\(result.error)")
+      let event = try StructuredEvent.decode(try #require(result.lines.first))
+      #expect(event.payload == payload)
+    }
+    // Of another person.
+    let unknown = try await magpie(
+      "publish", "read-alarm", "--user", "v", "--sequence", sequence, "--dry-run")
+    #expect(unknown.status == 1)
+    #expect(unknown.error.contains("legacy_alarm_list"), "\(unknown.error)")
+  }
+
+  @Test(
+    "--sequence without a database, or beside what it stands for, is a usage error",
+    arguments: [
+      ("read-alarm --sequence 5", "MAGPIE_DATABASE_URL"),
+      ("disable-alarms --scope kind --sequence 5", "MAGPIE_DATABASE_URL"),
+      ("read-alarm", "either --notification or --sequence"),
+      ("delete-alarm --sequence 5 --notification x", "either --notification or --sequence"),
+      ("disable-alarms --scope kind --sequence 5 --kind F06", "leave out --kind"),
+    ])
+  func sequenceUsage(command: String, error: String) async throws {
+    let result = try await magpie.run(
+      ["publish"] + command.split(separator: " ").map(String.init) + ["--user", "u", "--dry-run"])
+    #expect(result.status == 64)
+    #expect(result.error.contains(error), "\(result.error)")
   }
 
   @Test("the story in Examples is valid")

@@ -7,7 +7,7 @@ import Kafka
 /// data, and the payload made of them.
 protocol EventFields: ParsableArguments {
   static var configuration: CommandConfiguration { get }
-  var payload: Payload { get }
+  var payload: Payload { get throws }
 }
 
 extension EventFields {
@@ -64,7 +64,7 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
     do {
       let time = try event.time.map { try EventTime(rfc3339: $0) } ?? .now
       let made = Event(
-        id: event.id ?? newID(), source: event.source, time: time, payload: fields.payload,
+        id: event.id ?? newID(), source: event.source, time: time, payload: try fields.payload,
         trace: try event.trace())
       // The checks of `publish FILE`, including that of the time against the clock.
       _ = try StructuredEvent.decode(StructuredEvent.encode(made), now: .now)

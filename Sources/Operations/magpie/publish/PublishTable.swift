@@ -157,11 +157,13 @@ extension Publish {
 
   struct ReadAlarm: EventFields {
     static let configuration = command("read-alarm", "Send alarm.read.")
-    @Option(help: "The recipient of the alarm.") var user: String
-    @Option(help: "The alarm's UUID, as `magpie alarms --json` prints it.") var notification: String
+    @OptionGroup var alarm: AlarmOptions
 
     var payload: Payload {
-      .alarmRead(.with { ($0.user, $0.notification) = (user, notification) })
+      get throws {
+        let notification = try alarm.notification()
+        return .alarmRead(.with { ($0.user, $0.notification) = (alarm.user, notification) })
+      }
     }
   }
 
@@ -175,11 +177,13 @@ extension Publish {
 
   struct DeleteAlarm: EventFields {
     static let configuration = command("delete-alarm", "Send alarm.deleted.")
-    @Option(help: "The recipient of the alarm.") var user: String
-    @Option(help: "The alarm's UUID, as `magpie alarms --json` prints it.") var notification: String
+    @OptionGroup var alarm: AlarmOptions
 
     var payload: Payload {
-      .alarmDeleted(.with { ($0.user, $0.notification) = (user, notification) })
+      get throws {
+        let notification = try alarm.notification()
+        return .alarmDeleted(.with { ($0.user, $0.notification) = (alarm.user, notification) })
+      }
     }
   }
 
@@ -199,15 +203,6 @@ extension Publish {
     var payload: Payload { .alarmSeen(.with { $0.user = user }) }
   }
 
-  struct AlarmScopeOptions: ParsableArguments {
-    @Option(help: "The recipient of the alarms.") var user: String
-    @Option(help: "What is turned off or on: kind, subject or actor.") var scope: String
-    @Option(help: "For the scopes kind and subject: the kind's code or name.") var kind = ""
-    @Option(help: "For the scope subject, such as a post's id.") var subject = ""
-    @Option(help: "For the scope actor: the person.") var actor = ""
-    @Option(help: "The UUID of the alarm that the reader chose it from.") var notification = ""
-  }
-
   struct DisableAlarms: EventFields {
     static let configuration = command(
       "disable-alarms",
@@ -215,11 +210,14 @@ extension Publish {
     @OptionGroup var off: AlarmScopeOptions
 
     var payload: Payload {
-      .alarmDisabled(
-        .with {
-          ($0.user, $0.notification, $0.scope) = (off.user, off.notification, off.scope)
-          ($0.kind, $0.subject, $0.actor) = (off.kind, off.subject, off.actor)
-        })
+      get throws {
+        let off = try off.resolved()
+        return .alarmDisabled(
+          .with {
+            ($0.user, $0.notification, $0.scope) = (off.user, off.notification, off.scope)
+            ($0.kind, $0.subject, $0.actor) = (off.kind, off.subject, off.actor)
+          })
+      }
     }
   }
 
@@ -229,11 +227,14 @@ extension Publish {
     @OptionGroup var off: AlarmScopeOptions
 
     var payload: Payload {
-      .alarmEnabled(
-        .with {
-          ($0.user, $0.notification, $0.scope) = (off.user, off.notification, off.scope)
-          ($0.kind, $0.subject, $0.actor) = (off.kind, off.subject, off.actor)
-        })
+      get throws {
+        let off = try off.resolved()
+        return .alarmEnabled(
+          .with {
+            ($0.user, $0.notification, $0.scope) = (off.user, off.notification, off.scope)
+            ($0.kind, $0.subject, $0.actor) = (off.kind, off.subject, off.actor)
+          })
+      }
     }
   }
 
