@@ -28,8 +28,13 @@ import Testing
   func completeness() {
     #expect(
       Set(Self.patches).isSuperset(of: [
-        "commit-assumed.patch", "dead-letter-outside.patch", "epoch-not-bumped.patch",
-        "fence-removed.patch", "offsets-first.patch", "tombstones-dropped.patch",
+        "bell-boundary-skipped.patch", "bell-deletion-ignored.patch",
+        "bell-former-author-forgotten.patch", "bell-locked-skipped.patch",
+        "block-not-for-later.patch", "block-not-in-feeds.patch", "commit-assumed.patch",
+        "dead-letter-outside.patch", "epoch-not-bumped.patch", "fence-removed.patch",
+        "mute-unreviewed.patch", "offsets-first.patch", "rendering-unpublished.patch",
+        "seen-overwritten.patch", "tombstones-dropped.patch", "unblock-restores-nothing.patch",
+        "withdrawal-dropped.patch",
       ]))
   }
 }

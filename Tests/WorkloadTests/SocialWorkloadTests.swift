@@ -130,6 +130,35 @@ import Workload
     #expect(likes.values.contains { $0 == [.likeCreated, .likeRemoved, .likeCreated] })
   }
 
+  @Test("some alarms are withdrawn before they arrive, and some times of seeing arrive late")
+  func overtaken() {
+    var alarms: [[BytewiseString]: [EventType]] = [:]
+    var seen: [BytewiseString: [EventTime]] = [:]
+    for event in Self.workload {
+      switch event.payload {
+      case .alarmRaised(let data):
+        let key = [data.recipient, data.kind, data.subject, data.source].map { BytewiseString($0) }
+        alarms[key, default: []].append(event.type)
+      case .alarmWithdrawn(let data):
+        let key = [data.recipient, data.kind, data.subject, data.source].map { BytewiseString($0) }
+        alarms[key, default: []].append(event.type)
+      case .alarmSeen(let data): seen[BytewiseString(data.user), default: []].append(event.time)
+      default: break
+      }
+    }
+    #expect(alarms.values.contains { $0.first == .alarmWithdrawn && $0.contains(.alarmRaised) })
+    #expect(seen.values.contains { $0 != $0.sorted() })
+  }
+
+  @Test("some posts change their author")
+  func authors() {
+    var authors: [BytewiseString: Set<BytewiseString>] = [:]
+    for case .postPublished(let data) in Self.workload.lazy.map(\.payload) {
+      authors[BytewiseString(data.post), default: []].insert(BytewiseString(data.author))
+    }
+    #expect(authors.values.contains { $0.count > 1 })
+  }
+
   @Test("a single user, and no events at all, are valid")
   func small() {
     #expect(Array(SocialWorkload(users: 1, events: 500, seed: 1)).count == 500)

@@ -7,14 +7,14 @@ extension SocialEvents {
     if serial < min(workload.users / 2, workload.events / 20) { return profile(of: serial) }
     switch Double.random(in: 0..<100, using: &random) {
     case ..<11: return undo()
-    case ..<30: return follow()
-    case ..<32: return subscription()
-    case ..<43: return publish()
-    case ..<70: return like()
-    case ..<82: return comment()
-    case ..<91: return send()
-    case ..<93: return profile(of: anyUser())
-    case ..<95: return alarm()
+    case ..<29: return follow()
+    case ..<31: return subscription()
+    case ..<42: return publish()
+    case ..<69: return like()
+    case ..<81: return comment()
+    case ..<89: return send()
+    case ..<91: return profile(of: anyUser())
+    case ..<93: return alarm()
     default: return alarmAction()
     }
   }
@@ -50,9 +50,10 @@ extension SocialEvents {
   }
 
   private mutating func publish() -> Payload {
-    // One in twelve is an edit: the same post with new content.
+    // One in twelve is an edit: the same post with new content, sometimes by another author.
     let edited = random.chance(8) ? posts.pick(&random) : nil
-    let post = edited ?? Post(id: "post-\(serial)", owner: popularUser())
+    var post = edited ?? Post(id: "post-\(serial)", owner: popularUser())
+    if edited != nil, random.chance(25) { post.owner = popularUser() }
     posts.add(post)
     let (title, caption) = (sentence(), random.chance(70) ? sentence() : "")
     let mentions = mentions(onPostOf: post.owner)
@@ -182,11 +183,7 @@ extension SocialEvents {
   /// Kinds of every shape: grouped or alone; with an actor, without, and either; with arguments.
   private mutating func alarm() -> Payload {
     if random.chance(20), let alarm = alarms.pick(&random) {
-      return .alarmWithdrawn(
-        .with {
-          ($0.recipient, $0.kind) = (alarm.recipient, alarm.kind)
-          ($0.subject, $0.source) = (alarm.subject, alarm.source)
-        })
+      return withdrawal(of: alarm)
     }
     let (recipient, actor) = (id(popularUser()), id(anyUser()))
     let (subject, text) = ("comment-\(serial % 20)", sentence())
@@ -208,11 +205,20 @@ extension SocialEvents {
       }
     }
     alarms.add(alarm)
+    if random.chance(20) { script.append(withdrawal(of: alarm)) }
     return .alarmRaised(alarm)
   }
 
+  func withdrawal(of alarm: AlarmRaised) -> Payload {
+    .alarmWithdrawn(
+      .with {
+        ($0.recipient, $0.kind) = (alarm.recipient, alarm.kind)
+        ($0.subject, $0.source) = (alarm.subject, alarm.source)
+      })
+  }
+
   private mutating func alarmAction() -> Payload {
-    let kind = Int.random(in: 0..<14, using: &random)
+    let kind = Int.random(in: 0..<18, using: &random)
     switch kind {
     case 0..<5:
       guard let (user, notification) = notifications.pick(&random) else { break }
@@ -230,11 +236,13 @@ extension SocialEvents {
     case 8:
       guard let (user, kind) = mutes.pick(&random) else { break }
       return .alarmUnmuted(.with { ($0.user, $0.type) = (id(user), kind) })
-    case 9:
+    case 9..<12:
       let user = id(popularUser())
-      return .alarmSeen(.with { $0.user = user })
-    case 10: return disabling()
-    case 11, 12: return personAction()
+      let seen = Payload.alarmSeen(.with { $0.user = user })
+      if random.chance(50) { script.append(seen) }
+      return seen
+    case 12: return disabling()
+    case 13..<17: return personAction()
     default: break
     }
     let user = id(popularUser())

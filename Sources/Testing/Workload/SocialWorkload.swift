@@ -7,7 +7,8 @@ public import Events
 /// - a few people have most of the followers and posts;
 /// - about 10 % of the events undo an earlier one, some before it arrives, and some are done again;
 /// - about 3 % are retries of an event, with the same id;
-/// - about 5 % arrive late, after events that happened later;
+/// - about 5 % arrive late, after events that happened later, such as their withdrawal;
+/// - some edits of a post name another author;
 /// - some happen in the same microsecond as others; some are actions of people on themselves;
 /// - ids of two people may differ only in their Unicode normal form.
 ///
