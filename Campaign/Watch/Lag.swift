@@ -19,6 +19,7 @@ struct Lag {
           + (SELECT count(*) FROM pending_publications)
           + (SELECT count(*) FROM notification_recipients WHERE deleted_all_at > swept_at)
           + (SELECT count(*) FROM notification_reviews)
+          + (SELECT count(*) FROM notification_scoped_reviews)
           + (SELECT count(*) FROM subscription_work)
           + (SELECT count(*) FROM feed_trims) AS other
       FROM consumer_offsets

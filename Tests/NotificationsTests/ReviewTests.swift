@@ -152,7 +152,7 @@ struct ReviewTests {
       let expected = number == 0 ? Model(events + [blocked]).shown : before
       #expect(try world.shown() == expected)
       #expect(try world.violations() == [])
-      #expect(try count("notification_reviews", world) == 1)
+      #expect(try count("notification_scoped_reviews", world) == 1)
       var hasMore = true
       while hasMore {
         let outcome = try piece(world)
@@ -162,6 +162,67 @@ struct ReviewTests {
       }
       #expect(try world.violations() == [])
       #expect(try count("notification_actors WHERE muted", world) == (number == 0 ? 2500 : 0))
+    }
+  }
+
+  @Test("a review changes nothing outside of its scope, and what it has settled is read from rows")
+  func scoped() throws {
+    let world = try World()
+    let events: [Event] =
+      (0..<2500).map { (n: Int) -> Event in like("fan", "p\(n)", of: "star", at: 10) }
+      + (0..<4000).map { (n: Int) -> Event in like("ann", "p\(n)", of: "star", at: 20) }
+      + (0..<9).map { (n: Int) -> Event in
+        comment("c\(n)", by: "fan", on: "p", of: "star", "text", at: 30)
+      }
+    try world.apply(events)
+    var toggles: [Event] = []
+    for (toggle, affected) in [
+      (NotificationsTests.block("star", "fan", at: 40), 2500),
+      (unblock("star", "fan", at: 50), 2509),
+      // Hides the comments, which are later.
+      (mutePerson("star", "fan", at: 25), 2500),
+    ] {
+      toggles.append(toggle)
+      try world.apply(toggle)
+      let expected = Model(events + toggles).shown
+      var pending = affected
+      #expect(try count("reviewed_notifications", world) == pending, "\(toggle.payload)")
+      while try !world.connection.query("SELECT FROM notification_scoped_reviews").isEmpty {
+        #expect(try world.shown() == expected)
+        let reviewed = try #require(try piece(world).counts["contributions_reviewed"])
+        #expect(reviewed <= 1000)
+        // The last notification of a piece counts as pending, and hidden comments are none.
+        let left = try count("reviewed_notifications", world)
+        #expect(left <= max(0, pending - reviewed + 10), "\(toggle.payload)")
+        pending = left
+      }
+      #expect(try world.shown() == expected)
+      #expect(try world.violations() == [])
+    }
+  }
+
+  @Test("a late end of one subject's silence reviews that subject alone")
+  func subject() throws {
+    let world = try World()
+    let events: [Event] =
+      (0..<1500).map { (n: Int) -> Event in like("user-\(n)", "p", of: "star", at: 10) }
+      + (0..<300).map { (n: Int) -> Event in like("ann", "q\(n)", of: "star", at: 20) }
+    try world.apply(events)
+    var toggles: [Event] = []
+    for (minutes, isOff) in [(5.0, true), (6.0, false)] {
+      toggles.append(disable("star", .subject, kind: "like", subject: "p", off: isOff, at: minutes))
+      try world.apply(toggles[toggles.count - 1])
+      let expected = Model(events + toggles).shown
+      #expect(expected.count == (isOff ? 300 : 301))
+      #expect(try world.shown() == expected)
+      #expect(try count("reviewed_notifications", world) == (isOff ? 0 : 1))
+      var reviewed = 0
+      while try !world.connection.query("SELECT FROM notification_scoped_reviews").isEmpty {
+        reviewed += try piece(world).counts["contributions_reviewed", default: 0]
+        #expect(try world.shown() == expected)
+      }
+      #expect(reviewed == 1500)
+      #expect(try world.violations() == [])
     }
   }
 

@@ -34,7 +34,10 @@ import Testing
       ["magpie_notification"], [.insert]
     ),
     (
-      ["notifications", "notification_actors", "notification_reviews", "subscription_work"],
+      [
+        "notifications", "notification_actors", "notification_reviews",
+        "notification_scoped_reviews", "subscription_work",
+      ],
       ["magpie_notification"],
       [.insert, .update, .delete]
     ),

@@ -43,7 +43,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
         "notification_recipients", "notification_marks", "notification_mutes",
         "notification_silences", "person_blocks", "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
-        "author_subscriptions", "subscription_work",
+        "notification_scoped_reviews", "author_subscriptions", "subscription_work",
       ]
     case .alarms: ["profiles", "alarms", "pending_renders", "pending_publications"]
     }

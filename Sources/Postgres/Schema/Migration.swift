@@ -52,6 +52,7 @@ extension Migrations {
     Migration(17, "alarm_changes", PackageResources._017_alarm_changes_sql),
     Migration(18, "people", PackageResources._018_people_sql),
     Migration(19, "places", PackageResources._019_places_sql),
+    Migration(20, "scoped_reviews", PackageResources._020_scoped_reviews_sql),
     Migration(21, "screens", PackageResources._021_screens_sql),
   ]
 }

@@ -21,6 +21,7 @@ extension CanonicalTable {
     "notification_generations": "snapshot versions",
     "notification_counter": "snapshot versions",
     "notification_reviews": "backlog",
+    "notification_scoped_reviews": "backlog",
     "subscription_work": "backlog",
     "contribution_check": "backlog",
     "pending_renders": "backlog",

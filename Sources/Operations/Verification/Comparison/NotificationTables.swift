@@ -74,7 +74,7 @@ extension CanonicalTable {
           """
           CASE WHEN a.active AND a.first_at > \(deletion("r", "m")) THEN
             CASE WHEN EXISTS (
-              SELECT FROM notification_reviews v WHERE v.recipient = a.recipient AND v.type = a.type)
+              SELECT FROM \(reviews) v WHERE v.recipient = a.recipient AND v.type IN (-1, a.type))
             THEN contribution_muted(a.recipient, a.type, a.subject, a.actor, a.first_at)
             ELSE a.muted END
           END
@@ -99,13 +99,14 @@ extension CanonicalTable {
         FROM (
           SELECT s.notification_id, s.contributions FROM notification_sizes s
           WHERE NOT EXISTS (
-            SELECT FROM notification_reviews v
-            JOIN notification_actors a ON a.recipient = v.recipient AND a.type = v.type
+            SELECT FROM \(reviews) v
+            JOIN notification_actors a ON a.recipient = v.recipient AND v.type IN (-1, a.type)
             WHERE a.notification_id = s.notification_id)
           UNION ALL
-          SELECT a.notification_id, count(*) FROM notification_reviews v
-          JOIN notification_actors a ON a.recipient = v.recipient AND a.type = v.type
-          WHERE a.active AND is_grouped(a.grouped, a.type)
+          SELECT a.notification_id, count(*) FROM notification_actors a
+          WHERE EXISTS (
+              SELECT FROM \(reviews) v WHERE v.recipient = a.recipient AND v.type IN (-1, a.type))
+            AND a.active AND is_grouped(a.grouped, a.type)
             AND NOT contribution_muted(a.recipient, a.type, a.subject, a.actor, a.first_at)
           GROUP BY a.notification_id
         ) s
@@ -131,6 +132,12 @@ extension CanonicalTable {
         + Field.plain("n.unread", "n.source", "n.image_url", "n.arguments", "n.unseen"),
       from: "FROM shown_notifications n"),
   ]
+
+  /// SQL: for whom and of which types contributions are under review; -1 for all types.
+  private static let reviews = """
+    (SELECT r.recipient, r.type FROM notification_reviews r
+      UNION ALL SELECT r.recipient, r.type FROM notification_scoped_reviews r)
+    """
 
   /// SQL: the time up to which a recipient's row and a notification's mark delete.
   static func deletion(_ recipient: String, _ mark: String) -> String {

@@ -72,7 +72,8 @@ struct LagReport {
         ? "(SELECT count(*) FROM \(table))" : "0::bigint"
     }
     let renders = try "\(count(of: "pending_renders")) + \(count(of: "pending_publications"))"
-    let reviews = try count(of: "notification_reviews")
+    let reviews = try
+      "\(count(of: "notification_reviews")) + \(count(of: "notification_scoped_reviews"))"
     let subscriptions = try count(of: "subscription_work")
     // Dead letters have no states in a database that is not migrated yet.
     let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")

@@ -280,3 +280,13 @@ let widenReview = """
     trace = CASE WHEN EXCLUDED.caused_at < v.caused_at THEN v.trace ELSE EXCLUDED.trace END,
     subject = DEFAULT, source = DEFAULT
   """
+
+/// The end of every `INSERT INTO notification_scoped_reviews AS v`.
+let widenScopedReview = """
+  -- A review in progress starts over.
+  ON CONFLICT (recipient, scope, type, value) DO UPDATE SET
+    after_time = least(v.after_time, EXCLUDED.after_time),
+    caused_at = greatest(v.caused_at, EXCLUDED.caused_at),
+    trace = CASE WHEN EXCLUDED.caused_at < v.caused_at THEN v.trace ELSE EXCLUDED.trace END,
+    notification_id = DEFAULT, source = DEFAULT
+  """

@@ -91,19 +91,18 @@ private func hideContributions(_ blocks: Registers<Key>) -> [Statement] {
   return [
     Statement(
       """
-      INSERT INTO notification_reviews AS v
-        (recipient, type, after_time, upto_time, from_day, to_day, caused_at, trace)
-      SELECT p.recipient, t.type, '-infinity', 'infinity', '-infinity', 'infinity', max(c.at),
+      INSERT INTO notification_scoped_reviews AS v
+        (recipient, scope, type, value, after_time, caused_at, trace)
+      SELECT p.recipient, 'actor', -1, p.actor, '-infinity', max(c.at),
         (array_agg(c.trace ORDER BY c.at DESC))[1]
       FROM (\(counted)) p
       JOIN unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[])
         AS c (recipient, actor, at, trace)
         ON c.recipient = p.recipient AND c.actor = p.actor
-      CROSS JOIN LATERAL contribution_types(p.recipient) t
       WHERE p.is_wide
-      GROUP BY p.recipient, t.type
-      ORDER BY p.recipient, t.type
-      \(widenReview)
+      GROUP BY p.recipient, p.actor
+      ORDER BY p.recipient, p.actor
+      \(widenScopedReview)
       """,
       pairing + [.timestamptzArray(times + times), .textArray(traces + traces)]),
     Statement(

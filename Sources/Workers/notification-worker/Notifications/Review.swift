@@ -3,11 +3,13 @@ import Handling
 import Postgres
 
 private let reviewedPeopleMax = 20
+/// The maximum number of limited reviews in one piece.
+private let scopedReviewsMax = 100
 /// The maximum number of contributions checked in one piece, and so of notifications published.
 private let reviewedContributionsMax = 1_000
 
-/// Processes a piece of the contributions that `notification_reviews` names, in key order, and sets
-/// their `muted` according to the timeline of mutings.
+/// Processes a piece of the contributions that `notification_reviews` and `notification_scoped_reviews`
+/// name, in key order, and sets their `muted` according to the timelines and blocks.
 ///
 /// Publishes every notification that has one of them, even an unchanged one: an attempt that
 /// published and then failed may have left another state in the log, and only the review's row
@@ -22,7 +24,9 @@ func reviewWork() -> Work {
       FROM (
         SELECT r.user_id FROM notification_recipients r
         WHERE r.user_id IN (
-          SELECT v.recipient FROM notification_reviews v ORDER BY v.turn LIMIT $1)
+          (SELECT v.recipient FROM notification_reviews v ORDER BY v.turn LIMIT $1)
+          UNION
+          (SELECT v.recipient FROM notification_scoped_reviews v ORDER BY v.turn LIMIT $1))
         ORDER BY r.user_id
         FOR UPDATE SKIP LOCKED
       ) l
@@ -32,6 +36,11 @@ func reviewWork() -> Work {
       """
       SELECT v.recipient, v.type, v.caused_at, v.trace
       FROM notification_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
+      UNION ALL
+      SELECT v.recipient, t.type, v.caused_at, v.trace
+      FROM notification_scoped_reviews v
+      CROSS JOIN LATERAL contribution_types(v.recipient) t
+      WHERE v.recipient = ANY (\(reviewedPeople)) AND v.type IN (-1, t.type)
       """))
   let piece = work.add(reviewPiece())
   let recomputed = work.add(
@@ -63,9 +72,14 @@ private func reviewPiece() -> Statement {
     WITH taken AS MATERIALIZED (
       SELECT v.* FROM notification_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
     ),
+    taken_scoped AS MATERIALIZED (
+      SELECT v.* FROM notification_scoped_reviews v WHERE v.recipient = ANY (\(reviewedPeople))
+      ORDER BY v.turn LIMIT $2
+    ),
     -- The maximum number of contributions per review.
     share AS MATERIALIZED (
-      SELECT greatest($1 / greatest(count(*), 1), 1) AS size FROM taken
+      SELECT greatest($1 / greatest(count(*), 1), 1) AS size
+      FROM (SELECT v.turn FROM taken v UNION ALL SELECT v.turn FROM taken_scoped v) v
     ),
     -- is_reached: the review covers the contribution.
     piece AS MATERIALIZED (
@@ -84,10 +98,36 @@ private func reviewPiece() -> Statement {
         LIMIT (SELECT s.size FROM share s)
       ) a
     ),
+    scoped_piece AS MATERIALIZED (
+      SELECT v.turn, a.*, a.active AND a.first_at > v.after_time AS is_reached,
+        a.active AND contribution_muted(a.recipient, a.type, a.subject, a.actor, a.first_at)
+          AS is_muted
+      FROM taken_scoped v
+      CROSS JOIN LATERAL (
+        (
+          SELECT a.ctid AS place, a.* FROM notification_actors a
+          WHERE v.scope = 'actor' AND a.actor = v.value AND a.recipient = v.recipient
+            AND a.notification_id >= v.notification_id
+            AND (a.notification_id, a.source) > (v.notification_id, v.source)
+          ORDER BY a.notification_id, a.source
+          LIMIT (SELECT s.size FROM share s)
+        )
+        UNION ALL
+        (
+          SELECT a.ctid, a.* FROM notification_actors a
+          WHERE v.scope = 'subject' AND a.recipient = v.recipient AND a.type = v.type
+            AND a.subject = v.value AND a.source > v.source
+          ORDER BY a.source
+          LIMIT (SELECT s.size FROM share s)
+        )
+      ) a
+    ),
     changed AS (
       UPDATE notification_actors a SET muted = NOT a.muted
       WHERE a.ctid = ANY (ARRAY(
-        SELECT p.place FROM piece p WHERE p.is_reached AND p.muted <> p.is_muted))
+        SELECT p.place FROM piece p WHERE p.is_reached AND p.muted <> p.is_muted
+        UNION ALL
+        SELECT p.place FROM scoped_piece p WHERE p.is_reached AND p.muted <> p.is_muted))
     ),
     -- The last contribution of each review that is not finished.
     last AS MATERIALIZED (
@@ -108,11 +148,37 @@ private func reviewPiece() -> Statement {
       DELETE FROM notification_reviews v
       WHERE v.recipient = ANY (\(reviewedPeople))
         AND NOT EXISTS (SELECT FROM last l WHERE l.recipient = v.recipient AND l.type = v.type)
+    ),
+    scoped_last AS MATERIALIZED (
+      SELECT v.turn, l.notification_id, l.source
+      FROM taken_scoped v
+      CROSS JOIN LATERAL (
+        SELECT p.notification_id, p.source FROM scoped_piece p WHERE p.turn = v.turn
+        ORDER BY CASE v.scope WHEN 'actor' THEN p.notification_id END DESC, p.source DESC
+        LIMIT 1
+      ) l
+      WHERE (SELECT count(*) FROM scoped_piece p WHERE p.turn = v.turn)
+        = (SELECT s.size FROM share s)
+    ),
+    scoped_unfinished AS (
+      UPDATE notification_scoped_reviews v
+      SET notification_id = coalesce(l.notification_id, v.notification_id), source = l.source,
+        turn = DEFAULT
+      FROM scoped_last l
+      WHERE v.turn = l.turn
+    ),
+    scoped_finished AS (
+      DELETE FROM notification_scoped_reviews v
+      WHERE v.turn IN (SELECT t.turn FROM taken_scoped t)
+        AND v.turn NOT IN (SELECT l.turn FROM scoped_last l)
     )
-    SELECT (SELECT count(*) FROM piece), \(rememberNotifications)
+    SELECT (SELECT count(*) FROM piece) + (SELECT count(*) FROM scoped_piece),
+      \(rememberNotifications)
     FROM (
-      SELECT DISTINCT p.notification_id, p.recipient, p.type, p.subject FROM piece p
+      SELECT p.notification_id, p.recipient, p.type, p.subject FROM piece p WHERE p.is_reached
+      UNION
+      SELECT p.notification_id, p.recipient, p.type, p.subject FROM scoped_piece p
       WHERE p.is_reached
     ) t
-    """, [.int8(Int64(reviewedContributionsMax))])
+    """, [.int8(Int64(reviewedContributionsMax)), .int8(Int64(scopedReviewsMax))])
 }

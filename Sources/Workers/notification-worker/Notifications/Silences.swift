@@ -42,9 +42,8 @@ struct Silences {
     events.append(event)
   }
 
-  /// Writes the timeline. If contributions may exist after one of its rows, puts the recipient's
-  /// contributions under review, as a muting does: a few probes and one row for each kind, however
-  /// many there are. The recipients are locked.
+  /// Writes the timeline. If contributions may exist after one of its rows, puts those that it can
+  /// affect under review: a few probes and one row, however many there are. The recipients are locked.
   var statements: [Statement] {
     guard !recipients.isEmpty else { return [] }
     return [
@@ -64,27 +63,24 @@ struct Silences {
         ]),
       Statement(
         """
-        INSERT INTO notification_reviews AS v
-          (recipient, type, after_time, upto_time, from_day, to_day, caused_at, trace)
-        SELECT e.recipient, t.type, min(e.at), 'infinity', date_trunc('day', min(e.at), 'UTC'),
-          'infinity', max(e.at), (array_agg(e.trace ORDER BY e.at DESC))[1]
-        FROM unnest($1::text[], $2::smallint[], $3::timestamptz[], $4::text[])
-          AS e (recipient, type, at, trace)
-        CROSS JOIN LATERAL contribution_types(e.recipient) t
-        WHERE e.type IN (-1, t.type)
-          AND (
-            EXISTS (
-              SELECT FROM notifications n WHERE n.recipient = e.recipient AND n.raised_at > e.at)
-            OR EXISTS (
-              SELECT FROM notification_actors a
-              WHERE a.recipient = e.recipient AND a.type = t.type AND a.muted
-                AND a.first_at > e.at))
-        GROUP BY e.recipient, t.type
-        ORDER BY e.recipient COLLATE "C", t.type
-        \(widenReview)
+        INSERT INTO notification_scoped_reviews AS v
+          (recipient, scope, type, value, after_time, caused_at, trace)
+        SELECT e.recipient, e.scope, e.type, e.value, min(e.at), max(e.at),
+          (array_agg(e.trace ORDER BY e.at DESC))[1]
+        FROM unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::timestamptz[], $6::text[])
+          AS e (recipient, scope, type, value, at, trace)
+        WHERE EXISTS (
+            SELECT FROM notifications n WHERE n.recipient = e.recipient AND n.raised_at > e.at)
+          OR EXISTS (
+            SELECT FROM contribution_types(e.recipient) t
+            JOIN notification_actors a ON a.recipient = e.recipient AND a.type = t.type
+            WHERE e.type IN (-1, t.type) AND a.muted AND a.first_at > e.at)
+        GROUP BY e.recipient, e.scope, e.type, e.value
+        ORDER BY e.recipient COLLATE "C", e.scope COLLATE "C", e.type, e.value COLLATE "C"
+        \(widenScopedReview)
         """,
         [
-          .textArray(recipients), .int2Array(types),
+          .textArray(recipients), .textArray(scopes), .int2Array(types), .textArray(values),
           .timestamptzArray(events.map(\.time.microseconds)),
           .textArray(events.map { $0.trace?.description }),
         ]),
