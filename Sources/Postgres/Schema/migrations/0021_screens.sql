@@ -505,6 +505,12 @@ LANGUAGE sql STABLE ROWS 50 AS $$
   SELECT * FROM comment_page(NULL, $1, $2, $3)
 $$;
 
+-- Whether contributions to this person's notifications are under review.
+CREATE FUNCTION has_reviews(user_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1)
+    OR EXISTS (SELECT FROM notification_scoped_reviews v WHERE v.recipient = $1)
+$$;
+
 -- alarm_page of migration 0015 with six more columns. settled_alarms is right, and cheaper, for people without
 -- pending reviews.
 DROP FUNCTION alarm_page(text, text, int);
@@ -530,8 +536,7 @@ DECLARE
     (SELECT r.deleted_all_at FROM notification_recipients r WHERE r.user_id = $1);
   reader CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
   size CONSTANT bigint := feeds_page_size($3);
-  in_review CONSTANT boolean :=
-    EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1);
+  in_review CONSTANT boolean := has_reviews($1);
 BEGIN
   RETURN QUERY
   SELECT a.notification_id, a.type, a.unread, a.text, a.segments, a.spans, a.legacy_message,
@@ -583,8 +588,7 @@ DECLARE
   before_source CONSTANT text := feeds_cursor_id($3);
   reader CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
   shown record;
-  in_review CONSTANT boolean :=
-    EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1);
+  in_review CONSTANT boolean := has_reviews($1);
   deleted CONSTANT timestamptz := (
     SELECT greatest(r.deleted_all_at, m.deleted_at)
     FROM notification_recipients r
