@@ -787,6 +787,6 @@ END
 $$;
 
 -- The workers' roles may read all that pages show.
-GRANT SELECT ON profiles, likes, post_counts, notification_silences TO magpie_fanout;
+GRANT SELECT ON profiles, likes, comments, post_counts, notification_silences TO magpie_fanout;
 GRANT SELECT ON profiles TO magpie_notification;
 GRANT SELECT ON users, follows TO magpie_alarm, magpie_notification;
