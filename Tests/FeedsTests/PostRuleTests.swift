@@ -53,6 +53,18 @@ import Testing
     }
   }
 
+  @Test("publications of one post in one batch leave the newest content in the earliest place")
+  func editInOneBatch() throws {
+    let database = try FeedDatabase()
+    try database.apply(Say.follow("bo", "ann", at: 1), Say.post("other", by: "ann", at: 20))
+    let counts = try database.apply([
+      Say.post("p", by: "ann", at: 10, title: "old"), Say.post("p", by: "ann", at: 30, title: "new"),
+    ])
+    #expect(counts == ["deliveries": 1, "pruned": 0, "pulled": 0])
+    #expect(try database.feed("bo") == ["other", "p"])
+    #expect(try database.pages("feed_page", ["bo"])[1].string.hasPrefix("p|ann|new|"))
+  }
+
   @Test("an edit keeps the post's place and touches no feed entry")
   func editStays() throws {
     let database = try FeedDatabase()
