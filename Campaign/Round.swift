@@ -150,7 +150,7 @@ final class Round {
     add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
     for problem in readers.problems { add(.reads, problem) }
     add(LeakCheck.sessions(world))
-    add(LeakCheck.growth(sampler.figures))
+    add(LeakCheck.growth(sampler.figures, lanes: world.lanes))
     try count(world, sampler, readers, log, audit)
   }
 
