@@ -58,7 +58,8 @@ import Testing
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 1), Say.post("other", by: "ann", at: 20))
     let counts = try database.apply([
-      Say.post("p", by: "ann", at: 10, title: "old"), Say.post("p", by: "ann", at: 30, title: "new"),
+      Say.post("p", by: "ann", at: 10, title: "old"),
+      Say.post("p", by: "ann", at: 30, title: "new"),
     ])
     #expect(counts == ["deliveries": 1, "pruned": 0, "pulled": 0])
     #expect(try database.feed("bo") == ["other", "p"])
