@@ -30,7 +30,7 @@ enum HotFunction: String, CaseIterable {
       case .decodePost: 47.5
       case .encodeChange: 138
       case .applyLikes: 89
-      case .applyPosts: 15
+      case .applyPosts: 18.5
       case .applyFollows: 22
       case .applyChanges: 9
       }

@@ -73,6 +73,10 @@ struct Measure {
     Measure(
       .notifications, "likesToLikesAlone", "end to end / the likes table alone (unequal work)",
       digits: 2),
+    Measure(
+      .notifications, "raisedPerSecond",
+      "the same contributions raised as alarms of a grouped kind, per second"),
+    Measure(.notifications, "raisedToLikes", "raised alarms / likes", digits: 2),
     Measure(.notifications, "likesPerTransaction", "likes per transaction"),
     Measure(
       .notifications, "workerMicrosecondsPerLike", "processor µs of the worker per like", digits: 1),
@@ -168,6 +172,7 @@ struct Aim {
     Aim("the same, including startup", .fanout, "deliveriesPerSecond", atLeast: 300_000),
     Aim("likes / the same rows by bulk SQL", .notifications, "steadyToEqualRows", atLeast: 0.7),
     Aim("the same, including startup", .notifications, "likesToEqualRows", atLeast: 0.7),
+    Aim("raised alarms / likes", .notifications, "raisedToLikes", atLeast: 1),
     Aim("consumed and decoded / librdkafka's tool", .consumption, "decodedToTool", atLeast: 0.5),
     Aim("post to visible at 50 % load, p99, ms", .latency, "feeds.50.p99", atMost: 100),
     Aim("like to visible at 50 % load, p99, ms", .latency, "notifications.50.p99", atMost: 100),

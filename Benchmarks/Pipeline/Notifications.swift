@@ -86,5 +86,34 @@ func measureNotifications(_ bench: Bench) throws -> Measured {
   measured["likesToLikesAlone"] = run.rate / unequal
   measured["steadyToEqualRows"] = run.steadyRate.map { $0 / equal }
   try stack.verifyWithAlarms()
+  let raised = try raisedPerSecond(events, bench)
+  measured["raisedPerSecond"] = raised
+  measured["raisedToLikes"] = raised / run.rate
   return measured
+}
+
+/// Raises an alarm of a grouped kind for each like, with notification-worker, in a database of its
+/// own. Returns alarms per second.
+private func raisedPerSecond(_ likes: [Event], _ bench: Bench) throws -> Double {
+  let stack = try BenchStack(bench)
+  defer { stack.stop() }
+  try stack.start("notification-worker", owning: .alarms)
+  let raised = likes.compactMap { event -> Event? in
+    guard case .likeCreated(let like) = event.payload else { return nil }
+    return Event(
+      id: event.id, source: event.source, time: event.time,
+      payload: .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind, $0.subject) = (like.postOwner, "comment-like", like.post)
+          ($0.source, $0.actor) = (like.actor, like.actor)
+        }))
+  }
+  let run = try stack.burst(
+    raised, topic: .alarms, by: "notification-worker",
+    commits: "SELECT xmin, 1 FROM notification_actors")
+  guard try stack.count("notification_actors WHERE active") == raised.count else {
+    throw BenchError(description: "not every raised alarm was stored")
+  }
+  try stack.verifyWithAlarms()
+  return run.rate
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// Readers that poll continuously, each on its own connection, and report everything that readers must
 /// never see: empty results, gaps, and results older than those before.
 ///
-/// They read the feed, alarms and messages of one person, for whom `star` writes post-1, post-2, ... in
+/// They read the feed, alarms and messages of one person, for whom `star` writes star-1, star-2, ... in
 /// order, and as many comments and messages.
 final class SwapReaders: Sendable {
   enum Manner: CaseIterable {
@@ -140,7 +140,10 @@ final class SwapReaders: Sendable {
       let expected = (0..<numbers.count).map { first - $0 }
       // The snapshots of a batch are unordered, so alarms may appear in any order.
       if name == "feed_page", numbers != expected {
-        report("\(who): \(name) has gaps: \(numbers.prefix(20))")
+        let place = zip(numbers, expected).prefix { $0 == $1 }.count
+        report(
+          "\(who): \(name) has gaps: \(numbers.count) rows from \(first), then at row \(place) "
+            + "\(numbers[max(0, place - 2)...].prefix(10))")
       }
       if numbers.count < (name == "feed_page" ? min(200, first) : 190) {
         report("\(who): \(name) has \(numbers.count) rows of \(first)")

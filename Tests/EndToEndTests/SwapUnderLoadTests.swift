@@ -111,8 +111,9 @@ private final class Load: Sendable {
   private func next(_ number: Int) -> [Event] {
     [
       event(
-        "post-\(number)", at: number,
-        .post("post-\(number)", by: "star", title: "\(number)")),
+        "star-\(number)", at: number,
+        // Not "post-…", which the crowd publishes too.
+        .post("star-\(number)", by: "star", title: "\(number)")),
       event(
         "note-\(number)", at: number,
         .comment("note-\(number)", by: "star", on: "watched", of: "watcher", "\(number)")),

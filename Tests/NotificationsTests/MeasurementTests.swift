@@ -110,7 +110,7 @@ struct MeasurementTests {
       print(
         "\(name), \(likes) likes of \(posts) posts: applied in \(applied), read in \(read) meanwhile;"
           + " \(backlog)")
-      #expect(try world.connection.query("SELECT FROM notification_reviews").isEmpty)
+      #expect(try world.connection.query("SELECT FROM reviewed_people()").isEmpty)
     }
   }
 

@@ -99,7 +99,7 @@ import Workload
       SELECT DISTINCT a.recipient, 'actor', -1, a.actor, timestamptz '-infinity', now()
       FROM notification_actors a WHERE a.actor < 'person-3'
       UNION
-      SELECT DISTINCT a.recipient, 'subject', a.type, a.subject, '-infinity', now()
+      SELECT DISTINCT a.recipient, 'subject', a.type, a.subject, timestamptz '-infinity', now()
       FROM notification_actors a WHERE a.subject = 'post-1' AND a.recipient > 'person-4';
       UPDATE notification_actors a SET muted = NOT a.muted
       WHERE a.active AND hashtext(a.source) % 2 = 0 AND EXISTS (

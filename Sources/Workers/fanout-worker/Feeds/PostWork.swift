@@ -27,9 +27,19 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let facts = winners.compactMap { PostFact($0.payload) }
   let authors = Parameter.textArray(facts.map(\.content.author))
   let posts = Parameter.textArray(facts.map(\.post))
+  var (ids, publishers): ([String?], [String?]) = ([], [])
   var firstAt: [BytewiseString: Int64] = [:]
+  ids.reserveCapacity(events.count)
+  publishers.reserveCapacity(events.count)
+  firstAt.reserveCapacity(events.count)
   for event in events {
-    guard case .postPublished(let data) = event.payload else { continue }
+    guard case .postPublished(let data) = event.payload else {
+      ids.append(PostFact(event.payload)?.post)
+      publishers.append(nil)
+      continue
+    }
+    ids.append(data.post)
+    publishers.append(data.author)
     let post = BytewiseString(data.post)
     firstAt[post] = min(firstAt[post] ?? .max, event.time.microseconds)
   }
@@ -43,9 +53,6 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
     .textArray(facts.map(\.content.imageURL)),
   ]
   let pushLimit = Parameter.int8(Int64(limits.pushLimit))
-  let publishers = events.map { event -> String? in
-    if case .postPublished(let data) = event.payload { data.author } else { nil }
-  }
   let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
 
   var work = Work([
@@ -57,7 +64,7 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
     Statement(
       PostSQL.measure,
       [
-        .textArray(events.map { PostFact($0.payload)?.post }), .textArray(publishers),
+        .textArray(ids), .textArray(publishers),
         .timestamptzArray(events.map(\.time.microseconds)), pushLimit,
         .int8(Int64(limits.entriesMax)),
       ]))

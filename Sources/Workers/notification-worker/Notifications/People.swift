@@ -72,8 +72,8 @@ private func hideContributions(_ blocks: Registers<Key>) -> [Statement] {
   // A pair is wide if the contributions of the pairs up to it are more than a transaction should
   // recompute.
   let counted = """
-    SELECT p.recipient, p.actor, sum(p.found) OVER (ORDER BY p.number) > \(blockedContributionsMax)
-        AS is_wide
+    SELECT p.recipient, p.actor,
+      p.found > 0 AND sum(p.found) OVER (ORDER BY p.number) > \(blockedContributionsMax) AS is_wide
     FROM (
       SELECT e.recipient COLLATE "C" AS recipient, e.actor COLLATE "C" AS actor, e.number,
         (
