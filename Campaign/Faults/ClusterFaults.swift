@@ -59,6 +59,10 @@ extension PlannedFault {
   /// stored offsets. The workers must refuse them. Healing brings the old topics back.
   func recreateTopics(_ world: World) throws {
     let (proxy, former) = (try clusterProxy(world), try embedded(world))
+    // Workers that have applied nothing would rightly apply the other records.
+    guard try !world.recognizablePartitions().isEmpty else {
+      throw CampaignError("no record is applied yet")
+    }
     let other = try EmbeddedBroker(brokers: World.brokers)
     for topic in Topic.allCases {
       try other.createTopic(
@@ -75,7 +79,7 @@ extension PlannedFault {
         topics: Topic.allCases.map { $0.name(prefix: world.topicPrefix) })
       let producer = try Producer(configuration: other.configuration)
       defer { producer.close() }
-      let recognizable = try recognizablePartitions(world)
+      let recognizable = try world.recognizablePartitions()
       for (place, log) in ends where recognizable.contains(place) {
         // Not an event: applying it anyway produces an unexpected dead letter.
         let record = OutgoingRecord(
@@ -85,26 +89,6 @@ extension PlannedFault {
       }
       proxy.switchCluster(to: other.bootstrap)
     }
-  }
-
-  /// The partitions of which every group has stored its last record. In others there is nothing to
-  /// compare, and a worker would rightly apply the records.
-  private func recognizablePartitions(_ world: World) throws -> Set<TopicPartition> {
-    let rows = try world.connection().query(
-      """
-      SELECT topic, partition, count(*) FROM consumer_offsets
-      WHERE last_offset IS NOT NULL GROUP BY topic, partition
-      """)
-    let groups = Dictionary(
-      uniqueKeysWithValues: Topic.allCases.map {
-        ($0.name(prefix: world.topicPrefix), ConsumerGroup.reading($0).count)
-      })
-    return Set(
-      try rows.compactMap { row in
-        let topic = try row.text(0)
-        return try row.int(2) == groups[topic]
-          ? TopicPartition(topic: topic, partition: Int32(try row.int(1))) : nil
-      })
   }
 
   /// Records that are not applied yet disappear from the log. The worker must stop instead of
@@ -154,6 +138,26 @@ extension PlannedFault {
 }
 
 extension World {
+  /// The partitions of which every group has stored its last record. In others there is nothing to
+  /// compare, and a worker would rightly apply the records.
+  func recognizablePartitions() throws -> Set<TopicPartition> {
+    let rows = try connection().query(
+      """
+      SELECT topic, partition, count(*) FROM consumer_offsets
+      WHERE last_offset IS NOT NULL GROUP BY topic, partition
+      """)
+    let groups = Dictionary(
+      uniqueKeysWithValues: Topic.allCases.map {
+        ($0.name(prefix: topicPrefix), ConsumerGroup.reading($0).count)
+      })
+    return Set(
+      try rows.compactMap { row in
+        let topic = try row.text(0)
+        return try row.int(2) == groups[topic]
+          ? TopicPartition(topic: topic, partition: Int32(try row.int(1))) : nil
+      })
+  }
+
   /// A group's stored offsets.
   func storedOffsets(group: String) throws -> [TopicPartition: Int64] {
     let connection = try connection()

@@ -209,7 +209,14 @@ import Testing
         worker.current?.identity.split(separator: ".").last.flatMap { Int($0) } ?? 0
       }
     }
-    var before = starts()
+    func startsOfRunningWorkers() throws -> [Int] {
+      try stage.world.wait(seconds: hangLimitSeconds, "every worker runs, and records are applied") {
+        try stage.world.workers.allSatisfy { $0.isRunning && !$0.isHeld }
+          && !stage.world.recognizablePartitions().isEmpty
+      }
+      return starts()
+    }
+    var before = try startsOfRunningWorkers()
     var stored: [[TopicPartition: Int64]] = []
     try stage.inject(.topicRecreated, "restarted workers exit by themselves") { _ in
       stored = stored.prefix(1) + [try stage.storedOffsets()]
@@ -217,7 +224,7 @@ import Testing
     } healed: { _ in
       stored.first == stored.last
     }
-    before = starts()
+    before = try startsOfRunningWorkers()
     try stage.inject(.logStartMoves, "a restarted worker exits by itself") { _ in
       zip(before, starts()).contains { $0 + 2 <= $1 }
     } healed: { _ in

@@ -103,7 +103,7 @@ public enum KafkaBytes {
     guard !ids.isEmpty, version >= 1 else { return answer }
     var cursor = Cursor(answer, at: start)
     var kept: [[UInt8]] = []
-    for _ in 0..<cursor.int32() {
+    for _ in 0..<cursor.count() {
       let begin = cursor.position
       let id = cursor.int32()
       _ = cursor.string()
@@ -123,9 +123,9 @@ public enum KafkaBytes {
     var answer = answer
     // Correlation id and throttle time; since version 7 also error code and session id.
     var cursor = Cursor(answer, at: version >= 7 ? 14 : 8)
-    for _ in 0..<cursor.int32() {
+    for _ in 0..<cursor.count() {
       let topic = partitions[cursor.string()]
-      for _ in 0..<cursor.int32() {
+      for _ in 0..<cursor.count() {
         if topic?[cursor.int32()] != nil {
           answer.replaceSubrange(cursor.position..<cursor.position + 2, with: int16(1))
         }
@@ -147,9 +147,9 @@ public enum KafkaBytes {
   ) -> [UInt8] {
     var answer = answer
     var cursor = Cursor(answer, at: version >= 2 ? 8 : 4)
-    for _ in 0..<cursor.int32() {
+    for _ in 0..<cursor.count() {
       let topic = partitions[cursor.string()]
-      for _ in 0..<cursor.int32() {
+      for _ in 0..<cursor.count() {
         let start = topic?[cursor.int32()]
         // Error code and timestamp.
         cursor.position += 10
@@ -185,6 +185,12 @@ public enum KafkaBytes {
     init(_ bytes: [UInt8], at position: Int) { (self.bytes, self.position) = (bytes, position) }
 
     mutating func int32() -> Int { Int(Int32(truncatingIfNeeded: number(4))) }
+
+    /// The length of an array; null has the length -1. An element has at least one byte.
+    mutating func count() -> Int {
+      let count = int32()
+      return min(max(0, count), max(0, bytes.count - position))
+    }
 
     mutating func string() -> String {
       let count = number(2)

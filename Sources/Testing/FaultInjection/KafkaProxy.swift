@@ -202,7 +202,8 @@ public final class KafkaProxy: Sendable {
       return sendFrame(link.client, header.correlation + response + KafkaBytes.int32(0))
         && !isRefused
     default:
-      pending.append(
+      pending.add(
+        header.correlation,
         PendingRequest(
           key: header.key, version: header.version,
           isEarliest: header.key == Key.listOffsets && KafkaBytes.asksForEarliest(request)))
@@ -211,7 +212,7 @@ public final class KafkaProxy: Sendable {
   }
 
   private func forwardResponses(_ link: Link, _ pending: PendingRequests) {
-    while let response = receiveFrame(link.server), let request = pending.next() {
+    while let response = receiveFrame(link.server), let request = pending.remove(response) {
       if !sendFrame(link.client, rewritten(response, to: request)) { link.endRequests() }
     }
     // Disconnect the client only after the broker has closed the connection: librdkafka's mock
@@ -260,13 +261,19 @@ public final class KafkaProxy: Sendable {
   }
 }
 
-/// The unanswered requests of one connection. A broker responds in order.
+/// The unanswered requests of one connection, by correlation id. librdkafka's mock cluster may answer
+/// them in another order.
 private final class PendingRequests: Sendable {
-  private let requests = Mutex<[PendingRequest]>([])
+  private let requests = Mutex<[[UInt8]: PendingRequest]>([:])
 
-  func append(_ request: PendingRequest) { requests.withLock { $0.append(request) } }
+  func add(_ correlation: [UInt8], _ request: PendingRequest) {
+    requests.withLock { $0[correlation] = request }
+  }
 
-  func next() -> PendingRequest? { requests.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+  /// The request that the response answers, which is no longer pending.
+  func remove(_ response: [UInt8]) -> PendingRequest? {
+    requests.withLock { $0.removeValue(forKey: Array(response.prefix(4))) }
+  }
 }
 
 private struct PendingRequest {
