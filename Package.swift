@@ -206,8 +206,8 @@ let package = Package(
     tests(
       "RuntimeTests",
       [
-        "Events", "FaultInjection", "Kafka", "Handling", "Lanes", "Service", "Postgres",
-        "TestSupport",
+        "EmbeddedStack", "Events", "FaultInjection", "Kafka", "Handling", "Lanes", "Service",
+        "Postgres", "Schema", "TestSupport",
       ]),
     tests(
       "FeedsTests",

@@ -54,5 +54,6 @@ extension Migrations {
     Migration(19, "places", PackageResources._019_places_sql),
     Migration(20, "scoped_reviews", PackageResources._020_scoped_reviews_sql),
     Migration(21, "screens", PackageResources._021_screens_sql),
+    Migration(22, "versions_after_a_crash", PackageResources._022_versions_after_a_crash_sql),
   ]
 }

@@ -22,6 +22,10 @@ public struct Handler: Sendable {
   /// For events that can each write thousands of rows, so that other transactions need not wait long.
   public var recordsMax: [Topic: Int] = [:]
 
+  /// The sequence that the handler draws the versions of published events from, if it publishes any. Each
+  /// new connection skips some of its values (`skip_versions`).
+  public var versionSequence: String?
+
   public init(
     name: String, topics: [Topic],
     apply: @escaping @Sendable (Topic, [Event]) throws -> Work,

@@ -60,7 +60,7 @@ public final class DeadLetterRedrive {
     topics = Dictionary(
       uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
     self.resolvedBy = resolvedBy
-    connection = ReconnectingConnection(open: open)
+    connection = ReconnectingConnection(handler, open: open)
     self.deliver = deliver
   }
 

@@ -1,13 +1,16 @@
+import Handling
 import Postgres
 
-/// A database connection that is reopened after it was lost. Confined to one thread.
+/// A handler's database connection that is reopened after it was lost. Confined to one thread.
 final class ReconnectingConnection {
   private let open: () throws -> Connection
+  private let versionSequence: String?
   private let status: LaneStatus?
   private var connection: Connection?
 
   /// - Parameter status: is set to asking while the connection is in use.
-  init(status: LaneStatus? = nil, open: @escaping () throws -> Connection) {
+  init(_ handler: Handler, status: LaneStatus? = nil, open: @escaping () throws -> Connection) {
+    versionSequence = handler.versionSequence
     self.status = status
     self.open = open
   }
@@ -33,6 +36,9 @@ final class ReconnectingConnection {
   private func connected() throws -> Connection {
     if let connection, connection.status != .closed { return connection }
     let connection = try open()
+    if let versionSequence {
+      try connection.query("SELECT skip_versions($1)", [.text(versionSequence)])
+    }
     self.connection = connection
     status?.cancellation = connection.cancellation
     return connection

@@ -21,7 +21,7 @@ import Postgres
 public func alarmHandler(
   engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine, isPublishing: Bool = true
 ) -> Handler {
-  Handler(
+  var handler = Handler(
     name: "alarm", topics: [.profiles, .notificationChanges],
     apply: { topic, events in
       switch topic {
@@ -34,6 +34,8 @@ public func alarmHandler(
       }
     },
     backlog: { renderAgainWork(engine: engine(), isPublishing: isPublishing) })
+  handler.versionSequence = isPublishing ? "alarm_versions" : nil
+  return handler
 }
 
 /// The work of alarm-worker with the built-in catalogs.

@@ -14,7 +14,7 @@ public import Kinds
 public func notificationHandler(
   kinds: @autoclosure @escaping @Sendable () -> AlarmKinds = .builtIn
 ) -> Handler {
-  Handler(
+  var handler = Handler(
     name: "notification",
     topics: [
       .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
@@ -34,4 +34,6 @@ public func notificationHandler(
       case .profiles, .notificationChanges, .alarmChanges: Work([])
       }
     }, backlog: notificationBacklog)
+  handler.versionSequence = "notification_counter"
+  return handler
 }
