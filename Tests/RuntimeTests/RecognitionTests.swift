@@ -1,6 +1,8 @@
 import Events
+import Handling
 import Kafka
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -150,6 +152,32 @@ import Testing
     broker.pushErrors(.listOffsets, refusals(50))
     await #expect(throws: WorkerStopped.self) { try await RunningLane(settings).end() }
     #expect(try fixture.applied().count == 20)
+  }
+
+  @Test(
+    "a lane works on its backlog only in its own log, because the events would go to another cluster",
+    arguments: [nil, 10, 30])
+  func backlog(recordsOfAnotherLog: Int?) async throws {
+    let pieces = Mutex(0)
+    var handler = LaneFixture.handler
+    handler.backlog = {
+      pieces.withLock { $0 += 1 }
+      return Work()
+    }
+    try await applyTwenty()
+    guard let count = recordsOfAnotherLog else {
+      let lane = RunningLane(try fixture.settings(handler: handler))
+      try await eventually { pieces.withLock { $0 > 0 } }
+      return try await lane.stop()
+    }
+    var (broker, settings) = try anotherLog(likes(from: 100, count: count))
+    defer { broker.close() }
+    settings.handler = handler
+    // The lane polls several times before the first record arrives.
+    settings.pollTimeoutMilliseconds = 1
+    let lane = RunningLane(settings)
+    await #expect(throws: WorkerStopped.self) { try await lane.end() }
+    #expect(pieces.withLock { $0 } == 0)
   }
 
   /// "Topic authorization failed", which is not retried.

@@ -27,7 +27,7 @@ final class BatchStore {
     self.handler = handler
     fence = Fence(consumerGroup: consumerGroup)
     self.codeVersion = codeVersion
-    connection = ReconnectingConnection(status: status, open: open)
+    connection = ReconnectingConnection(handler, status: status, open: open)
     self.deliver = deliver
   }
 
@@ -60,6 +60,11 @@ final class BatchStore {
   /// The last applied record of each claimed partition, if it is known.
   func lastRecords(_ claimed: [TopicPartition: Ownership]) throws -> [TopicPartition: LastRecord] {
     try connection.use { try fence.lastRecords(claimed, on: $0) }
+  }
+
+  /// Whether the last applied record of any of the group's partitions is known.
+  func hasLastRecords() throws -> Bool {
+    try connection.use { try fence.hasLastRecords(on: $0) }
   }
 
   /// Applies a batch and advances its offsets in one transaction; returns the handler's counts.

@@ -53,6 +53,16 @@ struct Fence {
       ])
   }
 
+  /// Whether the last applied record of any of the group's partitions is known.
+  func hasLastRecords(on connection: Connection) throws -> Bool {
+    try connection.query(
+      """
+      SELECT EXISTS (
+        SELECT FROM consumer_offsets c WHERE c.consumer_group = $1 AND c.last_offset IS NOT NULL)
+      """, [.text(consumerGroup)]
+    ).only.bool(0)
+  }
+
   /// The last applied record of each partition, if it is known. Takes no locks; skips partitions
   /// claimed by another process since.
   func lastRecords(_ owned: [TopicPartition: Ownership], on connection: Connection) throws

@@ -80,6 +80,7 @@ package final class Lane {
     var input = input
     while true {
       machine.isStopping = status.isStopping
+      machine.isLogRecognized = machine.isLogRecognized || recognition.hasRecognized
       let action = machine.handle(input, at: milliseconds(since: started))
       status.isReady = machine.isReady
       switch action {
@@ -111,6 +112,7 @@ package final class Lane {
       case .claim(let starts):
         let claimed = try store.claim(starts)
         recognition.expect(try store.lastRecords(claimed))
+        if try !store.hasLastRecords() { recognition.expectNothing() }
         let past = try store.past(before: claimed, for: settings.circuitBreaker)
         note(claimed)
         input = .claimed(claimed, past: past)
@@ -173,6 +175,7 @@ package final class Lane {
   // MARK: The consumer group
 
   private func join() throws {
+    recognition = Recognition()
     do {
       consumer = try Consumer(
         configuration: settings.kafka, group: settings.consumerGroup, topics: topics.keys.sorted()

@@ -150,6 +150,12 @@ package struct LaneMachine: Sendable {
   /// continually. Nil once the membership has had one of them.
   private var joinBackoff: Backoff? = Backoff()
 
+  /// Whether the group's last applied record was found in the log of this membership, or a record of it
+  /// was applied. Otherwise the lane may be connected to another cluster or to recreated topics, and the
+  /// events of a piece of backlog, published there, would be lost for the right one.
+  package var isLogRecognized = false
+  /// When the membership's first partitions were claimed.
+  var firstClaim: Int64?
   /// The last piece of backlog said that there is more.
   var backlogIsWaiting = false
   var nextBacklog = Int64.min
@@ -230,13 +236,14 @@ package struct LaneMachine: Sendable {
 
     case (.checkingTopics, _), (.lookingUp, _), (.askingLogStarts, _), (.claiming, _),
       (.waitingToClaim, _):
-      return handleWhileClaiming(input)
+      return handleWhileClaiming(input, at: now)
     case (.applying(let batch, let queue), _):
       if case .waited = input, isStopping { return leave(.end) }
       switch input {
       case .committed:
         (isKafkaThere, isDatabaseThere) = (true, true)
         joinBackoff = nil
+        isLogRecognized = true
       case .stored: isDatabaseThere = true
       default: break
       }
@@ -289,6 +296,7 @@ package struct LaneMachine: Sendable {
 
   private mutating func join() -> Action {
     state = .joining
+    (isLogRecognized, firstClaim, backlogIsWaiting) = (false, nil, false)
     return .join
   }
 

@@ -11,7 +11,7 @@ extension LaneMachine {
     return lookUp(Assignment(partitions: partitions))
   }
 
-  mutating func handleWhileClaiming(_ input: Input) -> Action {
+  mutating func handleWhileClaiming(_ input: Input, at now: Int64) -> Action {
     switch (state, input) {
     case (.checkingTopics, .topicsExist), (.checkingTopics, .failed(.retry)):
       state = .polling
@@ -27,6 +27,7 @@ extension LaneMachine {
     case (.claiming, .claimed(let claimed, let past)):
       batches.claimed(claimed)
       batches.remember(past)
+      firstClaim = firstClaim ?? now
       (isKafkaThere, isDatabaseThere) = (true, true)
       state = .polling
       return .resumePoll(claimed.mapValues(\.nextOffset))

@@ -53,9 +53,17 @@ extension LaneMachine {
 
   /// All batches are applied.
   mutating func endRound(isIdle: Bool, at now: Int64) -> Action {
-    guard plan.hasBacklog, now >= nextBacklog else { return compare(isIdle: isIdle, at: now) }
+    guard plan.hasBacklog, now >= nextBacklog, mayPublish(at: now) else {
+      return compare(isIdle: isIdle, at: now)
+    }
     state = .workingOnBacklog(then: .endRound(isIdle: isIdle))
     return .workOnBacklog
+  }
+
+  /// A log whose last applied record is gone (retention), or of which this lane has read nothing yet, is
+  /// trusted after 30 seconds: what tells that it is another one has arrived by then.
+  private func mayPublish(at now: Int64) -> Bool {
+    isLogRecognized || firstClaim.map { now - $0 >= 30_000 } ?? false
   }
 
   /// Detects within two seconds that the offsets were moved (`magpie offsets reset`, restored tables, a

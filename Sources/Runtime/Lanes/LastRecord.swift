@@ -62,8 +62,13 @@ extension Record {
 /// compared.
 package struct Recognition: Sendable {
   private var expected: [TopicPartition: LastRecord] = [:]
+  /// Whether a last applied record was found in its log, or there was none to find.
+  package private(set) var hasRecognized = false
 
   package init() {}
+
+  /// The group has applied nothing yet.
+  package mutating func expectNothing() { hasRecognized = true }
 
   /// Adds partitions to compare.
   package mutating func expect(_ last: [TopicPartition: LastRecord]) {
@@ -88,6 +93,7 @@ package struct Recognition: Sendable {
       if found.offset == last.offset, found != last {
         throw AnotherLog(partition: partition, expected: last, found: found)
       }
+      hasRecognized = hasRecognized || found == last
       if expected.isEmpty { return }
     }
   }
