@@ -165,19 +165,22 @@ struct Stage {
           "user_id nickname name major image_url shown_name is_followed follows_viewer"),
         model.everybody(for: viewer))
       let notifications = model.notifications(of: viewer)
+      // What an alarm's text was rendered from follows when its review has reached it.
+      let isReviewed = try database.admin.query("SELECT has_reviews($1)", [.text(viewer)]).only.bool(0)
       compare(
         "alarms of \(viewer)",
         try pages(
           "alarm_page", [viewer],
-          """
-          notification_id actor_count unread unseen post_id comment_id image_url thumbnail_url \
-          actor_image_url actor_name actor_is_followed
-          """),
+          "notification_id unread unseen post_id comment_id thumbnail_url"
+            + (isReviewed
+              ? "" : " image_url actor_image_url actor_name actor_is_followed actor_count")),
         notifications.map {
-          [
-            $0.id, "\($0.actorCount)", "\($0.isUnread)", "\($0.isUnseen)", $0.post ?? "",
-            $0.comment ?? "",
-          ] + model.details(of: $0)
+          let details = model.details(of: $0)
+          return [
+            $0.id, "\($0.isUnread)", "\($0.isUnseen)", $0.post ?? "", $0.comment ?? "", details[1],
+          ]
+            + (isReviewed
+              ? [] : [details[0], details[2], details[3], details[4], "\($0.actorCount)"])
         })
       for notification in notifications {
         compare(

@@ -64,7 +64,8 @@ import Testing
 
   @Test("a killed republish resumes from its position file; another replay's file is refused")
   func resumes() async throws {
-    try publish(300)
+    // At one record per second, it is killed long before the last.
+    try publish(2_000)
     let target = TestBroker.topicPrefix()
     try TestBroker.shared.createTopics(prefix: target, partitions: 2)
     let file = NSTemporaryDirectory() + "position-\(UUID())"
@@ -79,13 +80,13 @@ import Testing
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     let before = try all(target).values.reduce(0) { $0 + $1.count }
-    #expect(before > 0 && before < 300)
+    #expect(before > 0 && before < 2_000)
     let rest = try await setup.tool("replay", "--republish", target, "--position", file)
     #expect(rest.status == 0, "\(rest.error)")
     let copies = try all(target).values.flatMap { $0 }
-    #expect(Set(copies.map { $0.headers.last?.value }).count == 300)
+    #expect(Set(copies.map { $0.headers.last?.value }).count == 2_000)
     // At most one second of records is published twice.
-    #expect(copies.count < 300 + 50)
+    #expect(copies.count < 2_000 + 50)
     let nothing = try await setup.tool("replay", "--republish", target, "--position", file)
     #expect(nothing.output == "0 published again\n")
     let other = try await setup.tool(
@@ -93,7 +94,7 @@ import Testing
     #expect(other.status == 64 && other.error.contains("another replay"))
 
     // Recreated topics of these names.
-    for count in [1000, 10] {
+    for count in [10_000, 10] {
       let broker = try EmbeddedBroker()
       defer { broker.close() }
       for prefix in [setup.prefix, target] {
@@ -190,9 +191,9 @@ import Testing
       try String(contentsOfFile: said, encoding: .utf8).contains(
         "waiting for the workers: they have 50 records to apply (\(group) 50)")
     }
-    #expect(process.isRunning)
     #expect(try setup.count("likes") == 0)
-    kill(process.processIdentifier, SIGKILL)
+    // After a minute it ends by itself.
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     worker.close()
     try await eventually {

@@ -38,20 +38,11 @@ struct Profile: ParsableCommand {
         nothing: followers ? "No followers." : "They follow nobody.")
     }
     if page.json { return try printJSONRows(connection, "profile($1, $2)", pair) }
-    guard let row = try connection.query("SELECT * FROM profile($1, $2)", pair).first else {
+    let rows = try connection.query("SELECT * FROM profile($1, $2)", pair)
+    guard let row = rows.first else {
       return Console.output.line("No such person, or not for this viewer.")
     }
-    let name = try displayName(row.text("shown_name"), id: row.text("user_id"))
-    var marks: [String] = []
-    for (column, mark) in [
-      ("is_followed", "followed"), ("follows_viewer", "follows you"), ("is_blocked", "blocked"),
-      ("is_muted", "muted"),
-    ] where try row.bool(column) {
-      marks.append(mark)
-    }
-    Console.output.line(
-      "\(Style.cyan(name))  \(Style.dim(escapedForTerminal(try row.text("user_id"))))"
-        + (marks.isEmpty ? "" : "  (\(marks.joined(separator: ", ")))"))
+    Console.output.line(try headline(row, of: rows))
     Console.output.line(
       "\(try row.int8("posts")) posts, \(try row.int8("followers")) followers, "
         + "\(try row.int8("following")) following")
@@ -108,6 +99,18 @@ struct People: ParsableCommand {
   }
 }
 
+/// A person's name and id, and what is between them and the viewer, as far as the row says it.
+private func headline(_ row: Row, of rows: Rows) throws -> String {
+  let column = rows.columnNames.contains("shown_name") ? "shown_name" : "name"
+  let name = try displayName(row.text(column), id: row.text("user_id"))
+  let id = Style.dim(escapedForTerminal(try row.text("user_id")))
+  let marks = try [
+    ("is_followed", "followed"), ("follows_viewer", "follows you"), ("is_blocked", "blocked"),
+    ("is_muted", "muted"),
+  ].filter { try rows.columnNames.contains($0.0) && row.bool($0.0) }.map(\.1)
+  return "\(Style.cyan(name))  \(id)" + (marks.isEmpty ? "" : "  (\(marks.joined(separator: ", ")))")
+}
+
 extension PageOptions {
   /// Shows the rows of a function that lists people.
   func showPeople(
@@ -115,15 +118,9 @@ extension PageOptions {
   ) throws {
     if json { return try printJSONRows(connection, call, parameters) }
     let rows = try connection.query("SELECT * FROM \(call)", parameters)
-    let column = rows.columnNames.contains("shown_name") ? "shown_name" : "name"
     var page = try Page(nothing: nothing, rows)
     for row in rows {
-      let name = try displayName(row.text(column), id: row.text("user_id"))
-      var marks: [String] = []
-      if try row.bool("is_followed") { marks.append("followed") }
-      if try row.bool("follows_viewer") { marks.append("follows you") }
-      page.text += "\(Style.cyan(name))  \(Style.dim(escapedForTerminal(try row.text("user_id"))))"
-      page.text += marks.isEmpty ? "\n" : "  (\(marks.joined(separator: ", ")))\n"
+      page.text += try headline(row, of: rows) + "\n"
     }
     page.print(self)
   }

@@ -1,10 +1,11 @@
+import AlarmText
 import Events
 
 /// The events of a file, and the people in them.
 struct Story {
   struct Person {
     var id: String
-    /// The nickname, or else the name.
+    /// As alarms show it.
     var name: String
     var locale: String
   }
@@ -46,8 +47,8 @@ struct Story {
   var people: [Person] {
     var people: [Person] = []
     for case .profileChanged(let profile) in events.map(\.payload) {
-      let name = profile.nickname.isEmpty ? profile.name : profile.nickname
-      let person = Person(id: profile.user, name: name, locale: profile.locale)
+      let actor = Actor(id: profile.user, nickname: profile.nickname, name: profile.name)
+      let person = Person(id: actor.id, name: actor.nickname ?? "", locale: profile.locale)
       // Compare bytes: Swift strings compare canonically.
       if let index = people.firstIndex(where: { $0.id.utf8.elementsEqual(profile.user.utf8) }) {
         people[index] = person

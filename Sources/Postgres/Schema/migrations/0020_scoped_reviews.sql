@@ -242,6 +242,12 @@ WHERE NOT EXISTS (
 UNION ALL
 SELECT * FROM reviewed_notifications;
 
+-- Whether contributions to this person's notifications are under review.
+CREATE FUNCTION has_reviews(user_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1)
+    OR EXISTS (SELECT FROM notification_scoped_reviews v WHERE v.recipient = $1)
+$$;
+
 -- The functions that read settled_alarms if nothing of a person is under review.
 DO $$
 DECLARE
@@ -252,12 +258,9 @@ BEGIN
   FOR routine IN
     SELECT pg_get_functiondef(p.oid) AS text FROM pg_proc p
     WHERE p.pronamespace = current_schema()::regnamespace AND p.prokind = 'f'
-      AND strpos(p.prosrc, asks) > 0
+      AND strpos(p.prosrc, asks) > 0 AND p.proname <> 'has_reviews'
   LOOP
-    EXECUTE replace(
-      routine.text, asks,
-      '(' || asks || '
-    OR EXISTS (SELECT FROM notification_scoped_reviews v WHERE v.recipient = $1))');
+    EXECUTE replace(routine.text, asks, 'has_reviews($1)');
     changed := changed + 1;
   END LOOP;
   IF changed < 7 THEN

@@ -108,16 +108,17 @@ CREATE TYPE post_row AS (
   published_at timestamptz, cursor text, author_name text, author_image_url text,
   likes bigint, comments bigint, is_liked boolean, is_followed boolean, edited_at timestamptz);
 
--- What post_row holds beside the post itself. The viewer is NULL for visitors without an account.
-CREATE FUNCTION post_details(viewer text, viewer_key bigint, post_id text, author bigint)
-RETURNS TABLE (
-  author_id text, author_name text, author_image_url text, likes bigint, comments bigint,
-  is_liked boolean, is_followed boolean)
+-- The post with these columns of posts as a viewer sees it. The viewer is NULL for visitors without an account.
+CREATE FUNCTION post_as_seen(
+  viewer text, viewer_key bigint, post_id text, author bigint, title text, caption text, image_url text,
+  first_at timestamptz, version_time timestamptz)
+RETURNS SETOF post_row
 LANGUAGE sql STABLE ROWS 1 AS $$
-  SELECT u.user_id, coalesce(p.shown_name, ''), coalesce(p.image_url, ''),
-    coalesce(c.likes, 0), coalesce(c.comments, 0),
+  SELECT $3, u.user_id, $5, $6, $7, $8, feeds_cursor($8, $3), coalesce(p.shown_name, ''),
+    coalesce(p.image_url, ''), coalesce(c.likes, 0), coalesce(c.comments, 0),
     EXISTS (SELECT FROM likes l WHERE l.post_id = $3 AND l.actor = $1 AND l.active),
-    EXISTS (SELECT FROM follows f WHERE f.followee = $4 AND f.follower = $2 AND f.active)
+    EXISTS (SELECT FROM follows f WHERE f.followee = $4 AND f.follower = $2 AND f.active),
+    nullif($9, $8)
   FROM users u
   LEFT JOIN profiles p ON p.user_id = u.user_id
   LEFT JOIN post_counts c ON c.post_id = $3
@@ -245,11 +246,10 @@ BEGIN
     ORDER BY c.first_at DESC, c.post_id DESC
     LIMIT size
   )
-  SELECT
-    p.post_id, d.author_id, p.title, p.caption, p.image_url, p.first_at,
-    feeds_cursor(p.first_at, p.post_id), d.author_name, d.author_image_url, d.likes, d.comments,
-    d.is_liked, d.is_followed, nullif(p.version_time, p.first_at)
-  FROM page p CROSS JOIN LATERAL post_details($1, reader, p.post_id, p.author) d
+  SELECT d.*
+  FROM page p
+  CROSS JOIN LATERAL post_as_seen(
+    $1, reader, p.post_id, p.author, p.title, p.caption, p.image_url, p.first_at, p.version_time) d
   ORDER BY p.first_at DESC, p.post_id DESC;
 END
 $$;
@@ -266,10 +266,7 @@ DECLARE
   viewer_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
 BEGIN
   RETURN QUERY
-  SELECT
-    p.post_id, d.author_id, p.title, p.caption, p.image_url, p.first_at,
-    feeds_cursor(p.first_at, p.post_id), d.author_name, d.author_image_url, d.likes, d.comments,
-    d.is_liked, d.is_followed, nullif(p.version_time, p.first_at)
+  SELECT d.*
   FROM (
     SELECT p.* FROM posts p
     WHERE NOT p.deleted
@@ -278,7 +275,8 @@ BEGIN
     ORDER BY p.first_at DESC, p.post_id DESC
     LIMIT feeds_page_size($3)
   ) p
-  CROSS JOIN LATERAL post_details($1, viewer_key, p.post_id, p.author) d
+  CROSS JOIN LATERAL post_as_seen(
+    $1, viewer_key, p.post_id, p.author, p.title, p.caption, p.image_url, p.first_at, p.version_time) d
   ORDER BY p.first_at DESC, p.post_id DESC;
 END
 $$;
@@ -300,10 +298,7 @@ DECLARE
 BEGIN
   IF is_blocked($1, $2) THEN RETURN; END IF;
   RETURN QUERY
-  SELECT
-    p.post_id, d.author_id, p.title, p.caption, p.image_url, p.first_at,
-    feeds_cursor(p.first_at, p.post_id), d.author_name, d.author_image_url, d.likes, d.comments,
-    d.is_liked, d.is_followed, nullif(p.version_time, p.first_at)
+  SELECT d.*
   FROM (
     SELECT p.* FROM posts p
     WHERE p.author = author_key AND NOT p.deleted
@@ -311,7 +306,8 @@ BEGIN
     ORDER BY p.first_at DESC, p.post_id DESC
     LIMIT feeds_page_size($4)
   ) p
-  CROSS JOIN LATERAL post_details($1, viewer_key, p.post_id, p.author) d
+  CROSS JOIN LATERAL post_as_seen(
+    $1, viewer_key, p.post_id, p.author, p.title, p.caption, p.image_url, p.first_at, p.version_time) d
   ORDER BY p.first_at DESC, p.post_id DESC;
 END
 $$;
@@ -324,12 +320,10 @@ DECLARE
   viewer_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
 BEGIN
   RETURN QUERY
-  SELECT
-    p.post_id, d.author_id, p.title, p.caption, p.image_url, p.first_at,
-    feeds_cursor(p.first_at, p.post_id), d.author_name, d.author_image_url, d.likes, d.comments,
-    d.is_liked, d.is_followed, nullif(p.version_time, p.first_at)
+  SELECT d.*
   FROM posts p
-  CROSS JOIN LATERAL post_details($1, viewer_key, p.post_id, p.author) d
+  CROSS JOIN LATERAL post_as_seen(
+    $1, viewer_key, p.post_id, p.author, p.title, p.caption, p.image_url, p.first_at, p.version_time) d
   WHERE p.post_id = $2 AND NOT p.deleted AND NOT is_blocked($1, d.author_id);
 END
 $$;
@@ -363,18 +357,20 @@ BEGIN
 END
 $$;
 
--- Who follows a person, and whom a person follows, the newest follow first; without people whom the viewer
--- blocked or who blocked them, and empty if that is the person.
-CREATE FUNCTION followers_page(viewer text, person text, before text, "limit" int)
+-- Who follows a person, or whom the person follows, the newest follow first; without people whom the viewer
+-- blocked or who blocked them, and empty if that is the person. Its parameters: viewer, person, whether the
+-- person is the follower, before, limit.
+CREATE FUNCTION follow_page(text, text, boolean, text, int)
 RETURNS TABLE (
   user_id text, name text, image_url text, is_followed boolean, follows_viewer boolean,
   followed_at timestamptz, cursor text)
 LANGUAGE plpgsql STABLE ROWS 50 AS $$
 #variable_conflict use_column
 DECLARE
-  before_time CONSTANT timestamptz := feeds_cursor_time($3);
-  before_event CONSTANT text := (SELECT c.name FROM search_cursor_parts(nullif(feeds_cursor_id($3), '')) c);
-  before_id CONSTANT text := (SELECT c.id FROM search_cursor_parts(nullif(feeds_cursor_id($3), '')) c);
+  before_time CONSTANT timestamptz := feeds_cursor_time($4);
+  before_key CONSTANT text := nullif(feeds_cursor_id($4), '');
+  before_event CONSTANT text := (SELECT c.name FROM search_cursor_parts(before_key) c);
+  before_id CONSTANT text := (SELECT c.id FROM search_cursor_parts(before_key) c);
   hides CONSTANT boolean := has_blocks($1);
   viewer_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
   person_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $2);
@@ -384,51 +380,45 @@ BEGIN
   SELECT f.user_id, d.name, d.image_url, d.is_followed, d.follows_viewer, f.version_time,
     follow_cursor(f.version_time, f.version_id, f.user_id)
   FROM (
-    SELECT u.user_id, f.version_time, f.version_id
-    FROM follows f JOIN users u ON u.user_key = f.follower
-    WHERE f.followee = person_key AND f.active
-      AND (f.version_time, f.version_id) <= (before_time, before_event)
-      AND (f.version_time, f.version_id, u.user_id) < (before_time, before_event, before_id)
-      AND (NOT hides OR NOT is_blocked($1, u.user_id))
-    ORDER BY f.version_time DESC, f.version_id DESC, u.user_id DESC
-    LIMIT feeds_page_size($4)
+    (
+      SELECT u.user_id, f.version_time, f.version_id
+      FROM follows f JOIN users u ON u.user_key = f.follower
+      WHERE NOT $3 AND f.followee = person_key AND f.active
+        AND (f.version_time, f.version_id) <= (before_time, before_event)
+        AND (f.version_time, f.version_id, u.user_id) < (before_time, before_event, before_id)
+        AND (NOT hides OR NOT is_blocked($1, u.user_id))
+      ORDER BY f.version_time DESC, f.version_id DESC, u.user_id DESC
+      LIMIT feeds_page_size($5)
+    )
+    UNION ALL
+    (
+      SELECT u.user_id, f.version_time, f.version_id
+      FROM follows f JOIN users u ON u.user_key = f.followee
+      WHERE $3 AND f.follower = person_key AND f.active
+        AND (f.version_time, f.version_id) <= (before_time, before_event)
+        AND (f.version_time, f.version_id, u.user_id) < (before_time, before_event, before_id)
+        AND (NOT hides OR NOT is_blocked($1, u.user_id))
+      ORDER BY f.version_time DESC, f.version_id DESC, u.user_id DESC
+      LIMIT feeds_page_size($5)
+    )
   ) f
   CROSS JOIN LATERAL person_details(viewer_key, f.user_id) d
   ORDER BY f.version_time DESC, f.version_id DESC, f.user_id DESC;
 END
 $$;
-
+CREATE FUNCTION followers_page(viewer text, person text, before text, "limit" int)
+RETURNS TABLE (
+  user_id text, name text, image_url text, is_followed boolean, follows_viewer boolean,
+  followed_at timestamptz, cursor text)
+LANGUAGE sql STABLE ROWS 50 AS $$
+  SELECT * FROM follow_page($1, $2, false, $3, $4)
+$$;
 CREATE FUNCTION following_page(viewer text, person text, before text, "limit" int)
 RETURNS TABLE (
   user_id text, name text, image_url text, is_followed boolean, follows_viewer boolean,
   followed_at timestamptz, cursor text)
-LANGUAGE plpgsql STABLE ROWS 50 AS $$
-#variable_conflict use_column
-DECLARE
-  before_time CONSTANT timestamptz := feeds_cursor_time($3);
-  before_event CONSTANT text := (SELECT c.name FROM search_cursor_parts(nullif(feeds_cursor_id($3), '')) c);
-  before_id CONSTANT text := (SELECT c.id FROM search_cursor_parts(nullif(feeds_cursor_id($3), '')) c);
-  hides CONSTANT boolean := has_blocks($1);
-  viewer_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
-  person_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $2);
-BEGIN
-  IF is_blocked($1, $2) THEN RETURN; END IF;
-  RETURN QUERY
-  SELECT f.user_id, d.name, d.image_url, d.is_followed, d.follows_viewer, f.version_time,
-    follow_cursor(f.version_time, f.version_id, f.user_id)
-  FROM (
-    SELECT u.user_id, f.version_time, f.version_id
-    FROM follows f JOIN users u ON u.user_key = f.followee
-    WHERE f.follower = person_key AND f.active
-      AND (f.version_time, f.version_id) <= (before_time, before_event)
-      AND (f.version_time, f.version_id, u.user_id) < (before_time, before_event, before_id)
-      AND (NOT hides OR NOT is_blocked($1, u.user_id))
-    ORDER BY f.version_time DESC, f.version_id DESC, u.user_id DESC
-    LIMIT feeds_page_size($4)
-  ) f
-  CROSS JOIN LATERAL person_details(viewer_key, f.user_id) d
-  ORDER BY f.version_time DESC, f.version_id DESC, f.user_id DESC;
-END
+LANGUAGE sql STABLE ROWS 50 AS $$
+  SELECT * FROM follow_page($1, $2, true, $3, $4)
 $$;
 
 -- A person's profile; no row if no event has named them, or if they blocked the viewer. The locale is only shown to
@@ -465,6 +455,19 @@ BEGIN
 END
 $$;
 
+-- Cursors of comments and alarms. Their microseconds count from 1970, those of feeds_cursor from 2000.
+CREATE FUNCTION unix_cursor(at timestamptz, id text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT (extract(epoch FROM $1) * 1000000)::bigint || ':' || $2
+$$;
+CREATE FUNCTION unix_cursor_time(cursor text) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT coalesce(
+    timestamptz '1970-01-01 00:00:00+00'
+      + (SELECT p.microseconds FROM cursor_parts($1) p) * interval '1 microsecond',
+    timestamptz 'infinity')
+$$;
+
 -- comment_page with the writer's name and image. edited_at is NULL if the comment was never edited.
 DROP FUNCTION comment_page(text, text, int);
 DROP FUNCTION comment_page(text, text, text, int);
@@ -475,23 +478,20 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE ROWS 50 AS $$
 #variable_conflict use_column
 DECLARE
-  before_time CONSTANT timestamptz := coalesce(
-    timestamptz '1970-01-01 00:00:00+00'
-      + (SELECT p.microseconds FROM cursor_parts($3) p) * interval '1 microsecond',
-    timestamptz 'infinity');
-  before_id CONSTANT text := coalesce((SELECT p.id FROM cursor_parts($3) p), '');
+  before_time CONSTANT timestamptz := unix_cursor_time($3);
+  before_id CONSTANT text := feeds_cursor_id($3);
   hides CONSTANT boolean := has_blocks($1);
 BEGIN
   RETURN QUERY
   SELECT c.comment_id, c.actor, c.text, c.first_at,
-    (extract(epoch FROM c.first_at) * 1000000)::bigint || ':' || c.comment_id,
+    unix_cursor(c.first_at, c.comment_id),
     coalesce(p.shown_name, ''), coalesce(p.image_url, ''), nullif(c.version_time, c.first_at)
   FROM (
     SELECT c.* FROM comments c
     WHERE c.post_id = $2 AND c.active AND (c.first_at, c.comment_id) < (before_time, before_id)
       AND (NOT hides OR NOT is_blocked($1, c.actor))
     ORDER BY c.first_at DESC, c.comment_id DESC
-    LIMIT least(greatest(coalesce($4, 50), 1), 200)
+    LIMIT feeds_page_size($4)
   ) c
   LEFT JOIN profiles p ON p.user_id = c.actor
   ORDER BY c.first_at DESC, c.comment_id DESC;
@@ -503,12 +503,6 @@ RETURNS TABLE (
   actor_image_url text, edited_at timestamptz)
 LANGUAGE sql STABLE ROWS 50 AS $$
   SELECT * FROM comment_page(NULL, $1, $2, $3)
-$$;
-
--- Whether contributions to this person's notifications are under review.
-CREATE FUNCTION has_reviews(user_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1)
-    OR EXISTS (SELECT FROM notification_scoped_reviews v WHERE v.recipient = $1)
 $$;
 
 -- alarm_page of migration 0015 with six more columns. settled_alarms is right, and cheaper, for people without
@@ -526,12 +520,9 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE ROWS 50 AS $$
 #variable_conflict use_column
 DECLARE
-  before_time CONSTANT timestamptz := coalesce(
-    timestamptz '1970-01-01 00:00:00+00'
-      + (SELECT p.microseconds FROM cursor_parts($2) p) * interval '1 microsecond',
-    timestamptz 'infinity');
+  before_time CONSTANT timestamptz := unix_cursor_time($2);
   before_id CONSTANT uuid := coalesce(
-    (SELECT p.id FROM cursor_parts($2) p), '00000000-0000-0000-0000-000000000000')::uuid;
+    nullif(feeds_cursor_id($2), ''), '00000000-0000-0000-0000-000000000000')::uuid;
   deleted_all CONSTANT timestamptz :=
     (SELECT r.deleted_all_at FROM notification_recipients r WHERE r.user_id = $1);
   reader CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $1);
@@ -543,7 +534,7 @@ BEGIN
     a.legacy_head_text, a.legacy_from_nick_name, a.deep_link, a.badge_icon, a.highlight_style,
     a.locale, coalesce(nullif(a.thumbnail, ''), nullif(f.image_url, ''), nullif(d.image_url, ''), ''),
     coalesce(a.actor, ''), d.image_url, a.actor_count, a.raised_at,
-    (extract(epoch FROM a.raised_at) * 1000000)::bigint || ':' || a.notification_id,
+    unix_cursor(a.raised_at, a.notification_id::text),
     kind_code(a.type), coalesce(a.station, ''), a.unseen,
     coalesce(a.post_id, ''), coalesce(a.comment_id, ''),
     coalesce(nullif(a.thumbnail, ''), f.image_url, ''), d.name, d.is_followed,
@@ -772,8 +763,8 @@ BEGIN
   FOREACH page IN ARRAY ARRAY[
     'feed_page(text, text, int)', 'home_page(text, text, int)',
     'user_posts_page(text, text, text, int)', 'post(text, text)',
-    'likers_page(text, text, text, int)', 'followers_page(text, text, text, int)',
-    'following_page(text, text, text, int)', 'profile(text, text)',
+    'likers_page(text, text, text, int)', 'follow_page(text, text, boolean, text, int)',
+    'profile(text, text)',
     'comment_page(text, text, text, int)', 'alarm_page(text, text, int)',
     'alarm_people(text, uuid, text, int)', 'conversation_list(text, text, int)',
     'conversation_page(text, text, text, int)']
