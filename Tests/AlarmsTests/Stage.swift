@@ -166,7 +166,8 @@ struct Stage {
         model.everybody(for: viewer))
       let notifications = model.notifications(of: viewer)
       // What an alarm's text was rendered from follows when its review has reached it.
-      let isReviewed = try database.admin.query("SELECT has_reviews($1)", [.text(viewer)]).only.bool(0)
+      let isReviewed = try database.admin.query("SELECT has_reviews($1)", [.text(viewer)]).only
+        .bool(0)
       compare(
         "alarms of \(viewer)",
         try pages(

@@ -210,7 +210,8 @@ import Testing
       }
     }
     func startsOfRunningWorkers() throws -> [Int] {
-      try stage.world.wait(seconds: hangLimitSeconds, "every worker runs, and records are applied") {
+      try stage.world.wait(seconds: hangLimitSeconds, "every worker runs, and records are applied")
+      {
         try stage.world.workers.allSatisfy { $0.isRunning && !$0.isHeld }
           && !stage.world.recognizablePartitions().isEmpty
       }

@@ -108,7 +108,8 @@ private func headline(_ row: Row, of rows: Rows) throws -> String {
     ("is_followed", "followed"), ("follows_viewer", "follows you"), ("is_blocked", "blocked"),
     ("is_muted", "muted"),
   ].filter { try rows.columnNames.contains($0.0) && row.bool($0.0) }.map(\.1)
-  return "\(Style.cyan(name))  \(id)" + (marks.isEmpty ? "" : "  (\(marks.joined(separator: ", ")))")
+  return "\(Style.cyan(name))  \(id)"
+    + (marks.isEmpty ? "" : "  (\(marks.joined(separator: ", ")))")
 }
 
 extension PageOptions {
