@@ -37,6 +37,44 @@ import Testing
         "magpie_ambiguous_commits_total{outcome=\"\(outcome)\"} 1"))
   }
 
+  @Test("a topic to publish to that the brokers do not know any more is waited for")
+  func unknownTopicToPublishTo() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let fixture = try LaneFixture(partitions: 1, broker: broker)
+    let changes = Topic.notificationChanges.name(prefix: fixture.prefix)
+    try broker.createTopic(changes, partitions: 1)
+    var handler = LaneFixture.handler
+    handler.apply = { topic, events in
+      var work = try LaneFixture.handler.apply(topic, events)
+      work.finish = { _ in
+        Outcome(
+          events: events.map {
+            Event(id: $0.id, source: "test", time: $0.time, payload: retraction)
+          })
+      }
+      return work
+    }
+    var settings = try fixture.settings(handler: handler)
+    settings.kafka.properties["topic.metadata.refresh.interval.ms"] = "100"
+    let lane = RunningLane(settings)
+    let first = try fixture.publish(posts: ["a"])
+    try await eventually { try fixture.applied() == first }
+    broker.setError(ofTopic: changes, to: .unknownTopicOrPartition)
+    var published = 1
+    // The producer finds out with its next metadata.
+    while lane.metrics.total(.retries) == 0, published < 1_000 {
+      try fixture.publish(posts: ["b"], from: published)
+      published += 1
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    try await eventually { lane.metrics.total(.retries) >= 2 }
+    broker.setError(ofTopic: changes, to: nil)
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(try fixture.applied().count == published)
+  }
+
   @Test("PostgreSQL outages lose and duplicate nothing")
   func databaseAway() async throws {
     let fixture = try LaneFixture(partitions: 1)
@@ -208,3 +246,9 @@ private struct CapturingHandler: LogHandler {
     log.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
   }
 }
+
+private let retraction = Payload.notificationRetracted(
+  .with {
+    ($0.notification, $0.recipient) = ("00000000-0000-5000-8000-000000000001", "ann")
+    ($0.generation, $0.counter) = (1, 1)
+  })
