@@ -141,7 +141,9 @@ extension World {
   /// The partitions of which every group has stored its last record. In others there is nothing to
   /// compare, and a worker would rightly apply the records.
   func recognizablePartitions() throws -> Set<TopicPartition> {
-    let rows = try connection().query(
+    let connection = try connection()
+    defer { connection.close() }
+    let rows = try connection.query(
       """
       SELECT topic, partition, count(*) FROM consumer_offsets
       WHERE last_offset IS NOT NULL GROUP BY topic, partition

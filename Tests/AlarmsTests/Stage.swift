@@ -168,20 +168,25 @@ struct Stage {
       // What an alarm's text was rendered from follows when its review has reached it.
       let isReviewed = try database.admin.query("SELECT has_reviews($1)", [.text(viewer)]).only
         .bool(0)
+      let rendered = [
+        "actor_count", "image_url", "actor_image_url", "actor_name", "actor_is_followed",
+      ]
+      let columns = [
+        "notification_id", "actor_count", "unread", "unseen", "post_id", "comment_id", "image_url",
+        "thumbnail_url", "actor_image_url", "actor_name", "actor_is_followed",
+      ]
+      let compared = columns.indices.filter { !isReviewed || !rendered.contains(columns[$0]) }
       compare(
         "alarms of \(viewer)",
         try pages(
-          "alarm_page", [viewer],
-          "notification_id unread unseen post_id comment_id thumbnail_url"
-            + (isReviewed
-              ? "" : " image_url actor_image_url actor_name actor_is_followed actor_count")),
-        notifications.map {
-          let details = model.details(of: $0)
-          return [
-            $0.id, "\($0.isUnread)", "\($0.isUnseen)", $0.post ?? "", $0.comment ?? "", details[1],
-          ]
-            + (isReviewed
-              ? [] : [details[0], details[2], details[3], details[4], "\($0.actorCount)"])
+          "alarm_page", [viewer], compared.map { columns[$0] }.joined(separator: " ")),
+        notifications.map { notification in
+          let row =
+            [
+              notification.id, "\(notification.actorCount)", "\(notification.isUnread)",
+              "\(notification.isUnseen)", notification.post ?? "", notification.comment ?? "",
+            ] + model.details(of: notification)
+          return compared.map { row[$0] }
         })
       for notification in notifications {
         compare(

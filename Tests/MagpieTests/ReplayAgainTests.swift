@@ -195,6 +195,7 @@ import Testing
     // After a minute it ends by itself.
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
+    #expect(process.terminationStatus != 0)
     worker.close()
     try await eventually {
       try setup.count("pg_stat_activity WHERE application_name = '\(group)'") == 0

@@ -95,11 +95,8 @@ private func disposition(of error: KafkaError) -> Disposition {
   if error.isFatal { return stop(error) }
   // A broker with old metadata says this of a topic to publish to. Like a topic to consume, it is waited
   // for.
-  switch error.code {
-  case .unknownTopic, .unknownPartition, .unknownTopicOrPartition: return .retry(reason: "kafka")
-  default: break
-  }
-  return error.isRetriable ? .retry(reason: "kafka") : stop(error)
+  let isUnknown = [.unknownTopic, .unknownPartition, .unknownTopicOrPartition].contains(error.code)
+  return isUnknown || error.isRetriable ? .retry(reason: "kafka") : stop(error)
 }
 
 /// The lane no longer owns a partition.

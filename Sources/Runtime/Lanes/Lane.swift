@@ -111,8 +111,9 @@ package final class Lane {
         input = .logStarts(try consumer?.watermarks(partitions).mapValues(\.low) ?? [:])
       case .claim(let starts):
         let claimed = try store.claim(starts)
-        recognition.expect(try store.lastRecords(claimed))
-        if try !store.hasLastRecords() { recognition.expectNothing() }
+        let last = try store.lastRecords(claimed)
+        recognition.expect(last)
+        if last.isEmpty, try !store.hasLastRecords() { recognition.expectNothing() }
         let past = try store.past(before: claimed, for: settings.circuitBreaker)
         note(claimed)
         input = .claimed(claimed, past: past)
