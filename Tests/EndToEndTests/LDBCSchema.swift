@@ -11,6 +11,7 @@ enum LDBCSchema {
       content text, length text, creator text, place text, reply_of_post text,
       reply_of_comment text);
     CREATE TABLE ldbc.likes_file (person text, post text, creation_date timestamptz);
+    CREATE TABLE ldbc.language_file (person text, language text, line serial);
     CREATE TABLE ldbc.update_file (line text);
 
     """
@@ -21,8 +22,12 @@ enum LDBCSchema {
     CREATE FUNCTION ldbc.at(ms text) RETURNS timestamptz IMMUTABLE LANGUAGE sql AS
       $$ SELECT to_timestamp(0) + interval '1 millisecond' * ms::bigint $$;
     CREATE TABLE ldbc.person AS
-      SELECT id, first_name || ' ' || last_name AS name FROM ldbc.person_file
-      UNION SELECT f[4], f[5] || ' ' || f[6] FROM ldbc.updates WHERE f[3] = '1';
+      SELECT p.*, name AS nickname, '' AS image FROM (
+        SELECT id, first_name || ' ' || last_name AS name, coalesce((
+          SELECT l.language FROM ldbc.language_file l WHERE l.person = id ORDER BY l.line LIMIT 1
+        ), '') AS locale FROM ldbc.person_file
+        UNION SELECT f[4], f[5] || ' ' || f[6], split_part(f[13], ';', 1)
+        FROM ldbc.updates WHERE f[3] = '1') p;
     CREATE TABLE ldbc.friendship AS
       SELECT one, other, creation_date AS created FROM ldbc.knows_file
       UNION SELECT f[4], f[5], ldbc.at(f[6]) FROM ldbc.updates WHERE f[3] = '8';
@@ -34,8 +39,9 @@ enum LDBCSchema {
       GROUP BY follower, followee;
     CREATE TABLE ldbc.post AS
       SELECT id, creator AS author, coalesce(content, '') AS content, coalesce(image, '') AS image,
-        creation_date AS created FROM ldbc.post_file
-      UNION SELECT f[4], f[12], f[10], f[5], ldbc.at(f[6]) FROM ldbc.updates WHERE f[3] = '6';
+        creation_date AS created, NULL::timestamptz AS edited FROM ldbc.post_file
+      UNION SELECT f[4], f[12], f[10], f[5], ldbc.at(f[6]), NULL
+      FROM ldbc.updates WHERE f[3] = '6';
     CREATE TABLE ldbc.any_comment AS
       SELECT id, creator AS author, content, creation_date AS created,
         coalesce(reply_of_post, '') AS post, coalesce(reply_of_comment, '') AS parent
@@ -47,7 +53,8 @@ enum LDBCSchema {
         SELECT id, author, content, created, post FROM ldbc.any_comment WHERE post <> ''
         UNION SELECT c.id, c.author, c.content, c.created, t.post
         FROM ldbc.any_comment c JOIN thread t ON c.parent = t.id AND c.post = '')
-      SELECT t.*, p.author AS post_owner FROM thread t JOIN ldbc.post p ON p.id = t.post
+      SELECT t.*, p.author AS post_owner, NULL::timestamptz AS edited
+      FROM thread t JOIN ldbc.post p ON p.id = t.post
       WHERE t.author IN (SELECT id FROM ldbc.person);
     CREATE TABLE ldbc.likes AS
       SELECT l.person, l.post, p.author AS post_owner, min(l.created) AS created FROM (
@@ -56,7 +63,20 @@ enum LDBCSchema {
       ) l (person, post, created) JOIN ldbc.post p ON p.id = l.post
       WHERE l.person IN (SELECT id FROM ldbc.person)
       GROUP BY l.person, l.post, p.author;
-    CREATE INDEX ON ldbc.follow (follower);
+    -- Other people's likes, comments and follows, which raise alarms.
+    CREATE VIEW ldbc.contribution AS
+      SELECT post_owner AS recipient, 0 AS type, post AS subject,
+        (created AT TIME ZONE 'UTC')::date::text AS day, person AS actor, post, '' AS comment, created
+      FROM ldbc.likes WHERE person <> post_owner
+      UNION ALL
+      SELECT post_owner, 1, id, NULL, author, post, id, created
+      FROM ldbc.comment WHERE author <> post_owner
+      UNION ALL
+      SELECT followee, 2, '', (created AT TIME ZONE 'UTC')::date::text, follower, '', '', created
+      FROM ldbc.follow;
+    CREATE INDEX ON ldbc.person (id);
+    CREATE INDEX ON ldbc.follow (follower, followee);
+    CREATE INDEX ON ldbc.post (id);
     CREATE INDEX ON ldbc.post (author);
     CREATE INDEX ON ldbc.likes (post);
     CREATE INDEX ON ldbc.comment (post);
@@ -67,12 +87,59 @@ enum LDBCSchema {
   /// Recipient, type, subject, UTC day, number of actors: likes by post and day, each comment, follows
   /// by day; without people's own actions.
   static let notifications = """
-    SELECT post_owner, 0, post, (created AT TIME ZONE 'UTC')::date::text, count(*) FROM ldbc.likes
-    WHERE person <> post_owner GROUP BY 1, 2, 3, 4
-    UNION ALL
-    SELECT post_owner, 1, id, NULL, 1 FROM ldbc.comment WHERE author <> post_owner
-    UNION ALL
-    SELECT followee, 2, '', (created AT TIME ZONE 'UTC')::date::text, count(*) FROM ldbc.follow
-    GROUP BY 1, 2, 3, 4
+    SELECT recipient, type, subject, day, count(*) FROM ldbc.contribution GROUP BY 1, 2, 3, 4
+    """
+
+  /// Changes the plain tables, because the files have no blocks, edits or images, and everybody is
+  /// followed back; `ldbc.change` has an event of each change. Hashes choose, so every run is the same.
+  static let changes = """
+    CREATE TABLE ldbc.block (blocker text, blocked text);
+    CREATE VIEW ldbc.apart (one, other) AS
+      SELECT blocker, blocked FROM ldbc.block UNION SELECT blocked, blocker FROM ldbc.block;
+    CREATE TABLE ldbc.change (type text, data jsonb, number serial);
+    CREATE FUNCTION ldbc.hash(key text) RETURNS int IMMUTABLE LANGUAGE sql AS
+      $$ SELECT ('x' || left(md5(key), 4))::bit(16)::int $$;
+
+    WITH changed AS (
+      DELETE FROM ldbc.follow WHERE ldbc.hash(follower || ' ' || followee) % 4 = 0 RETURNING *)
+    INSERT INTO ldbc.change
+      SELECT 'follow.removed', jsonb_build_object('follower', follower, 'followee', followee)
+      FROM changed;
+    WITH changed AS (
+      INSERT INTO ldbc.block SELECT DISTINCT recipient, actor FROM ldbc.contribution
+      WHERE ldbc.hash(actor || ' ' || recipient) % 24 = 0 RETURNING *)
+    INSERT INTO ldbc.change
+      SELECT 'person.blocked', jsonb_build_object('user', blocker, 'person', blocked) FROM changed;
+    WITH changed AS (
+      UPDATE ldbc.person SET image = 'https://img.example/' || id,
+        nickname = (ARRAY['', reverse(name), '\u{200B} '])[1 + ldbc.hash(id) % 3]
+      WHERE ldbc.hash(id) % 8 > 0 RETURNING *)
+    INSERT INTO ldbc.change
+      SELECT 'profile.changed', jsonb_build_object(
+        'user', id, 'name', name, 'nickname', nickname, 'imageUrl', image, 'locale', locale)
+      FROM changed;
+    WITH changed AS (
+      UPDATE ldbc.post SET content = 'edited ' || content, edited = '2013-01-01 00:00:00Z'
+      WHERE ldbc.hash(id) % 8 = 0 RETURNING *)
+    INSERT INTO ldbc.change
+      SELECT 'post.published', jsonb_build_object(
+        'post', id, 'author', author, 'caption', content, 'imageUrl', image)
+      FROM changed;
+    WITH changed AS (
+      UPDATE ldbc.comment SET content = 'edited ' || content, edited = '2013-01-01 00:00:00Z'
+      WHERE ldbc.hash(id) % 8 = 0 RETURNING *)
+    INSERT INTO ldbc.change
+      SELECT 'comment.created', jsonb_build_object(
+        'comment', id, 'actor', author, 'post', post, 'postOwner', post_owner, 'text', content)
+      FROM changed;
+    ANALYZE;
+    """
+
+  /// The changes as lines for `magpie publish`, after everything in the files.
+  static let changeLines = """
+    SELECT jsonb_build_object(
+      'type', 'magpie.' || type || '.v1', 'id', 'change-' || number, 'source', 'test',
+      'time', '2013-01-01T00:00:00Z', 'data', data)::text
+    FROM ldbc.change
     """
 }

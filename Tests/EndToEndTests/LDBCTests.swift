@@ -19,7 +19,7 @@ import Testing
   }()
 
   @Test(
-    "feeds, comments, counts, notifications and alarms equal the results of SQL on the files",
+    "feeds, comments, counts, notifications, alarms and screens equal the results of SQL on the files",
     .enabled(if: LDBCTests.directory != nil, "set MAGPIE_LDBC_DIR to the benchmark's files"))
   func equalsSQL() async throws {
     let directory = try #require(LDBCTests.directory)
@@ -50,6 +50,64 @@ import Testing
       let compared = try connection.query("SELECT count(*) FROM (\(comparison.expected)) e")
       #expect(try compared.only.int(0) > 0, "\(comparison.name) compares nothing")
     }
+
+    try change(stack, connection)
+    for screen in LDBCScreen.all {
+      let (rows, difference) = try compare(screen, connection)
+      #expect(difference == nil, "\(screen.call)")
+      #expect(rows > 0, "\(screen.call) compares nothing")
+    }
+  }
+
+  /// Changes the plain tables, and publishes the same changes.
+  private func change(_ stack: Stack, _ connection: Connection) throws {
+    try connection.script(LDBCSchema.changes)
+    let lines = try connection.query(LDBCSchema.changeLines).map { try $0.text(0) }
+    let path = stack.directory.appending(path: "changes.jsonl")
+    try Data(lines.joined(separator: "\n").utf8).write(to: path)
+    for arguments in [["publish", path.path], ["verify", "--wait", hangLimitText]] {
+      let done = try stack.magpie(arguments)
+      #expect(done.exit == .exited(0), "\(done.output)\n\(stack.logTails)")
+    }
+  }
+
+  /// Compares all pages of a screen, in order, for all viewers and subjects. Returns the number of rows
+  /// and the first difference.
+  private func compare(_ screen: LDBCScreen, _ connection: Connection) throws -> (Int, String?) {
+    func rows(
+      _ sql: String, _ viewer: String, _ subject: String = "", _ cursor: String? = nil
+    ) throws -> [(cursor: String?, row: String)] {
+      try connection.query(
+        sql, [.text(viewer), .text(subject), .text(cursor), .int4(screen.limit)]
+      ).map { (try $0.textOrNil(0), try $0.text(1)) }
+    }
+    let isPaged = screen.call.contains("$3")
+    let page = """
+      SELECT \(isPaged ? "cursor" : "NULL"), ROW(\(screen.columns))::text FROM \(screen.call)
+      """
+    let plain = "SELECT NULL, ROW(\(screen.columns))::text FROM (\(screen.plain)) t"
+    var compared = 0
+    for viewer in try connection.query(LDBCScreen.viewers).map({ try $0.text(0) }) {
+      for subject in try rows("SELECT NULL, s.* FROM (\(screen.subjects)) s", viewer).map(\.row) {
+        let expected = try rows(plain, viewer, subject).map(\.row)
+        var next = try rows(page, viewer, subject)
+        var found = next
+        // A full page may be the last one; the next one is empty then.
+        while isPaged, next.count == Int(screen.limit), let cursor = next.last?.cursor {
+          next = try rows(page, viewer, subject, cursor)
+          found += next
+        }
+        compared += expected.count
+        guard found.map(\.row) != expected else { continue }
+        let place = zip(found, expected).prefix { $0.row == $1 }.count
+        return (
+          compared,
+          "\(viewer) \(subject), row \(place): is \(found.dropFirst(place).first?.row ?? "missing"), "
+            + "should be \(expected.dropFirst(place).first ?? "missing")"
+        )
+      }
+    }
+    return (compared, nil)
   }
 
   /// Loads the files with psql and creates the plain tables.
@@ -60,6 +118,7 @@ import Testing
     for (table, file) in [
       ("person_file", "person"), ("knows_file", "person_knows_person"), ("post_file", "post"),
       ("comment_file", "comment"), ("likes_file", "person_likes_post"),
+      ("language_file (person, language)", "person_speaks_language"),
     ] {
       script += "\\copy ldbc.\(table) FROM '\(directory)/\(file)_0_0.csv' \(plain)\n"
     }
