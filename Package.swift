@@ -144,7 +144,8 @@ let package = Package(
         "Verification", "WorkerCommands", "Workload", argumentParser,
       ],
       path: "Sources/Operations/magpie", exclude: ["README.md"],
-      resources: [.embedInCode("stack/story.jsonl")], swiftSettings: strict),
+      resources: [.embedInCode("stack/story.jsonl"), .embedInCode("stack/story-screens.txt")],
+      swiftSettings: strict),
 
     // What everything is tried on and measured against.
     module("EmbeddedStack", in: "Testing", ["Kafka", "Postgres"]),

@@ -3,10 +3,13 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("The pictures in docs/sql.md")
+@Suite("The screens in docs/sql.md")
 struct PictureTests {
-  @Test("each query finds rows of the story, and its picture shows values of these rows")
-  func values() async throws {
+  @Test(
+    """
+    each query finds rows of the story, its picture shows values of these rows, and each command prints them
+    """)
+  func story() async throws {
     let up = try await RunningUp()
     defer { up.remove() }
     _ = try await up.magpie("publish", UpTests.story)
@@ -16,6 +19,12 @@ struct PictureTests {
       try #require(up.magpie.environment["MAGPIE_DATABASE_URL"]), applicationName: "test")
     defer { connection.close() }
 
+    try check(connection)
+    try await checkCommands(up.magpie, connection)
+    up.process.terminate(within: hangLimitSeconds)
+  }
+
+  private func check(_ connection: Connection) throws {
     var checked = 0
     for section in try ScreensPage().sections where !section.pictures.isEmpty {
       var rows: [[String: Any]] = []
@@ -42,6 +51,42 @@ struct PictureTests {
       }
     }
     #expect(checked > 80)
-    up.process.terminate(within: hangLimitSeconds)
+  }
+
+  /// The commands of the page's table with `--json`, and the calls whose rows they print.
+  private func checkCommands(_ magpie: Tool, _ connection: Connection) async throws {
+    let people = "599db55e-447e-5c25-8db1-1441d1dac80e"
+    let calls = [
+      "home grace": "home_page('grace', NULL, 20)",
+      "feed minji": "feed_page('minji', NULL, 20)",
+      "post grace minji-bukchon --likers": "likers_page('grace', 'minji-bukchon', NULL, 20)",
+      "comments grace minji-bukchon": "comment_page('grace', 'minji-bukchon', NULL, 20)",
+      "profile minji somchai": "profile('minji', 'somchai')",
+      "profile minji minji --followers": "followers_page('minji', 'minji', NULL, 20)",
+      "profile minji minji --following": "following_page('minji', 'minji', NULL, 20)",
+      "search minji o": "search_users('o', 'minji', NULL, 20)",
+      "alarms layla": "alarm_page('layla', NULL, 20)",
+      "people minji \(people)": "alarm_people('minji', '\(people)', NULL, 20)",
+      "conversations grace": "conversation_list('grace', NULL, 20)",
+      "chat grace minji": "conversation_page('grace', 'minji', NULL, 20)",
+      "settings joon": "mutes('joon')",
+    ]
+    for (command, call) in calls {
+      let arguments = command.split(separator: " ").map(String.init) + ["--json"]
+      let printed = try await magpie.run(arguments)
+      #expect(printed.status == 0, "\(command): \(printed.error)")
+      let rows = try connection.query("SELECT to_jsonb(page)::text FROM \(call) page").map {
+        try JSONSerialization.jsonObject(with: Data(try $0.text(0).utf8)) as? NSDictionary
+      }
+      let objects = try printed.lines.map {
+        try JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary
+      }
+      #expect(!rows.isEmpty && objects == rows, "\(command)")
+    }
+    // Each command that the page's table names.
+    let table = try #require(ScreensPage().text.components(separatedBy: "\n## ").first)
+    for match in table.matches(of: /\| `(\w+)(?: --\w+)?`(?:, `--\w+`)? \|\n/) {
+      #expect(calls.keys.contains { $0.hasPrefix("\(match.1) ") }, "\(match.1)")
+    }
   }
 }

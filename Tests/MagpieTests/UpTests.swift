@@ -13,26 +13,53 @@ struct UpTests {
   static let story = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Examples/story.jsonl").path
 
-  @Test("the demo shows what each person sees and leaves nothing behind")
+  @Test("the demo shows the story's screens and leaves nothing behind")
   func demo() async throws {
     let directory = "/tmp/magpie-demo-\(UUID().uuidString.prefix(8))"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let result = try await Tool()("demo", "--state-dir", directory)
     #expect(result.status == 0, "\(result.error)")
+    let screens = try String(
+      contentsOfFile: Self.story.replacing("story.jsonl", with: "story-screens.txt"),
+      encoding: .utf8)
+    #expect(result.output.hasPrefix(screens + "\nInvariants\n"))
     for line in [
-      // A duplicate like, a removed one, and one by the reader herself.
-      "Omar <3 tea님 외 2명이 회원님의 게시물을 좋아합니다",
+      // A duplicate like, a removed one, and one by the reader herself; seen and not read.
+      "○ 2025-05-17 09:06  Omar <3 tea님 외 2명이 회원님의 게시물을 좋아합니다",
       // Liked, unliked, liked again; renamed afterwards.
       "민지🌸 และ พลอย✨ ถูกใจโพสต์ของคุณ",
-      "Omar <3 tea sent you a message", "verify_feeds: holds",
-      "63 events became 9 feed entries, 8 conversation entries and 21 alarms",
+      // Behind the alarm of four followers: one followed back, one not.
+      "ليلى 🌙  layla  (followed, follows you)  https://img.example/layla.jpg",
+      "Grace 👩🏽‍🚀  grace  (follows you; follow back)",
+      // An edit in the place of its first publication.
+      "2025-05-17 09:15  edited  ♥ 2  💬 1  สมชาย ⚽ กัปตัน",
+      "verify_feeds: holds",
+      "63 events became 9 posts in feeds, 6 conversations and 21 alarms",
       "0 dead letters",
     ] {
-      #expect(result.output.contains(line))
+      #expect(result.output.contains(line), "\(line)")
     }
     #expect(!result.output.contains("\u{1B}"))
-    #expect(!result.output.contains("please ignore"))
+    for hidden in ["please ignore", "today only"] { #expect(!result.output.contains(hidden)) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["logs"])
+  }
+
+  @Test("the demo exits 1 and shows the difference if a screen is not the story's")
+  func demoOfAnotherStory() async throws {
+    let up = try await RunningUp()
+    defer { up.remove() }
+    let liked = try await up.magpie(
+      "publish", "like", "--actor", "ploy", "--post", "minji-bukchon", "--owner", "minji")
+    #expect(liked.status == 0, "\(liked.error)")
+    let arguments = ["demo", "--workers", "0", "--state-dir", up.directory + "/demo"]
+    let result = try await up.magpie.run(arguments)
+    #expect(result.status == 1, "\(result.error)")
+    #expect(result.error.contains("\n-    2025-05-17 09:00  ♡ 4  💬 3  민지🌸"), "\(result.error)")
+    #expect(result.error.contains("\n+    2025-05-17 09:00  ♡ 5  💬 3  민지🌸"), "\(result.error)")
+    // Its own story has no such file.
+    let other = try await up.magpie.run(arguments + ["--story", Self.story])
+    #expect(other.status == 0, "\(other.error)")
+    #expect(other.output.contains("Omar <3 tea sent you a message"))
   }
 
   @Test(

@@ -7,8 +7,10 @@ struct UsageTests {
   @Test(
     "every command has help",
     arguments: [
-      "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "feed", "alarms",
-      "conversations", "render", "kinds", "kinds list", "kinds check", "setup", "migrate", "topics",
+      "up", "demo", "publish", "publish like", "generate", "import ldbc-snb", "home", "feed",
+      "post",
+      "comments", "profile", "search", "alarms", "people", "conversations", "chat", "settings",
+      "render", "kinds", "kinds list", "kinds check", "setup", "migrate", "topics",
       "lag", "verify", "healthcheck",
     ])
   func help(command: String) async throws {

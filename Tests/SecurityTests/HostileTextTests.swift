@@ -127,7 +127,7 @@ import Testing
       ]
     }
     for user in users {
-      for command in ["feed", "alarms", "conversations"] {
+      for command in ["home", "feed", "profile", "search", "alarms", "conversations", "settings"] {
         commands += [[command, user], [command, user, "--json"]]
       }
     }

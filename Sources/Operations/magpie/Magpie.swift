@@ -29,8 +29,8 @@ struct Magpie: ParsableCommand {
     version: codeVersion,
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Home.self, Feed.self,
-      Post.self, Profile.self, Search.self, Alarms.self, People.self, Conversations.self,
-      Render.self, KindsCommand.self, Setup.self, Migrate.self, Topics.self,
+      Post.self, Comments.self, Profile.self, Search.self, Alarms.self, People.self,
+      Conversations.self, Chat.self, Settings.self, Render.self, KindsCommand.self, Setup.self, Migrate.self, Topics.self,
       Lag.self, Verify.self,
       DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, Healthcheck.self,
     ])

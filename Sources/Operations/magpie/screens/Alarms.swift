@@ -37,25 +37,40 @@ struct Alarms: ParsableCommand {
     return unseen == 0 ? "\(unread) unread" : "\(Style.red("●")) \(unread) unread, \(unseen) new"
   }
 
-  static func page(_ connection: Connection, _ options: PageOptions) throws -> Page {
+  /// - Parameter showsAge: whether to say how long ago each alarm was raised.
+  static func page(
+    _ connection: Connection, _ options: PageOptions, showsAge: Bool = true
+  ) throws -> Page {
     let rows = try connection.query(
-      """
-      SELECT unread, text, segments::jsonb AS segments, deep_link, locale, raised_at, cursor
-      FROM alarm_page($1, $2, $3)
-      """, options.parameters)
+      "SELECT p.*, p.segments::text AS json FROM alarm_page($1, $2, $3) p", options.parameters)
     var page = try Page(nothing: "No alarms.", rows)
     let now = LocalTime(microseconds: EventTime.now.microseconds)
     for row in rows {
-      let dot = try row.bool("unread") ? Style.red("●") : " "
-      let sentence = try Self.sentence(row.textOrNil("segments"), text: row.textOrNil("text"))
+      // Unread and not yet seen, unread, or read.
+      let dot = try row.bool("unseen") ? Style.red("●") : row.bool("unread") ? "○" : " "
       let raised = try row.timestamptz("raised_at")
-      let ago = AlarmTextEngine.builtIn.timeAgo(
-        from: LocalTime(microseconds: raised), to: now, locale: try row.textOrNil("locale") ?? "")
-      page.text += "\(dot) \(shortTime(raised))  \(sentence)  \(Style.dim(ago))"
-      page.text += "  \(Style.dim(escapedForTerminal(try row.textOrNil("deep_link") ?? "")))\n"
+      let sentence = try Self.sentence(row.textOrNil("json"), text: row.textOrNil("text"))
+      page.text += "\(dot) \(shortTime(raised))  \(sentence)\n"
+      var details: [String] = []
+      if showsAge {
+        details.append(
+          AlarmTextEngine.builtIn.timeAgo(
+            from: LocalTime(microseconds: raised), to: now,
+            locale: try row.textOrNil("locale") ?? ""))
+      }
+      details.append(escapedForTerminal(try row.textOrNil("deep_link") ?? ""))
+      details.append(excerpt(try row.text("image_url")))
+      if try row.text("kind") == followCode {
+        details.append(try row.bool("actor_is_followed") ? "followed" : "follow back")
+      }
+      let shown = details.filter { !$0.isEmpty }.joined(separator: "  ")
+      page.text += "    \(Style.dim(shown))\n"
     }
     return page
   }
+
+  /// The code of the kind of alarms about followers.
+  private static let followCode = "F02"
 
   /// The segments, highlighted, or the plain text if there are none.
   private static func sentence(_ json: String?, text: String?) throws -> String {

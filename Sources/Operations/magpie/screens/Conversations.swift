@@ -8,7 +8,7 @@ struct Conversations: ParsableCommand {
   @OptionGroup var page: PageOptions
   @OptionGroup var database: DatabaseOptions
 
-  @Option(help: "Show the messages exchanged with this person instead of the list.")
+  @Option(help: "Show the messages exchanged with this person, as `magpie chat` does.")
   var with: String?
 
   func run() throws {
@@ -16,15 +16,7 @@ struct Conversations: ParsableCommand {
   }
 
   private func show(_ connection: Connection) throws {
-    if let with {
-      let parameters: [Parameter] = [
-        .text(page.user), .text(with), .text(page.before), .int4(Int32(page.limit)),
-      ]
-      if page.json {
-        return try printJSONRows(connection, "conversation_page($1, $2, $3, $4)", parameters)
-      }
-      return try showMessages(connection, parameters)
-    }
+    if let with { return try Chat.show(connection, page, peer: with) }
     if page.json {
       return try printJSONRows(connection, "conversation_list($1, $2, $3)", page.parameters)
     }
@@ -39,19 +31,44 @@ struct Conversations: ParsableCommand {
       let peer = displayName(try row.text("peer_name"), id: try row.text("peer_id"))
       let isOwn = try row.text("sender_id").utf8.elementsEqual(options.user.utf8)
       page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(peer))"
-      page.text += "  \(isOwn ? "you: " : "")\(excerpt(try row.text("text")))\n"
+      page.text += "\(try imageURL(row.text("peer_image_url")))\n"
+      page.text += "    \(isOwn ? "you: " : "")\(excerpt(try row.text("text")))\n"
     }
     return page
   }
+}
 
-  private func showMessages(_ connection: Connection, _ parameters: [Parameter]) throws {
-    let rows = try connection.query("SELECT * FROM conversation_page($1, $2, $3, $4)", parameters)
-    var shown = try Page(nothing: "No messages between the two.", rows)
+struct Chat: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the messages between two people, the newest first.")
+
+  @OptionGroup var page: PageOptions
+  @OptionGroup var database: DatabaseOptions
+
+  @Argument(help: "The other person's id.")
+  var peer: String
+
+  func run() throws {
+    try page.reportingCursor { try Self.show(database.connect(), page, peer: peer) }
+  }
+
+  static func show(_ connection: Connection, _ options: PageOptions, peer: String) throws {
+    if options.json {
+      return try printJSONRows(
+        connection, "conversation_page($1, $4, $2, $3)", options.parameters + [.text(peer)])
+    }
+    try page(connection, options, peer: peer).print(options)
+  }
+
+  static func page(_ connection: Connection, _ options: PageOptions, peer: String) throws -> Page {
+    let rows = try connection.query(
+      "SELECT * FROM conversation_page($1, $4, $2, $3)", options.parameters + [.text(peer)])
+    var page = try Page(nothing: "No messages between the two.", rows)
     for row in rows {
       let sender = displayName(try row.text("sender_name"), id: try row.text("sender_id"))
-      shown.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(sender))"
-      shown.text += "  \(excerpt(try row.text("text")))\n"
+      page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(sender))"
+      page.text += "  \(excerpt(try row.text("text")))\n"
     }
-    shown.print(page)
+    return page
   }
 }

@@ -20,9 +20,7 @@ struct PageOptions: ParsableArguments {
     guard (1...200).contains(limit) else {
       throw ValidationError("--limit is \(limit), but must be 1 to 200.")
     }
-    guard !user.isEmpty, user.utf8.count <= Limits.idBytes else {
-      throw ValidationError("USER must have 1 to \(Limits.idBytes) bytes.")
-    }
+    try checkUser(user)
   }
 
   init() {}
@@ -52,6 +50,12 @@ struct PageOptions: ParsableArguments {
   var parameters: [Parameter] { [.text(user), .text(before), .int4(Int32(limit))] }
 }
 
+func checkUser(_ user: String) throws {
+  guard !user.isEmpty, user.utf8.count <= Limits.idBytes else {
+    throw ValidationError("USER must have 1 to \(Limits.idBytes) bytes.")
+  }
+}
+
 /// A page as text.
 struct Page {
   var text = ""
@@ -61,9 +65,13 @@ struct Page {
 
   /// - Parameter nothing: a sentence for a page without rows.
   init(nothing: String, _ rows: Rows) throws {
+    self.init(nothing: nothing, count: rows.count, cursor: try rows.last?.textOrNil("cursor"))
+  }
+
+  init(nothing: String, count: Int, cursor: String? = nil) {
     self.nothing = nothing
-    self.rows = rows.count
-    cursor = try rows.last?.textOrNil("cursor")
+    rows = count
+    self.cursor = cursor
   }
 
   var textOrNothing: String { rows == 0 ? nothing + "\n" : text }
@@ -92,4 +100,9 @@ func shortTime(_ microseconds: Int64) -> String {
 /// The shown name, or the id of a person without one.
 func displayName(_ name: String, id: String) -> String {
   excerpt(name.isEmpty ? id : name, characters: 60)
+}
+
+/// The URL of an image behind a name; nothing if there is none.
+func imageURL(_ url: String) -> String {
+  url.isEmpty ? "" : "  " + Style.dim(excerpt(url))
 }

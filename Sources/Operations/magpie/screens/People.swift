@@ -46,8 +46,8 @@ struct Profile: ParsableCommand {
     Console.output.line(
       "\(try row.int8("posts")) posts, \(try row.int8("followers")) followers, "
         + "\(try row.int8("following")) following")
-    for column in ["name", "major", "bio", "image_url"] {
-      let text = try row.text(column)
+    for column in ["name", "major", "bio", "locale"] {
+      let text = try row.textOrNil(column) ?? ""
       if !text.isEmpty { Console.output.line(excerpt(text)) }
     }
     try postsPage(
@@ -93,23 +93,41 @@ struct People: ParsableCommand {
     }
     try page.reportingCursor {
       try page.showPeople(
-        database.connect(), "alarm_people($1, $4, $2, $3)", page.parameters + [.uuid(id)],
-        nothing: "Nobody, or no alarm of this person.")
+        database.connect(), Self.call, page.parameters + [.uuid(id)], nothing: Self.nothing)
     }
+  }
+
+  private static let call = "alarm_people($1, $4, $2, $3)"
+  private static let nothing = "Nobody, or no alarm of this person."
+
+  static func page(_ connection: Connection, _ options: PageOptions, behind id: UUID) throws -> Page
+  {
+    try peoplePage(connection, call, options.parameters + [.uuid(id)], nothing: nothing)
   }
 }
 
-/// A person's name and id, and what is between them and the viewer, as far as the row says it.
+/// A person's name and id, who follows whom as far as the row says, and the image.
 private func headline(_ row: Row, of rows: Rows) throws -> String {
-  let column = rows.columnNames.contains("shown_name") ? "shown_name" : "name"
-  let name = try displayName(row.text(column), id: row.text("user_id"))
+  let names = rows.columnNames
+  let name = try displayName(
+    row.text(names.contains("shown_name") ? "shown_name" : "name"), id: row.text("user_id"))
+  let marks = try marks(row, of: names).joined(separator: ", ")
   let id = Style.dim(escapedForTerminal(try row.text("user_id")))
-  let marks = try [
-    ("is_followed", "followed"), ("follows_viewer", "follows you"), ("is_blocked", "blocked"),
-    ("is_muted", "muted"),
-  ].filter { try rows.columnNames.contains($0.0) && row.bool($0.0) }.map(\.1)
-  return "\(Style.cyan(name))  \(id)"
-    + (marks.isEmpty ? "" : "  (\(marks.joined(separator: ", ")))")
+  return "\(Style.cyan(name))  \(id)" + (marks.isEmpty ? "" : "  (\(marks))")
+    + imageURL(try row.text("image_url"))
+}
+
+private func marks(_ row: Row, of names: [String]) throws -> [String] {
+  func has(_ column: String) throws -> Bool { try names.contains(column) && row.bool(column) }
+  let follows =
+    switch (try has("is_followed"), try has("follows_viewer")) {
+    case (true, true): ["followed, follows you"]
+    case (true, false): ["followed"]
+    case (false, true): ["follows you; follow back"]
+    case (false, false): [String]()
+    }
+  return follows + (try has("is_blocked") ? ["blocked"] : [])
+    + (try has("is_muted") ? ["muted"] : [])
 }
 
 extension PageOptions {
@@ -118,11 +136,16 @@ extension PageOptions {
     _ connection: Connection, _ call: String, _ parameters: [Parameter], nothing: String
   ) throws {
     if json { return try printJSONRows(connection, call, parameters) }
-    let rows = try connection.query("SELECT * FROM \(call)", parameters)
-    var page = try Page(nothing: nothing, rows)
-    for row in rows {
-      page.text += try headline(row, of: rows) + "\n"
-    }
-    page.print(self)
+    try peoplePage(connection, call, parameters, nothing: nothing).print(self)
   }
+}
+
+/// A page of people: a line for each row.
+private func peoplePage(
+  _ connection: Connection, _ call: String, _ parameters: [Parameter], nothing: String
+) throws -> Page {
+  let rows = try connection.query("SELECT * FROM \(call)", parameters)
+  var page = try Page(nothing: nothing, rows)
+  for row in rows { page.text += try headline(row, of: rows) + "\n" }
+  return page
 }

@@ -46,7 +46,7 @@ struct Post: ParsableCommand {
   @Flag(help: "Show the people who like it instead of the comments.")
   var likers = false
 
-  @Flag(help: "Show only a page of comments, without the post.")
+  @Flag(help: "Show only a page of comments, as `magpie comments` does.")
   var comments = false
 
   func validate() throws {
@@ -58,34 +58,60 @@ struct Post: ParsableCommand {
   }
 
   private func show(_ connection: Connection) throws {
-    if !likers, !comments {
-      let viewed: [Parameter] = [.text(page.user), .text(post)]
-      if page.json {
-        return try printJSONRows(connection, "post($1, $2)", viewed)
-      }
-      let shown = try postsPage(
-        connection, "post($1, $2)", viewed, nothing: "No such post, or not for this person.")
-      Console.output.write(shown.textOrNothing)
-    }
-    let parameters: [Parameter] = [
-      .text(page.user), .text(post), .text(page.before), .int4(Int32(page.limit)),
-    ]
     if likers {
       return try page.showPeople(
-        connection, "likers_page($1, $2, $3, $4)", parameters, nothing: "Nobody likes it.")
+        connection, "likers_page($1, $4, $2, $3)", page.parameters + [.text(post)],
+        nothing: "Nobody likes it.")
     }
-    if page.json {
-      return try printJSONRows(connection, "comment_page($1, $2, $3, $4)", parameters)
+    if !comments {
+      if page.json {
+        return try printJSONRows(connection, "post($1, $2)", [.text(page.user), .text(post)])
+      }
+      Console.output.write(try Self.page(connection, viewer: page.user, post: post).textOrNothing)
     }
-    let rows = try connection.query("SELECT * FROM comment_page($1, $2, $3, $4)", parameters)
-    var shown = try Page(nothing: "No comments.", rows)
+    try Comments.show(connection, page, post: post)
+  }
+
+  static func page(_ connection: Connection, viewer: String, post: String) throws -> Page {
+    try postsPage(
+      connection, "post($1, $2)", [.text(viewer), .text(post)],
+      nothing: "No such post, or not for this person.")
+  }
+}
+
+struct Comments: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show a post's comments, the newest first, as a person sees them.")
+
+  @OptionGroup var page: PageOptions
+  @OptionGroup var database: DatabaseOptions
+
+  @Argument(help: "The post's id.")
+  var post: String
+
+  func run() throws {
+    try page.reportingCursor { try Self.show(database.connect(), page, post: post) }
+  }
+
+  static func show(_ connection: Connection, _ options: PageOptions, post: String) throws {
+    if options.json {
+      return try printJSONRows(
+        connection, "comment_page($1, $4, $2, $3)", options.parameters + [.text(post)])
+    }
+    try page(connection, options, post: post).print(options)
+  }
+
+  static func page(_ connection: Connection, _ options: PageOptions, post: String) throws -> Page {
+    let rows = try connection.query(
+      "SELECT * FROM comment_page($1, $4, $2, $3)", options.parameters + [.text(post)])
+    var page = try Page(nothing: "No comments.", rows)
     for row in rows {
       let writer = try displayName(row.text("actor_name"), id: row.text("actor_id"))
       let edited = try row.isNull("edited_at") ? "" : Style.dim("  edited")
-      shown.text += "  \(try shortTime(row.timestamptz("created_at")))  \(Style.cyan(writer))"
-      shown.text += "  \(excerpt(try row.text("text")))\(edited)\n"
+      page.text += "  \(try shortTime(row.timestamptz("created_at")))  \(Style.cyan(writer))"
+      page.text += "  \(excerpt(try row.text("text")))\(edited)\n"
     }
-    shown.print(page)
+    return page
   }
 }
 
@@ -101,7 +127,7 @@ extension PageOptions {
   }
 }
 
-/// A page of posts: two or three lines for each row of a function that returns `post_row`.
+/// A page of posts: a few lines for each row of a function that returns `post_row`.
 func postsPage(
   _ connection: Connection, _ call: String, _ parameters: [Parameter], nothing: String
 ) throws -> Page {
@@ -110,13 +136,15 @@ func postsPage(
   for row in rows {
     let author = try displayName(row.text("author_name"), id: row.text("author_id"))
     let heart = try row.bool("is_liked") ? Style.red("♥") : "♡"
-    let edited = try row.isNull("edited_at") ? "" : Style.dim("  edited")
-    page.text += "\(try shortTime(row.timestamptz("published_at")))  \(Style.cyan(author))"
-    page.text += "  \(Style.bold(excerpt(try row.text("title"))))"
-    page.text += "  \(heart) \(try row.int8("likes"))  💬 \(try row.int8("comments"))\(edited)\n"
-    for column in ["caption", "image_url"] {
-      let text = try row.text(column)
-      if !text.isEmpty { page.text += "    \(excerpt(text))\n" }
+    let edited = try row.isNull("edited_at") ? "" : "  edited"
+    // Names and texts of any direction last.
+    page.text += "\(try shortTime(row.timestamptz("published_at")))\(Style.dim(edited))"
+    page.text += "  \(heart) \(try row.int8("likes"))  💬 \(try row.int8("comments"))"
+    page.text += "  \(Style.cyan(author))\(try imageURL(row.text("author_image_url")))\n"
+    for column in ["title", "caption", "image_url"] {
+      let text = excerpt(try row.text(column))
+      if text.isEmpty { continue }
+      page.text += "    \(column == "title" ? Style.bold(text) : text)\n"
     }
   }
   return page

@@ -8,8 +8,9 @@ struct Demo: ParsableCommand {
     abstract: "Start everything, publish a small story, and show what each person sees.",
     discussion: """
       Starts what `magpie up` starts, sends the events of Examples/story.jsonl, waits until they are \
-      applied, shows every person's feed, alarms and conversations, verifies the results and stops. \
-      Exit 1 if an invariant is broken.
+      applied, shows screens of the story's people, each with the command that shows it, verifies the \
+      results and stops. Of another story it shows every person's feed, alarms and conversations. \
+      Exit 1 if an invariant is broken, or the screens are not those of Examples/story-screens.txt.
       """)
 
   @OptionGroup var stack: StackOptions
@@ -44,14 +45,27 @@ struct Demo: ParsableCommand {
       seconds: 120, progress: &shown, isStopped: { signals.isStopRequested() })
     let applied = ContinuousClock.now
 
-    for person in story.people { try show(person, connection) }
+    var differences: [String] = []
+    if self.story == nil {
+      let tour = try Tour(connection)
+      Console.output.write(tour.text + "\n")
+      differences = tour.differences
+    } else {
+      for person in story.people { try show(person, connection) }
+    }
     Console.output.line(Style.bold("Invariants"))
     let checks = try InvariantCheck.runAll(connection, limit: 20)
     for check in checks { check.print(json: false) }
     try showNumbers(
-      connection, events: outcome.acknowledged, starting: sending - start,
+      connection, story.people, events: outcome.acknowledged, starting: sending - start,
       applying: applied - sending)
     if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
+    if !differences.isEmpty {
+      throw Failure(
+        .found,
+        "the screens are not the story's (- expected, + shown). Other events in this database, or "
+          + "other catalogs, also cause that:\n" + differences.prefix(20).joined(separator: "\n"))
+    }
 
     guard keep else { return }
     Console.output.write("\n" + running.exports)
@@ -79,13 +93,20 @@ struct Demo: ParsableCommand {
   }
 
   private func showNumbers(
-    _ connection: Connection, events: Int, starting: Duration, applying: Duration
+    _ connection: Connection, _ people: [Story.Person], events: Int, starting: Duration,
+    applying: Duration
   ) throws {
     let row = try connection.query(
       """
-      SELECT (SELECT count(*) FROM feed_entries), (SELECT count(*) FROM conversations),
-        (SELECT count(*) FROM alarms WHERE NOT retracted), (SELECT count(*) FROM dead_letters)
-      """
+      SELECT count(*) FILTER (WHERE screen = 'feed'), count(*) FILTER (WHERE screen = 'conversations'),
+        count(*) FILTER (WHERE screen = 'alarms'), (SELECT count(*) FROM dead_letters)
+      FROM unnest($1::text[]) person
+      CROSS JOIN LATERAL (
+        SELECT 'feed' FROM feed_page(person, NULL, 200)
+        UNION ALL SELECT 'conversations' FROM conversation_list(person, NULL, 200)
+        UNION ALL SELECT 'alarms' FROM alarm_page(person, NULL, 200)
+      ) page (screen)
+      """, [.textArray(people.map(\.id))]
     ).only
     func seconds(_ duration: Duration) -> String {
       let tenths = (duration / .milliseconds(100)).rounded() / 10
@@ -93,8 +114,10 @@ struct Demo: ParsableCommand {
     }
     Console.output.line()
     Console.output.line(
-      "\(events) events became \(try row.int8(0)) feed entries, \(try row.int8(1)) conversation "
-        + "entries and \(try row.int8(2)) alarms in \(seconds(applying)); \(try row.int8(3)) dead "
-        + "letters. Starting took \(seconds(starting)).")
+      """
+      \(events) events became \(try row.int8(0)) posts in feeds, \(try row.int8(1)) conversations and \
+      \(try row.int8(2)) alarms
+      in \(seconds(applying)); \(try row.int8(3)) dead letters. Starting took \(seconds(starting)).
+      """)
   }
 }
