@@ -83,10 +83,13 @@ struct PictureTests {
       }
       #expect(!rows.isEmpty && objects == rows, "\(command)")
     }
-    // Each command that the page's table names.
-    let table = try #require(ScreensPage().text.components(separatedBy: "\n## ").first)
-    for match in table.matches(of: /\| `(\w+)(?: --\w+)?`(?:, `--\w+`)? \|\n/) {
-      #expect(calls.keys.contains { $0.hasPrefix("\(match.1) ") }, "\(match.1)")
+    // Each command in the page's table.
+    let table = try #require(
+      ScreensPage().text.components(separatedBy: "\n|---|---|---|\n").dropFirst().first)
+    let commands = table.matches(of: /\| `(\w+)(?: --\w+)?` \|\n/).map { String($0.1) }
+    #expect(commands.count == table.split(separator: "\n").prefix { $0.hasPrefix("|") }.count)
+    for command in commands {
+      #expect(calls.keys.contains { $0.hasPrefix("\(command) ") }, "\(command)")
     }
   }
 }
