@@ -15,6 +15,7 @@ struct PageTests {
       ("post u p --comments", "No comments.\n"),
       ("comments u p", "No comments.\n"),
       ("profile u", "No such person, or not for this viewer.\n"),
+      ("profile u v --posts", "No posts.\n"),
       ("profile u v --followers", "No followers.\n"),
       ("profile u v --following", "They follow nobody.\n"),
       ("search u", "Nobody found.\n"),
@@ -57,7 +58,8 @@ struct PageTests {
   func malformedCursor() async throws {
     let magpie = Tool(environment: ["MAGPIE_DATABASE_URL": try TestDatabase.fresh()])
     for command in [
-      "home u", "feed u", "post u p --likers", "comments u p", "profile u --followers", "search u",
+      "home u", "feed u", "post u p --likers", "comments u p", "profile u --posts",
+      "profile u --followers", "search u",
       "alarms u", "conversations u", "chat u v", "people u 00000000-0000-5000-8000-000000000001",
     ] {
       let words = command.split(separator: " ").map(String.init)

@@ -62,6 +62,7 @@ struct PictureTests {
       "post grace minji-bukchon --likers": "likers_page('grace', 'minji-bukchon', NULL, 20)",
       "comments grace minji-bukchon": "comment_page('grace', 'minji-bukchon', NULL, 20)",
       "profile minji somchai": "profile('minji', 'somchai')",
+      "profile minji somchai --posts": "user_posts_page('minji', 'somchai', NULL, 20)",
       "profile minji minji --followers": "followers_page('minji', 'minji', NULL, 20)",
       "profile minji minji --following": "following_page('minji', 'minji', NULL, 20)",
       "search minji o": "search_users('o', 'minji', NULL, 20)",

@@ -18,9 +18,12 @@ struct Profile: ParsableCommand {
   @Flag(help: "Show whom the person follows instead.")
   var following = false
 
+  @Flag(help: "Show only a page of the person's posts, without the profile.")
+  var posts = false
+
   func validate() throws {
-    if followers, following {
-      throw ValidationError("--followers and --following exclude each other.")
+    if [followers, following, posts].count(where: \.self) > 1 {
+      throw ValidationError("--followers, --following and --posts exclude each other.")
     }
   }
 
@@ -37,10 +40,21 @@ struct Profile: ParsableCommand {
         connection, "\(function)($1, $2, $3, $4)", parameters,
         nothing: followers ? "No followers." : "They follow nobody.")
     }
-    if page.json { return try printJSONRows(connection, "profile($1, $2)", pair) }
+    if !posts {
+      if page.json { return try printJSONRows(connection, "profile($1, $2)", pair) }
+      guard try showProfile(connection, pair) else { return }
+    }
+    let call = "user_posts_page($1, $2, $3, $4)"
+    if page.json { return try printJSONRows(connection, call, parameters) }
+    try postsPage(connection, call, parameters, nothing: "No posts.").print(page)
+  }
+
+  /// Returns whether there is a profile for this viewer.
+  private func showProfile(_ connection: Connection, _ pair: [Parameter]) throws -> Bool {
     let rows = try connection.query("SELECT * FROM profile($1, $2)", pair)
     guard let row = rows.first else {
-      return Console.output.line("No such person, or not for this viewer.")
+      Console.output.line("No such person, or not for this viewer.")
+      return false
     }
     Console.output.line(try headline(row, of: rows))
     Console.output.line(
@@ -50,9 +64,7 @@ struct Profile: ParsableCommand {
       let text = try row.textOrNil(column) ?? ""
       if !text.isEmpty { Console.output.line(excerpt(text)) }
     }
-    try postsPage(
-      connection, "user_posts_page($1, $2, $3, $4)", parameters, nothing: "No posts."
-    ).print(page)
+    return true
   }
 }
 
