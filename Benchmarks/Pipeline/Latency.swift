@@ -8,7 +8,7 @@ let loads = [10, 25, 50, 90]
 
 /// If a fetch finds nothing, the embedded broker responds only after the full wait, even when
 /// records arrive meanwhile; a real broker does not. A short wait compensates.
-private let promptAnswers = ["fetch.wait.max.ms": "5"]
+let promptAnswers = ["fetch.wait.max.ms": "5"]
 
 /// Measures the latency from event to visibility, for feeds and notifications, and first pages
 /// under load.

@@ -30,19 +30,7 @@ extension BenchStack {
   }
 
   /// Computes all counts from the follows.
-  func countFollows() throws {
-    try connection.query(
-      """
-      INSERT INTO follow_counts (user_key, followers, following)
-      SELECT person, sum(followers), sum(following)
-      FROM (
-        SELECT followee, count(*), 0 FROM follows GROUP BY followee
-        UNION ALL
-        SELECT follower, 0, count(*) FROM follows GROUP BY follower
-      ) AS c (person, followers, following)
-      GROUP BY person ORDER BY person
-      """)
-  }
+  func countFollows() throws { try connection.query(LoadedCounts.follows) }
 
   /// Runs `magpie verify` after a measurement without alarm-worker.
   func verifyWithAlarms() throws {
@@ -61,4 +49,18 @@ extension BenchStack {
         >= Int(ends.values.reduce(0) { $0 + $1.high })
     }
   }
+}
+
+enum LoadedCounts {
+  /// Computes all counts from the follows.
+  static let follows = """
+    INSERT INTO follow_counts (user_key, followers, following)
+    SELECT person, sum(followers), sum(following)
+    FROM (
+      SELECT followee, count(*), 0 FROM follows GROUP BY followee
+      UNION ALL
+      SELECT follower, 0, count(*) FROM follows GROUP BY follower
+    ) AS c (person, followers, following)
+    GROUP BY person ORDER BY person
+    """
 }

@@ -24,6 +24,8 @@ struct MeasureCommand: ParsableCommand {
   var seed: UInt64 = 1
   @Option(help: "scale: numbers of existing feed entries, separated by commas.")
   var entries = "1000000,10000000"
+  @Option(help: "pages: numbers of people, separated by commas.")
+  var people = "1000,100000,1000000"
   @Option(help: "Likes in a burst of notifications.") var likes = 60_000
   @Option(
     name: .customLong("postgres"),
@@ -58,7 +60,8 @@ struct MeasureCommand: ParsableCommand {
         progress("\(scenario.rawValue): run \(number) of \(count)")
         let bench = Bench(
           isQuick: quick, seed: seed &+ UInt64(number - 1), likes: likes,
-          entries: try numbers(entries), settings: try pairs(postgres, "--postgres"),
+          entries: try numbers(entries, "--entries", 10_000),
+          people: try numbers(people, "--people", 200), settings: try pairs(postgres, "--postgres"),
           kafka: try pairs(kafka, "--kafka"),
           serverLog: serverLog)
         result.add(try scenario.measure(bench))
@@ -86,7 +89,8 @@ struct MeasureCommand: ParsableCommand {
           + "partition.")
     }
     _ = try (
-      scenarios(), pairs(postgres, "--postgres"), pairs(kafka, "--kafka"), numbers(entries)
+      scenarios(), pairs(postgres, "--postgres"), pairs(kafka, "--kafka"),
+      numbers(entries, "--entries", 10_000), numbers(people, "--people", 200)
     )
   }
 
@@ -113,10 +117,10 @@ struct MeasureCommand: ParsableCommand {
       }, uniquingKeysWith: { $1 })
   }
 
-  private func numbers(_ list: String) throws -> [Int] {
+  private func numbers(_ list: String, _ option: String, _ least: Int) throws -> [Int] {
     try list.split(separator: ",").map { text in
-      guard let number = Int(text.replacing("_", with: "")), number >= 10_000 else {
-        throw ValidationError("--entries takes numbers of at least 10000, not \(text).")
+      guard let number = Int(text.replacing("_", with: "")), number >= least else {
+        throw ValidationError("\(option) takes numbers of at least \(least), not \(text).")
       }
       return number
     }
@@ -129,6 +133,7 @@ struct Bench {
   var seed: UInt64
   var likes: Int
   var entries: [Int]
+  var people: [Int]
   /// PostgreSQL settings that override the defaults.
   var settings: [String: String]
   /// librdkafka properties of the workers that override the defaults.

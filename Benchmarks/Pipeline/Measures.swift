@@ -12,7 +12,7 @@ struct Measure {
 
   /// All regularly measured figures, in table order.
   static let all: [Measure] =
-    fanout + notifications + consumption + latency + reads + lanes + invariants
+    fanout + notifications + consumption + latency + reads + lanes + pages + invariants
 
   private static let fanout = [
     Measure(.fanout, "followsPerSecond", "follow events per second, Kafka to committed rows"),
@@ -147,6 +147,11 @@ struct Measure {
     ("processes2", "2 processes of 1 lane"), ("processes4", "4 processes of 1 lane"),
   ]
 
+  private static let pages = [
+    Measure(.pages, "worstRatio", "page function / hand-written query, p50, worst", digits: 2),
+    Measure(.pages, "worstGrowth", "p50 with the most people / with the fewest, worst", digits: 2),
+  ]
+
   private static let invariants = [
     Measure(.invariants, "events", "events sent, with invariants checked after each part"),
     Measure(.invariants, "crossings", "crossings of the push limit, in either direction"),
@@ -177,6 +182,8 @@ struct Aim {
     Aim("post to visible at 50 % load, p99, ms", .latency, "feeds.50.p99", atMost: 100),
     Aim("like to visible at 50 % load, p99, ms", .latency, "notifications.50.p99", atMost: 100),
     Aim("first feed page while writing at 50 %, p99, ms", .latency, "feedPage.p99", atMost: 2),
+    Aim("a page function / the same rows by hand, p50, worst", .pages, "worstRatio", atMost: 1.5),
+    Aim("a page's p50 with a million people / with 1,000, worst", .pages, "worstGrowth", atMost: 2),
     Aim("fanout-worker's memory at capacity, MiB", .fanout, "memoryAtCapacity", atMost: 100),
     Aim(
       "notification-worker's memory at capacity, MiB", .notifications, "memoryAtCapacity",

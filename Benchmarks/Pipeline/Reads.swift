@@ -3,12 +3,14 @@ import Postgres
 import Synchronization
 import Workload
 
-/// Reads pages at a fixed rate on its own connection and thread until stopped.
+/// Reads pages on its own connection and thread until stopped.
 final class Reads: Sendable {
-  /// A query whose parameter is a user id.
+  /// A query for one person.
   struct Query: Sendable {
     var name: String
     var sql: String
+    /// The parameters for a user id.
+    var parameters: @Sendable (String) -> [Parameter] = { [.text($0)] }
   }
 
   private struct Result {
@@ -21,28 +23,33 @@ final class Reads: Sendable {
   private let isStopping = Atomic(false)
   private let ended = DispatchSemaphore(value: 0)
 
-  init(url: String, _ queries: [Query], of people: [String], perSecond: Double, seed: UInt64) {
+  /// - Parameter perSecond: nil to read without pauses.
+  init(url: String, _ queries: [Query], of people: [String], perSecond: Double?, seed: UInt64) {
     Thread.detachNewThread { [self] in
       do {
-        try read(url, queries, people, .seconds(1 / perSecond), SplitMix64(seed: seed))
+        try read(url, queries, people, perSecond.map { .seconds(1 / $0) }, SplitMix64(seed: seed))
       } catch { result.withLock { $0.failure = error } }
       ended.signal()
     }
   }
 
   private func read(
-    _ url: String, _ queries: [Query], _ people: [String], _ interval: Duration,
+    _ url: String, _ queries: [Query], _ people: [String], _ interval: Duration?,
     _ seeded: SplitMix64
   ) throws {
     var random = seeded
     let connection = try Connection(url, applicationName: "magpie-bench")
     defer { connection.close() }
     // Plan the queries first, because a backend's connections are long-lived.
-    for query in queries { try connection.query(query.sql, [.text(people[0])]) }
+    // PostgreSQL chooses the plan that it keeps at the sixth execution.
+    for person in people.prefix(6) {
+      for query in queries { try connection.query(query.sql, query.parameters(person)) }
+    }
     var due = ContinuousClock.now
     var turn = 0
-    while !isStopping.load(ordering: .relaxed) {
-      due += interval
+    // At least ten of each query, however soon it is stopped.
+    while turn < 10 * queries.count || !isStopping.load(ordering: .relaxed) {
+      due = interval.map { due + $0 } ?? .now
       let query = queries[turn % queries.count]
       turn += 1
       // If the previous read was slow, its delay counts; if this thread woke late, the delay is not
@@ -53,7 +60,7 @@ final class Reads: Sendable {
         began = .now
       }
       let rows = try connection.query(
-        query.sql, [.text(people.randomElement(using: &random) ?? "")])
+        query.sql, query.parameters(people.randomElement(using: &random) ?? ""))
       let took = (ContinuousClock.now - began) / .milliseconds(1)
       result.withLock {
         $0.milliseconds[query.name, default: []].append(took)
@@ -62,7 +69,7 @@ final class Reads: Sendable {
     }
   }
 
-  /// Percentiles of each query, and its average number of rows.
+  /// Percentiles of each query, its rate on one connection, and its average number of rows.
   func stop() throws -> Measured {
     isStopping.store(true, ordering: .relaxed)
     ended.wait()
@@ -74,6 +81,7 @@ final class Reads: Sendable {
       measured["\(name).p50"] = percentile(50, of: sorted)
       measured["\(name).p99"] = percentile(99, of: sorted)
       measured["\(name).max"] = sorted.last
+      measured["\(name).perSecond"] = 1_000 / (values.reduce(0, +) / Double(values.count))
       measured["\(name).rows"] = Double(result.rows[name] ?? 0) / Double(values.count)
     }
     return measured

@@ -23,8 +23,9 @@ struct ReportCommand: ParsableCommand {
     try write(
       page,
       [
-        "machine": machines(file), "aims": Table.aims(file), "all": Table.text(file),
-        "scale": scale(file),
+        "machine": machines(file), "aims": Table.aims(file),
+        "all": Table.text(file, without: [.pages]),
+        "scale": scale(file), "pages": PagesTable(file).text,
       ])
     if file.scenarios[Scenario.settings.rawValue] != nil {
       try write(settingsPage, ["settings": Table.settings(file)])

@@ -1,11 +1,13 @@
 /// The scenarios. Each runs on its own stack.
 enum Scenario: String, CaseIterable {
-  case fanout, notifications, consumption, latency, lanes, scale, invariants, settings
+  case fanout, notifications, consumption, latency, lanes, scale, pages, invariants, settings
 
   /// The scenarios of `make bench`.
   static let usual = allCases.filter { $0 != .settings }
   /// The scenarios of `make bench-quick`.
-  static let quick: [Scenario] = [.fanout, .notifications, .consumption, .latency, .invariants]
+  static let quick: [Scenario] = [
+    .fanout, .notifications, .consumption, .latency, .pages, .invariants,
+  ]
 
   var abstract: String {
     switch self {
@@ -18,6 +20,7 @@ enum Scenario: String, CaseIterable {
       "event to visible at 10, 25, 50 and 90 % of the measured capacity; pages read at 50 %."
     case .lanes: "lanes and processes, 1, 2 and 4."
     case .scale: "cost of a delivery with growing numbers of feed entries and people."
+    case .pages: "page functions at growing numbers of people, compared with hand-written queries."
     case .settings: "PostgreSQL settings, one changed at a time; runs only if requested."
     case .invariants:
       "trimming, eviction, authors crossing the push limit, and follows, all combined."
@@ -28,7 +31,7 @@ enum Scenario: String, CaseIterable {
   func runs(_ asked: Int) -> Int {
     switch self {
     case .fanout, .notifications, .consumption, .latency, .settings: asked
-    case .lanes, .scale, .invariants: 1
+    case .lanes, .scale, .pages, .invariants: 1
     }
   }
 
@@ -40,6 +43,7 @@ enum Scenario: String, CaseIterable {
     case .latency: try measureLatency(bench)
     case .lanes: try measureLanes(bench)
     case .scale: try measureScale(bench)
+    case .pages: try measurePages(bench)
     case .invariants: try measureInvariants(bench)
     case .settings: try measureSettings(bench)
     }

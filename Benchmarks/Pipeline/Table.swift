@@ -2,14 +2,18 @@ import Foundation
 
 /// Renders results as Markdown.
 enum Table {
-  /// All figures of all scenarios.
-  static func text(_ results: ResultsFile) -> String {
+  /// All figures of all scenarios but some.
+  static func text(_ results: ResultsFile, without left: [Scenario] = []) -> String {
     let head = "| what | median | min | max | runs |\n|---|---:|---:|---:|---:|\n"
-    return Scenario.allCases.compactMap { scenario -> String? in
+    return Scenario.allCases.filter { !left.contains($0) }.compactMap { scenario -> String? in
       // Its sizes depend on the options.
       if scenario == .scale {
         let scale = Scale(results)
         return scale.points.isEmpty ? nil : scale.table
+      }
+      if scenario == .pages {
+        let pages = PagesTable(results)
+        return pages.sizes.isEmpty ? nil : pages.text
       }
       let lines = Measure.all.filter { $0.scenario == scenario }.compactMap { measure in
         results[scenario, measure.key].map { line(measure, $0) }
