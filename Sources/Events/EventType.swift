@@ -9,7 +9,9 @@ public enum EventType: String, CaseIterable, Sendable {
   case commentCreated = "magpie.comment.created.v1"
   case commentRemoved = "magpie.comment.removed.v1"
   case messageSent = "magpie.message.sent.v1"
+  case conversationRead = "magpie.conversation.read.v1"
   case profileChanged = "magpie.profile.changed.v1"
+  case profileEdited = "magpie.profile.edited.v1"
   case alarmRead = "magpie.alarm.read.v1"
   case alarmReadAll = "magpie.alarm.read-all.v1"
   case alarmDeleted = "magpie.alarm.deleted.v1"
@@ -39,8 +41,8 @@ public enum EventType: String, CaseIterable, Sendable {
     case .followCreated, .followRemoved: .follows
     case .likeCreated, .likeRemoved: .likes
     case .commentCreated, .commentRemoved: .comments
-    case .messageSent: .messages
-    case .profileChanged: .profiles
+    case .messageSent, .conversationRead: .messages
+    case .profileChanged, .profileEdited: .profiles
     case .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted, .alarmSeen, .alarmMuted,
       .alarmUnmuted, .alarmDisabled, .alarmEnabled:
       .alarmActions

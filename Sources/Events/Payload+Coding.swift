@@ -14,7 +14,9 @@ extension Payload {
     case .commentCreated(let data): data
     case .commentRemoved(let data): data
     case .messageSent(let data): data
+    case .conversationRead(let data): data
     case .profileChanged(let data): data
+    case .profileEdited(let data): data
     case .alarmRead(let data): data
     case .alarmReadAll(let data): data
     case .alarmDeleted(let data): data
@@ -51,7 +53,9 @@ extension Payload {
     case .commentCreated: self = .commentCreated(try source.decode())
     case .commentRemoved: self = .commentRemoved(try source.decode())
     case .messageSent: self = .messageSent(try source.decode())
+    case .conversationRead: self = .conversationRead(try source.decode())
     case .profileChanged: self = .profileChanged(try source.decode())
+    case .profileEdited: self = .profileEdited(try source.decode())
     case .alarmRead: self = .alarmRead(try source.decode())
     case .alarmReadAll: self = .alarmReadAll(try source.decode())
     case .alarmDeleted: self = .alarmDeleted(try source.decode())

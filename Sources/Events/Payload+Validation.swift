@@ -45,14 +45,22 @@ extension Payload {
       try checkIDs(
         ("message", data.message), ("sender", data.sender), ("receiver", data.receiver))
       try checkText(data.text, "text", Limits.messageBytes)
+    case .conversationRead(let data): try checkIDs(("user", data.user), ("peer", data.peer))
     case .profileChanged(let data):
       try checkID(data.user, "user")
-      try checkText(data.nickname, "nickname", Limits.nicknameBytes)
-      try checkText(data.locale, "locale", Limits.localeBytes)
-      try checkText(data.imageURL, "imageUrl", Limits.urlBytes)
-      try checkText(data.name, "name", Limits.nameBytes)
-      try checkText(data.major, "major", Limits.majorBytes)
-      try checkText(data.bio, "bio", Limits.bioBytes)
+      for field in ProfileField.allCases {
+        try checkText(data[keyPath: field.changed], field.rawValue, field.limitBytes)
+      }
+    case .profileEdited(let data):
+      try checkID(data.user, "user")
+      let edits = data.edits
+      guard !edits.isEmpty else {
+        throw EventError(
+          .missingField,
+          "The event names none of \(ProfileField.allCases.map(\.rawValue).joined(separator: ", ")).",
+          field: "data")
+      }
+      for (field, value) in edits { try checkText(value, field.rawValue, field.limitBytes) }
     case .alarmRead(let data):
       try checkID(data.user, "user")
       try checkUUID(data.notification, "notification")

@@ -10,7 +10,9 @@ public enum Payload: Sendable {
   case commentCreated(CommentCreated)
   case commentRemoved(CommentRemoved)
   case messageSent(MessageSent)
+  case conversationRead(ConversationRead)
   case profileChanged(ProfileChanged)
+  case profileEdited(ProfileEdited)
   case alarmRead(AlarmRead)
   case alarmReadAll(AlarmReadAll)
   case alarmDeleted(AlarmDeleted)
@@ -44,7 +46,9 @@ public enum Payload: Sendable {
     case .commentCreated: .commentCreated
     case .commentRemoved: .commentRemoved
     case .messageSent: .messageSent
+    case .conversationRead: .conversationRead
     case .profileChanged: .profileChanged
+    case .profileEdited: .profileEdited
     case .alarmRead: .alarmRead
     case .alarmReadAll: .alarmReadAll
     case .alarmDeleted: .alarmDeleted
@@ -81,7 +85,9 @@ public enum Payload: Sendable {
     case .commentCreated(let data): data.postOwner
     case .commentRemoved(let data): data.postOwner
     case .messageSent(let data): data.receiver
+    case .conversationRead(let data): data.user
     case .profileChanged(let data): data.user
+    case .profileEdited(let data): data.user
     case .alarmRead(let data): data.user
     case .alarmReadAll(let data): data.user
     case .alarmDeleted(let data): data.user

@@ -136,6 +136,35 @@ extension Producer {
     return try await publish(.messageSent(data), id: id, at: time)
   }
 
+  /// A person has read everything that `peer` sent to them up to the event's time.
+  @discardableResult
+  public func readConversation(
+    user: String, peer: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = ConversationRead()
+    data.user = user
+    data.peer = peer
+    return try await publish(.conversationRead(data), id: id, at: time)
+  }
+
+  /// Changes fields of a person's profile, at least one; nil leaves a field as it is.
+  @discardableResult
+  public func editProfile(
+    _ user: String, nickname: String? = nil, locale: String? = nil, imageURL: String? = nil,
+    name: String? = nil, major: String? = nil, bio: String? = nil, id: String? = nil,
+    at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    var data = ProfileEdited()
+    data.user = user
+    if let nickname { data.nickname = nickname }
+    if let locale { data.locale = locale }
+    if let imageURL { data.imageURL = imageURL }
+    if let name { data.name = name }
+    if let major { data.major = major }
+    if let bio { data.bio = bio }
+    return try await publish(.profileEdited(data), id: id, at: time)
+  }
+
   /// A person's complete profile: omitted fields are cleared.
   @discardableResult
   public func profile(

@@ -2,6 +2,7 @@ import AlarmText
 import Events
 import Foundation
 import Handling
+import Model
 import Postgres
 import TestSupport
 
@@ -95,13 +96,11 @@ struct AlarmDatabase {
   /// The expected texts, independent of the order of events: the newest snapshots, rendered with
   /// the newest profiles by the engine directly.
   func expectedTexts(_ events: [Event], engine: AlarmTextEngine = .builtIn) throws -> [String] {
-    var profiles: [BytewiseString: (version: Events.Version, data: ProfileChanged)] = [:]
+    var profiles: [BytewiseString: ModelProfile] = [:]
+    for profile in Model(events).allProfiles { profiles[BytewiseString(profile.user)] = profile }
     var newest: [String: (version: (Int64, Int64), data: NotificationChanged?)] = [:]
     for event in events {
       switch event.payload {
-      case .profileChanged(let data):
-        if let known = profiles[BytewiseString(data.user)], known.version >= event.version { break }
-        profiles[BytewiseString(data.user)] = (event.version, data)
       case .notificationChanged(let data):
         let version = (data.generation, data.counter)
         if let known = newest[data.notification], known.version >= version { break }
@@ -116,7 +115,7 @@ struct AlarmDatabase {
     return try newest.sorted { $0.key < $1.key }.map { id, snapshot in
       guard let data = snapshot.data else { return "\(id)|retracted" }
       func actor(_ id: String) -> AlarmText.Actor {
-        let profile = profiles[BytewiseString(id)]?.data
+        let profile = profiles[BytewiseString(id)]
         return AlarmText.Actor(
           id: id, nickname: profile?.nickname ?? "", name: profile?.name ?? "")
       }
@@ -126,7 +125,7 @@ struct AlarmDatabase {
           other: data.secondActor.isEmpty ? nil : actor(data.secondActor),
           actorCount: Int(data.actorCount), count: Int(data.contributionCount),
           headText: data.headText, arguments: data.arguments),
-        locale: profiles[BytewiseString(data.recipient)]?.data.locale ?? "")
+        locale: profiles[BytewiseString(data.recipient)]?.locale ?? "")
       return [
         id, alarm.locale, alarm.text, alarm.legacy.message, alarm.legacy.headText,
         alarm.legacy.fromNickName, "\(alarm.segments.count) segments",

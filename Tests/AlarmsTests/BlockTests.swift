@@ -29,8 +29,16 @@ struct BlockTests {
       let position = Int.random(in: 0..<Self.posts.count, using: &random)
       let (post, owner) = (Self.posts[position], Self.people[position])
       let payload: Payload =
-        switch number < Self.people.count ? -1 : Int.random(in: -1..<20, using: &random) {
+        switch number < Self.people.count ? -1 : Int.random(in: -1..<24, using: &random) {
         case -1: Self.profile(number < Self.people.count ? Self.people[number] : one, number)
+        case 20:
+          [
+            .edit(one, nickname: ["nick \(number)", "", "\u{200B} "][number % 3]),
+            .edit(one, image: "edited \(number)"),
+            .edit(one, locale: "ko", name: number % 2 == 0 ? "name \(number)" : ""),
+          ][Int.random(in: 0..<3, using: &random)]
+        case 21, 22: .read(one, other)
+        case 23: .message("m\(number)", from: one, to: other, "hi again")
         case 0...2:
           .postPublished(
             .with {

@@ -25,6 +25,18 @@ struct Story {
     let people = (0..<10).map { "person\($0)" } + ["caf\u{E9}", "cafe\u{301}"]
     // Few times, so that event ids often decide.
     for number in 0..<60 {
+      if number % 3 == 0 {
+        let isRenamed = Bool.random(using: &random)
+        profiles.append(
+          Event(
+            id: "event\(number)", source: "test",
+            time: at(Double(Int.random(in: 0..<12, using: &random))),
+            payload: .edit(
+              people.randomElement(using: &random)!,
+              nickname: isRenamed ? Self.nicknames.randomElement(using: &random)! : nil,
+              locale: isRenamed ? nil : Self.locales.randomElement(using: &random)!)))
+        continue
+      }
       profiles.append(
         profile(
           people.randomElement(using: &random)!,

@@ -112,8 +112,8 @@ struct SearchUsersTests {
     let database = try AlarmDatabase()
     try database.admin.script(
       """
-      INSERT INTO profiles (user_id, name, major)
-      SELECT 'u' || i, md5(i::text), CASE i % 3 WHEN 0 THEN 'Physics' ELSE '컴퓨터공학' END
+      INSERT INTO profiles (user_id, name, major, version_time)
+      SELECT 'u' || i, md5(i::text), CASE i % 3 WHEN 0 THEN 'Physics' ELSE '컴퓨터공학' END, now()
       FROM generate_series(1, 100000) i;
       UPDATE profiles SET name = '홍길동전' WHERE user_id = 'u77777';
       """)

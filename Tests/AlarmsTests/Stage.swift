@@ -112,15 +112,16 @@ struct Stage {
         "conversations of \(viewer)",
         try pages(
           "conversation_list", [viewer],
-          "peer_id message_id sender_id text sent_at peer_name peer_image_url"),
+          "peer_id message_id sender_id text sent_at peer_name peer_image_url unread"),
         model.conversationRows(of: viewer))
       for other: String in Stage.people {
         let pair = "\(viewer) and \(other)"
         compare(
           "conversation of \(pair)",
-          try pages("conversation_page", [viewer, other], "message_id sender_id text sent_at"),
+          try pages(
+            "conversation_page", [viewer, other], "message_id sender_id text sent_at is_read"),
           model.messages(between: viewer, and: other).map {
-            [$0.id, $0.sender, $0.text, $0.sentAt.rfc3339]
+            [$0.id, $0.sender, $0.text, $0.sentAt.rfc3339, "\(model.isRead($0))"]
           })
         compare(
           "posts, \(pair)", try pages("user_posts_page", [viewer, other], post),

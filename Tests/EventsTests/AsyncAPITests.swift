@@ -241,9 +241,10 @@ import Yams
       let words = line.split(whereSeparator: { " =;".contains($0) })
       if words.first == "message" { message = String(words[1]) }
       if let type = words.first,
-        ["string", "repeated", "int32", "int64", "map<string,"].contains(type)
+        ["string", "optional", "repeated", "int32", "int64", "map<string,"].contains(type)
       {
-        let name = words[["repeated", "map<string,"].contains(type) ? 2 : 1].split(separator: "_")
+        let isQualified = ["optional", "repeated", "map<string,"].contains(type)
+        let name = words[isQualified ? 2 : 1].split(separator: "_")
         let camel = name.prefix(1).map(String.init) + name.dropFirst().map { $0.capitalized }
         fields[message, default: []].insert(camel.joined())
       }

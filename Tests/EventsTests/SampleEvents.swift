@@ -108,6 +108,8 @@ struct Samples {
           ($0.name, $0.major) = (text(Limits.nameBytes), text(Limits.majorBytes))
           $0.bio = text(Limits.bioBytes)
         })
+    case .conversationRead: .conversationRead(.with { ($0.user, $0.peer) = (id(), id()) })
+    case .profileEdited: .profileEdited(edit())
     case .alarmRead: .alarmRead(.with { ($0.user, $0.notification) = (id(), uuid()) })
     case .alarmReadAll: .alarmReadAll(.with { $0.user = id() })
     case .alarmDeleted: .alarmDeleted(.with { ($0.user, $0.notification) = (id(), uuid()) })
@@ -171,6 +173,17 @@ struct Samples {
           ($0.generation, $0.counter) = (number(), number())
         })
     }
+  }
+
+  /// Each field is left out, empty or changed; one at least is named.
+  private mutating func edit() -> ProfileEdited {
+    var edit = ProfileEdited.with { ($0.user, $0.bio) = (id(), text(Limits.bioBytes)) }
+    if Bool.random(using: &random) { edit.nickname = text(Limits.nicknameBytes) }
+    if Bool.random(using: &random) { edit.locale = text(Limits.localeBytes) }
+    if Bool.random(using: &random) { edit.imageURL = text(Limits.urlBytes) }
+    if Bool.random(using: &random) { edit.name = text(Limits.nameBytes) }
+    if Bool.random(using: &random) { edit.major = text(Limits.majorBytes) }
+    return edit
   }
 
   private mutating func alarmType() -> String {

@@ -180,6 +180,12 @@ struct FeedDatabase {
       compare(
         "conversations of \(id)", try pages("conversation_list", [id], limit: limit),
         model.conversations(of: id).map { [$0.peer] + $0.last.columns })
+      compare(
+        "unread messages of \(id)",
+        try connection.query(
+          "SELECT peer_id || '|' || unread FROM conversation_list($1, NULL, 200)", [.text(id)]
+        ).map { BytewiseString(try $0.text(0)) },
+        model.conversations(of: id).map { [$0.peer, "\($0.unread)"] })
       for peer in model.people {
         compare(
           "conversation of \(id) with \(peer)",

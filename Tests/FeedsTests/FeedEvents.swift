@@ -61,6 +61,7 @@ func collidingEvents(
     case 6..<8: return Say.delete("p\(thing)", by: one, at: at, id: id)
     case 8..<12: return Say.follow(one, other, at: at, id: id)
     case 12..<15: return Say.unfollow(one, other, at: at, id: id)
+    case 15: return Say.event(id, at, .read(one, other))
     default:
       return Say.message("m\(thing / 2)", from: one, to: other, at: at, text: "\(number)", id: id)
     }

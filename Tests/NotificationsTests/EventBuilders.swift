@@ -148,6 +148,10 @@ func unsubscribe(_ subscriber: String, from author: String, at minutes: Double) 
     minutes, .authorUnsubscribed(.with { ($0.author, $0.subscriber) = (author, subscriber) }))
 }
 
+func readConversation(_ user: String, with peer: String, at minutes: Double) -> Event {
+  event(minutes, .read(user, peer))
+}
+
 func seen(_ user: String, at minutes: Double) -> Event {
   event(minutes, .alarmSeen(.with { $0.user = user }))
 }

@@ -99,7 +99,7 @@ struct GeneratedEvents {
     let aComment = "c\(Int.random(in: 0..<6, using: &random))"
     let text = "text \(Int.random(in: 0..<1000, using: &random))"
     var event =
-      switch Int.random(in: 0..<155, using: &random) {
+      switch Int.random(in: 0..<160, using: &random) {
       case 0..<18: like(someone, aPost, of: owner, at: at)
       case 18..<28: unlike(someone, aPost, of: owner, at: at)
       case 28..<40:
@@ -135,6 +135,7 @@ struct GeneratedEvents {
       case 142..<146: unsubscribe(someone, from: chance(60) ? owner : other, at: at)
       case 146..<148: mute(someone, "author-post", at: at)
       case 148..<150: unmute(someone, "F13", at: at)
+      case 150..<155: readConversation(someone, with: other, at: at)
       default:
         disable(
           someone, pick(AlarmScope.allCases),

@@ -78,12 +78,15 @@ final class World {
   func everything() throws -> [String: [BytewiseString]] {
     var tables: [String: [BytewiseString]] = ["shown": try shown()]
     for table in [
-      "likes", "comments", "post_facts", "post_counts", "notification_recipients",
+      "likes", "comments", "post_facts", "notification_recipients", "conversation_reads",
       "notification_marks", "notification_mutes", "notification_silences", "person_blocks",
       "author_subscriptions",
     ] {
       tables[table] = try lines("SELECT to_jsonb(t)::text FROM \(table) t")
     }
+    // Whether a post that nobody likes any more has a row depends on the batches.
+    tables["post_counts"] = try lines(
+      "SELECT to_jsonb(t)::text FROM post_counts t WHERE (t.likes, t.comments) <> (0, 0)")
     tables["message_facts"] = try lines(
       """
       SELECT concat_ws('|', message_id, receiver, sender, version_time, version_id)

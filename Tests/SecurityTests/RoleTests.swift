@@ -26,6 +26,7 @@ import Testing
       [
         "post_counts", "likes", "comments", "post_facts", "notification_recipients",
         "notification_marks", "notification_sizes", "message_facts", "person_blocks",
+        "conversation_reads",
       ], ["magpie_notification"], [.insert, .update]
     ),
     (["contribution_check"], ["magpie_notification"], [.update, .delete]),
@@ -41,7 +42,8 @@ import Testing
       ["magpie_notification"],
       [.insert, .update, .delete]
     ),
-    (["profiles", "alarms"], ["magpie_alarm"], [.insert, .update]),
+    (["author_posts"], ["magpie_fanout"], [.insert, .update]),
+    (["profiles", "profile_edits", "alarms"], ["magpie_alarm"], [.insert, .update]),
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
     (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
     (["schema_migrations", "notification_generation", "notification_generations"], [], []),

@@ -69,6 +69,25 @@ extension Payload {
       })
   }
 
+  /// An edit of the fields that are not nil.
+  public static func edit(
+    _ user: String, nickname: String? = nil, locale: String? = nil, image: String? = nil,
+    name: String? = nil
+  ) -> Payload {
+    .profileEdited(
+      .with {
+        $0.user = user
+        if let nickname { $0.nickname = nickname }
+        if let locale { $0.locale = locale }
+        if let image { $0.imageURL = image }
+        if let name { $0.name = name }
+      })
+  }
+
+  public static func read(_ user: String, _ peer: String) -> Payload {
+    .conversationRead(.with { ($0.user, $0.peer) = (user, peer) })
+  }
+
   public static func mute(_ user: String, _ type: String) -> Payload {
     .alarmMuted(.with { ($0.user, $0.type) = (user, type) })
   }

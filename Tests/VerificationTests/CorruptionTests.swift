@@ -176,7 +176,8 @@ extension Tables {
       "notification_actors": ["source", "subject"],
       "author_subscriptions": ["author", "at", "event_id"],
       "notification_sizes": ["notification_id"], "notifications": ["notification_id"],
-      "profiles": ["user_id"], "alarms": ["notification_id"],
+      "profiles": ["user_id"], "alarms": ["notification_id"], "author_posts": ["author"],
+      "conversation_reads": ["user_id", "peer_id"], "profile_edits": ["user_id", "field"],
     ]
     return keys[table]?.contains(column) ?? false
   }

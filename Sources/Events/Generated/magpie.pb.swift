@@ -185,6 +185,21 @@ public nonisolated struct MessageSent: Sendable {
   public init() {}
 }
 
+/// Everything that the peer sent to the user up to this event's time has been read.
+public nonisolated struct ConversationRead: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  public var peer: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// The complete current profile: an empty field is cleared.
 public nonisolated struct ProfileChanged: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -209,6 +224,82 @@ public nonisolated struct ProfileChanged: Sendable {
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+}
+
+/// Changes the fields that it names, also to an empty value, and leaves the others: an image changed on
+/// one device and a nickname changed on another both stay. It names at least one.
+public nonisolated struct ProfileEdited: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  public var nickname: String {
+    get {_nickname ?? String()}
+    set {_nickname = newValue}
+  }
+  /// Returns true if `nickname` has been explicitly set.
+  public var hasNickname: Bool {self._nickname != nil}
+  /// Clears the value of `nickname`. Subsequent reads from it will return its default value.
+  public mutating func clearNickname() {self._nickname = nil}
+
+  /// BCP 47, such as "ko-KR".
+  public var locale: String {
+    get {_locale ?? String()}
+    set {_locale = newValue}
+  }
+  /// Returns true if `locale` has been explicitly set.
+  public var hasLocale: Bool {self._locale != nil}
+  /// Clears the value of `locale`. Subsequent reads from it will return its default value.
+  public mutating func clearLocale() {self._locale = nil}
+
+  public var imageURL: String {
+    get {_imageURL ?? String()}
+    set {_imageURL = newValue}
+  }
+  /// Returns true if `imageURL` has been explicitly set.
+  public var hasImageURL: Bool {self._imageURL != nil}
+  /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
+  public mutating func clearImageURL() {self._imageURL = nil}
+
+  public var name: String {
+    get {_name ?? String()}
+    set {_name = newValue}
+  }
+  /// Returns true if `name` has been explicitly set.
+  public var hasName: Bool {self._name != nil}
+  /// Clears the value of `name`. Subsequent reads from it will return its default value.
+  public mutating func clearName() {self._name = nil}
+
+  public var major: String {
+    get {_major ?? String()}
+    set {_major = newValue}
+  }
+  /// Returns true if `major` has been explicitly set.
+  public var hasMajor: Bool {self._major != nil}
+  /// Clears the value of `major`. Subsequent reads from it will return its default value.
+  public mutating func clearMajor() {self._major = nil}
+
+  public var bio: String {
+    get {_bio ?? String()}
+    set {_bio = newValue}
+  }
+  /// Returns true if `bio` has been explicitly set.
+  public var hasBio: Bool {self._bio != nil}
+  /// Clears the value of `bio`. Subsequent reads from it will return its default value.
+  public mutating func clearBio() {self._bio = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _nickname: String? = nil
+  fileprivate var _locale: String? = nil
+  fileprivate var _imageURL: String? = nil
+  fileprivate var _name: String? = nil
+  fileprivate var _major: String? = nil
+  fileprivate var _bio: String? = nil
 }
 
 public nonisolated struct AlarmRead: Sendable {
@@ -1241,6 +1332,41 @@ nonisolated extension MessageSent: SwiftProtobuf.Message, SwiftProtobuf._Message
   }
 }
 
+nonisolated extension ConversationRead: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ConversationRead"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}peer\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.peer) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.peer.isEmpty {
+      try visitor.visitSingularStringField(value: self.peer, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ConversationRead, rhs: ConversationRead) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.peer != rhs.peer {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ProfileChanged"
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}nickname\0\u{1}locale\0\u{3}image_url\0\u{1}name\0\u{1}major\0\u{1}bio\0")
@@ -1296,6 +1422,70 @@ nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.name != rhs.name {return false}
     if lhs.major != rhs.major {return false}
     if lhs.bio != rhs.bio {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProfileEdited: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ProfileEdited"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}nickname\0\u{1}locale\0\u{3}image_url\0\u{1}name\0\u{1}major\0\u{1}bio\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._nickname) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._locale) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._imageURL) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._name) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._major) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._bio) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    try { if let v = self._nickname {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._locale {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._imageURL {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._name {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._major {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._bio {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProfileEdited, rhs: ProfileEdited) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs._nickname != rhs._nickname {return false}
+    if lhs._locale != rhs._locale {return false}
+    if lhs._imageURL != rhs._imageURL {return false}
+    if lhs._name != rhs._name {return false}
+    if lhs._major != rhs._major {return false}
+    if lhs._bio != rhs._bio {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -36,6 +36,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
       [
         "users", "follows", "follow_counts", "posts", "pull_authors", "feeds", "feed_entries",
         "messages", "conversations", "retired_keys", "feed_trims", "feed_returns",
+        "author_posts",
       ]
     case .notifications:
       [
@@ -44,8 +45,10 @@ public enum TableGroup: String, CaseIterable, Sendable {
         "notification_silences", "person_blocks", "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
         "notification_scoped_reviews", "author_subscriptions", "subscription_work",
+        "conversation_reads",
       ]
-    case .alarms: ["profiles", "alarms", "pending_renders", "pending_publications"]
+    case .alarms:
+      ["profiles", "profile_edits", "alarms", "pending_renders", "pending_publications"]
     }
   }
 

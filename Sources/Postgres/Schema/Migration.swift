@@ -55,5 +55,6 @@ extension Migrations {
     Migration(20, "scoped_reviews", PackageResources._020_scoped_reviews_sql),
     Migration(21, "screens", PackageResources._021_screens_sql),
     Migration(22, "versions_after_a_crash", PackageResources._022_versions_after_a_crash_sql),
+    Migration(23, "read_and_edited", PackageResources._023_read_and_edited_sql),
   ]
 }

@@ -14,7 +14,10 @@ extension Model {
     for comment in allComments {
       people.formUnion([.init(comment.actor), .init(comment.postOwner)])
     }
-    for key in Array(profiles.keys) + marks.keys + mutes.keys { people.insert(key[0]) }
+    for key in Array(profiles.keys) + profileEdits.keys + marks.keys + mutes.keys {
+      people.insert(key[0])
+    }
+    for key in reads.keys { people.formUnion(key) }
     for fact in sources.values { people.formUnion(fact.firstAt.keys.map(\.recipient)) }
     return people.sorted().map(\.string)
   }
@@ -130,8 +133,15 @@ extension Model {
       }
     }
     var lists: [BytewiseString: [ModelConversation]] = [:]
+    var unread: [Key: Int] = [:]
+    for message in allMessages where !message.sender.hasSameBytes(as: message.receiver) {
+      if !isRead(message) {
+        unread[[.init(message.receiver), .init(message.sender)], default: 0] += 1
+      }
+    }
     for (key, message) in last where !isBlocked(key[0].string, key[1].string) {
-      lists[key[0], default: []].append(ModelConversation(peer: key[1].string, last: message))
+      lists[key[0], default: []].append(
+        ModelConversation(peer: key[1].string, last: message, unread: min(unread[key] ?? 0, 100)))
     }
     return lists.mapValues { list in
       list.sorted { newest(($0.last.sentAt, $0.last.id), ($1.last.sentAt, $1.last.id)) }
@@ -142,14 +152,51 @@ extension Model {
     conversations[.init(user)] ?? []
   }
 
+  /// Whether the receiver has read the message. One's messages to oneself are read.
+  public func isRead(_ message: ModelMessage) -> Bool {
+    let key = [BytewiseString(message.receiver), BytewiseString(message.sender)]
+    return key[0] == key[1] || reads[key].map { message.sentAt <= $0 } ?? false
+  }
+
+  /// The times up to which people have read what others sent; sorted.
+  public var allReads: [(user: String, peer: String, at: EventTime)] {
+    reads.map { ($0[0].string, $0[1].string, $1) }.sorted {
+      ($0.user, $0.peer) <~ ($1.user, $1.peer)
+    }
+  }
+
+  /// The edits that are the newest of their field, also those that a newer profile overrules.
+  public var allProfileEdits: [(user: String, field: String, value: String, version: Version)] {
+    profileEdits.map { ($0[0].string, $0[1].string, $1.value, $1.version) }
+      .sorted { ($0.user, $0.field) <~ ($1.user, $1.field) }
+  }
+
   /// Sorted by user.
   public var allProfiles: [ModelProfile] {
-    profiles.values.compactMap { fact in
-      guard case .profileChanged(let data) = fact.newest.payload else { return nil }
-      return ModelProfile(
-        user: data.user, nickname: data.nickname, locale: data.locale, imageURL: data.imageURL,
-        name: data.name, major: data.major, bio: data.bio, version: fact.newest.version)
-    }.sorted { ($0.user, "") <~ ($1.user, "") }
+    let users = Set(profiles.keys.map { $0[0] }).union(profileEdits.keys.map { $0[0] })
+    return users.sorted().compactMap { user in
+      profile(of: user.string).map { data in
+        ModelProfile(
+          user: data.user, nickname: data.nickname, locale: data.locale, imageURL: data.imageURL,
+          name: data.name, major: data.major, bio: data.bio,
+          version: profiles[[user]]?.newest.version)
+      }
+    }
+  }
+
+  /// The profile with the edits that are newer than it; nil if neither is known.
+  func profile(of user: String) -> ProfileChanged? {
+    let user = BytewiseString(user)
+    let newest = profiles[[user]]?.newest
+    var profile = ProfileChanged.with { $0.user = user.string }
+    if case .profileChanged(let data) = newest?.payload { profile = data }
+    let edits = ProfileField.allCases.compactMap { field in
+      profileEdits[[user, .init(field.rawValue)]].map { (field: field, edit: $0) }
+    }
+    for (field, edit) in edits where newest.map({ edit.version > $0.version }) ?? true {
+      profile[keyPath: field.changed] = edit.value
+    }
+    return newest == nil && edits.isEmpty ? nil : profile
   }
 }
 

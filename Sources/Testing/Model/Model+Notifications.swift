@@ -135,7 +135,9 @@ extension Model {
     }
     guard let first = shown.first, let last = shown.last else { return nil }
     let people = people(shown)
-    let isUnread = first.at > max(all.read, own.read)
+    let conversation =
+      key.type == AlarmType.message.code ? reads[[key.recipient, key.subject]] : nil
+    let isUnread = first.at > max(all.read, own.read, conversation ?? own.read)
     return ModelNotification(
       id: id, recipient: key.recipient.string, type: key.type, subject: key.subject.string,
       bucket: first.1.isGrouped ? first.at.day : nil, actor: first.1.actor,

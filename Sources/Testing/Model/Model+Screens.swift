@@ -11,13 +11,6 @@ extension Model {
     return isVisible ? profile.nickname : profile.name
   }
 
-  private func profile(of user: String) -> ProfileChanged? {
-    guard case .profileChanged(let data) = profiles[[.init(user)]]?.newest.payload else {
-      return nil
-    }
-    return data
-  }
-
   private func imageURL(of user: String) -> String { profile(of: user)?.imageURL ?? "" }
 
   private func follows(_ follower: String, _ followee: String) -> Bool {
@@ -121,7 +114,7 @@ extension Model {
       let (peer, last) = (conversation.peer, conversation.last)
       return [
         peer, last.id, last.sender, last.text, last.sentAt.rfc3339, shownName(of: peer),
-        imageURL(of: peer),
+        imageURL(of: peer), "\(conversation.unread)",
       ]
     }
   }

@@ -31,6 +31,10 @@ public struct Model: Sendable {
   var likes: [Key: Fact] = [:]
   var comments: [Key: Fact] = [:]
   var profiles: [Key: Fact] = [:]
+  /// The newest edit of a field, by person and the field's name.
+  var profileEdits: [Key: (version: Version, value: String)] = [:]
+  /// The time up to which a person has read what another one sent, by the reader and the sender.
+  var reads: [Key: EventTime] = [:]
   /// The facts from which notifications derive.
   var sources: [Key: Fact] = [:]
   /// The events of likes and messages that name the same recipient, with the key of their source.
@@ -81,7 +85,16 @@ public struct Model: Sendable {
       merge(event, into: &messages[[.init(data.message)]])
       mergeNamed(
         event, ["message", .init(data.message)], [.init(data.receiver), .init(data.sender)])
+    case .conversationRead(let data):
+      let key = [BytewiseString(data.user), BytewiseString(data.peer)]
+      reads[key] = max(reads[key] ?? event.time, event.time)
     case .profileChanged(let data): merge(event, into: &profiles[[.init(data.user)]])
+    case .profileEdited(let data):
+      for (field, value) in data.edits {
+        let key = [BytewiseString(data.user), BytewiseString(field.rawValue)]
+        if let known = profileEdits[key], known.version >= event.version { continue }
+        profileEdits[key] = (event.version, value)
+      }
     case .alarmRead(let data):
       raise(\.read, [.init(data.user), .init(data.notification.lowercased())], event.time)
     case .alarmDeleted(let data):

@@ -60,8 +60,10 @@ public struct ModelMessage: ModelRow {
 public struct ModelConversation: ModelRow {
   public var peer: String
   public var last: ModelMessage
+  /// The peer's messages that the owner has not read, at most 100.
+  public var unread: Int
 
-  public var fields: [String?] { [peer] + last.fields }
+  public var fields: [String?] { [peer] + last.fields + ["\(unread)"] }
 }
 
 public struct ModelLike: ModelRow {
@@ -101,7 +103,8 @@ public struct ModelProfile: ModelRow {
   public var name: String
   public var major: String
   public var bio: String
-  public var version: Version
+  /// Of the newest `profile.changed`; nil if only edits are known.
+  public var version: Version?
 
   public var fields: [String?] { [user, nickname, locale, imageURL, name, major, bio] }
 }

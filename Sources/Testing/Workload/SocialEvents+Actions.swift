@@ -13,7 +13,7 @@ extension SocialEvents {
     case ..<69: return like()
     case ..<81: return comment()
     case ..<89: return send()
-    case ..<91: return profile(of: anyUser())
+    case ..<91: return random.chance(50) ? profile(of: anyUser()) : edit(of: anyUser())
     case ..<93: return alarm()
     default: return alarmAction()
     }
@@ -119,6 +119,11 @@ extension SocialEvents {
       random.chance(1)
       ? sender : (sender + Int.random(in: 1...5, using: &random)) % workload.users
     let text = sentence()
+    // The receiver reads, or the sender reads what came before.
+    if random.chance(30) {
+      let (reader, peer) = random.chance(70) ? (receiver, sender) : (sender, receiver)
+      script.append(.conversationRead(.with { ($0.user, $0.peer) = (id(reader), id(peer)) }))
+    }
     return .messageSent(
       .with {
         ($0.message, $0.sender, $0.receiver) = ("message-\(serial)", id(sender), id(receiver))
@@ -169,6 +174,20 @@ extension SocialEvents {
         ($0.user, $0.nickname, $0.locale) = (id(user), nickname, voice.locale)
         $0.imageURL = hasImage ? "https://images.example/people/\(user).jpg" : ""
         ($0.name, $0.major, $0.bio) = (voice.name + " \(user)", major, voice.sentences[0])
+      })
+  }
+
+  /// Changes one or two fields; sometimes empties one.
+  private mutating func edit(of user: Int) -> Payload {
+    let voice = Voice.all.randomElement(using: &random) ?? Voice.all[0]
+    let nickname = random.chance(10) ? "" : voice.nicknames.randomElement(using: &random) ?? ""
+    let field = Int.random(in: 0..<4, using: &random)
+    return .profileEdited(
+      .with {
+        $0.user = id(user)
+        if field < 2 { $0.nickname = nickname }
+        if field == 1 || field == 2 { $0.imageURL = "https://images.example/people/\(serial).jpg" }
+        if field == 3 { $0.locale = voice.locale }
       })
   }
 

@@ -15,6 +15,12 @@ extension SliceModels {
             fields: [row.nickname, row.locale, row.imageURL, row.name, row.major, row.bio]
               + version(row.version))
         })
+    case "profile_edits":
+      return rows(
+        profiles.allProfileEdits.lazy.map { row in
+          CanonicalRow(
+            person: row.user, key: [row.field], fields: [row.value] + version(row.version))
+        })
     case "alarms":
       var people: [BytewiseString: ModelProfile] = [:]
       for profile in profiles.allProfiles { people[BytewiseString(profile.user)] = profile }

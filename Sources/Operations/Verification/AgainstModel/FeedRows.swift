@@ -20,6 +20,11 @@ extension SliceModels {
             CanonicalRow(
               person: user.string, key: [], fields: ["\(stats.followers)", "\(stats.following)"])
           })
+    case "author_posts":
+      return rows(
+        feeds.profileStats.lazy.filter { $0.value.posts != 0 }.map { user, stats in
+          CanonicalRow(person: user.string, key: [], fields: ["\(stats.posts)"])
+        })
     case "posts":
       return rows(
         feeds.allPosts.lazy.map { row in
@@ -38,13 +43,18 @@ extension SliceModels {
             fields: [row.sender, row.text] + version(row.version))
         })
     case "conversations":
+      var fields: [[BytewiseString]: [String?]] = [:]
+      for (owner, list) in feeds.conversations {
+        for row in list {
+          fields[[owner, .init(row.peer)]] = [row.last.sentAt.rfc3339, row.last.id, nil]
+        }
+      }
+      for read in feeds.allReads {
+        fields[[.init(read.user), .init(read.peer)], default: [nil, nil, nil]][2] = read.at.rfc3339
+      }
       return rows(
-        feeds.conversations.lazy.flatMap { owner, list in
-          list.map { row in
-            CanonicalRow(
-              person: owner.string, key: [row.peer],
-              fields: [row.last.sentAt.rfc3339, row.last.id])
-          }
+        fields.lazy.map {
+          CanonicalRow(person: $0[0].string, key: [$0[1].string], fields: $1)
         })
     default: return nil
     }
@@ -84,5 +94,8 @@ extension SliceModels {
     rowSource(sorting: rows.filter { slice.contains($0.person) })
   }
 
-  func version(_ version: Version) -> [String?] { [version.time.rfc3339, version.id] }
+  /// - Parameter version: nil for a row that no event has decided.
+  func version(_ version: Version?) -> [String?] {
+    [version?.time.rfc3339, version?.id ?? ""]
+  }
 }

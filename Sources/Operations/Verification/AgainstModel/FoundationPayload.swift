@@ -46,6 +46,11 @@ private struct Fields {
     try container.decodeIfPresent(String.self, forKey: key(name)) ?? ""
   }
 
+  /// Returns nil for an absent or null field.
+  private func optionalText(_ name: String) throws -> String? {
+    try container.decodeIfPresent(String.self, forKey: key(name))
+  }
+
   private func texts(_ name: String) throws -> [String] {
     try container.decodeIfPresent([String].self, forKey: key(name)) ?? []
   }
@@ -112,6 +117,19 @@ private struct Fields {
           ($0.user, $0.nickname) = (try text("user"), try text("nickname"))
           ($0.locale, $0.imageURL) = (try text("locale"), try text("imageUrl"))
           ($0.name, $0.major, $0.bio) = (try text("name"), try text("major"), try text("bio"))
+        })
+    case .conversationRead:
+      .conversationRead(try .with { ($0.user, $0.peer) = (try text("user"), try text("peer")) })
+    case .profileEdited:
+      .profileEdited(
+        try .with {
+          $0.user = try text("user")
+          if let value = try optionalText("nickname") { $0.nickname = value }
+          if let value = try optionalText("locale") { $0.locale = value }
+          if let value = try optionalText("imageUrl") { $0.imageURL = value }
+          if let value = try optionalText("name") { $0.name = value }
+          if let value = try optionalText("major") { $0.major = value }
+          if let value = try optionalText("bio") { $0.bio = value }
         })
     case .alarmRead:
       .alarmRead(

@@ -110,7 +110,7 @@ public struct ModelComparison {
         try rows(
           """
           SELECT user_id, nickname, locale, image_url, name, major, bio FROM profiles
-          WHERE version_time > '-infinity'
+          WHERE version_time > '-infinity' OR has_edits
           """)
       ),
       (

@@ -54,6 +54,11 @@ extension SliceModels {
             person: row.user, key: [row.notification ?? ""],
             fields: [row.readAt?.rfc3339, row.deletedAt?.rfc3339])
         })
+    case "conversation_reads":
+      return rows(
+        notifications.allReads.lazy.map { row in
+          CanonicalRow(person: row.user, key: [row.peer], fields: [row.at.rfc3339])
+        })
     case "notification_mutes":
       return rows(
         notifications.allMutes.lazy.map { row in

@@ -7,7 +7,10 @@ extension CanonicalTable {
       fields: Field.plain(
         "p.nickname", "p.locale", "p.image_url", "p.name", "p.major", "p.bio")
         + Field.version("p"),
-      from: "FROM profiles p WHERE p.version_time > '-infinity'"),
+      from: "FROM profiles p WHERE p.version_time > '-infinity' OR p.has_edits"),
+    CanonicalTable(
+      "profile_edits", .alarms, person: "e.user_id", key: ["e.field"],
+      fields: Field.plain("e.value") + Field.version("e"), from: "FROM profile_edits e"),
     CanonicalTable(
       "alarms", .alarms, person: "a.recipient", key: ["a.notification_id"],
       fields: alarmFields,

@@ -16,6 +16,12 @@ extension CanonicalTable {
         WHERE (c.followers, c.following) <> (0, 0)
         """),
     CanonicalTable(
+      "author_posts", .feeds, person: user("u", "c.author"), key: [],
+      fields: Field.plain("c.posts"),
+      from: """
+        FROM author_posts c LEFT JOIN users u ON u.user_key = c.author WHERE c.posts <> 0
+        """),
+    CanonicalTable(
       "posts", .feeds, person: user("u", "p.author"), key: ["p.post_id"],
       fields: Field.plain("p.deleted", "p.title", "p.caption", "p.image_url")
         + [Field("first_at", time("nullif(p.first_at, 'infinity')"))] + Field.version("p"),
@@ -65,14 +71,15 @@ extension CanonicalTable {
         FROM messages m LEFT JOIN users s ON s.user_key = m.sender
         LEFT JOIN users r ON r.user_key = m.receiver
         """),
-    // Conversations without a message are not listed.
+    // Conversations without a message are not listed; a read mark may arrive before any message.
     CanonicalTable(
       "conversations", .feeds, person: user("o", "c.owner"), key: [user("p", "c.peer")],
-      fields: [Field("last_time", time("c.last_time"))] + Field.plain("c.last_message_id"),
+      fields: [Field("last_time", time("c.last_time"))] + Field.plain("c.last_message_id")
+        + [Field("read_at", time("c.read_at"))],
       from: """
         FROM conversations c LEFT JOIN users o ON o.user_key = c.owner
         LEFT JOIN users p ON p.user_key = c.peer
-        WHERE c.last_message_id IS NOT NULL
+        WHERE c.last_message_id IS NOT NULL OR c.read_at > '-infinity'
         """),
   ]
 

@@ -48,6 +48,9 @@ extension CanonicalTable {
       ],
       from: "FROM notification_marks m"),
     CanonicalTable(
+      "conversation_reads", .notifications, person: "c.user_id", key: ["c.peer_id"],
+      fields: [Field("read_at", time("c.read_at"))], from: "FROM conversation_reads c"),
+    CanonicalTable(
       "notification_mutes", .notifications, person: "m.recipient",
       key: ["m.type", time("m.at"), "m.event_id"], fields: Field.plain("m.muted"),
       from: "FROM notification_mutes m"),

@@ -8,7 +8,8 @@ extension Publish {
     PublishEvent<Post>.self, PublishEvent<DeletePost>.self, PublishEvent<Follow>.self,
     PublishEvent<Unfollow>.self, PublishEvent<Like>.self, PublishEvent<Unlike>.self,
     PublishEvent<Comment>.self, PublishEvent<DeleteComment>.self, PublishEvent<Message>.self,
-    PublishEvent<Profile>.self, PublishEvent<ReadAlarm>.self, PublishEvent<ReadAllAlarms>.self,
+    PublishEvent<ReadConversation>.self, PublishEvent<Profile>.self,
+    PublishEvent<EditProfile>.self, PublishEvent<ReadAlarm>.self, PublishEvent<ReadAllAlarms>.self,
     PublishEvent<DeleteAlarm>.self, PublishEvent<DeleteAllAlarms>.self, PublishEvent<Mute>.self,
     PublishEvent<Unmute>.self, PublishEvent<SeeAlarms>.self, PublishEvent<RaiseAlarm>.self,
     PublishEvent<WithdrawAlarm>.self, PublishEvent<DisableAlarms>.self,
@@ -134,6 +135,16 @@ extension Publish {
     }
   }
 
+  struct ReadConversation: EventFields {
+    static let configuration = command(
+      "read-conversation",
+      "Send conversation.read: marks all messages of one person up to now as read.")
+    @Option(help: "The person who reads.") var user: String
+    @Option(help: "The person who wrote the messages.") var peer: String
+
+    var payload: Payload { .conversationRead(.with { ($0.user, $0.peer) = (user, peer) }) }
+  }
+
   struct Profile: EventFields {
     static let configuration = command(
       "profile",
@@ -151,6 +162,40 @@ extension Publish {
         .with {
           ($0.user, $0.nickname, $0.locale) = (user, nickname, locale)
           ($0.imageURL, $0.name, $0.major, $0.bio) = (imageURL, name, major, bio)
+        })
+    }
+  }
+
+  struct EditProfile: EventFields {
+    static let configuration = command(
+      "edit-profile",
+      "Send profile.edited: options left out leave their fields as they are, empty ones clear them."
+    )
+    @Option(help: "The person's id.") var user: String
+    @Option(help: "The name that others see.") var nickname: String?
+    @Option(help: "The language, a BCP 47 tag such as ko-KR.") var locale: String?
+    @Option(help: "The URL of the picture.") var imageURL: String?
+    @Option(help: "The name.") var name: String?
+    @Option(help: "The field of study or work.") var major: String?
+    @Option(help: "The person's description of themselves.") var bio: String?
+
+    func validate() throws {
+      guard [nickname, locale, imageURL, name, major, bio].contains(where: { $0 != nil }) else {
+        throw ValidationError(
+          "Name what changes: --nickname, --locale, --image-url, --name, --major or --bio.")
+      }
+    }
+
+    var payload: Payload {
+      .profileEdited(
+        .with {
+          $0.user = user
+          if let nickname { $0.nickname = nickname }
+          if let locale { $0.locale = locale }
+          if let imageURL { $0.imageURL = imageURL }
+          if let name { $0.name = name }
+          if let major { $0.major = major }
+          if let bio { $0.bio = bio }
         })
     }
   }

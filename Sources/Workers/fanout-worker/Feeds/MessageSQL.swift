@@ -1,7 +1,7 @@
 /// The statements of a batch of messages, in execution order. Each has its own snapshot
 /// (READ COMMITTED).
 enum MessageSQL {
-  /// Creates both sides' missing conversations, empty at first. $1 senders, $2 receivers.
+  /// Creates both sides' missing conversations, empty at first. $1 and $2 the two people of each.
   static let ensureConversations = """
     INSERT INTO conversations (owner, peer)
     SELECT s.owner, s.peer
@@ -23,7 +23,8 @@ enum MessageSQL {
     """
 
   /// Locks the pairs whose messages this batch writes, both the new pair of each message and its
-  /// current one, and saves them in `magpie.locked_pairs`. $1 messages, $2 senders, $3 receivers.
+  /// current one, and saves them in `magpie.locked_pairs`. $1 messages, $2 and $3 the two people of each
+  /// pair.
   ///
   /// A pair's lock is its row with owner <= peer.
   static let lockConversations = """
@@ -85,6 +86,16 @@ enum MessageSQL {
       SELECT FROM messages m
       WHERE m.message_id = i.message_id AND (m.version_time, m.version_id) >= (i.time, i.id))
     LIMIT 1
+    """
+
+  /// Raises the times up to which people have read. The pairs are locked. $1 readers, $2 peers,
+  /// $3 times.
+  static let raiseReads = """
+    UPDATE conversations c SET read_at = i.time
+    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS i (user_id, peer_id, time)
+    JOIN users o ON o.user_id = i.user_id
+    JOIN users p ON p.user_id = i.peer_id
+    WHERE c.owner = o.user_key AND c.peer = p.user_key AND c.read_at < i.time
     """
 
   /// Finds the newest message of every locked pair and stores it in both sides' conversations.

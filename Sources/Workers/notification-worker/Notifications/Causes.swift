@@ -93,7 +93,7 @@ private func keys(_ event: Event) -> [Key] {
   case .personUnblocked(let data):
     [Key(data.user, anyType, anySubject), Key(data.person, anyType, anySubject)]
   case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .alarmDisabled,
-    .alarmEnabled, .personMuted, .personUnmuted, .profileChanged,
+    .alarmEnabled, .personMuted, .personUnmuted, .conversationRead, .profileChanged, .profileEdited,
     .authorSubscribed, .authorUnsubscribed, .notificationChanged, .notificationRetracted,
     .alarmChanged, .alarmRetracted:
     []

@@ -5,13 +5,22 @@ import Postgres
 /// `message.sent`: notifies the receiver of one sender's messages of a day in one notification,
 /// which quotes the newest. A message sent again with the same id replaces its text, sender and
 /// receiver.
+///
+/// `conversation.read`: marks one sender's messages up to its time as read, whenever they arrive.
 func messagesWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var registers = Registers<Key>()
+  var reads: [Key: EventTime] = [:]
   for event in events {
-    guard case .messageSent(let data) = event.payload else { continue }
-    facts.add(event, key: Key(data.message), creates: true)
-    registers.add(event, key: Key(data.receiver, data.sender, data.message), creates: true)
+    switch event.payload {
+    case .messageSent(let data):
+      facts.add(event, key: Key(data.message), creates: true)
+      registers.add(event, key: Key(data.receiver, data.sender, data.message), creates: true)
+    case .conversationRead(let data):
+      let pair = Key(data.user, data.peer)
+      reads[pair] = max(reads[pair] ?? event.time, event.time)
+    default: continue
+    }
   }
   var contributions = Contributions(.message)
   for (key, register) in zip(registers.keys, registers.values) where key.first != key.second {
@@ -20,7 +29,25 @@ func messagesWork(_ events: [Event]) -> Work {
       recipient: key.first.string, subject: key.second.string, source: key.third.string,
       actor: key.second.string, active: true, text: data.text, register: register)
   }
-  return contributions.work(after: [upsertMessages(facts)], events)
+  let raised = reads.isEmpty ? [] : [raiseReads(reads)]
+  guard !facts.keys.isEmpty else { return Work([planByKey(keepsPlans: true)] + raised) }
+  return contributions.work(after: raised + [upsertMessages(facts)], events)
+}
+
+private func raiseReads(_ reads: [Key: EventTime]) -> Statement {
+  let (pairs, times) = (Array(reads.keys), reads.values.map(\.microseconds))
+  return Statement(
+    """
+    INSERT INTO conversation_reads AS c (user_id, peer_id, read_at)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS e (user_id, peer_id, read_at)
+    ORDER BY e.user_id COLLATE "C", e.peer_id COLLATE "C"
+    ON CONFLICT (user_id, peer_id) DO UPDATE SET read_at = EXCLUDED.read_at
+    WHERE EXCLUDED.read_at > c.read_at
+    """,
+    [
+      .textArray(pairs.map(\.first.string)), .textArray(pairs.map(\.second.string)),
+      .timestamptzArray(times),
+    ])
 }
 
 /// Writes every message of the batch, and locks those that stay unchanged as well: two lanes may
