@@ -263,7 +263,7 @@ LANGUAGE sql STABLE AS $$
   LEFT JOIN author_posts a ON a.author = u.user_key
 $$;
 
--- search_people without the people whose profile has not arrived, along the new index, and two more checks.
+-- Two more checks.
 DO $$
 DECLARE
   change record;
@@ -272,13 +272,6 @@ DECLARE
 BEGIN
   FOR change IN
     SELECT * FROM (VALUES
-      (
-        'search_people(text, text, text, int)',
-        'WHERE CASE
-        WHEN $1 = '''' THEN p.version_time > ''-infinity''',
-        'WHERE (p.version_time > ''-infinity'' OR p.has_edits) AND CASE
-        WHEN $1 = '''' THEN true'
-      ),
       (
         'verify_feeds()',
         '
