@@ -8,10 +8,6 @@ struct DocumentedFunctionsTests {
 
   init() throws { page = try ScreensPage() }
 
-  /// Labels in pictures, as `function.column`, whose columns a later migration adds. Empty it with that migration.
-  private static let planned: Set<String> = [
-    "conversation_list.unread", "conversation_page.unread", "mutes.name", "mutes.image_url",
-  ]
 
   @Test("every query runs")
   func queries() throws {
@@ -90,7 +86,7 @@ struct DocumentedFunctionsTests {
             "\(picture.file): \(name)")
           let function = try #require(functions.first { $0.name == label.function }, "\(name)")
           #expect(
-            function.columns.contains { $0.name == label.column } || Self.planned.contains(name),
+            function.columns.contains { $0.name == label.column },
             "\(picture.file): \(name)")
         }
       }
