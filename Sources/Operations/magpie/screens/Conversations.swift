@@ -31,7 +31,10 @@ struct Conversations: ParsableCommand {
       let peer = displayName(try row.text("peer_name"), id: try row.text("peer_id"))
       let isOwn = try row.text("sender_id").utf8.elementsEqual(options.user.utf8)
       page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(peer))"
-      page.text += "\(try imageURL(row.text("peer_image_url")))\n"
+      page.text += try imageURL(row.text("peer_image_url"))
+      let unread = try row.int("unread")
+      if unread > 0 { page.text += "  ● \(unread > 99 ? "99+" : "\(unread)") unread" }
+      page.text += "\n"
       page.text += "    \(isOwn ? "you: " : "")\(excerpt(try row.text("text")))\n"
     }
     return page
@@ -40,7 +43,8 @@ struct Conversations: ParsableCommand {
 
 struct Chat: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the messages between two people, the newest first.")
+    abstract: "Show the messages between two people, the newest first. ✓: the receiver has read it."
+  )
 
   @OptionGroup var page: PageOptions
   @OptionGroup var database: DatabaseOptions
@@ -67,7 +71,8 @@ struct Chat: ParsableCommand {
     for row in rows {
       let sender = displayName(try row.text("sender_name"), id: try row.text("sender_id"))
       page.text += "\(try shortTime(row.timestamptz("sent_at")))  \(Style.cyan(sender))"
-      page.text += "  \(excerpt(try row.text("text")))\n"
+      page.text += "  \(excerpt(try row.text("text")))"
+      page.text += try row.bool("is_read") ? "  ✓\n" : "\n"
     }
     return page
   }

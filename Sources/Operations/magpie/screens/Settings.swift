@@ -21,6 +21,8 @@ struct Settings: ParsableCommand {
       let parts = [try row.text("kind"), try row.text("value")].filter { !$0.isEmpty }
       page.text += "\(try shortTime(row.timestamptz("since")))  \(try row.text("scope"))"
       page.text += "  \(Style.cyan(parts.map { excerpt($0) }.joined(separator: " ")))"
+      let name = try row.text("name")
+      if !name.isEmpty { page.text += " \(excerpt(name))" }
       if try !row.isNull("until") {
         page.text += "  until \(try shortTime(row.timestamptz("until")))"
       }
