@@ -97,8 +97,7 @@ struct PageQuery: Sendable {
         SELECT $2, coalesce(r.shown_name, ''), coalesce(r.nickname, ''), coalesce(r.name, ''),
           coalesce(r.major, ''), coalesce(r.bio, ''), coalesce(r.image_url, ''),
           CASE WHEN $1 = $2 THEN coalesce(r.locale, '') END,
-          (SELECT count(*) FROM posts p WHERE p.author = u.user_key AND NOT p.deleted),
-          coalesce(c.followers, 0), coalesce(c.following, 0), f.active IS NOT NULL,
+          coalesce(a.posts, 0), coalesce(c.followers, 0), coalesce(c.following, 0), f.active IS NOT NULL,
           g.active IS NOT NULL,
           EXISTS (
             SELECT FROM person_blocks b WHERE b.blocker = $1 AND b.blocked = $2 AND b.active),
@@ -110,6 +109,7 @@ struct PageQuery: Sendable {
           ), false)
         FROM (SELECT $2::text COLLATE "C" AS user_id) p
         \(joinPerson("p.user_id"))
+        LEFT JOIN author_posts a ON a.author = u.user_key
         LEFT JOIN follow_counts c ON c.user_key = u.user_key
         WHERE NOT EXISTS (
           SELECT FROM person_blocks b WHERE b.blocker = $2 AND b.blocked = $1 AND b.active)
@@ -129,28 +129,32 @@ struct PageQuery: Sendable {
         """)),
     PageQuery(
       name: "search_users, empty", call: "search_users('', $1, NULL, 20)",
-      handWritten: profiles("p.version_time > '-infinity'")),
+      handWritten: profiles("(p.version_time > '-infinity' OR p.has_edits)")),
     PageQuery(
       name: "mutes", call: "mutes($1)",
       handWritten: """
-        SELECT 'kind', kind_code(m.type), '', m.at, NULL::timestamptz
+        SELECT o.*, coalesce(r.shown_name, ''), coalesce(r.image_url, '')
         FROM (
-          SELECT DISTINCT ON (m.type) m.* FROM notification_mutes m
-          WHERE m.recipient = $1 ORDER BY m.type, m.at DESC, m.event_id DESC
-        ) m
-        WHERE m.muted
-        UNION ALL
-        SELECT s.scope, CASE s.scope WHEN 'subject' THEN kind_code(s.type) ELSE '' END, s.value,
-          s.at, s.until
-        FROM (
-          SELECT DISTINCT ON (s.scope, s.type, s.value) s.* FROM notification_silences s
-          WHERE s.recipient = $1
-          ORDER BY s.scope, s.type, s.value, s.at DESC, s.event_id DESC
-        ) s
-        WHERE s.silenced AND coalesce(s.until, 'infinity') > now()
-        UNION ALL
-        SELECT 'block', '', b.blocked, b.version_time, NULL
-        FROM person_blocks b WHERE b.blocker = $1 AND b.active
+          SELECT 'kind', kind_code(m.type), '', m.at, NULL::timestamptz
+          FROM (
+            SELECT DISTINCT ON (m.type) m.* FROM notification_mutes m
+            WHERE m.recipient = $1 ORDER BY m.type, m.at DESC, m.event_id DESC
+          ) m
+          WHERE m.muted
+          UNION ALL
+          SELECT s.scope, CASE s.scope WHEN 'subject' THEN kind_code(s.type) ELSE '' END, s.value,
+            s.at, s.until
+          FROM (
+            SELECT DISTINCT ON (s.scope, s.type, s.value) s.* FROM notification_silences s
+            WHERE s.recipient = $1
+            ORDER BY s.scope, s.type, s.value, s.at DESC, s.event_id DESC
+          ) s
+          WHERE s.silenced AND coalesce(s.until, 'infinity') > now()
+          UNION ALL
+          SELECT 'block', '', b.blocked, b.version_time, NULL
+          FROM person_blocks b WHERE b.blocker = $1 AND b.active
+        ) o (scope, kind, value, since, until)
+        LEFT JOIN profiles r ON o.scope <> 'kind' AND r.user_id = o.value
         ORDER BY 1, 2, 3
         """),
   ]
@@ -159,14 +163,14 @@ struct PageQuery: Sendable {
     PageQuery(
       name: "alarm_page", call: "alarm_page($1, NULL, 20)",
       handWritten: """
-        SELECT a.notification_id, a.type, n.raised_at > greatest(s.read_all_at, m.read_at), a.text,
-          a.segments, a.spans, a.legacy_message, a.legacy_head_text, a.legacy_from_nick_name,
+        SELECT a.notification_id, a.type, n.raised_at > greatest(s.read_all_at, m.read_at, w.read_at),
+          a.text, a.segments, a.spans, a.legacy_message, a.legacy_head_text, a.legacy_from_nick_name,
           a.deep_link, a.badge_icon, a.highlight_style, a.locale,
           coalesce(nullif(a.image_url, ''), nullif(q.image_url, ''), r.image_url, ''),
           coalesce(a.actor, ''), coalesce(r.image_url, ''), a.actor_count, n.raised_at,
           unix_cursor(n.raised_at, n.notification_id::text), kind_code(a.type),
           coalesce(a.arguments ->> 'station', ''),
-          n.raised_at > greatest(s.read_all_at, m.read_at, s.seen_all_at),
+          n.raised_at > greatest(s.read_all_at, m.read_at, w.read_at, s.seen_all_at),
           coalesce(n.post_id, ''), coalesce(n.comment_id, ''),
           coalesce(nullif(a.image_url, ''), q.image_url, ''), coalesce(r.shown_name, ''),
           f.active IS NOT NULL, locale_direction(a.locale)
@@ -198,8 +202,8 @@ struct PageQuery: Sendable {
         SELECT count(*)
         FROM \(shownNotifications)
         JOIN alarms a ON a.notification_id = n.notification_id AND NOT a.retracted
-        WHERE n.recipient = $1 AND n.raised_at
-          > greatest(s.deleted_all_at, m.deleted_at, s.read_all_at, m.read_at, s.seen_all_at)
+        WHERE n.recipient = $1 AND n.raised_at > greatest(
+          s.deleted_all_at, m.deleted_at, s.read_all_at, m.read_at, w.read_at, s.seen_all_at)
         """),
   ]
 
@@ -209,9 +213,17 @@ struct PageQuery: Sendable {
       handWritten: """
         SELECT u.user_id, m.message_id, s.user_id, m.text, m.version_time,
           feeds_cursor(m.version_time, m.message_id), coalesce(r.shown_name, ''),
-          coalesce(r.image_url, '')
+          coalesce(r.image_url, ''),
+          (
+            SELECT count(*) FROM (
+              SELECT FROM messages n
+              WHERE n.receiver = \(viewer) AND n.sender = c.peer AND n.version_time > c.read_at
+                AND c.peer <> \(viewer)
+              LIMIT 100
+            ) n
+          )
         FROM (
-          SELECT c.peer, c.last_time, c.last_message_id FROM conversations c
+          SELECT c.peer, c.last_time, c.last_message_id, c.read_at FROM conversations c
           WHERE c.owner = \(viewer) AND c.last_message_id IS NOT NULL
             AND c.peer <> ALL (\(hiddenKeys))
           ORDER BY c.last_time DESC, c.last_message_id DESC LIMIT 20
@@ -226,7 +238,8 @@ struct PageQuery: Sendable {
       name: "conversation_page", subject: .peer, call: "conversation_page($1, $2, NULL, 20)",
       handWritten: """
         SELECT m.message_id, u.user_id, m.text, m.version_time,
-          feeds_cursor(m.version_time, m.message_id), coalesce(r.shown_name, '')
+          feeds_cursor(m.version_time, m.message_id), coalesce(r.shown_name, ''),
+          m.sender = m.receiver OR m.version_time <= c.read_at
         FROM (
           SELECT m.* FROM messages m
           CROSS JOIN (
@@ -239,6 +252,7 @@ struct PageQuery: Sendable {
         ) m
         JOIN users u ON u.user_key = m.sender
         LEFT JOIN profiles r ON r.user_id = u.user_id
+        LEFT JOIN conversations c ON c.owner = m.receiver AND c.peer = m.sender
         ORDER BY m.version_time DESC, m.message_id DESC
         """),
   ]
@@ -265,6 +279,8 @@ extension PageQuery {
     JOIN notification_recipients s ON s.user_id = n.recipient
     LEFT JOIN notification_marks m
       ON m.recipient = n.recipient AND m.notification_id = n.notification_id
+    LEFT JOIN conversation_reads w
+      ON n.type = 3 AND w.user_id = n.recipient AND w.peer_id = n.subject
     """
 
   private static func joinPerson(_ id: String) -> String {
