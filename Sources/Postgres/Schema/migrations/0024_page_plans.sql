@@ -156,8 +156,8 @@ BEGIN
 END
 $do$;
 
--- Everybody who has a profile, by name, in the form of search_people.
-CREATE FUNCTION people_by_name(asking text, before text, "limit" int)
+-- Everybody who has a profile, by name, in the form of search_people. Its parameters: who asks, before, limit.
+CREATE FUNCTION people_by_name(text, text, int)
 RETURNS TABLE (
   user_id text, nickname text, name text, major text, image_url text, cursor text,
   shown_name text, is_followed boolean, follows_viewer boolean
