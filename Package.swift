@@ -238,7 +238,7 @@ let package = Package(
       "AlarmsTests",
       [
         "AlarmText", "Alarms", "Events", "Feeds", "Model", "Notifications", "Handling", "Lanes",
-        "Service", "Postgres", "TestSupport",
+        "Service", "Postgres", "TestSupport", "Verification",
       ]),
     tests("ModelTests", ["Events", "Model", "Workload"]),
     tests(

@@ -146,7 +146,7 @@ final class Round {
     }
     let audit = AuditCheck(connection: try world.connection())
     add(try audit.findings() + audit.strays())
-    add(try TableChecks(world: world, log: log).findings())
+    add(try TableChecks(world: world, log: log, seed: plan.seed).findings())
     add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
     for problem in readers.problems { add(.reads, problem) }
     add(LeakCheck.sessions(world))

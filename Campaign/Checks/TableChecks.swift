@@ -4,11 +4,13 @@ import Model
 import Postgres
 import RecordLog
 import Verification
+import Workload
 
 /// Compares the tables, once everything is applied, with the log.
 struct TableChecks {
   let world: World
   let log: LogContents
+  let seed: UInt64
 
   func findings() throws -> [Finding] { try deadLetters() + invariants() + tables() + functions() }
 
@@ -66,13 +68,22 @@ struct TableChecks {
     return report.findings.map { Finding(check: .tables, text: $0) }
   }
 
-  /// Compares what the backend's SQL functions return.
+  /// Compares what the backend's SQL functions return: all pages of everybody, or of some people whom
+  /// the seed chooses.
   private func functions() throws -> [Finding] {
     let model = { (group: ConsumerGroup) in log.models[group] ?? Model() }
-    let comparison = ModelComparison(
-      feeds: model(.fanout), notifications: model(.notification), profiles: model(.alarm),
-      connection: try world.connection())
-    return try comparison.differences().map { Finding(check: .tables, text: $0) }
+    let all = Model(
+      feeds: model(.fanout), notifications: model(.notification), profiles: model(.alarm))
+    var random = SplitMix64(seed: seed)
+    let screens = ScreenComparison(
+      model: all, connection: try world.connection(),
+      people: Array(all.people.shuffled(using: &random).prefix(20)),
+      posts: Array(all.home.map(\.id).shuffled(using: &random).prefix(20)),
+      limit: Int.random(in: 5...40, using: &random))
+    let differences =
+      try ModelComparison(model: all, connection: world.connection()).differences()
+      + screens.differences().prefix(10)
+    return differences.map { Finding(check: .tables, text: $0) }
   }
 }
 

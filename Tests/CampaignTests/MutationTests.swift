@@ -32,6 +32,7 @@ import Testing
         "bell-former-author-forgotten.patch", "bell-locked-skipped.patch",
         "block-not-for-later.patch", "block-not-in-feeds.patch", "commit-assumed.patch",
         "dead-letter-outside.patch", "epoch-not-bumped.patch", "fence-removed.patch",
+        "follow-marks-exchanged.patch",
         "mute-unreviewed.patch", "offsets-first.patch", "rendering-unpublished.patch",
         "seen-overwritten.patch", "tombstones-dropped.patch", "unblock-restores-nothing.patch",
         "withdrawal-dropped.patch",

@@ -37,11 +37,6 @@ extension Model {
       .sorted { newest(($0.firstAt ?? epoch, $0.id), ($1.firstAt ?? epoch, $1.id)) }
   }
 
-  /// The active comments on a post by people whom the viewer can see, newest first.
-  public func comments(on post: String, for viewer: String) -> [ModelComment] {
-    comments(on: post).filter { !isBlocked(viewer, $0.actor) }
-  }
-
   /// The number of likes and comments of each post that has any.
   public var postStats: [BytewiseString: (likes: Int, comments: Int)] {
     var stats: [BytewiseString: (likes: Int, comments: Int)] = [:]
@@ -173,6 +168,4 @@ extension Model {
   public func unreadCount(of user: String) -> Int {
     notifications(of: user).count { $0.isUnread }
   }
-
-  public func badge(of user: String) -> Int { notifications(of: user).count { $0.isUnseen } }
 }

@@ -67,6 +67,13 @@ public struct Model: Sendable {
     for event in events { apply(event) }
   }
 
+  /// Of workers that applied different events, because one may reject an event that another accepts.
+  public init(feeds: Model, notifications: Model, profiles: Model) {
+    self = notifications
+    (follows, posts, messages) = (feeds.follows, feeds.posts, feeds.messages)
+    (self.profiles, profileEdits) = (profiles.profiles, profiles.profileEdits)
+  }
+
   public mutating func apply(_ event: Event) {
     switch event.payload {
     case .postPublished(let data):

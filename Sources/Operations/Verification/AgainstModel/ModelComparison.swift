@@ -5,29 +5,20 @@ public import Postgres
 /// Compares what users see, through the backend's SQL functions where they exist, with what the
 /// model computes from the same events.
 public struct ModelComparison {
-  private let feeds: Model
-  private let notifications: Model
-  private let profiles: Model
+  private let model: Model
   private let connection: Connection
 
   /// - Parameter model: a model fed with the events that every worker applied.
   public init(model: Model, connection: Connection) {
-    self.init(feeds: model, notifications: model, profiles: model, connection: connection)
-  }
-
-  /// For workers that applied different events, because one may reject an event that another
-  /// accepts.
-  public init(feeds: Model, notifications: Model, profiles: Model, connection: Connection) {
-    (self.feeds, self.notifications, self.profiles) = (feeds, notifications, profiles)
-    self.connection = connection
+    (self.model, self.connection) = (model, connection)
   }
 
   /// The differences, a few samples of each kind; empty if there are none.
   public func differences() throws -> [String] {
-    let notified = notifications.notifications
+    let notified = model.notifications
     let parts: [(String, expected: [[String?]], found: [[String?]])] = [
       (
-        "follows", feeds.allFollows.map(\.fields),
+        "follows", model.allFollows.map(\.fields),
         try rows(
           """
           SELECT e.user_id, r.user_id, f.active::text FROM follows f
@@ -36,7 +27,7 @@ public struct ModelComparison {
       ),
       (
         "posts",
-        feeds.home.map {
+        model.home.map {
           [$0.id, $0.author, $0.title, $0.caption, $0.imageURL, $0.firstAt?.rfc3339]
         },
         try rows(
@@ -47,10 +38,10 @@ public struct ModelComparison {
       ),
       ("feeds", expectedFeeds, try pages("feed_page", "post_id, published_at")),
       ("conversations", expectedConversations, try pages("conversation_list", "peer_id, sent_at")),
-      ("messages", feeds.allMessages.map(\.fields), try rows(messages)),
+      ("messages", model.allMessages.map(\.fields), try rows(messages)),
       (
         "profile statistics",
-        feeds.profileStats.map { user, stats in
+        model.profileStats.map { user, stats in
           [user.string, "\(stats.posts)", "\(stats.followers)", "\(stats.following)"]
         },
         try rows(
@@ -61,18 +52,18 @@ public struct ModelComparison {
           """)
       ),
       (
-        "likes", notifications.allLikes.map(\.fields),
+        "likes", model.allLikes.map(\.fields),
         try rows(
           "SELECT post_id, actor, post_owner, active::text, \(time("first_at")) FROM likes")
       ),
       (
         "comments",
-        notifications.allComments.filter(\.isActive).map { [$0.id, $0.post, $0.actor, $0.text] },
+        model.allComments.filter(\.isActive).map { [$0.id, $0.post, $0.actor, $0.text] },
         try rows("SELECT comment_id, post_id, actor, text FROM comments WHERE active")
       ),
       (
         "post statistics",
-        notifications.postStats.map {
+        model.postStats.map {
           [$0.key.string, "\($0.value.likes)", "\($0.value.comments)"]
         },
         try rows(
@@ -106,7 +97,7 @@ public struct ModelComparison {
           """)
       ),
       (
-        "profiles", profiles.allProfiles.map(\.fields),
+        "profiles", model.allProfiles.map(\.fields),
         try rows(
           """
           SELECT user_id, nickname, locale, image_url, name, major, bio FROM profiles
@@ -122,16 +113,16 @@ public struct ModelComparison {
   }
 
   private var expectedFeeds: [[String?]] {
-    feeds.feeds.flatMap { user, posts in
-      posts.filter { !notifications.isBlocked(user.string, $0.author) }.enumerated().map {
+    model.feeds.flatMap { user, posts in
+      posts.enumerated().map {
         [user.string, "\($0)", $1.id, $1.publishedAt.rfc3339]
       }
     }
   }
 
   private var expectedConversations: [[String?]] {
-    feeds.conversations.flatMap { user, list in
-      list.filter { !notifications.isBlocked(user.string, $0.peer) }.enumerated().map {
+    model.conversations.flatMap { user, list in
+      list.enumerated().map {
         [user.string, "\($0)", $1.peer, $1.last.sentAt.rfc3339]
       }
     }
@@ -152,7 +143,7 @@ public struct ModelComparison {
 
   private func shownAlarms() throws -> [[String?]] {
     var result: [[String?]] = []
-    for user in notifications.people {
+    for user in model.people {
       var before: String?
       while true {
         let page = try connection.query(
