@@ -70,6 +70,33 @@ LANGUAGE sql STABLE ROWS 1 AS $$
 $$;
 
 -- The plan of shown_alarms is large: only people under review pay for it.
+DO $do$
+DECLARE
+  page CONSTANT text := $page$
+    RETURN QUERY
+    SELECT a.notification_id, a.type, a.unread, a.text, a.segments, a.spans, a.legacy_message,
+      a.legacy_head_text, a.legacy_from_nick_name, a.deep_link, a.badge_icon, a.highlight_style,
+      a.locale, coalesce(nullif(a.thumbnail, ''), nullif(f.image_url, ''), nullif(d.image_url, ''), ''),
+      coalesce(a.actor, ''), d.image_url, a.actor_count, a.raised_at,
+      unix_cursor(a.raised_at, a.notification_id::text),
+      kind_code(a.type), coalesce(a.station, ''), a.unseen,
+      coalesce(a.post_id, ''), coalesce(a.comment_id, ''),
+      coalesce(nullif(a.thumbnail, ''), f.image_url, ''), d.name, d.is_followed,
+      locale_direction(a.locale)
+    FROM (
+      SELECT * FROM %I a
+      WHERE a.recipient = $1
+        -- The view says so too; here it is where the index stops.
+        AND a.raised_at > deleted_all
+        AND (a.raised_at, a.notification_id) < (before_time, before_id)
+      ORDER BY a.raised_at DESC, a.notification_id DESC
+      LIMIT size
+    ) a
+    CROSS JOIN LATERAL person_details(reader, a.actor) d
+    LEFT JOIN post_facts f ON f.post_id = a.post_id AND NOT f.deleted
+    ORDER BY a.raised_at DESC, a.notification_id DESC;$page$;
+BEGIN
+  EXECUTE format($function$
 CREATE OR REPLACE FUNCTION alarm_page(user_id text, before text, "limit" int)
 RETURNS TABLE (
   notification_id uuid, type smallint, unread boolean, text text, segments jsonb, spans jsonb,
@@ -91,55 +118,14 @@ DECLARE
   size CONSTANT bigint := feeds_page_size($3);
   in_review CONSTANT boolean := has_reviews($1);
 BEGIN
-  IF in_review THEN
-    RETURN QUERY
-    SELECT a.notification_id, a.type, a.unread, a.text, a.segments, a.spans, a.legacy_message,
-      a.legacy_head_text, a.legacy_from_nick_name, a.deep_link, a.badge_icon, a.highlight_style,
-      a.locale, coalesce(nullif(a.thumbnail, ''), nullif(f.image_url, ''), nullif(d.image_url, ''), ''),
-      coalesce(a.actor, ''), d.image_url, a.actor_count, a.raised_at,
-      unix_cursor(a.raised_at, a.notification_id::text),
-      kind_code(a.type), coalesce(a.station, ''), a.unseen,
-      coalesce(a.post_id, ''), coalesce(a.comment_id, ''),
-      coalesce(nullif(a.thumbnail, ''), f.image_url, ''), d.name, d.is_followed,
-      locale_direction(a.locale)
-    FROM (
-      SELECT * FROM shown_alarms a
-      WHERE a.recipient = $1
-        -- The view says so too; here it is where the index stops.
-        AND a.raised_at > deleted_all
-        AND (a.raised_at, a.notification_id) < (before_time, before_id)
-      ORDER BY a.raised_at DESC, a.notification_id DESC
-      LIMIT size
-    ) a
-    CROSS JOIN LATERAL person_details(reader, a.actor) d
-    LEFT JOIN post_facts f ON f.post_id = a.post_id AND NOT f.deleted
-    ORDER BY a.raised_at DESC, a.notification_id DESC;
-  ELSE
-    RETURN QUERY
-    SELECT a.notification_id, a.type, a.unread, a.text, a.segments, a.spans, a.legacy_message,
-      a.legacy_head_text, a.legacy_from_nick_name, a.deep_link, a.badge_icon, a.highlight_style,
-      a.locale, coalesce(nullif(a.thumbnail, ''), nullif(f.image_url, ''), nullif(d.image_url, ''), ''),
-      coalesce(a.actor, ''), d.image_url, a.actor_count, a.raised_at,
-      unix_cursor(a.raised_at, a.notification_id::text),
-      kind_code(a.type), coalesce(a.station, ''), a.unseen,
-      coalesce(a.post_id, ''), coalesce(a.comment_id, ''),
-      coalesce(nullif(a.thumbnail, ''), f.image_url, ''), d.name, d.is_followed,
-      locale_direction(a.locale)
-    FROM (
-      SELECT * FROM settled_alarms a
-      WHERE a.recipient = $1
-        -- The view says so too; here it is where the index stops.
-        AND a.raised_at > deleted_all
-        AND (a.raised_at, a.notification_id) < (before_time, before_id)
-      ORDER BY a.raised_at DESC, a.notification_id DESC
-      LIMIT size
-    ) a
-    CROSS JOIN LATERAL person_details(reader, a.actor) d
-    LEFT JOIN post_facts f ON f.post_id = a.post_id AND NOT f.deleted
-    ORDER BY a.raised_at DESC, a.notification_id DESC;
+  IF in_review THEN%s
+  ELSE%s
   END IF;
 END
-$$;
+$$
+$function$, format(page, 'shown_alarms'), format(page, 'settled_alarms'));
+END
+$do$;
 DO $do$
 DECLARE
   was CONSTANT text := $$
