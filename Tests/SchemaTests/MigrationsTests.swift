@@ -65,7 +65,7 @@ import Testing
       INSERT INTO posts
         (post_id, post_key, author, delivery, deleted, title, caption, image_url, first_at,
          version_time, version_id)
-      SELECT 'p' || i, CASE WHEN i > 1 THEN 1557885747200000000 + i END, 1, 'push', i = 1, '', '', '',
+      SELECT 'p' || i, CASE WHEN i > 1 THEN (760838400000000 << 11) + i END, 1, 'push', i = 1, '', '', '',
         CASE WHEN i > 1 THEN timestamptz '2024-02-10 00:00:00Z' ELSE 'infinity' END,
         '2024-02-10 00:00:00Z', i
       FROM generate_series(1, 4) i;

@@ -14,8 +14,8 @@ public struct ModelScreens {
   private let followed: [BytewiseString: [ModelFollow]]
   private let conversations: [BytewiseString: [ModelConversation]]
   private let notifications: [BytewiseString: [ModelNotification]]
-  /// The people who have a profile, or whom an event of fanout-worker names. Of others, those in alarms
-  /// have an empty profile.
+  /// The people who have a profile, or whom a post, a follow, a message or a read mark names. `profile` also
+  /// has a row for people whom only overruled events of these name.
   public let named: Set<BytewiseString>
 
   public init(_ model: Model) {

@@ -1,5 +1,5 @@
 -- compatible-from: 9
--- What page functions cost beyond their rows: see docs/decisions/0034. Results are the same.
+-- What page functions cost beyond their rows: see docs/decisions/0034. Results are the same, but for profile.
 
 -- PL/pgSQL keeps the plans of these for the session. A scalar function in SQL whose body has a sub-select is planned
 -- again by each query that calls it, and if another one calls it, for each row.
@@ -139,6 +139,18 @@ BEGIN
   EXECUTE replace(old, was, format(
     E'\n  IF in_review THEN%s\n  ELSE%s\n  END IF;', was,
     replace(was, 'shown_notifications', 'settled_notifications')));
+END
+$do$;
+
+-- profile without a row for people who are known from alarms alone: their empty profiles are alarm-worker's locks,
+-- and whether there is one depends on what it has rendered.
+DO $do$
+DECLARE
+  was CONSTANT text := 'OR p.user_id IS NOT NULL)';
+  old CONSTANT text := pg_get_functiondef('profile(text, text)'::regprocedure);
+BEGIN
+  IF strpos(old, was) = 0 THEN RAISE EXCEPTION 'profile does not contain % as expected', was; END IF;
+  EXECUTE replace(old, was, 'OR p.version_time > ''-infinity'' OR p.has_edits)');
 END
 $do$;
 
