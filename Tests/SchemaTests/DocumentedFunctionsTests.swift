@@ -8,7 +8,6 @@ struct DocumentedFunctionsTests {
 
   init() throws { page = try ScreensPage() }
 
-
   @Test("every query runs")
   func queries() throws {
     let blocks = page.text.components(separatedBy: "```sql\n").dropFirst().compactMap {
