@@ -2,8 +2,8 @@ import Postgres
 
 /// People of whom some are active: they publish, follow, comment and send messages, and all pages
 /// are read by them. The others only follow and like. Whom people follow and which posts they like
-/// is skewed: the n-th active person's share is proportional to 1/√n, so the first has √n/2 times
-/// the average.
+/// is skewed: the n-th active person's share is proportional to 1/√n, so the first of n has √n
+/// times the average.
 ///
 /// An active person's own rows are as many at any size, so what grows with the size is only what
 /// a page must not depend on.
