@@ -202,6 +202,9 @@ DECLARE
   hides CONSTANT boolean := has_blocks($2);
   pattern CONSTANT text := search_pattern($1);
   folded CONSTANT text := search_fold($1);
+  -- Whether the pattern leaves no letter open: then what it finds needs no folding.
+  is_exact CONSTANT boolean :=
+    pattern = '%' || regexp_replace(folded, '([\\%_])', '\\\1', 'g') || '%';
   viewer_key CONSTANT bigint := (SELECT u.user_key FROM users u WHERE u.user_id = $2);
 BEGIN
   IF $1 = '' THEN
@@ -215,9 +218,9 @@ BEGIN
     SELECT p.* FROM profiles p
     WHERE (p.version_time > '-infinity' OR p.has_edits)
       AND (
-        p.name ILIKE pattern AND strpos(search_fold(p.name), folded) > 0
-        OR p.nickname ILIKE pattern AND strpos(search_fold(p.nickname), folded) > 0
-        OR p.major ILIKE pattern AND strpos(search_fold(p.major), folded) > 0)
+        p.name ILIKE pattern AND (is_exact OR strpos(search_fold(p.name), folded) > 0)
+        OR p.nickname ILIKE pattern AND (is_exact OR strpos(search_fold(p.nickname), folded) > 0)
+        OR p.major ILIKE pattern AND (is_exact OR strpos(search_fold(p.major), folded) > 0))
       AND p.user_id <> $2
       AND (NOT hides OR NOT is_blocked($2, p.user_id))
       AND (
