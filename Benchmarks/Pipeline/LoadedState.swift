@@ -32,6 +32,11 @@ extension BenchStack {
   /// Computes all counts from the follows.
   func countFollows() throws { try connection.query(LoadedCounts.follows) }
 
+  func databaseGiB() throws -> Double {
+    let bytes = try connection.query("SELECT pg_database_size(current_database())").only.int(0)
+    return Double(bytes) / Double(1 << 30)
+  }
+
   /// Runs `magpie verify` after a measurement without alarm-worker.
   func verifyWithAlarms() throws {
     try start("alarm-worker", owning: .notificationChanges)

@@ -50,10 +50,7 @@ private final class PagesRun {
     let began = ContinuousClock.now
     try stack.load(state)
     measured["loadingSeconds"] = seconds(since: began)
-    measured["databaseGiB"] =
-      Double(
-        try stack.connection.query("SELECT pg_database_size(current_database())").only.int(0))
-      / Double(1 << 30)
+    measured["databaseGiB"] = try stack.databaseGiB()
     try stack.start("fanout-worker", owning: .posts)
     try stack.start("notification-worker", owning: .likes)
     try stack.start("alarm-worker", owning: .notificationChanges)

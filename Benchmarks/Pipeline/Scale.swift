@@ -28,10 +28,7 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
   try stack.load(size)
   measured["entries"] = Double(try stack.count("feed_entries"))
   measured["loadingSeconds"] = seconds(since: began)
-  measured["databaseGiB"] =
-    Double(
-      try stack.connection.query("SELECT pg_database_size(current_database())").only.int(0))
-    / Double(1 << 30)
+  measured["databaseGiB"] = try stack.databaseGiB()
   try stack.start("fanout-worker", owning: .posts)
   var random = SplitMix64(seed: bench.seed)
   // The first series runs right after a checkpoint: every page is logged in full on its first

@@ -30,6 +30,21 @@ public enum ProfileField: String, CaseIterable, Sendable {
 }
 
 extension ProfileEdited {
+  /// Data that names the fields that are not nil.
+  public init(
+    user: String, nickname: String? = nil, locale: String? = nil, imageURL: String? = nil,
+    name: String? = nil, major: String? = nil, bio: String? = nil
+  ) {
+    self.init()
+    self.user = user
+    if let nickname { self.nickname = nickname }
+    if let locale { self.locale = locale }
+    if let imageURL { self.imageURL = imageURL }
+    if let name { self.name = name }
+    if let major { self.major = major }
+    if let bio { self.bio = bio }
+  }
+
   /// The fields that the event names, with their new values.
   public var edits: [(field: ProfileField, value: String)] {
     ProfileField.allCases.compactMap { field in value(of: field).map { (field, $0) } }

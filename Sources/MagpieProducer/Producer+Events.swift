@@ -154,14 +154,9 @@ extension Producer {
     name: String? = nil, major: String? = nil, bio: String? = nil, id: String? = nil,
     at time: EventTime? = nil
   ) async throws -> Acknowledgement {
-    var data = ProfileEdited()
-    data.user = user
-    if let nickname { data.nickname = nickname }
-    if let locale { data.locale = locale }
-    if let imageURL { data.imageURL = imageURL }
-    if let name { data.name = name }
-    if let major { data.major = major }
-    if let bio { data.bio = bio }
+    let data = ProfileEdited(
+      user: user, nickname: nickname, locale: locale, imageURL: imageURL, name: name, major: major,
+      bio: bio)
     return try await publish(.profileEdited(data), id: id, at: time)
   }
 

@@ -75,13 +75,7 @@ extension Payload {
     name: String? = nil
   ) -> Payload {
     .profileEdited(
-      .with {
-        $0.user = user
-        if let nickname { $0.nickname = nickname }
-        if let locale { $0.locale = locale }
-        if let image { $0.imageURL = image }
-        if let name { $0.name = name }
-      })
+      ProfileEdited(user: user, nickname: nickname, locale: locale, imageURL: image, name: name))
   }
 
   public static func read(_ user: String, _ peer: String) -> Payload {

@@ -13,7 +13,11 @@ public struct ModelScreens {
   private let followers: [BytewiseString: [ModelFollow]]
   private let followed: [BytewiseString: [ModelFollow]]
   private let conversations: [BytewiseString: [ModelConversation]]
+  /// By the two people, in byte order.
+  private let messages: [[BytewiseString]: [ModelMessage]]
   private let notifications: [BytewiseString: [ModelNotification]]
+  /// In the order of `search_users`.
+  private let profiles: [ModelProfile]
   /// The people who have a profile, or whom a post, a follow, a message or a read mark names. `profile` also
   /// has a row for people whom only overruled events of these name.
   public let named: Set<BytewiseString>
@@ -27,10 +31,15 @@ public struct ModelScreens {
     followers = Dictionary(grouping: follows) { .init($0.followee) }
     followed = Dictionary(grouping: follows) { .init($0.follower) }
     conversations = model.conversations
+    let messages = model.allMessages
+    self.messages = Dictionary(grouping: messages) {
+      [BytewiseString($0.sender), BytewiseString($0.receiver)].sorted()
+    }
+    profiles = model.allProfiles.sorted { ($0.name, $0.user) <~ ($1.name, $1.user) }
     notifications = Dictionary(grouping: model.notifications) { .init($0.recipient) }
     let authors = model.allPosts.map(\.author)
-    let writers = model.allMessages.flatMap { [$0.sender, $0.receiver] }
-    named = Set((authors + writers + model.allProfiles.map(\.user)).map { .init($0) })
+    let writers = messages.flatMap { [$0.sender, $0.receiver] }
+    named = Set((authors + writers + profiles.map(\.user)).map { .init($0) })
       .union((Array(model.follows.keys) + model.reads.keys).joined())
   }
 
@@ -174,7 +183,9 @@ public struct ModelScreens {
 
   /// `conversation_page`.
   public func messageRows(between one: String, and other: String) -> [[String?]] {
-    model.messages(between: one, and: other).map {
+    guard !model.isBlocked(one, other) else { return [] }
+    let shown = messages[[BytewiseString(one), BytewiseString(other)].sorted()] ?? []
+    return shown.sorted { newest(($0.sentAt, $0.id), ($1.sentAt, $1.id)) }.map {
       [
         $0.id, $0.sender, $0.text, $0.sentAt.rfc3339, shownName(of: $0.sender),
         "\(model.isRead($0))",
@@ -208,9 +219,9 @@ public struct ModelScreens {
 
   /// `search_users` without a query: id and details.
   public func everybody(for viewer: String) -> [[String?]] {
-    model.allProfiles.filter {
+    profiles.filter {
       !$0.user.hasSameBytes(as: viewer) && !model.isBlocked(viewer, $0.user)
-    }.sorted { ($0.name, $0.user) <~ ($1.name, $1.user) }.map {
+    }.map {
       [$0.user, $0.nickname, $0.name, $0.major, $0.imageURL, shownName(of: $0.user)]
         + details(of: $0.user, for: viewer).suffix(2)
     }

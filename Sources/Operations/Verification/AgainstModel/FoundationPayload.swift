@@ -42,9 +42,7 @@ private struct Fields {
   }
 
   /// Returns "" for an absent or null field.
-  private func text(_ name: String) throws -> String {
-    try container.decodeIfPresent(String.self, forKey: key(name)) ?? ""
-  }
+  private func text(_ name: String) throws -> String { try optionalText(name) ?? "" }
 
   /// Returns nil for an absent or null field.
   private func optionalText(_ name: String) throws -> String? {
@@ -122,15 +120,11 @@ private struct Fields {
       .conversationRead(try .with { ($0.user, $0.peer) = (try text("user"), try text("peer")) })
     case .profileEdited:
       .profileEdited(
-        try .with {
-          $0.user = try text("user")
-          if let value = try optionalText("nickname") { $0.nickname = value }
-          if let value = try optionalText("locale") { $0.locale = value }
-          if let value = try optionalText("imageUrl") { $0.imageURL = value }
-          if let value = try optionalText("name") { $0.name = value }
-          if let value = try optionalText("major") { $0.major = value }
-          if let value = try optionalText("bio") { $0.bio = value }
-        })
+        ProfileEdited(
+          user: try text("user"), nickname: try optionalText("nickname"),
+          locale: try optionalText("locale"), imageURL: try optionalText("imageUrl"),
+          name: try optionalText("name"), major: try optionalText("major"),
+          bio: try optionalText("bio")))
     case .alarmRead:
       .alarmRead(
         try .with { ($0.user, $0.notification) = (try text("user"), try text("notification")) })

@@ -81,12 +81,13 @@ public struct ScreenComparison {
         "comment_id actor_id text created_at actor_name actor_image_url edited_at",
         model.commentRows(on: id, for: viewer))
     }
+    let everybody = model.everybody(for: viewer)
     // Letters that no other character folds to.
     for query in ["", "na", "PHY"] {
       try compare(
         "search_users", [query, viewer],
         "user_id nickname name major image_url shown_name is_followed follows_viewer",
-        model.everybody(for: viewer).filter { row in
+        everybody.filter { row in
           query.isEmpty
             || row[1...3].contains { $0?.lowercased().contains(query.lowercased()) ?? false }
         })

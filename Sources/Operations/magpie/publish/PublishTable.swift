@@ -188,15 +188,9 @@ extension Publish {
 
     var payload: Payload {
       .profileEdited(
-        .with {
-          $0.user = user
-          if let nickname { $0.nickname = nickname }
-          if let locale { $0.locale = locale }
-          if let imageURL { $0.imageURL = imageURL }
-          if let name { $0.name = name }
-          if let major { $0.major = major }
-          if let bio { $0.bio = bio }
-        })
+        ProfileEdited(
+          user: user, nickname: nickname, locale: locale, imageURL: imageURL, name: name,
+          major: major, bio: bio))
     }
   }
 

@@ -8,8 +8,8 @@ struct Alarms: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show a person's alarms, in their language, with the actors' nicknames highlighted.",
     discussion: """
-      ● is new, ○ seen and unread. Shows how long ago each alarm was raised, in the alarm's language and by UTC's calendar; --json prints \
-      only the time.
+      ● is new, ○ seen and unread. Shows how long ago each alarm was raised, in the alarm's \
+      language and by UTC's calendar; --json prints only the time.
       """)
 
   @OptionGroup var page: PageOptions

@@ -56,17 +56,19 @@ struct Chat: ParsableCommand {
     try page.reportingCursor { try Self.show(database.connect(), page, peer: peer) }
   }
 
+  private static let call = "conversation_page($1, $4, $2, $3)"
+
   static func show(_ connection: Connection, _ options: PageOptions, peer: String) throws {
     if options.json {
       return try printJSONRows(
-        connection, "conversation_page($1, $4, $2, $3)", options.parameters + [.text(peer)])
+        connection, call, options.parameters + [.text(peer)])
     }
     try page(connection, options, peer: peer).print(options)
   }
 
   static func page(_ connection: Connection, _ options: PageOptions, peer: String) throws -> Page {
     let rows = try connection.query(
-      "SELECT * FROM conversation_page($1, $4, $2, $3)", options.parameters + [.text(peer)])
+      "SELECT * FROM \(call)", options.parameters + [.text(peer)])
     var page = try Page(nothing: "No messages between the two.", rows)
     for row in rows {
       let sender = displayName(try row.text("sender_name"), id: try row.text("sender_id"))

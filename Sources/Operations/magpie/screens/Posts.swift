@@ -93,17 +93,19 @@ struct Comments: ParsableCommand {
     try page.reportingCursor { try Self.show(database.connect(), page, post: post) }
   }
 
+  private static let call = "comment_page($1, $4, $2, $3)"
+
   static func show(_ connection: Connection, _ options: PageOptions, post: String) throws {
     if options.json {
       return try printJSONRows(
-        connection, "comment_page($1, $4, $2, $3)", options.parameters + [.text(post)])
+        connection, call, options.parameters + [.text(post)])
     }
     try page(connection, options, post: post).print(options)
   }
 
   static func page(_ connection: Connection, _ options: PageOptions, post: String) throws -> Page {
     let rows = try connection.query(
-      "SELECT * FROM comment_page($1, $4, $2, $3)", options.parameters + [.text(post)])
+      "SELECT * FROM \(call)", options.parameters + [.text(post)])
     var page = try Page(nothing: "No comments.", rows)
     for row in rows {
       let writer = try displayName(row.text("actor_name"), id: row.text("actor_id"))

@@ -10,17 +10,10 @@ import Postgres
 func messagesWork(_ events: [Event]) -> Work {
   var facts = Registers<Key>()
   var registers = Registers<Key>()
-  var reads: [Key: EventTime] = [:]
   for event in events {
-    switch event.payload {
-    case .messageSent(let data):
-      facts.add(event, key: Key(data.message), creates: true)
-      registers.add(event, key: Key(data.receiver, data.sender, data.message), creates: true)
-    case .conversationRead(let data):
-      let pair = Key(data.user, data.peer)
-      reads[pair] = max(reads[pair] ?? event.time, event.time)
-    default: continue
-    }
+    guard case .messageSent(let data) = event.payload else { continue }
+    facts.add(event, key: Key(data.message), creates: true)
+    registers.add(event, key: Key(data.receiver, data.sender, data.message), creates: true)
   }
   var contributions = Contributions(.message)
   for (key, register) in zip(registers.keys, registers.values) where key.first != key.second {
@@ -29,13 +22,18 @@ func messagesWork(_ events: [Event]) -> Work {
       recipient: key.first.string, subject: key.second.string, source: key.third.string,
       actor: key.second.string, active: true, text: data.text, register: register)
   }
+  let reads = newest(events) { read($0).map { Key($0.user, $0.peer) } }
   let raised = reads.isEmpty ? [] : [raiseReads(reads)]
   guard !facts.keys.isEmpty else { return Work([planByKey(keepsPlans: true)] + raised) }
   return contributions.work(after: raised + [upsertMessages(facts)], events)
 }
 
-private func raiseReads(_ reads: [Key: EventTime]) -> Statement {
-  let (pairs, times) = (Array(reads.keys), reads.values.map(\.microseconds))
+private func read(_ event: Event) -> ConversationRead? {
+  if case .conversationRead(let data) = event.payload { data } else { nil }
+}
+
+private func raiseReads(_ events: [Event]) -> Statement {
+  let reads = events.compactMap(read)
   return Statement(
     """
     INSERT INTO conversation_reads AS c (user_id, peer_id, read_at)
@@ -45,8 +43,8 @@ private func raiseReads(_ reads: [Key: EventTime]) -> Statement {
     WHERE EXCLUDED.read_at > c.read_at
     """,
     [
-      .textArray(pairs.map(\.first.string)), .textArray(pairs.map(\.second.string)),
-      .timestamptzArray(times),
+      .textArray(reads.map(\.user)), .textArray(reads.map(\.peer)),
+      .timestamptzArray(events.map(\.time.microseconds)),
     ])
 }
 
