@@ -17,7 +17,7 @@ struct KindTests {
   @Test("the built-in kinds have consecutive codes, the first six as ever")
   func builtIn() throws {
     let kinds = AlarmKinds.builtIn.all
-    #expect(kinds.map(\.code.number) == Array(0..<kinds.count) && kinds.count == 43)
+    #expect(kinds.map(\.code.number) == Array(0..<kinds.count) && kinds.count == 44)
     let six = kinds.prefix(6)
     #expect(six.map(\.name) == ["like", "comment", "follow", "message", "mention", "post"])
     #expect(six.filter(\.isGrouped).map(\.name) == ["like", "follow", "message"])
