@@ -86,7 +86,7 @@ import Yams
   )
   func hardening() throws {
     let workloads = try Self.workloads()
-    #expect(workloads.count == 6)
+    #expect(workloads.count == 7)
     for workload in workloads {
       let pod = try #require(workload[path: "spec.template.spec"])
       let name = Comment(rawValue: workload.name ?? "")
@@ -157,7 +157,7 @@ import Yams
       #expect(ConsumerGroup(rawValue: handler.name).map { Set($0.topics) } == Set(handler.topics))
       #expect(names("group", "Read") == [group ?? ""])
       let written: [String: Topic] = [
-        "notification": .notificationChanges, "alarm": .alarmChanges,
+        "notification": .notificationChanges, "alarm": .alarmChanges, "reminder": .alarms,
       ]
       #expect(names("topic", "Write") == Set([written[handler.name]?.name()].compactMap(\.self)))
     }
