@@ -1,6 +1,6 @@
 /// A worker's consumer group and the topics that it reads.
 public enum ConsumerGroup: String, CaseIterable, Sendable {
-  case fanout, notification, alarm
+  case fanout, notification, alarm, reminder
 
   /// The worker's executable, such as `fanout-worker`.
   public var executable: String { rawValue + "-worker" }
@@ -18,6 +18,7 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
         .people,
       ]
     case .alarm: [.profiles, .notificationChanges]
+    case .reminder: [.reminders, .profiles]
     }
   }
 

@@ -29,6 +29,10 @@ public enum EventType: String, CaseIterable, Sendable {
   case alarmWithdrawn = "magpie.alarm.withdrawn.v1"
   case authorSubscribed = "magpie.author.subscribed.v1"
   case authorUnsubscribed = "magpie.author.unsubscribed.v1"
+  case reminderSet = "magpie.reminder.set.v1"
+  case reminderCycleSet = "magpie.reminder.cycle-set.v1"
+  case reminderCancelled = "magpie.reminder.cancelled.v1"
+  case digestSet = "magpie.digest.set.v1"
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
   case alarmChanged = "magpie.alarm.changed.v1"
@@ -49,6 +53,7 @@ public enum EventType: String, CaseIterable, Sendable {
     case .personBlocked, .personUnblocked, .personMuted, .personUnmuted: .people
     case .alarmRaised, .alarmWithdrawn: .alarms
     case .authorSubscribed, .authorUnsubscribed: .subscriptions
+    case .reminderSet, .reminderCycleSet, .reminderCancelled, .digestSet: .reminders
     case .notificationChanged, .notificationRetracted: .notificationChanges
     case .alarmChanged, .alarmRetracted: .alarmChanges
     }

@@ -10,7 +10,7 @@ func checkID(_ value: String, _ field: String) throws(EventError) {
   try checkOptionalID(value, field)
 }
 
-private func checkPresent(_ value: String, _ field: String) throws(EventError) {
+func checkPresent(_ value: String, _ field: String) throws(EventError) {
   guard !value.isEmpty else {
     throw EventError(.missingField, "\(field) is missing or empty; it is required.", field: field)
   }

@@ -37,6 +37,19 @@ public enum Limits {
   public static let alarmTextBytes = 64 << 10
   /// The segments of a rendered alarm, and its spans.
   public static let alarmSegments = 256
+  /// What a reminder says besides its title, and its picture, and what opens when it is tapped.
+  public static let memoBytes = 4 << 10
+  public static let symbolBytes = 64
+  public static let linkBytes = 1 << 10
+  /// The name of an IANA time zone.
+  public static let zoneBytes = 64
+  /// The value of an RFC 5545 RRULE.
+  public static let repeatBytes = 256
+  /// The items of a cycle, at least one, and how often one rings in a period, at least once.
+  public static let cycleItems = 50
+  public static let cycleTimes = 100
+  /// The kinds that a digest names.
+  public static let digestKinds = 32
   /// People mentioned by one post or comment.
   public static let mentions = 100
 

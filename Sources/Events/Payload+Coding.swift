@@ -34,6 +34,10 @@ extension Payload {
     case .alarmWithdrawn(let data): data
     case .authorSubscribed(let data): data
     case .authorUnsubscribed(let data): data
+    case .reminderSet(let data): data
+    case .reminderCycleSet(let data): data
+    case .reminderCancelled(let data): data
+    case .digestSet(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
     case .alarmChanged(let data): data
@@ -73,6 +77,10 @@ extension Payload {
     case .alarmWithdrawn: self = .alarmWithdrawn(try source.decode())
     case .authorSubscribed: self = .authorSubscribed(try source.decode())
     case .authorUnsubscribed: self = .authorUnsubscribed(try source.decode())
+    case .reminderSet: self = .reminderSet(try source.decode())
+    case .reminderCycleSet: self = .reminderCycleSet(try source.decode())
+    case .reminderCancelled: self = .reminderCancelled(try source.decode())
+    case .digestSet: self = .digestSet(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
     case .alarmChanged: self = .alarmChanged(try source.decode())

@@ -51,16 +51,17 @@ extension Payload {
       for field in ProfileField.allCases {
         try checkText(data[keyPath: field.changed], field.rawValue, field.limitBytes)
       }
+      try checkZone(data.zone)
     case .profileEdited(let data):
       try checkID(data.user, "user")
       let edits = data.edits
-      guard !edits.isEmpty else {
+      guard !edits.isEmpty || data.hasZone else {
+        let names = ProfileField.allCases.map(\.rawValue) + ["zone"]
         throw EventError(
-          .missingField,
-          "The event names none of \(ProfileField.allCases.map(\.rawValue).joined(separator: ", ")).",
-          field: "data")
+          .missingField, "The event names none of \(names.joined(separator: ", ")).", field: "data")
       }
       for (field, value) in edits { try checkText(value, field.rawValue, field.limitBytes) }
+      try checkZone(data.zone)
     case .alarmRead(let data):
       try checkID(data.user, "user")
       try checkUUID(data.notification, "notification")
@@ -108,6 +109,11 @@ extension Payload {
       try checkIDs(("author", data.author), ("subscriber", data.subscriber))
     case .authorUnsubscribed(let data):
       try checkIDs(("author", data.author), ("subscriber", data.subscriber))
+    case .reminderSet(let data): try data.check()
+    case .reminderCycleSet(let data): try data.check()
+    case .reminderCancelled(let data):
+      try checkIDs(("user", data.user), ("reminder", data.reminder))
+    case .digestSet(let data): try data.check()
     case .notificationChanged(let data): try data.check()
     case .notificationRetracted(let data):
       try checkUUID(data.notification, "notification")

@@ -30,6 +30,10 @@ public enum Payload: Sendable {
   case alarmWithdrawn(AlarmWithdrawn)
   case authorSubscribed(AuthorSubscribed)
   case authorUnsubscribed(AuthorUnsubscribed)
+  case reminderSet(ReminderSet)
+  case reminderCycleSet(ReminderCycleSet)
+  case reminderCancelled(ReminderCancelled)
+  case digestSet(DigestSet)
   case notificationChanged(NotificationChanged)
   case notificationRetracted(NotificationRetracted)
   case alarmChanged(AlarmChanged)
@@ -66,6 +70,10 @@ public enum Payload: Sendable {
     case .alarmWithdrawn: .alarmWithdrawn
     case .authorSubscribed: .authorSubscribed
     case .authorUnsubscribed: .authorUnsubscribed
+    case .reminderSet: .reminderSet
+    case .reminderCycleSet: .reminderCycleSet
+    case .reminderCancelled: .reminderCancelled
+    case .digestSet: .digestSet
     case .notificationChanged: .notificationChanged
     case .notificationRetracted: .notificationRetracted
     case .alarmChanged: .alarmChanged
@@ -105,6 +113,10 @@ public enum Payload: Sendable {
     case .alarmWithdrawn(let data): data.recipient
     case .authorSubscribed(let data): data.author
     case .authorUnsubscribed(let data): data.author
+    case .reminderSet(let data): data.user
+    case .reminderCycleSet(let data): data.user
+    case .reminderCancelled(let data): data.user
+    case .digestSet(let data): data.user
     case .notificationChanged(let data): data.recipient
     case .notificationRetracted(let data): data.recipient
     case .alarmChanged(let data): data.recipient

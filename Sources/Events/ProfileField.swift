@@ -1,4 +1,5 @@
-/// A field of a person's profile, under its name in the JSON mapping.
+/// A field of a person's profile that alarm-worker stores, under its name in the JSON mapping. The
+/// time zone is not among them: reminder-worker stores it.
 public enum ProfileField: String, CaseIterable, Sendable {
   case nickname, locale
   case imageURL = "imageUrl"
@@ -33,7 +34,7 @@ extension ProfileEdited {
   /// Data that names the fields that are not nil.
   public init(
     user: String, nickname: String? = nil, locale: String? = nil, imageURL: String? = nil,
-    name: String? = nil, major: String? = nil, bio: String? = nil
+    name: String? = nil, major: String? = nil, bio: String? = nil, zone: String? = nil
   ) {
     self.init()
     self.user = user
@@ -43,9 +44,11 @@ extension ProfileEdited {
     if let name { self.name = name }
     if let major { self.major = major }
     if let bio { self.bio = bio }
+    if let zone { self.zone = zone }
   }
 
-  /// The fields that the event names, with their new values.
+  /// The fields that the event names, with their new values. Not the time zone, which it may name
+  /// without any of them.
   public var edits: [(field: ProfileField, value: String)] {
     ProfileField.allCases.compactMap { field in value(of: field).map { (field, $0) } }
   }

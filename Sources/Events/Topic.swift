@@ -10,6 +10,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case alarmActions = "alarm-actions"
   case people
   case subscriptions
+  case reminders
   case notificationChanges = "notification-changes"
   case alarmChanges = "alarm-changes"
 

@@ -106,7 +106,7 @@ struct Samples {
           ($0.user, $0.nickname) = (id(), text(Limits.nicknameBytes))
           ($0.locale, $0.imageURL) = (text(Limits.localeBytes), text(Limits.urlBytes))
           ($0.name, $0.major) = (text(Limits.nameBytes), text(Limits.majorBytes))
-          $0.bio = text(Limits.bioBytes)
+          ($0.bio, $0.zone) = (text(Limits.bioBytes), zone())
         })
     case .conversationRead: .conversationRead(.with { ($0.user, $0.peer) = (id(), id()) })
     case .profileEdited: .profileEdited(edit())
@@ -158,6 +158,11 @@ struct Samples {
       .authorSubscribed(.with { ($0.author, $0.subscriber) = (id(), id()) })
     case .authorUnsubscribed:
       .authorUnsubscribed(.with { ($0.author, $0.subscriber) = (id(), id()) })
+    case .reminderSet: .reminderSet(reminder())
+    case .reminderCycleSet: .reminderCycleSet(cycle())
+    case .reminderCancelled:
+      .reminderCancelled(.with { ($0.user, $0.reminder) = (id(), id()) })
+    case .digestSet: .digestSet(digest())
     case .notificationChanged: .notificationChanged(snapshot())
     case .notificationRetracted:
       .notificationRetracted(
@@ -183,7 +188,72 @@ struct Samples {
     if Bool.random(using: &random) { edit.imageURL = text(Limits.urlBytes) }
     if Bool.random(using: &random) { edit.name = text(Limits.nameBytes) }
     if Bool.random(using: &random) { edit.major = text(Limits.majorBytes) }
+    if Bool.random(using: &random) { edit.zone = zone() }
     return edit
+  }
+
+  private mutating func zone() -> String {
+    let longest = String(repeating: "z", count: Limits.zoneBytes)
+    return ["", "Asia/Seoul", "America/Argentina/Buenos_Aires", "Etc/GMT+9", "UTC", longest]
+      .randomElement(using: &random) ?? ""
+  }
+
+  /// A text that is not empty.
+  private mutating func filledText(_ limit: Int) -> String {
+    let text = text(limit)
+    return text.isEmpty ? "x" : text
+  }
+
+  private mutating func reminder() -> ReminderSet {
+    .with {
+      ($0.user, $0.reminder) = (id(), id())
+      $0.kind = Bool.random(using: &random) ? alarmType() : ""
+      ($0.title, $0.memo) = (filledText(Limits.titleBytes), text(Limits.memoBytes))
+      ($0.symbol, $0.link) = (text(Limits.symbolBytes), text(Limits.linkBytes))
+      if Bool.random(using: &random) {
+        $0.at =
+          ["2026-11-23T07:00", "2028-02-29T23:59:59", "0001-01-01T00:00", "9999-12-31T00:00:00"]
+          .randomElement(using: &random) ?? ""
+        $0.zone = zone()
+      } else {
+        $0.instant =
+          ["2030-01-01T09:00:00.5+09:00", "1985-02-28t00:00:00z"].randomElement(using: &random)
+          ?? ""
+      }
+      $0.repeat = text(Limits.repeatBytes)
+    }
+  }
+
+  private mutating func cycle() -> ReminderCycleSet {
+    .with {
+      ($0.user, $0.cycle) = (id(), id())
+      $0.kind = Bool.random(using: &random) ? alarmType() : ""
+      let ids = ids(Limits.cycleItems)
+      $0.items = (ids.isEmpty ? ["i"] : ids).map { id in
+        .with {
+          ($0.item, $0.title, $0.memo) = (id, filledText(Limits.titleBytes), text(900))
+          ($0.symbol, $0.link) = (text(Limits.symbolBytes), text(Limits.linkBytes))
+        }
+      }
+      $0.from = ["00:00", "05:59", "09:30"].randomElement(using: &random) ?? ""
+      $0.to = ["00:01", "22:15", "24:00"].randomElement(using: &random) ?? ""
+      $0.zone = zone()
+      $0.times = Int32.random(in: 1...Int32(Limits.cycleTimes), using: &random)
+      $0.period = ["", "day", "week"].randomElement(using: &random) ?? ""
+    }
+  }
+
+  private mutating func digest() -> DigestSet {
+    .with {
+      ($0.user, $0.zone) = (id(), zone())
+      $0.at = ["", "00:00", "08:30", "23:59"].randomElement(using: &random) ?? ""
+      let days = DigestDay.allCases.shuffled(using: &random)
+      $0.days = days.prefix(Int.random(in: 0...7, using: &random)).map(\.rawValue)
+      $0.kinds = (0..<Int.random(in: 0...Limits.digestKinds, using: &random)).map { _ in
+        alarmType()
+      }
+      $0.holds = Bool.random(using: &random)
+    }
   }
 
   private mutating func alarmType() -> String {

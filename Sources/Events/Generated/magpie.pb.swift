@@ -221,6 +221,9 @@ public nonisolated struct ProfileChanged: Sendable {
 
   public var bio: String = String()
 
+  /// The person's IANA time zone, such as "Asia/Seoul".
+  public var zone: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -290,6 +293,16 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `bio`. Subsequent reads from it will return its default value.
   public mutating func clearBio() {self._bio = nil}
 
+  /// An IANA time zone, such as "Asia/Seoul".
+  public var zone: String {
+    get {_zone ?? String()}
+    set {_zone = newValue}
+  }
+  /// Returns true if `zone` has been explicitly set.
+  public var hasZone: Bool {self._zone != nil}
+  /// Clears the value of `zone`. Subsequent reads from it will return its default value.
+  public mutating func clearZone() {self._zone = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -300,6 +313,7 @@ public nonisolated struct ProfileEdited: Sendable {
   fileprivate var _name: String? = nil
   fileprivate var _major: String? = nil
   fileprivate var _bio: String? = nil
+  fileprivate var _zone: String? = nil
 }
 
 public nonisolated struct AlarmRead: Sendable {
@@ -595,6 +609,148 @@ public nonisolated struct AuthorUnsubscribed: Sendable {
   public var author: String = String()
 
   public var subscriber: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// A reminder that rings at a time, once or repeatedly: complete, so a later event with the same id
+/// replaces it. Reminders and cycles of a user share one namespace of ids.
+public nonisolated struct ReminderSet: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  public var reminder: String = String()
+
+  /// A kind's code, such as "F06", or its name. If empty, "reminder".
+  public var kind: String = String()
+
+  public var title: String = String()
+
+  public var memo: String = String()
+
+  /// A picture in a few characters, such as an emoji, or the name of one.
+  public var symbol: String = String()
+
+  /// What opens when it is tapped.
+  public var link: String = String()
+
+  /// The local date and time of the first ring in `zone`, such as "2026-11-23T07:00".
+  public var at: String = String()
+
+  /// An IANA time zone, such as "Asia/Seoul". If empty, the user's.
+  public var zone: String = String()
+
+  /// RFC 3339, instead of `at` and `zone`.
+  public var instant: String = String()
+
+  /// The value of an RFC 5545 RRULE, such as "FREQ=DAILY". If empty, it rings once.
+  public var `repeat`: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Items that take turns ringing between two times of day: complete, so a later event with the same id
+/// replaces it.
+public nonisolated struct ReminderCycleSet: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  public var cycle: String = String()
+
+  /// A kind's code, such as "F06", or its name. If empty, "reminder".
+  public var kind: String = String()
+
+  public var items: [ReminderItem] = []
+
+  /// The time of day, HH:MM, from which it rings.
+  public var from: String = String()
+
+  /// The time of day, HH:MM, at most 24:00, until which it rings. If not after `from`, of the next day.
+  public var to: String = String()
+
+  /// An IANA time zone, such as "Asia/Seoul". If empty, the user's.
+  public var zone: String = String()
+
+  /// How often it rings in a period.
+  public var times: Int32 = 0
+
+  /// day or week. If empty, day.
+  public var period: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// One of the items of a cycle.
+public nonisolated struct ReminderItem: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Unique within the cycle.
+  public var item: String = String()
+
+  public var title: String = String()
+
+  public var memo: String = String()
+
+  public var symbol: String = String()
+
+  public var link: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct ReminderCancelled: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  /// The id of a reminder or a cycle.
+  public var reminder: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// When the user is told of what happened since the last digest: complete, one per user.
+public nonisolated struct DigestSet: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  /// The time of day, HH:MM. If empty, there are no digests any more.
+  public var at: String = String()
+
+  /// An IANA time zone, such as "Asia/Seoul". If empty, the user's.
+  public var zone: String = String()
+
+  /// mo, tu, we, th, fr, sa, su. If empty, every day.
+  public var days: [String] = []
+
+  /// Kinds' codes or names. If empty, all.
+  public var kinds: [String] = []
+
+  /// Whether alarms of these kinds wait for the digest instead of ringing on their own.
+  public var holds: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1369,7 +1525,7 @@ nonisolated extension ConversationRead: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ProfileChanged"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}nickname\0\u{1}locale\0\u{3}image_url\0\u{1}name\0\u{1}major\0\u{1}bio\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}nickname\0\u{1}locale\0\u{3}image_url\0\u{1}name\0\u{1}major\0\u{1}bio\0\u{1}zone\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1384,6 +1540,7 @@ nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 5: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.major) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.bio) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self.zone) }()
       default: break
       }
     }
@@ -1411,6 +1568,9 @@ nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.bio.isEmpty {
       try visitor.visitSingularStringField(value: self.bio, fieldNumber: 7)
     }
+    if !self.zone.isEmpty {
+      try visitor.visitSingularStringField(value: self.zone, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1422,6 +1582,7 @@ nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.name != rhs.name {return false}
     if lhs.major != rhs.major {return false}
     if lhs.bio != rhs.bio {return false}
+    if lhs.zone != rhs.zone {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1429,7 +1590,7 @@ nonisolated extension ProfileChanged: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension ProfileEdited: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ProfileEdited"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}nickname\0\u{1}locale\0\u{3}image_url\0\u{1}name\0\u{1}major\0\u{1}bio\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}nickname\0\u{1}locale\0\u{3}image_url\0\u{1}name\0\u{1}major\0\u{1}bio\0\u{1}zone\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1444,6 +1605,7 @@ nonisolated extension ProfileEdited: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 5: try { try decoder.decodeSingularStringField(value: &self._name) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self._major) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self._bio) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self._zone) }()
       default: break
       }
     }
@@ -1475,6 +1637,9 @@ nonisolated extension ProfileEdited: SwiftProtobuf.Message, SwiftProtobuf._Messa
     try { if let v = self._bio {
       try visitor.visitSingularStringField(value: v, fieldNumber: 7)
     } }()
+    try { if let v = self._zone {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 8)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1486,6 +1651,7 @@ nonisolated extension ProfileEdited: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs._name != rhs._name {return false}
     if lhs._major != rhs._major {return false}
     if lhs._bio != rhs._bio {return false}
+    if lhs._zone != rhs._zone {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2151,6 +2317,296 @@ nonisolated extension AuthorUnsubscribed: SwiftProtobuf.Message, SwiftProtobuf._
   public static func ==(lhs: AuthorUnsubscribed, rhs: AuthorUnsubscribed) -> Bool {
     if lhs.author != rhs.author {return false}
     if lhs.subscriber != rhs.subscriber {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ReminderSet: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ReminderSet"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}reminder\0\u{1}kind\0\u{1}title\0\u{1}memo\0\u{1}symbol\0\u{1}link\0\u{1}at\0\u{1}zone\0\u{1}instant\0\u{1}repeat\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.reminder) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.title) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.memo) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.symbol) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.link) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self.at) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.zone) }()
+      case 10: try { try decoder.decodeSingularStringField(value: &self.instant) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self.`repeat`) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.reminder.isEmpty {
+      try visitor.visitSingularStringField(value: self.reminder, fieldNumber: 2)
+    }
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 3)
+    }
+    if !self.title.isEmpty {
+      try visitor.visitSingularStringField(value: self.title, fieldNumber: 4)
+    }
+    if !self.memo.isEmpty {
+      try visitor.visitSingularStringField(value: self.memo, fieldNumber: 5)
+    }
+    if !self.symbol.isEmpty {
+      try visitor.visitSingularStringField(value: self.symbol, fieldNumber: 6)
+    }
+    if !self.link.isEmpty {
+      try visitor.visitSingularStringField(value: self.link, fieldNumber: 7)
+    }
+    if !self.at.isEmpty {
+      try visitor.visitSingularStringField(value: self.at, fieldNumber: 8)
+    }
+    if !self.zone.isEmpty {
+      try visitor.visitSingularStringField(value: self.zone, fieldNumber: 9)
+    }
+    if !self.instant.isEmpty {
+      try visitor.visitSingularStringField(value: self.instant, fieldNumber: 10)
+    }
+    if !self.`repeat`.isEmpty {
+      try visitor.visitSingularStringField(value: self.`repeat`, fieldNumber: 11)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ReminderSet, rhs: ReminderSet) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.reminder != rhs.reminder {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.title != rhs.title {return false}
+    if lhs.memo != rhs.memo {return false}
+    if lhs.symbol != rhs.symbol {return false}
+    if lhs.link != rhs.link {return false}
+    if lhs.at != rhs.at {return false}
+    if lhs.zone != rhs.zone {return false}
+    if lhs.instant != rhs.instant {return false}
+    if lhs.`repeat` != rhs.`repeat` {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ReminderCycleSet: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ReminderCycleSet"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}cycle\0\u{1}kind\0\u{1}items\0\u{1}from\0\u{1}to\0\u{1}zone\0\u{1}times\0\u{1}period\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.cycle) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.kind) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.from) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.to) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.zone) }()
+      case 8: try { try decoder.decodeSingularInt32Field(value: &self.times) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.period) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.cycle.isEmpty {
+      try visitor.visitSingularStringField(value: self.cycle, fieldNumber: 2)
+    }
+    if !self.kind.isEmpty {
+      try visitor.visitSingularStringField(value: self.kind, fieldNumber: 3)
+    }
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 4)
+    }
+    if !self.from.isEmpty {
+      try visitor.visitSingularStringField(value: self.from, fieldNumber: 5)
+    }
+    if !self.to.isEmpty {
+      try visitor.visitSingularStringField(value: self.to, fieldNumber: 6)
+    }
+    if !self.zone.isEmpty {
+      try visitor.visitSingularStringField(value: self.zone, fieldNumber: 7)
+    }
+    if self.times != 0 {
+      try visitor.visitSingularInt32Field(value: self.times, fieldNumber: 8)
+    }
+    if !self.period.isEmpty {
+      try visitor.visitSingularStringField(value: self.period, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ReminderCycleSet, rhs: ReminderCycleSet) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.cycle != rhs.cycle {return false}
+    if lhs.kind != rhs.kind {return false}
+    if lhs.items != rhs.items {return false}
+    if lhs.from != rhs.from {return false}
+    if lhs.to != rhs.to {return false}
+    if lhs.zone != rhs.zone {return false}
+    if lhs.times != rhs.times {return false}
+    if lhs.period != rhs.period {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ReminderItem: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ReminderItem"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}item\0\u{1}title\0\u{1}memo\0\u{1}symbol\0\u{1}link\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.item) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.title) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.memo) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.symbol) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.link) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.item.isEmpty {
+      try visitor.visitSingularStringField(value: self.item, fieldNumber: 1)
+    }
+    if !self.title.isEmpty {
+      try visitor.visitSingularStringField(value: self.title, fieldNumber: 2)
+    }
+    if !self.memo.isEmpty {
+      try visitor.visitSingularStringField(value: self.memo, fieldNumber: 3)
+    }
+    if !self.symbol.isEmpty {
+      try visitor.visitSingularStringField(value: self.symbol, fieldNumber: 4)
+    }
+    if !self.link.isEmpty {
+      try visitor.visitSingularStringField(value: self.link, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ReminderItem, rhs: ReminderItem) -> Bool {
+    if lhs.item != rhs.item {return false}
+    if lhs.title != rhs.title {return false}
+    if lhs.memo != rhs.memo {return false}
+    if lhs.symbol != rhs.symbol {return false}
+    if lhs.link != rhs.link {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ReminderCancelled: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ReminderCancelled"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}reminder\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.reminder) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.reminder.isEmpty {
+      try visitor.visitSingularStringField(value: self.reminder, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ReminderCancelled, rhs: ReminderCancelled) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.reminder != rhs.reminder {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension DigestSet: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DigestSet"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}at\0\u{1}zone\0\u{1}days\0\u{1}kinds\0\u{1}holds\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.at) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.zone) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.days) }()
+      case 5: try { try decoder.decodeRepeatedStringField(value: &self.kinds) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.holds) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.at.isEmpty {
+      try visitor.visitSingularStringField(value: self.at, fieldNumber: 2)
+    }
+    if !self.zone.isEmpty {
+      try visitor.visitSingularStringField(value: self.zone, fieldNumber: 3)
+    }
+    if !self.days.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.days, fieldNumber: 4)
+    }
+    if !self.kinds.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.kinds, fieldNumber: 5)
+    }
+    if self.holds != false {
+      try visitor.visitSingularBoolField(value: self.holds, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: DigestSet, rhs: DigestSet) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.at != rhs.at {return false}
+    if lhs.zone != rhs.zone {return false}
+    if lhs.days != rhs.days {return false}
+    if lhs.kinds != rhs.kinds {return false}
+    if lhs.holds != rhs.holds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

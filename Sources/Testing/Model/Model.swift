@@ -136,6 +136,8 @@ public struct Model: Sendable {
     case .authorUnsubscribed(let data):
       subscriptions[[.init(data.author), .init(data.subscriber)], default: [:]][event.version] =
         false
+    case .reminderSet, .reminderCycleSet, .reminderCancelled, .digestSet:
+      break  // Its tables are reminder-worker's, which the model does not have.
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       break  // Written by the workers.
     }

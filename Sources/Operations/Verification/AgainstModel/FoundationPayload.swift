@@ -4,7 +4,7 @@ import Foundation
 /// Decodes an event's data from proto3 JSON with Foundation. The workers use SwiftProtobuf's
 /// decoder, and two decoders seldom share a bug.
 ///
-/// Supports the types that the model uses; all their fields are strings or lists of strings.
+/// Supports the types that producers send.
 func payloadReadByFoundation(
   _ type: EventType, _ json: [UInt8]
 ) throws(EventError) -> Payload {
@@ -51,6 +51,43 @@ private struct Fields {
 
   private func texts(_ name: String) throws -> [String] {
     try container.decodeIfPresent([String].self, forKey: key(name)) ?? []
+  }
+
+  /// Returns 0 for an absent or null field. proto3 JSON writes a number as `3`, `3.0` or `"3"`.
+  private func number(_ name: String) throws -> Int32 {
+    let key = key(name)
+    guard container.contains(key), try !container.decodeNil(forKey: key) else { return 0 }
+    if let number = try? container.decode(Int32.self, forKey: key) { return number }
+    let text = try container.decode(String.self, forKey: key)
+    guard let number = Int32(text) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: container, debugDescription: "not a number of 32 bits")
+    }
+    return number
+  }
+
+  /// Returns false for an absent or null field.
+  private func flag(_ name: String) throws -> Bool {
+    try container.decodeIfPresent(Bool.self, forKey: key(name)) ?? false
+  }
+
+  /// Returns no objects for an absent or null field.
+  private func objects(_ name: String) throws -> [Fields] {
+    let key = key(name)
+    guard container.contains(key), try !container.decodeNil(forKey: key) else { return [] }
+    var list = try container.nestedUnkeyedContainer(forKey: key)
+    var objects: [Fields] = []
+    while !list.isAtEnd {
+      objects.append(Fields(container: try list.nestedContainer(keyedBy: Name.self)))
+    }
+    return objects
+  }
+
+  private func reminderItem() throws -> ReminderItem {
+    try .with {
+      ($0.item, $0.title, $0.memo) = (try text("item"), try text("title"), try text("memo"))
+      ($0.symbol, $0.link) = (try text("symbol"), try text("link"))
+    }
   }
 
   /// `postOwner`, or the schema's `post_owner`: proto3 JSON accepts both.
@@ -115,6 +152,7 @@ private struct Fields {
           ($0.user, $0.nickname) = (try text("user"), try text("nickname"))
           ($0.locale, $0.imageURL) = (try text("locale"), try text("imageUrl"))
           ($0.name, $0.major, $0.bio) = (try text("name"), try text("major"), try text("bio"))
+          $0.zone = try text("zone")
         })
     case .conversationRead:
       .conversationRead(try .with { ($0.user, $0.peer) = (try text("user"), try text("peer")) })
@@ -124,7 +162,7 @@ private struct Fields {
           user: try text("user"), nickname: try optionalText("nickname"),
           locale: try optionalText("locale"), imageURL: try optionalText("imageUrl"),
           name: try optionalText("name"), major: try optionalText("major"),
-          bio: try optionalText("bio")))
+          bio: try optionalText("bio"), zone: try optionalText("zone")))
     case .alarmRead:
       .alarmRead(
         try .with { ($0.user, $0.notification) = (try text("user"), try text("notification")) })
@@ -184,6 +222,33 @@ private struct Fields {
     case .authorUnsubscribed:
       .authorUnsubscribed(
         try .with { ($0.author, $0.subscriber) = (try text("author"), try text("subscriber")) })
+    case .reminderSet:
+      .reminderSet(
+        try .with {
+          ($0.user, $0.reminder) = (try text("user"), try text("reminder"))
+          ($0.kind, $0.title, $0.memo) = (try text("kind"), try text("title"), try text("memo"))
+          ($0.symbol, $0.link) = (try text("symbol"), try text("link"))
+          ($0.at, $0.zone) = (try text("at"), try text("zone"))
+          ($0.instant, $0.repeat) = (try text("instant"), try text("repeat"))
+        })
+    case .reminderCycleSet:
+      .reminderCycleSet(
+        try .with {
+          ($0.user, $0.cycle, $0.kind) = (try text("user"), try text("cycle"), try text("kind"))
+          $0.items = try objects("items").map { try $0.reminderItem() }
+          ($0.from, $0.to, $0.zone) = (try text("from"), try text("to"), try text("zone"))
+          ($0.times, $0.period) = (try number("times"), try text("period"))
+        })
+    case .reminderCancelled:
+      .reminderCancelled(
+        try .with { ($0.user, $0.reminder) = (try text("user"), try text("reminder")) })
+    case .digestSet:
+      .digestSet(
+        try .with {
+          ($0.user, $0.at, $0.zone) = (try text("user"), try text("at"), try text("zone"))
+          ($0.days, $0.kinds) = (try texts("days"), try texts("kinds"))
+          $0.holds = try flag("holds")
+        })
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "the model does not use what workers publish"))

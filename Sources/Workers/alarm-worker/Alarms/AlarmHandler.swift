@@ -29,7 +29,7 @@ public func alarmHandler(
       case .notificationChanges:
         try snapshotsWork(events, engine: engine(), isPublishing: isPublishing)
       case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
-        .subscriptions, .alarmChanges:
+        .subscriptions, .reminders, .alarmChanges:
         Work([])
       }
     },

@@ -94,8 +94,8 @@ private func keys(_ event: Event) -> [Key] {
     [Key(data.user, anyType, anySubject), Key(data.person, anyType, anySubject)]
   case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .alarmDisabled,
     .alarmEnabled, .personMuted, .personUnmuted, .conversationRead, .profileChanged, .profileEdited,
-    .authorSubscribed, .authorUnsubscribed, .notificationChanged, .notificationRetracted,
-    .alarmChanged, .alarmRetracted:
+    .authorSubscribed, .authorUnsubscribed, .reminderSet, .reminderCycleSet, .reminderCancelled,
+    .digestSet, .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
     []
   }
 }
