@@ -1,4 +1,4 @@
-# One image with all executables: magpie, the entry point, and the three workers, which are links to it.
+# One image with all executables: magpie, the entry point, and the four workers, which are links to it.
 #
 #   docker build --tag magpie .
 #   docker run --rm magpie --help
@@ -20,14 +20,15 @@ COPY . .
 RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
   swift build -c release --static-swift-stdlib --scratch-path /build --product magpie \
   && install -D --strip --target-directory /out /build/release/magpie \
-  && for worker in fanout notification alarm; do ln -s magpie /out/$worker-worker; done
+  && for worker in fanout notification alarm reminder; do ln -s magpie /out/$worker-worker; done
 
 # librdkafka 2.8 fixes bugs of the older version in the build stage, and is compatible with its
-# headers. Nothing in the image needs a shell.
+# headers. tzdata-legacy has the names that many devices still report, such as Asia/Saigon. Nothing in
+# the image needs a shell.
 FROM debian:trixie-slim AS libraries
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
-    ca-certificates libpq5 librdkafka1 libstdc++6 libzstd1 >/dev/null \
+    ca-certificates libpq5 librdkafka1 libstdc++6 libzstd1 tzdata tzdata-legacy >/dev/null \
   && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/* \
   && useradd --system --uid 65532 --no-create-home --home-dir /nonexistent magpie
 
