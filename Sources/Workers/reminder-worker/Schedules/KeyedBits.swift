@@ -1,0 +1,28 @@
+import Crypto
+
+/// Random bits that are a function of a key and what they are for: HMAC-SHA256.
+struct KeyedBits {
+  private let key: SymmetricKey
+
+  init(key: [UInt8]) {
+    self.key = SymmetricKey(data: key)
+  }
+
+  /// 32 bytes. Every field is preceded by its length, so different fields are different messages.
+  func bytes(for purpose: String, _ fields: [UInt8]...) -> [UInt8] {
+    let message = ([Array(purpose.utf8)] + fields).flatMap { Self.bytes($0.count) + $0 }
+    return Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
+  }
+
+  /// A number from 0 to `bound` - 1. The bias is less than `bound` / 2^64.
+  func number(below bound: Int, for purpose: String, _ fields: Int...) -> Int {
+    let bytes = bytes(for: purpose, fields.flatMap(Self.bytes))
+    let random = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return Int(random.multipliedFullWidth(by: UInt64(bound)).high)
+  }
+
+  /// Eight bytes, big-endian.
+  static func bytes(_ number: Int) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+  }
+}
