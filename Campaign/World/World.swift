@@ -258,7 +258,7 @@ final class World {
       """
       SELECT audit_start();
       CREATE ROLE \(Self.workersRole) LOGIN
-        IN ROLE magpie_fanout, magpie_notification, magpie_alarm;
+        IN ROLE magpie_fanout, magpie_notification, magpie_alarm, magpie_reminder;
       CREATE ROLE \(ConnectionHog.role) LOGIN;
       -- Poison that decodes but is rejected by the database.
       ALTER TABLE messages ADD CONSTRAINT campaign_refuses

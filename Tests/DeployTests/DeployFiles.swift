@@ -59,7 +59,7 @@ enum DeployFiles {
   static let handlers: [Handler] =
     [feedHandler(), notificationHandler()]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
-  static let workers = handlers.map { "\($0.name)-worker" }
+  static let workers = ConsumerGroup.allCases.map(\.executable)
   /// The Prometheus jobs.
   static let jobs = workers + ["archive"]
 }

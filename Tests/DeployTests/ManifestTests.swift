@@ -136,13 +136,17 @@ import Yams
     let scaled = try DeployFiles.manifests(kind: "ScaledObject")
     let users = try DeployFiles.manifests(kind: "KafkaUser")
     for handler in DeployFiles.handlers {
-      let worker = "\(handler.name)-worker"
+      // The topics that `magpie lag` counts and that the campaign waits for.
+      #expect(ConsumerGroup(rawValue: handler.name).map { Set($0.topics) } == Set(handler.topics))
+    }
+    for consumer in ConsumerGroup.allCases {
+      let worker = consumer.executable
       let object = try #require(scaled.first { $0.name == worker })
       #expect(object[path: "spec.scaleTargetRef.name"]?.string == worker)
       let most = try #require(object[path: "spec.maxReplicaCount"]?.int)
       #expect(most * lanes <= partitions, "more lanes than partitions would be idle")
       let group = object[path: "spec.triggers.0.metadata.consumerGroup"]?.string
-      #expect(group == "\(Topic.defaultPrefix)\(handler.name)")
+      #expect(group == consumer.name(prefix: Topic.defaultPrefix))
 
       let rights = users.first { $0.name == worker }?[path: "spec.authorization.acls"]?.sequence
       func names(_ type: String, _ operation: String) -> Set<String> {
@@ -152,14 +156,12 @@ import Yams
               && $0["operations"]?.strings.contains(operation) == true
           }.compactMap { $0[path: "resource.name"]?.string })
       }
-      #expect(names("topic", "Read") == Set(handler.topics.map { $0.name() }), "\(worker)")
-      // The topics that `magpie lag` counts and that the campaign waits for.
-      #expect(ConsumerGroup(rawValue: handler.name).map { Set($0.topics) } == Set(handler.topics))
+      #expect(names("topic", "Read") == Set(consumer.topics.map { $0.name() }), "\(worker)")
       #expect(names("group", "Read") == [group ?? ""])
-      let written: [String: Topic] = [
-        "notification": .notificationChanges, "alarm": .alarmChanges, "reminder": .alarms,
+      let written: [ConsumerGroup: Topic] = [
+        .notification: .notificationChanges, .alarm: .alarmChanges, .reminder: .alarms,
       ]
-      #expect(names("topic", "Write") == Set([written[handler.name]?.name()].compactMap(\.self)))
+      #expect(names("topic", "Write") == Set([written[consumer]?.name()].compactMap(\.self)))
     }
   }
 
@@ -167,12 +169,12 @@ import Yams
   func postgres() throws {
     let cluster = try #require(DeployFiles.manifests(kind: "Cluster").first)
     let roles = cluster[path: "spec.managed.roles"]?.sequence.map(Array.init) ?? []
-    for handler in DeployFiles.handlers {
-      let login = try #require(roles.first { $0["name"]?.string == "\(handler.name)_worker" })
-      #expect(login["inRoles"]?.strings == [handler.databaseRole])
-      #expect(
-        login[path: "passwordSecret.name"]?.string == "\(handler.name)-worker-database")
-      #expect(roles.contains { $0["name"]?.string == handler.databaseRole })
+    for consumer in ConsumerGroup.allCases {
+      let role = "magpie_\(consumer.rawValue)"
+      let login = try #require(roles.first { $0["name"]?.string == "\(consumer.rawValue)_worker" })
+      #expect(login["inRoles"]?.strings == [role])
+      #expect(login[path: "passwordSecret.name"]?.string == "\(consumer.executable)-database")
+      #expect(roles.contains { $0["name"]?.string == role })
     }
     #expect(cluster[path: "spec.postgresql.synchronous.number"]?.int ?? 0 >= 1)
     #expect(cluster[path: "spec.postgresql.synchronous.dataDurability"]?.string == "required")
@@ -201,7 +203,8 @@ import Yams
       for deployment in objects where deployment["kind"]?.string == "Deployment" {
         let mounts = deployment.all("mountPath").compactMap(\.string)
         let values = deployment.all("value").compactMap(\.string)
-        for path in values.flatMap({ $0.matches(of: /=(\/etc\/[^,&]+)/).map { String($0.1) } }) {
+        for path in values.flatMap({ $0.matches(of: /(?:^|=)(\/etc\/[^,&]+)/).map { String($0.1) } }
+        ) {
           #expect(mounts.contains { path.hasPrefix($0 + "/") }, "\(overlay): \(path)")
         }
       }

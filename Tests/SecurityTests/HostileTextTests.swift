@@ -75,6 +75,7 @@ import Testing
     var workers: [Running] = []
     for (name, format) in [
       ("fanout-worker", "text"), ("notification-worker", "json"), ("alarm-worker", "text"),
+      ("reminder-worker", "json"),
     ] {
       workers.append(
         try Running(
@@ -166,6 +167,13 @@ import Testing
           .with {
             ($0.recipient, $0.kind, $0.source) = (user, "announcement", "a\(number)")
             ($0.arguments, $0.headText, $0.imageURL) = (["title": other], text, text)
+          }),
+        .reminderSet(
+          .with {
+            ($0.user, $0.reminder, $0.title) = (user, "r\(number)", "x" + other)
+            ($0.memo, $0.link) = (text, text)
+            // Rings soon.
+            $0.instant = EventTime(microseconds: EventTime.now.microseconds + 2_000_000).description
           }),
       ]
       for (kind, payload) in payloads.enumerated() {

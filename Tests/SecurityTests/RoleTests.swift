@@ -46,10 +46,13 @@ import Testing
     (["profiles", "profile_edits", "alarms"], ["magpie_alarm"], [.insert, .update]),
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
     (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
+    (["reminder_people", "reminders", "reminder_rings"], ["magpie_reminder"], [.insert, .update]),
     (["schema_migrations", "notification_generation", "notification_generations"], [], []),
   ]
 
-  private static let workers = ["magpie_fanout", "magpie_notification", "magpie_alarm"]
+  private static let workers = [
+    "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder",
+  ]
   private static let roles = workers + ["magpie_reader", "magpie_backend"]
 
   /// Tables, partitions and views, with one column of each.

@@ -30,7 +30,7 @@ func waitUntilApplied(
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + (report.unanswered.isEmpty
             ? "" : ", and \(report.unanswered.count) partitions whose leaders do not answer")
-          + ". `magpie lag` shows where. Are all three workers running?")
+          + ". `magpie lag` shows where. Are all workers running?")
     }
     if isStopped() { throw Failure(.found, "stopped before all records were applied") }
     Thread.sleep(forTimeInterval: 0.1)

@@ -14,6 +14,7 @@ struct Setup: ParsableCommand {
         MAGPIE_FANOUT_PASSWORD        fanout_worker, a member of magpie_fanout
         MAGPIE_NOTIFICATION_PASSWORD  notification_worker, of magpie_notification
         MAGPIE_ALARM_PASSWORD         alarm_worker, of magpie_alarm
+        MAGPIE_REMINDER_PASSWORD      reminder_worker, of magpie_reminder
         MAGPIE_READER_PASSWORD        magpie_backend, of magpie_reader
 
       magpie_backend may also write feed_visits and feed_returns, as the function feed_touch does.
@@ -76,6 +77,8 @@ private struct Login {
       name: "notification_worker", role: "magpie_notification",
       variable: "MAGPIE_NOTIFICATION_PASSWORD"),
     Login(name: "alarm_worker", role: "magpie_alarm", variable: "MAGPIE_ALARM_PASSWORD"),
+    Login(
+      name: "reminder_worker", role: "magpie_reminder", variable: "MAGPIE_REMINDER_PASSWORD"),
     Login(name: "magpie_backend", role: "magpie_reader", variable: "MAGPIE_READER_PASSWORD"),
   ]
 

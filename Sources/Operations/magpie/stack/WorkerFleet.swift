@@ -2,7 +2,7 @@ import EmbeddedStack
 import Events
 import Foundation
 
-/// The three workers as child processes.
+/// All workers as child processes.
 final class WorkerFleet {
   let logDirectory: String
 
