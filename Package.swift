@@ -46,8 +46,8 @@ func cLibrary(_ name: String, in folder: String, pkgConfig: String, apt: String,
     providers: [.apt([apt]), .brew([brew])])
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 /// The locales whose catalogs are compiled into AlarmText.
@@ -65,6 +65,7 @@ let package = Package(
     .executable(name: "fanout-worker", targets: ["fanout-worker"]),
     .executable(name: "notification-worker", targets: ["notification-worker"]),
     .executable(name: "alarm-worker", targets: ["alarm-worker"]),
+    .executable(name: "reminder-worker", targets: ["reminder-worker"]),
     // For the fault campaign alone.
     .library(name: "CampaignClock", type: .dynamic, targets: ["CampaignClock"]),
   ],
@@ -120,9 +121,18 @@ let package = Package(
     module(
       "Alarms", in: "Workers/alarm-worker", ["AlarmText", "Events", "Handling", "Postgres"]),
     worker("alarm-worker"),
+    module("Schedules", in: "Workers/reminder-worker", [crypto]),
+    module(
+      "Reminders", in: "Workers/reminder-worker",
+      ["Events", "Handling", "Kinds", "Postgres", "Schedules", crypto]),
+    worker("reminder-worker"),
     module(
       "WorkerCommands", in: "Workers",
-      ["AlarmText", "Alarms", "Feeds", "Lanes", "Notifications", "Service", argumentParser]),
+      [
+        "AlarmText", "Alarms", "Feeds", "Lanes", "Notifications", "Reminders", "Schedules",
+        "Service",
+        argumentParser,
+      ]),
 
     // What people run on a live system.
     cLibrary(
@@ -140,8 +150,8 @@ let package = Package(
       name: "magpie",
       dependencies: [
         "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Handling", "Kafka",
-        "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog", "Schema", "Service",
-        "Verification", "WorkerCommands", "Workload", argumentParser,
+        "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog", "Reminders", "Schedules",
+        "Schema", "Service", "Verification", "WorkerCommands", "Workload", argumentParser,
       ],
       path: "Sources/Operations/magpie", exclude: ["README.md"],
       resources: [.embedInCode("stack/story.jsonl"), .embedInCode("stack/story-screens.txt")],
@@ -219,6 +229,9 @@ let package = Package(
         "Events", "Kinds", "Model", "Notifications", "Handling", "Lanes", "Service", "Postgres",
         "TestSupport",
       ]),
+    tests(
+      "RemindersTests",
+      ["Events", "Handling", "Postgres", "Reminders", "Schedules", "TestSupport"]),
     .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
     .executableTarget(
       name: "alarm-text-bench", dependencies: ["AlarmText", "AllocationCount", "ICUReference"],
@@ -271,6 +284,8 @@ let package = Package(
         "Alarms", "Events", "Feeds", "Notifications", "Handling", "Lanes", "Service", "TestSupport",
         yams,
       ]),
+    tests(
+      "SchedulesTests", ["Schedules", "TestSupport"], exclude: ["recurrence.py", "zones.py"]),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
       "MagpieTests",

@@ -11,6 +11,9 @@ public struct Event: Sendable, Equatable {
   /// The trace that the event belongs to, if any. Passed on with the event; it has no effect on
   /// processing.
   public var trace: TraceContext?
+  /// The partition of the record that the event was decoded from; nil for another event. No part of
+  /// what happened, so it is not compared.
+  public var partition: Int32?
 
   public init(
     id: String, source: String, time: EventTime, payload: Payload, trace: TraceContext? = nil

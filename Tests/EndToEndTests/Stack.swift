@@ -60,7 +60,7 @@ final class Stack: Sendable {
     return child
   }
 
-  static let workers = ["fanout-worker", "notification-worker", "alarm-worker"]
+  static let workers = ["fanout-worker", "notification-worker", "alarm-worker", "reminder-worker"]
 
   /// Stops the workers gracefully.
   func stopWorkers() {

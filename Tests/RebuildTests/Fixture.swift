@@ -29,7 +29,8 @@ final class Fixture: Sendable {
       handlers: RebuildHandlers(
         fanout: idle("fanout", [.posts, .follows, .messages]),
         notification: idle("notification", [.likes, .comments]),
-        alarm: idle("alarm", [.profiles, .notificationChanges])),
+        alarm: idle("alarm", [.profiles, .notificationChanges]),
+        reminder: idle("reminder", [.reminders])),
       openLog: { [log] in log })
     settings.acceptsMissingRecords = acceptsMissingRecords
     return try Rebuild(settings)

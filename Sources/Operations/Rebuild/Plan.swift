@@ -91,6 +91,7 @@ extension Rebuild {
     let tables = tableGroups.map { group in
       switch group {
       case .feeds: "users"
+      case .reminders: "reminder_people"
       case .notifications: "notification_recipients"
       case .alarms: "profiles"
       }

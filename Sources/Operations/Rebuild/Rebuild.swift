@@ -9,12 +9,14 @@ public struct RebuildHandlers: Sendable {
   public var fanout: Handler
   public var notification: Handler
   public var alarm: Handler
+  public var reminder: Handler
 
-  /// - Parameters: the handlers of the three workers, configured like the workers'.
-  public init(fanout: Handler, notification: Handler, alarm: Handler) {
+  /// - Parameters: the handlers of the four workers, configured like the workers'.
+  public init(fanout: Handler, notification: Handler, alarm: Handler, reminder: Handler) {
     self.fanout = fanout
     self.notification = notification
     self.alarm = alarm
+    self.reminder = reminder
   }
 }
 

@@ -50,6 +50,7 @@ struct Share: Sendable {
     } else if tableGroups.contains(.alarms) {
       shares.append(Share(stages: stages(handlers.alarm)))
     }
+    if tableGroups.contains(.reminders) { shares.append(Share(stages: stages(handlers.reminder))) }
     return shares
   }
 

@@ -5,6 +5,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
   case feeds
   case notifications
   case alarms
+  case reminders
 
   /// The groups for an argument of `magpie replay --rebuild`; nil for an unknown argument.
   ///
@@ -14,6 +15,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
     case "feeds": [.feeds]
     case "notifications": [.notifications, .alarms]
     case "alarms": [.alarms]
+    case "reminders": [.reminders]
     case "all": allCases
     default: nil
     }
@@ -25,6 +27,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
     case .feeds: "fanout"
     case .notifications: "notification"
     case .alarms: "alarm"
+    case .reminders: "reminder"
     }
   }
 
@@ -49,6 +52,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
       ]
     case .alarms:
       ["profiles", "profile_edits", "alarms", "pending_renders", "pending_publications"]
+    case .reminders: ["reminders", "reminder_people"]
     }
   }
 
@@ -56,10 +60,10 @@ public enum TableGroup: String, CaseIterable, Sendable {
   public var sequences: [String] { self == .notifications ? ["notification_counter"] : [] }
 
   /// Tables outside every group: offsets, dead letters, schema versions, audit, and data that does
-  /// not come from the log.
+  /// not come from the log. What rang depends on the time, too.
   public static let sharedTables = [
     "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
-    "batch_audit",
+    "batch_audit", "reminder_rings",
   ]
 
   /// Sequences outside every group: their values are unique across rebuilds.
@@ -79,7 +83,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
 /// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
   .profiles, .alarmActions, .people, .follows, .subscriptions, .posts, .comments, .likes,
-  .messages, .alarms, .notificationChanges,
+  .messages, .alarms, .reminders, .notificationChanges,
 ]
 
 extension [TableGroup] {

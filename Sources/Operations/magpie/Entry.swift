@@ -3,7 +3,7 @@ import Foundation
 import WorkerCommands
 
 /// Starts the tool or a worker, by the name of the executable. In the container image the workers are
-/// links to this executable, so that the image holds their code once instead of four times.
+/// links to this executable, so that the image holds their code once instead of five times.
 @main
 enum Entry {
   static func main() async {
@@ -11,6 +11,7 @@ enum Entry {
     case "fanout-worker": await FanoutWorker.main()
     case "notification-worker": await NotificationWorker.main()
     case "alarm-worker": await AlarmWorker.main()
+    case "reminder-worker": await ReminderWorker.main()
     default: Magpie.main()
     }
   }

@@ -57,5 +57,6 @@ extension Migrations {
     Migration(22, "versions_after_a_crash", PackageResources._022_versions_after_a_crash_sql),
     Migration(23, "read_and_edited", PackageResources._023_read_and_edited_sql),
     Migration(24, "page_plans", PackageResources._024_page_plans_sql),
+    Migration(25, "reminders", PackageResources._025_reminders_sql),
   ]
 }

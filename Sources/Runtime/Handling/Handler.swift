@@ -17,6 +17,11 @@ public struct Handler: Sendable {
   /// One bounded piece of queued background work, run in its own transaction, and again while its
   /// outcome says that there is more.
   public var backlog: (@Sendable () -> Work)?
+  /// Work that the clock makes due: one bounded piece, for the people of the lane's own partitions, run
+  /// in its own transaction, and again while its outcome says that there is more.
+  public var due: (@Sendable (Turn) -> Work)?
+  /// Returns one row with the number of things that are overdue, in all partitions. For the metrics.
+  public var overdue: (@Sendable () -> Statement)?
 
   /// The maximum number of records of a topic in one transaction, where it is less than a poll returns.
   /// For events that can each write thousands of rows, so that other transactions need not wait long.
@@ -39,6 +44,22 @@ public struct Handler: Sendable {
 
   /// The database role of the worker's connections.
   public var databaseRole: String { "magpie_\(name)" }
+}
+
+/// A lane's turn to do what the clock has made due.
+public struct Turn: Sendable {
+  /// The partitions of the handler's first topic that the lane owns, and whose log it has applied up to
+  /// the end that the log had when the lane claimed them. What was due while the worker was down may have
+  /// been cancelled meanwhile.
+  public var partitions: [Int32]
+  /// Raises an error if the lane does not own these partitions any more, and keeps their next owner
+  /// waiting until the transaction ends. Part of each piece that writes.
+  public var fence: Statement
+
+  public init(partitions: [Int32], fence: Statement) {
+    self.partitions = partitions
+    self.fence = fence
+  }
 }
 
 /// Thrown by `Work.finish` when the events exceed what the handler allows in one transaction. The
@@ -64,6 +85,8 @@ public struct Outcome: Sendable {
   public var eventsFromResults: (@Sendable ([Rows]) throws -> [Event])?
   /// Counts for metrics, by name (`deliveries`, ...).
   public var counts: [String: Int]
+  /// How late each thing was that the clock made due, in seconds.
+  public var latenesses: [Double] = []
   /// Whether a backlog has more work waiting.
   public var hasMore: Bool
 

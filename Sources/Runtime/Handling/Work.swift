@@ -65,6 +65,7 @@ extension Work {
         total.copies += outcome.copies
         total.events += outcome.events
         total.counts.merge(outcome.counts, uniquingKeysWith: +)
+        total.latenesses += outcome.latenesses
         total.hasMore = total.hasMore || outcome.hasMore
       }
       return total

@@ -40,6 +40,14 @@ extension Handler {
     guard let backlog else { return Outcome() }
     return try connection.transaction { try backlog().run(on: connection) }
   }
+
+  /// Runs one piece of what is due for the people of `partitions` in a transaction, without a fence.
+  @discardableResult
+  public func runDueDirectly(partitions: [Int32], on connection: Connection) throws -> Outcome {
+    guard let due else { return Outcome() }
+    let turn = Turn(partitions: partitions, fence: Statement("SELECT"))
+    return try connection.transaction { try due(turn).run(on: connection) }
+  }
 }
 
 extension Work {

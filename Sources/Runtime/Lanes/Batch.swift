@@ -126,7 +126,8 @@ package struct DeadLetterReason: Equatable, Sendable {
 /// Decodes a record. A record that cannot be decoded is poison.
 func decode(_ record: Record, topic: Topic, now: EventTime) -> Batch.Item {
   do throws(EventError) {
-    let event = try EventCodec.decode(record.wire, topic: topic, now: now)
+    var event = try EventCodec.decode(record.wire, topic: topic, now: now)
+    event.partition = record.partition
     return Batch.Item(record: record, content: .event(event))
   } catch {
     let reason = DeadLetterReason(code: error.code.rawValue, message: error.message)

@@ -124,15 +124,24 @@ final class BatchStore {
     }
   }
 
-  /// Runs one piece of the handler's backlog in a transaction.
-  func runBacklog(_ work: Work) throws -> (counts: [String: Int], hasMore: Bool) {
+  /// Runs one piece of the handler's backlog, or of what is due, in a transaction. The outcome's
+  /// statements have run, and its events are published.
+  func runBacklog(_ work: Work) throws -> Outcome {
     try connection.use { connection in
       try connection.transaction {
         let outcome = try work.run(on: connection)
         if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
-        return (outcome.counts, outcome.hasMore)
+        return outcome
       }
     }
+  }
+
+  /// The statement that fails if the lane is fenced, for transactions that apply no records.
+  func fenceStatement(_ owned: [TopicPartition: Ownership]) -> Statement { fence.hold(owned) }
+
+  /// The number that `statement` returns.
+  func count(_ statement: Statement) throws -> Int {
+    try connection.use { try $0.query(statement.sql, statement.parameters).only.int(0) }
   }
 
   /// Cheap: the server sums file sizes and takes no locks.

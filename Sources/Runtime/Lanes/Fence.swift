@@ -53,6 +53,19 @@ struct Fence {
       ])
   }
 
+  /// The statement that fails if the lane is fenced, and otherwise keeps others from claiming the
+  /// partitions until the transaction ends.
+  func hold(_ owned: [TopicPartition: Ownership]) -> Statement {
+    let partitions = owned.keys.sorted()
+    return Statement(
+      "SELECT fence_hold($1, $2, $3, $4)",
+      [
+        .text(consumerGroup), .textArray(partitions.map(\.topic)),
+        .int4Array(partitions.map(\.partition)),
+        .int8Array(partitions.map { owned[$0]?.epoch }),
+      ])
+  }
+
   /// Whether the last applied record of any of the group's partitions is known.
   func hasLastRecords(on connection: Connection) throws -> Bool {
     try connection.query(

@@ -56,7 +56,8 @@ package final class Lane {
       decode($0, topic: $1, now: EventTime.now)
     }
     plan.recordsMax = settings.handler.recordsMax
-    plan.hasBacklog = settings.handler.backlog != nil
+    plan.hasBacklog = settings.handler.backlog != nil || settings.handler.due != nil
+    plan.isTimed = settings.handler.due != nil
     machine = LaneMachine(plan)
   }
 
@@ -197,6 +198,7 @@ package final class Lane {
         maxRecords: settings.batchRecordsMax, maxBytes: settings.batchBytesMax,
         timeoutMilliseconds: waits ? settings.pollTimeoutMilliseconds : 0)
       try recognition.check(records)
+      if !records.isEmpty { upkeep.lastRecord = .now }
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
         logger.warning("Kafka does not respond", metadata: ["error": "\(problem)"])

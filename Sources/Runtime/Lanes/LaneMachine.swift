@@ -119,6 +119,8 @@ package struct LaneMachine: Sendable {
     /// The maximum number of records of a topic in one transaction.
     package var recordsMax: [Topic: Int] = [:]
     package var hasBacklog = false
+    /// Whether the backlog becomes due by the clock, and so is looked at more often.
+    package var isTimed = false
     package var breaker: CircuitBreaker?
     /// Decodes a record; a pure function.
     package var decode: @Sendable (Record, Topic) -> Batch.Item

@@ -31,7 +31,8 @@ extension LaneMachine {
     case .backlogDone(let hasMore):
       isDatabaseThere = true
       backlogIsWaiting = hasMore
-      let pause: Int64 = if case .endRound(isIdle: true) = next { 200 } else { 1000 }
+      let isIdle = if case .endRound(isIdle: true) = next { true } else { false }
+      let pause: Int64 = plan.isTimed ? 100 : isIdle ? 200 : 1000
       nextBacklog = hasMore ? now : now + pause
     case .failed(.retry(let reason)):
       note(reason)

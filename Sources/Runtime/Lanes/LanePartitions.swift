@@ -8,7 +8,10 @@ extension Lane {
   func note(_ claimed: [TopicPartition: Ownership]) {
     let now = EventTime.now.microseconds / 1000
     upkeep.nextFullReport = .now
-    for partition in claimed.keys { upkeep.lagClock.start(partition, nowMilliseconds: now) }
+    for partition in claimed.keys {
+      upkeep.lagClock.start(partition, nowMilliseconds: now)
+      if settings.handler.due != nil { upkeep.ends.updateValue(nil, forKey: partition) }
+    }
     let summary = claimed.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value.nextOffset)" }
     logger.info("assigned", metadata: ["partitions": "\(summary.joined(separator: " "))"])
   }
@@ -41,6 +44,7 @@ extension Lane {
     recognition.forget(partition)
     upkeep.offsetsToReport[partition] = nil
     upkeep.lagClock.forget(partition)
+    upkeep.ends.removeValue(forKey: partition)
     metrics.remove(.lag, labels(partition))
     metrics.remove(.lagSeconds, labels(partition))
     if partition == sizingPartition { metrics.remove(.databaseSize, []) }

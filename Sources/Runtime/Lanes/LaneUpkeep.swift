@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Kafka
 import Logging
 
@@ -12,7 +13,15 @@ struct Upkeep {
   var nextDeadLetterCount = ContinuousClock.now
   var lagClock = LagClock()
   var nextSizing = ContinuousClock.now
+  /// Claimed partitions whose log is not applied up to its end at the time of the claim, and that end,
+  /// once it is known.
+  var ends: [TopicPartition: Int64?] = [:]
+  var lastRecord = ContinuousClock.now
 }
+
+/// A partition whose log's end is not reached without records for this long has none left to apply: its
+/// last offsets belong to a producer's transaction markers.
+private let silenceAtEnd = Duration.seconds(10)
 
 /// The maximum number of log lines about a batch's traces; one more line counts the rest.
 private let tracedLinesMax = 32
@@ -77,15 +86,51 @@ extension Lane {
     for topic in topics.keys {
       metrics.set(.openDeadLetters, [topic], to: Double(counts[topic] ?? 0))
     }
+    if let overdue = settings.handler.overdue, let count = try? store.count(overdue()) {
+      metrics.set(.overdue, to: Double(count))
+    }
+  }
+
+  /// The next piece of what is due for the people of the lane's partitions; nil if there are none.
+  private func due() -> Work? {
+    guard let due = settings.handler.due else { return nil }
+    let partitions = owned.filter { topics[$0.key.topic] == settings.handler.topics.first }
+    findEnds()
+    let current = partitions.filter { hasReachedEnd($0.key, at: $0.value.nextOffset) }
+    guard !current.isEmpty else { return nil }
+    return due(
+      Turn(
+        partitions: current.keys.map(\.partition).sorted(),
+        fence: store.fenceStatement(current)))
+  }
+
+  /// Asks for the ends of the logs that are not known. Without an answer, the next turn asks again.
+  private func findEnds() {
+    let unknown = upkeep.ends.filter { $0.value == nil }.map(\.key)
+    guard !unknown.isEmpty, let ends = try? consumer?.watermarks(unknown, timeoutMilliseconds: 1000)
+    else { return }
+    for (partition, watermarks) in ends { upkeep.ends[partition] = .some(watermarks.high) }
+  }
+
+  private func hasReachedEnd(_ partition: TopicPartition, at nextOffset: Int64) -> Bool {
+    guard let end = upkeep.ends[partition] else { return true }
+    guard let end else { return false }
+    guard nextOffset >= end || .now - upkeep.lastRecord > silenceAtEnd else { return false }
+    upkeep.ends[partition] = nil
+    return true
   }
 
   /// Runs one piece of the handler's backlog; returns whether there is more.
   func workOnBacklog() throws -> Bool {
-    guard let backlog = settings.handler.backlog else { return false }
     do {
       try producer.prepare()
-      let (counts, hasMore) = try store.runBacklog(backlog())
-      count(work: counts)
+      var hasMore = false
+      for piece in [settings.handler.backlog?(), due()].compactMap(\.self) {
+        let outcome = try store.runBacklog(piece)
+        count(work: outcome.counts)
+        metrics.observe(.lateness, seconds: outcome.latenesses)
+        hasMore = hasMore || outcome.hasMore
+      }
       return hasMore
     } catch {
       if let reason = try? reasonToRetry(error) {

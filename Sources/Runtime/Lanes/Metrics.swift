@@ -207,6 +207,14 @@ extension Metrics.Family {
     name: "magpie_work_total",
     help: "What the handler did: deliveries (feed entries written), notifications, alarms, ...",
     kind: "counter", labelNames: ["kind"])
+  public static let overdue = Self(
+    name: "magpie_reminders_overdue",
+    help: "Reminders due for more than a minute that have not rung, in all partitions.",
+    kind: "gauge", labelNames: [])
+  public static let lateness = Self(
+    name: "magpie_reminder_lateness_seconds",
+    help: "Time from when a reminder was due to the commit that published it.",
+    kind: "histogram", labelNames: [])
   public static let lag = Self(
     name: "magpie_lag_records",
     help: "Records between the stored offset and the partition's high watermark.",
@@ -261,7 +269,8 @@ extension Metrics.Family {
 extension Metrics {
   static let families: [Family] = [
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .openDeadLetters, .retries,
-    .ambiguousCommits, .rebalances, .groupRenewals, .lanesWaiting, .brokerRefusals, .work, .lag,
+    .ambiguousCommits, .rebalances, .groupRenewals, .lanesWaiting, .brokerRefusals, .work, .overdue,
+    .lateness, .lag,
     .lagSeconds, .archivedBytes, .archivedSegments, .ready, .lostLogLines, .databaseSize, .build,
     .processorSeconds, .residentMemory, .startTime,
   ]

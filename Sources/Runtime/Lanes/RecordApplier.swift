@@ -109,7 +109,7 @@ public final class RecordApplier {
     var total: [String: Int] = [:]
     var hasMore = true
     while hasMore {
-      let piece: (counts: [String: Int], hasMore: Bool)
+      let piece: Outcome
       do {
         piece = try retrying { try store.runBacklog(backlog()) }
       } catch let poison as Poison {

@@ -43,26 +43,12 @@ public struct FanoutWorker: WorkerCommand {
 
   public func run() async throws {
     let handler = feedHandler(
-      pushLimit: try await number(pushLimit, "pushLimit", "--push-limit", 0...1_000_000)
-        ?? 10_000,
-      feedLength: try await number(feedLength, "feedLength", "--feed-length", 10...100_000)
-        ?? 1_000,
-      evictIdleDays: try await number(evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650)
-        ?? 0)
+      pushLimit: try await options.number(
+        pushLimit, "pushLimit", "--push-limit", 0...1_000_000, default: 10_000),
+      feedLength: try await options.number(
+        feedLength, "feedLength", "--feed-length", 10...100_000, default: 1_000),
+      evictIdleDays: try await options.number(
+        evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650, default: 0))
     try await runWorker(handler, options: options, defaultHTTPPort: 9471)
-  }
-
-  /// From the flag, the environment or the file; nil if none of them sets it.
-  private func number(_ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>)
-    async throws -> Int?
-  {
-    guard let text = try await options.setting(name, flag: flag.map(String.init)) else {
-      return nil
-    }
-    guard let value = Int(text), range.contains(value) else {
-      throw ValidationError(
-        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
   }
 }

@@ -6,7 +6,7 @@ import Schema
 
 extension RebuildHandlers {
   /// The handlers in the order in which events flow.
-  var all: [Handler] { [fanout, notification, alarm] }
+  var all: [Handler] { [fanout, notification, alarm, reminder] }
 }
 
 extension DatabaseOptions {

@@ -8,6 +8,9 @@ import Lanes
 import Notifications
 import Rebuild
 import RecordLog
+import Reminders
+import Schedules
+import WorkerCommands
 
 /// The settings of the workers that affect their tables.
 struct HandlerOptions: ParsableArguments {
@@ -41,6 +44,20 @@ struct HandlerOptions: ParsableArguments {
       valueName: "dir"))
   var catalogDir: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The setting of the reminder-worker: the directory of the time zones' TZif files. [env: "
+        + "MAGPIE_ZONEINFO_DIR]",
+      valueName: "dir"))
+  var zoneinfoDir: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The setting of the reminder-worker: the file with the secret of random moments. [env: "
+        + "MAGPIE_SECRET_FILE]",
+      valueName: "file"))
+  var secretFile: String?
+
   /// - Parameter isPublishing: false for tables that nobody reads yet.
   func handlers(isPublishing: Bool) throws -> RebuildHandlers {
     let limit = setting(pushLimit.map(String.init), "MAGPIE_PUSH_LIMIT") ?? "10000"
@@ -63,7 +80,13 @@ struct HandlerOptions: ParsableArguments {
     return RebuildHandlers(
       fanout: feedHandler(pushLimit: limit, feedLength: length),
       notification: notificationHandler(kinds: engine.registry),
-      alarm: alarmHandler(engine: engine, isPublishing: isPublishing))
+      alarm: alarmHandler(engine: engine, isPublishing: isPublishing),
+      reminder: reminderHandler(
+        kinds: engine.registry,
+        zones: ZoneDirectory(
+          path: setting(zoneinfoDir, "MAGPIE_ZONEINFO_DIR") ?? ZoneDirectory.systemPath),
+        secret: try setting(secretFile, "MAGPIE_SECRET_FILE").map { try secret(inFile: $0) } ?? [],
+        isRinging: isPublishing))
   }
 }
 

@@ -1,0 +1,76 @@
+public import ArgumentParser
+import Foundation
+import Lanes
+import Reminders
+import Schedules
+import Service
+
+/// The command line of `reminder-worker`.
+public struct ReminderWorker: WorkerCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "reminder-worker",
+    abstract: "Rings reminders, random notes and digests when they are due.",
+    discussion: "SIGHUP reloads --catalog-dir; errors are logged and leave the kinds in use.",
+    version: codeVersion)
+
+  @OptionGroup var options: WorkerOptions
+  @OptionGroup var catalogs: CatalogOptions
+
+  @Option(
+    help: """
+      The directory of the IANA time zones' TZif files (default: /usr/share/zoneinfo). \
+      [env: MAGPIE_ZONEINFO_DIR]
+      """)
+  var zoneinfoDir: String?
+
+  @Option(
+    help: """
+      A file with a secret of at least 32 bytes, the same for all reminder-workers: random moments \
+      are derived from it. Without it, anybody can compute them. [env: MAGPIE_SECRET_FILE]
+      """)
+  var secretFile: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Seconds after which a reminder that could not ring is missed (default: 86400). \
+      [env: MAGPIE_LATE_BOUND]
+      """)
+  var lateBound: Int?
+
+  public init() {}
+
+  public func run() async throws {
+    let sentences = try await catalogs.sentences(options)
+    let zones = ZoneDirectory(
+      path: try await options.setting("zoneinfoDir", flag: zoneinfoDir)
+        ?? ZoneDirectory.systemPath)
+    do throws(ZoneError) {
+      _ = try zones.zone("UTC")
+    } catch {
+      throw ValidationError("\(error)")
+    }
+    let bound = try await options.number(
+      lateBound, "lateBound", "--late-bound", 60...31_536_000, default: 86_400)
+    let key = try await options.setting("secretFile", flag: secretFile).map {
+      try secret(inFile: $0)
+    }
+    try await runWorker(
+      reminderHandler(
+        kinds: sentences.current.registry, zones: zones, secret: key ?? [], lateBoundSeconds: bound),
+      options: options, defaultHTTPPort: 9475, reload: { try sentences.reload() })
+  }
+}
+
+/// The secret of random moments.
+///
+/// - Throws: `ValidationError` if the file cannot be read or has fewer than 32 bytes.
+public func secret(inFile path: String) throws -> [UInt8] {
+  guard let data = FileManager.default.contents(atPath: path) else {
+    throw ValidationError("--secret-file \(path) cannot be read.")
+  }
+  guard data.count >= 32 else {
+    throw ValidationError("--secret-file \(path) has \(data.count) bytes; at least 32 are needed.")
+  }
+  return Array(data)
+}

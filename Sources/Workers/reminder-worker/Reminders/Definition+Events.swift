@@ -1,0 +1,134 @@
+import Events
+import Kinds
+import Schedules
+
+/// A change of what a person asked for.
+struct Change: Sendable {
+  var user: String
+  /// A reminder's or a cycle's id; empty for the digest.
+  var reminder: String
+  var version: Version
+  /// The partition of the record.
+  var partition: Int32
+  /// Nil: cancelled.
+  var definition: Definition?
+
+  /// Nil for an event of another topic.
+  ///
+  /// - Throws: `EventError` for a kind that the registry does not have, or that cannot be rung.
+  init?(_ event: Event, kinds: AlarmKinds) throws(EventError) {
+    version = event.version
+    partition = event.partition ?? 0
+    switch event.payload {
+    case .reminderSet(let data):
+      (user, reminder) = (data.user, data.reminder)
+      definition = try Definition(data, kinds: kinds)
+    case .reminderCycleSet(let data):
+      (user, reminder) = (data.user, data.cycle)
+      definition = try Definition(data, kinds: kinds)
+    case .reminderCancelled(let data):
+      (user, reminder) = (data.user, data.reminder)
+    case .digestSet(let data):
+      (user, reminder) = (data.user, "")
+      if !data.at.isEmpty { definition = try Definition(data, kinds: kinds) }
+    default: return nil
+    }
+  }
+}
+
+extension Definition {
+  fileprivate init(_ data: ReminderSet, kinds: AlarmKinds) throws(EventError) {
+    form = .reminder
+    items = [
+      Item(title: data.title, memo: data.memo, symbol: data.symbol, link: data.link)
+    ]
+    kind = try ringable(data.kind, items, kinds)
+    if data.instant.isEmpty {
+      (at, zone) = (data.at, data.zone)
+    } else {
+      // An instant is a local time in UTC. Seconds are enough for a reminder.
+      let instant = try EventTime(rfc3339: data.instant)
+      let seconds = (Double(instant.microseconds) / 1_000_000).rounded(.down)
+      (at, zone) = (LocalTime(seconds: Int64(seconds)).description, "UTC")
+    }
+    repeats = data.repeat.isEmpty ? nil : data.repeat
+  }
+
+  fileprivate init(_ data: ReminderCycleSet, kinds: AlarmKinds) throws(EventError) {
+    form = .cycle
+    items = data.items.map {
+      Item(id: $0.item, title: $0.title, memo: $0.memo, symbol: $0.symbol, link: $0.link)
+    }
+    kind = try ringable(data.kind, items, kinds)
+    zone = data.zone
+    window = Window(
+      from: secondsOfDay(data.from), to: secondsOfDay(data.to), times: Int(data.times),
+      isWeekly: data.period == "week")
+  }
+
+  fileprivate init(_ data: DigestSet, kinds: AlarmKinds) throws(EventError) {
+    form = .digest
+    kind = digestKind
+    (at, zone) = (data.at, data.zone)
+    repeats =
+      "FREQ=WEEKLY"
+      + (data.days.isEmpty
+        ? ";BYDAY=MO,TU,WE,TH,FR,SA,SU"
+        : ";BYDAY=\(data.days.map { $0.uppercased() }.joined(separator: ","))")
+    days = data.days
+    holds = data.holds
+    var numbers: [Int16] = []
+    for name in data.kinds {
+      guard let kind = kinds.kind(name) else { throw unknown(name, field: "kinds") }
+      numbers.append(Int16(kind.code.number))
+    }
+    self.kinds = numbers
+  }
+}
+
+/// `HH:MM`, which has been checked.
+private func secondsOfDay(_ text: String) -> Int {
+  let parts = text.split(separator: ":").compactMap { Int($0) }
+  return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0
+}
+
+/// The kind that reminders ring as, unless they name another.
+private let reminderKind = "reminder"
+/// The kind that digests ring as.
+let digestKind = "F43"
+
+/// The code of a kind that can ring with these items.
+private func ringable(_ name: String, _ items: [Definition.Item], _ kinds: AlarmKinds)
+  throws(EventError) -> String
+{
+  let name = name.isEmpty ? reminderKind : name
+  guard let kind = kinds.kind(name) else { throw unknown(name, field: "kind") }
+  guard kind.actor != .required else {
+    throw EventError(
+      .badValue, "the kind \(kind.name) needs an actor; a reminder has none.", field: "kind")
+  }
+  for item in items {
+    do throws(KindError) {
+      _ = try kind.checked(item.arguments(dueAt: "2000-01-01 00:00"))
+    } catch {
+      throw EventError(.badValue, "\(kind.name): \(error.message).", field: error.field)
+    }
+  }
+  return kind.code.description
+}
+
+private func unknown(_ name: String, field: String) -> EventError {
+  EventError(
+    .badValue,
+    "the registry has no kind \(name); add it to kinds.json in --catalog-dir, then redrive.",
+    field: field)
+}
+
+extension Definition.Item {
+  /// The arguments of the alarm.
+  ///
+  /// - Parameter dueAt: when it was due, if it rings late.
+  func arguments(dueAt: String?) -> [String: String] {
+    ["text": title, "due": dueAt ?? "", "symbol": symbol, "link": link].filter { !$0.value.isEmpty }
+  }
+}

@@ -1,0 +1,95 @@
+import Events
+import Schedules
+
+/// What a person asked for, as the newest event says it: a reminder, a cycle or a digest. Stored as JSON.
+struct Definition: Codable, Equatable, Sendable {
+  enum Form: String, Codable { case reminder, cycle, digest }
+
+  /// What is shown when an occurrence rings.
+  struct Item: Codable, Equatable, Sendable {
+    /// Empty for the only item of a reminder.
+    var id = ""
+    var title: String
+    var memo: String
+    var symbol: String
+    var link: String
+  }
+
+  var form: Form
+  /// The kind of the alarm, such as `F39`.
+  var kind: String
+  /// An IANA time zone; empty for the person's own.
+  var zone: String
+  /// The first local time of a reminder, `2026-11-23T07:00:00`, or a digest's time of day, `08:00`.
+  var at: String?
+  /// An RFC 5545 recurrence rule; nil for a reminder that rings once.
+  var repeats: String?
+  /// One for a reminder, none for a digest.
+  var items: [Item] = []
+  /// A cycle's window, in seconds of the local day, and the number of its moments in a period.
+  var window: Window?
+  /// A digest's days (`mo`, …), all if empty.
+  var days: [String]?
+  /// The kinds that a digest counts, as numbers; all if empty.
+  var kinds: [Int16]?
+  /// Whether these kinds wait for the digest and do not ring on their own.
+  var holds: Bool?
+
+  struct Window: Codable, Equatable, Sendable {
+    var from: Int
+    var to: Int
+    var times: Int
+    var isWeekly: Bool
+  }
+}
+
+/// When a definition rings.
+enum Timetable: Sendable {
+  case schedule(Schedule)
+  case cycle(Cycle, key: [UInt8])
+
+  /// The first occurrence after a local time.
+  func next(after time: LocalTime, in zone: Zone) -> LocalTime? {
+    switch self {
+    case .schedule(let schedule): schedule.next(after: time, in: zone)
+    case .cycle(let cycle, let key): cycle.next(after: time, key: key)
+    }
+  }
+
+  func contains(_ time: LocalTime, in zone: Zone) -> Bool {
+    next(after: LocalTime(seconds: time.seconds - 1), in: zone) == time
+  }
+
+  /// The newest occurrence after `start` and not after `end`. Of a cycle, only one of the three days before
+  /// `end`: only what was due a moment ago rings.
+  func newest(after start: LocalTime, through end: LocalTime, in zone: Zone) -> LocalTime? {
+    switch self {
+    case .schedule(let schedule):
+      return schedule.last(notAfter: end, in: zone).flatMap { $0 > start ? $0 : nil }
+    case .cycle:
+      var newest: LocalTime?
+      var time = max(start, LocalTime(seconds: end.seconds - 3 * 86_400))
+      while let next = next(after: time, in: zone), next <= end { (newest, time) = (next, next) }
+      return newest
+    }
+  }
+}
+
+extension Definition {
+  /// - Parameter key: of a cycle's random moments.
+  /// - Throws: `ScheduleError` for a time, a rule or a window that is not supported.
+  func timetable(key: @autoclosure () -> [UInt8]) throws(ScheduleError) -> Timetable {
+    if let window {
+      let cycle = try Cycle(
+        from: window.from, to: window.to, times: window.times,
+        period: window.isWeekly ? .week : .day)
+      return .cycle(cycle, key: key())
+    }
+    let start = at ?? ""
+    var rule: RecurrenceRule?
+    if let repeats { rule = try RecurrenceRule(repeats) }
+    // A digest has a time of day, and its rule says on which days. 2000-01-03 is a Monday.
+    let first = try LocalTime(form == .digest ? "2000-01-03T\(start)" : start)
+    return .schedule(try Schedule(start: first, rule: rule))
+  }
+}

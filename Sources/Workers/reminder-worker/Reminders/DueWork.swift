@@ -1,0 +1,90 @@
+import Events
+import Handling
+import Postgres
+
+/// One piece of what is due: publishes what an earlier piece has decided and committed, and decides what is due
+/// now. So nothing is published that was not committed, and a piece that is repeated after a crash publishes the
+/// same events again.
+func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
+  let limit = Parameter.int8(Int64(max(100, pieceMax / max(1, turn.partitions.count))))
+  let partitions = Parameter.int4Array(turn.partitions)
+  var work = Work([planByKey(keepsPlans: true)])
+  let decided = work.add(
+    Statement(
+      """
+      SELECT r.* FROM unnest($1::int[]) AS p (partition)
+      CROSS JOIN LATERAL (
+        SELECT \(Ring.columns) FROM reminder_rings r
+        WHERE r.partition = p.partition AND NOT r.is_published
+        ORDER BY r.due_at
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+      ) r
+      """, [partitions, limit]))
+  let due = work.add(
+    Statement(
+      """
+      SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
+      CROSS JOIN LATERAL (
+        SELECT r.* FROM reminders r
+        WHERE r.partition = p.partition AND r.due_at <= $3
+        ORDER BY r.due_at
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+      ) r
+      \(reminderDetails)
+      """, [partitions, limit, .timestamptz(surroundings.now)]))
+  work.finish = { results in
+    let publish = try results[decided].map { try Ring($0) }
+    var reminders = try results[due].map { try Reminder($0) }
+    guard !publish.isEmpty || !reminders.isEmpty else { return Outcome() }
+    var rings: [Ring] = []
+    for index in reminders.indices {
+      if let ring = try reminders[index].takeDue(at: surroundings.now, surroundings) {
+        rings.append(ring)
+      }
+    }
+    var statements = [turn.fence]
+    if !publish.isEmpty { statements.append(markPublished(publish)) }
+    if !reminders.isEmpty { statements.append(advanceReminders(reminders)) }
+    if !rings.isEmpty { statements.append(try addRings(rings, now: surroundings.now)) }
+    var outcome = Outcome(
+      statements: statements, events: try publish.map { try $0.event() },
+      counts: [
+        "reminders_rung": publish.count { $0.state == .rung },
+        "reminders_withdrawn": publish.count { $0.state == .withdrawn },
+        "reminders_missed": rings.count { $0.state == .missed },
+      ], hasMore: true)
+    outcome.latenesses = publish.filter { $0.state == .rung && $0.revision == 0 }.map {
+      max(0, Double(surroundings.now - $0.occurrence.dueAt) / 1_000_000)
+    }
+    return outcome
+  }
+  return work
+}
+
+/// The most reminders that a piece rings.
+private let pieceMax = 2500
+
+private func markPublished(_ rings: [Ring]) -> Statement {
+  Statement(
+    """
+    UPDATE reminder_rings r SET is_published = true
+    FROM unnest($1::text[], $2::text[], $3::bigint[]) AS e (user_id, reminder_id, occurrence)
+    WHERE r.user_id = e.user_id AND r.reminder_id = e.reminder_id
+      AND r.occurrence = \(localTime("e.occurrence"))
+    """,
+    [
+      .textArray(rings.map(\.user)), .textArray(rings.map(\.reminder)),
+      .int8Array(rings.map(\.occurrence.local.seconds)),
+    ])
+}
+
+/// The number of reminders that are overdue.
+func overdueReminders(now: Int64) -> Statement {
+  Statement(
+    """
+    SELECT (SELECT count(*) FROM reminders WHERE due_at <= $1)
+      + (SELECT count(*) FROM reminder_rings WHERE NOT is_published AND due_at <= $1)
+    """, [.timestamptz(now - 60_000_000)])
+}

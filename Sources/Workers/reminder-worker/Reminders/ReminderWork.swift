@@ -1,0 +1,160 @@
+import Events
+import Handling
+import Kinds
+import Postgres
+
+/// The topic `reminders`: each reminder, cycle and digest is a register, of which the newest event wins. What
+/// an older version had made due before the newer event's time rings first; what it rang after that time, because
+/// the newer event arrived late, is withdrawn.
+///
+/// - Parameter isRinging: false for tables that nobody reads yet.
+/// - Throws: `EventError` for an event that cannot be applied.
+func remindersWork(
+  _ events: [Event], kinds: AlarmKinds, _ surroundings: Surroundings, isRinging: Bool
+) throws -> Work {
+  var changes: [[BytewiseString]: [Change]] = [:]
+  for event in events {
+    guard let change = try Change(event, kinds: kinds) else { continue }
+    changes[[BytewiseString(change.user), BytewiseString(change.reminder)], default: []].append(
+      change)
+  }
+  guard !changes.isEmpty else { return Work([]) }
+  let keys = changes.keys.sorted { $0.lexicographicallyPrecedes($1) }
+  let (users, ids) = (keys.map(\.[0].string), keys.map(\.[1].string))
+  let people = Set(keys.map(\.[0])).sorted().map(\.string)
+  let earliest = keys.map { changes[$0]?.map(\.version.time.microseconds).min() }
+
+  var work = Work([planByKey(keepsPlans: false), insertPeople(people)])
+  let zones = work.add(lockPeople(people))
+  let rows = work.add(readReminders(users, ids))
+  let rung = work.add(readRings(users, ids, dueAfter: earliest))
+  let live = work.add(countLive(people))
+  work.finish = { [changes] results in
+    var known: [[BytewiseString]: Reminder] = [:]
+    for row in results[rows] {
+      let reminder = try Reminder(row)
+      known[[BytewiseString(reminder.user), BytewiseString(reminder.id)]] = reminder
+    }
+    var rings: [[BytewiseString]: [Ring]] = [:]
+    for row in results[rung] {
+      let ring = try Ring(row)
+      rings[[BytewiseString(ring.user), BytewiseString(ring.reminder)], default: []].append(ring)
+    }
+    let zones = try texts(results[zones])
+    var batch = Changed(live: try counts(results[live]))
+    for key in keys {
+      try batch.apply(
+        changes[key] ?? [], to: known[key], rings: rings[key] ?? [],
+        personZone: zones[key[0]] ?? "", surroundings)
+    }
+    return try batch.outcome(now: surroundings.now, isRinging: isRinging)
+  }
+  return work
+}
+
+/// The rows that a batch changes.
+private struct Changed {
+  /// The number of a person's reminders that have occurrences to come.
+  var live: [BytewiseString: Int]
+  var reminders: [Reminder] = []
+  var rings: [Ring] = []
+  var withdrawn: [Ring] = []
+
+  init(live: [BytewiseString: Int]) { self.live = live }
+
+  /// Applies the changes of one reminder that are newer than its row.
+  mutating func apply(
+    _ changes: [Change], to row: Reminder?, rings known: [Ring], personZone: String,
+    _ surroundings: Surroundings
+  ) throws(EventError) {
+    var reminder = row
+    var rung = known
+    for change in changes.sorted(by: { $0.version < $1.version }) {
+      var current =
+        reminder
+        ?? Reminder(user: change.user, id: change.reminder, partition: change.partition, zone: "")
+      if let version = current.version, change.version <= version { continue }
+      let time = min(change.version.time.microseconds, surroundings.now)
+      if let ring = try current.takeDue(at: time, surroundings) {
+        rings.append(ring)
+        if ring.state == .rung { rung.append(ring) }
+      }
+      try current.apply(change, personZone: personZone, surroundings)
+      for ring in rung where ring.occurrence.dueAt > change.version.time.microseconds {
+        guard try !current.has(ring.occurrence.local, surroundings) else { continue }
+        withdrawn.append(ring)
+      }
+      reminder = current
+    }
+    guard let reminder, reminder.version != row?.version else { return }
+    if !reminder.id.isEmpty {
+      let user = BytewiseString(reminder.user)
+      live[user, default: 0] += (reminder.next == nil ? 0 : 1) - (row?.next == nil ? 0 : 1)
+      guard live[user, default: 0] <= liveRemindersMax || reminder.next == nil else {
+        throw EventError(
+          .badValue,
+          "The person has \(liveRemindersMax) reminders to come already; at most \(liveRemindersMax) are allowed.",
+          field: "user")
+      }
+    }
+    reminders.append(reminder)
+  }
+
+  func outcome(now: Int64, isRinging: Bool) throws -> Outcome {
+    var statements: [Statement] = []
+    if !reminders.isEmpty { statements.append(try writeReminders(reminders)) }
+    if isRinging, !rings.isEmpty { statements.append(try addRings(rings, now: now)) }
+    if isRinging, !withdrawn.isEmpty { statements.append(withdrawRings(withdrawn)) }
+    return Outcome(statements: statements, counts: ["reminders": reminders.count])
+  }
+}
+
+/// A person may have this many reminders and cycles that have occurrences to come.
+let liveRemindersMax = 1000
+
+private func readReminders(_ users: [String], _ ids: [String]) -> Statement {
+  Statement(
+    """
+    SELECT \(reminderColumns)
+    FROM (
+      SELECT r.* FROM reminders r
+      JOIN unnest($1::text[], $2::text[]) AS k (user_id, reminder_id)
+        ON r.user_id = k.user_id AND r.reminder_id = k.reminder_id
+      ORDER BY r.user_id, r.reminder_id
+      FOR UPDATE OF r
+    ) r
+    \(reminderDetails)
+    """, [.textArray(users), .textArray(ids)])
+}
+
+private func readRings(_ users: [String], _ ids: [String], dueAfter times: [Int64?]) -> Statement {
+  Statement(
+    """
+    SELECT \(Ring.columns)
+    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS k (user_id, reminder_id, due_after)
+    JOIN reminder_rings r ON r.user_id = k.user_id AND r.reminder_id = k.reminder_id
+      AND r.due_at > k.due_after AND r.state = 'rung'
+    """, [.textArray(users), .textArray(ids), .timestamptzArray(times)])
+}
+
+private func countLive(_ people: [String]) -> Statement {
+  Statement(
+    """
+    SELECT r.user_id, count(*) FROM reminders r
+    WHERE r.user_id = ANY ($1) AND r.due_at IS NOT NULL AND r.reminder_id <> ''
+    GROUP BY r.user_id
+    """, [.textArray(people)])
+}
+
+private func counts(_ rows: Rows) throws -> [BytewiseString: Int] {
+  var result: [BytewiseString: Int] = [:]
+  for row in rows { result[BytewiseString(try row.text(0))] = try row.int(1) }
+  return result
+}
+
+/// The second column by the first one.
+func texts(_ rows: Rows) throws -> [BytewiseString: String] {
+  var result: [BytewiseString: String] = [:]
+  for row in rows { result[BytewiseString(try row.text(0))] = try row.text(1) }
+  return result
+}

@@ -1,0 +1,95 @@
+import Crypto
+import Events
+import Schedules
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// An occurrence that rang, was missed, or was withdrawn: a row of `reminder_rings`.
+struct Ring: Sendable {
+  enum State: String { case rung, withdrawn, missed }
+
+  var user: String
+  var reminder: String
+  var occurrence: Occurrence
+  var state: State
+  var zone: String
+  var content: Content
+  var partition: Int32
+  /// Counts the changes of state.
+  var revision = 0
+
+  /// What the alarm says. Stored as JSON, so that publishing it again says the same.
+  struct Content: Codable, Equatable, Sendable {
+    var kind: String
+    var title = ""
+    var memo = ""
+    var symbol = ""
+    var link = ""
+    /// When it was due, local time, if it rings late.
+    var due: String?
+    /// Of a cycle: the item shown, and how often all had been shown before.
+    var item: String?
+    var round: Int?
+    /// Of a digest: the number of alarms, and the ids of the newest.
+    var alarms: Int?
+    var newest: String?
+  }
+
+  /// The event that publishes the state: the same event for the same revision, so that publishing it again
+  /// changes nothing. A later revision overrules an earlier one, in any order.
+  func event() throws -> Event {
+    var name: [UInt8] = []
+    for part in [user, reminder, occurrence.local.description] {
+      name += Array("\(part.utf8.count):\(part)".utf8)
+    }
+    let hash = SHA256.hash(data: name).prefix(16).map { hexadecimal($0, digits: 2) }.joined()
+    return Event(
+      id: "\(hexadecimal(revision, digits: 8))-\(hash)", source: "magpie/reminder-worker",
+      time: EventTime(microseconds: occurrence.dueAt), payload: payload)
+  }
+
+  private var payload: Payload {
+    guard state == .rung else {
+      return .alarmWithdrawn(
+        .with {
+          ($0.recipient, $0.kind) = (user, content.kind)
+          ($0.subject, $0.source) = (reminder, occurrence.local.description)
+        })
+    }
+    return .alarmRaised(
+      .with {
+        ($0.recipient, $0.kind) = (user, content.kind)
+        ($0.subject, $0.source) = (reminder, occurrence.local.description)
+        $0.headText = content.memo
+        $0.arguments = arguments
+      })
+  }
+
+  private var arguments: [String: String] {
+    if let alarms = content.alarms {
+      return ["alarms": "\(alarms)", "newest": content.newest ?? ""].filter { !$0.value.isEmpty }
+    }
+    let item = Definition.Item(
+      title: content.title, memo: content.memo, symbol: content.symbol, link: content.link)
+    return item.arguments(dueAt: content.due)
+  }
+}
+
+private func hexadecimal(_ number: some BinaryInteger, digits: Int) -> String {
+  let text = String(number, radix: 16)
+  return String(repeating: "0", count: max(0, digits - text.count)) + text
+}
+
+/// A value as JSON, for a column of type jsonb.
+func json(_ value: some Encodable) throws -> String {
+  String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+}
+
+/// The value that `json` wrote.
+func value<Value: Decodable>(_ json: String, of _: Value.Type = Value.self) throws -> Value {
+  try JSONDecoder().decode(Value.self, from: Data(json.utf8))
+}

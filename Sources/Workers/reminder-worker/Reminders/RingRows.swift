@@ -1,0 +1,74 @@
+import Events
+import Postgres
+import Schedules
+
+extension Ring {
+  /// SQL: the columns of `reminder_rings r` that `Ring(row)` reads.
+  static let columns = """
+    r.user_id, r.reminder_id, extract(epoch FROM r.occurrence)::bigint AS occurrence, r.state,
+      r.due_at, r.zone, r.content, r.revision, r.partition
+    """
+
+  init(_ row: Row) throws {
+    (user, reminder) = (try row.text("user_id"), try row.text("reminder_id"))
+    occurrence = Occurrence(
+      local: LocalTime(seconds: try row.int8("occurrence")), dueAt: try row.timestamptz("due_at"))
+    let text = try row.text("state")
+    guard let state = State(rawValue: text) else {
+      throw EventError(.badValue, "\(text) is not a state of a ring.", field: "state")
+    }
+    self.state = state
+    zone = try row.text("zone")
+    content = try value(try row.text("content"))
+    revision = try row.int("revision")
+    partition = Int32(clamping: try row.int("partition"))
+  }
+}
+
+/// Adds rings. An occurrence that has rung, or was missed, is left as it is; one that was withdrawn rings again.
+///
+/// - Parameter now: microseconds since 1970.
+func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
+  Statement(
+    """
+    INSERT INTO reminder_rings AS r (
+      user_id, reminder_id, occurrence, state, due_at, zone, decided_at, content, partition,
+      is_published)
+    SELECT e.user_id, e.reminder_id, \(localTime("e.occurrence")), e.state, e.due_at, e.zone, $8,
+      e.content, e.partition, e.state = 'missed'
+    FROM unnest(
+      $1::text[], $2::text[], $3::bigint[], $4::text[], $5::timestamptz[], $6::text[], $7::jsonb[],
+      $9::int[]
+    ) AS e (user_id, reminder_id, occurrence, state, due_at, zone, content, partition)
+    ORDER BY e.user_id COLLATE "C", e.reminder_id COLLATE "C", e.occurrence
+    ON CONFLICT (user_id, reminder_id, occurrence) DO UPDATE SET
+      state = EXCLUDED.state, due_at = EXCLUDED.due_at, zone = EXCLUDED.zone,
+      decided_at = EXCLUDED.decided_at, content = EXCLUDED.content,
+      partition = EXCLUDED.partition, is_published = false, revision = r.revision + 1
+    WHERE r.state = 'withdrawn' AND EXCLUDED.state = 'rung'
+    """,
+    [
+      .textArray(rings.map(\.user)), .textArray(rings.map(\.reminder)),
+      .int8Array(rings.map(\.occurrence.local.seconds)), .textArray(rings.map(\.state.rawValue)),
+      .timestamptzArray(rings.map(\.occurrence.dueAt)), .textArray(rings.map(\.zone)),
+      .jsonbArray(try rings.map { try json($0.content) }), .timestamptz(now),
+      .int4Array(rings.map(\.partition)),
+    ])
+}
+
+/// Withdraws rings.
+func withdrawRings(_ rings: [Ring]) -> Statement {
+  Statement(
+    """
+    UPDATE reminder_rings r SET
+      state = 'withdrawn', revision = r.revision + 1, is_published = false, partition = e.partition
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[])
+      AS e (user_id, reminder_id, occurrence, partition)
+    WHERE r.user_id = e.user_id AND r.reminder_id = e.reminder_id
+      AND r.occurrence = \(localTime("e.occurrence")) AND r.state = 'rung'
+    """,
+    [
+      .textArray(rings.map(\.user)), .textArray(rings.map(\.reminder)),
+      .int8Array(rings.map(\.occurrence.local.seconds)), .int4Array(rings.map(\.partition)),
+    ])
+}

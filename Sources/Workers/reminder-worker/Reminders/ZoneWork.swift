@@ -1,0 +1,91 @@
+import Events
+import Handling
+import Postgres
+import Schedules
+
+/// The topic `profiles`: the newest event that says a person's zone decides it, and moves their reminders that
+/// are to come in it. What has rung, has rung.
+///
+/// - Throws: `EventError` for a zone that is not known.
+func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool) throws -> Work {
+  let changes = newest(events) { event in zone(event).map { BytewiseString($0.user) } }
+  guard !changes.isEmpty else { return Work([]) }
+  for event in changes {
+    if let zone = zone(event)?.zone, !zone.isEmpty { _ = try surroundings.zone(zone) }
+  }
+  let people = changes.map(\.key)
+  var work = Work([
+    planByKey(keepsPlans: false), insertPeople(people), lockPeople(people), changeZones(changes),
+  ])
+  let moved = work.add(readMoved(people))
+  var times: [BytewiseString: Int64] = [:]
+  for event in changes { times[BytewiseString(event.key)] = event.time.microseconds }
+  work.finish = { [times] results in
+    let rows = results[moved]
+    if rows.count > movedMax, events.count > 1 {
+      let half = events.count / 2
+      throw BatchTooLarge(sizes: [half, events.count - half])
+    }
+    var reminders: [Reminder] = []
+    var rings: [Ring] = []
+    for row in rows {
+      var reminder = try Reminder(row)
+      // What was due before, in the old zone, rings.
+      let time = min(times[BytewiseString(reminder.user)] ?? surroundings.now, surroundings.now)
+      if let ring = try reminder.takeDue(at: time, surroundings) { rings.append(ring) }
+      try reminder.move(to: try row.text("person_zone"), surroundings)
+      reminders.append(reminder)
+    }
+    guard !reminders.isEmpty else { return Outcome() }
+    return Outcome(
+      statements: [advanceReminders(reminders)]
+        + (isRinging && !rings.isEmpty ? [try addRings(rings, now: surroundings.now)] : []),
+      counts: ["reminders_moved": reminders.count])
+  }
+  return work
+}
+
+/// The most reminders that a transaction moves, unless they are one person's.
+private let movedMax = 20_000
+
+/// Nil if the event does not say what the zone is.
+private func zone(_ event: Event) -> (user: String, zone: String)? {
+  switch event.payload {
+  case .profileChanged(let data): (data.user, data.zone)
+  case .profileEdited(let data): data.hasZone ? (data.user, data.zone) : nil
+  default: nil
+  }
+}
+
+private func changeZones(_ events: [Event]) -> Statement {
+  Statement(
+    """
+    UPDATE reminder_people p SET
+      zone = e.zone, version_time = e.version_time, version_id = e.version_id
+    FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[])
+      AS e (user_id, zone, version_time, version_id)
+    WHERE p.user_id = e.user_id
+      AND (p.version_time, p.version_id) < (e.version_time, e.version_id)
+    """,
+    [
+      .textArray(events.map(\.key)), .textArray(events.map { zone($0)?.zone ?? "" }),
+      .timestamptzArray(events.map(\.time.microseconds)), .textArray(events.map(\.id)),
+    ])
+}
+
+/// The reminders that are not in their person's zone and should be.
+private func readMoved(_ people: [String]) -> Statement {
+  Statement(
+    """
+    SELECT \(reminderColumns), p.zone AS person_zone
+    FROM (
+      SELECT r.* FROM reminders r
+      JOIN reminder_people p ON p.user_id = r.user_id
+      WHERE r.user_id = ANY ($1) AND r.definition ->> 'zone' = '' AND r.zone <> p.zone
+      ORDER BY r.user_id, r.reminder_id
+      FOR UPDATE OF r
+    ) r
+    JOIN reminder_people p ON p.user_id = r.user_id
+    \(reminderDetails)
+    """, [.textArray(people)])
+}

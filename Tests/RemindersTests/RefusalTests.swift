@@ -1,0 +1,80 @@
+import Events
+import TestSupport
+import Testing
+
+@testable import Reminders
+
+@Suite("What is refused, and what people may have")
+struct RefusalTests {
+  @Test(
+    "an event that cannot be rung is refused, and names the field",
+    arguments: [
+      (Payload.reminder("r", at: "2026-11-23T07:00", zone: "Mars/Olympus"), "zone"),
+      (.reminder("r", at: "2026-11-23T07:00", zone: "UTC", repeats: "FREQ=YEARLY"), "repeat"),
+      (
+        .reminderSet(
+          .with {
+            ($0.user, $0.reminder, $0.title, $0.at) = ("ann", "r", "t", "2026-11-23T07:00")
+            $0.kind = "like"
+          }), "kind"
+      ),
+      (.zone("Mars/Olympus"), "zone"),
+    ])
+  func refused(_ payload: Payload, _ field: String) throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let error = #expect(throws: EventError.self) {
+      try worker.apply(payload, at: "2026-11-22T00:00:00Z")
+    }
+    #expect(error?.field == field)
+    #expect(try worker.admin.query("SELECT FROM reminders").count == 0)
+  }
+
+  @Test("a person may have a thousand reminders to come; those that have rung do not count")
+  func thousand() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    func set(_ numbers: Range<Int>, day: Int = 23) throws {
+      try worker.apply(
+        numbers.map {
+          Event(
+            id: "\($0)", source: "test", time: try EventTime(rfc3339: "2026-11-22T00:00:00Z"),
+            payload: .reminder("r\($0)", at: "2026-11-\(day)T07:00", zone: "UTC"))
+        })
+    }
+    try set(0..<1000)
+    #expect(throws: EventError.self) { try set(1000..<1001) }
+    try worker.apply(.cancellation("r5"), at: "2026-11-22T01:00:00Z")
+    try set(1000..<1001)
+    #expect(throws: EventError.self) { try set(1001..<1002) }
+    #expect(try worker.ring(at: "2026-11-23T07:00:00Z").count == 1000)
+    try set(1001..<2001, day: 24)
+  }
+
+  @Test("pages show what is to come, the soonest first, and what rang, the newest first")
+  func pages() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    for number in 1...7 {
+      try worker.apply(
+        .reminder(
+          "r\(number)", at: "2026-11-23T0\(number):00", zone: "UTC",
+          repeats: number == 7 ? "FREQ=DAILY" : ""),
+        at: "2026-11-22T00:00:00Z")
+    }
+    func pages(_ function: String) throws -> [String] {
+      var cursor: String?
+      var ids: [String] = []
+      while true {
+        let rows = try worker.admin.query(
+          "SELECT reminder_id, cursor FROM \(function)('ann', $1, 3)", [.text(cursor)])
+        ids += try rows.map { try $0.text(0) }
+        guard let last = try rows.map({ try $0.text(1) }).last else { return ids }
+        cursor = last
+      }
+    }
+    #expect(try pages("reminder_page") == ["r1", "r2", "r3", "r4", "r5", "r6", "r7"])
+    #expect(try pages("reminder_history") == [])
+    try worker.set("2026-11-23T07:00:00Z")
+    try worker.ring()
+    #expect(try pages("reminder_page") == ["r7"])
+    #expect(try pages("reminder_history") == ["r7", "r6", "r5", "r4", "r3", "r2", "r1"])
+  }
+}
