@@ -47,7 +47,7 @@ private func malformedField(in json: [UInt8], _ type: EventType) -> (field: Stri
     } catch JSONDecodingError.malformedNumber, JSONDecodingError.numberRange,
       JSONDecodingError.leadingZero
     {
-      return (name, "must be a whole number of at most 64 bits")
+      return (name, "must be a whole number in the range of its type")
     } catch {
       return (name, value.first == UInt8(ascii: "[") ? "is a malformed list" : "has the wrong type")
     }

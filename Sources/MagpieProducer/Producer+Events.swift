@@ -148,23 +148,28 @@ extension Producer {
   }
 
   /// Changes fields of a person's profile, at least one; nil leaves a field as it is.
+  ///
+  /// - Parameter zone: an IANA time zone, such as `Asia/Seoul`.
   @discardableResult
   public func editProfile(
     _ user: String, nickname: String? = nil, locale: String? = nil, imageURL: String? = nil,
-    name: String? = nil, major: String? = nil, bio: String? = nil, id: String? = nil,
-    at time: EventTime? = nil
+    name: String? = nil, major: String? = nil, bio: String? = nil, zone: String? = nil,
+    id: String? = nil, at time: EventTime? = nil
   ) async throws -> Acknowledgement {
     let data = ProfileEdited(
       user: user, nickname: nickname, locale: locale, imageURL: imageURL, name: name, major: major,
-      bio: bio)
+      bio: bio, zone: zone)
     return try await publish(.profileEdited(data), id: id, at: time)
   }
 
   /// A person's complete profile: omitted fields are cleared.
+  ///
+  /// - Parameter zone: an IANA time zone, such as `Asia/Seoul`.
   @discardableResult
   public func profile(
     _ user: String, nickname: String, locale: String, imageURL: String = "", name: String = "",
-    major: String = "", bio: String = "", id: String? = nil, at time: EventTime? = nil
+    major: String = "", bio: String = "", zone: String = "", id: String? = nil,
+    at time: EventTime? = nil
   ) async throws -> Acknowledgement {
     var data = ProfileChanged()
     data.user = user
@@ -174,6 +179,7 @@ extension Producer {
     data.name = name
     data.major = major
     data.bio = bio
+    data.zone = zone
     return try await publish(.profileChanged(data), id: id, at: time)
   }
 }

@@ -110,7 +110,7 @@ import Yams
     let required = Set(schema["required"]?.strings ?? [])
 
     let full = try fullSample(type)
-    #expect(Set(full.data.keys) == Set(properties.keys), "\(type)")
+    #expect(full.fields == Set(properties.keys), "\(type)")
     let reference = try #require(message["bindings"]?["kafka"]?["key"]?["$ref"]?.string)
     let keyField = try #require(reference.split(separator: "/").last.map(String.init))
     #expect((full.data[keyField] as? String)?.hasSameBytes(as: full.event.key) == true)
@@ -123,6 +123,7 @@ import Yams
     if properties["scope"] != nil { plain["scope"] = "subject" }
     for field in properties.keys {
       var data = plain
+      if field == "instant" { (data["at"], data["zone"]) = (nil, nil) }
       data[field] = nil
       let code = errorCode(type, data)
       let needed = required.union(
@@ -141,30 +142,51 @@ import Yams
       } else if let limit = property["maxItems"]?.int,
         let item = (full.data[field] as? [[String: Any]])?.first
       {
-        #expect(limit == Limits.alarmSegments)
-        data[field] = [[String: Any]](repeating: item, count: limit)
+        #expect(limit == (field == "items" ? Limits.cycleItems : Limits.alarmSegments))
+        var items = [[String: Any]](repeating: item, count: limit + 1)
+        if item["item"] != nil { for index in items.indices { items[index]["item"] = "i\(index)" } }
+        data[field] = Array(items.dropLast())
         #expect(errorCode(type, data) == nil)
-        data[field] = [[String: Any]](repeating: item, count: limit + 1)
+        data[field] = items
         #expect(errorCode(type, data) == .badValue)
+        data[field] = [[String: Any]]()
+        #expect((errorCode(type, data) == nil) == (property["minItems"] == nil))
+      } else if let values = property["items"]?["enum"]?.strings {
+        data[field] = values
+        #expect(errorCode(type, data) == nil && values.count == property["maxItems"]?.int)
+        for wrong in [values[0], "", values[0].uppercased(), "x"] {
+          data[field] = [values[0], wrong]
+          #expect(errorCode(type, data) == .badValue, "\(type).\(field) has \(wrong)")
+        }
       } else if let limit = property["maxItems"]?.int {
         data[field] = (0..<limit).map { "u\($0)" }
         #expect(errorCode(type, data) == nil)
         data[field] = (0...limit).map { "u\($0)" }
-        #expect(errorCode(type, data) == .tooManyMentions)
+        #expect(errorCode(type, data) == (field == "mentions" ? .tooManyMentions : .badValue))
       } else if let limit = property["maxProperties"]?.int {
         try checkArguments(type, field, of: data, schema: property, limit: limit)
       } else if let limit = property["maximum"]?.int {
         data[field] = limit
         #expect(errorCode(type, data) == nil)
-        data[field] = limit + 1
-        #expect(errorCode(type, data) == .badValue)
+        let least = try #require(property["minimum"]?.int)
+        data[field] = least
+        #expect(errorCode(type, data) == nil)
+        for wrong in [least - 1, limit + 1] {
+          data[field] = wrong
+          #expect(errorCode(type, data) == .badValue)
+        }
+      } else if property["type"]?.string == "boolean" {
+        data[field] = true
+        #expect(errorCode(type, data) == nil)
+        data[field] = "x"
+        #expect(errorCode(type, data) == .badJSON)
       } else if property["format"]?.string == "uuid" {
         data[field] = "not-a-uuid"
         #expect(errorCode(type, data) == .badID)
       } else {
         let pattern = try Regex(#require(property["pattern"]?.string, "\(type).\(field)"))
         // The number is also a time after 2000.
-        for value in Self.names + ["946684800000000"] {
+        for value in Self.names + Self.times + ["946684800000000"] {
           data[field] = value
           #expect(
             (errorCode(type, data) == nil) == (value.wholeMatch(of: pattern) != nil),
@@ -174,9 +196,12 @@ import Yams
     }
   }
 
-  /// What the schema's `if`s require: each tests one property's value.
+  /// What the schema's `if`s require, each of which tests one property's value, and its `oneOf`, of
+  /// whose properties one is required.
   private func conditionallyRequired(_ schema: Node, _ data: [String: Any]) -> [String] {
-    Array(schema["allOf"]?.sequence ?? []).flatMap { condition -> [String] in
+    let either = Array(schema["oneOf"]?.sequence ?? []).flatMap { $0["required"]?.strings ?? [] }
+    if !either.isEmpty, either.allSatisfy({ data[$0] == nil }) { return either }
+    return Array(schema["allOf"]?.sequence ?? []).flatMap { condition -> [String] in
       let isMet =
         condition["if"]?["properties"]?.mapping?.allSatisfy { name, property in
           data[name.string ?? ""] as? String == property["const"]?.string
@@ -193,6 +218,15 @@ import Yams
       "é",
       "가", "a\u{301}", "a\n", "a\0",
     ] + [64, 65].map { String(repeating: "x", count: $0) }
+
+  /// Times of day, dates, time zones and periods, and texts that are almost these.
+  private static let times = [
+    "06:00", "23:50", "24:00", "24:01", "25:00", "7:00", "06:60", "06:00:00", "06-00",
+    "+6:00",
+    "2026-11-23T07:00", "2026-11-23T07:00:30", "2026-11-23t07:00", "2026-11-23 07:00", "2026-11-23",
+    "2026-11-23T07:00Z", "2026-11-23T07:00:30Z", "2026-11-23T07:00:30.5+09:00", "2026-11-23T7:00",
+    "Asia/Seoul", "Etc/GMT+9", "Asia/Séoul", "day", "week", "Day", "month",
+  ]
 
   /// The number of an alarm's arguments, their names and the length of their values.
   private func checkArguments(
@@ -230,6 +264,21 @@ import Yams
     }
   }
 
+  @Test("its examples are valid, and each type of reminder has one")
+  func examples() throws {
+    let schemas = try #require(document.find("#/components/schemas"))
+    var types = Set<EventType>()
+    for type in EventType.allCases {
+      let name = "\(type)".prefix(1).uppercased() + "\(type)".dropFirst()
+      for example in schemas[name]?["examples"]?.sequence ?? [] {
+        let data = try #require(example.any as? [String: Any])
+        #expect(errorCode(type, data) == nil, "\(type)")
+        types.insert(type)
+      }
+    }
+    #expect(types == Set(Topic.reminders.types))
+  }
+
   @Test("its schemas have the fields of the Protobuf messages")
   func proto() throws {
     let url = Self.root.appending(path: "Sources/Events/proto/magpie/v1/events.proto")
@@ -241,7 +290,7 @@ import Yams
       let words = line.split(whereSeparator: { " =;".contains($0) })
       if words.first == "message" { message = String(words[1]) }
       if let type = words.first,
-        ["string", "optional", "repeated", "int32", "int64", "map<string,"].contains(type)
+        ["string", "optional", "repeated", "bool", "int32", "int64", "map<string,"].contains(type)
       {
         let isQualified = ["optional", "repeated", "map<string,"].contains(type)
         let name = words[isQualified ? 2 : 1].split(separator: "_")
@@ -249,7 +298,7 @@ import Yams
         fields[message, default: []].insert(camel.joined())
       }
     }
-    let parts: Set = ["AlarmSegment", "AlarmSpan"]
+    let parts: Set = ["AlarmSegment", "AlarmSpan", "ReminderItem"]
     #expect(parts.isSubset(of: fields.keys))
     #expect(fields.count == EventType.allCases.count + parts.count)
     for (message, fields) in fields {
@@ -257,9 +306,12 @@ import Yams
     }
   }
 
-  /// An event whose JSON contains every field.
-  private func fullSample(_ type: EventType) throws -> (event: Event, data: [String: Any]) {
+  /// An event whose JSON contains as many fields as possible, and the fields of all events.
+  private func fullSample(
+    _ type: EventType
+  ) throws -> (event: Event, data: [String: Any], fields: Set<String>) {
     var samples = Samples(seed: 9)
+    var fields = Set<String>()
     var best: (event: Event, data: [String: Any])?
     for _ in 0..<400 {
       let event = samples.event(type)
@@ -268,9 +320,11 @@ import Yams
       let bytes = try #require(EventCodec.encode(event, as: .json).value)
       let data = try #require(
         JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+      fields.formUnion(data.keys)
       if data.count > best?.data.count ?? -1 { best = (event, data) }
     }
-    return try #require(best)
+    let (event, data) = try #require(best)
+    return (event, data, fields)
   }
 
   private func errorCode(_ type: EventType, _ data: [String: Any]) -> EventError.Code? {

@@ -106,8 +106,10 @@ struct ProducerTests {
       producer.block("v", by: "u"), producer.unblock("v", by: "u"),
       producer.mutePerson("v", by: "u", until: .now), producer.unmutePerson("v", by: "u"),
       producer.subscribe("v", to: "u"), producer.unsubscribe("v", from: "u"),
+      producer.readConversation(user: "u", peer: "v"),
+      producer.editProfile("u", zone: "Asia/Seoul"),
     ]
-    #expect(acknowledgements.count == 26)
+    #expect(acknowledgements.count == 28)
     let subscriptions = try fixture.events(.subscriptions, count: 2)
     #expect(subscriptions.map(\.type) == [.authorSubscribed, .authorUnsubscribed])
     #expect(subscriptions.allSatisfy { $0.key == "u" })
@@ -156,6 +158,60 @@ struct ProducerTests {
       Issue.record("\(String(describing: error))")
       return
     }
+    _ = await producer.close()
+  }
+
+  @Test(
+    "reminders, cycles and digests are sent with all their data", arguments: ContentType.allCases)
+  func reminders(contentType: ContentType) async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(contentType: contentType)
+    let items = [
+      ReminderItem("a", title: "A", memo: "m", symbol: "🦒", link: "l"),
+      ReminderItem("b", title: "B"),
+    ]
+    try await producer.setReminder(
+      "r", of: "u", title: "t", rings: .local("2026-11-23T07:00", zone: "Asia/Seoul"),
+      repeating: "FREQ=DAILY", kind: "F06", memo: "m", symbol: "⏰", link: "l")
+    try await producer.setReminder(
+      "s", of: "u", title: "t", rings: .instant(EventTime(rfc3339: "2026-11-23T07:00:00Z")))
+    try await producer.setReminderCycle(
+      "c", of: "u", items: items, from: "22:00", to: "06:00", zone: "Asia/Seoul", times: 4,
+      per: .week, kind: "F06")
+    try await producer.cancelReminder("r", of: "u")
+    try await producer.setDigest(
+      of: "u", timeOfDay: "08:30", zone: "Asia/Seoul", days: [.monday, .thursday], kinds: ["like"],
+      holds: true)
+    try await producer.setDigest(of: "u", timeOfDay: nil)
+    let reminder = ReminderSet.with {
+      ($0.user, $0.reminder, $0.kind, $0.title) = ("u", "r", "F06", "t")
+      ($0.memo, $0.symbol, $0.link) = ("m", "⏰", "l")
+      ($0.at, $0.zone, $0.repeat) = ("2026-11-23T07:00", "Asia/Seoul", "FREQ=DAILY")
+    }
+    let expected: [Payload] = [
+      .reminderSet(reminder),
+      .reminderSet(
+        .with {
+          ($0.user, $0.reminder, $0.title) = ("u", "s", "t")
+          $0.instant = "2026-11-23T07:00:00Z"
+        }),
+      .reminderCycleSet(
+        .with {
+          ($0.user, $0.cycle, $0.kind, $0.items) = ("u", "c", "F06", items)
+          ($0.from, $0.to, $0.zone) = ("22:00", "06:00", "Asia/Seoul")
+          ($0.times, $0.period) = (4, "week")
+        }),
+      .reminderCancelled(.with { ($0.user, $0.reminder) = ("u", "r") }),
+      .digestSet(
+        .with {
+          ($0.user, $0.at, $0.zone) = ("u", "08:30", "Asia/Seoul")
+          ($0.days, $0.kinds, $0.holds) = (["mo", "th"], ["like"], true)
+        }),
+      .digestSet(.with { $0.user = "u" }),
+    ]
+    let events = try fixture.events(.reminders, count: 6)
+    #expect(events.map(\.payload) == expected)
+    #expect(events.allSatisfy { $0.key == "u" })
     _ = await producer.close()
   }
 
