@@ -132,7 +132,7 @@ struct PublishTests {
       ("comment --actor a --post p --owner o --text t", .commentCreated),
       ("delete-comment --comment c --actor a --post p --owner o", .commentRemoved),
       ("message --sender a --receiver b --text t", .messageSent),
-      ("profile --user a --nickname n --locale ko", .profileChanged),
+      ("profile --user a --nickname n --locale ko --zone Asia/Seoul", .profileChanged),
       ("read-alarm --user a --notification 9d1c1f34-6a55-5d0e-8f0b-6d6167706965", .alarmRead),
       ("read-all-alarms --user a", .alarmReadAll),
       ("delete-alarm --user a --notification 9d1c1f34-6a55-5d0e-8f0b-6d6167706965", .alarmDeleted),
@@ -150,6 +150,11 @@ struct PublishTests {
       ("unmute-person --user a --person b", .personUnmuted),
       ("raise-alarm --kind reply --recipient a --actor b", .alarmRaised),
       ("withdraw-alarm --kind F06 --recipient a --subject p --alarm-source r", .alarmWithdrawn),
+      ("edit-profile --user a --zone Asia/Seoul", .profileEdited),
+      ("reminder --user a --title t --at 2026-11-23T07:00", .reminderSet),
+      ("cycle --user a --item i=t --from 09:00 --to 18:00 --times 4", .reminderCycleSet),
+      ("cancel-reminder --user a --reminder r", .reminderCancelled),
+      ("digest --user a --at 08:30", .digestSet),
     ])
   func siblings(command: String, type: EventType) async throws {
     let arguments = ["publish"] + command.split(separator: " ").map(String.init)

@@ -84,7 +84,8 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
     let sourceOption = isSourceValid ? "alarm-source" : "source"
     let options = [
       "source": sourceOption, "postOwner": "owner", "mentions": "mention", "imageUrl": "image-url",
-      "headText": "head-text", "arguments": "argument",
+      "headText": "head-text", "arguments": "argument", "items": "item",
+      "items.item": "item", "items.title": "item", "days": "day", "kinds": "kind",
     ]
     if field.hasPrefix("arguments.") {
       return "--argument " + error.message.dropFirst("arguments.".count)

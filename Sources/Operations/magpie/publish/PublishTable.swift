@@ -16,6 +16,8 @@ extension Publish {
     PublishEvent<EnableAlarms>.self, PublishEvent<Block>.self, PublishEvent<Unblock>.self,
     PublishEvent<MutePerson>.self, PublishEvent<UnmutePerson>.self,
     PublishEvent<SubscribeAuthor>.self, PublishEvent<UnsubscribeAuthor>.self,
+    PublishEvent<Reminder>.self, PublishEvent<Cycle>.self, PublishEvent<CancelReminder>.self,
+    PublishEvent<Digest>.self,
   ]
 
   struct Post: EventFields {
@@ -156,12 +158,14 @@ extension Publish {
     @Option(help: "The name.") var name = ""
     @Option(help: "The field of study or work.") var major = ""
     @Option(help: "The person's description of themselves.") var bio = ""
+    @Option(help: "The time zone, an IANA name such as Asia/Seoul.") var zone = ""
 
     var payload: Payload {
       .profileChanged(
         .with {
           ($0.user, $0.nickname, $0.locale) = (user, nickname, locale)
           ($0.imageURL, $0.name, $0.major, $0.bio) = (imageURL, name, major, bio)
+          $0.zone = zone
         })
     }
   }
@@ -178,11 +182,13 @@ extension Publish {
     @Option(help: "The name.") var name: String?
     @Option(help: "The field of study or work.") var major: String?
     @Option(help: "The person's description of themselves.") var bio: String?
+    @Option(help: "The time zone, an IANA name such as Asia/Seoul.") var zone: String?
 
     func validate() throws {
-      guard [nickname, locale, imageURL, name, major, bio].contains(where: { $0 != nil }) else {
+      guard [nickname, locale, imageURL, name, major, bio, zone].contains(where: { $0 != nil })
+      else {
         throw ValidationError(
-          "Name what changes: --nickname, --locale, --image-url, --name, --major or --bio.")
+          "Name what changes: --nickname, --locale, --image-url, --name, --major, --bio or --zone.")
       }
     }
 
@@ -190,7 +196,7 @@ extension Publish {
       .profileEdited(
         ProfileEdited(
           user: user, nickname: nickname, locale: locale, imageURL: imageURL, name: name,
-          major: major, bio: bio))
+          major: major, bio: bio, zone: zone))
     }
   }
 
