@@ -88,7 +88,7 @@ import Testing
     #expect(letters > 60)
     for worker in workers {
       worker.child.signal(SIGTERM)
-      #expect(worker.end() == .exited(0))
+      #expect(worker.end() == .exited(0), "\(worker.output.suffix(1000))")
       #expect(Self.hazards(worker.output) == [])
       // Every line is ours: no record started one.
       for line in worker.output.split(separator: "\n") {
