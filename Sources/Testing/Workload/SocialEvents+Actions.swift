@@ -15,6 +15,7 @@ extension SocialEvents {
     case ..<89: return send()
     case ..<91: return random.chance(50) ? profile(of: anyUser()) : edit(of: anyUser())
     case ..<93: return alarm()
+    case ..<94: return reminder()
     default: return alarmAction()
     }
   }
@@ -169,11 +170,13 @@ extension SocialEvents {
     let voice = Voice.all[(user + (random.chance(5) ? 1 : 0)) % Voice.all.count]
     let nickname = voice.nicknames.randomElement(using: &random) ?? ""
     let (major, hasImage) = (voice.majors.randomElement(using: &random) ?? "", random.chance(70))
+    let zone = random.chance(50) ? anyZone() : ""
     return .profileChanged(
       .with {
         ($0.user, $0.nickname, $0.locale) = (id(user), nickname, voice.locale)
         $0.imageURL = hasImage ? "https://images.example/people/\(user).jpg" : ""
         ($0.name, $0.major, $0.bio) = (voice.name + " \(user)", major, voice.sentences[0])
+        $0.zone = zone
       })
   }
 
@@ -182,12 +185,14 @@ extension SocialEvents {
     let voice = Voice.all.randomElement(using: &random) ?? Voice.all[0]
     let nickname = random.chance(10) ? "" : voice.nicknames.randomElement(using: &random) ?? ""
     let field = Int.random(in: 0..<4, using: &random)
+    let zone = random.chance(20) ? anyZone() : nil
     return .profileEdited(
       .with {
         $0.user = id(user)
         if field < 2 { $0.nickname = nickname }
         if field == 1 || field == 2 { $0.imageURL = "https://images.example/people/\(serial).jpg" }
         if field == 3 { $0.locale = voice.locale }
+        if let zone { $0.zone = zone }
       })
   }
 

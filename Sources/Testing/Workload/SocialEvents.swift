@@ -35,6 +35,8 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   var hiddenPeople = Recent<(user: Int, person: Int)>(capacity: 256)
   var alarms = Recent<AlarmRaised>(capacity: 1024)
   var subscriptions = Recent<(author: String, subscriber: String)>(capacity: 1024)
+  /// Reminders and cycles.
+  var reminders = Recent<(user: String, reminder: String)>(capacity: 256)
   /// The last subscriber of each author.
   private var subscribers: [String: String] = [:]
   private var sent = Recent<Event>(capacity: 512)
