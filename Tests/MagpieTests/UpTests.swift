@@ -1,5 +1,6 @@
 import Alarms
 import EmbeddedStack
+import Events
 import Feeds
 import Foundation
 import Lanes
@@ -119,12 +120,13 @@ struct UpTests {
 
     let lag = try await magpie("lag", "--json")
     #expect(try member("total", of: try #require(lag.lines.last)) == 0)
-    #expect(lag.lines.count == 14 * 2 + 1)
+    #expect(lag.lines.count == 16 * 2 + 1)
     // The tool knows the topics that each worker consumes.
     let handlers = [feedHandler(), notificationHandler(), try alarmHandler(defaultLocale: "en")]
-    let consumed = handlers.flatMap { handler in
-      handler.topics.map { "magpie.\(handler.name) \($0.name())" }
-    }
+    let consumed =
+      handlers.flatMap { handler in
+        handler.topics.map { "magpie.\(handler.name) \($0.name())" }
+      } + ConsumerGroup.reminder.topics.map { "magpie.reminder \($0.name())" }
     let reported = try lag.lines.dropLast().map { line in
       "\(try member("group", of: line) ?? "") \(try member("topic", of: line) ?? "")"
     }
