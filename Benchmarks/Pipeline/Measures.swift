@@ -12,7 +12,7 @@ struct Measure {
 
   /// All regularly measured figures, in table order.
   static let all: [Measure] =
-    fanout + notifications + consumption + latency + reads + lanes + pages + invariants
+    fanout + notifications + consumption + latency + reads + lanes + pages + reminders + invariants
 
   private static let fanout = [
     Measure(.fanout, "followsPerSecond", "follow events per second, Kafka to committed rows"),
@@ -152,6 +152,21 @@ struct Measure {
     Measure(.pages, "worstGrowth", "p50 with the most people / with the fewest, worst", digits: 2),
   ]
 
+  private static let reminders = [
+    Measure(
+      .reminders, "burst.seconds",
+      "100,000 reminders due in one second: until the last is published, s",
+      digits: 1),
+    Measure(.reminders, "burst.perSecond", "reminders per second"),
+    Measure(.reminders, "lateness.p50", "1,000 reminders a second: due to published, p50, ms"),
+    Measure(.reminders, "lateness.p99", "the same, p99, ms"),
+    Measure(.reminders, "lateness.max", "the same, max, ms"),
+    Measure(
+      .reminders, "idle.workerPercent", "1 million reminders, none due: processor, worker, %",
+      digits: 2),
+    Measure(.reminders, "idle.databasePercent", "the same, PostgreSQL, %", digits: 2),
+  ]
+
   private static let invariants = [
     Measure(.invariants, "events", "events sent, with invariants checked after each part"),
     Measure(.invariants, "crossings", "crossings of the push limit, in either direction"),
@@ -184,6 +199,9 @@ struct Aim {
     Aim("first feed page while writing at 50 %, p99, ms", .latency, "feedPage.p99", atMost: 2),
     Aim("a page function / the same rows by hand, p50, worst", .pages, "worstRatio", atMost: 1.5),
     Aim("a page's p50 with a million people / with 1,000, worst", .pages, "worstGrowth", atMost: 2),
+    Aim(
+      "100,000 reminders in one second: until the last, s", .reminders, "burst.seconds", atMost: 10),
+    Aim("1,000 reminders a second: lateness, p99, ms", .reminders, "lateness.p99", atMost: 1000),
     Aim("fanout-worker's memory at capacity, MiB", .fanout, "memoryAtCapacity", atMost: 100),
     Aim(
       "notification-worker's memory at capacity, MiB", .notifications, "memoryAtCapacity",

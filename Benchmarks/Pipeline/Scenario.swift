@@ -1,12 +1,13 @@
 /// The scenarios. Each runs on its own stack.
 enum Scenario: String, CaseIterable {
-  case fanout, notifications, consumption, latency, lanes, scale, pages, invariants, settings
+  case fanout, notifications, consumption, latency, lanes, scale, pages, reminders, invariants,
+    settings
 
   /// The scenarios of `make bench`.
   static let usual = allCases.filter { $0 != .settings }
   /// The scenarios of `make bench-quick`.
   static let quick: [Scenario] = [
-    .fanout, .notifications, .consumption, .latency, .pages, .invariants,
+    .fanout, .notifications, .consumption, .latency, .pages, .reminders, .invariants,
   ]
 
   var abstract: String {
@@ -21,6 +22,7 @@ enum Scenario: String, CaseIterable {
     case .lanes: "lanes and processes, 1, 2 and 4."
     case .scale: "cost of a delivery with growing numbers of feed entries and people."
     case .pages: "page functions at growing numbers of people, compared with hand-written queries."
+    case .reminders: "reminders: many due in the same second, a steady rate, and none due."
     case .settings: "PostgreSQL settings, one changed at a time; runs only if requested."
     case .invariants:
       "trimming, eviction, authors crossing the push limit, and follows, all combined."
@@ -31,7 +33,7 @@ enum Scenario: String, CaseIterable {
   func runs(_ asked: Int) -> Int {
     switch self {
     case .fanout, .notifications, .consumption, .latency, .settings: asked
-    case .lanes, .scale, .pages, .invariants: 1
+    case .lanes, .scale, .pages, .reminders, .invariants: 1
     }
   }
 
@@ -44,6 +46,7 @@ enum Scenario: String, CaseIterable {
     case .lanes: try measureLanes(bench)
     case .scale: try measureScale(bench)
     case .pages: try measurePages(bench)
+    case .reminders: try measureReminders(bench)
     case .invariants: try measureInvariants(bench)
     case .settings: try measureSettings(bench)
     }

@@ -60,17 +60,11 @@ enum Timetable: Sendable {
     next(after: LocalTime(seconds: time.seconds - 1), in: zone) == time
   }
 
-  /// The newest occurrence after `start` and not after `end`. Of a cycle, only one of the three days before
-  /// `end`: only what was due a moment ago rings.
-  func newest(after start: LocalTime, through end: LocalTime, in zone: Zone) -> LocalTime? {
+  /// The last occurrence at or before a local time.
+  func last(notAfter time: LocalTime, in zone: Zone) -> LocalTime? {
     switch self {
-    case .schedule(let schedule):
-      return schedule.last(notAfter: end, in: zone).flatMap { $0 > start ? $0 : nil }
-    case .cycle:
-      var newest: LocalTime?
-      var time = max(start, LocalTime(seconds: end.seconds - 3 * 86_400))
-      while let next = next(after: time, in: zone), next <= end { (newest, time) = (next, next) }
-      return newest
+    case .schedule(let schedule): schedule.last(notAfter: time, in: zone)
+    case .cycle(let cycle, let key): cycle.last(notAfter: time, key: key)
     }
   }
 }

@@ -2,8 +2,8 @@ import Events
 import Handling
 import Postgres
 
-/// One piece of what is due: publishes what an earlier piece has decided and committed, and decides what is due
-/// now. So nothing is published that was not committed, and a piece that is repeated after a crash publishes the
+/// One piece of what is due: publishes what an earlier piece has decided and committed, decides what is due
+/// now, and computes again what is to come if the time zone data is newer. So nothing is published that was not committed, and a piece that is repeated after a crash publishes the
 /// same events again.
 func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let limit = Parameter.int8(Int64(max(100, pieceMax / max(1, turn.partitions.count))))
@@ -34,19 +34,39 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       ) r
       \(reminderDetails)
       """, [partitions, limit, .timestamptz(surroundings.now)]))
+  let outdated = work.add(
+    Statement(
+      """
+      SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
+      CROSS JOIN LATERAL (
+        SELECT r.* FROM reminders r
+        WHERE r.partition = p.partition AND r.zone_data < $4 AND r.due_at > $3
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+      ) r
+      \(reminderDetails)
+      """,
+      [partitions, limit, .timestamptz(surroundings.now), .text(surroundings.zoneData)]))
   work.finish = { results in
     let publish = try results[decided].map { try Ring($0) }
     var reminders = try results[due].map { try Reminder($0) }
-    guard !publish.isEmpty || !reminders.isEmpty else { return Outcome() }
+    let moved = try results[outdated].map { try Reminder($0) }
+    guard !publish.isEmpty || !reminders.isEmpty || !moved.isEmpty else { return Outcome() }
     var rings: [Ring] = []
     for index in reminders.indices {
       if let ring = try reminders[index].takeDue(at: surroundings.now, surroundings) {
         rings.append(ring)
       }
     }
+    for var reminder in moved {
+      try reminder.refresh(surroundings)
+      reminders.append(reminder)
+    }
     var statements = [turn.fence]
     if !publish.isEmpty { statements.append(markPublished(publish)) }
-    if !reminders.isEmpty { statements.append(advanceReminders(reminders)) }
+    if !reminders.isEmpty {
+      statements.append(advanceReminders(reminders, zoneData: surroundings.zoneData))
+    }
     if !rings.isEmpty { statements.append(try addRings(rings, now: surroundings.now)) }
     var outcome = Outcome(
       statements: statements, events: try publish.map { try $0.event() },

@@ -19,9 +19,6 @@ struct LateBounds: Sendable {
   static let punctualSeconds: Int64 = 60
 }
 
-/// More than any change of a zone's offset.
-private let slackSeconds: Int64 = 86_400
-
 /// A timetable in a zone.
 struct Plan {
   var timetable: Timetable
@@ -37,23 +34,37 @@ struct Plan {
     timetable.next(after: local, in: zone).map(occurrence)
   }
 
-  /// The local time before the first occurrence that is due after an instant (in microseconds).
+  /// A local time such that the occurrences after it are those that are due after an instant (in
+  /// microseconds).
   func start(after instant: Int64) -> LocalTime {
-    // A clock that is set back shows the same times twice, and one that is set forward skips some.
-    var time = LocalTime(seconds: local(instant).seconds - slackSeconds)
-    while let next = next(after: time), next.dueAt <= instant { time = next.local }
-    return time
+    newest(dueAt: instant) ?? earlier(than: local(instant), dueAfter: instant)
   }
 
   /// The newest occurrence after `start` that is due at an instant (in microseconds).
   func newest(after start: LocalTime, dueAt instant: Int64) -> Occurrence? {
-    var end = LocalTime(seconds: local(instant).seconds + slackSeconds)
-    while let newest = timetable.newest(after: start, through: end, in: zone) {
-      let occurrence = occurrence(newest)
-      if occurrence.dueAt <= instant { return occurrence }
-      end = LocalTime(seconds: newest.seconds - 1)
+    guard let newest = newest(dueAt: instant), newest > start else { return nil }
+    return occurrence(newest)
+  }
+
+  private func newest(dueAt instant: Int64) -> LocalTime? {
+    let now = local(instant)
+    var newest = timetable.last(notAfter: now, in: zone)
+    // A local time that does not exist is due after clocks have been set forward past it.
+    while let time = newest, occurrence(time).dueAt > instant {
+      newest = timetable.last(notAfter: LocalTime(seconds: time.seconds - 1), in: zone)
     }
-    return nil
+    // Of a local time that exists twice the first counts, so later times may be due already.
+    while let next = next(after: newest ?? now), next.dueAt <= instant { newest = next.local }
+    return newest
+  }
+
+  /// The time before all occurrences at or before `time`, which are due only after the instant.
+  private func earlier(than time: LocalTime, dueAfter instant: Int64) -> LocalTime {
+    var start = time
+    while let last = timetable.last(notAfter: start, in: zone), occurrence(last).dueAt > instant {
+      start = LocalTime(seconds: last.seconds - 1)
+    }
+    return start
   }
 
   private func local(_ instant: Int64) -> LocalTime {

@@ -12,6 +12,9 @@ struct Surroundings: Sendable {
   /// Microseconds since 1970.
   var now: Int64
 
+  /// The version of the time zone data; empty if it is unknown.
+  var zoneData: String { zones.version ?? "" }
+
   /// The zone of this name.
   ///
   /// - Throws: `EventError` if it is not known.
@@ -62,9 +65,10 @@ struct Reminder: Sendable {
     Cycle.key(secret: surroundings.secret, user: user, cycle: id)
   }
 
-  /// Replaces the definition. What is due after the change's time rings by the new one.
+  /// Replaces the definition. What is due after the change's time rings by the new one; after now, if the
+  /// change comes from a clock that is ahead: else nothing would ring what is due between the two.
   ///
-  /// - Parameter zone: the person's.
+  /// - Parameter personZone: the person's.
   /// - Throws: `EventError` for a zone or a rule that is not known.
   mutating func apply(_ change: Change, personZone: String, _ surroundings: Surroundings)
     throws(EventError)
@@ -75,28 +79,49 @@ struct Reminder: Sendable {
       next = nil
       return
     }
-    decidedThrough = plan.start(after: change.version.time.microseconds)
+    decidedThrough = plan.start(after: min(change.version.time.microseconds, surroundings.now))
     next = plan.next(after: decidedThrough)
   }
 
   /// Moves what is to come into another zone.
-  mutating func move(to zone: String, _ surroundings: Surroundings) throws(EventError) {
+  ///
+  /// - Parameter time: since when it is the person's zone, in microseconds since 1970. A definition that is
+  ///   not older was set in that zone, and only arrived before it.
+  mutating func move(to zone: String, at time: Int64, _ surroundings: Surroundings)
+    throws(EventError)
+  {
     self.zone = zone
+    if let version, time <= version.time.microseconds, let plan = try plan(surroundings) {
+      decidedThrough = plan.start(after: min(version.time.microseconds, surroundings.now))
+    }
+    try refresh(surroundings)
+  }
+
+  /// Computes when it is due with other time zone data.
+  mutating func refresh(_ surroundings: Surroundings) throws(EventError) {
     next = try plan(surroundings)?.next(after: decidedThrough)
   }
 
-  /// Whether an occurrence is one of the definition's.
-  func has(_ local: LocalTime, _ surroundings: Surroundings) throws(EventError) -> Bool {
-    guard let plan = try plan(surroundings) else { return false }
-    return plan.timetable.contains(local, in: plan.zone)
+  /// Whether an occurrence of the definition before this one is the same occurrence of this one. A person's
+  /// new zone does not make it another one; another time does.
+  func has(_ occurrence: Occurrence, of before: Definition?, _ surroundings: Surroundings)
+    throws(EventError) -> Bool
+  {
+    guard let plan = try plan(surroundings),
+      plan.timetable.contains(occurrence.local, in: plan.zone)
+    else { return false }
+    return before?.zone == "" && definition?.zone == ""
+      || plan.occurrence(occurrence.local) == occurrence
   }
 
   /// Decides about everything that is due at `instant` (in microseconds): the newest occurrence rings, or was
   /// missed; older ones do not ring any more.
   ///
+  /// - Parameter start: it is late since then at most, in microseconds since 1970.
   /// - Returns: nil if nothing rings and nothing that should have rung was missed.
-  mutating func takeDue(at instant: Int64, _ surroundings: Surroundings) throws(EventError) -> Ring?
-  {
+  mutating func takeDue(
+    at instant: Int64, lateSince start: Int64 = .min, _ surroundings: Surroundings
+  ) throws(EventError) -> Ring? {
     guard let definition, let next, next.dueAt <= instant, let plan = try plan(surroundings) else {
       return nil
     }
@@ -124,12 +149,14 @@ struct Reminder: Sendable {
         return nil
       }
       (ring.content.alarms, ring.content.newest) = (unseen.alarms, unseen.newest)
+      unseen = (0, "")
     }
     if let item {
       (ring.content.title, ring.content.memo) = (item.title, item.memo)
       (ring.content.symbol, ring.content.link) = (item.symbol, item.link)
     }
-    if lateSeconds > surroundings.bounds.reminderSeconds { ring.state = .missed }
+    let missedSeconds = (surroundings.now - max(start, newest.dueAt)) / 1_000_000
+    if missedSeconds > surroundings.bounds.reminderSeconds { ring.state = .missed }
     if lateSeconds > LateBounds.punctualSeconds, definition.form == .reminder {
       ring.content.due = newest.local.description.prefix(16)
         .map { $0 == "T" ? " " : String($0) }.joined()

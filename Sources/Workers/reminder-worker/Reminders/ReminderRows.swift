@@ -53,14 +53,14 @@ func localTime(_ seconds: String) -> String {
 }
 
 /// Writes the rows, which are locked or new.
-func writeReminders(_ reminders: [Reminder]) throws -> Statement {
+func writeReminders(_ reminders: [Reminder], zoneData: String) throws -> Statement {
   Statement(
     """
     INSERT INTO reminders (
       user_id, reminder_id, version_time, version_id, definition, partition, decided_through, next_at,
-      zone, due_at)
+      zone, due_at, zone_data)
     SELECT e.user_id, e.reminder_id, e.version_time, e.version_id, e.definition, e.partition,
-      \(localTime("e.decided_through")), \(localTime("e.next_at")), e.zone, e.due_at
+      \(localTime("e.decided_through")), \(localTime("e.next_at")), e.zone, e.due_at, $11
     FROM unnest(
       $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::jsonb[], $6::int[], $7::bigint[],
       $8::bigint[], $9::text[], $10::timestamptz[]
@@ -72,7 +72,7 @@ func writeReminders(_ reminders: [Reminder]) throws -> Statement {
       version_time = EXCLUDED.version_time, version_id = EXCLUDED.version_id,
       definition = EXCLUDED.definition, partition = EXCLUDED.partition,
       decided_through = EXCLUDED.decided_through, next_at = EXCLUDED.next_at, zone = EXCLUDED.zone,
-      due_at = EXCLUDED.due_at
+      due_at = EXCLUDED.due_at, zone_data = EXCLUDED.zone_data
     """,
     [
       .textArray(reminders.map(\.user)), .textArray(reminders.map(\.id)),
@@ -82,17 +82,17 @@ func writeReminders(_ reminders: [Reminder]) throws -> Statement {
       .int4Array(reminders.map(\.partition)),
       .int8Array(reminders.map(\.decidedThrough.seconds)),
       .int8Array(reminders.map { $0.next?.local.seconds }), .textArray(reminders.map(\.zone)),
-      .timestamptzArray(reminders.map { $0.next?.dueAt }),
+      .timestamptzArray(reminders.map { $0.next?.dueAt }), .text(zoneData),
     ])
 }
 
 /// Writes how far reminders have rung, which is all that ringing changes.
-func advanceReminders(_ reminders: [Reminder]) -> Statement {
+func advanceReminders(_ reminders: [Reminder], zoneData: String) -> Statement {
   Statement(
     """
     UPDATE reminders r SET
       decided_through = \(localTime("e.decided_through")), next_at = \(localTime("e.next_at")),
-      due_at = e.due_at, zone = e.zone
+      due_at = e.due_at, zone = e.zone, zone_data = $7
     FROM unnest(
       $1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::timestamptz[], $6::text[]
     ) AS e (user_id, reminder_id, decided_through, next_at, due_at, zone)
@@ -103,5 +103,6 @@ func advanceReminders(_ reminders: [Reminder]) -> Statement {
       .int8Array(reminders.map(\.decidedThrough.seconds)),
       .int8Array(reminders.map { $0.next?.local.seconds }),
       .timestamptzArray(reminders.map { $0.next?.dueAt }), .textArray(reminders.map(\.zone)),
+      .text(zoneData),
     ])
 }

@@ -2,6 +2,7 @@ import Events
 import Handling
 import Kinds
 import Postgres
+import Schedules
 
 /// The topic `reminders`: each reminder, cycle and digest is a register, of which the newest event wins. What
 /// an older version had made due before the newer event's time rings first; what it rang after that time, because
@@ -47,7 +48,7 @@ func remindersWork(
         changes[key] ?? [], to: known[key], rings: rings[key] ?? [],
         personZone: zones[key[0]] ?? "", surroundings)
     }
-    return try batch.outcome(now: surroundings.now, isRinging: isRinging)
+    return try batch.outcome(surroundings, isRinging: isRinging)
   }
   return work
 }
@@ -69,20 +70,25 @@ private struct Changed {
   ) throws(EventError) {
     var reminder = row
     var rung = known
+    var added: Set<LocalTime> = []
     for change in changes.sorted(by: { $0.version < $1.version }) {
       var current =
         reminder
         ?? Reminder(user: change.user, id: change.reminder, partition: change.partition, zone: "")
       if let version = current.version, change.version <= version { continue }
       let time = min(change.version.time.microseconds, surroundings.now)
-      if let ring = try current.takeDue(at: time, surroundings) {
+      if let ring = try current.takeDue(at: time, surroundings),
+        !rung.contains(where: { $0.occurrence.local == ring.occurrence.local }),
+        added.insert(ring.occurrence.local).inserted
+      {
         rings.append(ring)
-        if ring.state == .rung { rung.append(ring) }
       }
+      let before = current.definition
       try current.apply(change, personZone: personZone, surroundings)
       for ring in rung where ring.occurrence.dueAt > change.version.time.microseconds {
-        guard try !current.has(ring.occurrence.local, surroundings) else { continue }
+        guard try !current.has(ring.occurrence, of: before, surroundings) else { continue }
         withdrawn.append(ring)
+        rung.removeAll { $0.occurrence.local == ring.occurrence.local }
       }
       reminder = current
     }
@@ -100,11 +106,18 @@ private struct Changed {
     reminders.append(reminder)
   }
 
-  func outcome(now: Int64, isRinging: Bool) throws -> Outcome {
+  func outcome(_ surroundings: Surroundings, isRinging: Bool) throws -> Outcome {
     var statements: [Statement] = []
-    if !reminders.isEmpty { statements.append(try writeReminders(reminders)) }
-    if isRinging, !rings.isEmpty { statements.append(try addRings(rings, now: now)) }
-    if isRinging, !withdrawn.isEmpty { statements.append(withdrawRings(withdrawn)) }
+    if !reminders.isEmpty {
+      statements.append(try writeReminders(reminders, zoneData: surroundings.zoneData))
+    }
+    // In this order: what was withdrawn may be set again, and ring again.
+    if isRinging, !withdrawn.isEmpty {
+      statements.append(withdrawRings(withdrawn, now: surroundings.now))
+    }
+    if isRinging, !rings.isEmpty {
+      statements.append(try addRings(rings, now: surroundings.now))
+    }
     return Outcome(statements: statements, counts: ["reminders": reminders.count])
   }
 }

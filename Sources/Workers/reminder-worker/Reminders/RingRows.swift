@@ -25,7 +25,8 @@ extension Ring {
   }
 }
 
-/// Adds rings. An occurrence that has rung, or was missed, is left as it is; one that was withdrawn rings again.
+/// Adds rings. An occurrence that has rung, or was missed, is left as it is; one that was withdrawn rings again,
+/// no earlier than before, so that its event is the newer one.
 ///
 /// - Parameter now: microseconds since 1970.
 func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
@@ -42,7 +43,7 @@ func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
     ) AS e (user_id, reminder_id, occurrence, state, due_at, zone, content, partition)
     ORDER BY e.user_id COLLATE "C", e.reminder_id COLLATE "C", e.occurrence
     ON CONFLICT (user_id, reminder_id, occurrence) DO UPDATE SET
-      state = EXCLUDED.state, due_at = EXCLUDED.due_at, zone = EXCLUDED.zone,
+      state = EXCLUDED.state, due_at = greatest(r.due_at, EXCLUDED.due_at), zone = EXCLUDED.zone,
       decided_at = EXCLUDED.decided_at, content = EXCLUDED.content,
       partition = EXCLUDED.partition, is_published = false, revision = r.revision + 1
     WHERE r.state = 'withdrawn' AND EXCLUDED.state = 'rung'
@@ -57,11 +58,14 @@ func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
 }
 
 /// Withdraws rings.
-func withdrawRings(_ rings: [Ring]) -> Statement {
+///
+/// - Parameter now: microseconds since 1970.
+func withdrawRings(_ rings: [Ring], now: Int64) -> Statement {
   Statement(
     """
     UPDATE reminder_rings r SET
-      state = 'withdrawn', revision = r.revision + 1, is_published = false, partition = e.partition
+      state = 'withdrawn', revision = r.revision + 1, is_published = false, partition = e.partition,
+      decided_at = $5
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[])
       AS e (user_id, reminder_id, occurrence, partition)
     WHERE r.user_id = e.user_id AND r.reminder_id = e.reminder_id
@@ -70,5 +74,6 @@ func withdrawRings(_ rings: [Ring]) -> Statement {
     [
       .textArray(rings.map(\.user)), .textArray(rings.map(\.reminder)),
       .int8Array(rings.map(\.occurrence.local.seconds)), .int4Array(rings.map(\.partition)),
+      .timestamptz(now),
     ])
 }

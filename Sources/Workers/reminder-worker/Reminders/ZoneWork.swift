@@ -31,14 +31,19 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
     for row in rows {
       var reminder = try Reminder(row)
       // What was due before, in the old zone, rings.
-      let time = min(times[BytewiseString(reminder.user)] ?? surroundings.now, surroundings.now)
+      let changed = times[BytewiseString(reminder.user)] ?? surroundings.now
+      let time = min(changed, surroundings.now)
       if let ring = try reminder.takeDue(at: time, surroundings) { rings.append(ring) }
-      try reminder.move(to: try row.text("person_zone"), surroundings)
+      try reminder.move(to: try row.text("person_zone"), at: changed, surroundings)
+      // What the new zone has passed already was not late before.
+      if let ring = try reminder.takeDue(at: time, lateSince: time, surroundings) {
+        rings.append(ring)
+      }
       reminders.append(reminder)
     }
     guard !reminders.isEmpty else { return Outcome() }
     return Outcome(
-      statements: [advanceReminders(reminders)]
+      statements: [advanceReminders(reminders, zoneData: surroundings.zoneData)]
         + (isRinging && !rings.isEmpty ? [try addRings(rings, now: surroundings.now)] : []),
       counts: ["reminders_moved": reminders.count])
   }

@@ -1,0 +1,99 @@
+import Events
+import Foundation
+import Postgres
+
+/// Measures reminder-worker: many reminders that are due in the same second, a steady rate of them, and
+/// many of which none is due.
+func measureReminders(_ bench: Bench) throws -> Measured {
+  let stack = try BenchStack(bench)
+  defer { stack.stop() }
+  let (burst, rate, idle) = bench.isQuick ? (500, 50, 1_000) : (100_000, 1_000, 1_000_000)
+  try stack.start("reminder-worker", owning: .reminders)
+  // A lane rings nobody before its log is trusted: one reminder shows that it does.
+  try stack.addReminders("first", 1, within: 1, after: 1)
+  try stack.wait("the first reminder") { try stack.published("first") == 1 }
+
+  progress("reminders: \(burst) due in the same second")
+  var measured: Measured = [:]
+  try stack.addReminders("burst", burst, within: 1, after: bench.isQuick ? 2 : 15)
+  try stack.wait("\(burst) reminders") { try stack.published("burst") == burst }
+  let late = try stack.lateness("burst")
+  measured["burst.seconds"] = late.max + 1
+  measured["burst.perSecond"] = Double(burst) / (late.max + 1)
+
+  let seconds = bench.isQuick ? 2 : 30
+  progress("reminders: \(rate) a second for \(seconds) s")
+  try stack.addReminders("rate", rate * seconds, within: seconds, after: bench.isQuick ? 2 : 10)
+  try stack.wait("the rate's reminders") { try stack.published("rate") == rate * seconds }
+  let steady = try stack.lateness("rate")
+  measured["lateness.p50"] = steady.p50 * 1000
+  measured["lateness.p99"] = steady.p99 * 1000
+  measured["lateness.max"] = steady.max * 1000
+
+  progress("reminders: \(idle), none of them due")
+  try stack.addReminders("idle", idle, within: 86_400, after: 86_400)
+  try stack.settle()
+  let before = stack.processorTime("reminder-worker")
+  let idleSeconds = bench.isQuick ? 1.0 : 30
+  Thread.sleep(forTimeInterval: idleSeconds)
+  if let before, let after = stack.processorTime("reminder-worker") {
+    let used = after - before
+    measured["idle.workerPercent"] = used.worker / idleSeconds * 100
+    measured["idle.databasePercent"] = used.database / idleSeconds * 100
+  }
+  return measured
+}
+
+extension BenchStack {
+  /// Adds reminders of a person each, which are due at random moments.
+  ///
+  /// - Parameters:
+  ///   - seconds: within this many.
+  ///   - delay: seconds from now on.
+  fileprivate func addReminders(_ name: String, _ count: Int, within seconds: Int, after delay: Int)
+    throws
+  {
+    try connection.query(
+      """
+      INSERT INTO reminders (
+        user_id, reminder_id, version_time, version_id, definition, partition, decided_through,
+        next_at, zone, due_at, zone_data)
+      SELECT 'person-' || n, $1, now(), 'e' || n,
+        jsonb_build_object(
+          'form', 'reminder', 'kind', 'F39', 'zone', 'UTC',
+          'at', to_char(d.due AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'),
+          'items', jsonb_build_array(jsonb_build_object(
+            'id', '', 'title', 'Reminder ' || n, 'memo', 'A memo', 'symbol', '', 'link', ''))),
+        n % $5, '2000-01-01', d.due AT TIME ZONE 'UTC', 'UTC', d.due, '9999z'
+      FROM generate_series(1, $2::int) n
+      CROSS JOIN LATERAL (
+        SELECT date_trunc('second', now()) + make_interval(secs => $4 + n % $3) AS due
+      ) d
+      """,
+      [
+        .text(name), .int4(Int32(count)), .int4(Int32(seconds)), .int4(Int32(delay)),
+        .int4(Int32(Self.partitions)),
+      ])
+  }
+
+  fileprivate func published(_ name: String) throws -> Int {
+    try connection.query(
+      "SELECT count(*) FROM reminder_rings WHERE reminder_id = $1 AND is_published", [.text(name)]
+    ).only.int(0)
+  }
+
+  /// Seconds from when reminders were due to the commit that published them.
+  fileprivate func lateness(_ name: String) throws -> (p50: Double, p99: Double, max: Double) {
+    let row = try connection.query(
+      """
+      SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s), percentile_cont(0.99) WITHIN GROUP (ORDER BY s),
+        max(s)
+      FROM (
+        SELECT extract(epoch FROM pg_xact_commit_timestamp(r.xmin) - r.due_at)::float8 AS s
+        FROM reminder_rings r WHERE r.reminder_id = $1
+      ) r
+      """, [.text(name)]
+    ).only
+    return (try row.double(0), try row.double(1), try row.double(2))
+  }
+}

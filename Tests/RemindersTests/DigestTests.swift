@@ -1,0 +1,77 @@
+import Events
+import Handling
+import Notifications
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Alarms
+@testable import Reminders
+
+@Suite("Digests")
+struct DigestTests {
+  /// Writes the alarms of likes that others gave ann's posts.
+  private func like(_ worker: ClockedWorker, posts: Range<Int>, at time: String) throws {
+    let (notifier, renderer) = (
+      try Connection(worker.url, applicationName: "test"),
+      try Connection(worker.url, applicationName: "test")
+    )
+    try notifier.script("SET ROLE magpie_notification")
+    try renderer.script("SET ROLE magpie_alarm")
+    let likes = try posts.map {
+      Event(
+        id: "like-\($0)", source: "test", time: try EventTime(rfc3339: time),
+        payload: .like("bo", "p\($0)", of: "ann"))
+    }
+    let outcome = try notificationHandler().applyDirectly(likes, topic: .likes, on: notifier)
+    try alarmHandler(defaultLocale: "en").applyDirectly(
+      outcome.events, topic: .notificationChanges, on: renderer)
+  }
+
+  private func digest(at time: String, days: [String] = [], kinds: [String] = []) -> Payload {
+    .digestSet(
+      .with { ($0.user, $0.at, $0.zone, $0.days, $0.kinds) = ("ann", time, "UTC", days, kinds) })
+  }
+
+  @Test("a digest counts what is unread and unseen since the last one, and names the newest ten")
+  func counts() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(digest(at: "08:00"), at: "2026-11-21T09:00:00Z")
+    #expect(try worker.ring(at: "2026-11-22T08:00:00Z") == [], "nothing is unread")
+    try like(worker, posts: 0..<12, at: "2026-11-22T10:00:00Z")
+    #expect(
+      try worker.ring(at: "2026-11-23T08:00:01Z") == [
+        "ann  2026-11-23T08:00:00 due 2026-11-23T08:00:00Z: 12"
+      ])
+    guard case .alarmRaised(let data) = try #require(worker.published.last).payload else {
+      Issue.record("not an alarm")
+      return
+    }
+    #expect(data.arguments["newest"]?.split(separator: ",").count == 10)
+    #expect(try worker.ring(at: "2026-11-24T08:00:00Z") == [], "they were in the last digest")
+    try like(worker, posts: 12..<13, at: "2026-11-24T10:00:00Z")
+    #expect(
+      try worker.ring(at: "2026-11-25T08:00:00Z") == [
+        "ann  2026-11-25T08:00:00 due 2026-11-25T08:00:00Z: 1"
+      ])
+  }
+
+  @Test("a digest comes on its days, for its kinds, and can be turned off")
+  func settings() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    // 23 November 2026 is a Monday.
+    try worker.apply(digest(at: "08:00", days: ["tu"]), at: "2026-11-22T00:00:00Z")
+    try like(worker, posts: 0..<2, at: "2026-11-22T10:00:00Z")
+    #expect(try worker.ring(at: "2026-11-23T08:00:01Z") == [])
+    #expect(try worker.ring(at: "2026-11-24T08:00:01Z").count == 1)
+    try worker.apply(digest(at: "08:00", kinds: ["follow"]), at: "2026-11-24T09:00:00Z")
+    try like(worker, posts: 2..<3, at: "2026-11-24T10:00:00Z")
+    #expect(try worker.ring(at: "2026-11-25T08:00:01Z") == [])
+    try worker.apply(digest(at: "08:00", kinds: ["like"]), at: "2026-11-25T09:00:00Z")
+    let setting = try worker.admin.query("SELECT at, zone, holds FROM digest_setting('ann')").only
+    #expect(try setting.text("at") == "08:00" && setting.text("zone") == "UTC")
+    try worker.apply(digest(at: ""), at: "2026-11-25T10:00:00Z")
+    #expect(try worker.ring(at: "2026-11-27T08:00:01Z") == [])
+    #expect(try worker.admin.query("SELECT FROM digest_setting('ann')").count == 0)
+  }
+}
