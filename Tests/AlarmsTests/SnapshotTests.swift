@@ -27,7 +27,7 @@ struct SnapshotTests {
 
   @Test(
     "a snapshot of an unknown kind is rejected, and never shown as a like",
-    arguments: [43, 999, 1000, -1])
+    arguments: [44, 999, 1000, -1])
   func unknownKind(type: Int32) throws {
     let database = try AlarmDatabase()
     var event = changed(1)
