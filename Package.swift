@@ -231,7 +231,11 @@ let package = Package(
       ]),
     tests(
       "RemindersTests",
-      ["Events", "Handling", "Postgres", "Reminders", "Schedules", "TestSupport"]),
+      [
+        "Alarms", "Events", "Handling", "Notifications", "Postgres", "Reminders", "Schedules",
+        "TestSupport",
+      ],
+      exclude: ["year.py"]),
     .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
     .executableTarget(
       name: "alarm-text-bench", dependencies: ["AlarmText", "AllocationCount", "ICUReference"],
@@ -258,7 +262,8 @@ let package = Package(
       "VerificationTests",
       [
         "Alarms", "Verification", "Events", "Feeds", "Kafka", "Notifications",
-        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "TestSupport", "Workload",
+        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "Reminders", "Schedules",
+        "TestSupport", "Workload",
       ]),
     tests(
       "RebuildTests",

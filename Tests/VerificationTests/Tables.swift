@@ -5,6 +5,8 @@ import Kafka
 import Notifications
 import Postgres
 import RecordLog
+import Reminders
+import Schedules
 import TestSupport
 import Verification
 import Workload
@@ -27,10 +29,11 @@ struct Tables {
     admin = try Connection(url, applicationName: "test")
   }
 
-  /// The three workers, each with its own connection.
+  /// The four workers, each with its own connection.
   func workers(pushLimit: Int = 10_000, changes: MemoryLog? = nil) throws -> [TestWorker] {
     try [
       feedHandler(pushLimit: pushLimit), notificationHandler(), alarmHandler(defaultLocale: "en"),
+      reminderHandler(zones: ZoneDirectory(), secret: []),
     ].map { try TestWorker($0, url: url, log: log, changes: changes) }
   }
 

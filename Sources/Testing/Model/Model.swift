@@ -48,6 +48,10 @@ public struct Model: Sendable {
   var silences: [Key: [Version: Silence]] = [:]
   /// By the person who blocks and the one who is blocked.
   var blocks: [Key: Fact] = [:]
+  /// By person and the reminder's id, which is empty for the digest.
+  var reminders: [Key: Fact] = [:]
+  /// The events that say a person's time zone.
+  var zones: [Key: Fact] = [:]
 
   struct Silence {
     var isOff: Bool
@@ -95,8 +99,11 @@ public struct Model: Sendable {
     case .conversationRead(let data):
       let key = [BytewiseString(data.user), BytewiseString(data.peer)]
       reads[key] = max(reads[key] ?? event.time, event.time)
-    case .profileChanged(let data): merge(event, into: &profiles[[.init(data.user)]])
+    case .profileChanged(let data):
+      merge(event, into: &profiles[[.init(data.user)]])
+      merge(event, into: &zones[[.init(data.user)]])
     case .profileEdited(let data):
+      if data.hasZone { merge(event, into: &zones[[.init(data.user)]]) }
       for (field, value) in data.edits {
         let key = [BytewiseString(data.user), BytewiseString(field.rawValue)]
         if let known = profileEdits[key], known.version >= event.version { continue }
@@ -136,8 +143,10 @@ public struct Model: Sendable {
     case .authorUnsubscribed(let data):
       subscriptions[[.init(data.author), .init(data.subscriber)], default: [:]][event.version] =
         false
-    case .reminderSet, .reminderCycleSet, .reminderCancelled, .digestSet:
-      break  // Its tables are reminder-worker's, which the model does not have.
+    case .reminderSet(let data): mergeReminder(event, data.user, data.reminder)
+    case .reminderCycleSet(let data): mergeReminder(event, data.user, data.cycle)
+    case .reminderCancelled(let data): mergeReminder(event, data.user, data.reminder)
+    case .digestSet(let data): mergeReminder(event, data.user, "")
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       break  // Written by the workers.
     }
@@ -163,6 +172,10 @@ public struct Model: Sendable {
   private mutating func mergeComment(_ event: Event, _ comment: String) {
     merge(event, into: &comments[[.init(comment)]])
     merge(event, into: &sources[["comment", .init(comment)]])
+  }
+
+  private mutating func mergeReminder(_ event: Event, _ user: String, _ reminder: String) {
+    merge(event, into: &reminders[[.init(user), .init(reminder)]])
   }
 
   private mutating func toggle(_ event: Event, _ user: String, _ kind: String, muted: Bool) {

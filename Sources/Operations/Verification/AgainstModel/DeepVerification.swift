@@ -83,6 +83,7 @@ public struct DeepVerification {
         guard
           let expected = try models.feedRows(table.name) ?? models.notificationRows(table.name)
             ?? models.alarmRows(table.name, engine: engine)
+            ?? models.reminderRows(table.name, kinds: engine.registry)
         else { continue }
         try comparer.compare(
           table, expected: expected, found: table.rows(on: connection, slice: slice))

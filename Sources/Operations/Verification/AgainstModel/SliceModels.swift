@@ -14,6 +14,7 @@ struct SliceModels {
   private(set) var feeds = Model()
   private(set) var notifications: Model
   private(set) var profiles = Model()
+  private(set) var reminders = Model()
   /// Records that cannot be decoded but are not dead letters.
   private(set) var unexplained: [(record: Record, group: String, reason: String)] = []
   private(set) var shown: [ModelNotification] = []
@@ -54,10 +55,11 @@ struct SliceModels {
         worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }
         ?? models.concerns(event, worker)
       guard isNeeded || models.slice.count == 1 else { return }
-      if worker == .fanout {
-        models.feeds.apply(event)
-      } else {
-        models.notifications.apply(event)
+      switch worker {
+      case .fanout: models.feeds.apply(event)
+      case .notification: models.notifications.apply(event)
+      case .alarm: break
+      case .reminder: models.reminders.apply(event)
       }
     }
     (facts, authors) = ([:], [])
@@ -67,7 +69,10 @@ struct SliceModels {
       if let second = notification.secondActor { people.insert(BytewiseString(second)) }
     }
     try read([.profiles]) { models, worker, event in
-      if named.contains(BytewiseString(event.key)) || models.concerns(event, worker) {
+      let isNeeded = models.concerns(event, worker)
+      if worker == .reminder {
+        if isNeeded { models.reminders.apply(event) }
+      } else if isNeeded || named.contains(BytewiseString(event.key)) {
         models.profiles.apply(event)
       }
     }

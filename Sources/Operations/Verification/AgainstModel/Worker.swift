@@ -2,7 +2,7 @@ import Events
 
 /// A worker, with the topics that its consumer group reads.
 enum Worker: String, CaseIterable {
-  case fanout, notification, alarm
+  case fanout, notification, alarm, reminder
 
   /// The topics that determine the worker's tables. Excludes notification changes, which the model
   /// computes.
@@ -15,6 +15,7 @@ enum Worker: String, CaseIterable {
         .people,
       ]
     case .alarm: [.profiles]
+    case .reminder: [.reminders, .profiles]
     }
   }
 

@@ -6,7 +6,7 @@
 public struct CanonicalTable: Sendable {
   /// The worker that owns the table.
   public enum Group: String, Sendable, CaseIterable {
-    case feeds, notifications, alarms
+    case feeds, notifications, alarms, reminders
   }
 
   /// A compared column.

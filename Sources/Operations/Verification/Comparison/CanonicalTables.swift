@@ -1,6 +1,7 @@
 extension CanonicalTable {
   /// All canonical tables. Checksums, `--diff`, `verify --deep` and the tests use this list.
-  public static let all: [CanonicalTable] = feedTables + notificationTables + alarmTables
+  public static let all: [CanonicalTable] =
+    feedTables + notificationTables + alarmTables + reminderTables
 
   /// The tables of one group.
   public static func of(_ group: Group) -> [CanonicalTable] { all.filter { $0.group == group } }
@@ -27,5 +28,6 @@ extension CanonicalTable {
     "pending_renders": "backlog",
     "pending_publications": "backlog",
     "alarm_versions": "versions of published alarms",
+    "reminder_rings": "what rang, which depends on the clock",
   ]
 }

@@ -109,7 +109,7 @@ struct InvariantCheck {
       """
       SELECT proname::text FROM pg_proc
       WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'verify\\_%'
-        AND pronargs = 0 AND proretset
+        AND pronargs = pronargdefaults AND proretset
       ORDER BY proname
       """
     ).map { try $0.text(0) }

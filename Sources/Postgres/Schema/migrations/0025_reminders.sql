@@ -85,10 +85,13 @@ CREATE TABLE reminders (
   next_at timestamp,
   zone text NOT NULL,
   due_at timestamptz,
+  -- The version of the time zone data that due_at is computed with, such as 2025b; empty if unknown.
+  zone_data text COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (user_id, reminder_id),
   CHECK ((next_at IS NULL) = (due_at IS NULL))
 );
 CREATE INDEX reminders_due ON reminders (partition, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX reminders_by_zone_data ON reminders (partition, zone_data) WHERE due_at IS NOT NULL;
 CREATE INDEX reminders_to_come ON reminders (user_id, due_at, reminder_id) WHERE due_at IS NOT NULL;
 
 -- What rang. An occurrence is named by its local date and time. A row is committed before it is published, so
@@ -102,6 +105,7 @@ CREATE TABLE reminder_rings (
   state text NOT NULL CHECK (state IN ('rung', 'withdrawn', 'missed')),
   due_at timestamptz NOT NULL,
   zone text NOT NULL,
+  -- When the state became what it is.
   decided_at timestamptz NOT NULL,
   content jsonb NOT NULL,
   -- Counts the changes of state.
@@ -154,11 +158,17 @@ BEGIN
 END
 $$;
 
+-- An occurrence's name, which is the source of its alarm, such as 2026-11-23T07:00:00.
+CREATE FUNCTION occurrence_name(occurrence timestamp) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT to_char($1, 'YYYY-MM-DD"T"HH24:MI:SS')
+$$;
+
 -- What is to come, the soonest first.
 CREATE FUNCTION reminder_page(user_id text, before text, "limit" int)
 RETURNS TABLE (
   reminder_id text, form text, kind text, title text, memo text, symbol text, link text, due_at timestamptz,
-  local_time timestamp, zone text, repeats text, cursor text)
+  local_time text, zone text, repeats text, cursor text)
 LANGUAGE plpgsql STABLE ROWS 50 AS $$
 #variable_conflict use_column
 DECLARE
@@ -172,7 +182,7 @@ BEGIN
     CASE r.definition ->> 'form' WHEN 'reminder' THEN r.definition -> 'items' -> 0 ->> 'memo' ELSE '' END,
     CASE r.definition ->> 'form' WHEN 'reminder' THEN r.definition -> 'items' -> 0 ->> 'symbol' ELSE '' END,
     CASE r.definition ->> 'form' WHEN 'reminder' THEN r.definition -> 'items' -> 0 ->> 'link' ELSE '' END,
-    r.due_at, r.next_at, r.zone, coalesce(r.definition ->> 'repeats', ''),
+    r.due_at, occurrence_name(r.next_at), coalesce(nullif(r.zone, ''), 'UTC'), coalesce(r.definition ->> 'repeats', ''),
     unix_cursor(r.due_at, r.reminder_id)
   FROM reminders r
   WHERE r.user_id = $1 AND r.due_at IS NOT NULL
@@ -185,7 +195,7 @@ $$;
 -- What rang, was missed or was withdrawn, the newest first.
 CREATE FUNCTION reminder_history(user_id text, before text, "limit" int)
 RETURNS TABLE (
-  reminder_id text, local_time timestamp, zone text, due_at timestamptz, state text, kind text, title text,
+  reminder_id text, local_time text, zone text, due_at timestamptz, state text, kind text, title text,
   memo text, symbol text, link text, cursor text)
 LANGUAGE plpgsql STABLE ROWS 50 AS $$
 #variable_conflict use_column
@@ -194,22 +204,17 @@ DECLARE
   before_id CONSTANT text := feeds_cursor_id($2);
 BEGIN
   RETURN QUERY
-  SELECT r.reminder_id, r.occurrence, r.zone, r.due_at, r.state, r.content ->> 'kind',
+  SELECT r.reminder_id, occurrence_name(r.occurrence), coalesce(nullif(r.zone, ''), 'UTC'), r.due_at, r.state, r.content ->> 'kind',
     coalesce(r.content ->> 'title', ''), coalesce(r.content ->> 'memo', ''),
     coalesce(r.content ->> 'symbol', ''), coalesce(r.content ->> 'link', ''),
-    unix_cursor(r.due_at, ring_name(r.occurrence, r.reminder_id))
+    unix_cursor(r.due_at, occurrence_name(r.occurrence) || r.reminder_id)
   FROM reminder_rings r
   WHERE r.user_id = $1 AND r.due_at <= before_time
-    AND (r.due_at, ring_name(r.occurrence, r.reminder_id)) < (before_time, before_id)
-  ORDER BY r.due_at DESC, ring_name(r.occurrence, r.reminder_id) DESC
+    AND (r.due_at, occurrence_name(r.occurrence) || r.reminder_id COLLATE "C") < (before_time, before_id)
+  ORDER BY r.due_at DESC, occurrence_name(r.occurrence) || r.reminder_id COLLATE "C" DESC
   LIMIT feeds_page_size($3);
 END
 $$;
-CREATE FUNCTION ring_name(occurrence timestamp, reminder_id text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-  SELECT (extract(epoch FROM $1)::bigint || '@' || $2) COLLATE "C"
-$$;
-
 -- A person's digest, if there is one. While holds is true, alarms of its kinds (all, if there are none) wait for it
 -- and do not ring on their own.
 CREATE FUNCTION digest_setting(user_id text)
@@ -221,6 +226,79 @@ LANGUAGE sql STABLE AS $$
     (r.definition ->> 'holds')::boolean, r.due_at
   FROM reminders r
   WHERE r.user_id = $1 AND r.reminder_id = '' AND r.definition IS NOT NULL
+$$;
+
+-- The hash in the ids of the events that publish an occurrence's ring, as reminder-worker computes it: its parts, each
+-- after its length.
+CREATE FUNCTION ring_hash(user_id text, reminder_id text, occurrence text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT left(encode(sha256(convert_to(concat(
+    octet_length($1), ':', $1, octet_length($2), ':', $2, octet_length($3), ':', $3), 'UTF8')), 'hex'), 32)
+$$;
+
+-- For `magpie verify`: what is overdue, and where rings, contributions and times disagree. Rings and contributions are
+-- compared once they are older than `grace`, which notification-worker may be behind.
+CREATE FUNCTION verify_reminders(grace interval DEFAULT '1 minute')
+RETURNS TABLE (invariant text, subject text, expected text, found text)
+LANGUAGE sql STABLE
+SET jit = off
+AS $$
+  SELECT 'what is due has been decided', concat_ws(', reminder ', r.user_id, r.reminder_id), 'decided',
+    'due at ' || r.due_at
+  FROM reminders r WHERE r.due_at < now() - grace
+  UNION ALL
+  SELECT 'the next occurrence is after all that are decided', concat_ws(', reminder ', r.user_id, r.reminder_id),
+    'after ' || r.decided_through, r.next_at::text
+  FROM reminders r WHERE r.next_at <= r.decided_through
+  UNION ALL
+  SELECT 'a due time is its local time in its zone, or after a gap', concat_ws(', reminder ', r.user_id, r.reminder_id),
+    r.next_at || ' ' || z.name, (r.due_at AT TIME ZONE z.name)::text
+  FROM reminders r
+  JOIN pg_timezone_names z ON z.name = coalesce(nullif(r.zone, ''), 'UTC')
+  WHERE r.due_at AT TIME ZONE z.name < r.next_at
+    OR r.due_at AT TIME ZONE z.name > r.next_at AND r.next_at AT TIME ZONE z.name AT TIME ZONE z.name = r.next_at
+  UNION ALL
+  SELECT 'a reminder without a zone is in its person''s', concat_ws(', reminder ', r.user_id, r.reminder_id),
+    e.zone, r.zone
+  FROM reminders r
+  LEFT JOIN reminder_people p ON p.user_id = r.user_id
+  CROSS JOIN LATERAL (SELECT coalesce(nullif(r.definition ->> 'zone', ''), p.zone, '') AS zone) e
+  WHERE r.definition IS NOT NULL AND r.zone <> e.zone
+  UNION ALL
+  SELECT 'nobody has more than 1000 reminders to come', r.user_id, '1000', count(*)::text
+  FROM reminders r WHERE r.due_at IS NOT NULL AND r.reminder_id <> ''
+  GROUP BY r.user_id HAVING count(*) > 1000
+  UNION ALL
+  SELECT 'a ring is published', concat_ws(', ', r.user_id, r.reminder_id, r.occurrence), 'published', r.state
+  FROM reminder_rings r WHERE NOT r.is_published AND r.decided_at < now() - grace
+  UNION ALL
+  SELECT 'a ring is a contribution of its event, active unless it was withdrawn',
+    concat_ws(', ', r.user_id, r.reminder_id, r.source), r.expected, coalesce(a.found, 'none')
+  FROM (
+    SELECT r.user_id, r.reminder_id, s.source, r.content ->> 'kind' AS kind, concat_ws(' ', r.state,
+      r.due_at, lpad(to_hex(r.revision), 8, '0') || '-' || ring_hash(r.user_id, r.reminder_id, s.source)) AS expected
+    FROM reminder_rings r
+    CROSS JOIN LATERAL (SELECT occurrence_name(r.occurrence) AS source) s
+    WHERE r.state <> 'missed' AND r.is_published AND r.decided_at < now() - grace
+  ) r
+  LEFT JOIN (
+    SELECT a.recipient, a.type, a.subject, a.source, concat_ws(' ',
+      CASE WHEN a.active THEN 'rung' ELSE 'withdrawn' END, a.version_time, a.version_id) AS found
+    FROM notification_actors a
+  ) a ON a.recipient = r.user_id AND a.type = substr(r.kind, 2)::smallint AND a.subject = r.reminder_id
+    AND a.source = r.source
+  WHERE a.found IS DISTINCT FROM r.expected
+  UNION ALL
+  SELECT 'a contribution of reminder-worker''s events has a ring', concat_ws(', ', a.recipient, a.subject, a.source),
+    'F' || lpad(a.type::text, 2, '0'), 'none'
+  FROM notification_actors a
+  WHERE a.actor IS NULL AND a.active AND octet_length(a.version_id) = 41
+    AND right(a.version_id, 32) = ring_hash(a.recipient, a.subject, a.source)
+    AND NOT EXISTS (
+      SELECT FROM reminder_rings r
+      WHERE r.user_id = a.recipient AND r.reminder_id = a.subject
+        AND occurrence_name(r.occurrence) = a.source
+        AND substr(r.content ->> 'kind', 2)::smallint = a.type)
 $$;
 
 -- The plans of page functions are made once per connection and follow indexes: see migration 0002.

@@ -1,0 +1,165 @@
+import Events
+import Postgres
+import Reminders
+import Schedules
+import Testing
+
+/// `verify_reminders` finds nothing in correct tables, and every broken row.
+@Suite struct ReminderChecksTests {
+  private let tables: Tables
+
+  /// One reminder has rung, one was withdrawn after it had, and two are to come.
+  init() throws {
+    let now = EventTime.now.microseconds
+    func at(_ seconds: Int64) -> EventTime {
+      EventTime(microseconds: (now / 1_000_000 + seconds) * 1_000_000)
+    }
+    func event(_ id: String, _ seconds: Int64, _ payload: Payload) -> Event {
+      Event(id: id, source: "test", time: at(seconds), payload: payload)
+    }
+    func reminder(_ id: String, _ body: (inout ReminderSet) -> Void) -> Payload {
+      .reminderSet(
+        .with {
+          ($0.user, $0.reminder, $0.title) = ("ann", id, "title")
+          body(&$0)
+        })
+    }
+    let log = MemoryLog(partitions: 1)
+    tables = try Tables(log)
+    try log.append([
+      event("e1", -600, .profileEdited(ProfileEdited(user: "ann", zone: "Asia/Seoul"))),
+      event("e2", -600, reminder("rung") { $0.instant = at(-300).rfc3339 }),
+      event("e3", -600, reminder("withdrawn") { $0.instant = at(-300).rfc3339 }),
+      event("e4", -600, reminder("floating") { $0.at = "2099-01-01T07:00" }),
+      event("e5", -600, reminder("fixed") { ($0.at, $0.zone) = ("2099-01-01T07:00", "UTC") }),
+    ])
+    try ring()
+    try log.append([
+      event("e6", -400, .reminderCancelled(.with { ($0.user, $0.reminder) = ("ann", "withdrawn") }))
+    ])
+    try ring()
+  }
+
+  /// Applies everything, and publishes what is due.
+  private func ring() throws {
+    let handler = reminderHandler(zones: ZoneDirectory(), secret: [])
+    try tables.applyAll()
+    while true {
+      let outcome = try handler.runDueDirectly(partitions: [0], on: tables.admin)
+      try tables.log.append(outcome.events)
+      if !outcome.hasMore { break }
+    }
+    try tables.applyAll()
+  }
+
+  private func broken(by change: String, _ check: String = "verify_reminders('0')") throws
+    -> Set<String>
+  {
+    try tables.admin.script("BEGIN")
+    defer { _ = try? tables.admin.script("ROLLBACK") }
+    try tables.admin.script(change)
+    return Set(try tables.admin.query("SELECT invariant FROM \(check)").map { try $0.text(0) })
+  }
+
+  @Test("correct tables break nothing, and equal the model's")
+  func clean() throws {
+    #expect(try broken(by: "SELECT") == [])
+    for slices in [1, 3] { #expect(try tables.verify(slices: slices).lines == []) }
+    let states = try tables.admin.query("SELECT state FROM reminder_rings ORDER BY 1")
+    #expect(try states.map { try $0.text(0) } == ["rung", "withdrawn"])
+  }
+
+  @Test("what happened within the last minute may be on its way")
+  func underWay() throws {
+    let change = "UPDATE reminder_rings SET is_published = false, decided_at = now()"
+    #expect(try broken(by: change) == [])
+    let earlier = "UPDATE reminder_rings SET is_published = false, decided_at = now() - interval "
+    #expect(try broken(by: earlier + "'59 s'", "verify_reminders()") == [])
+    #expect(try broken(by: earlier + "'61 s'", "verify_reminders()") == ["a ring is published"])
+  }
+
+  @Test("a local time that a change of the clocks skips is due after the gap")
+  func gap() throws {
+    let change = """
+      UPDATE reminders SET zone = 'Europe/Berlin', next_at = '2097-03-31 02:30',
+        due_at = '2097-03-31 01:30Z', definition = jsonb_set(definition, '{zone}', '"Europe/Berlin"')
+      WHERE reminder_id = 'fixed'
+      """
+    #expect(try broken(by: change) == [])
+    #expect(
+      try broken(by: change.replacing("31 02:30", with: "30 02:30")) == [
+        "a due time is its local time in its zone, or after a gap"
+      ])
+  }
+
+  @Test(
+    "a broken row is found",
+    arguments: [
+      (
+        """
+        UPDATE reminders SET due_at = now() - interval '1 hour',
+          next_at = (now() - interval '1 hour') AT TIME ZONE 'UTC', decided_through = '2020-01-01'
+        WHERE reminder_id = 'fixed'
+        """, ["what is due has been decided"]
+      ),
+      (
+        "UPDATE reminders SET decided_through = next_at WHERE reminder_id = 'fixed'",
+        ["the next occurrence is after all that are decided"]
+      ),
+      (
+        "UPDATE reminders SET due_at = due_at + interval '1 s' WHERE reminder_id = 'floating'",
+        ["a due time is its local time in its zone, or after a gap"]
+      ),
+      (
+        "UPDATE reminders SET due_at = due_at - interval '1 s' WHERE reminder_id = 'fixed'",
+        ["a due time is its local time in its zone, or after a gap"]
+      ),
+      ("UPDATE reminder_people SET zone = 'UTC'", ["a reminder without a zone is in its person's"]),
+      (
+        """
+        INSERT INTO reminders SELECT r.user_id, n::text, r.version_time, r.version_id, r.definition,
+          r.partition, r.decided_through, r.next_at, r.zone, r.due_at
+        FROM reminders r, generate_series(1, 999) n WHERE r.reminder_id = 'fixed'
+        """, ["nobody has more than 1000 reminders to come"]
+      ),
+      (
+        "UPDATE reminder_rings SET is_published = false, decided_at = now() - interval '1 s'",
+        ["a ring is published"]
+      ),
+      (
+        "UPDATE reminder_rings SET revision = revision + 1 WHERE reminder_id = 'rung'",
+        ["a ring is a contribution of its event, active unless it was withdrawn"]
+      ),
+      (
+        "UPDATE notification_actors SET active = false WHERE subject = 'rung'",
+        ["a ring is a contribution of its event, active unless it was withdrawn"]
+      ),
+      (
+        "UPDATE notification_actors SET active = true WHERE subject = 'withdrawn'",
+        ["a ring is a contribution of its event, active unless it was withdrawn"]
+      ),
+      (
+        "DELETE FROM notification_actors WHERE subject = 'withdrawn'",
+        ["a ring is a contribution of its event, active unless it was withdrawn"]
+      ),
+      (
+        "DELETE FROM reminder_rings WHERE reminder_id = 'rung'",
+        ["a contribution of reminder-worker's events has a ring"]
+      ),
+      (
+        """
+        UPDATE reminder_rings SET content = jsonb_set(content, '{kind}', '"F40"')
+        WHERE reminder_id = 'rung'
+        """,
+        [
+          "a contribution of reminder-worker's events has a ring",
+          "a ring is a contribution of its event, active unless it was withdrawn",
+        ]
+      ),
+    ])
+  func found(change: String, invariants: [String]) throws {
+    // `now()` is the transaction's, which begins after the rings.
+    let earlier = "UPDATE reminder_rings SET decided_at = now() - interval '1 s';"
+    #expect(try broken(by: earlier + change) == Set(invariants))
+  }
+}
