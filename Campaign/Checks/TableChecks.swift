@@ -48,9 +48,10 @@ struct TableChecks {
   private func invariants() throws -> [Finding] {
     let connection = try world.connection()
     return try [
-      "verify_feeds", "verify_notifications", "verify_subscriptions", "verify_alarms",
+      "verify_feeds()", "verify_notifications()", "verify_subscriptions()", "verify_alarms()",
+      "verify_reminders('0')",
     ].flatMap { check in
-      try connection.query("SELECT v::text FROM \(check)() v LIMIT 3").map {
+      try connection.query("SELECT v::text FROM \(check) v LIMIT 3").map {
         Finding(check: .tables, text: "\(check): \(try $0.text(0))")
       }
     }

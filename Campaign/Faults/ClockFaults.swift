@@ -1,11 +1,19 @@
+import Events
 import Foundation
 import Synchronization
 
 /// Makes the clock jump, with libfaketime (Debian: libfaketime).
 enum JumpingClock {
-  /// Successive clock offsets in seconds. Smaller than the age of the events, so none of them lies
-  /// in the future; they must not affect any result.
-  static let jumps = [3600, -1800, 86_400, -86_400, 0, 7]
+  /// Successive clock offsets in seconds. Reminders and their alarms are of the present, and workers refuse
+  /// what lies more than an hour in the future, by their clock.
+  static func jumps(of group: ConsumerGroup) -> [Int] {
+    switch group {
+    case .fanout: [3600, -1800, 86_400, -86_400, 0, 7]
+    case .notification, .alarm: [3600, -1800, 86_400, -900, 0, 7]
+    // What rings too early lies in the others' future.
+    case .reminder: [1200, -1800, 600, -900, 0, 7]
+    }
+  }
 
   /// The library; nil if it is not installed.
   static var library: String? {
@@ -36,6 +44,7 @@ extension PlannedFault {
     }
     let file = world.directory.appending(path: "\(worker.name).clock").path
     let count = Mutex(Int(target))
+    let jumps = JumpingClock.jumps(of: worker.group)
     try "+0".write(toFile: file, atomically: true, encoding: .utf8)
     let environment = JumpingClock.environment(
       library: library, file: file, executables: world.executables)
@@ -47,7 +56,7 @@ extension PlannedFault {
         count += 1
         return count
       }
-      let seconds = JumpingClock.jumps[turn % JumpingClock.jumps.count]
+      let seconds = jumps[turn % jumps.count]
       let text = seconds < 0 ? "\(seconds)" : "+\(seconds)"
       try text.write(toFile: file, atomically: true, encoding: .utf8)
     }

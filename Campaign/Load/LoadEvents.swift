@@ -2,12 +2,13 @@ import Events
 import Kafka
 import Workload
 
-/// The records of a round, reproducible by seed: a social network's events, the readers' probe
-/// events, and poison.
+/// The records of a round, reproducible by seed but for the times of reminders: a social network's events,
+/// the readers' probe events, reminders, and poison.
 struct LoadEvents {
   private var random: SplitMix64
   private var social: SocialEvents
   private var probes: ProbeEvents
+  private var reminders: ReminderEvents
   private var made = 0
   private let prefix: String
 
@@ -16,6 +17,7 @@ struct LoadEvents {
     let events = Int(plan.rate * plan.seconds * 4) + 10_000
     social = SocialWorkload(users: plan.users, events: events, seed: plan.seed).makeIterator()
     probes = ProbeEvents(seed: plan.seed)
+    reminders = ReminderEvents(plan)
     self.prefix = prefix
   }
 
@@ -25,6 +27,7 @@ struct LoadEvents {
     case 0: return try poison()
     case 1: return try record(refused())
     case 2..<20: return try record(probes.next())
+    case 20..<28: return try record(reminders.next())
     default:
       guard let event = social.next() else { return try record(probes.next()) }
       return try record(event)
