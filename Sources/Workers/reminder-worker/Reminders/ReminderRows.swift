@@ -12,19 +12,29 @@ let reminderColumns = """
     s.round, array_to_json(s.items)::text AS items, d.alarms, d.newest
   """
 
-/// SQL: what `reminderColumns` reads besides `reminders r`.
+/// SQL: what `reminderColumns` reads besides `reminders r`. A condition beside a join would be checked after
+/// the functions had run, for every reminder; OFFSET 0 keeps it where it is checked before.
 let reminderDetails = """
-  LEFT JOIN LATERAL cycle_shown(r.user_id, r.reminder_id) s ON r.definition ->> 'form' = 'cycle'
-  LEFT JOIN LATERAL digest_content(
-    r.user_id,
-    coalesce(
-      (
-        SELECT max(g.due_at) FROM reminder_rings g
-        WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
-      ), '-infinity'),
-    (SELECT array_agg(k.kind::smallint) FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)),
-    substr(r.definition ->> 'kind', 2)::smallint
-  ) d ON r.definition ->> 'form' = 'digest'
+  LEFT JOIN LATERAL (
+    SELECT s.round, s.items FROM cycle_shown(r.user_id, r.reminder_id) s
+    WHERE r.definition ->> 'form' = 'cycle'
+    OFFSET 0
+  ) s ON true
+  LEFT JOIN LATERAL (
+    SELECT d.alarms, d.newest
+    FROM digest_content(
+      r.user_id,
+      coalesce(
+        (
+          SELECT max(g.due_at) FROM reminder_rings g
+          WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
+        ), '-infinity'),
+      (SELECT array_agg(k.kind::smallint) FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)),
+      substr(r.definition ->> 'kind', 2)::smallint
+    ) d
+    WHERE r.definition ->> 'form' = 'digest'
+    OFFSET 0
+  ) d ON true
   """
 
 extension Reminder {
