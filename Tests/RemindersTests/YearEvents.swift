@@ -137,7 +137,7 @@ struct YearEvents {
     if chance(30) { local = LocalTime(day: local.day, secondsOfDay: number(0...13) * 900) }
     reminder.at = local.description
     if chance(40) { reminder.zone = zone() }
-    if chance(45) { reminder.repeat = rule(from: local) }
+    if chance(35) { reminder.repeat = rule(from: local) }
     return reminder
   }
 
@@ -157,14 +157,14 @@ struct YearEvents {
       }
     }
     if chance(60) { parts.append("INTERVAL=\(number(1...4))") }
-    let last = LocalTime(day: start.day + number(0...200), secondsOfDay: number(0...86_399))
+    let last = LocalTime(day: start.day + number(0...90), secondsOfDay: number(0...86_399))
     let end = String(last.description.filter { $0 != "-" && $0 != ":" })
-    switch number(0...9) {
+    switch number(0...19) {
     case 0: break
-    case 1: parts.append("UNTIL=\(end.prefix(8))")
-    case 2: parts.append("UNTIL=\(end)")
-    case 3: parts.append("UNTIL=\(end)Z")
-    default: parts.append("COUNT=\(number(1...30))")
+    case 1...2: parts.append("UNTIL=\(end.prefix(8))")
+    case 3...4: parts.append("UNTIL=\(end)")
+    case 5...6: parts.append("UNTIL=\(end)Z")
+    default: parts.append("COUNT=\(number(1...15))")
     }
     return parts.joined(separator: ";")
   }
