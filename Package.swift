@@ -286,8 +286,8 @@ let package = Package(
     tests(
       "DeployTests",
       [
-        "Alarms", "Events", "Feeds", "Notifications", "Handling", "Lanes", "Service", "TestSupport",
-        yams,
+        "Alarms", "Events", "Feeds", "Notifications", "Handling", "Lanes", "Reminders", "Schedules",
+        "Service", "TestSupport", yams,
       ]),
     tests(
       "SchedulesTests", ["Schedules", "TestSupport"], exclude: ["recurrence.py", "zones.py"]),

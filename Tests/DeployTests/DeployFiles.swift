@@ -4,6 +4,8 @@ import Feeds
 import Foundation
 import Handling
 import Notifications
+import Reminders
+import Schedules
 import Testing
 import Yams
 
@@ -57,7 +59,7 @@ enum DeployFiles {
   }
 
   static let handlers: [Handler] =
-    [feedHandler(), notificationHandler()]
+    [feedHandler(), notificationHandler(), reminderHandler(zones: ZoneDirectory(), secret: [])]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
   static let workers = ConsumerGroup.allCases.map(\.executable)
   /// The Prometheus jobs.

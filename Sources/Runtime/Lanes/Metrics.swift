@@ -52,7 +52,13 @@ public final class Metrics: Sendable {
   package init() {}
 
   /// Starts series at 0. Prometheus detects no increase in a series that appears with its first value.
-  public func begin(topics: [String]) {
+  ///
+  /// - Parameter isTimed: whether the clock makes work due.
+  public func begin(topics: [String], isTimed: Bool = false) {
+    if isTimed {
+      set(.overdue, to: 0)
+      state.withLock { $0.histograms[Family.lateness.name] = [[]: Histogram()] }
+    }
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
     for family in [Family.fenced, .rebalances, .groupRenewals, .lostLogLines] {

@@ -5,16 +5,19 @@ import Logging
 
 /// Runs a worker process until SIGTERM or SIGINT, or until only an operator can help.
 ///
-/// - Parameter reload: called on SIGHUP, which never ends a worker; its result or error is logged.
+/// - Parameters:
+///   - warnings: logged at the start.
+///   - reload: called on SIGHUP, which never ends a worker; its result or error is logged.
 /// - Throws: `ExitCode.failure` after an error that has been logged, `ValidationError` for invalid
 ///   settings.
 public func runWorker(
-  _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int,
+  _ handler: Handler, options: WorkerOptions, defaultHTTPPort: Int, warnings: [String] = [],
   reload: (@Sendable () throws -> String)? = nil
 ) async throws {
   let settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
   let process = ConsumerProcess(label: handler.databaseRole, settings: settings.process)
-  process.metrics.begin(topics: handler.topics.map(\.rawValue))
+  process.metrics.begin(topics: handler.topics.map(\.rawValue), isTimed: handler.due != nil)
+  for warning in warnings { process.logger.warning("\(warning)") }
   var lane = settings.lane
   lane.kafka = process.kafka
   lane.handler = sabotaged(handler)

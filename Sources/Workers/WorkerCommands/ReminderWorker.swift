@@ -55,10 +55,14 @@ public struct ReminderWorker: WorkerCommand {
     let key = try await options.setting("secretFile", flag: secretFile).map {
       try secret(inFile: $0)
     }
+    let warnings =
+      key == nil
+      ? ["--secret-file is not set: anybody can compute the random moments of a cycle"] : []
     try await runWorker(
       reminderHandler(
         kinds: sentences.current.registry, zones: zones, secret: key ?? [], lateBoundSeconds: bound),
-      options: options, defaultHTTPPort: 9475, reload: { try sentences.reload() })
+      options: options, defaultHTTPPort: 9475, warnings: warnings,
+      reload: { try sentences.reload() })
   }
 }
 
