@@ -34,8 +34,8 @@ import Testing
         "dead-letter-outside.patch", "epoch-not-bumped.patch", "fence-removed.patch",
         "follow-marks-exchanged.patch",
         "mute-unreviewed.patch", "offsets-first.patch", "rendering-unpublished.patch",
-        "ring-named-by-attempt.patch", "seen-overwritten.patch", "tombstones-dropped.patch",
-        "unblock-restores-nothing.patch",
+        "ring-named-by-attempt.patch", "ring-not-withdrawn.patch", "seen-overwritten.patch",
+        "tombstones-dropped.patch", "unblock-restores-nothing.patch",
         "withdrawal-dropped.patch",
       ]))
   }
