@@ -29,6 +29,24 @@ struct RefusalTests {
     #expect(try worker.admin.query("SELECT FROM reminders").count == 0)
   }
 
+  @Test("a reminder whose zone is lost does not stop the others, and a new zone rings it again")
+  func lostZone() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    for id in ["r1", "r2"] {
+      try worker.apply(
+        .reminder(id, at: "2026-11-23T07:00", zone: "UTC"), at: "2026-11-22T00:00:00Z")
+    }
+    try worker.admin.script(
+      "UPDATE reminders SET zone = 'Mars/Olympus' WHERE reminder_id = 'r1'")
+    #expect(
+      try worker.ring(at: "2026-11-23T07:00:00Z") == [
+        "ann r2 2026-11-23T07:00:00 due 2026-11-23T07:00:00Z: title"
+      ])
+    try worker.apply(
+      .reminder("r1", at: "2026-11-23T08:00", zone: "UTC"), at: "2026-11-23T07:30:00Z")
+    #expect(try worker.ring(at: "2026-11-23T08:00:00Z").count == 1)
+  }
+
   @Test("a person may have a thousand reminders to come; those that have rung do not count")
   func thousand() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

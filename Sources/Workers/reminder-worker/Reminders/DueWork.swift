@@ -54,12 +54,13 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     guard !publish.isEmpty || !reminders.isEmpty || !moved.isEmpty else { return Outcome() }
     var rings: [Ring] = []
     for index in reminders.indices {
-      if let ring = try reminders[index].takeDue(at: surroundings.now, surroundings) {
+      if let ring = reminders[index].takeDue(at: surroundings.now, surroundings) {
         rings.append(ring)
       }
     }
     for var reminder in moved {
-      try reminder.refresh(surroundings)
+      // Without the zone, it stays as it is until it is due.
+      try? reminder.refresh(surroundings)
       reminders.append(reminder)
     }
     var statements = [turn.fence]

@@ -27,6 +27,9 @@ struct Surroundings: Sendable {
   }
 }
 
+/// When to try again to ring a reminder whose zone is not known.
+private let postponedMicroseconds: Int64 = 3_600_000_000
+
 /// A row of `reminders`: what a person asked for, and how far it has rung.
 struct Reminder: Sendable {
   var user: String
@@ -121,8 +124,12 @@ struct Reminder: Sendable {
   /// - Returns: nil if nothing rings and nothing that should have rung was missed.
   mutating func takeDue(
     at instant: Int64, lateSince start: Int64 = .min, _ surroundings: Surroundings
-  ) throws(EventError) -> Ring? {
-    guard let definition, let next, next.dueAt <= instant, let plan = try plan(surroundings) else {
+  ) -> Ring? {
+    guard let definition, let next, next.dueAt <= instant else { return nil }
+    guard let plan = try? plan(surroundings) else {
+      // The zone data has lost the zone since. Others must not wait, and it must not be taken for another
+      // zone.
+      self.next?.dueAt = surroundings.now + postponedMicroseconds
       return nil
     }
     guard let newest = plan.newest(after: decidedThrough, dueAt: instant) else {

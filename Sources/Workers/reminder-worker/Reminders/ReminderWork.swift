@@ -77,7 +77,7 @@ private struct Changed {
         ?? Reminder(user: change.user, id: change.reminder, partition: change.partition, zone: "")
       if let version = current.version, change.version <= version { continue }
       let time = min(change.version.time.microseconds, surroundings.now)
-      if let ring = try current.takeDue(at: time, surroundings),
+      if let ring = current.takeDue(at: time, surroundings),
         !rung.contains(where: { $0.occurrence.local == ring.occurrence.local }),
         added.insert(ring.occurrence.local).inserted
       {

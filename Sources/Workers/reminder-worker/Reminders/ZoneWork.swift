@@ -33,12 +33,12 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
       // What was due before, in the old zone, rings.
       let changed = times[BytewiseString(reminder.user)] ?? surroundings.now
       let time = min(changed, surroundings.now)
-      if let ring = try reminder.takeDue(at: time, surroundings) { rings.append(ring) }
+      let ring = reminder.takeDue(at: time, surroundings)
+      if let ring { rings.append(ring) }
       try reminder.move(to: try row.text("person_zone"), at: changed, surroundings)
       // What the new zone has passed already was not late before.
-      if let ring = try reminder.takeDue(at: time, lateSince: time, surroundings) {
-        rings.append(ring)
-      }
+      let late = reminder.takeDue(at: time, lateSince: time, surroundings)
+      if let late, late.occurrence.local != ring?.occurrence.local { rings.append(late) }
       reminders.append(reminder)
     }
     guard !reminders.isEmpty else { return Outcome() }
