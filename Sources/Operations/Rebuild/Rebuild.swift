@@ -147,7 +147,7 @@ public final class Rebuild {
     guard let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) else {
       throw RebuildError(
         "there are no rebuilt tables",
-        "Rebuild them: magpie replay --rebuild feeds|notifications|alarms|all")
+        "Rebuild them: magpie replay --rebuild feeds|notifications|alarms|reminders|all")
     }
     guard schema.isComplete else {
       throw RebuildError(

@@ -12,8 +12,8 @@ struct Replay: ParsableCommand {
         magpie replay --swap-back         undoes the exchange
         magpie replay --drop-old          drops the former tables
 
-      --rebuild takes feeds, notifications (with their alarms), alarms, or all. After an \
-      interruption, the same command resumes it. Readers and workers continue throughout.
+      --rebuild takes feeds, notifications (with their alarms), alarms, reminders, or all. After \
+      an interruption, the same command resumes it. Readers and workers continue throughout.
 
       --apply and --republish take filters. --rebuild takes none, because a table depends on all of \
       its records.
@@ -28,7 +28,7 @@ struct Replay: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Rebuild these tables from the log: feeds, notifications, alarms or all.",
+      "Rebuild these tables from the log: feeds, notifications, alarms, reminders or all.",
       valueName: "tables"))
   var rebuild: String?
 

@@ -118,7 +118,9 @@ extension Replay {
   func runRebuild(_ name: String) throws {
     guard let tableGroups = TableGroup.named(name) else {
       throw Failure(
-        .usage, "--rebuild is \(name), but must be feeds, notifications, alarms or all.")
+        .usage,
+        "--rebuild is \(name), but must be feeds, notifications, alarms, "
+          + "reminders or all.")
     }
     let rebuild = try Rebuild(rebuildSettings())
     defer { rebuild.close() }
