@@ -5,6 +5,7 @@ import Postgres
 import Schedules
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import Reminders
 
@@ -71,6 +72,13 @@ final class ClockedWorker {
   func ring(at time: String) throws -> [String] {
     try set(time)
     return try ring()
+  }
+
+  /// The number that the metrics show.
+  func overdue() throws -> Int {
+    let overdue = try #require(handler.overdue)
+    let statement = overdue()
+    return try connection.query(statement.sql, statement.parameters).only.int(0)
   }
 
   /// Publishes like a process that is killed before COMMIT.

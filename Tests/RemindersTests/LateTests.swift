@@ -77,4 +77,22 @@ struct LateTests {
     #expect(try worker.ring(at: "2026-11-23T07:30:00Z") == [])
     #expect(try worker.ring(at: "2026-11-24T07:00:00Z").count == 1)
   }
+
+  @Test("what has not rung a minute after it was due is counted as overdue")
+  func overdue() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.admin.script(
+      """
+      INSERT INTO consumer_offsets (consumer_group, topic, partition, next_offset, owner_epoch)
+      VALUES ('magpie.reminder', 'magpie.reminders', 0, 0, 1), ('magpie.reminder', 'magpie.reminders', 1, 0, 1)
+      """)
+    try worker.apply(
+      .reminder("r1", at: "2026-11-23T07:00", zone: "UTC"), at: "2026-11-22T00:00:00Z")
+    try worker.set("2026-11-23T07:00:59Z")
+    #expect(try worker.overdue() == 0)
+    try worker.set("2026-11-23T07:01:00Z")
+    #expect(try worker.overdue() == 1)
+    try worker.ring()
+    #expect(try worker.overdue() == 0)
+  }
 }

@@ -101,11 +101,16 @@ private func markPublished(_ rings: [Ring]) -> Statement {
     ])
 }
 
-/// The number of reminders that are overdue.
+/// The number of reminders that are overdue. Reads each partition's, because all indexes begin with it.
 func overdueReminders(now: Int64) -> Statement {
   Statement(
     """
-    SELECT (SELECT count(*) FROM reminders WHERE due_at <= $1)
-      + (SELECT count(*) FROM reminder_rings WHERE NOT is_published AND due_at <= $1)
+    SELECT coalesce(sum(
+      (SELECT count(*) FROM reminders r WHERE r.partition = p.partition AND r.due_at <= $1)
+        + (
+          SELECT count(*) FROM reminder_rings r
+          WHERE r.partition = p.partition AND NOT r.is_published AND r.due_at <= $1
+        )), 0)
+    FROM (SELECT DISTINCT c.partition FROM consumer_offsets c WHERE c.topic LIKE '%reminders') p
     """, [.timestamptz(now - 60_000_000)])
 }
