@@ -55,6 +55,8 @@ import Testing
     let workers = try ["notification-worker", "alarm-worker"].map {
       try stack.start($0, arguments: ["--catalog-dir", catalogs.path])
     }
+    // Profiles have time zones, which it reads.
+    try stack.start("reminder-worker")
     let now = EventTime.now.rfc3339
     for locale in Self.locales {
       try kcat(
