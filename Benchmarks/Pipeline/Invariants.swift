@@ -13,6 +13,8 @@ func measureInvariants(_ bench: Bench) throws -> Measured {
     arguments: ["--push-limit", "60", "--feed-length", "20", "--evict-idle-days", "1"])
   try stack.start("notification-worker", owning: .likes, lanes: 2)
   try stack.start("alarm-worker", owning: .notificationChanges)
+  // Rings nobody here, but reads profiles, and `magpie verify --wait` waits for all consumer groups.
+  try stack.start("reminder-worker", owning: .reminders)
   let rounds = bench.isQuick ? 2 : 4
   var load = Load(bench, rounds: rounds)
   var measured: Measured = [:]
