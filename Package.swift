@@ -121,7 +121,7 @@ let package = Package(
     module(
       "Alarms", in: "Workers/alarm-worker", ["AlarmText", "Events", "Handling", "Postgres"]),
     worker("alarm-worker"),
-    module("Schedules", in: "Workers/reminder-worker", [crypto]),
+    module("Schedules", in: "Workers/reminder-worker", ["Events", crypto]),
     module(
       "Reminders", in: "Workers/reminder-worker",
       ["Events", "Handling", "Kinds", "Postgres", "Schedules", crypto]),

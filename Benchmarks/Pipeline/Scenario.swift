@@ -22,7 +22,7 @@ enum Scenario: String, CaseIterable {
     case .lanes: "lanes and processes, 1, 2 and 4."
     case .scale: "cost of a delivery with growing numbers of feed entries and people."
     case .pages: "page functions at growing numbers of people, compared with hand-written queries."
-    case .reminders: "reminders: many due in the same second, a steady rate, and none due."
+    case .reminders: "many due in the same second, a steady rate, and none due."
     case .settings: "PostgreSQL settings, one changed at a time; runs only if requested."
     case .invariants:
       "trimming, eviction, authors crossing the push limit, and follows, all combined."

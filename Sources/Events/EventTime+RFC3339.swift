@@ -40,14 +40,14 @@ extension EventTime {
     let offsetMinutes = try reader.offsetMinutes()
     try reader.expectEnd()
 
-    guard (1...12).contains(month), day >= 1, day <= days(in: month, of: year) else {
-      throw Malformed("no such date")
-    }
+    guard (1...12).contains(month), day >= 1,
+      day <= CivilDate.days(inMonth: month, of: year)
+    else { throw Malformed("no such date") }
     guard second != 60 else { throw Malformed("leap seconds (:60) cannot be stored, send :59") }
     guard hour < 24, minute < 60, second < 60 else { throw Malformed("no such time of day") }
-    let date = daysSince1970(year: year, month: month, day: day)
+    let date = CivilDate(year: year, month: month, day: day).dayNumber
     let seconds = date * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
-    return EventTime(microseconds: seconds * 1_000_000 + fraction)
+    return EventTime(microseconds: Int64(seconds) * 1_000_000 + Int64(fraction))
   }
 }
 
@@ -56,14 +56,6 @@ private let bytesMax = 64
 
 private func badTime(_ message: String) -> EventError {
   EventError(.badTime, message + ". Send it like 2012-09-14T07:30:01.250000Z.", field: "time")
-}
-
-private func days(in month: Int64, of year: Int64) -> Int64 {
-  switch month {
-  case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-  case 4, 6, 9, 11: 30
-  default: 31
-  }
 }
 
 private struct Malformed: Error {
@@ -84,14 +76,14 @@ private struct DigitReader {
 
   private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-  private mutating func digit() -> Int64? {
+  private mutating func digit() -> Int? {
     guard let byte = next, byte >= 0x30, byte <= 0x39 else { return nil }
     position += 1
-    return Int64(byte - 0x30)
+    return Int(byte - 0x30)
   }
 
-  mutating func number(digits: Int) throws(Malformed) -> Int64 {
-    var value: Int64 = 0
+  mutating func number(digits: Int) throws(Malformed) -> Int {
+    var value: Int = 0
     for _ in 0..<digits {
       guard let digit = digit() else {
         throw Malformed("a digit is missing at position \(position + 1)")
@@ -113,10 +105,10 @@ private struct DigitReader {
     guard next == nil else { throw Malformed("trailing characters after the offset") }
   }
 
-  mutating func fractionMicroseconds() throws(Malformed) -> Int64 {
+  mutating func fractionMicroseconds() throws(Malformed) -> Int {
     guard next == UInt8(ascii: ".") else { return 0 }
     position += 1
-    var value: Int64 = 0
+    var value: Int = 0
     var digits = 0
     while let digit = digit() {
       if digits < 6 { value = value * 10 + digit }
@@ -127,8 +119,8 @@ private struct DigitReader {
     return value
   }
 
-  mutating func offsetMinutes() throws(Malformed) -> Int64 {
-    let sign: Int64
+  mutating func offsetMinutes() throws(Malformed) -> Int {
+    let sign: Int
     switch next {
     case UInt8(ascii: "Z"), UInt8(ascii: "z"):
       position += 1

@@ -116,19 +116,21 @@ private func checkContent(
 /// The syntax of a time zone's name, or nothing.
 func checkZone(_ value: String) throws(EventError) {
   try checkLength(value, "zone", Limits.zoneBytes)
-  let isName = value.utf8.allSatisfy { byte in
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"),
-      UInt8(ascii: "-"), UInt8(ascii: "/"):
-      true
-    default: false
-    }
-  }
-  guard isName else {
+  guard value.utf8.allSatisfy(isZoneNameByte) else {
     throw EventError(
       .badValue, "zone \(excerpt(value)) is not a time zone's name, such as Asia/Seoul.",
       field: "zone")
+  }
+}
+
+/// Whether the byte may be in the name of a time zone: the alphabet of all names in IANA's data.
+package func isZoneNameByte(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"),
+    UInt8(ascii: "-"), UInt8(ascii: "/"):
+    true
+  default: false
   }
 }
 

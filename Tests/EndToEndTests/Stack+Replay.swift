@@ -73,6 +73,7 @@ extension Stack {
     try connection.script("SET search_path = \(schema), public")
     for check in [
       "verify_feeds", "verify_notifications", "verify_subscriptions", "verify_alarms",
+      "verify_reminders",
     ] {
       let rows = try connection.query("SELECT v::text FROM \(check)() v LIMIT 3").map {
         try $0.text(0)

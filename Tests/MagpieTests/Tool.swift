@@ -19,22 +19,10 @@ struct Tool {
   }
 
   func run(_ arguments: [String], input: [UInt8] = []) async throws -> Result {
-    let directory = URL(fileURLWithPath: NSTemporaryDirectory() + "magpie-tool-\(UUID())")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    // Files, because a full pipe would block the process.
-    let files = ["in", "out", "err"].map { directory.appendingPathComponent($0) }
-    try Data(input).write(to: files[0])
-    for file in files[1...] { try Data().write(to: file) }
-    let process = try makeProcess(arguments)
-    process.standardInput = try FileHandle(forReadingFrom: files[0])
-    process.standardOutput = try FileHandle(forWritingTo: files[1])
-    process.standardError = try FileHandle(forWritingTo: files[2])
-    try await Self.runToEnd(process)
+    let result = try await makeProcess(arguments).result(of: input)
     return Result(
-      status: process.terminationStatus,
-      output: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self),
-      error: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
+      status: result.status, output: String(decoding: result.output, as: UTF8.self),
+      error: String(decoding: result.error, as: UTF8.self))
   }
 
   /// Runs it with a pseudo-terminal as standard output; returns the output.
@@ -47,7 +35,7 @@ struct Tool {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle(fileDescriptor: follower)
     process.standardError = FileHandle.nullDevice
-    try await Self.runToEnd(process)
+    try await process.runToEnd()
     // A terminal buffers a few KiB; the tests write less.
     _ = fcntl(leader, F_SETFL, O_NONBLOCK)
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
@@ -65,18 +53,6 @@ struct Tool {
     inherited["NO_COLOR"] = nil
     process.environment = inherited.merging(environment) { $1 }
     return process
-  }
-
-  private static func runToEnd(_ process: Process) async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      process.terminationHandler = { _ in done.resume() }
-      do {
-        try process.start()
-      } catch {
-        process.terminationHandler = nil
-        done.resume(throwing: error)
-      }
-    }
   }
 }
 

@@ -1,13 +1,10 @@
 import Events
 import Foundation
 import Schedules
+import TestSupport
 
 /// What `year.py` says about the steps of a worker.
 struct YearModel {
-  struct Failed: Error {
-    var status: Int32
-  }
-
   private struct Step: Encodable {
     var clock: Int64
     var events: [Entry]
@@ -50,28 +47,9 @@ struct YearModel {
 
   /// What rang: user, reminder, nominal time, when it was due, title. Needs `python3`.
   func rings() async throws -> [String] {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "year-\(UUID())")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let (input, output) = (directory.appending(path: "steps"), directory.appending(path: "rings"))
-    try Data(steps).write(to: input)
-    try Data().write(to: output)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
     let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "year.py")
-    process.arguments = ["python3", script.path, ZoneDirectory.systemPath]
-    process.standardInput = try FileHandle(forReadingFrom: input)
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      process.terminationHandler = { _ in done.resume() }
-      do {
-        try process.start()
-      } catch {
-        process.terminationHandler = nil
-        done.resume(throwing: error)
-      }
+    return try await pythonLines(script, [ZoneDirectory.systemPath], input: steps).map {
+      String(decoding: $0, as: UTF8.self)
     }
-    guard process.terminationStatus == 0 else { throw Failed(status: process.terminationStatus) }
-    return try String(contentsOf: output, encoding: .utf8).split(separator: "\n").map(String.init)
   }
 }

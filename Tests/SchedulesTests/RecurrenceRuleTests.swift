@@ -1,4 +1,5 @@
 import Schedules
+import TestSupport
 import Testing
 
 @Suite struct RecurrenceRuleTests {
@@ -60,7 +61,7 @@ import Testing
 
   @Test("random texts of the rules' alphabet are errors or round-trip")
   func fuzz() throws {
-    var numbers = SeededNumbers(state: 5)
+    var numbers = SeededGenerator(seed: 5)
     let pieces = [
       "FREQ", "DAILY", "WEEKLY", "MONTHLY", "=", "=", ";", ";", ",", "BYDAY", "MO", "BYMONTHDAY",
       "-", "1", "31", "UNTIL", "20261231", "T", "000000", "Z", "COUNT", "INTERVAL", "WKST", "\0",

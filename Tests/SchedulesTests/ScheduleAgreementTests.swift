@@ -1,4 +1,5 @@
 import Schedules
+import TestSupport
 import Testing
 
 /// Occurrences by the rule's definition, day by day, from `recurrence.py`.
@@ -39,14 +40,14 @@ import Testing
   }
 
   static func cases(_ seed: Int) async throws -> [Case] {
-    try await Reference.lines("recurrence.py", String(seed), "500").map(Case.init)
+    try await referenceLines("recurrence.py", String(seed), "500").map(Case.init)
   }
 
   @Test("occurrences and instants agree with a day-by-day model", arguments: [1, 2, 3])
   func model(_ seed: Int) async throws {
     var counts = (rules: 0, ended: 0, empty: 0, occurrences: 0, queries: 0)
     var differences: [String] = []
-    var numbers = SeededNumbers(state: UInt64(seed))
+    var numbers = SeededGenerator(seed: UInt64(seed))
     for test in try await Self.cases(seed) {
       let place = "\(test.zone.name) \(test.schedule.start) \(test.text)"
       if test.next != test.occurrences { differences.append(place) }
@@ -68,7 +69,7 @@ import Testing
   }
 
   /// Whether the answers about a random time, often that of an occurrence, follow from the list.
-  func isAnswered(_ test: Case, _ numbers: inout SeededNumbers) -> Bool {
+  func isAnswered(_ test: Case, _ numbers: inout SeededGenerator) -> Bool {
     let first = test.schedule.start.seconds - 400_000
     var time = LocalTime(seconds: Int64.random(in: first...test.end.seconds, using: &numbers))
     if let occurrence = test.occurrences.randomElement(using: &numbers) {

@@ -1,4 +1,5 @@
 import Schedules
+import TestSupport
 import Testing
 
 @Suite struct ZoneAgreementTests {
@@ -7,7 +8,7 @@ import Testing
     var counts = (zones: 0, gaps: 0, folds: 0, probes: 0)
     var zone = try directory.zone("UTC")
     var differences: [String] = []
-    for line in try await Reference.lines("zones.py") {
+    for line in try await referenceLines("zones.py") {
       var rest = line.dropFirst(2)
       switch line.first {
       case UInt8(ascii: "Z"):

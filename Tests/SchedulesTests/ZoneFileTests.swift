@@ -1,5 +1,6 @@
 import Foundation
 import Schedules
+import TestSupport
 import Testing
 
 @Suite struct ZoneFileTests {
@@ -104,7 +105,7 @@ import Testing
 
   @Test("a real file with changed bytes is an error or answers", arguments: 0..<4)
   func flipped(_ seed: Int) throws {
-    var numbers = SeededNumbers(state: UInt64(seed))
+    var numbers = SeededGenerator(seed: UInt64(seed))
     let name = ["America/New_York", "Africa/Casablanca", "Asia/Gaza", "Asia/Tokyo"][seed]
     let original = try Self.contents(name)
     var answered = 0

@@ -10,7 +10,10 @@ extension Lane {
     upkeep.nextFullReport = .now
     for partition in claimed.keys {
       upkeep.lagClock.start(partition, nowMilliseconds: now)
-      if settings.handler.due != nil { upkeep.ends.updateValue(nil, forKey: partition) }
+      if settings.handler.due != nil, isFirstTopic(partition) {
+        upkeep.catchingUp.insert(partition)
+        upkeep.ends[partition] = nil
+      }
     }
     let summary = claimed.sorted { $0.key < $1.key }.map { "\($0.key)@\($0.value.nextOffset)" }
     logger.info("assigned", metadata: ["partitions": "\(summary.joined(separator: " "))"])
@@ -44,7 +47,7 @@ extension Lane {
     recognition.forget(partition)
     upkeep.offsetsToReport[partition] = nil
     upkeep.lagClock.forget(partition)
-    upkeep.ends.removeValue(forKey: partition)
+    upkeep.catchingUp.remove(partition)
     metrics.remove(.lag, labels(partition))
     metrics.remove(.lagSeconds, labels(partition))
     if partition == sizingPartition { metrics.remove(.databaseSize, []) }

@@ -13,9 +13,10 @@ struct Upkeep {
   var nextDeadLetterCount = ContinuousClock.now
   var lagClock = LagClock()
   var nextSizing = ContinuousClock.now
-  /// Claimed partitions whose log is not applied up to its end at the time of the claim, and that end,
-  /// once it is known.
-  var ends: [TopicPartition: Int64?] = [:]
+  /// Claimed partitions whose log is not known to be applied up to its end at the time of the claim.
+  var catchingUp: Set<TopicPartition> = []
+  /// Those ends, once they are known.
+  var ends: [TopicPartition: Int64] = [:]
   var lastRecord = ContinuousClock.now
 }
 
@@ -94,7 +95,7 @@ extension Lane {
   /// The next piece of what is due for the people of the lane's partitions; nil if there are none.
   private func due() -> Work? {
     guard let due = settings.handler.due else { return nil }
-    let partitions = owned.filter { topics[$0.key.topic] == settings.handler.topics.first }
+    let partitions = owned.filter { isFirstTopic($0.key) }
     findEnds()
     let current = partitions.filter { hasReachedEnd($0.key, at: $0.value.nextOffset) }
     guard !current.isEmpty else { return nil }
@@ -104,19 +105,25 @@ extension Lane {
         fence: store.fenceStatement(current)))
   }
 
+  /// Whether the partition is one of the handler's first topic, whose partitions own what is due.
+  func isFirstTopic(_ partition: TopicPartition) -> Bool {
+    topics[partition.topic] == settings.handler.topics.first
+  }
+
   /// Asks for the ends of the logs that are not known. Without an answer, the next turn asks again.
   private func findEnds() {
-    let unknown = upkeep.ends.filter { $0.value == nil }.map(\.key)
-    guard !unknown.isEmpty, let ends = try? consumer?.watermarks(unknown, timeoutMilliseconds: 1000)
+    let unknown = upkeep.catchingUp.filter { upkeep.ends[$0] == nil }
+    guard !unknown.isEmpty,
+      let ends = try? consumer?.watermarks(unknown.sorted(), timeoutMilliseconds: 1000)
     else { return }
-    for (partition, watermarks) in ends { upkeep.ends[partition] = .some(watermarks.high) }
+    for (partition, watermarks) in ends { upkeep.ends[partition] = watermarks.high }
   }
 
   private func hasReachedEnd(_ partition: TopicPartition, at nextOffset: Int64) -> Bool {
-    guard let end = upkeep.ends[partition] else { return true }
-    guard let end else { return false }
+    guard upkeep.catchingUp.contains(partition) else { return true }
+    guard let end = upkeep.ends[partition] else { return false }
     guard nextOffset >= end || .now - upkeep.lastRecord > silenceAtEnd else { return false }
-    upkeep.ends[partition] = nil
+    upkeep.catchingUp.remove(partition)
     return true
   }
 

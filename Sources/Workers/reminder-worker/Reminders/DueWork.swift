@@ -1,13 +1,14 @@
 import Events
 import Handling
-import Postgres
+public import Postgres
 
 /// One piece of what is due: publishes what an earlier piece has decided and committed, decides what is due
-/// now, and computes again what is to come if the time zone data is newer. So nothing is published that was not committed, and a piece that is repeated after a crash publishes the
-/// same events again.
+/// now, and computes again what is to come if the time zone data is newer. So nothing is published that was
+/// not committed, and a piece that is repeated after a crash publishes the same events again.
 func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let limit = Parameter.int8(Int64(max(100, pieceMax / max(1, turn.partitions.count))))
   let partitions = Parameter.int4Array(turn.partitions)
+  let now = Parameter.timestamptz(surroundings.now)
   var work = Work([planByKey(keepsPlans: true)])
   let decided = work.add(
     Statement(
@@ -22,31 +23,11 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       ) r
       """, [partitions, limit]))
   let due = work.add(
-    Statement(
-      """
-      SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
-      CROSS JOIN LATERAL (
-        SELECT r.* FROM reminders r
-        WHERE r.partition = p.partition AND r.due_at <= $3
-        ORDER BY r.due_at
-        LIMIT $2
-        FOR UPDATE SKIP LOCKED
-      ) r
-      \(reminderDetails)
-      """, [partitions, limit, .timestamptz(surroundings.now)]))
+    lockedReminders("r.due_at <= $3 ORDER BY r.due_at", [partitions, limit, now]))
   let outdated = work.add(
-    Statement(
-      """
-      SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
-      CROSS JOIN LATERAL (
-        SELECT r.* FROM reminders r
-        WHERE r.partition = p.partition AND r.zone_data < $4 AND r.due_at > $3
-        LIMIT $2
-        FOR UPDATE SKIP LOCKED
-      ) r
-      \(reminderDetails)
-      """,
-      [partitions, limit, .timestamptz(surroundings.now), .text(surroundings.zoneData)]))
+    lockedReminders(
+      "r.due_at > $3 AND r.zone_data < $4",
+      [partitions, limit, now, .text(surroundings.zoneData)]))
   work.finish = { results in
     let publish = try results[decided].map { try Ring($0) }
     var reminders = try results[due].map { try Reminder($0) }
@@ -70,7 +51,7 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     }
     if !rings.isEmpty { statements.append(try addRings(rings, now: surroundings.now)) }
     var outcome = Outcome(
-      statements: statements, events: try publish.map { try $0.event() },
+      statements: statements, events: publish.map(\.event),
       counts: [
         "reminders_rung": publish.count { $0.state == .rung },
         "reminders_withdrawn": publish.count { $0.state == .withdrawn },
@@ -87,6 +68,22 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
 /// The most reminders that a piece rings.
 private let pieceMax = 2500
 
+/// The reminders of each partition that meet a condition, locked. The first parameters are the partitions and the
+/// most of each; reminders that another lane has locked are left to it.
+private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> Statement {
+  Statement(
+    """
+    SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
+    CROSS JOIN LATERAL (
+      SELECT r.* FROM reminders r
+      WHERE r.partition = p.partition AND \(condition)
+      LIMIT $2
+      FOR UPDATE SKIP LOCKED
+    ) r
+    \(reminderDetails)
+    """, parameters)
+}
+
 private func markPublished(_ rings: [Ring]) -> Statement {
   Statement(
     """
@@ -101,8 +98,9 @@ private func markPublished(_ rings: [Ring]) -> Statement {
     ])
 }
 
-/// The number of reminders that are overdue. Reads each partition's, because all indexes begin with it.
-func overdueReminders(now: Int64) -> Statement {
+/// A query for the number of reminders that were due at an instant, in microseconds since 1970, and are not
+/// published yet. Reads each partition's, because all indexes begin with it.
+public func overdueReminders(at instant: Int64) -> Statement {
   Statement(
     """
     SELECT coalesce(sum(
@@ -112,5 +110,5 @@ func overdueReminders(now: Int64) -> Statement {
           WHERE r.partition = p.partition AND NOT r.is_published AND r.due_at <= $1
         )), 0)
     FROM (SELECT DISTINCT c.partition FROM consumer_offsets c WHERE c.topic LIKE '%reminders') p
-    """, [.timestamptz(now - 60_000_000)])
+    """, [.timestamptz(instant)])
 }

@@ -69,6 +69,6 @@ struct Plan {
 
   private func local(_ instant: Int64) -> LocalTime {
     // Rounded down, for times before 1970, too.
-    zone.local(at: instant >= 0 ? instant / 1_000_000 : (instant - 999_999) / 1_000_000)
+    zone.local(at: instant.quotient(1_000_000))
   }
 }

@@ -42,6 +42,6 @@ public func reminderHandler(
     })
   guard isRinging else { return handler }
   handler.due = { dueWork($0, surroundings()) }
-  handler.overdue = { overdueReminders(now: clock().microseconds) }
+  handler.overdue = { overdueReminders(at: clock().microseconds - 60_000_000) }
   return handler
 }

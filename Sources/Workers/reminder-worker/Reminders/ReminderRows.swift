@@ -4,7 +4,6 @@ import Postgres
 import Schedules
 
 /// SQL: the columns of `reminders r` that `Reminder(row)` reads, with what a cycle and a digest need to ring.
-/// `$digest` is replaced by the number of the digests' kind.
 let reminderColumns = """
   r.user_id, r.reminder_id, r.version_time, r.version_id, r.definition, r.partition, r.zone,
     extract(epoch FROM r.decided_through)::bigint AS decided_through,

@@ -2,12 +2,6 @@ import Crypto
 import Events
 import Schedules
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// An occurrence that rang, was missed, or was withdrawn: a row of `reminder_rings`.
 struct Ring: Sendable {
   enum State: String { case rung, withdrawn, missed }
@@ -41,7 +35,7 @@ struct Ring: Sendable {
 
   /// The event that publishes the state: the same event for the same revision, so that publishing it again
   /// changes nothing. A later revision overrules an earlier one, in any order.
-  func event() throws -> Event {
+  var event: Event {
     var name: [UInt8] = []
     for part in [user, reminder, occurrence.local.description] {
       name += Array("\(part.utf8.count):\(part)".utf8)
@@ -82,14 +76,4 @@ struct Ring: Sendable {
 private func hexadecimal(_ number: some BinaryInteger, digits: Int) -> String {
   let text = String(number, radix: 16)
   return String(repeating: "0", count: max(0, digits - text.count)) + text
-}
-
-/// A value as JSON, for a column of type jsonb.
-func json(_ value: some Encodable) throws -> String {
-  String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
-}
-
-/// The value that `json` wrote.
-func value<Value: Decodable>(_ json: String, of _: Value.Type = Value.self) throws -> Value {
-  try JSONDecoder().decode(Value.self, from: Data(json.utf8))
 }

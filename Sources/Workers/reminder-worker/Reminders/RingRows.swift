@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Postgres
 import Schedules
 

@@ -1,3 +1,5 @@
+import Events
+
 /// A date and a time of day without a zone, in whole seconds: what a clock on a wall shows.
 ///
 /// A zone's rules turn it into an instant; see `Zone.instant(of:)`. Parsed times are in the years

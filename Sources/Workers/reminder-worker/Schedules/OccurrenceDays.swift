@@ -1,3 +1,5 @@
+import Events
+
 /// The days on which a schedule occurs, as numbers of days since 1970-01-01. Knows COUNT, not UNTIL.
 struct OccurrenceDays {
   var start: Int

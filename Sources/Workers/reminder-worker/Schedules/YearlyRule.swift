@@ -1,3 +1,5 @@
+import Events
+
 /// The offsets after a TZif file's last transition: its footer, a POSIX TZ string.
 struct YearlyRule: Sendable, Equatable {
   /// Seconds east of UTC in standard time.

@@ -11,7 +11,7 @@ public final class ZoneDirectory: Sendable {
   static let zonesLimit = 1024
 
   public let path: String
-  private let read = Mutex((zones: [String: Zone](), version: String?.none))
+  private let read = Mutex((zones: [String: Zone](), version: String??.none))
 
   /// Does not access the directory yet.
   public init(path: String = ZoneDirectory.systemPath) {

@@ -1,3 +1,5 @@
+import Events
+
 /// The reason why a zone's rules cannot be had.
 public enum ZoneError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name cannot be that of a zone. It is shown quoted and shortened.
@@ -23,7 +25,7 @@ public enum ZoneError: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .invalidName(let name):
       "\(name) is not a time zone's name; one is such as Europe/Berlin, at most "
-        + "\(ZoneName.bytesLimit) bytes"
+        + "\(Limits.zoneBytes) bytes"
     case .unknown(let name, let directory):
       "there is no time zone \(name) in \(directory); if it is a new one, update tzdata"
     case .noData(let directory):

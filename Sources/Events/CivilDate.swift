@@ -1,12 +1,12 @@
 /// A date of the proleptic Gregorian calendar.
-struct CivilDate: Equatable {
-  var year: Int
+package struct CivilDate: Equatable, Sendable {
+  package var year: Int
   /// 1 to 12.
-  var month: Int
+  package var month: Int
   /// 1 to 31.
-  var day: Int
+  package var day: Int
 
-  init(year: Int, month: Int, day: Int) {
+  package init(year: Int, month: Int, day: Int) {
     self.year = year
     self.month = month
     self.day = day
@@ -14,9 +14,10 @@ struct CivilDate: Equatable {
 
   /// The date of a day number: days since 1970-01-01.
   ///
-  /// Years begin in March here, so that a leap day is the last day of a year and the months before
-  /// it have fixed lengths: 153 days for every five. An era is 400 years.
-  init(dayNumber: Int) {
+  /// Both conversions follow Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": years
+  /// begin in March, so that a leap day is the last day of a year and the months before it have fixed
+  /// lengths, 153 days for every five. An era is 400 years.
+  package init(dayNumber: Int) {
     let shifted = dayNumber + 719_468
     let era = shifted.quotient(146_097)
     let dayOfEra = shifted.modulo(146_097)
@@ -30,7 +31,7 @@ struct CivilDate: Equatable {
   }
 
   /// Days since 1970-01-01. A day beyond its month counts on into the next.
-  var dayNumber: Int {
+  package var dayNumber: Int {
     let marchYear = month <= 2 ? year - 1 : year
     let era = marchYear.quotient(400)
     let yearOfEra = marchYear.modulo(400)
@@ -39,16 +40,30 @@ struct CivilDate: Equatable {
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  static func isLeap(_ year: Int) -> Bool {
+  package static func isLeap(_ year: Int) -> Bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
   }
 
   /// Days in a month, 28 to 31.
-  static func days(inMonth month: Int, of year: Int) -> Int {
+  package static func days(inMonth month: Int, of year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28
     case 4, 6, 9, 11: 30
     default: 31
     }
+  }
+}
+
+extension FixedWidthInteger {
+  /// The quotient, rounded down. The divisor must be positive.
+  @inlinable package func quotient(_ divisor: Self) -> Self {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+
+  /// The remainder of `quotient`, 0 to divisor - 1.
+  @inlinable package func modulo(_ divisor: Self) -> Self {
+    let remainder = self % divisor
+    return remainder < 0 ? remainder + divisor : remainder
   }
 }
