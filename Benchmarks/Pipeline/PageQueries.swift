@@ -106,7 +106,8 @@ struct PageQuery: Sendable {
             FROM notification_silences s
             WHERE s.recipient = $1 AND s.scope = 'actor' AND s.type = -1 AND s.value = $2
             ORDER BY s.at DESC, s.event_id DESC LIMIT 1
-          ), false)
+          ), false),
+          CASE WHEN $1 = $2 THEN coalesce((SELECT z.zone FROM reminder_people z WHERE z.user_id = $2), '') END
         FROM (SELECT $2::text COLLATE "C" AS user_id) p
         \(joinPerson("p.user_id"))
         LEFT JOIN author_posts a ON a.author = u.user_key

@@ -71,6 +71,8 @@ struct PictureTests {
       "conversations grace": "conversation_list('grace', NULL, 20)",
       "chat grace minji": "conversation_page('grace', 'minji', NULL, 20)",
       "settings joon": "mutes('joon')",
+      "reminders minji": "reminder_page('minji', NULL, 20)",
+      "reminders minji --history": "reminder_history('minji', NULL, 20)",
     ]
     for (command, call) in calls {
       let arguments = command.split(separator: " ").map(String.init) + ["--json"]

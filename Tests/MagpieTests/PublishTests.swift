@@ -314,6 +314,6 @@ struct PublishTests {
       .appendingPathComponent("../../Examples/story.jsonl").path
     let result = try await magpie("publish", path, "--dry-run")
     #expect(result.status == 0, "\(result.error)")
-    #expect(result.output == "64 valid, 0 rejected\n")
+    #expect(result.output == "72 valid, 0 rejected\n")
   }
 }

@@ -23,7 +23,7 @@ struct UpTests {
     let screens = try String(
       contentsOfFile: Self.story.replacing("story.jsonl", with: "story-screens.txt"),
       encoding: .utf8)
-    #expect(result.output.hasPrefix(screens + "\nInvariants\n"))
+    #expect(result.output.hasPrefix(screens + "\n── Joon is reminded,"))
     for line in [
       // A duplicate like, a removed one, and one by the reader herself; seen and not read.
       "○ 2025-05-17 09:06  Omar <3 tea님 외 2명이 회원님의 게시물을 좋아합니다",
@@ -34,8 +34,9 @@ struct UpTests {
       "Grace 👩🏽‍🚀  grace  (follows you; follow back)",
       // An edit in the place of its first publication.
       "2025-05-17 09:15  edited  ♥ 2  💬 1  สมชาย ⚽ กัปตัน",
-      "verify_feeds: holds",
-      "64 events became 9 posts in feeds, 6 conversations and 21 alarms",
+      "  리마인더: 자전거 타이어: 퇴근 전에 공기 넣기\n",
+      "\nInvariants\n", "verify_feeds: holds", "verify_reminders: holds",
+      "72 events became 9 posts in feeds, 6 conversations and 22 alarms",
       "0 dead letters",
     ] {
       #expect(result.output.contains(line), "\(line)")
@@ -74,7 +75,7 @@ struct UpTests {
     try #require(!alarmWorkers.isEmpty)
     for worker in alarmWorkers { kill(worker, SIGSTOP) }
     let published = try await first.magpie("publish", Self.story)
-    #expect(published.output == "64 acknowledged, 0 rejected\n")
+    #expect(published.output == "72 acknowledged, 0 rejected\n")
     let url = try #require(first.magpie.environment["MAGPIE_DATABASE_URL"])
     var connection = try Connection(url, applicationName: "test")
     func count(_ what: String) throws -> Int {
@@ -110,7 +111,7 @@ struct UpTests {
     let up = try await RunningUp("--partitions", "2", "--workers", "2")
     defer { up.remove() }
     let magpie = up.magpie
-    #expect(try await magpie("publish", Self.story).output == "64 acknowledged, 0 rejected\n")
+    #expect(try await magpie("publish", Self.story).output == "72 acknowledged, 0 rejected\n")
     let hostile = "\u{202E}evil\u{1B}[31m"
     let named = try await magpie(
       "publish", "profile", "--user", "minji", "--nickname", hostile, "--locale", "ko-KR")

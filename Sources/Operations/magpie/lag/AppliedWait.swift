@@ -3,7 +3,7 @@ import Kafka
 import Postgres
 
 /// Waits until all records are applied: lag 0 in all groups, those of the workers' own topics
-/// included, and no pending renderings, reviews or alarms of subscribers.
+/// included, and no pending renderings, reviews, alarms of subscribers or reminders that are due.
 func waitUntilApplied(
   _ connection: Connection, _ admin: Admin, prefix: String, seconds: Double,
   progress: inout Progress, isStopped: () -> Bool = { false }
@@ -15,7 +15,8 @@ func waitUntilApplied(
     if let cutOff = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cutOff) }
     progress.show(
       "waiting for \(report.total) records, \(report.pendingRenders) renderings, "
-        + "\(report.pendingReviews) reviews and \(report.pendingSubscriptions) posts to announce")
+        + "\(report.pendingReviews) reviews, \(report.pendingSubscriptions) posts to announce and "
+        + "\(report.pendingReminders) reminders")
     guard ContinuousClock.now < deadline else {
       progress.clear()
       throw Failure(
@@ -26,6 +27,8 @@ func waitUntilApplied(
             ? "" : ", \(report.pendingReviews) reviews after mutes")
           + (report.pendingSubscriptions == 0
             ? "" : ", \(report.pendingSubscriptions) posts to announce to subscribers")
+          + (report.pendingReminders == 0
+            ? "" : ", \(report.pendingReminders) reminders that are due")
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + (report.unanswered.isEmpty

@@ -1,6 +1,7 @@
 import Events
 import Kafka
 import Postgres
+import Reminders
 
 /// The lag of each consumer group, from the offsets stored with the results.
 struct LagReport {
@@ -41,6 +42,8 @@ struct LagReport {
   var pendingReviews: Int64
   /// Posts, and subscriptions that arrived late, whose alarms are to be written.
   var pendingSubscriptions: Int64
+  /// Reminders that are due and have not rung.
+  var pendingReminders: Int64
   var missingTopics: [String]
   /// Partitions whose lag is unknown because their leaders did not answer, and the first one's error.
   var unanswered: [TopicPartition]
@@ -53,7 +56,7 @@ struct LagReport {
   /// Whether all records are applied and no background work is queued.
   var isApplied: Bool {
     total == 0 && pendingRenders == 0 && pendingReviews == 0 && pendingSubscriptions == 0
-      && missingTopics.isEmpty && unanswered.isEmpty
+      && pendingReminders == 0 && missingTopics.isEmpty && unanswered.isEmpty
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 
@@ -66,18 +69,23 @@ struct LagReport {
   static func measure(
     _ connection: Connection, _ admin: Admin, prefix: String, timeoutMilliseconds: Int = 10_000
   ) throws -> LagReport {
+    func exists(_ table: String) throws -> Bool {
+      try connection.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]).only.bool(0)
+    }
     /// SQL: the number of rows; 0 if the schema does not have the table yet.
     func count(of table: String) throws -> String {
-      try connection.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)]).only.bool(0)
-        ? "(SELECT count(*) FROM \(table))" : "0::bigint"
+      try exists(table) ? "(SELECT count(*) FROM \(table))" : "0::bigint"
     }
     let renders = try "\(count(of: "pending_renders")) + \(count(of: "pending_publications"))"
     let reviews = try
       "\(count(of: "notification_reviews")) + \(count(of: "notification_scoped_reviews"))"
     let subscriptions = try count(of: "subscription_work")
     // Dead letters have no states in a database that is not migrated yet.
-    let hasStates = try connection.query("SELECT to_regclass('dead_letter_history') IS NOT NULL")
-      .only.bool(0)
+    let hasStates = try exists("dead_letter_history")
+    let overdue = overdueReminders(at: EventTime.now.microseconds)
+    let reminders =
+      try exists("reminders")
+      ? connection.query(overdue.sql, overdue.parameters).only.int8(0) : 0
     let letters =
       hasStates
       ? "(SELECT count(*) FROM dead_letters WHERE state = 'open' AND starts_with(topic, $1))"
@@ -105,6 +113,7 @@ struct LagReport {
       pendingRenders: try rows.first?.int8("renders") ?? 0,
       pendingReviews: try rows.first?.int8("reviews") ?? 0,
       pendingSubscriptions: try rows.first?.int8("subscriptions") ?? 0,
+      pendingReminders: reminders,
       missingTopics: names.filter { log.topics[$0] == nil },
       unanswered: log.unanswered.keys.sorted(),
       problem: log.unanswered.min { $0.key < $1.key }.map { "\($0.value)" },

@@ -60,7 +60,7 @@ struct Profile: ParsableCommand {
     Console.output.line(
       "\(try row.int8("posts")) posts, \(try row.int8("followers")) followers, "
         + "\(try row.int8("following")) following")
-    for column in ["name", "major", "bio", "locale"] {
+    for column in ["name", "major", "bio", "locale", "zone"] {
       let text = try row.textOrNil(column) ?? ""
       if !text.isEmpty { Console.output.line(excerpt(text)) }
     }

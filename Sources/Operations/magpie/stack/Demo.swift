@@ -1,5 +1,6 @@
 import ArgumentParser
 import Events
+import Foundation
 import Kafka
 import Postgres
 
@@ -9,7 +10,8 @@ struct Demo: ParsableCommand {
     discussion: """
       Starts what `magpie up` starts, sends the events of Examples/story.jsonl, waits until they are \
       applied, shows screens of the story's people, each with the command that shows it, verifies the \
-      results and stops. Of another story it shows every person's feed, alarms and conversations. \
+      results and stops. On the way a reminder rings that is due a moment after it was sent. Of \
+      another story it shows every person's feed, alarms and conversations. \
       Exit 1 if an invariant is broken, or the screens are not those of Examples/story-screens.txt.
       """)
 
@@ -50,6 +52,7 @@ struct Demo: ParsableCommand {
       let tour = try Tour(connection)
       Console.output.write(tour.text + "\n")
       differences = tour.differences
+      try ring(running, connection)
     } else {
       for person in story.people { try show(person, connection) }
     }
@@ -71,6 +74,36 @@ struct Demo: ParsableCommand {
     Console.output.write("\n" + running.exports)
     say("staying up; ^C stops everything")
     while !signals.isStopRequested(within: 0.2) { try running.tend() }
+  }
+
+  /// Sends a reminder that is due in a moment, and shows its alarm once it has rung.
+  private func ring(_ running: Stack, _ connection: Connection) throws {
+    let (user, id) = ("joon", newID())
+    let dueAt = EventTime(microseconds: EventTime.now.microseconds + 1_000_000)
+    let sender = try EventSender(configuration: running.configuration, prefix: running.prefix)
+    let event = Event(
+      id: id, source: "magpie/demo", time: .now,
+      payload: .reminderSet(
+        .with {
+          ($0.user, $0.reminder, $0.instant) = (user, id, dueAt.rfc3339)
+          ($0.title, $0.memo) = ("자전거 타이어", "퇴근 전에 공기 넣기")
+        }))
+    try sender.send(event, number: 1)
+    if let failure = EventSender.failure(sender.finish()) { throw failure }
+    let deadline = ContinuousClock.now + .seconds(60)
+    let alarm = "SELECT FROM alarm_page($1, NULL, 1) WHERE deep_link = 'magpie://reminders/' || $2"
+    while try connection.query(alarm, [.text(user), .text(id)]).isEmpty {
+      guard ContinuousClock.now < deadline else {
+        throw Failure(
+          .found, "A reminder has been due for a minute and did not ring. `magpie lag` shows why.")
+      }
+      Thread.sleep(forTimeInterval: 0.05)
+    }
+    Console.output.line(Style.bold("── Joon is reminded, a second after he asked to be"))
+    Console.output.line("   " + Style.dim("$ magpie alarms \(user) --limit 1"))
+    let page = try Alarms.page(connection, PageOptions(user: user, limit: 1), showsAge: false)
+    for line in page.textOrNothing.split(separator: "\n") { Console.output.line("   \(line)") }
+    Console.output.line()
   }
 
   private func show(_ person: Story.Person, _ connection: Connection) throws {

@@ -36,6 +36,12 @@ struct Tour {
     add(
       "Her chat with Minji", "chat grace minji",
       try Chat.page(connection, grace, peer: "minji"))
+    add(
+      "What Minji is to be reminded of", "reminders minji",
+      try Reminders.page(connection, minji))
+    add(
+      "What she would have been reminded of, had Magpie run then", "reminders minji --history",
+      try Reminders.page(connection, minji, history: true))
     add("What Joon has turned off", "settings joon", try Settings.page(connection, user: "joon"))
   }
 

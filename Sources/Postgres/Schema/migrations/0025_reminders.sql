@@ -228,6 +228,24 @@ LANGUAGE sql STABLE AS $$
   WHERE r.user_id = $1 AND r.reminder_id = '' AND r.definition IS NOT NULL
 $$;
 
+-- profile with the person's time zone, only shown to oneself.
+DO $do$
+DECLARE
+  columns CONSTANT text := 'is_muted boolean)';
+  source CONSTANT text := E'\n  FROM profile_stats($2) s';
+  zone CONSTANT text := '
+    CASE WHEN $1 = $2 THEN coalesce((SELECT z.zone FROM reminder_people z WHERE z.user_id = $2), '''') END';
+  old CONSTANT text := pg_get_functiondef('profile(text, text)'::regprocedure);
+BEGIN
+  IF strpos(old, columns) = 0 OR strpos(old, source) = 0 THEN
+    RAISE EXCEPTION 'profile does not contain % and % as expected', columns, source;
+  END IF;
+  DROP FUNCTION profile(text, text);
+  EXECUTE replace(
+    replace(old, columns, 'is_muted boolean, zone text)'), source, ',' || zone || source);
+END
+$do$;
+
 -- The hash in the ids of the events that publish an occurrence's ring, as reminder-worker computes it: its parts, each
 -- after its length.
 CREATE FUNCTION ring_hash(user_id text, reminder_id text, occurrence text) RETURNS text
@@ -317,6 +335,8 @@ $$;
 
 GRANT SELECT, INSERT, UPDATE ON reminder_people, reminders, reminder_rings TO magpie_reminder;
 GRANT SELECT ON reminder_people, reminders, reminder_rings TO magpie_reader;
+-- The workers' roles may read all that pages show: see migration 0021.
+GRANT SELECT ON reminder_people TO magpie_fanout, magpie_notification, magpie_alarm;
 -- What shown_alarms reads, for digests.
 GRANT SELECT ON shown_alarms, shown_notifications, settled_notifications, reviewed_notifications, alarms,
   notifications, notification_actors, notification_recipients, notification_marks, notification_mutes,
