@@ -147,12 +147,9 @@ final class Round {
     let audit = AuditCheck(connection: try world.connection())
     add(try audit.findings() + audit.strays())
     add(try TableChecks(world: world, log: log, seed: plan.seed).findings())
-    let clocksJumped = plan.faults.contains {
-      $0.kind == .clockJump && world.worker($0.target).group == .reminder
-    }
     add(
-      try ReminderCheck(log: log, prefix: world.topicPrefix, clocksJumped: clocksJumped)
-        .findings(world.connection()))
+      try ReminderCheck(log: log, prefix: world.topicPrefix)
+        .findings(world.connection(), note: note))
     add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
     for problem in readers.problems { add(.reads, problem) }
     add(LeakCheck.sessions(world))

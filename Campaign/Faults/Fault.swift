@@ -23,7 +23,7 @@ extension PlannedFault {
     case .suspendWithWork: try suspendWithWork(world)
     case .rebalanceChurn: churn(world)
     case .extraMember: join(world)
-    case .clockJump: try jumpClock(world)
+    case .clockJump: jumpClock(world)
     case .memoryLimit: try limitMemory(world)
     case .descriptorLimit: try limitDescriptors(world)
     case .databaseCrash: crashDatabase(world)

@@ -53,7 +53,7 @@ extension FaultKind {
       "SIGSTOP to a worker in the middle of batches, whose sessions are then terminated"
     case .rebalanceChurn: "a worker is stopped or killed every 1.5 s and restarted"
     case .extraMember: "an idle consumer joins a worker's group and takes partitions"
-    case .clockJump: "a worker's time of day jumps by up to a day, both ways (libfaketime)"
+    case .clockJump: "a worker's time of day jumps by up to a day, both ways"
     case .memoryLimit: "a worker cannot allocate more memory (RLIMIT_AS)"
     case .descriptorLimit:
       "a worker cannot open descriptors (RLIMIT_NOFILE), and loses its sessions"
@@ -124,7 +124,7 @@ extension FaultKind {
     switch self {
     case .diskFull, .logDiskFull:
       SmallDisk.isPossible ? nil : "mounting a small disk needs root and permission to mount"
-    case .clockJump: JumpingClock.library == nil ? "libfaketime is not installed" : nil
+    case .clockJump: HourClock.isPossible ? nil : "it needs Linux"
     case .memoryLimit, .descriptorLimit:
       FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit")
         ? nil : "prlimit (util-linux) is not installed"

@@ -32,12 +32,15 @@ final class Load: Sendable {
   private let state: Mutex<State>
   private let configuration: ClientConfiguration
   private let rate: Double
+  private let clock: HourClock
   private let ended = DispatchSemaphore(value: 0)
 
-  init(_ plan: CampaignPlan, configuration: ClientConfiguration, prefix: String) {
-    self.configuration = configuration
+  init(
+    _ plan: CampaignPlan, clock: HourClock, configuration: ClientConfiguration, prefix: String
+  ) {
+    (self.configuration, self.clock) = (configuration, clock)
     rate = plan.rate
-    state = Mutex(State(events: LoadEvents(plan, prefix: prefix)))
+    state = Mutex(State(events: LoadEvents(plan, clock: clock, prefix: prefix)))
   }
 
   /// Produces the initial records and returns when they are acknowledged.
@@ -51,6 +54,7 @@ final class Load: Sendable {
 
   /// Starts producing on a new thread.
   func start() {
+    clock.start()
     state.withLock { $0.startedAt = .now }
     Thread.detachNewThread { [self] in
       run()

@@ -12,12 +12,12 @@ struct LoadEvents {
   private var made = 0
   private let prefix: String
 
-  init(_ plan: CampaignPlan, prefix: String) {
+  init(_ plan: CampaignPlan, clock: HourClock, prefix: String) {
     random = SplitMix64(seed: plan.seed ^ 0x10AD)
     let events = Int(plan.rate * plan.seconds * 4) + 10_000
     social = SocialWorkload(users: plan.users, events: events, seed: plan.seed).makeIterator()
     probes = ProbeEvents(seed: plan.seed)
-    reminders = ReminderEvents(plan)
+    reminders = ReminderEvents(plan, clock: clock)
     self.prefix = prefix
   }
 

@@ -1,65 +1,80 @@
 import Events
 import Workload
 
-/// Reminders that are due within seconds, of people of their own. Their times are those of the real clock, so
-/// two rounds of a seed differ in them. All are due before the load's end, so that nothing rings while the
-/// results are checked.
+/// Reminders, cycles and digests of people of their own, which are due within the hour that a round has on
+/// `HourClock`. Their times are the clock's, so two rounds of a seed differ in them. All are due before the load's
+/// end, so that nothing rings while the results are checked.
 struct ReminderEvents {
-  /// The prefix of the ids of reminders that ring once, at a time that no zone's change moves.
-  static let once = "once-"
+  /// The prefix of the ids of these people.
+  static let people = "reminded-"
   private static let seoulOffset: Int64 = 9 * 3_600_000_000
 
   private var random: SplitMix64
-  private let seconds: Double
+  private let clock: HourClock
   private var end: Int64?
   private var made = 0
   /// Events to send later.
   private var pending: [(at: Int64, event: Event)] = []
 
-  init(_ plan: CampaignPlan) {
+  init(_ plan: CampaignPlan, clock: HourClock) {
     random = SplitMix64(seed: plan.seed ^ 0x4E31)
-    seconds = plan.seconds
+    self.clock = clock
   }
 
-  mutating func next(now: EventTime = .now) -> Event {
-    let now = now.microseconds
-    let end = end ?? now + Int64(seconds * 1_000_000)
+  mutating func next() -> Event {
+    let now = clock.now.microseconds
+    let end = end ?? now + Int64(clock.span * 1_000_000)
     self.end = end
     if let index = pending.firstIndex(where: { $0.at <= now }) {
       return pending.remove(at: index).event
     }
     made += 1
-    let due = min(now + milliseconds(500...15_000), max(end, now + 1_000_000))
-    switch Int.random(in: 0..<10, using: &random) {
+    // To the second, because reminders are.
+    let due = min(now + spread(500...15_000), max(end, now + 2_000_000)) / 1_000_000 * 1_000_000
+    switch Int.random(in: 0..<12, using: &random) {
     case 0: return event(.profileEdited(ProfileEdited(user: person(), zone: zone())), at: now)
-    case 1: return event(reminder("weekly-\(made)", at: due, zone: "UTC", "FREQ=WEEKLY"), at: now)
+    case 1: return event(repeating(due), at: now)
     case 2: return event(reminder("floating-\(made)", at: due, zone: ""), at: now)
-    case 3 where now / 60_000_000 * 60_000_000 + 60_000_000 < end: return event(cycle(now), at: now)
+    case 3 where due + 120_000_000 < end: return event(cycle(due), at: now)
+    case 4 where due < end: return event(digest(due), at: now)
     default: return once(due: due, now: now)
     }
   }
 
   /// A reminder that rings once; half of them are cancelled or moved just before or just after they are due.
   private mutating func once(due: Int64, now: Int64) -> Event {
-    let id = "\(Self.once)\(made)"
+    let id = "once-\(made)"
     let zone = ["", "Asia/Seoul"].randomElement(using: &random) ?? ""
     let set = reminder(id, at: due, zone: zone, instant: zone.isEmpty)
     guard case .reminderSet(let data) = set else { return event(set, at: now) }
     if Bool.random(using: &random) {
-      let change = max(now + 1, due + milliseconds(-1000...1000))
+      let change = max(now + 1, due + spread(-1000...1000))
+      let later = due + spread(3000...3000) / 1_000_000 * 1_000_000
       var moved = data
-      moved.instant = text(due + 3_000_000) + "Z"
+      moved.instant = text(later) + "Z"
       (moved.at, moved.zone) = ("", "")
-      let isMoved = Int.random(in: 0..<3, using: &random) == 0
+      let isMoved = Int.random(in: 0..<3, using: &random) == 0 && later <= end ?? 0
       let payload =
         isMoved
         ? Payload.reminderSet(moved)
         : .reminderCancelled(.with { ($0.user, $0.reminder) = (data.user, id) })
       // One in three arrives after the worker has rung.
       let isLate = Int.random(in: 0..<3, using: &random) == 0
-      pending.append((change + (isLate ? 3_000_000 : 0), event(payload, at: change, "change")))
+      // After it was due even for a worker whose clock is behind, else it would not ring at all.
+      let rung = due + Int64(reminderClockBackMax + 1) * 1_000_000
+      let at = change < due ? change + (isLate ? spread(3000...3000) : 0) : max(change, rung)
+      pending.append((at, event(payload, at: change, "change")))
     }
     return event(set, at: now)
+  }
+
+  /// A reminder that rings every day or week, and may have begun days ago.
+  private mutating func repeating(_ due: Int64) -> Payload {
+    let (rule, days): (String, Int64) =
+      Bool.random(using: &random) ? ("FREQ=DAILY", 1) : ("FREQ=WEEKLY", 7)
+    let first = due - Int64.random(in: 0...3, using: &random) * days * 86_400_000_000
+    let zone = ["UTC", "Asia/Seoul"].randomElement(using: &random) ?? ""
+    return reminder("repeating-\(made)", at: first, zone: zone, rule)
   }
 
   private mutating func reminder(
@@ -74,15 +89,20 @@ struct ReminderEvents {
       })
   }
 
-  /// A moment within this minute, and the same on other days.
-  private mutating func cycle(_ now: Int64) -> Payload {
+  /// A moment within two minutes of a day.
+  private mutating func cycle(_ due: Int64) -> Payload {
     let (user, id) = (person(), "cycle-\(made)")
     return .reminderCycleSet(
       .with {
         ($0.user, $0.cycle, $0.zone, $0.times) = (user, id, "UTC", 1)
         $0.items = [ReminderItem("a", title: "the a"), ReminderItem("b", title: "the b")]
-        ($0.from, $0.to) = (minute(now), minute(now + 60_000_000))
+        ($0.from, $0.to) = (minute(due), minute(due + 120_000_000))
       })
+  }
+
+  private mutating func digest(_ due: Int64) -> Payload {
+    let user = person()
+    return .digestSet(.with { ($0.user, $0.at, $0.zone) = (user, minute(due), "UTC") })
   }
 
   private func minute(_ time: Int64) -> String { String(text(time).dropFirst(11).prefix(5)) }
@@ -93,11 +113,14 @@ struct ReminderEvents {
       payload: payload)
   }
 
-  private mutating func milliseconds(_ range: ClosedRange<Int64>) -> Int64 {
-    Int64.random(in: range, using: &random) * 1000
+  /// The time in microseconds that passes on the clock during these milliseconds.
+  private mutating func spread(_ milliseconds: ClosedRange<Int64>) -> Int64 {
+    Int64(Double(Int64.random(in: milliseconds, using: &random)) * clock.rate * 1000)
   }
 
-  private mutating func person() -> String { "reminded-\(Int.random(in: 0..<8, using: &random))" }
+  private mutating func person() -> String {
+    "\(Self.people)\(Int.random(in: 0..<8, using: &random))"
+  }
 
   private mutating func zone() -> String {
     ["Asia/Seoul", "Asia/Kolkata", "America/New_York", ""].randomElement(using: &random) ?? ""

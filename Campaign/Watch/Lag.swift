@@ -22,7 +22,7 @@ struct Lag {
           + (SELECT count(*) FROM notification_scoped_reviews)
           + (SELECT count(*) FROM subscription_work)
           + (SELECT count(*) FROM feed_trims)
-          + (SELECT count(*) FROM reminders WHERE due_at < now() + interval '2 minutes')
+          + (SELECT count(*) FROM reminders WHERE due_at < now() + interval '1 hour')
           + (SELECT count(*) FROM reminder_rings WHERE NOT is_published) AS other
       FROM consumer_offsets
       """)

@@ -25,6 +25,8 @@ final class World {
   let cluster: PrivateCluster
   /// All workers connect through it; the campaign itself does not.
   let proxy: PostgresProxy
+  /// Of the workers and of the load's reminders.
+  let clock: HourClock
   let load: Load
   private(set) var workers: [WorkerProcess] = []
   let injected = InjectedFaults()
@@ -35,6 +37,7 @@ final class World {
   let executables: URL
   private let say: (String) -> Void
   private var isStopped = false
+  private var ticking: Repeated?
   /// An idle child whose watcher removes the directory when this process ends, however it ends.
   private let keeper: ChildProcess
   private var deadSince: [String: ContinuousClock.Instant] = [:]
@@ -63,7 +66,8 @@ final class World {
       directory: (disk?.path ?? directory.path) + "/postgres", durable: true,
       settings: Self.serverSettings)
     proxy = try PostgresProxy(to: cluster.url()) { .none }
-    load = Load(plan, configuration: kafka, prefix: topicPrefix)
+    clock = HourClock(seconds: plan.seconds, directory: directory)
+    load = Load(plan, clock: clock, configuration: kafka, prefix: topicPrefix)
     do {
       try prepare()
     } catch {
@@ -121,6 +125,10 @@ final class World {
     for group in ConsumerGroup.allCases {
       for number in 1...plan.processes { workers.append(WorkerProcess(group, number: number)) }
     }
+    for worker in workers {
+      worker.environment = try clock.environment(of: worker, executables: executables)
+    }
+    ticking = Repeated(everyMilliseconds: 200) { [clock, workers] in try clock.tick(workers) }
     for worker in workers { try start(worker) }
     try wait(seconds: Self.hangLimitSeconds, "every partition is claimed") {
       let owned = try connection().query("SELECT count(*) FROM consumer_offsets").only.int(0)
@@ -219,6 +227,7 @@ final class World {
     if isStopped { return }
     isStopped = true
     load.stop()
+    ticking?.stop()
     for worker in workers { worker.current?.child.terminate(SIGKILL) }
     proxy.close()
     cluster.stop()
@@ -293,9 +302,10 @@ struct CampaignError: Error, CustomStringConvertible {
 func builtExecutables() throws -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
   guard let own,
-    (ConsumerGroup.allCases.map(\.executable) + ["magpie"]).allSatisfy({
-      FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
-    })
+    (ConsumerGroup.allCases.map(\.executable) + ["magpie"]
+      + (HourClock.isPossible ? [HourClock.library] : [])).allSatisfy({
+        FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
+      })
   else {
     throw CampaignError("the workers and magpie are not built next to this program: run make build")
   }

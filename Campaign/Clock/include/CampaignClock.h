@@ -1,1 +1,1 @@
-// Preloaded before libfaketime into a worker whose clock jumps; see timespec_get.c.
+// Preloaded into the workers; see clock.c.

@@ -1,0 +1,90 @@
+import Events
+import Foundation
+import Synchronization
+
+/// The workers' time of day: an hour passes on it during a round's faults, however short they are. Thread-safe.
+///
+/// Only Linux has such clocks; elsewhere it is the real one.
+final class HourClock: Sendable {
+  #if os(Linux)
+    static let isPossible = true
+  #else
+    static let isPossible = false
+  #endif
+
+  /// How long a round is on this clock, in seconds. What is published last lies less than an hour in the future
+  /// of the real clock, which the campaign's own reading of the log accepts.
+  let span: Double
+  /// How fast it goes during the faults.
+  var rate: Double { span / seconds }
+
+  private struct State {
+    var start: ContinuousClock.Instant?
+    /// How many seconds the workers' clocks are ahead of the real one, at least.
+    var ahead = 0.0
+    /// By worker, seconds.
+    var jumps: [String: Int] = [:]
+  }
+
+  private let seconds: Double
+  private let directory: URL
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - seconds: the duration of the faults.
+  ///   - directory: of the files from which the workers read their clocks' offsets.
+  init(seconds: Double, directory: URL) {
+    (self.seconds, self.directory) = (seconds, directory)
+    span = Self.isPossible ? max(3600, seconds) : seconds
+  }
+
+  /// The time, for events: no worker's clock is behind it, but for a jump.
+  var now: EventTime {
+    let ahead = state.withLock { $0.ahead }
+    return EventTime(microseconds: EventTime.now.microseconds + Int64(ahead * 1_000_000))
+  }
+
+  /// The hour begins.
+  func start() { state.withLock { $0.start = .now } }
+
+  /// Makes a worker's clock differ, from the next `tick` on.
+  func jump(_ worker: WorkerProcess, by seconds: Int) {
+    state.withLock { $0.jumps[worker.name] = seconds }
+  }
+
+  /// Sets the workers' clocks. Called several times a second.
+  func tick(_ workers: [WorkerProcess]) throws {
+    let (ahead, jumps) = state.withLock { state in
+      let passed = state.start.map { min((ContinuousClock.now - $0) / .seconds(1), seconds) } ?? 0
+      return (passed * (rate - 1), state.jumps)
+    }
+    for worker in workers {
+      let offset = Int64((ahead + Double(jumps[worker.name] ?? 0)) * 1_000_000)
+      // In place, because the worker has mapped the file.
+      let handle = try FileHandle(forWritingTo: file(worker))
+      try handle.write(contentsOf: withUnsafeBytes(of: offset) { Data($0) })
+      try handle.close()
+    }
+    // Only now: the load's events are not to come from the future.
+    state.withLock { $0.ahead = ahead }
+  }
+
+  /// The environment of a worker with this clock.
+  ///
+  /// - Parameter executables: the directory of this package's build products.
+  func environment(of worker: WorkerProcess, executables: URL) throws -> [String: String?] {
+    guard Self.isPossible else { return [:] }
+    try Data(count: 8).write(to: file(worker))
+    return [
+      "LD_PRELOAD": executables.appending(path: Self.library).path,
+      "CAMPAIGN_CLOCK": file(worker).path,
+    ]
+  }
+
+  /// See `Clock/`.
+  static let library = "libCampaignClock.so"
+
+  private func file(_ worker: WorkerProcess) -> URL {
+    directory.appending(path: "\(worker.name).clock")
+  }
+}
