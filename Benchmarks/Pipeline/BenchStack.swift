@@ -120,14 +120,17 @@ final class BenchStack {
     try connection.query("SELECT count(*) FROM \(table)").only.int(0)
   }
 
-  func wait(_ what: String, seconds limit: Double = 300, until condition: () throws -> Bool) throws
-  {
+  /// Waits until the condition holds, which it asks every few milliseconds.
+  func wait(
+    _ what: String, seconds limit: Double = 300, everySeconds interval: Double = 0.005,
+    until condition: () throws -> Bool
+  ) throws {
     let deadline = ContinuousClock.now + .seconds(limit)
     while try !condition() {
       guard ContinuousClock.now < deadline, workers.values.joined().allSatisfy(\.isRunning) else {
         throw BenchError(description: "timed out waiting for \(what): \(logTails())")
       }
-      Thread.sleep(forTimeInterval: 0.005)
+      Thread.sleep(forTimeInterval: interval)
     }
   }
 
