@@ -10,17 +10,21 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let partitions = Parameter.int4Array(turn.partitions)
   let now = Parameter.timestamptz(surroundings.now)
   var work = Work([planByKey(keepsPlans: true)])
+  // Marks them in the statement that reads them, which saves finding each of them again.
   let decided = work.add(
     Statement(
       """
-      SELECT r.* FROM unnest($1::int[]) AS p (partition)
+      UPDATE reminder_rings r SET is_published = true
+      FROM unnest($1::int[]) AS p (partition)
       CROSS JOIN LATERAL (
-        SELECT \(Ring.columns) FROM reminder_rings r
+        SELECT r.ctid FROM reminder_rings r
         WHERE r.partition = p.partition AND NOT r.is_published
         ORDER BY r.due_at
         LIMIT $2
         FOR UPDATE SKIP LOCKED
-      ) r
+      ) d
+      WHERE r.ctid = d.ctid
+      RETURNING \(Ring.columns)
       """, [partitions, limit]))
   let due = work.add(
     lockedReminders("r.due_at <= $3 ORDER BY r.due_at", [partitions, limit, now]))
@@ -45,7 +49,6 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       reminders.append(reminder)
     }
     var statements = [turn.fence]
-    if !publish.isEmpty { statements.append(markPublished(publish)) }
     if !reminders.isEmpty {
       statements.append(advanceReminders(reminders, zoneData: surroundings.zoneData))
     }
@@ -80,22 +83,7 @@ private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> 
       LIMIT $2
       FOR UPDATE SKIP LOCKED
     ) r
-    \(reminderDetails)
     """, parameters)
-}
-
-private func markPublished(_ rings: [Ring]) -> Statement {
-  Statement(
-    """
-    UPDATE reminder_rings r SET is_published = true
-    FROM unnest($1::text[], $2::text[], $3::bigint[]) AS e (user_id, reminder_id, occurrence)
-    WHERE r.user_id = e.user_id AND r.reminder_id = e.reminder_id
-      AND r.occurrence = \(localTime("e.occurrence"))
-    """,
-    [
-      .textArray(rings.map(\.user)), .textArray(rings.map(\.reminder)),
-      .int8Array(rings.map(\.occurrence.local.seconds)),
-    ])
 }
 
 /// A query for the number of reminders that were due at an instant, in microseconds since 1970, and are not

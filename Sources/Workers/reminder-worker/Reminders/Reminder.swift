@@ -44,10 +44,20 @@ struct Reminder: Sendable {
   /// All occurrences up to this local time have rung, or will not.
   var decidedThrough = LocalTime.earliest
   var next: Occurrence?
+  var shown = Shown()
+  var unseen = Unseen()
+
   /// Of a cycle: the items shown since all had been shown, and how often they had.
-  var shown: (round: Int, items: [String]) = (0, [])
+  struct Shown: Decodable {
+    var round = 0
+    var items: [String] = []
+  }
+
   /// Of a digest: what it would say now.
-  var unseen: (alarms: Int, newest: String) = (0, "")
+  struct Unseen: Decodable {
+    var alarms = 0
+    var newest = ""
+  }
 
   /// Nil if it is cancelled.
   ///
@@ -156,7 +166,7 @@ struct Reminder: Sendable {
         return nil
       }
       (ring.content.alarms, ring.content.newest) = (unseen.alarms, unseen.newest)
-      unseen = (0, "")
+      unseen = Unseen()
     }
     if let item {
       (ring.content.title, ring.content.memo) = (item.title, item.memo)
@@ -179,7 +189,7 @@ struct Reminder: Sendable {
     }
     var id = first()
     if id == nil {
-      shown = (shown.round + 1, [])
+      shown = Shown(round: shown.round + 1)
       id = first()
     }
     guard let id else { return nil }

@@ -3,37 +3,27 @@ import Handling
 import Postgres
 import Schedules
 
-/// SQL: the columns of `reminders r` that `Reminder(row)` reads, with what a cycle and a digest need to ring.
+/// SQL: the columns of `reminders r` that `Reminder(row)` reads, with what a cycle and a digest need to ring. Not
+/// joined, because PostgreSQL would keep the results of such joins in a cache that no other row of a piece uses.
 let reminderColumns = """
   r.user_id, r.reminder_id, r.version_time, r.version_id, r.definition, r.partition, r.zone,
     extract(epoch FROM r.decided_through)::bigint AS decided_through,
     extract(epoch FROM r.next_at)::bigint AS next_at, r.due_at,
-    s.round, array_to_json(s.items)::text AS items, d.alarms, d.newest
-  """
-
-/// SQL: what `reminderColumns` reads besides `reminders r`. A condition beside a join would be checked after
-/// the functions had run, for every reminder; OFFSET 0 keeps it where it is checked before.
-let reminderDetails = """
-  LEFT JOIN LATERAL (
-    SELECT s.round, s.items FROM cycle_shown(r.user_id, r.reminder_id) s
-    WHERE r.definition ->> 'form' = 'cycle'
-    OFFSET 0
-  ) s ON true
-  LEFT JOIN LATERAL (
-    SELECT d.alarms, d.newest
-    FROM digest_content(
-      r.user_id,
-      coalesce(
-        (
-          SELECT max(g.due_at) FROM reminder_rings g
-          WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
-        ), '-infinity'),
-      (SELECT array_agg(k.kind::smallint) FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)),
-      substr(r.definition ->> 'kind', 2)::smallint
-    ) d
-    WHERE r.definition ->> 'form' = 'digest'
-    OFFSET 0
-  ) d ON true
+    CASE r.definition ->> 'form' WHEN 'cycle' THEN (
+      SELECT to_json(s)::text FROM cycle_shown(r.user_id, r.reminder_id) s
+    ) END AS shown,
+    CASE r.definition ->> 'form' WHEN 'digest' THEN (
+      SELECT to_json(d)::text FROM digest_content(
+        r.user_id,
+        coalesce(
+          (
+            SELECT max(g.due_at) FROM reminder_rings g
+            WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
+          ), '-infinity'),
+        (SELECT array_agg(k.kind::smallint) FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)),
+        substr(r.definition ->> 'kind', 2)::smallint
+      ) d
+    ) END AS unseen
   """
 
 extension Reminder {
@@ -49,10 +39,8 @@ extension Reminder {
     if let local = try row.int8OrNil("next_at") {
       next = Occurrence(local: LocalTime(seconds: local), dueAt: try row.timestamptz("due_at"))
     }
-    if let round = try row.intOrNil("round") {
-      shown = (round, try value(try row.text("items")))
-    }
-    unseen = (try row.intOrNil("alarms") ?? 0, try row.textOrNil("newest") ?? "")
+    if let json = try row.textOrNil("shown") { shown = try value(json) }
+    if let json = try row.textOrNil("unseen") { unseen = try value(json) }
   }
 }
 

@@ -136,7 +136,6 @@ private func readReminders(_ users: [String], _ ids: [String]) -> Statement {
       ORDER BY r.user_id, r.reminder_id
       FOR UPDATE OF r
     ) r
-    \(reminderDetails)
     """, [.textArray(users), .textArray(ids)])
 }
 

@@ -38,11 +38,13 @@ struct Ring: Sendable {
   var event: Event {
     var name: [UInt8] = []
     for part in [user, reminder, occurrence.local.description] {
-      name += Array("\(part.utf8.count):\(part)".utf8)
+      name += "\(part.utf8.count):".utf8
+      name += part.utf8
     }
-    let hash = SHA256.hash(data: name).prefix(16).map { hexadecimal($0, digits: 2) }.joined()
+    let number = withUnsafeBytes(of: UInt32(clamping: revision).bigEndian) { hexadecimal($0) }
     return Event(
-      id: "\(hexadecimal(revision, digits: 8))-\(hash)", source: "magpie/reminder-worker",
+      id: "\(number)-\(hexadecimal(SHA256.hash(data: name).prefix(16)))",
+      source: "magpie/reminder-worker",
       time: EventTime(microseconds: occurrence.dueAt), payload: payload)
   }
 
@@ -73,7 +75,13 @@ struct Ring: Sendable {
   }
 }
 
-private func hexadecimal(_ number: some BinaryInteger, digits: Int) -> String {
-  let text = String(number, radix: 16)
-  return String(repeating: "0", count: max(0, digits - text.count)) + text
+/// Two lowercase digits for each byte.
+private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  var digits: [UInt8] = []
+  for byte in bytes {
+    for half in [byte >> 4, byte & 15] {
+      digits.append(half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") - 10 + half)
+    }
+  }
+  return String(decoding: digits, as: UTF8.self)
 }

@@ -91,6 +91,5 @@ private func readMoved(_ people: [String]) -> Statement {
       FOR UPDATE OF r
     ) r
     JOIN reminder_people p ON p.user_id = r.user_id
-    \(reminderDetails)
     """, [.textArray(people)])
 }
