@@ -71,10 +71,9 @@ extension Definition {
     kind = digestKind
     (at, zone) = (data.at, data.zone)
     repeats =
-      "FREQ=WEEKLY"
-      + (data.days.isEmpty
-        ? ";BYDAY=MO,TU,WE,TH,FR,SA,SU"
-        : ";BYDAY=\(data.days.map { $0.uppercased() }.joined(separator: ","))")
+      data.days.isEmpty
+      ? "FREQ=DAILY"
+      : "FREQ=WEEKLY;BYDAY=\(data.days.map { $0.uppercased() }.joined(separator: ","))"
     days = data.days
     holds = data.holds
     var numbers: [Int16] = []
