@@ -1,6 +1,6 @@
 /// Splits a JSON object into its members without interpreting nested ones. Their exact bytes go to
 /// Protobuf's decoder; a general JSON parser would turn 64-bit numbers into doubles.
-struct JSONObjectScanner {
+package struct JSONObjectScanner {
   enum Value {
     case string(String)
     case object([UInt8])
@@ -67,6 +67,18 @@ struct JSONObjectScanner {
       throw error("expected \(name), found \(next == nil ? "the end" : "something else")")
     }
     position += 1
+  }
+
+  /// The uninterpreted bytes of each member's value, of a whole object in which no name appears twice.
+  ///
+  /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``.
+  package static func rawMembers(
+    of bytes: [UInt8]
+  ) throws(EventError) -> [(name: String, value: [UInt8])] {
+    var whole = JSONObjectScanner(bytes)
+    guard try !whole.members().isEmpty else { return [] }
+    var scanner = JSONObjectScanner(bytes)
+    return try scanner.rawMembers()
   }
 
   /// The uninterpreted bytes of each member's value.

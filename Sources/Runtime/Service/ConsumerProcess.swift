@@ -4,7 +4,7 @@ import Hummingbird
 public import Kafka
 public import Lanes
 public import Logging
-import ServiceLifecycle
+public import ServiceLifecycle
 
 /// The environment of a process that consumes Kafka until it is stopped: logging, health endpoints,
 /// metrics, watchdog, signals. At most one per process.
@@ -42,11 +42,14 @@ public struct ConsumerProcess: Sendable {
   /// one throws.
   ///
   /// - Parameter reload: called on SIGHUP, which never ends the process; its result or error is logged.
+  /// - Parameter service: runs beside the threads and ends first: they stop once it has. If it does not
+  ///   end within the time to drain, it is cancelled. If it throws, having logged its error, all end.
   /// - Throws: `ExitCode.failure` after an error that has been logged.
   /// - Parameter body: returns soon after its status says `isStopping`, and calls `beat` and sets
   ///   `isReady`.
   public func run(
     threads: Int, reload: (@Sendable () throws -> String)? = nil,
+    beside service: (any Service)? = nil,
     _ body: @escaping @Sendable (LaneStatus, Logger) throws -> Void
   ) async throws {
     for warning in warningsAboutSettings(ProcessInfo.processInfo.environment) {
@@ -61,15 +64,20 @@ public struct ConsumerProcess: Sendable {
     let health = HealthService(
       settings: settings, lanes: statuses, metrics: metrics, logger: logger)
     logger.info("starting", metadata: ["version": "\(codeVersion)", "lanes": "\(threads)"])
-    let group = ServiceGroup(
-      configuration: .init(
-        services: [
-          .init(service: health),
-          .init(
-            service: lanes, successTerminationBehavior: .gracefullyShutdownGroup,
-            failureTerminationBehavior: .cancelGroup),
-        ],
-        gracefulShutdownSignals: [.sigterm, .sigint], logger: quietLifecycle(logger)))
+    var configuration = ServiceGroupConfiguration(
+      services: [
+        .init(service: health),
+        .init(
+          service: lanes, successTerminationBehavior: .gracefullyShutdownGroup,
+          failureTerminationBehavior: .cancelGroup),
+      ],
+      gracefulShutdownSignals: [.sigterm, .sigint], logger: quietLifecycle(logger))
+    if let service {
+      // Services are stopped in the reverse order.
+      configuration.services.append(.init(service: service))
+      configuration.maximumGracefulShutdownDuration = .seconds(settings.drainSeconds)
+    }
+    let group = ServiceGroup(configuration: configuration)
     do {
       try await group.run()
     } catch let error where !(error is ServiceGroupError) && logger.logLevel <= .error {

@@ -51,6 +51,17 @@ extension ProcessOptions {
     return value.isEmpty ? nil : value
   }
 
+  /// PostgreSQL's connection string, with a password that is set separately.
+  ///
+  /// - Throws: `ValidationError` if there is none, or if the flag has a password.
+  public func databaseURL(_ database: DatabaseOptions) async throws -> String {
+    let source = SettingSource(reader: try await configReader())
+    guard let url = try source.connections.databaseURL(flag: database.databaseURL) else {
+      throw SettingSource.missing("--database-url", "MAGPIE_DATABASE_URL")
+    }
+    return url
+  }
+
   func configReader() async throws -> ConfigReader {
     let environment = EnvironmentVariablesProvider()
     let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"]

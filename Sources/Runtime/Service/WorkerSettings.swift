@@ -17,12 +17,9 @@ extension WorkerOptions {
   func settings(for handler: Handler, defaultHTTPPort: Int) async throws -> WorkerSettings {
     let process = try await process.settings(defaultHTTPPort: defaultHTTPPort)
     let source = SettingSource(reader: try await self.process.configReader())
-    guard let databaseURL = try source.connections.databaseURL(flag: database.databaseURL) else {
-      throw SettingSource.missing("--database-url", "MAGPIE_DATABASE_URL")
-    }
     var lane = LaneSettings(
       handler: handler, kafka: process.kafka, topicPrefix: process.topicPrefix,
-      databaseURL: databaseURL, codeVersion: codeVersion)
+      databaseURL: try await self.process.databaseURL(database), codeVersion: codeVersion)
     lane.batchRecordsMax = try source.int(batchRecords, "batchRecords", default: 5000, 1...20_000)
     lane.preparesStatements = try source.choice(
       preparedStatements, "preparedStatements", default: true
