@@ -13,9 +13,14 @@ let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(
   name: "Configuration", package: "swift-configuration")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let serviceLifecycle = Target.Dependency.product(
@@ -66,6 +71,7 @@ let package = Package(
     .executable(name: "notification-worker", targets: ["notification-worker"]),
     .executable(name: "alarm-worker", targets: ["alarm-worker"]),
     .executable(name: "reminder-worker", targets: ["reminder-worker"]),
+    .executable(name: "magpie-gateway", targets: ["magpie-gateway"]),
     // For the fault campaign alone.
     .library(name: "CampaignClock", type: .dynamic, targets: ["CampaignClock"]),
   ],
@@ -73,13 +79,16 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
     .package(url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0")),
     .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
+    .package(url: "https://github.com/apple/swift-http-types", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
+    .package(url: "https://github.com/apple/swift-nio.git", .upToNextMinor(from: "2.101.2")),
     .package(url: "https://github.com/apple/swift-protobuf", .upToNextMinor(from: "1.39.0")),
     .package(
       url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
     .package(
       url: "https://github.com/swift-server/swift-service-lifecycle",
       .upToNextMinor(from: "2.13.0")),
+    .package(url: "https://github.com/vapor/jwt-kit", .upToNextMinor(from: "5.7.1")),
     // For tests of YAML files only.
     .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
   ],
@@ -133,6 +142,18 @@ let package = Package(
         "Service",
         argumentParser,
       ]),
+
+    // What an app talks to.
+    module(
+      "Gateway", in: "Gateway",
+      [
+        "Events", "Kafka", "Lanes", "MagpieProducer", "Postgres", "Schema", "Service",
+        argumentParser, crypto, httpTypes, hummingbird, hummingbirdCore, jwt, logging, nioCore,
+        serviceLifecycle,
+      ], resources: [.embedInCode("openapi.yaml")]),
+    .executableTarget(
+      name: "magpie-gateway", dependencies: ["Gateway", argumentParser],
+      path: "Sources/Gateway/Executable", swiftSettings: strict),
 
     // What people run on a live system.
     cLibrary(
@@ -292,6 +313,12 @@ let package = Package(
     tests(
       "SchedulesTests", ["Schedules", "TestSupport"], exclude: ["recurrence.py", "zones.py"]),
     tests("WorkloadTests", ["Events", "Workload"]),
+    tests(
+      "GatewayTests",
+      [
+        "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "RecordLog", "Schema",
+        "TestSupport", crypto, cryptoExtras, httpTypes, logging, yams,
+      ]),
     tests(
       "MagpieTests",
       [

@@ -1,0 +1,7 @@
+import ArgumentParser
+import Gateway
+
+@main
+enum Entry {
+  static func main() async { await GatewayCommand.main() }
+}

@@ -1,0 +1,82 @@
+import Events
+import HTTPTypes
+
+extension Action {
+  /// The event of one request, checked as the workers check it.
+  ///
+  /// - Parameters:
+  ///   - path: the values of the path's parameters.
+  ///   - body: a JSON object, or nothing.
+  ///   - author: the author of the post in the path, if ``readsPost``.
+  ///   - eventID: ``OwnID/event(_:_:key:)``.
+  /// - Throws: ``Problem`` that names the parameter or the body's member.
+  func event(
+    person: String, path: [String: String], body: [UInt8], author: String, eventID: String,
+    time: EventTime, source: String
+  ) throws(Problem) -> (event: Event, newID: String?) {
+    var data: [String] = []
+    var newID: String?
+    for (name, source) in members.sorted(by: { $0.key < $1.key }) {
+      let value: String
+      switch source {
+      case .person: value = person
+      case .id(let parameter): value = try identifier(path[parameter] ?? "", parameter)
+      case .uuid(let parameter):
+        value = try uuid(path[parameter] ?? "", parameter).uuidString.lowercased()
+      case .author: value = author
+      case .newID:
+        value = OwnID.new(person, event: eventID)
+        newID = value
+      }
+      data.append("\(jsonText(name)):\(jsonText(value))")
+    }
+    for (name, value) in try bodyMembers(body) {
+      data.append("\(jsonText(name)):\(String(decoding: value, as: UTF8.self))")
+    }
+    let line =
+      #"{"type":"\#(type.rawValue)","id":\#(jsonText(eventID)),"source":\#(jsonText(source)),"#
+      + #""time":"\#(time.rfc3339)","data":{\#(data.joined(separator: ","))}}"#
+    do throws(EventError) {
+      return (try StructuredEvent.decode(line), newID)
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// The members of the body with their uninterpreted values.
+  private func bodyMembers(_ bytes: [UInt8]) throws(Problem) -> [(name: String, value: [UInt8])] {
+    guard !bytes.isEmpty else { return [] }
+    guard String(validating: bytes, as: UTF8.self) != nil else {
+      throw Problem(.invalidBody, "It is not UTF-8.")
+    }
+    let members: [(name: String, value: [UInt8])]
+    do throws(EventError) {
+      members = try JSONObjectScanner.rawMembers(of: bytes)
+    } catch {
+      throw Problem(.invalidBody, error.message)
+    }
+    if let unknown = members.first(where: { !body.contains($0.name) }) {
+      throw Problem(
+        .unknownMember,
+        "The action does not have this member; it has: "
+          + "\(body.isEmpty ? "none" : body.joined(separator: ", ")).", field: unknown.name)
+    }
+    return members
+  }
+}
+
+extension Problem {
+  /// What is wrong with the data of an event that was made of a request.
+  init(_ error: EventError) {
+    // The API writes names as its answers do, with underscores.
+    let field = error.field.map { name in
+      name.reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
+    }
+    switch error.code {
+    case .badJSON where field == nil: self.init(.invalidBody, error.message)
+    case .unknownField: self.init(.unknownMember, error.message, field: field)
+    case .valueTooLarge: self.init(.bodyTooLarge, error.message)
+    default: self.init(.invalidMember, error.message, field: field)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import Kafka
+import Lanes
+import MagpieProducer
+import Postgres
+import Schema
+
+extension Problem {
+  /// The problem that an error of a lower layer is to the client.
+  init(_ error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as PostgresError: self.init(error)
+    case let error as PublishError: self.init(error)
+    case is SchemaError:
+      self.init(.databaseUnavailable, "The database's schema is not the gateway's.")
+    case is KafkaError:
+      self.init(.notAppliedYet, "Kafka did not say how far it is.", field: "Magpie-After")
+    case is CancellationError: self.init(.overloaded, "The gateway stops.")
+    default: self.init(.internalError, "The error is unknown.")
+    }
+  }
+
+  private init(_ error: PostgresError) {
+    switch error.sqlstate {
+    // The page functions' error for a cursor that is damaged or of another list.
+    case "22P02": self.init(.invalidParameter, "It is not a cursor of this list.", field: "cursor")
+    case "57014": self.init(.databaseUnavailable, "The database took too long.")
+    // Shutting down, no more connections, or a replica's conflict with its primary.
+    case "57P01", "57P02", "57P03", "53300", "40001":
+      self.init(.databaseUnavailable, "The database has no time for it.")
+    default:
+      switch error.code {
+      case .connection, .untrusted:
+        self.init(.databaseUnavailable, "The database cannot be reached.")
+      case .server, .protocol, .decoding, .usage:
+        self.init(.internalError, "The database refused the query.")
+      }
+    }
+  }
+
+  private init(_ error: PublishError) {
+    switch error {
+    case .invalid(let error): self.init(error)
+    case .notDelivered, .pending, .flushNeeded, .closed:
+      self.init(
+        .notAcknowledged,
+        "It may be stored nevertheless. Repeat it with the same Idempotency-Key and Magpie-Time.")
+    }
+  }
+}

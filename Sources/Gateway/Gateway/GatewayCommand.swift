@@ -1,0 +1,125 @@
+public import ArgumentParser
+import Foundation
+import Kafka
+import Lanes
+import MagpieProducer
+import Service
+
+/// The command line of `magpie-gateway`.
+public struct GatewayCommand: AsyncParsableCommand {
+  public static let configuration = CommandConfiguration(
+    commandName: "magpie-gateway",
+    abstract: "The HTTP API that an app talks to.",
+    discussion: """
+      Reads screens through PostgreSQL's functions and publishes what people do to Kafka. Who asks is \
+      the subject of a JWT. /openapi.yaml describes the API; it needs no token.
+      """,
+    version: codeVersion)
+
+  /// The parser's prefix of error messages.
+  public static var _errorPrefix: String { "\(_commandName): " }
+
+  @OptionGroup var process: ProcessOptions
+  @OptionGroup var database: DatabaseOptions
+
+  @Option(help: "Address of the API (default: 127.0.0.1). [env: MAGPIE_API_HOST]")
+  var apiHost: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: "Port of the API; 0 takes a free one and logs it (default: 9476). [env: MAGPIE_API_PORT]")
+  var apiPort: Int?
+
+  @Option(
+    help: """
+      A file with the JSON Web Key Set of the keys that sign tokens (HS256, RS256, ES256, EdDSA). \
+      It is read again when it changes. [env: MAGPIE_JWKS_FILE]
+      """)
+  var jwksFile: String?
+
+  @Option(help: "The iss that every token must have. [env: MAGPIE_TOKEN_ISSUER]")
+  var tokenIssuer: String?
+
+  @Option(help: "The aud that every token must have. [env: MAGPIE_TOKEN_AUDIENCE]")
+  var tokenAudience: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Connections to PostgreSQL, each on a thread of its own (default: 8). \
+      [env: MAGPIE_API_CONNECTIONS]
+      """)
+  var apiConnections: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Seconds that a request waits for the position in its Magpie-After (default: 5). \
+      [env: MAGPIE_WAIT_SECONDS]
+      """)
+  var waitSeconds: Int?
+
+  public init() {}
+
+  public func run() async throws {
+    let settings = try await process.settings(defaultHTTPPort: 9477)
+    let port = try await number(apiPort, "apiPort", "--api-port", 0...65_535, default: 9476)
+    let connections = try await number(
+      apiConnections, "apiConnections", "--api-connections", 1...256, default: 8)
+    let wait = try await number(waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
+    let rules = TokenRules(
+      issuer: try await required(tokenIssuer, "tokenIssuer", "--token-issuer"),
+      audience: try await required(tokenAudience, "tokenAudience", "--token-audience"))
+    let keys = try await keys(inFile: required(jwksFile, "jwksFile", "--jwks-file"))
+    let consumer = ConsumerProcess(label: "magpie_gateway", settings: settings)
+    let pool = ConnectionPool(
+      databaseURL: try await process.databaseURL(database), connections: connections)
+    var producing = ProducerConfiguration(
+      bootstrap: settings.kafka.bootstrap, source: "magpie-gateway",
+      topicPrefix: settings.topicPrefix, properties: settings.kafka.properties)
+    producing.properties["message.timeout.ms"] = "\(GatewayLimits.acknowledgementMilliseconds)"
+    let producer = try Producer(producing)
+    let api = APIService(
+      host: try await process.setting("apiHost", flag: apiHost) ?? "127.0.0.1", port: port,
+      responder: Responder(
+        reader: Reader(
+          pool: pool, admin: try Admin(configuration: consumer.kafka),
+          topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
+        producer: producer, keys: keys, rules: rules, logger: consumer.logger),
+      keys: keys, logger: consumer.logger)
+    try await consumer.run(threads: connections, beside: api) { status, logger in
+      pool.serve(status, logger)
+    }
+    _ = await producer.close()
+  }
+
+  private func keys(inFile path: String) async throws -> KeyFile {
+    do {
+      return try await KeyFile(path)
+    } catch {
+      throw ValidationError("--jwks-file: \(error).")
+    }
+  }
+
+  private func required(
+    _ flag: String?, _ name: String, _ option: String
+  ) async throws -> String {
+    guard let value = try await process.setting(name, flag: flag) else {
+      throw ValidationError("\(option) is missing; see --help.")
+    }
+    return value
+  }
+
+  private func number(
+    _ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>, default: Int
+  ) async throws -> Int {
+    guard let text = try await process.setting(name, flag: flag.map(String.init)) else {
+      return `default`
+    }
+    guard let value = Int(text), range.contains(value) else {
+      throw ValidationError(
+        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
+    }
+    return value
+  }
+}

@@ -1,0 +1,38 @@
+/// The bounds of what the gateway accepts and holds. `docs/api.md` states those that clients meet.
+enum GatewayLimits {
+  /// Path and query.
+  static let targetBytes = 4 << 10
+  /// All of a request's headers, one of them, and their number.
+  static let headerListBytes = 32 << 10
+  static let headerBytes = 16 << 10
+  static let headers = 64
+  static let tokenBytes = 8 << 10
+  /// A cycle of 50 items at their limits is below it.
+  static let bodyBytes = 384 << 10
+  /// How long a request's body may take to arrive.
+  static let bodySeconds = 10
+  /// How long a connection stays open without a request, or with an unfinished head of one.
+  static let idleSeconds: Int64 = 60
+  static let connections = 4096
+  /// The text that people search for.
+  static let queryBytes = 256
+  static let cursorBytes = 1 << 10
+  /// The most rows of a page; the page functions clamp to the same.
+  static let pageRows = 200
+  static let defaultPageRows = 50
+  static let idempotencyKeyBytes = 128
+  /// The positions that one `Magpie-After` may name.
+  static let positions = 8
+  /// How far back `Magpie-Time` may lie: an app that was offline for a week.
+  static let pastMicroseconds: Int64 = 7 * 86_400_000_000
+  /// The key file, and the keys in it.
+  static let keyFileBytes = 1 << 20
+  static let keys = 100
+  /// A statement. Long enough for a page of a slow replica, short enough for who waits for it.
+  static let statementSeconds = 5
+  static let connectSeconds = 3
+  /// The requests that wait for a connection to PostgreSQL, for each connection.
+  static let waitingPerConnection = 32
+  /// librdkafka's `message.timeout.ms`: how long an action waits for its acknowledgement.
+  static let acknowledgementMilliseconds = 10_000
+}

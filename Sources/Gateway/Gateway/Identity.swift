@@ -1,0 +1,106 @@
+import Events
+import Foundation
+import JWTKit
+
+/// Who tokens must come from and for whom they must be.
+struct TokenRules: Sendable {
+  /// The `iss` that every token must have.
+  var issuer: String
+  /// One of the values of every token's `aud`.
+  var audience: String
+  /// How far a token's `nbf` may be ahead of this machine's clock, in seconds. `exp` has no tolerance.
+  static let notBeforeTolerance = 60.0
+
+  /// The person whom the header `Authorization` proves: `sub` of a JWT (RFC 7519) that one of `keys`
+  /// signed.
+  ///
+  /// - Parameter now: in seconds since 1970.
+  /// - Throws: ``Problem``, which says what is wrong with the token but quotes nothing of it.
+  func person(
+    authorization: String?, keys: KeySet, now: Double = Date().timeIntervalSince1970
+  ) throws(Problem) -> String {
+    guard let authorization else {
+      throw Problem(.noToken, "The header Authorization is missing.")
+    }
+    let words = authorization.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 2, words[0].lowercased() == "bearer" else {
+      throw Problem(.noToken, "The header Authorization must be: Bearer and one token.")
+    }
+    guard words[1].utf8.count <= GatewayLimits.tokenBytes else {
+      throw invalid("It is longer than \(GatewayLimits.tokenBytes) bytes.")
+    }
+    let claims = try verifiedClaims(words[1], keys)
+    guard claims.iss == issuer else { throw invalid("Its issuer is another one.") }
+    guard claims.aud.values.contains(audience) else { throw invalid("It is for another audience.") }
+    guard claims.exp > now else { throw invalid("It has expired.") }
+    if let start = claims.nbf, start > now + Self.notBeforeTolerance {
+      throw invalid("It is not valid yet.")
+    }
+    guard isIdentifier(claims.sub) else { throw invalid("Its subject is not a person's id.") }
+    return claims.sub
+  }
+
+  private func verifiedClaims(_ token: Substring, _ keys: KeySet) throws(Problem) -> Claims {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let headerBytes = base64URLDecoded(parts[0]),
+      let claimBytes = base64URLDecoded(parts[1]), let signature = base64URLDecoded(parts[2]),
+      let header = try? JSONDecoder().decode(Header.self, from: headerBytes)
+    else { throw invalid("It is not a JWT in compact form.") }
+    // An extension that must be understood, and is not.
+    guard !header.hasCritical else { throw invalid("It has critical header parameters.") }
+    guard let algorithm = KeySet.Algorithm(rawValue: header.alg) else {
+      throw invalid("Its algorithm is not accepted.")
+    }
+    let candidates = keys.keys.filter {
+      $0.algorithm == algorithm && (header.kid == nil || $0.id == header.kid)
+    }
+    guard !candidates.isEmpty else { throw invalid("None of the keys is the one it names.") }
+    let signed = Data(token.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
+    guard
+      candidates.contains(where: {
+        (try? $0.verifier.verify(signature, signs: signed)) ?? false
+      })
+    else { throw invalid("Its signature is wrong.") }
+    do {
+      return try JSONDecoder().decode(Claims.self, from: claimBytes)
+    } catch {
+      throw invalid("It lacks iss, aud, exp or sub, or one of them has the wrong type.")
+    }
+  }
+
+  private func invalid(_ detail: String) -> Problem { Problem(.invalidToken, detail) }
+}
+
+private struct Header: Decodable {
+  var alg: String
+  var kid: String?
+  var hasCritical: Bool
+
+  enum CodingKeys: String, CodingKey { case alg, kid, crit }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: CodingKeys.self)
+    alg = try members.decode(String.self, forKey: .alg)
+    kid = try members.decodeIfPresent(String.self, forKey: .kid)
+    hasCritical = members.contains(.crit)
+  }
+}
+
+/// The claims that are required, and `nbf`.
+private struct Claims: Decodable {
+  var iss: String
+  var aud: Audience
+  var exp: Double
+  var nbf: Double?
+  var sub: String
+}
+
+/// A string or an array of strings.
+private struct Audience: Decodable {
+  var values: [String]
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    values = try (try? [value.decode(String.self)]) ?? value.decode([String].self)
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// The key set in a file, read again when the file changes. Thread-safe.
+final class KeyFile: Sendable {
+  private let path: String
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var keys: KeySet
+    var stamp: Stamp?
+  }
+
+  /// What tells two versions of a file apart, also if a link to it was changed.
+  private struct Stamp: Equatable, Sendable {
+    var modified: Date?
+    var inode: UInt64?
+    var bytes: UInt64?
+  }
+
+  /// - Throws: ``KeySetError`` if the file cannot be read or used.
+  init(_ path: String) async throws(KeySetError) {
+    self.path = path
+    let stamp = Self.stamp(path)
+    state = Mutex(State(keys: try await Self.read(path), stamp: stamp))
+  }
+
+  /// The keys in use.
+  var keys: KeySet { state.withLock { $0.keys } }
+
+  /// Reads the file again if it has changed. If it cannot be used, the former keys stay in use.
+  func refresh(_ logger: Logger) async {
+    // Of before the reading: a change meanwhile is noticed the next time.
+    let stamp = Self.stamp(path)
+    guard state.withLock({ $0.stamp != stamp }) else { return }
+    do throws(KeySetError) {
+      let keys = try await Self.read(path)
+      state.withLock { $0 = State(keys: keys, stamp: stamp) }
+      logger.info(
+        "read the keys of tokens again",
+        metadata: ["keys": "\(keys.keys.count)", "ignored": "\(keys.ignored)"])
+    } catch {
+      state.withLock { $0.stamp = stamp }
+      logger.error("the keys of tokens stay in use: \(error)")
+    }
+  }
+
+  private static func read(_ path: String) async throws(KeySetError) -> KeySet {
+    guard let handle = FileHandle(forReadingAtPath: path) else {
+      throw KeySetError("\(path) cannot be read")
+    }
+    defer { try? handle.close() }
+    guard let data = try? handle.read(upToCount: GatewayLimits.keyFileBytes + 1),
+      data.count <= GatewayLimits.keyFileBytes
+    else { throw KeySetError("\(path) is empty or larger than 1 MiB") }
+    do throws(KeySetError) {
+      return try await KeySet(json: data)
+    } catch {
+      throw KeySetError("\(path): \(error)")
+    }
+  }
+
+  private static func stamp(_ path: String) -> Stamp {
+    let target = URL(filePath: path).resolvingSymlinksInPath().path
+    let attributes = try? FileManager.default.attributesOfItem(atPath: target)
+    return Stamp(
+      modified: attributes?[.modificationDate] as? Date,
+      inode: (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value,
+      bytes: (attributes?[.size] as? NSNumber)?.uint64Value)
+  }
+}

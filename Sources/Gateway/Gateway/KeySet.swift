@@ -1,0 +1,148 @@
+import Foundation
+import JWTKit
+
+/// The keys with which tokens may be signed: a JSON Web Key Set (RFC 7517).
+///
+/// Each key has one algorithm, that of its type, whatever a token's header says.
+struct KeySet: Sendable {
+  /// The algorithms that are accepted. There is no other list: a key of another kind is left out.
+  enum Algorithm: String, CaseIterable, Sendable {
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case es256 = "ES256"
+    case edDSA = "EdDSA"
+  }
+
+  struct Key: Sendable {
+    var id: String?
+    var algorithm: Algorithm
+    var verifier: any JWTAlgorithm
+  }
+
+  var keys: [Key]
+  /// The number of keys that were left out: for encryption, or of another type or algorithm.
+  var ignored = 0
+
+  /// - Throws: ``KeySetError`` if it is not a key set, if one of its keys is malformed or weak, or if
+  ///   none of them can be used.
+  init(json: Data) async throws(KeySetError) {
+    let entries: [Entry]
+    do {
+      entries = try JSONDecoder().decode(Entries.self, from: json).keys
+    } catch {
+      throw KeySetError("it is not a JSON Web Key Set")
+    }
+    guard entries.count <= GatewayLimits.keys else {
+      throw KeySetError("it has more than \(GatewayLimits.keys) keys")
+    }
+    keys = []
+    for entry in entries {
+      guard let algorithm = entry.algorithm else {
+        ignored += 1
+        continue
+      }
+      do {
+        keys.append(
+          Key(id: entry.kid, algorithm: algorithm, verifier: try await entry.verifier(algorithm)))
+      } catch {
+        throw KeySetError("its key \(entry.kid ?? "without kid") is malformed or too short")
+      }
+    }
+    guard !keys.isEmpty else {
+      throw KeySetError(
+        "it has no key for \(Algorithm.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+  }
+}
+
+/// Why a file is not used as a key set. Quotes nothing of the file.
+struct KeySetError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+private struct Entries: Decodable {
+  var keys: [Entry]
+}
+
+/// The members of a key that matter here. Private parts of a key are not read.
+private struct Entry: Decodable {
+  var kty: String
+  var kid: String?
+  var use: String?
+  var alg: String?
+  var crv: String?
+  var k: String?
+  var n: String?
+  var e: String?
+  var x: String?
+  var y: String?
+
+  /// The only algorithm of this type of key; nil if the key is not for signatures, or names another.
+  var algorithm: KeySet.Algorithm? {
+    let own: KeySet.Algorithm? =
+      switch (kty, crv) {
+      case ("oct", _): .hs256
+      case ("RSA", _): .rs256
+      case ("EC", "P-256"): .es256
+      case ("OKP", "Ed25519"): .edDSA
+      default: nil
+      }
+    guard use == nil || use == "sig", alg == nil || alg == own?.rawValue else { return nil }
+    return own
+  }
+
+  func verifier(_ algorithm: KeySet.Algorithm) async throws -> any JWTAlgorithm {
+    let one: JWKIdentifier = "key"
+    let collection = JWTKeyCollection()
+    switch algorithm {
+    case .hs256:
+      // RFC 7518 requires a key as long as the hash.
+      guard let secret = k.flatMap({ base64URLDecoded($0) }), secret.count >= 32 else {
+        throw KeySetError("too short")
+      }
+      await collection.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256, kid: one)
+    case .rs256:
+      try await collection.add(
+        jwk: .rsa(.rs256, identifier: one, modulus: n, exponent: e))
+    case .es256:
+      try await collection.add(
+        jwk: .ecdsa(.es256, identifier: one, x: x, y: y, curve: .p256))
+    case .edDSA:
+      try await collection.add(
+        jwk: .octetKeyPair(.eddsa, identifier: one, x: x, y: nil, curve: .ed25519))
+    }
+    return try await collection.getKey(for: one)
+  }
+}
+
+/// - Returns: nil if a character is not of the URL-safe alphabet, or the length is impossible.
+func base64URLDecoded(_ text: some StringProtocol) -> Data? {
+  var base64 = ""
+  for byte in text.utf8 {
+    switch byte {
+    case UInt8(ascii: "-"): base64 += "+"
+    case UInt8(ascii: "_"): base64 += "/"
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      base64.unicodeScalars.append(Unicode.Scalar(byte))
+    default: return nil
+    }
+  }
+  return Data(
+    base64Encoded: base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4))
+}
+
+/// Without padding.
+func base64URLEncoded(_ bytes: some Sequence<UInt8>) -> String {
+  String(
+    Data(bytes).base64EncodedString().compactMap { character -> Character? in
+      switch character {
+      case "+": "-"
+      case "/": "_"
+      case "=": nil
+      default: character
+      }
+    })
+}

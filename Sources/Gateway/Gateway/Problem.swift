@@ -1,0 +1,137 @@
+import HTTPTypes
+import Hummingbird
+
+/// Why a request was not answered as asked: the problem details (RFC 9457) of its answer.
+struct Problem: Error, Equatable {
+  /// The kind of problem, the last part of its `type`. Clients compare it: never rename one.
+  enum Code: String, CaseIterable, Sendable {
+    case noToken = "no-token"
+    case invalidToken = "invalid-token"
+    case notYours = "not-yours"
+    case notFound = "not-found"
+    case methodNotAllowed = "method-not-allowed"
+    case bodyTimeout = "body-timeout"
+    case bodyTooLarge = "body-too-large"
+    case unsupportedMediaType = "unsupported-media-type"
+    case invalidTarget = "invalid-target"
+    case invalidParameter = "invalid-parameter"
+    case invalidHeader = "invalid-header"
+    case invalidBody = "invalid-body"
+    case unknownMember = "unknown-member"
+    case invalidMember = "invalid-member"
+    case notAppliedYet = "not-applied-yet"
+    case notAcknowledged = "not-acknowledged"
+    case overloaded = "overloaded"
+    case databaseUnavailable = "database-unavailable"
+    case internalError = "internal-error"
+  }
+
+  var code: Code
+  /// What was wrong with this request. Never quotes what the request must not have back, such as a token.
+  var detail: String
+  /// The body's member, the parameter or the header concerned.
+  var field: String?
+  /// The methods of the resource, for `methodNotAllowed`.
+  var allowed: [HTTPRequest.Method] = []
+
+  /// Whether the rest of the request must not be read.
+  var endsConnection = false
+
+  init(
+    _ code: Code, _ detail: String, field: String? = nil, allowed: [HTTPRequest.Method] = [],
+    endsConnection: Bool = false
+  ) {
+    self.code = code
+    self.detail = detail
+    self.field = field
+    self.allowed = allowed
+    self.endsConnection = endsConnection
+  }
+}
+
+extension Problem.Code {
+  var status: HTTPResponse.Status {
+    switch self {
+    case .noToken, .invalidToken: .unauthorized
+    case .notYours: .forbidden
+    case .notFound: .notFound
+    case .methodNotAllowed: .methodNotAllowed
+    case .bodyTimeout: .requestTimeout
+    case .bodyTooLarge: .contentTooLarge
+    case .unsupportedMediaType: .unsupportedMediaType
+    case .invalidTarget, .invalidParameter, .invalidHeader, .invalidBody: .badRequest
+    case .unknownMember, .invalidMember: .unprocessableContent
+    case .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable: .serviceUnavailable
+    case .internalError: .internalServerError
+    }
+  }
+
+  /// The same for every problem of this kind.
+  var title: String {
+    switch self {
+    case .noToken: "A bearer token is required."
+    case .invalidToken: "The bearer token is not valid here."
+    case .notYours: "It belongs to somebody else."
+    case .notFound: "There is no such resource, or the viewer may not see it."
+    case .methodNotAllowed: "The resource does not have this method."
+    case .bodyTimeout: "The body did not arrive in time."
+    case .bodyTooLarge: "The body is too large."
+    case .unsupportedMediaType: "The body is not JSON."
+    case .invalidTarget: "The request's target is malformed."
+    case .invalidParameter: "A parameter is not valid."
+    case .invalidHeader: "A header is not valid."
+    case .invalidBody: "The body is not a JSON object."
+    case .unknownMember: "The body has a member that this action does not have."
+    case .invalidMember: "A member of the body is missing or not valid."
+    case .notAppliedYet: "The position of Magpie-After was not applied in time."
+    case .notAcknowledged: "Kafka did not acknowledge the event."
+    case .overloaded: "There are too many requests at once."
+    case .databaseUnavailable: "PostgreSQL did not answer."
+    case .internalError: "The gateway failed; its log says why."
+    }
+  }
+}
+
+extension Problem {
+  /// Where `type` points: `GET /problems` describes all of them.
+  static let path = "/problems"
+
+  var response: Response {
+    var members = [
+      #""type":"\#(Problem.path)#\#(code.rawValue)""#, #""title":\#(jsonText(code.title))"#,
+      #""status":\#(code.status.code)"#, #""detail":\#(jsonText(detail))"#,
+    ]
+    if let field { members.append(#""field":\#(jsonText(field))"#) }
+    var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
+    if endsConnection { headers[.connection] = "close" }
+    switch code {
+    case .noToken: headers[.wwwAuthenticate] = #"Bearer realm="magpie""#
+    case .invalidToken:
+      headers[.wwwAuthenticate] = #"Bearer realm="magpie", error="invalid_token""#
+    case .methodNotAllowed:
+      headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
+    case .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable:
+      headers[.retryAfter] = "1"
+    default: break
+    }
+    return Response(
+      status: code.status, headers: headers,
+      body: .init(byteBuffer: ByteBuffer(string: "{" + members.joined(separator: ",") + "}\n")))
+  }
+}
+
+/// The text as a JSON string, quoted and escaped.
+func jsonText(_ text: String) -> String {
+  var result = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"": result += "\\\""
+    case "\\": result += "\\\\"
+    case "\u{0}"..<"\u{20}":
+      let digits = String(scalar.value, radix: 16)
+      result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    default: result.unicodeScalars.append(scalar)
+    }
+  }
+  return result + "\""
+}

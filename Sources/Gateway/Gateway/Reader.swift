@@ -1,0 +1,109 @@
+import Dispatch
+import Events
+import Kafka
+import Postgres
+
+/// Reads screens from PostgreSQL, if asked to once they contain certain records.
+struct Reader: Sendable {
+  let pool: ConnectionPool
+  let admin: Admin
+  let topicPrefix: String
+  /// How long to wait for a record to be applied.
+  let waitLimit: Duration
+
+  /// The body of a screen, from one snapshot that contains the results of the records at `positions`.
+  ///
+  /// - Returns: nil if there is nothing to show, such as a post that the viewer may not see.
+  /// - Throws: ``Problem``.
+  func body(
+    _ screen: Screen, _ statement: Statement, after positions: [Position]
+  ) async throws -> String? {
+    var barrier = Barrier(positions, groups: screen.groups)
+    let deadline = ContinuousClock.now + waitLimit
+    if screen.showsAlarms, barrier.hasNotifications {
+      // What notification-worker published for these records lies before the ends that the change
+      // topic has once a snapshot contains its results: it publishes before it commits.
+      _ = try await rows(nil, behind: barrier, until: deadline)
+      barrier.bounds.formUnion(try await publishedChanges())
+    }
+    guard let rows = try await rows(statement, behind: barrier, until: deadline),
+      let row = rows.first
+    else { return nil }
+    return try row.textOrNil(0)
+  }
+
+  /// The author of a post that the viewer may see.
+  ///
+  /// - Throws: ``Problem``.
+  func author(of post: String, viewer: String, after positions: [Position]) async throws -> String {
+    let barrier = Barrier(positions, groups: [.fanout, .notification])
+    let rows = try await rows(
+      Statement("SELECT author_id FROM post($1, $2)", [.text(viewer), .text(post)]),
+      behind: barrier, until: .now + waitLimit)
+    guard let row = rows?.first else {
+      throw Problem(.notFound, "The viewer sees no such post.", field: "post")
+    }
+    return try row.text(0)
+  }
+
+  /// The statement's rows, from the first snapshot that contains what `barrier` names.
+  private func rows(
+    _ statement: Statement?, behind barrier: Barrier, until deadline: ContinuousClock.Instant
+  ) async throws -> Rows? {
+    var pause = Duration.milliseconds(5)
+    while true {
+      let attempt = try await pool.read { connection in
+        try read(statement, behind: barrier, on: connection)
+      }
+      if attempt.isApplied { return attempt.rows }
+      guard .now + pause < deadline else {
+        throw Problem(
+          .notAppliedYet, "The workers did not get there within \(waitLimit).",
+          field: "Magpie-After")
+      }
+      try await Task.sleep(for: pause)
+      pause = min(pause * 2, .milliseconds(80))
+    }
+  }
+
+  private func read(
+    _ statement: Statement?, behind barrier: Barrier, on connection: Connection
+  ) throws -> (isApplied: Bool, rows: Rows?) {
+    if barrier.isEmpty {
+      return (true, try statement.map { try connection.query($0) })
+    }
+    // Each transaction of the pool sees one snapshot.
+    return try connection.transaction {
+      guard try connection.query(barrier.statement(topicPrefix: topicPrefix)).only.bool(0) else {
+        return (false, nil)
+      }
+      return (true, try statement.map { try connection.query($0) })
+    }
+  }
+
+  /// What alarm-worker must have read to have rendered all that is published now.
+  private func publishedChanges() async throws -> Set<Barrier.Bound> {
+    let topic = Topic.notificationChanges
+    let ends = try await onThread { [admin, name = topic.name(prefix: topicPrefix)] in
+      try admin.watermarks(topics: [name], timeoutMilliseconds: 5_000)
+    }
+    return Set(
+      ends.compactMap { partition, watermarks in
+        // An empty partition has nothing to wait for.
+        watermarks.high == watermarks.low
+          ? nil
+          : Barrier.Bound(
+            group: .alarm, topic: topic, partition: partition.partition,
+            offset: watermarks.high - 1)
+      })
+  }
+}
+
+/// Runs what blocks outside of the concurrency pool.
+private func onThread<Value: Sendable>(
+  _ body: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+  }
+}

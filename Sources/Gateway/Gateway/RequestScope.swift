@@ -1,0 +1,97 @@
+import Events
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// What the server tells of a request besides the request.
+struct RequestScope: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  private let channel: any Channel
+
+  init(source: ApplicationRequestContextSource) {
+    coreContext = .init(source: source)
+    channel = source.channel
+  }
+
+  /// Closes the connection a second from now: the server would read an unfinished body to its end, and
+  /// closing it at once could lose the answer.
+  func closeSoon() {
+    channel.eventLoop.scheduleTask(in: .seconds(1)) { [channel] in
+      channel.close(promise: nil)
+    }
+  }
+}
+
+/// The request's body, which is empty or JSON.
+///
+/// - Throws: ``Problem`` if it is too large, too slow or of another type.
+func collectedBody(_ request: Request) async throws -> [UInt8] {
+  if let length = request.headers[.contentLength].flatMap({ Int($0) }),
+    length > GatewayLimits.bodyBytes
+  {
+    throw tooLarge
+  }
+  let bytes = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+    group.addTask {
+      do {
+        let buffer = try await request.body.collect(upTo: GatewayLimits.bodyBytes)
+        return Array(buffer.readableBytesView)
+      } catch is NIOTooManyBytesError {
+        throw tooLarge
+      } catch {
+        throw Problem(
+          .invalidBody, "The body is not framed as HTTP/1.1 prescribes.", endsConnection: true)
+      }
+    }
+    group.addTask {
+      try await Task.sleep(for: .seconds(GatewayLimits.bodySeconds))
+      throw Problem(
+        .bodyTimeout, "The body took longer than \(GatewayLimits.bodySeconds) s.",
+        endsConnection: true)
+    }
+    defer { group.cancelAll() }
+    return try await group.next() ?? []
+  }
+  let type = request.headers[.contentType] ?? ""
+  let media = type.prefix { $0 != ";" && $0 != " " }.lowercased()
+  guard bytes.isEmpty || media == "application/json" else {
+    throw Problem(
+      .unsupportedMediaType, "Content-Type must be application/json.", field: "Content-Type")
+  }
+  return bytes
+}
+
+private let tooLarge = Problem(
+  .bodyTooLarge, "A body has at most \(GatewayLimits.bodyBytes) bytes.", endsConnection: true)
+
+/// - Returns: nil if there is none.
+/// - Throws: ``Problem`` if it is too long or not printable ASCII.
+func idempotencyKey(_ headers: HTTPFields) throws(Problem) -> String? {
+  guard let key = headers[.idempotencyKey] else { return nil }
+  guard 1...GatewayLimits.idempotencyKeyBytes ~= key.utf8.count,
+    key.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
+  else {
+    throw Problem(
+      .invalidHeader,
+      "It has 1 to \(GatewayLimits.idempotencyKeyBytes) printable ASCII characters without spaces.",
+      field: "Idempotency-Key")
+  }
+  return key
+}
+
+/// When the person acted: the header's time, at most `now`.
+///
+/// - Throws: ``Problem`` if it is not a time, or too long ago.
+func eventTime(_ headers: HTTPFields, now: EventTime = .now) throws(Problem) -> EventTime {
+  guard let text = headers[.magpieTime] else { return now }
+  guard let time = try? EventTime(rfc3339: text) else {
+    throw Problem(
+      .invalidHeader, "It is not an RFC 3339 time, such as 2026-11-23T07:00:00.123Z.",
+      field: "Magpie-Time")
+  }
+  guard time.microseconds >= now.microseconds - GatewayLimits.pastMicroseconds else {
+    throw Problem(.invalidHeader, "It is more than seven days ago.", field: "Magpie-Time")
+  }
+  // A phone's clock that is ahead must not win against later events.
+  return min(time, now)
+}

@@ -1,0 +1,61 @@
+/// A request's path and query, decoded strictly: what is ambiguous is refused rather than guessed.
+struct RequestTarget: Equatable {
+  /// The decoded segments of the path. A segment may contain any character, "/" included, but NUL.
+  var segments: [String]
+  /// The decoded parameters.
+  var query: [String: String]
+
+  /// - Throws: ``Problem`` if it is too long, not percent-encoded UTF-8, contains NUL, or repeats a
+  ///   parameter.
+  init(_ target: String) throws(Problem) {
+    guard target.utf8.count <= GatewayLimits.targetBytes else {
+      throw Problem(
+        .invalidTarget, "The target is longer than \(GatewayLimits.targetBytes) bytes.")
+    }
+    guard target.utf8.first == UInt8(ascii: "/") else {
+      throw Problem(.invalidTarget, "The target is not a path.")
+    }
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    segments = []
+    for segment in parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+      segments.append(try decoded(segment, plusIsSpace: false))
+    }
+    query = [:]
+    for pair in (parts.count > 1 ? parts[1] : "").split(separator: "&") {
+      let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = try decoded(halves[0], plusIsSpace: true)
+      let value = halves.count > 1 ? try decoded(halves[1], plusIsSpace: true) : ""
+      guard query.updateValue(value, forKey: name) == nil else {
+        throw Problem(.invalidParameter, "The parameter appears twice.", field: name)
+      }
+    }
+  }
+}
+
+private func decoded(_ text: Substring, plusIsSpace: Bool) throws(Problem) -> String {
+  var bytes: [UInt8] = []
+  var rest = text.utf8.makeIterator()
+  while let byte = rest.next() {
+    switch byte {
+    case UInt8(ascii: "%"):
+      guard let high = rest.next().flatMap(hexadecimal), let low = rest.next().flatMap(hexadecimal)
+      else { throw Problem(.invalidTarget, "A % is not followed by two hexadecimal digits.") }
+      bytes.append(high << 4 | low)
+    case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
+    default: bytes.append(byte)
+    }
+  }
+  guard !bytes.contains(0), let result = String(validating: bytes, as: UTF8.self) else {
+    throw Problem(.invalidTarget, "The target is not UTF-8 without NUL, percent-encoded.")
+  }
+  return result
+}
+
+private func hexadecimal(_ byte: UInt8) -> UInt8? {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+  default: nil
+  }
+}

@@ -1,0 +1,96 @@
+import HTTPTypes
+
+/// A path such as `/v1/posts/{post}/comments`.
+struct PathTemplate: Sendable {
+  let text: String
+  private let segments: [Segment]
+
+  private enum Segment: Sendable {
+    case literal(String)
+    case parameter(String)
+  }
+
+  init(_ text: String) {
+    self.text = text
+    segments = text.dropFirst().split(separator: "/").map { segment in
+      segment.hasPrefix("{")
+        ? .parameter(String(segment.dropFirst().dropLast())) : .literal(String(segment))
+    }
+  }
+
+  /// The names in braces, in order.
+  var parameters: [String] {
+    segments.compactMap { if case .parameter(let name) = $0 { name } else { nil } }
+  }
+
+  /// The values of the parameters; nil if the path is another one.
+  func match(_ path: [String]) -> [String: String]? {
+    guard path.count == segments.count else { return nil }
+    var values: [String: String] = [:]
+    for (segment, value) in zip(segments, path) {
+      switch segment {
+      case .literal(let literal): guard literal == value else { return nil }
+      case .parameter(let name): values[name] = value
+      }
+    }
+    return values
+  }
+}
+
+/// One method of one path.
+struct Route: Sendable {
+  enum Endpoint: Sendable {
+    case screen(Screen)
+    case action(Action)
+    /// A text that needs no identity.
+    case text(contentType: String, String)
+  }
+
+  let method: HTTPRequest.Method
+  let path: PathTemplate
+  let endpoint: Endpoint
+
+  /// Everything that the gateway answers.
+  static let all: [Route] =
+    Screen.all.map { Route(method: .get, path: PathTemplate($0.path), endpoint: .screen($0)) }
+    + Action.all.map {
+      Route(method: $0.method, path: PathTemplate($0.path), endpoint: .action($0))
+    } + [
+      Route(
+        method: .get, path: PathTemplate("/openapi.yaml"),
+        endpoint: .text(
+          contentType: "application/yaml",
+          String(decoding: openAPIDocument, as: UTF8.self))),
+      Route(
+        method: .get, path: PathTemplate(Problem.path),
+        endpoint: .text(contentType: "text/plain; charset=utf-8", Problem.list)),
+    ]
+
+  /// The route, and the values of its path's parameters.
+  ///
+  /// - Throws: ``Problem`` if no route has the path, or none with this method.
+  static func find(
+    _ method: HTTPRequest.Method, _ path: [String]
+  ) throws(Problem) -> (route: Route, parameters: [String: String]) {
+    var allowed: [HTTPRequest.Method] = []
+    for route in all {
+      guard let parameters = route.path.match(path) else { continue }
+      if route.method == method { return (route, parameters) }
+      allowed.append(route.method)
+    }
+    guard allowed.isEmpty else {
+      throw Problem(.methodNotAllowed, "The header Allow lists the methods.", allowed: allowed)
+    }
+    throw Problem(.notFound, "The path is none of those in /openapi.yaml.")
+  }
+}
+
+extension Problem {
+  /// One line for each kind of problem.
+  fileprivate static var list: String {
+    Code.allCases.map { "\($0.rawValue): \($0.status.code) \($0.title)\n" }.joined()
+  }
+}
+
+/// openapi.yaml: the contract, which a test compares with ``Route/all``.
+let openAPIDocument = PackageResources.openapi_yaml

@@ -1,0 +1,207 @@
+import Events
+import Foundation
+import Postgres
+
+/// What an app shows at once: one call of a function of docs/sql.md, for the person who asks.
+///
+/// A screen is a row of ``all``: nothing else in the gateway knows one of them.
+struct Screen: Sendable {
+  enum Argument: Sendable {
+    /// The person whom the token names. Never a parameter: nobody can ask as somebody else.
+    case viewer
+    /// The id in the path's parameter of this name.
+    case id(String)
+    /// The UUID in the path's parameter of this name.
+    case uuid(String)
+    /// The text in the query's parameter of this name; empty if it is missing.
+    case query(String)
+  }
+
+  enum Shape: Sendable {
+    /// Rows with a cursor: `{"items": […], "next": …}`. The function takes a cursor and a limit, too.
+    case page
+    /// One row as an object, or none.
+    case row
+    /// The function is an expression of type `json`.
+    case value
+  }
+
+  var path: String
+  var shape: Shape
+  /// The function's name; for a value an expression with `$1`, `$2`, ….
+  var function: String
+  var arguments: [Argument]
+  /// The workers whose results the screen shows.
+  var groups: Set<ConsumerGroup>
+  /// Whether it shows alarms, which two workers write one after the other.
+  var showsAlarms = false
+}
+
+extension Screen {
+  private static let posts: Set<ConsumerGroup> = [.fanout, .notification, .alarm]
+
+  static let all: [Screen] = [
+    Screen(
+      path: "/v1/home", shape: .page, function: "home_page", arguments: [.viewer], groups: posts),
+    Screen(
+      path: "/v1/following", shape: .page, function: "feed_page", arguments: [.viewer],
+      groups: posts),
+    Screen(
+      path: "/v1/posts/{post}", shape: .row, function: "post", arguments: [.viewer, .id("post")],
+      groups: posts),
+    Screen(
+      path: "/v1/posts/{post}/comments", shape: .page, function: "comment_page",
+      arguments: [.viewer, .id("post")], groups: [.notification, .alarm]),
+    Screen(
+      path: "/v1/posts/{post}/likers", shape: .page, function: "likers_page",
+      arguments: [.viewer, .id("post")], groups: posts),
+    Screen(
+      path: "/v1/profiles/{user}", shape: .row, function: "profile",
+      arguments: [.viewer, .id("user")], groups: posts),
+    Screen(
+      path: "/v1/profiles/{user}/posts", shape: .page, function: "user_posts_page",
+      arguments: [.viewer, .id("user")], groups: posts),
+    Screen(
+      path: "/v1/profiles/{user}/followers", shape: .page, function: "followers_page",
+      arguments: [.viewer, .id("user")], groups: posts),
+    Screen(
+      path: "/v1/profiles/{user}/following", shape: .page, function: "following_page",
+      arguments: [.viewer, .id("user")], groups: posts),
+    Screen(
+      path: "/v1/search", shape: .page, function: "search_users",
+      arguments: [.query("q"), .viewer], groups: posts),
+    Screen(
+      path: "/v1/alarms", shape: .page, function: "alarm_page", arguments: [.viewer],
+      groups: posts, showsAlarms: true),
+    Screen(
+      path: "/v1/alarms/{alarm}/people", shape: .page, function: "alarm_people",
+      arguments: [.viewer, .uuid("alarm")], groups: posts),
+    Screen(
+      path: "/v1/badge", shape: .value,
+      function: """
+        json_build_object(
+          'badge', badge($1), 'has_unseen', has_unseen($1), 'unread', unread_count($1))
+        """,
+      arguments: [.viewer], groups: [.notification, .alarm], showsAlarms: true),
+    Screen(
+      path: "/v1/conversations", shape: .page, function: "conversation_list",
+      arguments: [.viewer], groups: posts),
+    Screen(
+      path: "/v1/conversations/{user}", shape: .page, function: "conversation_page",
+      arguments: [.viewer, .id("user")], groups: posts),
+    Screen(
+      path: "/v1/reminders", shape: .page, function: "reminder_page", arguments: [.viewer],
+      groups: [.reminder]),
+    Screen(
+      path: "/v1/reminder-history", shape: .page, function: "reminder_history",
+      arguments: [.viewer], groups: [.reminder]),
+    Screen(
+      path: "/v1/settings", shape: .value,
+      function: """
+        json_build_object(
+          'locale', (SELECT p.locale FROM profile($1, $1) p),
+          'mutes', (
+            SELECT coalesce(json_agg(m ORDER BY m.scope, m.kind, m.value), '[]') FROM mutes($1) m),
+          'digest', (SELECT row_to_json(d) FROM digest_setting($1) d))
+        """,
+      arguments: [.viewer], groups: [.notification, .alarm, .reminder]),
+  ]
+
+  /// The names of the query's parameters.
+  var queryParameters: [String] {
+    arguments.compactMap { if case .query(let name) = $0 { name } else { nil } }
+      + (shape == .page ? ["cursor", "limit"] : [])
+  }
+
+  /// The statement for one request. Its only column is the answer's body, NULL or no row if there is
+  /// nothing to show.
+  ///
+  /// - Throws: ``Problem`` for a parameter that is unknown, or not valid.
+  func statement(
+    viewer: String, path: [String: String], query: [String: String]
+  ) throws(Problem) -> Statement {
+    if let unknown = query.keys.sorted().first(where: { !queryParameters.contains($0) }) {
+      throw Problem(
+        .invalidParameter,
+        "The resource does not have this parameter; it has: "
+          + "\(queryParameters.isEmpty ? "none" : queryParameters.joined(separator: ", ")).",
+        field: unknown)
+    }
+    var parameters: [Parameter] = []
+    for argument in arguments {
+      switch argument {
+      case .viewer: parameters.append(.text(viewer))
+      case .id(let name): parameters.append(.text(try identifier(path[name] ?? "", name)))
+      case .uuid(let name): parameters.append(.uuid(try uuid(path[name] ?? "", name)))
+      case .query(let name):
+        parameters.append(.text(try text(query[name] ?? "", name, GatewayLimits.queryBytes)))
+      }
+    }
+    switch shape {
+    case .value: return Statement("SELECT (\(function))::text", parameters)
+    case .row:
+      return Statement("SELECT row_to_json(r)::text FROM \(call(parameters.count)) r", parameters)
+    case .page:
+      let limit = try rows(query["limit"])
+      let cursor = try query["cursor"].map { value throws(Problem) in
+        try text(value, "cursor", GatewayLimits.cursorBytes)
+      }
+      parameters += [.text(cursor), .int4(limit)]
+      let number = parameters.count
+      return Statement(
+        """
+        SELECT '{"items":' || coalesce(json_agg(r)::text, '[]') || ',"next":' || coalesce(
+          CASE WHEN count(*) = $\(number) THEN to_json((array_agg(r.cursor))[$\(number)])::text END,
+          'null') || '}'
+        FROM \(call(number)) r
+        """, parameters)
+    }
+  }
+
+  private func call(_ count: Int) -> String {
+    "\(function)(\((1...count).map { "$\($0)" }.joined(separator: ", ")))"
+  }
+
+  private func rows(_ text: String?) throws(Problem) -> Int32 {
+    guard let text else { return Int32(GatewayLimits.defaultPageRows) }
+    guard let number = Int32(text), 1...Int32(GatewayLimits.pageRows) ~= number else {
+      throw Problem(
+        .invalidParameter, "It must be a number from 1 to \(GatewayLimits.pageRows).",
+        field: "limit")
+    }
+    return number
+  }
+}
+
+/// An id of a person, post or reminder, as events may have it.
+///
+/// - Throws: ``Problem`` if it is not one.
+func identifier(_ value: String, _ name: String) throws(Problem) -> String {
+  guard isIdentifier(value) else {
+    throw Problem(
+      .invalidParameter,
+      "An id has 1 to \(Limits.idBytes) bytes, without control characters.", field: name)
+  }
+  return value
+}
+
+/// Whether events may have this id: 1 to 128 bytes without control characters.
+func isIdentifier(_ value: String) -> Bool {
+  1...Limits.idBytes ~= value.utf8.count
+    && value.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+}
+
+/// - Throws: ``Problem`` unless it is a UUID in its 36-character form.
+func uuid(_ value: String, _ name: String) throws(Problem) -> UUID {
+  guard value.utf8.count == 36, let uuid = UUID(uuidString: value) else {
+    throw Problem(.invalidParameter, "It is not a UUID.", field: name)
+  }
+  return uuid
+}
+
+private func text(_ value: String, _ name: String, _ limitBytes: Int) throws(Problem) -> String {
+  guard value.utf8.count <= limitBytes else {
+    throw Problem(.invalidParameter, "It is longer than \(limitBytes) bytes.", field: name)
+  }
+  return value
+}

@@ -1,0 +1,207 @@
+import Events
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// What actions publish, through a gateway process and the broker.
+@Suite(.serialized) struct ActionTests {
+  /// A body with which the action's event is valid.
+  static func body(_ action: Action) -> String? {
+    switch action.type {
+    case .profileEdited: #"{"nickname":"Ann","image_url":"https://a.example/1"}"#
+    case .alarmDisabled, .alarmEnabled: #"{"scope":"actor","actor":"eve"}"#
+    case .reminderSet: #"{"title":"Walk","at":"2026-11-23T07:00","zone":"Asia/Seoul"}"#
+    case .reminderCycleSet:
+      #"{"items":[{"item":"a","title":"A"}],"from":"09:00","to":"18:00","times":4}"#
+    case .digestSet where !action.body.isEmpty: #"{"at":"08:30","days":["mo"],"holds":true}"#
+    case .commentCreated, .messageSent: #"{"text":"hello"}"#
+    default: nil
+    }
+  }
+
+  /// The person who acts in an event.
+  static func actor(_ payload: Payload) -> String? {
+    switch payload {
+    case .postPublished(let data): data.author
+    case .postDeleted(let data): data.author
+    case .followCreated(let data): data.follower
+    case .followRemoved(let data): data.follower
+    case .likeCreated(let data): data.actor
+    case .likeRemoved(let data): data.actor
+    case .commentCreated(let data): data.actor
+    case .commentRemoved(let data): data.actor
+    case .messageSent(let data): data.sender
+    case .authorSubscribed(let data): data.subscriber
+    case .authorUnsubscribed(let data): data.subscriber
+    // The others concern the person alone, who is their key.
+    default: payload.key
+    }
+  }
+
+  @Test("each action is one event, by the person of the token, at the position of the answer")
+  func everyAction() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers(["fanout-worker", "notification-worker"])
+    let post = try await stack.send("POST", "/v1/posts", as: "ann", body: #"{"title":"one"}"#)
+    let id = try #require(try post.json["id"] as? String)
+    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    // Without its post, the others are refused.
+    let actions =
+      Action.all.filter { $0.type != .postDeleted }
+      + Action.all.filter { $0.type == .postDeleted }
+    for action in actions {
+      var path = action.path.replacing("{post}", with: id)
+      path = path.replacing("{comment}", with: OwnID.new("ann", event: "e"))
+      path = ScreenTests.path(PathTemplate(path))
+      let answer = try await stack.send(
+        action.method.rawValue, path, as: "ann", headers: after, body: Self.body(action))
+      #expect(answer.status == 202, "\(action.method) \(path): \(answer)")
+      let event = try stack.event(at: #require(answer.headers["magpie-position"]))
+      #expect(event.type == action.type && Self.actor(event.payload) == "ann", "\(event)")
+      #expect(event.source == "magpie-gateway")
+    }
+    let own = OwnID.new("bob", event: "e")
+    for (method, path, problem) in [
+      ("PUT", "/v1/posts/\(id)", "not-yours"), ("DELETE", "/v1/posts/\(id)", "not-yours"),
+      ("PUT", "/v1/posts/\(id)/comments/\(OwnID.new("ann", event: "e"))", "not-yours"),
+      ("DELETE", "/v1/posts/\(id)/comments/\(OwnID.new("ann", event: "e"))", "not-yours"),
+      ("DELETE", "/v1/posts/\(id)/comments/other", "not-yours"),
+      ("PUT", "/v1/posts/unknown/like", "not-found"),
+      ("DELETE", "/v1/posts/unknown/comments/\(own)", "not-found"),
+    ] {
+      let answer = try await stack.send(method, path, as: "bob", headers: after)
+      #expect(answer.problem == problem, "\(method) \(path): \(answer)")
+    }
+  }
+
+  @Test("a repeated action with the same key and time is the same event, and no other's is")
+  func idempotency() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    func post(_ person: String, _ headers: [String: String]) async throws -> Event {
+      let answer = try await stack.send(
+        "POST", "/v1/posts", as: person, headers: headers, body: #"{"title":"one"}"#)
+      return try stack.event(at: #require(answer.headers["magpie-position"], "\(answer)"))
+    }
+    let time = EventTime(microseconds: EventTime.now.microseconds - 5_000_000)
+    let headers = [
+      "Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324", "Magpie-Time": time.rfc3339,
+      "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ]
+    let first = try await post("ann", headers)
+    #expect(first.time == time && first.trace?.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(try await post("ann", headers) == first)
+    let other = try await post("bob", headers)
+    #expect(other.id != first.id)
+    guard case .postPublished(let mine) = first.payload,
+      case .postPublished(let theirs) = other.payload
+    else { return #expect(Bool(false)) }
+    #expect(mine.post != theirs.post)
+    #expect(try await post("ann", [:]).id != post("ann", [:]).id)
+    for (name, value) in [
+      ("Idempotency-Key", "two words"), ("Idempotency-Key", String(repeating: "k", count: 129)),
+      ("Magpie-Time", "now"), ("Magpie-Time", "2001-01-01T00:00:00Z"),
+    ] {
+      let answer = try await stack.send("PUT", "/v1/alarms/seen", as: "ann", headers: [name: value])
+      #expect(answer.status == 400 && answer.problem == "invalid-header", "\(answer)")
+    }
+  }
+
+  @Test("bodies are bounded, and only JSON")
+  func bodyLimits() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let large = String(repeating: "a", count: GatewayLimits.bodyBytes)
+    let answer = try await stack.send(
+      "POST", "/v1/posts", as: "ann", body: #"{"caption":"\#(large)"}"#)
+    #expect(answer.status == 413 && answer.problem == "body-too-large", "\(answer.status)")
+    let token = try Tokens.ours.get().token("ann")
+    let head = "POST /v1/posts HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(token)\r\n"
+    // In chunks, of which none says how many follow.
+    let chunk = "10000\r\n" + String(repeating: "a", count: 65_536) + "\r\n"
+    let chunked = head + "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 160)
+    let endless = try await exchange(Array(chunked.utf8), port: stack.port)
+    #expect(endless == nil || endless?.status == 413)
+    for type in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""] {
+      let answer = try await stack.send(
+        "POST", "/v1/posts", as: "ann", headers: ["Content-Type": type], body: "{}")
+      #expect(answer.status == 415, "\(type): \(answer)")
+    }
+    let exact = try await stack.send(
+      "POST", "/v1/posts", as: "ann", headers: ["Content-Type": "application/json; charset=utf-8"],
+      body: "{}" + String(repeating: " ", count: GatewayLimits.bodyBytes - 2))
+    #expect(exact.status == 202, "\(exact)")
+    #expect(stack.gateway.isRunning)
+  }
+
+  @Test("no generated request gets an answer of the 500s, or ends the gateway")
+  func malformedRequests() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    var random = SeededGenerator()
+    let token = try Tokens.ours.get().token("ann")
+    for _ in 0..<1_500 {
+      let request = Self.request(token, &random)
+      let answer = try await exchange(request, port: stack.port)
+      #expect(
+        (answer?.status ?? 400) < 500, "\(String(decoding: request, as: UTF8.self)): \(answer!)")
+      #expect(stack.gateway.isRunning)
+    }
+    let after = try await stack.send("GET", "/v1/home", as: "ann")
+    #expect(after.status == 200)
+  }
+
+  private static func request(_ token: String, _ random: inout SeededGenerator) -> [UInt8] {
+    func any(_ choices: [String]) -> String { choices.randomElement(using: &random) ?? "" }
+    let route = Route.all.randomElement(using: &random)
+    var path = route.map { ScreenTests.path($0.path) } ?? "/"
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0:
+      path += any(["/", "//", "/..", "?", "?limit=-1", "?cursor=%00", "#a", "%", "%C3", "?a=b=c&"])
+    case 1:
+      path = any(["*", "", "//", "http://x", "http://x:y/v1/home", "/v1/home HTTP/1.1", "?", "/?"])
+    case 2:
+      path += "?cursor=" + any(["1:2", "-1:", "9999999999999999999:a", "NaN:x", "a", ":", "%22"])
+    default: break
+    }
+    let method = any([
+      route?.method.rawValue ?? "GET", "GET", "POST", "PUT", "BREW", "HEAD", "OPTIONS", "",
+    ])
+    var text =
+      "\(method) \(path) \(any(["HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/9", ""]))\r\n"
+    text += "Host: t\r\nConnection: close\r\n"
+    if Int.random(in: 0..<5, using: &random) > 0 { text += "Authorization: Bearer \(token)\r\n" }
+    for _ in 0..<Int.random(in: 0..<4, using: &random) {
+      text +=
+        any([
+          "Magpie-After: likes/0@", "Magpie-After: ,,", "Magpie-Time: 9999-99-99T99:99:99Z",
+          "Idempotency-Key: \u{1}", "If-None-Match: \"", "Content-Length: -1", "Content-Length: 5",
+          "Transfer-Encoding: chunked", "Transfer-Encoding: gzip", "traceparent: 00-0-0-0",
+          "Content-Type: application/json", "Expect: 100-continue", "Upgrade: websocket", ": x",
+          "x",
+          "Authorization: Bearer x", "A: \(String(repeating: "b", count: 20_000))",
+        ]) + "\r\n"
+    }
+    let body = any([
+      "", "{}", "{", "null", #"{"text":"a"}"#, #"{"title":{"a":[]}}"#,
+      #"{"at":"2026-13-99T25:61"}"#,
+      #"{"text":"\ud800"}"#, String(repeating: "[", count: 3_000), #"{"times":1e999}"#,
+      #"{"items":[{"item":"a"}]}"#, "5\r\n{\"a\":\r\n0\r\n\r\n",
+    ])
+    if Int.random(in: 0..<2, using: &random) == 0 {
+      text += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"
+    }
+    var bytes = Array((text + "\r\n" + body).utf8)
+    if Int.random(in: 0..<4, using: &random) == 0 {
+      for _ in 0..<Int.random(in: 1..<6, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(
+          in: 0...255, using: &random)
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+
+/// One answer of the gateway.
+struct Answer: Sendable {
+  var status: Int
+  /// By name in lower case.
+  var headers: [String: String]
+  var body: String
+
+  var json: [String: Any] {
+    get throws {
+      try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any] ?? [:]
+    }
+  }
+  var items: [[String: Any]] { get throws { try json["items"] as? [[String: Any]] ?? [] } }
+  /// The last part of a problem's type.
+  var problem: String? {
+    (try? json["type"] as? String).flatMap { $0.split(separator: "#").last.map(String.init) }
+  }
+}
+
+/// Sends bytes to the gateway and reads its first answer; nil if it closes the connection without one.
+///
+/// Bytes rather than a client's requests: a client would not send what must not end the gateway.
+func exchange(_ bytes: [UInt8], port: UInt16) async throws -> Answer? {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async {
+      continuation.resume(with: Result { try blockingExchange(bytes, port: port) })
+    }
+  }
+}
+
+/// Nobody listens at the port.
+struct NoConnection: Error {}
+
+private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(descriptor) }
+  var limit = timeval(tv_sec: Int(hangLimitSeconds), tv_usec: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
+  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  let status = withUnsafePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    }
+  }
+  guard status == 0 else { throw NoConnection() }
+  var sent = 0
+  while sent < bytes.count {
+    let count = bytes[sent...].withUnsafeBytes {
+      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    // The gateway may answer and close before it has read everything.
+    guard count > 0 else { break }
+    sent += count
+  }
+  // The end of the requests.
+  shutdown(descriptor, Int32(SHUT_WR))
+  var received: [UInt8] = []
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    guard count > 0 else { break }
+    received += buffer[..<count]
+  }
+  return answer(received)
+}
+
+private func answer(_ bytes: [UInt8]) -> Answer? {
+  guard let end = Data(bytes).range(of: Data("\r\n\r\n".utf8)) else { return nil }
+  let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+  let words = (lines.first ?? "").split(separator: " ")
+  guard words.count >= 2, let status = Int(words[1]) else { return nil }
+  var headers: [String: String] = [:]
+  for line in lines.dropFirst() {
+    let parts = line.split(separator: ":", maxSplits: 1)
+    guard parts.count == 2 else { continue }
+    headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+  }
+  let length = headers["content-length"].flatMap { Int($0) } ?? 0
+  return Answer(
+    status: status, headers: headers,
+    body: String(decoding: bytes[end.upperBound...].prefix(length), as: UTF8.self))
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Logging
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite struct IdentityTests {
+  let rules = TokenRules(issuer: Tokens.issuer, audience: Tokens.audience)
+
+  func keys(_ json: String) async throws -> KeySet { try await KeySet(json: Data(json.utf8)) }
+
+  @Test(
+    "a token of each algorithm names its person, with and without kid",
+    arguments: Tokens.Signer.allCases)
+  func accepted(signer: Tokens.Signer) async throws {
+    let tokens = try Tokens.ours.get()
+    let keys = try await keys(tokens.keySet())
+    #expect(keys.keys.count == 4 && keys.ignored == 1)
+    let token = try tokens.token("민지", signer)
+    #expect(try rules.person(authorization: "Bearer \(token)", keys: keys) == "민지")
+    #expect(try rules.person(authorization: "bearer \(token)", keys: keys) == "민지")
+    let name = signer == .edDSA ? "EdDSA" : signer.rawValue.uppercased()
+    let anonymous = try tokens.token(
+      claims: Tokens.claims("ann", replacing: ["aud": ["x", Tokens.audience]]), signer,
+      header: ["alg": name])
+    #expect(try rules.person(authorization: "Bearer \(anonymous)", keys: keys) == "ann")
+  }
+
+  @Test("each wrong token is refused")
+  func refused() async throws {
+    let keys = try await keys(Tokens.ours.get().keySet())
+    let wrong = try Tokens.wrong("ann")
+    #expect(wrong.count > 30)
+    for (name, authorization) in wrong {
+      #expect(throws: Problem.self, "\(name)") {
+        try rules.person(authorization: authorization, keys: keys)
+      }
+    }
+  }
+
+  @Test("no changed character of a token leaves it valid for somebody else")
+  func changed() async throws {
+    let tokens = try Tokens.ours.get()
+    let keys = try await keys(tokens.keySet())
+    var random = SeededGenerator()
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
+    for signer in Tokens.Signer.allCases {
+      let token = Array(try tokens.token("ann", signer))
+      for _ in 0..<200 {
+        var changed = token
+        changed[Int.random(in: 0..<token.count, using: &random)] =
+          alphabet.randomElement(using: &random) ?? "A"
+        // A signature's last character has bits that mean nothing.
+        let person = try? rules.person(authorization: "Bearer \(String(changed))", keys: keys)
+        #expect(person == nil || person == "ann", "\(String(changed))")
+      }
+    }
+  }
+
+  @Test(
+    "a key set is refused that is malformed, weak, or has no key that can be used",
+    arguments: [
+      "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"c2hvcnQ"}]}"#,
+      #"{"keys":[{"kty":"oct"}]}"#, #"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#,
+      #"{"keys":[{"kty":"EC","crv":"P-256","x":"AQAB","y":"AQAB"}]}"#,
+      #"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"AQAB"}]}"#,
+      #"{"keys":[{"kty":"RSA","alg":"RS512","n":"AQAB","e":"AQAB"}]}"#,
+      #"{"keys":[{"kty":"oct","alg":"none","k":"MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE"}]}"#,
+    ])
+  func badSets(json: String) async throws {
+    await #expect(throws: KeySetError.self) { try await keys(json) }
+  }
+
+  @Test("a changed key file is used, and one that cannot be used is not")
+  func rotation() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).jwks").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let (ours, foreign) = (try Tokens.ours.get(), try Tokens.foreign.get())
+    func write(_ text: String) throws {
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    func accepts(_ tokens: Tokens, _ file: KeyFile) throws -> Bool {
+      let token = try tokens.token("ann")
+      return (try? rules.person(authorization: "Bearer \(token)", keys: file.keys)) == "ann"
+    }
+    try write(ours.keySet())
+    let file = try await KeyFile(path)
+    try #expect(accepts(ours, file) && !accepts(foreign, file))
+    try write(foreign.keySet())
+    await file.refresh(logger)
+    try #expect(!accepts(ours, file) && accepts(foreign, file))
+    try write("{")
+    await file.refresh(logger)
+    try #expect(accepts(foreign, file))
+    try write(ours.keySet())
+    await file.refresh(logger)
+    try #expect(accepts(ours, file))
+  }
+}
