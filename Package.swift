@@ -147,9 +147,10 @@ let package = Package(
     module(
       "Gateway", in: "Gateway",
       [
-        "Events", "Kafka", "Lanes", "MagpieProducer", "Postgres", "Schema", "Service",
-        argumentParser, crypto, httpTypes, hummingbird, hummingbirdCore, jwt, logging, nioCore,
-        serviceLifecycle,
+        "Events", "Kafka", "Kinds", "Lanes", "MagpieProducer", "Notifications", "Postgres",
+        "Reminders", "Schedules", "Schema", "Service", argumentParser, crypto, httpTypes,
+        hummingbird, hummingbirdCore,
+        jwt, logging, nioCore, serviceLifecycle,
       ], resources: [.embedInCode("openapi.yaml")]),
     .executableTarget(
       name: "magpie-gateway", dependencies: ["Gateway", argumentParser],

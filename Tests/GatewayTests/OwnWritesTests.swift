@@ -57,10 +57,42 @@ import Testing
     let reminder = try await act(
       "PUT", "/v1/reminders/walk", #"{"title":"Walk","at":"2040-01-01T07:00","zone":"UTC"}"#)
     #expect(try await see("/v1/reminders", reminder).items.first?["title"] as? String == "Walk")
+    try await othersAreKeptOut(stack)
     let block = try await act("PUT", "/v1/profiles/bob/block")
     #expect(try await see("/v1/home", block).items.isEmpty)
     let settings = try await see("/v1/settings", block).json
     #expect((settings["mutes"] as? [[String: Any]])?.first?["value"] as? String == "bob")
+  }
+
+  /// What ann and bob have is nothing that eve sees or changes.
+  private func othersAreKeptOut(_ stack: GatewayStack) async throws {
+    let alarms = try await stack.send("GET", "/v1/alarms", as: "bob").items
+    let alarm = try #require(alarms.first?["notification_id"] as? String)
+    let behind = try await stack.send("GET", "/v1/alarms/\(alarm)/people", as: "bob").items
+    #expect(behind.count == 1)
+    for path in [
+      "/v1/alarms", "/v1/alarms/\(alarm)/people", "/v1/conversations", "/v1/conversations/ann",
+      "/v1/conversations/bob", "/v1/reminders", "/v1/reminder-history", "/v1/following",
+    ] {
+      let answer = try await stack.send("GET", path, as: "eve")
+      #expect(try answer.status == 200 && answer.items.isEmpty, "\(path): \(answer)")
+    }
+    var positions: [String] = []
+    for (method, path) in [
+      ("DELETE", "/v1/alarms/\(alarm)"), ("DELETE", "/v1/alarms"), ("PUT", "/v1/alarms/read"),
+      ("DELETE", "/v1/reminders/walk"), ("PUT", "/v1/conversations/ann/read"),
+    ] {
+      let answer = try await stack.send(method, path, as: "eve")
+      positions.append(try #require(answer.headers["magpie-position"], "\(answer)"))
+    }
+    let after = ["Magpie-After": positions.joined(separator: ",")]
+    let left = try await stack.send("GET", "/v1/alarms", as: "bob", headers: after).items
+    #expect(left.compactMap { $0["notification_id"] as? String }.contains(alarm))
+    #expect(left.contains { $0["unread"] as? Bool == true })
+    #expect(
+      try await stack.send("GET", "/v1/reminders", as: "ann", headers: after).items.count == 1)
+    let chat = try await stack.send("GET", "/v1/conversations/ann", as: "bob", headers: after).items
+    #expect(chat.count == 20 && chat.allSatisfy { $0["is_read"] as? Bool == false })
   }
 
   @Test("SIGTERM lets a request that waits be answered, and ends the gateway")

@@ -126,6 +126,46 @@ import Testing
     }
   }
 
+  @Test("an event of which a worker would make a dead letter is refused, and names why")
+  func acceptance() throws {
+    let acceptance = Acceptance()
+    for (path, body, field) in [
+      ("/v1/reminders/{reminder}", #"{"title":"a","at":"2040-01-01T07:00"}"#, nil),
+      (
+        "/v1/reminders/{reminder}",
+        #"{"title":"a","at":"2040-01-01T07:00","zone":"Asia/Seoul","repeat":"FREQ=DAILY"}"#, nil
+      ),
+      (
+        "/v1/reminders/{reminder}", #"{"title":"a","at":"2040-01-01T07:00","zone":"Nowhere"}"#,
+        "zone"
+      ),
+      (
+        "/v1/reminders/{reminder}", #"{"title":"a","at":"2040-01-01T07:00","repeat":"FREQ=EON"}"#,
+        "repeat"
+      ),
+      (
+        "/v1/reminders/{reminder}", #"{"title":"a","at":"2040-01-01T07:00","kind":"nothing"}"#,
+        "kind"
+      ),
+      ("/v1/reminders/{reminder}", #"{"title":"a","at":"2040-01-01T07:00","kind":"like"}"#, "kind"),
+      ("/v1/digest", #"{"at":"07:00","kinds":["like"]}"#, nil),
+      ("/v1/digest", #"{"at":"07:00","kinds":["nothing"]}"#, "kinds"),
+      ("/v1/digest", #"{"at":"07:00","zone":"Etc/Nowhere"}"#, "zone"),
+    ] as [(String, String, String?)] {
+      let event = try event(path, .put, body)
+      do {
+        try acceptance.check(event)
+        #expect(field == nil, "\(body)")
+      } catch {
+        #expect(error.code == .invalidMember && error.field == field, "\(body): \(error)")
+      }
+    }
+    let kind = try event("/v1/settings/disabled", .post, #"{"scope":"kind","kind":"nothing"}"#)
+    #expect(throws: Problem.self) { try acceptance.check(kind) }
+    let zone = try event("/v1/profile", .patch, #"{"zone":"Mars/Olympus"}"#)
+    #expect(throws: Problem.self) { try acceptance.check(zone) }
+  }
+
   @Test("ids are a person's own: the same for the same key, and never another person's")
   func ownIDs() {
     let id = OwnID.event("ann", "like", key: "k")

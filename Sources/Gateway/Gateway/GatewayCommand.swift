@@ -59,6 +59,20 @@ public struct GatewayCommand: AsyncParsableCommand {
       """)
   var waitSeconds: Int?
 
+  @Option(
+    help: """
+      The workers' directory of catalogs, if they have one: its kinds.json names kinds of alarms. \
+      [env: MAGPIE_CATALOG_DIR]
+      """)
+  var catalogDir: String?
+
+  @Option(
+    help: """
+      The directory of the IANA time zones' TZif files (default: /usr/share/zoneinfo). \
+      [env: MAGPIE_ZONEINFO_DIR]
+      """)
+  var zoneinfoDir: String?
+
   public init() {}
 
   public func run() async throws {
@@ -71,6 +85,9 @@ public struct GatewayCommand: AsyncParsableCommand {
       issuer: try await required(tokenIssuer, "tokenIssuer", "--token-issuer"),
       audience: try await required(tokenAudience, "tokenAudience", "--token-audience"))
     let keys = try await keys(inFile: required(jwksFile, "jwksFile", "--jwks-file"))
+    let acceptance = try Acceptance(
+      catalogDirectory: try await process.setting("catalogDir", flag: catalogDir),
+      zoneinfoDirectory: try await process.setting("zoneinfoDir", flag: zoneinfoDir))
     let consumer = ConsumerProcess(label: "magpie_gateway", settings: settings)
     let pool = ConnectionPool(
       databaseURL: try await process.databaseURL(database), connections: connections)
@@ -85,7 +102,8 @@ public struct GatewayCommand: AsyncParsableCommand {
         reader: Reader(
           pool: pool, admin: try Admin(configuration: consumer.kafka),
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
-        producer: producer, keys: keys, rules: rules, logger: consumer.logger),
+        producer: producer, keys: keys, rules: rules, acceptance: acceptance,
+        logger: consumer.logger),
       keys: keys, logger: consumer.logger)
     try await consumer.run(threads: connections, beside: api) { status, logger in
       pool.serve(status, logger)

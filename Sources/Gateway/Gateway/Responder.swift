@@ -16,6 +16,7 @@ struct Responder: HTTPResponder {
   let producer: Producer
   let keys: KeyFile
   let rules: TokenRules
+  let acceptance: Acceptance
   let logger: Logger
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
@@ -82,6 +83,7 @@ struct Responder: HTTPResponder {
     var (event, newID) = try action.event(
       person: person, path: path, body: body, author: author, eventID: eventID, time: time,
       source: producer.configuration.source)
+    try acceptance.check(event)
     event.trace = request.headers[.traceparent].flatMap { TraceContext($0) }
     let acknowledgement = try await producer.publish(event)
     let position = Position(

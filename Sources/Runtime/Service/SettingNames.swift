@@ -21,7 +21,8 @@ public func nearestName(to name: String, in names: [String]) -> String? {
   return nearest.0
 }
 
-/// All variables that a worker, the gateway, the archive or the tool reads. A test compares them with `--help`.
+/// All variables that a worker, the gateway, the archive or the tool reads. A test compares them with
+/// `--help`.
 public let settingNames = [
   "ALARM_PASSWORD", "API_CONNECTIONS", "API_HOST", "API_PORT", "ARCHIVE_DIR", "BATCH_RECORDS",
   "CATALOG_DIR", "CONFIG", "DATABASE_PASSWORD_FILE", "DATABASE_URL", "DATABASE_URL_FILE",

@@ -54,7 +54,7 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
 private let movedMax = 20_000
 
 /// Nil if the event does not say what the zone is.
-private func zone(_ event: Event) -> (user: String, zone: String)? {
+func zone(_ event: Event) -> (user: String, zone: String)? {
   switch event.payload {
   case .profileChanged(let data): (data.user, data.zone)
   case .profileEdited(let data): data.hasZone ? (data.user, data.zone) : nil
