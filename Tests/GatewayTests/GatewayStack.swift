@@ -16,6 +16,8 @@ final class GatewayStack: Sendable {
   let directory: URL
   let gateway: ChildProcess
   let port: UInt16
+  /// Of /livez, /readyz and /metrics.
+  let healthPort: UInt16
   private let workers = Mutex<[ChildProcess]>([])
 
   static let workers = ["fanout-worker", "notification-worker", "alarm-worker", "reminder-worker"]
@@ -37,17 +39,19 @@ final class GatewayStack: Sendable {
       ],
       environment: Self.environment(self.databaseURL, prefix), output: .file(log))
     self.gateway = gateway
-    var found: UInt16?
+    var text = ""
+    func port(_ message: String) -> UInt16? {
+      text.split(separator: "\n").first { $0.contains(message) }
+        .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
+    }
     try await eventually("the gateway serves, or has ended") {
-      let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-      let line = text.split(separator: "\n").first { $0.contains("serving the API") }
-      found = line.flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
-      return found != nil || !gateway.isRunning
+      text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+      return port("serving the API") != nil && port("/readyz") != nil || !gateway.isRunning
     }
-    guard let found else {
-      throw StackError((try? String(contentsOfFile: log, encoding: .utf8)) ?? "no log")
+    guard let api = port("serving the API"), let health = port("/readyz") else {
+      throw StackError(text)
     }
-    port = found
+    (self.port, healthPort) = (api, health)
   }
 
   private static func environment(

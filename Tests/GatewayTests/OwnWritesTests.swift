@@ -138,7 +138,13 @@ import Testing
     let stack = try await GatewayStack(databaseURL: cluster.url())
     defer { stack.stop() }
     func status() async throws -> Int { try await stack.send("GET", "/v1/home", as: "ann").status }
+    func health(_ path: String) async throws -> Answer? {
+      let request = "GET /\(path) HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"
+      return try await exchange(Array(request.utf8), port: stack.healthPort)
+    }
     #expect(try await status() == 200)
+    try await eventually("the gateway is ready") { try await health("readyz")?.status == 200 }
+    #expect(try await health("metrics")?.body.contains("process_cpu_seconds_total") == true)
     // Lost connections are opened again within the request.
     try stack.connection().query(
       """
@@ -151,6 +157,8 @@ import Testing
       let answer = try await stack.send("GET", "/v1/home", as: "ann")
       #expect(answer.status == 503 && answer.problem == "database-unavailable", "\(answer)")
     }
+    try await eventually("the gateway is not ready") { try await health("readyz")?.status == 503 }
+    #expect(try await health("livez")?.status == 200)
     // Actions that read nothing go on.
     #expect(try await stack.send("PUT", "/v1/alarms/seen", as: "ann").status == 202)
     try cluster.restart()

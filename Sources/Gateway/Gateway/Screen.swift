@@ -57,7 +57,7 @@ extension Screen {
       arguments: [.viewer, .id("post")], groups: posts),
     Screen(
       path: "/v1/profiles/{user}", shape: .row, function: "profile",
-      arguments: [.viewer, .id("user")], groups: posts),
+      arguments: [.viewer, .id("user")], groups: [.fanout, .notification, .alarm, .reminder]),
     Screen(
       path: "/v1/profiles/{user}/posts", shape: .page, function: "user_posts_page",
       arguments: [.viewer, .id("user")], groups: posts),
@@ -100,6 +100,7 @@ extension Screen {
       function: """
         json_build_object(
           'locale', (SELECT p.locale FROM profile($1, $1) p),
+          'zone', (SELECT p.zone FROM profile($1, $1) p),
           'mutes', (
             SELECT coalesce(json_agg(m ORDER BY m.scope, m.kind, m.value), '[]') FROM mutes($1) m),
           'digest', (SELECT row_to_json(d) FROM digest_setting($1) d))
