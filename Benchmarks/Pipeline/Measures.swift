@@ -155,7 +155,7 @@ struct Measure {
   private static let reminders = [
     Measure(
       .reminders, "burst.seconds",
-      "100,000 reminders due in one second: until the last is published, s",
+      "100,000 reminders due in one second, two lanes: until the last is published, s",
       digits: 1),
     Measure(.reminders, "burst.perSecond", "reminders per second"),
     Measure(.reminders, "lateness.p50", "1,000 reminders a second: due to published, p50, ms"),
