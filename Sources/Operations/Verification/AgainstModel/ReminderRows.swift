@@ -50,11 +50,12 @@ extension SliceModels {
         "cycle", code(data.kind), data.zone, nil, nil, items(data.items), window, nil, nil, nil,
       ]
     case .digestSet(let data):
-      let days = data.days.isEmpty ? DigestDay.allCases.map(\.rawValue) : data.days
       let numbers = data.kinds.compactMap { kinds.kind($0)?.code.number }
       return [
         "digest", "F43", data.zone, data.at,
-        "FREQ=WEEKLY;BYDAY=" + days.joined(separator: ",").uppercased(), "[]", nil,
+        data.days.isEmpty
+          ? "FREQ=DAILY" : "FREQ=WEEKLY;BYDAY=" + data.days.joined(separator: ",").uppercased(),
+        "[]", nil,
         "[\(data.days.map(jsonString).joined(separator: ", "))]",
         "[\(numbers.map { "\($0)" }.joined(separator: ", "))]", "\(data.holds)",
       ]
