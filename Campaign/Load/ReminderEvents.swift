@@ -11,7 +11,6 @@ struct ReminderEvents {
 
   private var random: SplitMix64
   private let clock: HourClock
-  private var end: Int64?
   private var made = 0
   /// Events to send later.
   private var pending: [(at: Int64, event: Event)] = []
@@ -23,8 +22,7 @@ struct ReminderEvents {
 
   mutating func next() -> Event {
     let now = clock.now.microseconds
-    let end = end ?? now + Int64(clock.span * 1_000_000)
-    self.end = end
+    let end = clock.end.microseconds
     if let index = pending.firstIndex(where: { $0.at <= now }) {
       return pending.remove(at: index).event
     }
@@ -53,7 +51,7 @@ struct ReminderEvents {
       var moved = data
       moved.instant = text(later) + "Z"
       (moved.at, moved.zone) = ("", "")
-      let isMoved = Int.random(in: 0..<3, using: &random) == 0 && later <= end ?? 0
+      let isMoved = Int.random(in: 0..<3, using: &random) == 0 && later <= clock.end.microseconds
       let payload =
         isMoved
         ? Payload.reminderSet(moved)

@@ -20,6 +20,8 @@ final class HourClock: Sendable {
 
   private struct State {
     var start: ContinuousClock.Instant?
+    /// The time when the hour ends.
+    var end: EventTime?
     /// How many seconds the workers' clocks are ahead of the real one, at least.
     var ahead = 0.0
     /// By worker, seconds.
@@ -40,12 +42,23 @@ final class HourClock: Sendable {
 
   /// The time, for events: no worker's clock is behind it, but for a jump.
   var now: EventTime {
-    let ahead = state.withLock { $0.ahead }
-    return EventTime(microseconds: EventTime.now.microseconds + Int64(ahead * 1_000_000))
+    after(state.withLock { $0.ahead })
   }
 
   /// The hour begins.
-  func start() { state.withLock { $0.start = .now } }
+  func start() {
+    state.withLock { state in
+      state.start = .now
+      state.end = after(span)
+    }
+  }
+
+  /// The time when the hour ends, if it began now or before.
+  var end: EventTime { state.withLock { $0.end } ?? after(span) }
+
+  private func after(_ seconds: Double) -> EventTime {
+    EventTime(microseconds: EventTime.now.microseconds + Int64(seconds * 1_000_000))
+  }
 
   /// Makes a worker's clock differ, from the next `tick` on.
   func jump(_ worker: WorkerProcess, by seconds: Int) {
