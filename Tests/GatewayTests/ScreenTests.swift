@@ -123,6 +123,7 @@ import Testing
       ("GET", "/", 404, "not-found"), ("GET", "/v2/home", 404, "not-found"),
       ("GET", "/v1/home/", 404, "not-found"), ("GET", "/v1/posts/%00", 400, "invalid-target"),
       ("DELETE", "/v1/home", 405, "method-not-allowed"),
+      ("DELETE", "/v1/alarms/seen", 405, "method-not-allowed"),
       ("PUT", "/v1/posts/p/like?actor=eve", 400, "invalid-parameter"),
     ] {
       let answer = try await stack.send(method, target, as: "ann")

@@ -72,14 +72,17 @@ struct Route: Sendable {
   static func find(
     _ method: HTTPRequest.Method, _ path: [String]
   ) throws(Problem) -> (route: Route, parameters: [String: String]) {
-    var allowed: [HTTPRequest.Method] = []
-    for route in all {
-      guard let parameters = route.path.match(path) else { continue }
-      if route.method == method { return (route, parameters) }
-      allowed.append(route.method)
+    let candidates = all.compactMap { route in
+      route.path.match(path).map { (route: route, parameters: $0) }
     }
-    guard allowed.isEmpty else {
-      throw Problem(.methodNotAllowed, "The header Allow lists the methods.", allowed: allowed)
+    // A literal path hides the templates that it matches: /v1/alarms/seen is no alarm.
+    let fewest = candidates.map(\.parameters.count).min()
+    let routes = candidates.filter { $0.parameters.count == fewest }
+    if let found = routes.first(where: { $0.route.method == method }) { return found }
+    guard routes.isEmpty else {
+      throw Problem(
+        .methodNotAllowed, "The header Allow lists the methods.",
+        allowed: routes.map(\.route.method))
     }
     throw Problem(.notFound, "The path is none of those in /openapi.yaml.")
   }
