@@ -34,9 +34,11 @@ func exchange(_ bytes: [UInt8], port: UInt16) async throws -> Answer? {
 /// Nobody listens at the port.
 struct NoConnection: Error {}
 
-private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? {
+/// A socket that is connected to the port of this machine, and waits no longer than a hang.
+///
+/// - Throws: `NoConnection`.
+func connected(port: UInt16) throws -> Int32 {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(descriptor) }
   var limit = timeval(tv_sec: Int(hangLimitSeconds), tv_usec: 0)
   setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -49,7 +51,14 @@ private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? 
       connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
     }
   }
-  guard status == 0 else { throw NoConnection() }
+  if status == 0 { return descriptor }
+  close(descriptor)
+  throw NoConnection()
+}
+
+private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? {
+  let descriptor = try connected(port: port)
+  defer { close(descriptor) }
   var sent = 0
   while sent < bytes.count {
     let count = bytes[sent...].withUnsafeBytes {

@@ -18,13 +18,13 @@ import Testing
     let keys = try await keys(tokens.keySet())
     #expect(keys.keys.count == 4 && keys.ignored == 1)
     let token = try tokens.token("민지", signer)
-    #expect(try rules.person(authorization: "Bearer \(token)", keys: keys) == "민지")
-    #expect(try rules.person(authorization: "bearer \(token)", keys: keys) == "민지")
+    #expect(try rules.identity(authorization: "Bearer \(token)", keys: keys).person == "민지")
+    #expect(try rules.identity(authorization: "bearer \(token)", keys: keys).person == "민지")
     let name = signer == .edDSA ? "EdDSA" : signer.rawValue.uppercased()
     let anonymous = try tokens.token(
       claims: Tokens.claims("ann", replacing: ["aud": ["x", Tokens.audience]]), signer,
       header: ["alg": name])
-    #expect(try rules.person(authorization: "Bearer \(anonymous)", keys: keys) == "ann")
+    #expect(try rules.identity(authorization: "Bearer \(anonymous)", keys: keys).person == "ann")
   }
 
   @Test("each wrong token is refused")
@@ -34,7 +34,7 @@ import Testing
     #expect(wrong.count > 30)
     for (name, authorization) in wrong {
       #expect(throws: Problem.self, "\(name)") {
-        try rules.person(authorization: authorization, keys: keys)
+        try rules.identity(authorization: authorization, keys: keys)
       }
     }
   }
@@ -52,7 +52,8 @@ import Testing
         changed[Int.random(in: 0..<token.count, using: &random)] =
           alphabet.randomElement(using: &random) ?? "A"
         // A signature's last character has bits that mean nothing.
-        let person = try? rules.person(authorization: "Bearer \(String(changed))", keys: keys)
+        let person = try? rules.identity(authorization: "Bearer \(String(changed))", keys: keys)
+          .person
         #expect(person == nil || person == "ann", "\(String(changed))")
       }
     }
@@ -83,7 +84,8 @@ import Testing
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     func accepts(_ tokens: Tokens, _ file: KeyFile) throws -> Bool {
       let token = try tokens.token("ann")
-      return (try? rules.person(authorization: "Bearer \(token)", keys: file.keys)) == "ann"
+      return (try? rules.identity(authorization: "Bearer \(token)", keys: file.keys).person)
+        == "ann"
     }
     try write(ours.keySet())
     let file = try await KeyFile(path)

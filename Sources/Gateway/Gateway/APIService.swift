@@ -11,11 +11,29 @@ struct APIService: Service {
   let port: Int
   let responder: Responder
   let keys: KeyFile
+  let hints: Hints
   let logger: Logger
 
   func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await serveAndTick()
+    } onGracefulShutdown: {
+      // The server waits for open streams as for all requests.
+      hints.close()
+    }
+  }
+
+  private func serveAndTick() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await serve() }
+      group.addTask {
+        var number = 0
+        while !Task.isCancelled {
+          try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
+          number += 1
+          hints.wakeAll(look: number % GatewayLimits.heartbeatsPerLook == 0)
+        }
+      }
       group.addTask {
         while !Task.isCancelled {
           await keys.refresh(logger)

@@ -4,6 +4,7 @@ import Kafka
 import Lanes
 import MagpieProducer
 import Service
+import Synchronization
 
 /// The command line of `magpie-gateway`.
 public struct GatewayCommand: AsyncParsableCommand {
@@ -96,17 +97,28 @@ public struct GatewayCommand: AsyncParsableCommand {
       topicPrefix: settings.topicPrefix, properties: settings.kafka.properties)
     producing.properties["message.timeout.ms"] = "\(GatewayLimits.acknowledgementMilliseconds)"
     let producer = try Producer(producing)
+    let hints = Hints()
     let api = APIService(
       host: try await process.setting("apiHost", flag: apiHost) ?? "127.0.0.1", port: port,
       responder: Responder(
         reader: Reader(
           pool: pool, admin: try Admin(configuration: consumer.kafka),
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
-        producer: producer, keys: keys, rules: rules, acceptance: acceptance,
+        hints: hints, producer: producer, keys: keys, rules: rules, acceptance: acceptance,
         logger: consumer.logger),
-      keys: keys, logger: consumer.logger)
-    try await consumer.run(threads: connections, beside: api) { status, logger in
-      pool.serve(status, logger)
+      keys: keys, hints: hints, logger: consumer.logger)
+    let readers = HintReader.topics.map {
+      HintReader(
+        kafka: consumer.kafka, topicPrefix: settings.topicPrefix, topic: $0, hints: hints)
+    }
+    // The first threads take what there is one of.
+    let untaken = Mutex(readers)
+    try await consumer.run(threads: readers.count + connections, beside: api) { status, logger in
+      if let reader = untaken.withLock({ $0.popLast() }) {
+        reader.run(status, logger)
+      } else {
+        pool.serve(status, logger)
+      }
     }
     _ = await producer.close()
   }

@@ -14,6 +14,11 @@ enum GatewayLimits {
   /// How long a connection stays open without a request, or with an unfinished head of one.
   static let idleSeconds: Int64 = 60
   static let connections = 4096
+  /// How long a stream's client may take to take an event.
+  static let writeSeconds: Int64 = 30
+  /// How often a stream shows that it lives, and how often of these it looks without a hint.
+  static let heartbeatSeconds = 15
+  static let heartbeatsPerLook = 4
   /// The text that people search for.
   static let queryBytes = 256
   static let cursorBytes = 1 << 10

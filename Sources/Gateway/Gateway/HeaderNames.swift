@@ -9,6 +9,9 @@ extension HTTPField.Name {
   static let magpieTime = named("Magpie-Time")
   /// Makes a repeated action the same event.
   static let idempotencyKey = named("Idempotency-Key")
+  static let lastEventID = named("Last-Event-ID")
+  /// Tells proxies not to hold events back.
+  static let xAccelBuffering = named("X-Accel-Buffering")
   static let traceparent = named("traceparent")
 
   private static func named(_ text: String) -> HTTPField.Name {

@@ -2,6 +2,13 @@ import Events
 import Foundation
 import JWTKit
 
+/// Whom a token proves.
+struct Identity: Equatable, Sendable {
+  var person: String
+  /// When the token ends, in seconds since 1970.
+  var expires: Double
+}
+
 /// Who tokens must come from and for whom they must be.
 struct TokenRules: Sendable {
   /// The `iss` that every token must have.
@@ -16,9 +23,9 @@ struct TokenRules: Sendable {
   ///
   /// - Parameter now: in seconds since 1970.
   /// - Throws: ``Problem``, which says what is wrong with the token but quotes nothing of it.
-  func person(
+  func identity(
     authorization: String?, keys: KeySet, now: Double = Date().timeIntervalSince1970
-  ) throws(Problem) -> String {
+  ) throws(Problem) -> Identity {
     guard let authorization else {
       throw Problem(.noToken, "The header Authorization is missing.")
     }
@@ -37,7 +44,7 @@ struct TokenRules: Sendable {
       throw invalid("It is not valid yet.")
     }
     guard isIdentifier(claims.sub) else { throw invalid("Its subject is not a person's id.") }
-    return claims.sub
+    return Identity(person: claims.sub, expires: claims.exp)
   }
 
   private func verifiedClaims(_ token: Substring, _ keys: KeySet) throws(Problem) -> Claims {

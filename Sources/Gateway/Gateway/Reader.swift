@@ -32,6 +32,17 @@ struct Reader: Sendable {
     return try row.textOrNil(0)
   }
 
+  /// The bodies of several screens, from one snapshot.
+  ///
+  /// - Parameter statements: each returns one row.
+  func bodies(_ statements: [Statement]) async throws -> [String] {
+    try await pool.read { connection in
+      try connection.transaction {
+        try statements.map { try connection.query($0).only.text(0) }
+      }
+    }
+  }
+
   /// The author of a post that the viewer may see.
   ///
   /// - Throws: ``Problem``.

@@ -13,6 +13,17 @@ struct RequestScope: RequestContext {
     channel = source.channel
   }
 
+  /// Runs `body`, and closes the connection if it takes longer: a client that does not read would keep it.
+  func closing<Value>(
+    after limit: TimeAmount, _ body: () async throws -> Value
+  ) async throws -> Value {
+    let close = channel.eventLoop.scheduleTask(in: limit) { [channel] in
+      channel.close(promise: nil)
+    }
+    defer { close.cancel() }
+    return try await body()
+  }
+
   /// Closes the connection a second from now: the server would read an unfinished body to its end, and
   /// closing it at once could lose the answer.
   func closeSoon() {

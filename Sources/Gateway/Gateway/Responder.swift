@@ -13,6 +13,7 @@ struct Responder: HTTPResponder {
   typealias Context = RequestScope
 
   let reader: Reader
+  let hints: Hints
   let producer: Producer
   let keys: KeyFile
   let rules: TokenRules
@@ -21,7 +22,7 @@ struct Responder: HTTPResponder {
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
     do {
-      return try await answer(request)
+      return try await answer(request, context)
     } catch {
       let problem = problem(error)
       if problem.endsConnection { context.closeSoon() }
@@ -29,14 +30,15 @@ struct Responder: HTTPResponder {
     }
   }
 
-  private func answer(_ request: Request) async throws -> Response {
+  private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
     let target = try RequestTarget(request.head.path ?? "")
     let (route, path) = try Route.find(request.method, target.segments)
     if case .text(let contentType, let text) = route.endpoint {
       return response(.ok, text, [.contentType: contentType, .cacheControl: "no-cache"], request)
     }
-    let person = try rules.person(
+    let identity = try rules.identity(
       authorization: request.headers[.authorization], keys: keys.keys)
+    let person = identity.person
     let positions = try request.headers[.magpieAfter].map { header throws(Problem) in
       try Position.all(in: header)
     }
@@ -57,8 +59,31 @@ struct Responder: HTTPResponder {
         throw Problem(.invalidParameter, "Actions have no parameters.", field: name)
       }
       return try await perform(action, person, path, positions ?? [], request)
+    case .stream:
+      let stream = LiveStream(
+        reader: reader, hints: hints, person: person, expires: identity.expires)
+      return events(of: stream, request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
+  }
+
+  private func events(
+    of stream: LiveStream, _ request: Request, _ context: RequestScope
+  ) -> Response {
+    let lastEventID = request.headers[.lastEventID]
+    return Response(
+      status: .ok,
+      headers: [
+        .contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no",
+      ],
+      body: ResponseBody { writer in
+        try await stream.run(lastEventID: lastEventID) { text in
+          try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
+            try await writer.write(ByteBuffer(string: text))
+          }
+        }
+        try await writer.finish(nil)
+      })
   }
 
   private func perform(

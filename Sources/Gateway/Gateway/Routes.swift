@@ -42,6 +42,8 @@ struct Route: Sendable {
   enum Endpoint: Sendable {
     case screen(Screen)
     case action(Action)
+    /// The person's screens as they change.
+    case stream
     /// A text that needs no identity.
     case text(contentType: String, String)
   }
@@ -56,6 +58,7 @@ struct Route: Sendable {
     + Action.all.map {
       Route(method: $0.method, path: PathTemplate($0.path), endpoint: .action($0))
     } + [
+      Route(method: .get, path: PathTemplate("/v1/stream"), endpoint: .stream),
       Route(
         method: .get, path: PathTemplate("/openapi.yaml"),
         endpoint: .text(

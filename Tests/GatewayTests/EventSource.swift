@@ -1,0 +1,69 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// An open stream of server-sent events, and what has come of it so far.
+final class EventSource: Sendable {
+  struct Event: Sendable {
+    var name: String
+    var id: String
+    var data: String
+
+    var json: [String: Any] {
+      (try? JSONSerialization.jsonObject(with: Data(data.utf8)) as? [String: Any]) ?? [:]
+    }
+    var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
+  }
+
+  private struct State {
+    var bytes: [UInt8] = []
+    var isClosed = false
+  }
+
+  private let descriptor: Int32
+  private let state = Mutex(State())
+
+  init(_ stack: GatewayStack, authorization: String, lastEventID: String? = nil) throws {
+    let descriptor = try connected(port: stack.port)
+    self.descriptor = descriptor
+    let id = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+    let request = Array(
+      "GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n".utf8)
+    _ = request.withUnsafeBytes {
+      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    Thread.detachNewThread { [self] in
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      while true {
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        state.withLock { state in
+          if count > 0 { state.bytes += buffer[..<count] } else { state.isClosed = true }
+        }
+        if count <= 0 { break }
+      }
+      Glibc.close(descriptor)
+    }
+  }
+
+  /// Ends the connection, as a phone in a tunnel does.
+  func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// The whole answer, with the chunks' sizes between its parts.
+  var text: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
+
+  /// The whole events so far.
+  var events: [Event] {
+    text.components(separatedBy: "event: ").dropFirst().compactMap { part in
+      let lines = part.components(separatedBy: "\n")
+      guard lines.count > 3, lines[1].hasPrefix("id: "), lines[2].hasPrefix("data: ") else {
+        return nil
+      }
+      return Event(
+        name: lines[0], id: String(lines[1].dropFirst(4)), data: String(lines[2].dropFirst(6)))
+    }
+  }
+
+  func last(_ name: String) -> Event? { events.last { $0.name == name } }
+}
