@@ -65,6 +65,57 @@ import Testing
     try await eventually("the streams have ended") { back.isClosed && eve.isClosed }
   }
 
+  @Test("after generated actions and disconnects, what a client has is what the screens are")
+  func generated() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers()
+    var random = SeededGenerator()
+    let post = try await stack.send("POST", "/v1/posts", as: "bob", body: #"{"title":"one"}"#)
+    let id = try #require(try post.json["id"] as? String)
+    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    var stream = try EventSource(stack, authorization: bearer("bob"))
+    var view: [String: String] = [:]
+    var lastID: String?
+    func take(_ stream: EventSource) {
+      for event in stream.events { (view[event.name], lastID) = (event.data, event.id) }
+    }
+    for number in 0..<60 {
+      let (method, path, person, body) =
+        [
+          ("PUT", "/v1/posts/\(id)/like", "ann", nil),
+          ("DELETE", "/v1/posts/\(id)/like", "ann", nil),
+          ("PUT", "/v1/posts/\(id)/like", "cat", nil),
+          ("POST", "/v1/posts/\(id)/comments", "cat", #"{"text":"\#(number)"}"#),
+          ("POST", "/v1/conversations/bob", "ann", #"{"text":"\#(number)"}"#),
+          ("POST", "/v1/conversations/cat", "bob", #"{"text":"\#(number)"}"#),
+          ("PUT", "/v1/alarms/seen", "bob", nil), ("PUT", "/v1/alarms/read", "bob", nil),
+          ("PUT", "/v1/conversations/ann/read", "bob", nil),
+          ("PUT", "/v1/profiles/cat/block", "bob", nil),
+          ("DELETE", "/v1/profiles/cat/block", "bob", nil),
+        ].randomElement(using: &random) ?? ("PUT", "/v1/alarms/seen", "bob", nil)
+      let answer = try await stack.send(method, path, as: person, headers: after, body: body)
+      #expect([202, 404].contains(answer.status), "\(method) \(path): \(answer)")
+      guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
+      take(stream)
+      stream.close()
+      stream = try EventSource(stack, authorization: bearer("bob"), lastEventID: lastID)
+    }
+    let verified = try await stack.send("PUT", "/v1/alarms/seen", as: "bob")
+    let position = try #require(verified.headers["magpie-position"])
+    try await eventually("the client has what the screens are") {
+      take(stream)
+      for name in LiveStream.screens.map(\.name) {
+        let screen = try await stack.send(
+          "GET", "/v1/\(name)", as: "bob", headers: ["Magpie-After": position])
+        let line = screen.body.dropLast().replacing("\n", with: " ")
+        guard view[name].map({ $0 == line }) ?? false else { return false }
+      }
+      return true
+    }
+    stream.close()
+  }
+
   @Test("a stream ends with its token")
   func expiry() async throws {
     let stack = try await GatewayStack()
