@@ -107,7 +107,7 @@ import Verification
     try stack.start(
       "notification-worker",
       sabotage: "DELETE FROM notifications WHERE abs(hashtext(notification_id::text)) % 4 = 0")
-    try stack.start("alarm-worker")
+    for worker in ["alarm-worker", "reminder-worker"] { try stack.start(worker) }
     let lines = try stack.generated(users: 60, events: 2000, generator: &generator)
     try stack.publish(lines)
     try await stack.waitUntilApplied()
