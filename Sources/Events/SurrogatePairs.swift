@@ -55,7 +55,7 @@ private func codeUnit(at index: Int, in json: UnsafeBufferPointer<UInt8>) -> UIn
 }
 
 /// The value of a hexadecimal digit in upper or lower case; nil if it is not one.
-func hexadecimalDigit(_ digit: UInt8) -> UInt32? {
+package func hexadecimalDigit(_ digit: UInt8) -> UInt32? {
   if digit >= 0x30, digit <= 0x39 { return UInt32(digit) - 0x30 }
   let letter = digit | 0x20
   return letter >= 0x61 && letter <= 0x66 ? UInt32(letter) - 0x57 : nil

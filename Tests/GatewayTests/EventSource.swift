@@ -1,3 +1,4 @@
+import EmbeddedStack
 import Foundation
 import Synchronization
 import TestSupport
@@ -30,7 +31,7 @@ final class EventSource: Sendable {
     let request = Array(
       "GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n".utf8)
     _ = request.withUnsafeBytes {
-      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      send(descriptor, $0.baseAddress, $0.count, LocalHTTP.withoutSignal)
     }
     Thread.detachNewThread { [self] in
       var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,3 +1,4 @@
+import EmbeddedStack
 import Foundation
 import TestSupport
 
@@ -38,22 +39,9 @@ struct NoConnection: Error {}
 ///
 /// - Throws: `NoConnection`.
 func connected(port: UInt16) throws -> Int32 {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  var limit = timeval(tv_sec: Int(hangLimitSeconds), tv_usec: 0)
-  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-  setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_port = port.bigEndian
-  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-  let status = withUnsafePointer(to: &address) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-    }
-  }
-  if status == 0 { return descriptor }
-  close(descriptor)
-  throw NoConnection()
+  guard let descriptor = LocalHTTP.connected(port: port, timeoutSeconds: Int(hangLimitSeconds))
+  else { throw NoConnection() }
+  return descriptor
 }
 
 private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? {
@@ -62,7 +50,7 @@ private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? 
   var sent = 0
   while sent < bytes.count {
     let count = bytes[sent...].withUnsafeBytes {
-      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      send(descriptor, $0.baseAddress, $0.count, LocalHTTP.withoutSignal)
     }
     // The gateway may answer and close before it has read everything.
     guard count > 0 else { break }

@@ -1,3 +1,5 @@
+import Events
+
 /// A request's path and query, decoded strictly: what is ambiguous is refused rather than guessed.
 struct RequestTarget: Equatable {
   /// The decoded segments of the path. A segment may contain any character, "/" included, but NUL.
@@ -38,9 +40,10 @@ private func decoded(_ text: Substring, plusIsSpace: Bool) throws(Problem) -> St
   while let byte = rest.next() {
     switch byte {
     case UInt8(ascii: "%"):
-      guard let high = rest.next().flatMap(hexadecimal), let low = rest.next().flatMap(hexadecimal)
+      guard let high = rest.next().flatMap(hexadecimalDigit),
+        let low = rest.next().flatMap(hexadecimalDigit)
       else { throw Problem(.invalidTarget, "A % is not followed by two hexadecimal digits.") }
-      bytes.append(high << 4 | low)
+      bytes.append(UInt8(high << 4 | low))
     case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
     default: bytes.append(byte)
     }
@@ -49,13 +52,4 @@ private func decoded(_ text: Substring, plusIsSpace: Bool) throws(Problem) -> St
     throw Problem(.invalidTarget, "The target is not UTF-8 without NUL, percent-encoded.")
   }
   return result
-}
-
-private func hexadecimal(_ byte: UInt8) -> UInt8? {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-  case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-  case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-  default: nil
-  }
 }

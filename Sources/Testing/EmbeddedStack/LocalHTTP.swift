@@ -43,7 +43,11 @@ public enum LocalHTTP {
     return Answer(status: status, body: String(text[head.upperBound...]), isWhole: isWhole)
   }
 
-  private static func connected(port: UInt16, timeoutSeconds: Int) -> Int32? {
+  /// A socket that is connected to the port over the loopback interface, for the caller to close; nil if nobody
+  /// listens.
+  ///
+  /// - Parameter timeoutSeconds: the limit for each send and receive.
+  public static func connected(port: UInt16, timeoutSeconds: Int) -> Int32? {
     #if os(Linux)
       let kind = Int32(SOCK_STREAM.rawValue)
     #else
@@ -74,12 +78,12 @@ public enum LocalHTTP {
     close(descriptor)
     return nil
   }
-}
 
-/// Writing to a closed connection must return an error instead of raising SIGPIPE. On Darwin, the
-/// socket option SO_NOSIGPIPE does this.
-#if canImport(Darwin)
-  private let withoutSignal: Int32 = 0
-#else
-  private let withoutSignal = Int32(MSG_NOSIGNAL)
-#endif
+  /// The flag of `send` with which writing to a closed connection returns an error instead of raising SIGPIPE. On
+  /// Darwin, the socket option SO_NOSIGPIPE does this.
+  #if canImport(Darwin)
+    public static let withoutSignal: Int32 = 0
+  #else
+    public static let withoutSignal = Int32(MSG_NOSIGNAL)
+  #endif
+}
