@@ -37,7 +37,7 @@ import Workload
     for table in Set(CanonicalTable.all.flatMap(\.covers)).sorted() {
       for kind in ["DELETE", "UPDATE", "INSERT"] {
         // Some breakages have no visible effect; then another one is tried.
-        for _ in 0..<6 {
+        for _ in 0..<15 {
           guard let sql = try wrong.breakage(kind, table, &generator),
             let after = try wrong.canonicalRows(after: sql), after != clean
           else { continue }

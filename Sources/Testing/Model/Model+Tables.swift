@@ -120,17 +120,22 @@ extension Model {
     return row
   }
 
-  /// The number of contributions of each notification of a day, without muted ones, and its
-  /// recipient. Omits notifications with a deleted contribution.
-  public var sizes: [(notification: String, recipient: String, count: Int)] {
-    var groups: [String: (recipient: String, count: Int, isCut: Bool)] = [:]
+  /// The number of contributions of each notification of a day, and of those among them whose source
+  /// is not their actor, both without muted ones, and the recipient. Omits notifications with a
+  /// deleted contribution.
+  public var sizes: [(notification: String, recipient: String, count: Int, others: Int)] {
+    var groups: [String: (recipient: String, count: Int, others: Int, isCut: Bool)] = [:]
     for row in allContributions where row.isGrouped && row.isActive {
       guard let id = row.notification else { continue }
-      groups[id, default: (row.recipient, 0, false)].count += row.isMuted ? 0 : 1
+      if groups[id] == nil { groups[id] = (row.recipient, 0, 0, false) }
       if row.isCovered { groups[id]?.isCut = true }
+      guard !row.isMuted else { continue }
+      groups[id]?.count += 1
+      if row.type == AlarmType.message.code { continue }
+      if row.actor?.hasSameBytes(as: row.source) != true { groups[id]?.others += 1 }
     }
     return groups.filter { !$0.value.isCut && $0.value.count > 0 }
-      .map { ($0.key, $0.value.recipient, $0.value.count) }
+      .map { ($0.key, $0.value.recipient, $0.value.count, $0.value.others) }
   }
 
   /// The time up to which the recipient deleted the notification, alone or with everything.

@@ -95,8 +95,8 @@ extension SliceModels {
     case "notification_actors": return rows(notifications.allContributions.lazy.map(contribution))
     case "notification_sizes":
       return rows(
-        notifications.sizes.lazy.map { id, recipient, count in
-          CanonicalRow(person: recipient, key: [id], fields: ["\(count)"])
+        notifications.sizes.lazy.map { id, recipient, count, others in
+          CanonicalRow(person: recipient, key: [id], fields: ["\(count)", "\(others)"])
         })
     case "notifications":
       return rowSource(

@@ -97,16 +97,18 @@ extension CanonicalTable {
     // When a deletion covers a contribution, the size is unused and depends on arrival order.
     CanonicalTable(
       "notification_sizes", .notifications, person: "coalesce(g.recipient, '')",
-      key: ["s.notification_id"], fields: Field.plain("s.contributions"),
+      key: ["s.notification_id"], fields: Field.plain("s.contributions", "s.others"),
       from: """
         FROM (
-          SELECT s.notification_id, s.contributions FROM notification_sizes s
+          SELECT s.notification_id, s.contributions, s.others FROM notification_sizes s
           WHERE NOT EXISTS (
             SELECT FROM \(reviews) v
             JOIN notification_actors a ON a.recipient = v.recipient AND v.type IN (-1, a.type)
             WHERE a.notification_id = s.notification_id)
           UNION ALL
-          SELECT a.notification_id, count(*) FROM notification_actors a
+          SELECT a.notification_id, count(*),
+            count(*) FILTER (WHERE a.actor IS DISTINCT FROM a.source AND a.type <> 3)
+          FROM notification_actors a
           WHERE EXISTS (
               SELECT FROM \(reviews) v WHERE v.recipient = a.recipient AND v.type IN (-1, a.type))
             AND a.active AND is_grouped(a.grouped, a.type)
