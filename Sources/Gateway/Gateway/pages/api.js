@@ -1,0 +1,129 @@
+/**
+ * Requests to the gateway: screens are read, actions are sent.
+ *
+ * A screen is read behind the person's own recent actions. An action has a key and a time of its
+ * own, and its repetitions have the same, so they are the same event. ETags are the browser's
+ * business: it asks again with If-None-Match by itself.
+ */
+
+import { actionTime, noteServerTime } from "./clock.js";
+import { randomID } from "./dom.js";
+import { words } from "./locale.js";
+import { say } from "./notice.js";
+import { after, forgetOld, remember } from "./positions.js";
+import { Problem, problemOf } from "./problem.js";
+import { end, token } from "./session.js";
+
+// The gateway waits 5 s for an action to be applied, and 10 s for Kafka.
+const requestMilliseconds = 20_000;
+// How long an action is sent again by itself; then the person decides.
+const actionMilliseconds = 60_000;
+
+/** A path of the API: each part after the first is escaped. */
+export function path(base, ...parts) {
+  return [base, ...parts.map(encodeURIComponent)].join("/");
+}
+
+/**
+ * A screen as it is now, with what one has just done.
+ *
+ * @throws {Problem}
+ */
+export async function get(address, { query = {}, signal } = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
+  const target = given.length ? `${address}?${new URLSearchParams(given)}` : address;
+  try {
+    return await read(target, after(), signal);
+  } catch (problem) {
+    if (problem.code !== "not-applied-yet") throw problem;
+    // What there is is better than nothing.
+    forgetOld();
+    say(words("problem-not-applied-yet"));
+    return read(target, "", signal);
+  }
+}
+
+async function read(target, positions, signal) {
+  const headers = positions ? { "Magpie-After": positions } : {};
+  try {
+    return (await request("GET", target, headers, undefined, signal)).body;
+  } catch (problem) {
+    if (!problem.isTemporary) throw problem;
+    await pause(problem.retryAfter || 0.5, signal);
+    return (await request("GET", target, headers, undefined, signal)).body;
+  }
+}
+
+/**
+ * An action that happens now, to be sent once or more.
+ *
+ * @param {object} [body]
+ * @param {string} [notBefore] see `actionTime`
+ */
+export function prepare(method, address, body, notBefore) {
+  const headers = { "Idempotency-Key": randomID(), "Magpie-Time": actionTime(notBefore) };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  return { method, address, headers, body: body === undefined ? body : JSON.stringify(body) };
+}
+
+/**
+ * Sends an action, again and again for a minute if there is no answer.
+ *
+ * @returns the answer's body
+ * @throws {Problem}
+ */
+export async function send(action) {
+  const deadline = Date.now() + actionMilliseconds;
+  for (let attempt = 0; ; attempt += 1) {
+    const headers = { ...action.headers };
+    // The author of a post is read first, so a post of a moment ago must be there.
+    const posts = action.address.startsWith("/v1/posts/") ? after("posts") : "";
+    if (posts) headers["Magpie-After"] = posts;
+    try {
+      const answer = await request(action.method, action.address, headers, action.body);
+      remember(answer.headers.get("Magpie-Position"));
+      return answer.body;
+    } catch (problem) {
+      const mayRepeat = problem.isTemporary || problem.code === "not-applied-yet";
+      const seconds = problem.retryAfter || Math.min(8, 0.5 * 2 ** attempt);
+      if (!mayRepeat || Date.now() + seconds * 1000 > deadline) throw problem;
+      await pause(seconds);
+    }
+  }
+}
+
+/** Prepares an action and sends it. */
+export const act = (...parts) => send(prepare(...parts));
+
+async function request(method, target, headers, body, signal) {
+  const limit = AbortSignal.timeout(requestMilliseconds);
+  try {
+    const answer = await fetch(target, {
+      method,
+      body,
+      headers: { Authorization: `Bearer ${token()}`, ...headers },
+      credentials: "omit",
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+    });
+    noteServerTime(answer.headers.get("Date"));
+    if (answer.ok) return { headers: answer.headers, body: await answer.json() };
+    const problem = await problemOf(answer);
+    if (problem.status === 401) end();
+    throw problem;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error instanceof Problem ? error : new Problem({ code: "network" });
+  }
+}
+
+/** Waits, with some jitter, but no longer once the network is back. */
+function pause(seconds, signal) {
+  const { promise, resolve, reject } = Promise.withResolvers();
+  const timer = setTimeout(resolve, seconds * 1000 * (0.75 + Math.random() / 2));
+  addEventListener("online", resolve, { once: true });
+  signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    removeEventListener("online", resolve);
+  });
+}

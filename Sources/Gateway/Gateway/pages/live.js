@@ -1,0 +1,129 @@
+/**
+ * The stream of one's own screens: badge, alarms, conversations, each whole as it is now.
+ *
+ * Whoever subscribes gets the latest state at once and each later one. A stream that ends or is cut
+ * comes back with `Last-Event-ID`, later and later while it fails, and at once when the network or
+ * the page comes back.
+ */
+
+import { EventParser } from "./events.js";
+import { problemOf } from "./problem.js";
+import { end, hasEnded, token } from "./session.js";
+
+// The gateway sends a comment every 15 s.
+const silenceMilliseconds = 40_000;
+const longestPause = 60_000;
+
+const states = new Map();
+const subscribers = new Map();
+const statusListeners = [];
+let parser = new EventParser();
+let base = 1000;
+let failures = 0;
+let connection = null;
+let wake = () => {};
+let isAway = false;
+
+/**
+ * Calls `handler` with the state now, if it is known, and with each new one.
+ *
+ * @param {string} name badge, alarms or conversations
+ */
+export function subscribe(name, handler, signal) {
+  const handlers = subscribers.get(name) ?? new Set();
+  subscribers.set(name, handlers.add(handler));
+  signal?.addEventListener("abort", () => handlers.delete(handler), { once: true });
+  if (states.has(name)) handler(states.get(name));
+}
+
+/** Calls `listener` with true when the stream is open, and with false when it is cut. */
+export function onStatus(listener) {
+  statusListeners.push(listener);
+}
+
+/** Keeps the stream open until the session ends. */
+export async function start() {
+  addEventListener("online", () => wake());
+  addEventListener("offline", () => connection?.abort());
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) wake();
+  });
+  // A page in the back/forward cache has no connections.
+  addEventListener("pagehide", () => {
+    isAway = true;
+    connection?.abort();
+  });
+  addEventListener("pageshow", () => {
+    isAway = false;
+    wake();
+  });
+  while (!hasEnded()) {
+    if (!isAway) await stream();
+    if (!hasEnded()) await pause();
+  }
+}
+
+async function stream() {
+  connection = new AbortController();
+  const silence = setInterval(() => {
+    if (Date.now() - heard > silenceMilliseconds) connection.abort();
+  }, 5000);
+  let heard = Date.now();
+  try {
+    const headers = { Authorization: `Bearer ${token()}`, Accept: "text/event-stream" };
+    if (parser.lastEventID) headers["Last-Event-ID"] = parser.lastEventID;
+    const answer = await fetch("/v1/stream", {
+      headers, cache: "no-store", credentials: "omit", signal: connection.signal,
+    });
+    if (answer.status === 401) return end();
+    if (!answer.ok) throw await problemOf(answer);
+    parser = new EventParser(parser.lastEventID);
+    report(true);
+    const reader = answer.body.getReader();
+    while (true) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      heard = Date.now();
+      failures = 0;
+      for (const event of parser.push(value)) publish(event);
+      base = parser.retry ?? base;
+    }
+  } catch {
+    failures += 1;
+  } finally {
+    clearInterval(silence);
+    connection.abort();
+    report(false);
+  }
+}
+
+function publish({ type, data }) {
+  const state = JSON.parse(data);
+  states.set(type, state);
+  for (const handler of subscribers.get(type) ?? []) {
+    try {
+      handler(state);
+    } catch (error) {
+      // A page's mistake is not the stream's.
+      reportError(error);
+    }
+  }
+}
+
+function report(isOpen) {
+  for (const listener of statusListeners) listener(isOpen);
+}
+
+/** Waits before the next connection: full jitter over a limit that doubles. */
+async function pause() {
+  const limit = Math.min(longestPause, base * 2 ** Math.min(failures, 10));
+  const milliseconds = limit / 2 + (Math.random() * limit) / 2;
+  await new Promise((resolve) => {
+    const timer = setTimeout(resolve, isAway ? longestPause : milliseconds);
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+  wake = () => {};
+}

@@ -1,0 +1,92 @@
+/**
+ * Who is signed in, with which token.
+ *
+ * The token comes in the address's fragment (`#token=…`), which browsers send to nobody. It is
+ * moved to sessionStorage, which lasts as long as the tab, and taken out of the address and the
+ * history at once.
+ * What the token says is read only to show it: the gateway verifies every request.
+ */
+
+const storageName = "magpie.token";
+const longestTimer = 2 ** 31 - 1;
+const endListeners = [];
+let isEnded = false;
+
+let current = take();
+// A new link that is opened in this tab changes the fragment only.
+addEventListener("hashchange", () => {
+  if (fromAddress()) location.reload();
+});
+
+/** The token; empty if nobody is signed in. */
+export const token = () => current;
+
+/** The id of the person who is signed in; empty if nobody is. */
+export const person = () => claims(current).sub ?? "";
+
+/** When the token ends; null if there is none. */
+export function expiry() {
+  const seconds = claims(current).exp;
+  return typeof seconds === "number" ? new Date(seconds * 1000) : null;
+}
+
+/** Signs in with a token that was pasted. */
+export function signIn(text) {
+  sessionStorage.clear();
+  sessionStorage.setItem(storageName, text.trim());
+}
+
+/** Forgets the person and what they did. */
+export function signOut() {
+  sessionStorage.clear();
+  current = "";
+}
+
+/** Calls `listener` once the token is no longer valid. */
+export function onEnd(listener) {
+  endListeners.push(listener);
+}
+
+/** The gateway refused the token, or its time is over. */
+export function end() {
+  if (isEnded) return;
+  isEnded = true;
+  for (const listener of endListeners) listener();
+}
+
+/** Whether the token is no longer valid. */
+export const hasEnded = () => isEnded;
+
+/** Ends the session at the token's time. */
+export function watchExpiry() {
+  const time = expiry();
+  if (!time) return;
+  const rest = time.getTime() - Date.now();
+  if (rest <= 0) end();
+  else setTimeout(watchExpiry, Math.min(rest, longestTimer));
+}
+
+function take() {
+  const fresh = fromAddress();
+  const stored = sessionStorage.getItem(storageName) ?? "";
+  if (!fresh) return stored;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  // What one person did is no other person's.
+  if (claims(fresh).sub !== claims(stored).sub) sessionStorage.clear();
+  sessionStorage.setItem(storageName, fresh);
+  return fresh;
+}
+
+function fromAddress() {
+  return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+}
+
+function claims(text) {
+  try {
+    const part = text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
+    const bytes = Uint8Array.from(atob(part), (character) => character.codePointAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes)) ?? {};
+  } catch {
+    return {};
+  }
+}
