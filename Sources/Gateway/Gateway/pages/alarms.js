@@ -1,0 +1,162 @@
+/**
+ * Alarms, and everybody behind one of them.
+ *
+ * Opening the list is seeing it, which clears the badge; opening an alarm is reading it.
+ */
+
+import { path, prepare, send } from "./api.js";
+import { button, element } from "./dom.js";
+import { icon } from "./icons.js";
+import { avatar, postPicture } from "./image.js";
+import { createList } from "./list.js";
+import { subscribe } from "./live.js";
+import { number, words } from "./locale.js";
+import { say } from "./notice.js";
+import { attempt, drafted } from "./optimistic.js";
+import { followButton, nameOf, personRow, withPerson } from "./people.js";
+import { relation } from "./post.js";
+import { routeOf, routes } from "./routes.js";
+import { sentence } from "./sentence.js";
+import { timeOf } from "./time.js";
+
+export function alarmsPage(parameters, signal) {
+  const list = createList({
+    address: "/v1/alarms", label: words("alarms"), empty: words("noAlarms"), signal, pageSize: 50,
+    keyOf: (row) => row.notification_id, present, build: alarmRow, onRows: see(signal),
+  });
+  list.refresh().catch(() => {});
+  subscribe("alarms", list.show, signal);
+  const all = (change, action) => attempt("alarms", change, action, list);
+  const readAll = () => all({ unread: false, unseen: false }, prepare("PUT", "/v1/alarms/read"));
+  const removeAll = () => {
+    if (confirm(words("askRemoveAlarms"))) {
+      all({ is_removed: true }, prepare("DELETE", "/v1/alarms"));
+    }
+  };
+  const actions = element(
+    "div", { class: "actions" }, button(words("readAll"), readAll, { class: "plain" }),
+    button(words("removeAll"), removeAll, { class: "plain" }));
+  return { title: words("alarms"), content: [actions, list.element] };
+}
+
+/** A row with what the person has just done with it, or with all. */
+function present(row) {
+  const own = drafted(`alarm/${row.notification_id}`, drafted("alarms", row));
+  const actor = withPerson(row.actor_id, { is_followed: row.actor_is_followed });
+  return { ...own, actor_is_followed: actor.is_followed };
+}
+
+/** Tells the gateway once that what is new has been seen. */
+function see(signal) {
+  let told = "";
+  const check = (rows) => {
+    const unseen = rows.filter((row) => row.unseen);
+    const newest = unseen.map((row) => row.raised_at).sort().at(-1) ?? "";
+    if (newest === "" || newest === told || document.hidden || signal.aborted) return;
+    told = newest;
+    // The next state tries again if this fails.
+    send(prepare("PUT", "/v1/alarms/seen", undefined, newest)).catch(() => (told = ""));
+  };
+  let latest = [];
+  document.addEventListener("visibilitychange", () => check(latest), { signal });
+  return (rows) => {
+    latest = rows;
+    check(rows);
+  };
+}
+
+function alarmRow(row, list) {
+  const key = `alarm/${row.notification_id}`;
+  const address = path("/v1/alarms", row.notification_id);
+  const read = () => {
+    if (!row.unread) return;
+    const action = prepare("PUT", `${address}/read`, undefined, row.raised_at);
+    attempt(key, { unread: false, unseen: false }, action, list);
+  };
+  const remove = () =>
+    attempt(key, { is_removed: true }, prepare("DELETE", address, undefined, row.raised_at), list);
+  const target = routeOf(row.deep_link) ?? (row.post_id ? routes.post(row.post_id) : null);
+  const text = sentence(row);
+  const main = target
+    ? element("a", { href: target, onclick: read, "data-action": "open" }, text)
+    : button(text, read, { class: "bare", "data-action": "open" });
+  const state = row.unread
+    ? element("span", { class: "hidden" }, `${words(row.unseen ? "new" : "unread")}: `) : null;
+  main.prepend(state ?? "");
+  const everybody = row.actor_count > 1
+    ? [
+      " · ",
+      element(
+        "a", { href: routes.alarmPeople(row.notification_id), "data-action": "people" },
+        `${words("everybody")}: ${number(row.actor_count)}`),
+    ]
+    : [];
+  const made = element(
+    "li",
+    {
+      class: `row alarm${row.unread ? " unread" : ""}${row.unseen ? " unseen" : ""}`,
+      "data-key": row.notification_id, "data-kind": row.kind,
+    },
+    row.actor_id
+      ? avatar(row.actor_name, row.actor_image_url, row.actor_id)
+      : element("span", { class: "avatar", "aria-hidden": "true" }, icon("bell")),
+    element(
+      "div", { class: "about" }, main,
+      element("p", { class: "soft" }, timeOf(row.raised_at), ...everybody)),
+    sideOf(row, list), menu(row, remove));
+  made.hidden = row.is_removed === true;
+  return made;
+}
+
+/** The post's picture, else a button to follow who acted. */
+function sideOf(row, list) {
+  const picture = postPicture(row.thumbnail_url, "");
+  if (picture) {
+    picture.classList.add("thumbnail");
+    return picture;
+  }
+  if (!row.actor_id || row.actor_is_followed) return null;
+  const relations = { is_followed: false, follows_viewer: row.kind === "F02" };
+  return followButton(row.actor_id, row.actor_name, relations, list);
+}
+
+function menu(row, remove) {
+  const disable = async (body) => {
+    try {
+      await send(prepare("POST", "/v1/settings/disabled", body));
+      say(words("isOff"), " ", element("a", { href: routes.settings }, words("settings")));
+    } catch (problem) {
+      say(problem.words);
+    }
+  };
+  const made = element(
+    "details", { class: "menu" },
+    element(
+      "summary", { "aria-label": words("moreActions"), "data-action": "menu" }, icon("more")),
+    element(
+      "div", { class: "choices" },
+      button(words("remove"), remove),
+      button(words("noMoreLikeThis"), () => disable({ scope: "kind", kind: row.kind })),
+      row.actor_id
+        ? button(
+          `${words("mute")}: ${nameOf(row.actor_name)}`,
+          () => disable({ scope: "actor", actor: row.actor_id }))
+        : null));
+  made.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    made.open = false;
+    made.querySelector("summary").focus();
+  });
+  return made;
+}
+
+export function alarmPeoplePage({ alarm }, signal) {
+  const list = createList({
+    address: path("/v1/alarms", alarm, "people"), label: words("everybody"), signal,
+    empty: words("nobody"), keyOf: (row) => row.user_id,
+    present: (row) => withPerson(row.user_id, row),
+    build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.acted_at)),
+  });
+  list.refresh().catch(() => {});
+  return { title: words("everybody"), back: routes.alarms, content: [list.element] };
+}

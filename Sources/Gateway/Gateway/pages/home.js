@@ -1,0 +1,72 @@
+/**
+ * Home and Following: posts, newest first, and a form for a new one.
+ */
+
+import { prepare } from "./api.js";
+import { postCard, withPost } from "./card.js";
+import { element, field, theirs } from "./dom.js";
+import { createList } from "./list.js";
+import { words } from "./locale.js";
+import { sendShown } from "./pending.js";
+import { lookAgain } from "./refresh.js";
+import { mentionsIn } from "./writing.js";
+
+const seconds = 20;
+
+export function homePage(parameters, signal) {
+  const list = postList("/v1/home", words("noPosts"), signal);
+  return { title: words("home"), content: [composer(list), list.element] };
+}
+
+export function followingPage(parameters, signal) {
+  const list = postList("/v1/following", words("noFollowing"), signal);
+  return { title: words("followingTitle"), content: [list.element] };
+}
+
+/** A list of posts that looks again while it is looked at. */
+export function postList(address, empty, signal) {
+  const list = createList({
+    address, empty, signal, label: words("posts"), keyOf: (row) => row.post_id, present: withPost,
+    build: (row, owner) => element("li", { "data-key": row.post_id }, postCard(row, owner)),
+  });
+  const look = () => list.refresh().catch(() => {});
+  look();
+  lookAgain(seconds, look, signal);
+  return list;
+}
+
+function composer(list) {
+  const input = (name, properties) => element("input", { name, dir: "auto", ...properties });
+  const form = element(
+    "form", { class: "fields" },
+    field(words("title"), input("title", { maxlength: 200, "data-action": "title" })),
+    field(words("caption"), element("textarea", { name: "caption", rows: 3, dir: "auto" })),
+    field(
+      words("picture"),
+      input("image_url", { type: "url", pattern: "https://.*", placeholder: "https://" })),
+    element("button", { type: "submit" }, words("publish")));
+  const details = element(
+    "details", { class: "composer" }, element("summary", {}, words("newPost")), form);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+    const body = Object.fromEntries(given.filter(([, value]) => value !== ""));
+    if (!body.title && !body.caption && !body.image_url) return;
+    const mentions = mentionsIn(`${body.title ?? ""} ${body.caption ?? ""}`);
+    if (mentions.length) body.mentions = mentions;
+    form.reset();
+    details.open = false;
+    const made = element(
+      "li", {},
+      element(
+        "article", { class: "card" }, theirs(body.title ?? "", "h2", { class: "title" }),
+        theirs(body.caption ?? "", "p", { class: "text" })));
+    sendShown(list, made, prepare("POST", "/v1/posts", body));
+  });
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    details.open = false;
+    details.querySelector("summary").focus();
+  });
+  return details;
+}

@@ -1,0 +1,200 @@
+/**
+ * A list that is paged by cursor: rows in the document, a bounded number of them.
+ *
+ * Looking again reads all rows that are shown in one request, and replaces them. Rows that did not
+ * change keep their elements, and so the focus in them. Reads of one list follow each other, so an
+ * older answer never replaces a newer one.
+ */
+
+import { get } from "./api.js";
+import { button, element } from "./dom.js";
+import { words } from "./locale.js";
+
+// The gateway answers with as many at once.
+const most = 200;
+
+/**
+ * @param {object} options
+ *   address: of the screen; query: its parameters;
+ *   keyOf(row): names a row; build(row, list): its element; present(row): with drafts;
+ *   empty: what to say without rows; label: for screen readers;
+ *   isUpward: the oldest row first, as in a chat;
+ *   onRows(rows): called with what is shown; signal: ends reads
+ */
+export function createList(options) {
+  const { address, query = {}, keyOf, build, present = (row) => row, signal } = options;
+  const { empty, label, isUpward = false, onRows = () => {}, pageSize = 20 } = options;
+  let rows = [];
+  /** The cursor before the first row that is shown; null at the beginning of the list. */
+  let start = null;
+  let next = null;
+  let isLoaded = false;
+  let work = Promise.resolve();
+  let waiting = null;
+  let isBusy = false;
+  const pending = new Map();
+  const shown = new Map();
+
+  const container = element("ul", { class: "rows", "aria-label": label });
+  const nothing = element("p", { class: "empty", hidden: true }, empty);
+  const more = button(words(isUpward ? "older" : "more"), () => quietly(loadMore()), {
+    class: "more",
+  });
+  const newest = button(words("newest"), () => quietly(reset()), { class: "more", hidden: true });
+  const trouble = element("p", { class: "trouble", role: "status" });
+  more.hidden = true;
+  const parts = isUpward
+    ? [more, trouble, container, nothing, newest] : [newest, container, nothing, trouble, more];
+  const list = {
+    element: element("div", { class: "list" }, ...parts), refresh, redraw: draw, show, addPending,
+    removePending,
+  };
+  watchEnd();
+  return list;
+
+  /** Reads what is shown again; the answer contains one's own actions. */
+  function refresh() {
+    waiting ??= inTurn(async () => {
+      waiting = null;
+      const limit = Math.min(most, Math.max(pageSize, rows.length));
+      const page = await get(address, { query: { ...query, cursor: start, limit }, signal });
+      take(page.items, page.next);
+    });
+    return waiting;
+  }
+
+  function loadMore() {
+    if (isBusy || next === null) return work;
+    return inTurn(async () => {
+      const target = { ...query, cursor: next, limit: pageSize };
+      const page = await get(address, { query: target, signal });
+      const known = new Set(rows.map(keyOf));
+      const all = [...rows, ...page.items.filter((row) => !known.has(keyOf(row)))];
+      if (all.length > most) start = all[all.length - most - 1].cursor;
+      take(all.slice(-most), page.next);
+    });
+  }
+
+  /** Starts again from the first page. */
+  function reset() {
+    rows = [];
+    start = null;
+    return refresh();
+  }
+
+  /** The first page as it is now, from the stream. */
+  function show(page) {
+    const isFirstPage = start === null && rows.length <= page.items.length;
+    if (isBusy || !isFirstPage) quietly(refresh());
+    else take(page.items, page.next);
+  }
+
+  /** Shows an element for what is on its way; `key` is that of its later row, once known. */
+  function addPending(name, made, key = null) {
+    pending.set(name, { made, key });
+    draw();
+  }
+
+  function removePending(name) {
+    pending.delete(name);
+    draw();
+  }
+
+  function inTurn(read) {
+    work = work.catch(() => {}).then(async () => {
+      isBusy = true;
+      try {
+        await read();
+        trouble.textContent = "";
+      } catch (problem) {
+        const text = problem.words ?? words("problem-internal-error");
+        if (!signal?.aborted) trouble.textContent = text;
+        // The first look can be repeated by hand; later ones repeat themselves.
+        more.hidden = isLoaded && next === null;
+        more.textContent = words("again");
+        more.onclick = isLoaded ? null : () => quietly(refresh());
+        throw problem;
+      } finally {
+        isBusy = false;
+      }
+    });
+    return work;
+  }
+
+  function take(items, cursor) {
+    rows = items;
+    next = cursor;
+    isLoaded = true;
+    more.onclick = null;
+    more.textContent = words(isUpward ? "older" : "more");
+    draw();
+    onRows(rows);
+  }
+
+  function draw() {
+    const keys = new Set(rows.map(keyOf));
+    for (const [name, { key }] of pending) if (keys.has(key)) pending.delete(name);
+    const wanted = [...pending.values()].map(({ made }) => made).reverse();
+    const isKept = new Set();
+    for (const row of rows) {
+      const key = keyOf(row);
+      isKept.add(key);
+      wanted.push(elementOf(key, present(row)));
+    }
+    for (const key of shown.keys()) if (!isKept.has(key)) shown.delete(key);
+    if (isUpward) wanted.reverse();
+    place(wanted);
+    more.hidden = isLoaded && next === null;
+    newest.hidden = start === null;
+    nothing.hidden = !isLoaded || wanted.length > 0;
+  }
+
+  function elementOf(key, row) {
+    const text = JSON.stringify(row);
+    const before = shown.get(key);
+    // A row in which somebody writes stays until they have finished.
+    if (before && (before.text === text || before.made.dataset.keep !== undefined)) {
+      return before.made;
+    }
+    const made = build(row, list);
+    shown.set(key, { text, made });
+    if (before) exchange(before.made, made);
+    return made;
+  }
+
+  function place(wanted) {
+    const isWanted = new Set(wanted);
+    for (const child of [...container.children]) if (!isWanted.has(child)) child.remove();
+    let position = container.firstElementChild;
+    for (const made of wanted) {
+      if (made === position) position = position.nextElementSibling;
+      else container.insertBefore(made, position);
+    }
+  }
+
+  /** Loads the next page when its button comes into view. */
+  function watchEnd() {
+    const observer = new IntersectionObserver((entries) => {
+      // After a failure the person decides.
+      if (entries.some((entry) => entry.isIntersecting) && !trouble.textContent && isLoaded) {
+        quietly(loadMore());
+      }
+    });
+    if (!isUpward) observer.observe(more);
+    signal?.addEventListener("abort", () => observer.disconnect(), { once: true });
+  }
+}
+
+/** The list itself says what went wrong. */
+const quietly = (promise) => promise.catch(() => {});
+
+/** Replaces an element by its new state, with the focus and what was open. */
+export function exchange(before, made) {
+  const focused = before.contains(document.activeElement) ? document.activeElement : null;
+  const isOpen = before.querySelector("details")?.open ?? false;
+  before.replaceWith(made);
+  const details = made.querySelector("details");
+  if (details) details.open = isOpen;
+  const action = focused?.closest("[data-action]")?.dataset.action;
+  if (action) made.querySelector(`[data-action="${action}"]`)?.focus({ preventScroll: true });
+}

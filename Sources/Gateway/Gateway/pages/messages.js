@@ -1,0 +1,141 @@
+/**
+ * Conversations, and one of them. An open chat that is looked at is read.
+ */
+
+import { get, path, prepare, send } from "./api.js";
+import { element, theirs } from "./dom.js";
+import { icon } from "./icons.js";
+import { avatar } from "./image.js";
+import { createList } from "./list.js";
+import { subscribe } from "./live.js";
+import { badgeNumber, words } from "./locale.js";
+import { nameOf } from "./people.js";
+import { sendShown } from "./pending.js";
+import { lookAgain } from "./refresh.js";
+import { routes } from "./routes.js";
+import { person } from "./session.js";
+import { setTitle } from "./shell.js";
+import { timeOf } from "./time.js";
+import { writingForm } from "./writing.js";
+
+// No stream tells that the other one has read.
+const seconds = 5;
+
+export function messagesPage(parameters, signal) {
+  const list = createList({
+    address: "/v1/conversations", label: words("messages"), empty: words("noMessages"), signal,
+    pageSize: 50, keyOf: (row) => row.peer_id, build: conversationRow,
+  });
+  list.refresh().catch(() => {});
+  subscribe("conversations", list.show, signal);
+  const write = element(
+    "a", { class: "button", href: routes.newMessage }, icon("plus"), words("newMessage"));
+  return { title: words("messages"), content: [write, list.element] };
+}
+
+function conversationRow(row) {
+  const unread = row.unread > 0
+    ? element(
+      "span", { class: "badge", "aria-label": `${words("unread")}: ${badgeNumber(row.unread)}` },
+      badgeNumber(row.unread))
+    : null;
+  const own = row.sender_id === person() ? `${words("you")}: ` : "";
+  return element(
+    "li", { class: `row${row.unread > 0 ? " unread" : ""}`, "data-key": row.peer_id },
+    element(
+      "a", { class: "conversation", href: routes.chat(row.peer_id), "data-action": "open" },
+      avatar(row.peer_name, row.peer_image_url, row.peer_id),
+      element(
+        "span", { class: "about" }, theirs(nameOf(row.peer_name), "span", { class: "name" }),
+        element("span", { class: "excerpt" }, own, theirs(row.text)),
+        element("span", { class: "soft" }, timeOf(row.sent_at))),
+      unread));
+}
+
+export function chatPage({ peer }, signal) {
+  const list = createList({
+    address: path("/v1/conversations", peer), label: words("messages"), signal, isUpward: true,
+    empty: words("noMessagesYet"), keyOf: (row) => row.message_id, build: messageRow, pageSize: 30,
+    onRows: shown,
+  });
+  list.element.classList.add("chat");
+  // What arrives is said as it comes.
+  list.element.querySelector("ul").setAttribute("role", "log");
+  const look = () => list.refresh().catch(() => {});
+  let rows = [];
+  let told = "";
+  let isFirst = true;
+  let newestShown = "";
+  look();
+  nameTitle(peer, signal);
+  subscribe("conversations", () => {
+    if (!isFirst) look();
+    isFirst = false;
+  }, signal);
+  lookAgain(seconds, () => {
+    if (rows.length === 0 || rows.some((row) => row.sender_id === person() && !row.is_read)) look();
+  }, signal);
+  document.addEventListener("visibilitychange", () => markRead(), { signal });
+
+  const form = writingForm(words("writeMessage"), (text) => {
+    const made = bubble(text, true);
+    sendShown(list, made, prepare("POST", path("/v1/conversations", peer), { text }));
+    toEnd();
+  });
+  return { title: words("chat"), back: routes.messages, content: [list.element, form] };
+
+  function shown(fresh) {
+    rows = fresh;
+    markRead();
+    const newest = rows[0]?.message_id ?? "";
+    if (newest !== newestShown && isAtEnd(newestShown === "")) toEnd();
+    newestShown = newest;
+  }
+
+  /** Tells the gateway once that what the other one wrote has been read. */
+  function markRead() {
+    const unread = rows.filter((row) => row.sender_id === peer && !row.is_read);
+    const newest = unread.map((row) => row.sent_at).sort().at(-1) ?? "";
+    const mayTell = !document.hidden && !signal.aborted;
+    if (!mayTell || newest === "" || newest === told || peer === person()) return;
+    told = newest;
+    // The next look tries again if this fails.
+    send(prepare("PUT", path("/v1/conversations", peer, "read"), undefined, newest))
+      .then(look, () => (told = ""));
+  }
+}
+
+function messageRow(row) {
+  const isOwn = row.sender_id === person();
+  const made = bubble(row.text, isOwn);
+  const state = isOwn && row.is_read
+    ? element("span", { class: "read" }, icon("check"), element("span", {}, words("read"))) : null;
+  made.dataset.key = row.message_id;
+  const name = isOwn ? words("you") : nameOf(row.sender_name);
+  made.prepend(element("span", { class: "hidden" }, `${name}: `));
+  made.append(element("p", { class: "soft" }, timeOf(row.sent_at), state));
+  return made;
+}
+
+function bubble(text, isOwn) {
+  return element(
+    "li", { class: isOwn ? "message own" : "message" }, theirs(text, "p", { class: "text" }));
+}
+
+/** The other one's name as the page's title. */
+function nameTitle(peer, signal) {
+  get(path("/v1/profiles", peer), { signal })
+    .then((row) => setTitle(nameOf(row.shown_name), signal, routes.person(peer)))
+    // Without a profile there is no name.
+    .catch(() => {});
+}
+
+/** Whether the newest message is in view, so that a newer one may take its place. */
+function isAtEnd(isFirst) {
+  const page = document.documentElement;
+  return isFirst || page.scrollHeight - page.scrollTop - page.clientHeight < 200;
+}
+
+function toEnd() {
+  requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
+}

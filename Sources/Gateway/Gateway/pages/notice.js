@@ -1,0 +1,63 @@
+/**
+ * Short notices above the page: what did not work, with the next step, and what is new.
+ */
+
+import { button, element } from "./dom.js";
+import { words } from "./locale.js";
+
+const shownMilliseconds = 6000;
+const most = 3;
+
+// Both regions exist before they are filled: screen readers watch them from then on.
+const quiet = element("div", { class: "hidden", role: "status", "aria-live": "polite" });
+const stack = element("div", { class: "notices", role: "region" });
+
+/** The regions, once, for the page's body. */
+export function noticeRegions() {
+  stack.setAttribute("aria-label", words("notices"));
+  return [quiet, stack];
+}
+
+/** Says a text to screen readers only. */
+export function announce(text, properties = {}) {
+  quiet.replaceChildren(element("p", { dir: "auto", ...properties }, text));
+}
+
+/** Shows a text for a moment. */
+export function say(...children) {
+  const notice = show(element("div", { class: "notice", role: "status" }, ...children));
+  setTimeout(() => notice.remove(), shownMilliseconds);
+}
+
+/**
+ * Shows a problem until it is dismissed.
+ *
+ * @param {Error} error a `Problem`; an abort is none
+ * @param {function} [again] what "Try again" does
+ */
+export function showProblem(error, again = null) {
+  if (error.name === "AbortError") return;
+  const dismiss = () => notice.remove();
+  const repeat = () => {
+    dismiss();
+    again();
+  };
+  const notice = show(
+    element(
+      "div",
+      {
+        class: "notice problem", role: "alert",
+        onkeydown: (event) => event.key === "Escape" && dismiss(),
+      },
+      element("p", {}, error.words ?? words("problem-internal-error")),
+      element(
+        "div", { class: "actions" },
+        again ? button(words("again"), repeat) : null,
+        button(words("dismiss"), dismiss, { class: "plain" }))));
+}
+
+function show(notice) {
+  stack.append(notice);
+  while (stack.childElementCount > most) stack.firstElementChild.remove();
+  return notice;
+}

@@ -1,0 +1,57 @@
+/**
+ * People in lists: picture, name, and a button to follow them.
+ */
+
+import { path, prepare } from "./api.js";
+import { button, element, theirs } from "./dom.js";
+import { avatar } from "./image.js";
+import { words } from "./locale.js";
+import { attempt, drafted } from "./optimistic.js";
+import { routes } from "./routes.js";
+import { person } from "./session.js";
+
+/** The name that is shown for somebody. */
+export const nameOf = (name) => name || words("someone");
+
+/** A link to somebody, with their picture and name. */
+export function personLink(id, name, image) {
+  return element(
+    "a", { class: "person", href: routes.person(id), "data-action": "person" },
+    avatar(name, image, id), theirs(nameOf(name), "bdi", { class: "name" }));
+}
+
+/** A row with the members of `person/ID` drafts as the person has just changed them. */
+export const withPerson = (id, row) => drafted(`person/${id}`, row);
+
+/**
+ * The button that follows somebody, follows them back, or no longer; null for oneself.
+ *
+ * @param {{is_followed: boolean, follows_viewer: boolean}} row
+ * @param {object} owner shows the row: a list or a single
+ */
+export function followButton(id, name, row, owner) {
+  if (id === person()) return null;
+  const text = words(
+    row.is_followed ? "following" : row.follows_viewer ? "followBack" : "follow");
+  const toggle = () => {
+    const method = row.is_followed ? "DELETE" : "PUT";
+    const action = prepare(method, path("/v1/profiles", id, "follow"));
+    attempt(`person/${id}`, { is_followed: !row.is_followed }, action, owner);
+  };
+  return button(text, toggle, {
+    class: row.is_followed ? "follow plain" : "follow", "data-action": "follow",
+    "aria-label": `${text}: ${nameOf(name)}`,
+  });
+}
+
+/**
+ * A row of a list of people.
+ *
+ * @param {...(Node|null)} details below the name
+ */
+export function personRow(row, owner, name, ...details) {
+  const about = element("div", { class: "about" }, personLink(row.user_id, name, row.image_url));
+  about.append(element("p", { class: "soft details" }, ...details));
+  const end = followButton(row.user_id, name, row, owner);
+  return element("li", { class: "row", "data-key": row.user_id }, about, end);
+}

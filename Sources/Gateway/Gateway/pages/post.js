@@ -1,0 +1,160 @@
+/**
+ * A post with its comments, and who likes it.
+ */
+
+import { path, prepare, send } from "./api.js";
+import { postCard, withPost } from "./card.js";
+import { element, iconButton, theirs } from "./dom.js";
+import { icon } from "./icons.js";
+import { createList } from "./list.js";
+import { subscribe } from "./live.js";
+import { words } from "./locale.js";
+import { showProblem } from "./notice.js";
+import { attempt, drafted } from "./optimistic.js";
+import { sendShown } from "./pending.js";
+import { personLink, personRow, withPerson } from "./people.js";
+import { lookAgain } from "./refresh.js";
+import { go } from "./router.js";
+import { routes } from "./routes.js";
+import { person } from "./session.js";
+import { createSingle } from "./single.js";
+import { timeOf } from "./time.js";
+import { mentionsIn, writingForm } from "./writing.js";
+
+const seconds = 10;
+// The ids that the gateway makes: a person's tag and a digest. Others cannot be changed through it.
+const madeHere = /^[\w-]{16}-[\w-]{22}$/;
+
+export function postPage({ post }, signal) {
+  const single = createSingle({
+    address: path("/v1/posts", post), present: withPost, signal,
+    build: (row, owner) => postCard(row, owner, removeButton(row)),
+  });
+  const list = createList({
+    address: path("/v1/posts", post, "comments"), label: words("comments"), signal,
+    empty: words("noComments"), keyOf: (row) => row.comment_id, build: commentRow,
+    present: (row) => drafted(`comment/${row.comment_id}`, row), onRows: showTarget(signal),
+  });
+  const both = { redraw: list.redraw, refresh };
+  const look = () => refresh().catch(() => {});
+  look();
+  lookAgain(seconds, look, signal);
+  // What happens to one's own post rings: no need to wait for the next look.
+  let isFirst = true;
+  subscribe("alarms", (state) => {
+    if (!isFirst && state.items.some((alarm) => alarm.post_id === post)) look();
+    isFirst = false;
+  }, signal);
+  const form = writingForm(words("writeComment"), (text) => {
+    const made = element("li", { class: "row" }, theirs(text, "p", { class: "text" }));
+    const address = path("/v1/posts", post, "comments");
+    sendShown({ ...list, refresh }, made, prepare("POST", address, commentBody(text)));
+  });
+  const title = element("h2", {}, words("comments"));
+  return {
+    title: words("post"), back: routes.home,
+    content: [
+      single.element,
+      element("section", { "aria-label": words("comments") }, title, form, list.element),
+    ],
+  };
+
+  function refresh() {
+    return Promise.all([single.refresh(), list.refresh()]);
+  }
+
+  function commentRow(row) {
+    const edited = row.edited_at ? [" · ", words("edited")] : [];
+    const made = element(
+      "li", { class: "row comment", "data-key": row.comment_id },
+      element(
+        "div", { class: "about" }, personLink(row.actor_id, row.actor_name, row.actor_image_url),
+        theirs(row.text, "p", { class: "text" }),
+        element("p", { class: "soft" }, timeOf(row.created_at), ...edited)));
+    if (row.actor_id === person() && madeHere.test(row.comment_id)) {
+      made.append(...ownActions(row, made));
+    }
+    if (row.is_removed) made.hidden = true;
+    return made;
+  }
+
+  function ownActions(row, made) {
+    const address = path("/v1/posts", post, "comments", row.comment_id);
+    const key = `comment/${row.comment_id}`;
+    const edit = () => {
+      const shown = [...made.childNodes];
+      const finish = () => {
+        delete made.dataset.keep;
+        made.replaceChildren(...shown);
+        list.redraw();
+        made.querySelector('[data-action="edit"]')?.focus();
+      };
+      const save = (text) => {
+        finish();
+        if (text === row.text) return;
+        attempt(key, { text }, prepare("PUT", address, commentBody(text)), both);
+      };
+      made.dataset.keep = "";
+      made.replaceChildren(writingForm(words("edit"), save, { text: row.text, onCancel: finish }));
+      made.querySelector("textarea").focus();
+    };
+    const remove = () => {
+      if (!confirm(words("removeComment"))) return;
+      attempt(key, { is_removed: true }, prepare("DELETE", address), both);
+    };
+    return [
+      iconButton(icon("pencil"), words("edit"), edit, { "data-action": "edit" }),
+      iconButton(icon("trash"), words("remove"), remove, { "data-action": "remove" }),
+    ];
+  }
+}
+
+export function likersPage({ post }, signal) {
+  const list = createList({
+    address: path("/v1/posts", post, "likers"), label: words("likers"), signal,
+    empty: words("noLikes"), keyOf: (row) => row.user_id,
+    present: (row) => withPerson(row.user_id, row),
+    build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.liked_at)),
+  });
+  list.refresh().catch(() => {});
+  return { title: words("likers"), back: routes.post(post), content: [list.element] };
+}
+
+/** When somebody did something, and whether they follow the viewer. */
+export function relation(row, time) {
+  return [timeOf(time), ...(row.follows_viewer ? [" · ", words("followsYou")] : [])];
+}
+
+function commentBody(text) {
+  const mentions = mentionsIn(text);
+  return mentions.length ? { text, mentions } : { text };
+}
+
+function removeButton(row) {
+  if (row.author_id !== person()) return null;
+  const run = async (action) => {
+    try {
+      await send(action);
+      go(routes.home);
+    } catch (problem) {
+      showProblem(problem, () => run(action));
+    }
+  };
+  const remove = () => {
+    if (confirm(words("removePost"))) run(prepare("DELETE", path("/v1/posts", row.post_id)));
+  };
+  return iconButton(icon("trash"), words("remove"), remove, { "data-action": "remove" });
+}
+
+/** Brings the comment that the address names into view, once. */
+function showTarget(signal) {
+  const wanted = new URLSearchParams(location.hash.slice(1)).get("comment");
+  let isDone = !wanted;
+  return () => {
+    if (isDone || signal.aborted) return;
+    const row = document.querySelector(`[data-key="${CSS.escape(wanted)}"]`);
+    row?.classList.add("target");
+    row?.scrollIntoView({ block: "center" });
+    isDone = true;
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * A person with their posts, whom they follow and who follows them; and editing one's own profile.
+ */
+
+import { get, path, prepare, send } from "./api.js";
+import { button, element, field, theirs } from "./dom.js";
+import { icon } from "./icons.js";
+import { avatar } from "./image.js";
+import { postList } from "./home.js";
+import { createList } from "./list.js";
+import { number, words } from "./locale.js";
+import { showProblem } from "./notice.js";
+import { attempt, drafted } from "./optimistic.js";
+import { followButton, nameOf, personRow, withPerson } from "./people.js";
+import { relation } from "./post.js";
+import { lookAgain } from "./refresh.js";
+import { go } from "./router.js";
+import { routes } from "./routes.js";
+import { person } from "./session.js";
+import { setTitle } from "./shell.js";
+import { createSingle } from "./single.js";
+
+const seconds = 30;
+// The members of a profile's edit, with the bytes that an event takes of each.
+const members = [["nickname", 1024], ["name", 512], ["major", 512], ["bio", 4096]];
+
+export function profilePage({ user }, signal) {
+  const single = createSingle({
+    address: path("/v1/profiles", user), present: (row) => withPerson(user, row), signal,
+    build: profileHead, onRow: (row) => setTitle(nameOf(row.shown_name), signal),
+  });
+  const look = () => single.refresh().catch(() => {});
+  look();
+  lookAgain(seconds, look, signal);
+  const posts = postList(path("/v1/profiles", user, "posts"), words("noPosts"), signal);
+  return { title: words("profile"), back: routes.home, content: [single.element, posts.element] };
+}
+
+function profileHead(row, owner) {
+  const name = nameOf(row.shown_name);
+  const isOwn = row.user_id === person();
+  const about = [row.major, row.bio].filter((text) => text !== "");
+  return element(
+    "section", { class: "profile", "aria-label": name },
+    element(
+      "header", {}, avatar(row.shown_name, row.image_url, row.user_id),
+      element(
+        "div", { class: "about" }, theirs(name, "h2", {}),
+        row.name && row.name !== name ? theirs(row.name, "p", { class: "soft" }) : null,
+        row.follows_viewer && !isOwn
+          ? element("p", { class: "tag" }, words("followsYou")) : null)),
+    element(
+      "ul", { class: "counts" },
+      count(row.posts, words("posts")),
+      count(row.followers, words("followers"), routes.followers(row.user_id)),
+      count(row.following, words("followees"), routes.followees(row.user_id))),
+    ...about.map((text) => theirs(text, "p", { class: "text" })),
+    element("div", { class: "actions" }, ...(isOwn ? [editLink()] : toggles(row, owner))));
+}
+
+function count(value, label, address = null) {
+  const parts = [element("strong", {}, number(value)), " ", label];
+  return element("li", {}, address ? element("a", { href: address }, ...parts) : parts);
+}
+
+const editLink = () =>
+  element(
+    "a", { class: "button", href: routes.editProfile }, icon("pencil"), words("editProfile"));
+
+function toggles(row, owner) {
+  const toggle = (part, member, labels, ask = null) => {
+    const isOn = row[member];
+    const run = () => {
+      if (!isOn && ask && !confirm(ask)) return;
+      const action = prepare(isOn ? "DELETE" : "PUT", path("/v1/profiles", row.user_id, part));
+      attempt(`person/${row.user_id}`, { [member]: !isOn }, action, owner);
+    };
+    return button(words(labels[isOn ? 1 : 0]), run, { class: "plain", "data-action": part });
+  };
+  return [
+    row.is_blocked ? null : followButton(row.user_id, row.shown_name, row, owner),
+    row.is_blocked ? null : element(
+      "a", { class: "plain button", href: routes.chat(row.user_id) }, icon("envelope"),
+      words("message")),
+    toggle("mute", "is_muted", ["mute", "unmute"]),
+    toggle("block", "is_blocked", ["block", "unblock"], words("askBlock")),
+  ];
+}
+
+export function followersPage({ user }, signal) {
+  return peoplePage(user, "followers", words("followers"), signal);
+}
+
+export function followeesPage({ user }, signal) {
+  return peoplePage(user, "following", words("followees"), signal);
+}
+
+function peoplePage(user, part, title, signal) {
+  const list = createList({
+    address: path("/v1/profiles", user, part), label: title, signal, empty: words("nobody"),
+    keyOf: (row) => row.user_id, present: (row) => withPerson(row.user_id, row),
+    build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.followed_at)),
+  });
+  list.refresh().catch(() => {});
+  return { title, back: routes.person(user), content: [list.element] };
+}
+
+export function editProfilePage(parameters, signal) {
+  const frame = element("div", {}, element("p", { class: "empty" }, words("loading")));
+  get(path("/v1/profiles", person()), { signal })
+    // A person whom no event has named yet has no profile.
+    .catch((problem) => (problem.code === "not-found" ? {} : Promise.reject(problem)))
+    .then((row) => frame.replaceChildren(editForm(drafted(`person/${person()}`, row))))
+    .catch((problem) => showProblem(problem, () => go(routes.editProfile)));
+  return { title: words("editProfile"), back: routes.person(person()), content: [frame] };
+}
+
+function editForm(row) {
+  const inputs = members.map(([name, most]) => {
+    const isLong = name === "bio";
+    const input = element(isLong ? "textarea" : "input", {
+      name, dir: "auto", maxlength: Math.floor(most / 4), rows: isLong ? 3 : null,
+    });
+    input.value = row[name] ?? "";
+    return field(words(name), input);
+  });
+  const image = element("input", {
+    name: "image_url", type: "url", pattern: "https://.*", placeholder: "https://", maxlength: 2048,
+  });
+  image.value = row.image_url ?? "";
+  const trouble = element("p", { class: "trouble", role: "alert" });
+  const form = element(
+    "form", { class: "fields" }, ...inputs, field(words("picture"), image), trouble,
+    element("button", { type: "submit" }, words("save")));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    saveProfile(form, row, trouble);
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") go(routes.person(person()));
+  });
+  return form;
+}
+
+async function saveProfile(form, row, trouble) {
+  const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+  const changes = given.filter(([name, value]) => value !== (row[name] ?? ""));
+  for (const input of form.elements) input.removeAttribute("aria-invalid");
+  try {
+    const body = Object.fromEntries(changes);
+    if (changes.length) await send(prepare("PATCH", "/v1/profile", body));
+    go(routes.person(person()));
+  } catch (problem) {
+    trouble.textContent = problem.words;
+    const input = form.elements.namedItem(problem.field);
+    input?.setAttribute("aria-invalid", "true");
+    input?.focus();
+  }
+}

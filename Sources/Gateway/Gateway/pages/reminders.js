@@ -1,0 +1,136 @@
+/**
+ * Reminders: what is to come, what rang, and a form for a new one.
+ */
+
+import { get, path, prepare, send } from "./api.js";
+import { element, field, iconButton, randomID, theirs } from "./dom.js";
+import { icon } from "./icons.js";
+import { createList } from "./list.js";
+import { subscribe } from "./live.js";
+import { words } from "./locale.js";
+import { say } from "./notice.js";
+import { attempt, drafted } from "./optimistic.js";
+import { lookAgain } from "./refresh.js";
+import { localTime } from "./time.js";
+
+const seconds = 30;
+const repetitions = [
+  ["", "once"], ["FREQ=DAILY", "daily"], ["FREQ=WEEKLY", "weekly"], ["FREQ=MONTHLY", "monthly"],
+  ["FREQ=YEARLY", "yearly"],
+];
+
+export function remindersPage(parameters, signal) {
+  const coming = createList({
+    address: "/v1/reminders", label: words("toCome"), empty: words("noReminders"), signal,
+    // The digest has no id.
+    keyOf: (row) => `${row.form}/${row.reminder_id}`, build: comingRow,
+    present: (row) => drafted(keyOf(row), row),
+  });
+  const rung = createList({
+    address: "/v1/reminder-history", label: words("history"), empty: words("noHistory"), signal,
+    keyOf: (row) => `${row.reminder_id}/${row.local_time}/${row.zone}`, build: rungRow,
+  });
+  const both = {
+    redraw: coming.redraw, refresh: () => Promise.all([coming.refresh(), rung.refresh()]),
+  };
+  const look = () => both.refresh().catch(() => {});
+  look();
+  lookAgain(seconds, look, signal);
+  // A reminder that rings is an alarm.
+  let isFirst = true;
+  subscribe("alarms", () => {
+    if (!isFirst) look();
+    isFirst = false;
+  }, signal);
+  return {
+    title: words("reminders"),
+    content: [
+      reminderForm(both, signal), section(words("toCome"), coming), section(words("history"), rung),
+    ],
+  };
+}
+
+const keyOf = (row) => `reminder/${row.form}/${row.reminder_id}`;
+
+function section(title, list) {
+  return element("section", { "aria-label": title }, element("h2", {}, title), list.element);
+}
+
+function comingRow(row, list) {
+  const cancel = () => {
+    const address = row.form === "digest" ? "/v1/digest" : path("/v1/reminders", row.reminder_id);
+    attempt(keyOf(row), { is_removed: true }, prepare("DELETE", address), list);
+  };
+  const title = row.title || words(row.form);
+  const repetition = repetitions.find(([rule]) => rule === row.repeats)?.[1];
+  const repeats = row.repeats ? [" · ", repetition ? words(repetition) : row.repeats] : [];
+  // When a cycle rings is a surprise.
+  const time = row.form === "cycle" ? [] : [localTime(row.local_time), " · ", row.zone];
+  const made = reminderRow(row, title, ...time, ...repeats);
+  made.append(iconButton(icon("trash"), `${words("cancel")}: ${title}`, cancel, {
+    "data-action": "cancel",
+  }));
+  made.hidden = row.is_removed === true;
+  return made;
+}
+
+function rungRow(row) {
+  const state = row.state === "rung" ? [] : [" · ", words(row.state)];
+  return reminderRow(row, row.title, localTime(row.local_time), ...state);
+}
+
+function reminderRow(row, title, ...details) {
+  return element(
+    "li", { class: "row", "data-key": row.reminder_id },
+    element(
+      "span", { class: "avatar", "aria-hidden": "true" },
+      row.symbol ? theirs(row.symbol) : icon("clock")),
+    element(
+      "div", { class: "about" }, theirs(title, "p", { class: "name" }),
+      row.memo ? theirs(row.memo, "p", { class: "text" }) : null,
+      element("p", { class: "soft" }, ...details)));
+}
+
+function reminderForm(owner, signal) {
+  const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const hint = element("span", { class: "hint" }, device);
+  let zone = device;
+  // Reminders are in the person's own zone, if they have one.
+  get("/v1/settings", { signal }).then((settings) => {
+    zone = settings.zone || device;
+    hint.textContent = zone;
+  }).catch(() => {});
+  const input = (name, properties) => element("input", { name, dir: "auto", ...properties });
+  const repeat = element(
+    "select", { name: "repeat" },
+    ...repetitions.map(([rule, name]) => element("option", { value: rule }, words(name))));
+  const trouble = element("p", { class: "trouble", role: "alert" });
+  const when = field(
+    words("when"), element("input", { name: "at", type: "datetime-local", required: true }));
+  when.append(hint);
+  const form = element(
+    "form", { class: "fields" },
+    field(words("title"), input("title", { required: true, maxlength: 128 })),
+    field(words("memo"), input("memo", { maxlength: 1000 })),
+    field(words("symbol"), input("symbol", { maxlength: 8 })), when,
+    field(words("repeats"), repeat), trouble,
+    element("button", { type: "submit" }, words("add")));
+  const details = element(
+    "details", { class: "composer" }, element("summary", {}, words("newReminder")), form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+    const body = { ...Object.fromEntries(given.filter(([, value]) => value !== "")), zone };
+    try {
+      trouble.textContent = "";
+      await send(prepare("PUT", path("/v1/reminders", randomID()), body));
+      form.reset();
+      details.open = false;
+      say(words("reminderSet"));
+      await owner.refresh();
+    } catch (problem) {
+      trouble.textContent = problem.words ?? "";
+    }
+  });
+  return details;
+}

@@ -1,0 +1,76 @@
+/**
+ * Searching people, to see them or to write to them.
+ */
+
+import { element, theirs } from "./dom.js";
+import { createList } from "./list.js";
+import { words } from "./locale.js";
+import { nameOf, personLink, personRow, withPerson } from "./people.js";
+import { routes } from "./routes.js";
+
+const pauseMilliseconds = 250;
+
+export function searchPage(parameters, signal) {
+  const build = (row, owner) => personRow(row, owner, row.shown_name, ...details(row));
+  return { title: words("search"), content: searching(routes.search, build, signal) };
+}
+
+/** Everybody, to choose the receiver of a message from. */
+export function newMessagePage(parameters, signal) {
+  const build = (row) => {
+    const link = personLink(row.user_id, row.shown_name, row.image_url);
+    link.href = routes.chat(row.user_id);
+    link.setAttribute("aria-label", `${words("writeMessage")}: ${nameOf(row.shown_name)}`);
+    const about = element("p", { class: "soft details" }, ...details(row));
+    return element("li", { class: "row" }, element("div", { class: "about" }, link, about));
+  };
+  return {
+    title: words("newMessage"), back: routes.messages,
+    content: searching(routes.newMessage, build, signal),
+  };
+}
+
+function searching(address, build, signal) {
+  const results = element("div", {});
+  const input = element("input", {
+    type: "search", name: "q", dir: "auto", maxlength: 60, autocomplete: "off",
+    "aria-label": words("searchPeople"), placeholder: words("searchPeople"),
+  });
+  input.value = new URLSearchParams(location.search).get("q") ?? "";
+  let search = new AbortController();
+  let timer = 0;
+  const run = () => {
+    clearTimeout(timer);
+    search.abort();
+    search = new AbortController();
+    const q = input.value.trim();
+    // The address is that of what is shown, and going back does not pass every letter.
+    history.replaceState(null, "", q ? `${address}?${new URLSearchParams({ q })}` : address);
+    const list = createList({
+      address: "/v1/search", query: { q }, label: words("people"), empty: words("nobody"),
+      signal: AbortSignal.any([signal, search.signal]), keyOf: (row) => row.user_id,
+      present: (row) => withPerson(row.user_id, row), build,
+    });
+    results.replaceChildren(list.element);
+    list.refresh().catch(() => {});
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(run, pauseMilliseconds);
+  });
+  const form = element("form", { role: "search", class: "search" }, input);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    run();
+  });
+  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  run();
+  return [form, results];
+}
+
+function details(row) {
+  const texts = [row.name, row.major].filter((text) => text && text !== row.shown_name);
+  const parts = texts.map((text) => theirs(text));
+  if (row.follows_viewer) parts.push(words("followsYou"));
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [" · ", part]));
+}

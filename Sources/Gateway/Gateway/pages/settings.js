@@ -1,0 +1,144 @@
+/**
+ * Settings: language, time zone, what is off, and the session.
+ */
+
+import { get, path, prepare, send } from "./api.js";
+import { button, element, field, theirs } from "./dom.js";
+import { avatar } from "./image.js";
+import { locale, words } from "./locale.js";
+import { say, showProblem } from "./notice.js";
+import { nameOf } from "./people.js";
+import { routes } from "./routes.js";
+import { expiry, person, signOut } from "./session.js";
+import { applyLocale } from "./shell.js";
+import { dateOf, wholeTime } from "./time.js";
+
+/** The languages that alarms are written in. */
+const alarmLanguages = [
+  "en", "ko", "th", "ar", "es", "he", "id", "ja", "vi", "zh-Hans", "zh-Hant",
+];
+
+export function settingsPage(parameters, signal) {
+  const frame = element("div", { class: "fields" }, element("p", {}, words("loading")));
+  const load = async () => {
+    try {
+      const settings = await get("/v1/settings", { signal });
+      frame.replaceChildren(language(settings), zone(settings), off(settings, load), session());
+    } catch (problem) {
+      showProblem(problem, load);
+    }
+  };
+  load();
+  return { title: words("settings"), content: [frame] };
+}
+
+function language({ locale: chosen }) {
+  const names = [...new Set([...alarmLanguages, ...(chosen ? [chosen] : [])])];
+  const select = element(
+    "select", {}, chosen ? null : element("option", { value: "" }, ""),
+    ...names.map((tag) =>
+      element("option", { value: tag, lang: tag, dir: "auto" }, languageName(tag))));
+  select.value = chosen ?? "";
+  select.addEventListener("change", async () => {
+    if (select.value && await save({ locale: select.value })) applyLocale(select.value);
+  });
+  return field(words("language"), select);
+}
+
+function languageName(tag) {
+  try {
+    return new Intl.DisplayNames(tag, { type: "language" }).of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
+}
+
+function zone({ zone: chosen }) {
+  const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const names = [...new Set([...Intl.supportedValuesOf("timeZone"), device, chosen || device])];
+  const select = element(
+    "select", {}, chosen ? null : element("option", { value: "" }, ""),
+    ...names.sort().map((name) => element("option", { value: name, dir: "ltr" }, name)));
+  select.value = chosen ?? "";
+  select.addEventListener("change", () => select.value && save({ zone: select.value }));
+  return field(words("timeZone"), select, `${words("thisDevice")}: ${device}`);
+}
+
+async function save(change) {
+  const action = prepare("PATCH", "/v1/profile", change);
+  try {
+    await send(action);
+    say(words("saved"));
+    return true;
+  } catch (problem) {
+    showProblem(problem);
+    return false;
+  }
+}
+
+function off({ mutes }, reload) {
+  const title = words("whatIsOff");
+  const rows = mutes.map((mute) => {
+    const back = () => undo(prepare(...undoing(mute)));
+    const name = nameOfMute(mute);
+    return element(
+      "li", { class: "row", "data-key": `${mute.scope}/${mute.kind}/${mute.value}` },
+      isPerson(mute) ? avatar(mute.name, mute.image_url, mute.value) : null,
+      element(
+        "div", { class: "about" },
+        isPerson(mute)
+          ? theirs(name, "a", { href: routes.person(mute.value), class: "name" })
+          : element("p", { class: "name" }, name),
+        element(
+          "p", { class: "soft" }, words(`scope-${mute.scope}`), " · ",
+          mute.until
+            ? words("until", { date: dateOf(mute.until) })
+            : words("since", { date: dateOf(mute.since) }))),
+      button(words("turnOn"), back, {
+        class: "plain", "aria-label": `${words("turnOn")}: ${name}`,
+      }));
+  });
+  const nothing = element("p", { class: "empty" }, words("nothingIsOff"));
+  return element(
+    "section", { "aria-label": title }, element("h2", {}, title),
+    rows.length ? element("ul", { class: "rows" }, ...rows) : nothing);
+
+  async function undo(action) {
+    try {
+      await send(action);
+      await reload();
+    } catch (problem) {
+      showProblem(problem, () => undo(action));
+    }
+  }
+}
+
+const isPerson = (mute) => mute.scope === "actor" || mute.scope === "block";
+
+function nameOfMute(mute) {
+  if (isPerson(mute)) return nameOf(mute.name);
+  const kind = words(`kind-${mute.kind}`);
+  const name = kind === `kind-${mute.kind}` ? mute.kind : kind;
+  return mute.value ? `${name} (${mute.value})` : name;
+}
+
+/** The action that takes a row back. */
+function undoing({ scope, kind, value }) {
+  if (scope === "block") return ["DELETE", path("/v1/profiles", value, "block")];
+  if (scope === "actor") return ["DELETE", path("/v1/profiles", value, "mute")];
+  const body = scope === "subject" ? { scope, kind, subject: value } : { scope, kind };
+  return ["POST", "/v1/settings/enabled", body];
+}
+
+function session() {
+  const end = expiry();
+  const leave = () => {
+    signOut();
+    location.assign(routes.home);
+  };
+  return element(
+    "section", { "aria-label": words("session") }, element("h2", {}, words("session")),
+    element("p", { lang: locale() }, words("signedInAs"), " ", theirs(person(), "bdi")),
+    end ? element("p", {}, words("signedInUntil", { time: wholeTime(end.toISOString()) })) : null,
+    button(words("signOut"), leave));
+}

@@ -1,0 +1,51 @@
+/**
+ * Writing: a field that grows, sent with Enter, and the people whom a text mentions.
+ */
+
+import { element, iconButton } from "./dom.js";
+import { icon } from "./icons.js";
+import { words } from "./locale.js";
+
+const mostMentions = 100;
+
+/** The ids after "@" in a text, each once. */
+export function mentionsIn(text) {
+  const ids = [...text.matchAll(/(?<![\p{L}\p{N}_])@([\p{L}\p{N}_.-]+)/gu)].map(([, id]) =>
+    id.replace(/[.-]+$/, ""));
+  return [...new Set(ids)].filter((id) => id !== "").slice(0, mostMentions);
+}
+
+/**
+ * A form of one text. Enter sends it, Shift+Enter begins a line, Escape leaves it.
+ *
+ * @param {function} onSend called with the text, which is not blank
+ * @param {{text?: string, onCancel?: function}} options
+ */
+export function writingForm(label, onSend, { text = "", onCancel = null } = {}) {
+  const area = element("textarea", {
+    rows: 1, dir: "auto", "aria-label": label, placeholder: label, maxlength: 5000,
+    "data-action": "write",
+  });
+  area.value = text;
+  area.addEventListener("keydown", (event) => {
+    // Enter while a syllable is being composed chooses it.
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      form.requestSubmit();
+    } else if (event.key === "Escape" && onCancel) onCancel();
+  });
+  const form = element(
+    "form",
+    {
+      class: "writing",
+      onsubmit: (event) => {
+        event.preventDefault();
+        const written = area.value.trim();
+        if (written === "") return;
+        area.value = "";
+        onSend(written);
+      },
+    },
+    area, iconButton(icon("send"), words("send"), null, { type: "submit" }));
+  return form;
+}
