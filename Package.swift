@@ -151,7 +151,7 @@ let package = Package(
         "Reminders", "Schedules", "Schema", "Service", argumentParser, crypto, httpTypes,
         hummingbird, hummingbirdCore,
         jwt, logging, nioCore, serviceLifecycle,
-      ], resources: [.embedInCode("openapi.yaml")]),
+      ], resources: [.embedInCode("openapi.yaml"), .embedInCode("pages")]),
     .executableTarget(
       name: "magpie-gateway", dependencies: ["Gateway", argumentParser],
       path: "Sources/Gateway/Executable", swiftSettings: strict),

@@ -32,6 +32,9 @@ struct Responder: HTTPResponder {
 
   private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
     let target = try RequestTarget(request.head.path ?? "")
+    if request.method == .get, let file = Pages.file(target.segments) {
+      return response(.ok, file.text, file.headers, request)
+    }
     let (route, path) = try Route.find(request.method, target.segments)
     if case .text(let contentType, let text) = route.endpoint {
       return response(.ok, text, [.contentType: contentType, .cacheControl: "no-cache"], request)

@@ -1,0 +1,100 @@
+import HTTPTypes
+
+/// A file of the pages for people.
+///
+/// Anybody may have it: it holds nothing of anybody. What the pages show they ask of the API, with a
+/// token of the person who looks.
+struct PageFile: Sendable {
+  let contentType: String
+  let text: String
+
+  fileprivate init(_ name: String, _ bytes: [UInt8]) {
+    contentType =
+      switch name.split(separator: ".").last {
+      case "js": "text/javascript; charset=utf-8"
+      case "css": "text/css; charset=utf-8"
+      case "svg": "image/svg+xml"
+      default: "text/html; charset=utf-8"
+      }
+    text = String(decoding: bytes, as: UTF8.self)
+  }
+
+  var headers: HTTPFields {
+    [
+      .contentType: contentType, .cacheControl: "no-cache",
+      .contentSecurityPolicy: Pages.contentSecurityPolicy, .xContentTypeOptions: "nosniff",
+      .referrerPolicy: "no-referrer",
+    ]
+  }
+}
+
+/// The pages for people: modules and a style sheet at `/pages/NAME`, index.html at each page's address.
+enum Pages {
+  /// No script, style or request but the gateway's own, no markup from texts, no frame around them.
+  /// Pictures of people are wherever people have them.
+  static let contentSecurityPolicy = """
+    default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'
+    """
+
+  /// The addresses of pages, as main.js routes them; "/" is the first page.
+  static let addresses = [
+    "/following", "/search", "/alarms", "/alarms/{alarm}/people", "/messages", "/new-message",
+    "/messages/{peer}", "/post/{post}", "/post/{post}/likes", "/u/{user}", "/u/{user}/followers",
+    "/u/{user}/following", "/edit-profile", "/reminders", "/settings",
+  ].map { PathTemplate($0) }
+
+  /// The file at a path; nil if it is none of the pages'.
+  static func file(_ path: [String]) -> PageFile? {
+    if path.count == 2, path[0] == "pages" { return files[path[1]] }
+    let isPage = path == [""] || addresses.contains { $0.match(path) != nil }
+    return isPage ? files["index.html"] : nil
+  }
+
+  /// By name. A test compares the names with the folder.
+  static let files: [String: PageFile] = Dictionary(
+    uniqueKeysWithValues: embedded.map { ($0.name, PageFile($0.name, $0.bytes)) })
+
+  private static let embedded: [(name: String, bytes: [UInt8])] = [
+    ("alarms.js", PackageResources.alarms_js),
+    ("api.js", PackageResources.api_js),
+    ("card.js", PackageResources.card_js),
+    ("clock.js", PackageResources.clock_js),
+    ("dom.js", PackageResources.dom_js),
+    ("events.js", PackageResources.events_js),
+    ("home.js", PackageResources.home_js),
+    ("icon.svg", PackageResources.icon_svg),
+    ("icons.js", PackageResources.icons_js),
+    ("image.js", PackageResources.image_js),
+    ("index.html", PackageResources.index_html),
+    ("list.js", PackageResources.list_js),
+    ("live.js", PackageResources.live_js),
+    ("locale.js", PackageResources.locale_js),
+    ("main.js", PackageResources.main_js),
+    ("messages.js", PackageResources.messages_js),
+    ("notice.js", PackageResources.notice_js),
+    ("optimistic.js", PackageResources.optimistic_js),
+    ("pending.js", PackageResources.pending_js),
+    ("people.js", PackageResources.people_js),
+    ("positions.js", PackageResources.positions_js),
+    ("post.js", PackageResources.post_js),
+    ("problem.js", PackageResources.problem_js),
+    ("profile.js", PackageResources.profile_js),
+    ("refresh.js", PackageResources.refresh_js),
+    ("reminders.js", PackageResources.reminders_js),
+    ("router.js", PackageResources.router_js),
+    ("routes.js", PackageResources.routes_js),
+    ("search.js", PackageResources.search_js),
+    ("sentence.js", PackageResources.sentence_js),
+    ("session.js", PackageResources.session_js),
+    ("settings.js", PackageResources.settings_js),
+    ("shell.js", PackageResources.shell_js),
+    ("signin.js", PackageResources.signin_js),
+    ("single.js", PackageResources.single_js),
+    ("style.css", PackageResources.style_css),
+    ("texts.js", PackageResources.texts_js),
+    ("time.js", PackageResources.time_js),
+    ("writing.js", PackageResources.writing_js),
+  ]
+}
