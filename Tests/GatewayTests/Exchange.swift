@@ -24,10 +24,12 @@ struct Answer: Sendable {
 /// Sends bytes to the gateway and reads its first answer; nil if it closes the connection without one.
 ///
 /// Bytes rather than a client's requests: a client would not send what must not end the gateway.
-func exchange(_ bytes: [UInt8], port: UInt16) async throws -> Answer? {
+///
+/// - Parameter endsRequests: whether to tell the server at once that no other request comes.
+func exchange(_ bytes: [UInt8], port: UInt16, endsRequests: Bool = true) async throws -> Answer? {
   try await withCheckedThrowingContinuation { continuation in
     DispatchQueue.global().async {
-      continuation.resume(with: Result { try blockingExchange(bytes, port: port) })
+      continuation.resume(with: Result { try blockingExchange(bytes, port, endsRequests) })
     }
   }
 }
@@ -44,7 +46,9 @@ func connected(port: UInt16) throws -> Int32 {
   return descriptor
 }
 
-private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? {
+private func blockingExchange(
+  _ bytes: [UInt8], _ port: UInt16, _ endsRequests: Bool
+) throws -> Answer? {
   let descriptor = try connected(port: port)
   defer { close(descriptor) }
   var sent = 0
@@ -56,8 +60,7 @@ private func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> Answer? 
     guard count > 0 else { break }
     sent += count
   }
-  // The end of the requests.
-  shutdown(descriptor, Int32(SHUT_WR))
+  if endsRequests { shutdown(descriptor, Int32(SHUT_WR)) }
   var received: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {

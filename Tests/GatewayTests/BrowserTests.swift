@@ -1,0 +1,138 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// The pages in Chromium, with the worker processes. A draft: it has not been run.
+@Suite(.serialized, .enabled(if: BrowserDriver.isInstalled)) struct BrowserTests {
+  func address(_ stack: GatewayStack, _ path: String, as person: String) throws -> String {
+    "http://127.0.0.1:\(stack.port)\(path)#token=\(try Tokens.ours.get().token(person))"
+  }
+
+  func isLive(_ browser: Browser) async throws -> Bool {
+    try await browser.value("document.documentElement.dataset.live") as? String == "open"
+  }
+
+  @Test("one likes in a window and the other one's window says so; after a tunnel, too")
+  func twoPeople() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers()
+    let post = try await stack.send(
+      "POST", "/v1/posts", as: "bob", body: #"{"title":"<b>one</b>"}"#)
+    let id = try #require(try post.json["id"] as? String)
+    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    _ = try await stack.send("GET", "/v1/posts/\(id)", as: "ann", headers: after)
+    let driver = try await BrowserDriver()
+    defer { driver.stop() }
+    let ann = try await Browser(driver)
+    let bob = try await Browser(driver)
+    try await ann.open(address(stack, "/post/\(id)", as: "ann"))
+    try await bob.open(address(stack, "/", as: "bob"))
+    #expect(try await bob.value("location.hash") as? String == "")
+    try await eventually("both are live, and Ann sees the post") {
+      guard try await isLive(ann), try await isLive(bob) else { return false }
+      return try await ann.text("article .title") == "<b>one</b>"
+    }
+    try await ann.click("article .like")
+    let clicked = ContinuousClock.now
+    try await eventually("Bob's title and bell count the like") {
+      let title = try await bob.value("document.title") as? String ?? ""
+      return try await title.hasPrefix("(1)") && bob.text("nav [data-name=alarms] .badge") == "1"
+    }
+    // The issue's aim is a second. A test measures no time; this says it.
+    print("the like was seen after \(ContinuousClock.now - clicked)")
+    try await eventually("Ann's like stays") {
+      try await ann.value("document.querySelector('.like').ariaPressed") as? String == "true"
+    }
+
+    try await bob.setOffline(true)
+    try await eventually("Bob is cut off") { try await !isLive(bob) }
+    try await ann.type("hello\n", into: ".writing textarea")
+    try await eventually("Ann's comment is there") {
+      try await ann.text(".comment .text") == "hello"
+    }
+    try await bob.setOffline(false)
+    try await eventually("Bob has caught up") {
+      (try await bob.value("document.title") as? String ?? "").hasPrefix("(2)")
+    }
+    try await bob.click("nav [data-name=alarms]")
+    try await eventually("the list is there, and seen") {
+      let title = try await bob.value("document.title") as? String ?? ""
+      let rows = try await bob.value("document.querySelectorAll('.alarm').length") as? Int
+      return rows == 2 && !title.hasPrefix("(")
+    }
+    for browser in [ann, bob] {
+      #expect(try await browser.complaints() == [])
+      try await browser.close()
+    }
+  }
+
+  @Test("every page in three locales: nothing is wider than the phone, nothing complains")
+  func screenshots() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers()
+    let post = try await stack.send(
+      "POST", "/v1/posts", as: "minji", body: #"{"title":"비 그친 북촌","caption":"🐦"}"#)
+    let id = try #require(try post.json["id"] as? String)
+    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    for (method, path, body) in [
+      ("PUT", "/v1/posts/\(id)/like", nil), ("PUT", "/v1/profiles/minji/follow", nil),
+      ("POST", "/v1/posts/\(id)/comments", #"{"text":"ما أجمل هذا السقف!"}"#),
+      ("POST", "/v1/conversations/minji", #"{"text":"สวัสดีครับ"}"#),
+      ("PATCH", "/v1/profile", #"{"nickname":"ليلى 🌙","name":"ليلى حسن"}"#),
+    ] {
+      _ = try await stack.send(method, path, as: "layla", headers: after, body: body)
+    }
+    let driver = try await BrowserDriver()
+    defer { driver.stop() }
+    let folder = ProcessInfo.processInfo.environment["MAGPIE_SCREENSHOTS"].map { URL(filePath: $0) }
+    let pages = [
+      "/", "/following", "/search", "/alarms", "/messages", "/new-message", "/messages/layla",
+      "/post/\(id)", "/post/\(id)/likes", "/u/minji", "/u/layla", "/u/minji/followers",
+      "/edit-profile", "/reminders", "/settings",
+    ]
+    for locale in ["en-GB", "ko-KR", "ar-EG"] {
+      let edit = try await stack.send(
+        "PATCH", "/v1/profile", as: "minji",
+        body: #"{"locale":"\#(locale)","nickname":"민지🌸","zone":"Asia/Seoul"}"#)
+      let position = try #require(edit.headers["magpie-position"])
+      _ = try await stack.send(
+        "GET", "/v1/profiles/minji", as: "minji", headers: ["Magpie-After": position])
+      let browser = try await Browser(driver)
+      for page in pages {
+        try await browser.open(address(stack, page, as: "minji"))
+        // A fragment alone is no new page.
+        try await browser.open(address(stack, page, as: "minji"))
+        try await eventually("\(page) is there in \(locale)") {
+          let isShown = """
+            !document.body.textContent.includes('…')
+              && !document.querySelector('.trouble:not(:empty)')
+            """
+          let isRead = try await browser.value(isShown) as? Bool == true
+          let language = try await browser.value("document.documentElement.lang") as? String
+          return try await isRead && isLive(browser) && language == String(locale.prefix(2))
+        }
+        let isTooWide = """
+          document.documentElement.scrollWidth > document.documentElement.clientWidth
+          """
+        #expect(try await browser.value(isTooWide) as? Bool == false, "\(page) in \(locale)")
+        let unnamed = """
+          [...document.querySelectorAll('button, a, input, textarea, select')].filter((each) =>
+            !each.textContent.trim() && !each.ariaLabel && !each.labels?.length
+            && each.checkVisibility()).length
+          """
+        #expect(try await browser.value(unnamed) as? Int == 0, "\(page) in \(locale)")
+        if let folder {
+          let name = page.split(separator: "/").prefix(2).joined(separator: "-")
+          try await browser.screenshot(
+            to: folder.appending(path: "\(locale)-\(name.isEmpty ? "home" : name).png"))
+        }
+      }
+      #expect(try await browser.complaints() == [], "\(locale)")
+      try await browser.close()
+    }
+  }
+}
