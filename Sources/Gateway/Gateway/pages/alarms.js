@@ -91,6 +91,8 @@ function alarmRow(row, list) {
         `${words("everybody")}: ${number(row.actor_count)}`),
     ]
     : [];
+  const picture = postPicture(row.thumbnail_url, "");
+  picture?.classList.add("thumbnail");
   const made = element(
     "li",
     {
@@ -102,19 +104,15 @@ function alarmRow(row, list) {
       : element("span", { class: "avatar", "aria-hidden": "true" }, icon("bell")),
     element(
       "div", { class: "about" }, main,
-      element("p", { class: "soft" }, timeOf(row.raised_at), ...everybody)),
-    sideOf(row, list), menu(row, remove));
+      element("p", { class: "soft" }, timeOf(row.raised_at), ...everybody),
+      picture ? null : followBack(row, list)),
+    picture, menu(row, remove));
   made.hidden = row.is_removed === true;
   return made;
 }
 
-/** The post's picture, else a button to follow who acted. */
-function sideOf(row, list) {
-  const picture = postPicture(row.thumbnail_url, "");
-  if (picture) {
-    picture.classList.add("thumbnail");
-    return picture;
-  }
+/** Where there is no picture, a button to follow who acted. */
+function followBack(row, list) {
   if (!row.actor_id || row.actor_is_followed) return null;
   const relations = { is_followed: false, follows_viewer: row.kind === "F02" };
   return followButton(row.actor_id, row.actor_name, relations, list);

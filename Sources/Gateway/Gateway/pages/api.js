@@ -92,9 +92,6 @@ export async function send(action) {
   }
 }
 
-/** Prepares an action and sends it. */
-export const act = (...parts) => send(prepare(...parts));
-
 async function request(method, target, headers, body, signal) {
   const limit = AbortSignal.timeout(requestMilliseconds);
   try {

@@ -9,6 +9,7 @@
 import { get } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
+import { after } from "./positions.js";
 
 // The gateway answers with as many at once.
 const most = 200;
@@ -85,7 +86,8 @@ export function createList(options) {
   /** The first page as it is now, from the stream. */
   function show(page) {
     const isFirstPage = start === null && rows.length <= page.items.length;
-    if (isBusy || !isFirstPage) quietly(refresh());
+    // The stream does not know what one has just done: a state without it would be a step back.
+    if (isBusy || !isFirstPage || after() !== "") quietly(refresh());
     else take(page.items, page.next);
   }
 

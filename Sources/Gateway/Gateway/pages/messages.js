@@ -60,7 +60,7 @@ export function chatPage({ peer }, signal) {
   });
   list.element.classList.add("chat");
   // What arrives is said as it comes.
-  list.element.querySelector("ul").setAttribute("role", "log");
+  list.element.setAttribute("role", "log");
   const look = () => list.refresh().catch(() => {});
   let rows = [];
   let told = "";

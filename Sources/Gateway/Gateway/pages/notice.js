@@ -10,7 +10,7 @@ const most = 3;
 
 // Both regions exist before they are filled: screen readers watch them from then on.
 const quiet = element("div", { class: "hidden", role: "status", "aria-live": "polite" });
-const stack = element("div", { class: "notices", role: "region" });
+const stack = element("div", { class: "notices", role: "region", "aria-live": "polite" });
 
 /** The regions, once, for the page's body. */
 export function noticeRegions() {
@@ -25,7 +25,7 @@ export function announce(text, properties = {}) {
 
 /** Shows a text for a moment. */
 export function say(...children) {
-  const notice = show(element("div", { class: "notice", role: "status" }, ...children));
+  const notice = show(element("div", { class: "notice" }, ...children));
   setTimeout(() => notice.remove(), shownMilliseconds);
 }
 

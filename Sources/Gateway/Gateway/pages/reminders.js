@@ -94,11 +94,11 @@ function reminderRow(row, title, ...details) {
 function reminderForm(owner, signal) {
   const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const hint = element("span", { class: "hint" }, device);
-  let zone = device;
+  let ownZone = "";
   // Reminders are in the person's own zone, if they have one.
   get("/v1/settings", { signal }).then((settings) => {
-    zone = settings.zone || device;
-    hint.textContent = zone;
+    ownZone = settings.zone ?? "";
+    hint.textContent = ownZone || device;
   }).catch(() => {});
   const input = (name, properties) => element("input", { name, dir: "auto", ...properties });
   const repeat = element(
@@ -120,7 +120,8 @@ function reminderForm(owner, signal) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
-    const body = { ...Object.fromEntries(given.filter(([, value]) => value !== "")), zone };
+    const body = Object.fromEntries(given.filter(([, value]) => value !== ""));
+    if (!ownZone) body.zone = device;
     try {
       trouble.textContent = "";
       await send(prepare("PUT", path("/v1/reminders", randomID()), body));

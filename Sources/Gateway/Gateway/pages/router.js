@@ -62,7 +62,7 @@ function followLink(event) {
   const link = event.target.closest?.("a[href]");
   if (!link || event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  if (link.target || link.origin !== location.origin || link.dataset.skip !== undefined) return;
+  if (link.target || link.origin !== location.origin) return;
   event.preventDefault();
   go(link.pathname + link.search + link.hash);
 }

@@ -51,8 +51,11 @@ function searching(address, build, signal) {
       signal: AbortSignal.any([signal, search.signal]), keyOf: (row) => row.user_id,
       present: (row) => withPerson(row.user_id, row), build,
     });
-    results.replaceChildren(list.element);
-    list.refresh().catch(() => {});
+    // What was found before stays until something else is.
+    const mine = search;
+    list.refresh().catch(() => {}).then(() => {
+      if (mine === search) results.replaceChildren(list.element);
+    });
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);

@@ -5,7 +5,7 @@
 import { get, path, prepare, send } from "./api.js";
 import { button, element, field, theirs } from "./dom.js";
 import { avatar } from "./image.js";
-import { locale, words } from "./locale.js";
+import { words } from "./locale.js";
 import { say, showProblem } from "./notice.js";
 import { nameOf } from "./people.js";
 import { routes } from "./routes.js";
@@ -138,7 +138,7 @@ function session() {
   };
   return element(
     "section", { "aria-label": words("session") }, element("h2", {}, words("session")),
-    element("p", { lang: locale() }, words("signedInAs"), " ", theirs(person(), "bdi")),
+    element("p", {}, words("signedInAs"), " ", theirs(person(), "bdi")),
     end ? element("p", {}, words("signedInUntil", { time: wholeTime(end.toISOString()) })) : null,
     button(words("signOut"), leave));
 }

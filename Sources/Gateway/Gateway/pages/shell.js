@@ -62,7 +62,7 @@ export function startShell() {
 function build() {
   back.setAttribute("aria-label", words("back"));
   document.body.replaceChildren(
-    element("a", { class: "skip", href: "#main", "data-skip": "" }, words("skip")),
+    element("a", { class: "skip", href: "#main", onclick: skip }, words("skip")),
     element(
       "header", { class: "top" }, element("a", { class: "brand", href: routes.home }, "Magpie"),
       status,
@@ -76,6 +76,11 @@ function build() {
       link("profile", routes.person(person()), "person")),
     ended, main, ...noticeRegions());
   drawBadges();
+}
+
+function skip(event) {
+  event.preventDefault();
+  heading.focus();
 }
 
 function link(name, address, picture) {
