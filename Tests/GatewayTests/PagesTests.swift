@@ -27,7 +27,7 @@ import Testing
     let main = try #require(Pages.files["main.js"]).text
     let fixed = routes.matches(of: /\n  \w+: "(\/[^"]*)",/).map { String($0.1) }
     let templates = main.matches(of: /\["(\/[^"]+)", /).map { match in
-      match.1.replacing(/:(\w+)/) { "{\($0.1)}" }
+      String(match.1).replacing(/:(\w+)/) { "{\($0.1)}" }
     }
     #expect((fixed + templates).sorted() == (Pages.addresses.map(\.text) + ["/"]).sorted())
     for address in Pages.addresses {

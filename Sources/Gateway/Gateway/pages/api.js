@@ -114,13 +114,15 @@ async function request(method, target, headers, body, signal) {
 }
 
 /** Waits, with some jitter, but no longer once the network is back. */
-function pause(seconds, signal) {
-  const { promise, resolve, reject } = Promise.withResolvers();
-  const timer = setTimeout(resolve, seconds * 1000 * (0.75 + Math.random() / 2));
-  addEventListener("online", resolve, { once: true });
-  signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-  return promise.finally(() => {
-    clearTimeout(timer);
-    removeEventListener("online", resolve);
+async function pause(seconds, signal) {
+  const over = new AbortController();
+  await new Promise((resolve) => {
+    const milliseconds = seconds * 1000 * (0.75 + Math.random() / 2);
+    const timer = setTimeout(resolve, milliseconds);
+    over.signal.addEventListener("abort", () => clearTimeout(timer));
+    addEventListener("online", resolve, { signal: over.signal });
+    signal?.addEventListener("abort", resolve, { signal: over.signal });
   });
+  over.abort();
+  signal?.throwIfAborted();
 }
