@@ -7,7 +7,8 @@ struct Answer: Sendable {
   var status: Int
   /// By name in lower case.
   var headers: [String: String]
-  var body: String
+  var bytes: [UInt8]
+  var body: String { String(decoding: bytes, as: UTF8.self) }
 
   var json: [String: Any] {
     get throws {
@@ -25,7 +26,8 @@ struct Answer: Sendable {
 ///
 /// Bytes rather than a client's requests: a client would not send what must not end the gateway.
 ///
-/// - Parameter endsRequests: whether to tell the server at once that no other request comes.
+/// - Parameter endsRequests: whether to tell the server at once that no other request comes. If not, the
+///   server need not close the connection behind a whole answer.
 func exchange(_ bytes: [UInt8], port: UInt16, endsRequests: Bool = true) async throws -> Answer? {
   try await withCheckedThrowingContinuation { continuation in
     DispatchQueue.global().async {
@@ -67,8 +69,17 @@ private func blockingExchange(
     let count = recv(descriptor, &buffer, buffer.count, 0)
     guard count > 0 else { break }
     received += buffer[..<count]
+    if !endsRequests, isWhole(received) { break }
   }
   return answer(received)
+}
+
+/// Whether everything has come that `Content-Length` promises.
+private func isWhole(_ bytes: [UInt8]) -> Bool {
+  guard let end = Data(bytes).range(of: Data("\r\n\r\n".utf8)),
+    let length = answer(bytes)?.headers["content-length"].flatMap({ Int($0) })
+  else { return false }
+  return bytes.count - end.upperBound >= length
 }
 
 private func answer(_ bytes: [UInt8]) -> Answer? {
@@ -84,6 +95,5 @@ private func answer(_ bytes: [UInt8]) -> Answer? {
   }
   let length = headers["content-length"].flatMap { Int($0) } ?? 0
   return Answer(
-    status: status, headers: headers,
-    body: String(decoding: bytes[end.upperBound...].prefix(length), as: UTF8.self))
+    status: status, headers: headers, bytes: Array(bytes[end.upperBound...].prefix(length)))
 }
