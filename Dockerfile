@@ -1,4 +1,5 @@
-# One image with all executables: magpie, the entry point, and the four workers, which are links to it.
+# One image with all executables: magpie, the entry point, and the four workers and the gateway, which are
+# links to it.
 #
 #   docker build --tag magpie .
 #   docker run --rm magpie --help
@@ -20,7 +21,8 @@ COPY . .
 RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
   swift build -c release --static-swift-stdlib --scratch-path /build --product magpie \
   && install -D --strip --target-directory /out /build/release/magpie \
-  && for worker in fanout notification alarm reminder; do ln -s magpie /out/$worker-worker; done
+  && for worker in fanout notification alarm reminder; do ln -s magpie /out/$worker-worker; done \
+  && ln -s magpie /out/magpie-gateway
 
 # librdkafka 2.8 fixes bugs of the older version in the build stage, and is compatible with its
 # headers. tzdata-legacy has the names that many devices still report, such as Asia/Saigon. Nothing in

@@ -18,8 +18,8 @@ demo: build ## Publish a few users' events to an embedded stack and show what ea
 	$$($(SWIFT) build --show-bin-path)/magpie demo
 
 .PHONY: up
-up: build ## Start the embedded stack and keep it running until interrupted
-	$$($(SWIFT) build --show-bin-path)/magpie up
+up: build ## Start the embedded stack with the pages, and keep it running until interrupted
+	$$($(SWIFT) build --show-bin-path)/magpie up --pages
 
 .PHONY: build
 build: deps ## Build everything except the tests

@@ -171,9 +171,10 @@ let package = Package(
     .executableTarget(
       name: "magpie",
       dependencies: [
-        "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Handling", "Kafka",
-        "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog", "Reminders", "Schedules",
-        "Schema", "Service", "Verification", "WorkerCommands", "Workload", argumentParser,
+        "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Gateway",
+        "Handling", "Kafka", "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog",
+        "Reminders", "Schedules", "Schema", "Service", "Verification", "WorkerCommands",
+        "Workload", argumentParser,
       ],
       path: "Sources/Operations/magpie", exclude: ["README.md"],
       resources: [.embedInCode("stack/story.jsonl"), .embedInCode("stack/story-screens.txt")],

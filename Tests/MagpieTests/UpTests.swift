@@ -106,6 +106,39 @@ struct UpTests {
     #expect(verified.status == 0, "\(verified.error)\(verified.output)")
   }
 
+  @Test("up --pages serves the pages, and each link's token opens that person's screens")
+  func pages() async throws {
+    let up = try await RunningUp("--pages", "--api-port", "0")
+    defer { up.remove() }
+    let links = up.output.matches(of: /(?m)^http:\/\/127\.0\.0\.1:(\d+)\/#token=(\S+)$/)
+    #expect(links.count == 8, "\(up.output)")
+    let port = try #require(links.first.flatMap { UInt16($0.1) })
+    func get(_ path: String, token: Substring? = nil) -> LocalHTTP.Answer? {
+      LocalHTTP.get(
+        path, port: port, timeoutSeconds: Int(hangLimitSeconds), bytesMax: 1 << 20,
+        token: token.map(String.init))
+    }
+    #expect(get("/")?.body.contains("main.js") == true)
+    #expect(get("/v1/badge")?.status == 401)
+    var badges: [String] = []
+    for link in links {
+      let badge = try #require(get("/v1/badge", token: link.2))
+      #expect(badge.status == 200, "\(badge.body)")
+      badges.append(badge.body)
+    }
+    // Minji is the first person of the story, and has alarms that she has not seen.
+    #expect(badges[0].contains("\"badge\" : 2"), "\(badges)")
+    #expect(Set(badges).count > 2)
+    var tool = up.magpie
+    tool.environment["MAGPIE_JWKS_FILE"] = up.directory + "/state/gateway-keys.json"
+    tool.environment["MAGPIE_TOKEN_ISSUER"] = "magpie up"
+    tool.environment["MAGPIE_TOKEN_AUDIENCE"] = "magpie pages"
+    let signed = try await tool("token", "sign", "nobody-yet", "joon", "--json")
+    let token = try #require(
+      try member("token", of: signed.lines.last ?? "", as: String.self), "\(signed.error)")
+    #expect(get("/v1/badge", token: token[...])?.body == badges[1])
+  }
+
   @Test("publish, feed, alarms, lag and verify work against up until SIGTERM")
   func wholeSession() async throws {
     let up = try await RunningUp("--partitions", "2", "--workers", "2")

@@ -11,7 +11,7 @@ struct UsageTests {
       "post",
       "comments", "profile", "search", "alarms", "people", "conversations", "chat", "settings",
       "render", "kinds", "kinds list", "kinds check", "setup", "migrate", "topics",
-      "lag", "verify", "healthcheck",
+      "lag", "verify", "token", "token keys", "token sign", "healthcheck",
     ])
   func help(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])
@@ -33,7 +33,9 @@ struct UsageTests {
     arguments: [
       "nosuch", "publish like --actor a", "lag --interval 0", "feed u --limit 201",
       "generate --users 0 --events 1 --seed 1", "topics --partitions 0", "verify --limit 0",
-      "up --workers 17", "up --kafka-bootstrap 127.0.0.1:9", "feed", "publish",
+      "up --workers 17", "up --api-port 1", "up --pages --workers 0", "token sign minji",
+      "token sign minji --jwks-file /dev/null --token-issuer i --token-audience a",
+      "up --kafka-bootstrap 127.0.0.1:9", "feed", "publish",
       "post u p --likers --comments", "profile u --posts --followers", "people u 1", "chat u",
       "comments u",
       "settings", "render --type like --actor a --count 0",

@@ -47,13 +47,7 @@ final class KeyFile: Sendable {
   }
 
   private static func read(_ path: String) async throws(KeySetError) -> KeySet {
-    guard let handle = FileHandle(forReadingAtPath: path) else {
-      throw KeySetError("\(path) cannot be read")
-    }
-    defer { try? handle.close() }
-    guard let data = try? handle.read(upToCount: GatewayLimits.keyFileBytes + 1),
-      data.count <= GatewayLimits.keyFileBytes
-    else { throw KeySetError("\(path) is empty or larger than 1 MiB") }
+    let data = try contents(ofKeySet: path)
     do throws(KeySetError) {
       return try await KeySet(json: data)
     } catch {
@@ -69,4 +63,15 @@ final class KeyFile: Sendable {
       inode: (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value,
       bytes: (attributes?[.size] as? NSNumber)?.uint64Value)
   }
+}
+
+func contents(ofKeySet path: String) throws(KeySetError) -> Data {
+  guard let handle = FileHandle(forReadingAtPath: path) else {
+    throw KeySetError("\(path) cannot be read")
+  }
+  defer { try? handle.close() }
+  guard let data = try? handle.read(upToCount: GatewayLimits.keyFileBytes + 1),
+    data.count <= GatewayLimits.keyFileBytes
+  else { throw KeySetError("\(path) is empty or larger than 1 MiB") }
+  return data
 }

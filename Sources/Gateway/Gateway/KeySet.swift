@@ -56,8 +56,8 @@ struct KeySet: Sendable {
 }
 
 /// Why a file is not used as a key set. Quotes nothing of the file.
-struct KeySetError: Error, CustomStringConvertible {
-  let description: String
+public struct KeySetError: Error, CustomStringConvertible {
+  public let description: String
 
   init(_ description: String) { self.description = description }
 }

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
+import Gateway
 import WorkerCommands
 
-/// Starts the tool or a worker, by the name of the executable. In the container image the workers are
-/// links to this executable, so that the image holds their code once instead of five times.
+/// Starts the tool, a worker or the gateway, by the name of the executable. In the container image these are
+/// links to this executable, so that the image holds their code once instead of six times.
 @main
 enum Entry {
   static func main() async {
@@ -12,6 +13,7 @@ enum Entry {
     case "notification-worker": await NotificationWorker.main()
     case "alarm-worker": await AlarmWorker.main()
     case "reminder-worker": await ReminderWorker.main()
+    case "magpie-gateway": await GatewayCommand.main()
     default: Magpie.main()
     }
   }

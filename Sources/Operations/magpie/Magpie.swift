@@ -34,7 +34,8 @@ struct Magpie: ParsableCommand {
       Setup.self,
       Migrate.self, Topics.self,
       Lag.self, Verify.self,
-      DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, Healthcheck.self,
+      DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, TokenCommand.self,
+      Healthcheck.self,
     ])
 
   static func main() {

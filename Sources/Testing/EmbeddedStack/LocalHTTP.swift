@@ -17,12 +17,15 @@ public enum LocalHTTP {
   /// - Parameters:
   ///   - timeoutSeconds: the limit for each send and receive.
   ///   - bytesMax: the maximum size including the head; longer responses are truncated.
+  ///   - token: a bearer token.
   public static func get(
-    _ path: String, port: UInt16, timeoutSeconds: Int, bytesMax: Int
+    _ path: String, port: UInt16, timeoutSeconds: Int, bytesMax: Int, token: String? = nil
   ) -> Answer? {
     guard let descriptor = connected(port: port, timeoutSeconds: timeoutSeconds) else { return nil }
     defer { close(descriptor) }
-    let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+    let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+    let request = Array(
+      "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(authorization)\r\n".utf8)
     guard send(descriptor, request, request.count, withoutSignal) == request.count else {
       return nil
     }
@@ -48,12 +51,7 @@ public enum LocalHTTP {
   ///
   /// - Parameter timeoutSeconds: the limit for each send and receive.
   public static func connected(port: UInt16, timeoutSeconds: Int) -> Int32? {
-    #if os(Linux)
-      let kind = Int32(SOCK_STREAM.rawValue)
-    #else
-      let kind = SOCK_STREAM
-    #endif
-    let descriptor = socket(AF_INET, kind, 0)
+    let descriptor = streamSocket()
     guard descriptor >= 0 else { return nil }
     var limit = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
@@ -65,18 +63,57 @@ public enum LocalHTTP {
       setsockopt(
         descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout<Int32>.size))
     #endif
+    let status = withLoopbackAddress(port) { connect(descriptor, $0, $1) }
+    if status == 0 { return descriptor }
+    close(descriptor)
+    return nil
+  }
+
+  /// A port of the loopback interface on which nobody listens now.
+  ///
+  /// - Parameter port: taken if it is free.
+  /// - Throws: ``StackError`` if there is none.
+  public static func freePort(preferring port: UInt16) throws -> UInt16 {
+    for candidate in [port, 0] {
+      let descriptor = streamSocket()
+      defer { close(descriptor) }
+      var one: Int32 = 1
+      // A port whose connections linger is free for the next listener.
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+      guard withLoopbackAddress(candidate, { bind(descriptor, $0, $1) }) == 0 else { continue }
+      var bound = sockaddr_in()
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let status = withUnsafeMutablePointer(to: &bound) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          getsockname(descriptor, $0, &size)
+        }
+      }
+      if status == 0 { return UInt16(bigEndian: bound.sin_port) }
+    }
+    throw StackError("no port of 127.0.0.1 is free")
+  }
+
+  private static func streamSocket() -> Int32 {
+    #if os(Linux)
+      socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+  }
+
+  private static func withLoopbackAddress(
+    _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let status = withUnsafePointer(to: &address) { pointer in
+    return withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    if status == 0 { return descriptor }
-    close(descriptor)
-    return nil
   }
 
   /// The flag of `send` with which writing to a closed connection returns an error instead of raising SIGPIPE. On

@@ -36,17 +36,11 @@ struct Demo: ParsableCommand {
     if signals.isStopRequested() { return }
 
     let sending = ContinuousClock.now
-    let sender = try EventSender(configuration: running.configuration, prefix: running.prefix)
-    for (index, event) in story.events.enumerated() { try sender.send(event, number: index + 1) }
-    let outcome = sender.finish()
-    if let failure = EventSender.failure(outcome) { throw failure }
-    let connection = try Connection(running.databaseURL, applicationName: "magpie demo")
     var shown = Progress(forced: progress)
-    try waitUntilApplied(
-      connection, Admin(configuration: running.configuration), prefix: running.prefix,
-      seconds: 120, progress: &shown, isStopped: { signals.isStopRequested() })
+    let events = try running.publish(story, progress: &shown) { signals.isStopRequested() }
     let applied = ContinuousClock.now
 
+    let connection = try Connection(running.databaseURL, applicationName: "magpie demo")
     var differences: [String] = []
     if self.story == nil {
       let tour = try Tour(connection)
@@ -60,7 +54,7 @@ struct Demo: ParsableCommand {
     let checks = try InvariantCheck.runAll(connection, limit: 20)
     for check in checks { check.print(json: false) }
     try showNumbers(
-      connection, story.people, events: outcome.acknowledged, starting: sending - start,
+      connection, story.people, events: events, starting: sending - start,
       applying: applied - sending)
     if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
     if !differences.isEmpty {

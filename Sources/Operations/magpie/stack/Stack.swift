@@ -123,6 +123,42 @@ final class Stack {
         + "\(options.lanes) lane(s); logs in \(fleet.logDirectory)")
   }
 
+  /// Sends the story's events and waits until they are applied.
+  ///
+  /// - Returns: how many events were acknowledged.
+  func publish(
+    _ story: Story, progress: inout Progress, isStopped: () -> Bool
+  ) throws -> Int {
+    let sender = try EventSender(configuration: configuration, prefix: prefix)
+    for (index, event) in story.events.enumerated() { try sender.send(event, number: index + 1) }
+    let outcome = sender.finish()
+    if let failure = EventSender.failure(outcome) { throw failure }
+    let connection = try Connection(databaseURL, applicationName: "magpie up")
+    defer { connection.close() }
+    try waitUntilApplied(
+      connection, Admin(configuration: configuration), prefix: prefix, seconds: 120,
+      progress: &progress, isStopped: isStopped)
+    return outcome.acknowledged
+  }
+
+  /// Starts a gateway and waits until it serves the pages.
+  func start(_ pages: StoryPages, isStopped: () -> Bool) throws {
+    guard let fleet = workers else { throw Failure(.usage, "The pages need workers.") }
+    try fleet.start("magpie-gateway", "magpie-gateway", adding: pages.environment)
+    let deadline = ContinuousClock.now + .seconds(60)
+    while !pages.isServed {
+      try fleet.restartTheDead()
+      if isStopped() { return }
+      guard ContinuousClock.now < deadline else {
+        throw Failure(
+          .unavailable,
+          "The gateway does not answer at \(pages.address) after 60 s. Its log is in "
+            + "\(fleet.logDirectory).")
+      }
+      Thread.sleep(forTimeInterval: 0.1)
+    }
+  }
+
   /// Restarts PostgreSQL and workers that have exited; throws if one exits too often.
   func tend() throws {
     if let cluster, cluster.processID == nil { try restart(cluster) }

@@ -23,6 +23,30 @@ struct Up: ParsableCommand {
 
   @OptionGroup var stack: StackOptions
 
+  @Flag(
+    help: """
+      Also publish the demo's story, serve the API and its pages, and print a link for each \
+      person of the story.
+      """)
+  var pages = false
+
+  @Option(
+    parsing: .unconditional,
+    help: "The port of --pages; 0 takes a free one (default: 9476, or a free one if it is taken).")
+  var apiPort: UInt16?
+
+  func validate() throws {
+    guard pages || apiPort == nil else { throw ValidationError("--api-port is for --pages.") }
+    // Its tokens would open a database that is not for trying.
+    guard !pages || !stack.attaches else {
+      throw ValidationError(
+        "--pages is for the embedded stack. On existing servers, run magpie-gateway (docs/api.md).")
+    }
+    guard !pages || stack.workers > 0 else {
+      throw ValidationError("--pages needs workers; --workers is 0.")
+    }
+  }
+
   func run() throws {
     // Keep running if the reader of the output exits.
     signal(SIGPIPE, SIG_IGN)
@@ -30,11 +54,23 @@ struct Up: ParsableCommand {
     let running = try Stack(stack)
     defer { running.stop() }
     try running.startWorkers(stack) { signals.isStopRequested() }
+    let links = try pages ? start(running) { signals.isStopRequested() } : ""
     if !signals.isStopRequested() {
-      Console.output.write(running.exports)
+      Console.output.write(running.exports + links)
       say("ready; ^C stops everything")
     }
     while !signals.isStopRequested(within: 0.2) { try running.tend() }
     say("stopping")
+  }
+
+  /// - Returns: the links.
+  private func start(_ running: Stack, isStopped: () -> Bool) throws -> String {
+    if isStopped() { return "" }
+    let story = try Story(path: nil)
+    let served = try StoryPages(stateDirectory: stack.stateDir, port: apiPort)
+    var progress = Progress(forced: false)
+    _ = try running.publish(story, progress: &progress, isStopped: isStopped)
+    try running.start(served, isStopped: isStopped)
+    return try served.links(story.people)
   }
 }

@@ -2,13 +2,14 @@ import EmbeddedStack
 import Events
 import Foundation
 
-/// All workers as child processes.
+/// All workers, and the gateway if asked for, as child processes.
 final class WorkerFleet {
   let logDirectory: String
 
   private struct Worker {
     var name: String
     var path: String
+    var environment: [String: String]
     var log: String
     var process: ChildProcess
     /// The restarts within the last minute.
@@ -18,7 +19,6 @@ final class WorkerFleet {
 
   private static let restartsPerMinute = 5
 
-  private let arguments: [String]
   private let environment: [String: String]
   private var workers: [Worker] = []
 
@@ -27,19 +27,33 @@ final class WorkerFleet {
   ) throws {
     self.logDirectory = logDirectory
     self.environment = environment
-    arguments = ["--http-port", "0", "--lanes", String(lanes)]
     try FileManager.default.createDirectory(
       atPath: logDirectory, withIntermediateDirectories: true)
     for group in ConsumerGroup.allCases {
-      let path = try Self.executable(group.executable)
       for number in 1...processes {
-        let name = "\(group.executable)-\(number)"
-        let log = "\(logDirectory)/\(name).log"
-        try? FileManager.default.removeItem(atPath: log)
-        workers.append(
-          Worker(name: name, path: path, log: log, process: try start(path, log)))
+        try start(
+          "\(group.executable)-\(number)", group.executable, adding: ["MAGPIE_LANES": "\(lanes)"])
       }
     }
+  }
+
+  /// Starts one more process.
+  ///
+  /// - Parameters:
+  ///   - name: of its log.
+  ///   - executable: its name in the directory of this executable.
+  ///   - additions: to the environment of all processes.
+  func start(
+    _ name: String, _ executable: String, adding additions: [String: String]
+  ) throws {
+    let path = try Self.executable(executable)
+    let log = "\(logDirectory)/\(name).log"
+    try? FileManager.default.removeItem(atPath: log)
+    let environment = environment.merging(additions) { $1 }
+    workers.append(
+      Worker(
+        name: name, path: path, environment: environment, log: log,
+        process: try Self.process(path, environment, log)))
   }
 
   /// Restarts workers that have exited, with increasing delays. Their logs contain the reasons.
@@ -53,7 +67,8 @@ final class WorkerFleet {
         guard now >= resumeAt else { continue }
         workers[index].resumeAt = nil
         workers[index].restarts.append(now)
-        workers[index].process = try start(workers[index].path, workers[index].log)
+        workers[index].process = try Self.process(
+          workers[index].path, workers[index].environment, workers[index].log)
         continue
       }
       workers[index].restarts.removeAll { now - $0 > .seconds(60) }
@@ -81,8 +96,10 @@ final class WorkerFleet {
     workers = []
   }
 
-  private func start(_ path: String, _ log: String) throws -> ChildProcess {
-    try ChildProcess(path, arguments, environment: environment, output: .file(log))
+  private static func process(
+    _ path: String, _ environment: [String: String], _ log: String
+  ) throws -> ChildProcess {
+    try ChildProcess(path, ["--http-port", "0"], environment: environment, output: .file(log))
   }
 
   /// The path of a worker, in the directory of this executable.

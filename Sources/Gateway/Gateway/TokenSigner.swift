@@ -1,0 +1,81 @@
+import Crypto
+import Events
+import Foundation
+
+/// Signs tokens with the HS256 secret of a key set, for demonstrations and tests of an app.
+///
+/// In production, the service where people log in signs their tokens.
+public struct TokenSigner: Sendable {
+  private let issuer: String
+  private let audience: String
+  private let keyID: String?
+  private let secret: SymmetricKey
+
+  /// Reads the first HS256 secret of a JSON Web Key Set.
+  ///
+  /// - Parameters:
+  ///   - path: of the file, at most 1 MiB.
+  ///   - issuer: the tokens' `iss`.
+  ///   - audience: the tokens' `aud`.
+  /// - Throws: ``KeySetError`` if it cannot be read, or has no such secret of at least 32 bytes.
+  public init(keySetFile path: String, issuer: String, audience: String) throws(KeySetError) {
+    let keys = (try? JSONDecoder().decode(SecretKeys.self, from: contents(ofKeySet: path)))?.keys
+    let secret = keys?.lazy.compactMap { key -> (id: String?, bytes: Data)? in
+      guard key.kty == "oct", key.alg ?? "HS256" == "HS256", key.use ?? "sig" == "sig" else {
+        return nil
+      }
+      return key.k.flatMap { base64URLDecoded($0) }.map { (key.kid, $0) }
+    }.first { $0.bytes.count >= 32 }
+    guard let secret else {
+      throw KeySetError("\(path) is not a JSON Web Key Set with a secret for HS256")
+    }
+    (self.issuer, self.audience) = (issuer, audience)
+    (keyID, self.secret) = (secret.id, SymmetricKey(data: secret.bytes))
+  }
+
+  /// Writes a key set with a new random secret, which only the file's owner may read.
+  ///
+  /// - Returns: false if there already is a file, which is left as it is.
+  /// - Throws: `CocoaError` if it cannot be written.
+  public static func makeKeySet(at path: String) throws -> Bool {
+    let secret = SymmetricKey(size: .bits256).withUnsafeBytes { base64URLEncoded($0) }
+    let text = #"{"keys":[{"kty":"oct","kid":"local","alg":"HS256","use":"sig","k":"\#(secret)"}]}"#
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    guard descriptor >= 0 else {
+      if errno == EEXIST { return false }
+      throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path])
+    }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    try file.write(contentsOf: Data((text + "\n").utf8))
+    return true
+  }
+
+  /// A token that proves the person, from now on.
+  ///
+  /// - Parameters:
+  ///   - person: the token's `sub`.
+  ///   - lifetime: how long it is valid, in whole seconds.
+  public func token(for person: String, lifetime: Duration) -> String {
+    let key = keyID.map { #","kid":\#(jsonText($0))"# } ?? ""
+    let expires = Int64(Date().timeIntervalSince1970) + lifetime.components.seconds
+    let parts = [
+      #"{"alg":"HS256","typ":"JWT"\#(key)}"#,
+      #"{"iss":\#(jsonText(issuer)),"aud":\#(jsonText(audience)),"sub":\#(jsonText(person)),"exp":\#(expires)}"#,
+    ]
+    let signed = parts.map { base64URLEncoded($0.utf8) }.joined(separator: ".")
+    let code = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: secret)
+    return signed + "." + base64URLEncoded(code)
+  }
+}
+
+private struct SecretKeys: Decodable {
+  struct Key: Decodable {
+    var kty: String
+    var kid: String?
+    var use: String?
+    var alg: String?
+    var k: String?
+  }
+
+  var keys: [Key]
+}
