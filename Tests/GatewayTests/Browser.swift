@@ -45,6 +45,13 @@ final class BrowserDriver: Sendable {
   }
 }
 
+extension GatewayStack {
+  /// The address of a page, with a token.
+  func page(_ path: String, as person: String) throws -> String {
+    "http://127.0.0.1:\(port)\(path)#token=\(try Tokens.ours.get().token(person))"
+  }
+}
+
 /// A window of the width of a phone, with storage of its own.
 final class Browser: Sendable {
   private let driver: BrowserDriver
@@ -86,11 +93,34 @@ final class Browser: Sendable {
 
   /// Clicks as a person does: where the element is, if nothing covers it.
   func click(_ selector: String) async throws {
-    _ = try await driver.command("POST", try await element(selector) + "/click", [:])
+    try await act(on: selector, "/click", [:])
   }
 
   func type(_ text: String, into selector: String) async throws {
-    _ = try await driver.command("POST", try await element(selector) + "/value", ["text": text])
+    try await act(on: selector, "/value", ["text": text])
+  }
+
+  /// Whether the stream of the page is open.
+  func isLive() async throws -> Bool {
+    try await value("document.documentElement.dataset.live") as? String == "open"
+  }
+
+  /// Does it once the element is there and can take it: not replaced by a newer one, nor covered.
+  private func act(on selector: String, _ part: String, _ body: [String: Any]) async throws {
+    var failure: any Error = StackError("never tried")
+    do {
+      try await eventually("\(selector) is there") {
+        do {
+          _ = try await driver.command("POST", try await element(selector) + part, body)
+          return true
+        } catch {
+          failure = error
+          return false
+        }
+      }
+    } catch {
+      throw StackError("\(error): \(failure)")
+    }
   }
 
   private func element(_ selector: String) async throws -> String {

@@ -11,7 +11,8 @@ import { avatar, postPicture } from "./image.js";
 import { createList } from "./list.js";
 import { subscribe } from "./live.js";
 import { number, words } from "./locale.js";
-import { say } from "./notice.js";
+import { choice, menu } from "./menu.js";
+import { say, showProblem } from "./notice.js";
 import { attempt, drafted } from "./optimistic.js";
 import { followButton, nameOf, personRow, withPerson } from "./people.js";
 import { relation } from "./post.js";
@@ -20,12 +21,7 @@ import { sentence } from "./sentence.js";
 import { timeOf } from "./time.js";
 
 export function alarmsPage(parameters, signal) {
-  const list = createList({
-    address: "/v1/alarms", label: words("alarms"), empty: words("noAlarms"), signal, pageSize: 50,
-    keyOf: (row) => row.notification_id, present, build: alarmRow, onRows: see(signal),
-  });
-  list.refresh().catch(() => {});
-  subscribe("alarms", list.show, signal);
+  const seen = see(signal);
   const all = (change, action) => attempt("alarms", change, action, list);
   const readAll = () => all({ unread: false, unseen: false }, prepare("PUT", "/v1/alarms/read"));
   const removeAll = () => {
@@ -34,8 +30,19 @@ export function alarmsPage(parameters, signal) {
     }
   };
   const actions = element(
-    "div", { class: "actions" }, button(words("readAll"), readAll, { class: "plain" }),
+    "div", { class: "actions tools", hidden: true },
+    button(words("readAll"), readAll, { class: "plain" }),
     button(words("removeAll"), removeAll, { class: "plain" }));
+  const list = createList({
+    address: "/v1/alarms", label: words("alarms"), empty: [icon("bell"), words("noAlarms")], signal,
+    pageSize: 50, keyOf: (row) => row.notification_id, present, build: alarmRow,
+    onRows: (rows) => {
+      actions.hidden = rows.length === 0;
+      seen(rows);
+    },
+  });
+  list.refresh().catch(() => {});
+  subscribe("alarms", list.show, signal);
   return { title: words("alarms"), content: [actions, list.element] };
 }
 
@@ -99,16 +106,23 @@ function alarmRow(row, list) {
       class: `row alarm${row.unread ? " unread" : ""}${row.unseen ? " unseen" : ""}`,
       "data-key": row.notification_id, "data-kind": row.kind,
     },
-    row.actor_id
-      ? avatar(row.actor_name, row.actor_image_url, row.actor_id)
-      : element("span", { class: "avatar", "aria-hidden": "true" }, icon("bell")),
+    face(row),
     element(
       "div", { class: "about" }, main,
-      element("p", { class: "soft" }, timeOf(row.raised_at), ...everybody),
+      element("p", { class: "soft details" }, timeOf(row.raised_at), ...everybody),
       picture ? null : followBack(row, list)),
-    picture, menu(row, remove));
+    picture, choices(row, remove));
   made.hidden = row.is_removed === true;
   return made;
+}
+
+/** Who acted last, and a sign of what they did. */
+function face(row) {
+  const kind = row.badge_icon || "bell";
+  if (!row.actor_id) return element("span", { class: "avatar", "aria-hidden": "true" }, icon(kind));
+  return element(
+    "span", { class: "face" }, avatar(row.actor_name, row.actor_image_url, row.actor_id),
+    element("span", { class: `kind kind-${kind}`, "aria-hidden": "true" }, icon(kind)));
 }
 
 /** Where there is no picture, a button to follow who acted. */
@@ -118,34 +132,23 @@ function followBack(row, list) {
   return followButton(row.actor_id, row.actor_name, relations, list);
 }
 
-function menu(row, remove) {
+function choices(row, remove) {
   const disable = async (body) => {
     try {
       await send(prepare("POST", "/v1/settings/disabled", body));
       say(words("isOff"), " ", element("a", { href: routes.settings }, words("settings")));
     } catch (problem) {
-      say(problem.words);
+      showProblem(problem, () => disable(body));
     }
   };
-  const made = element(
-    "details", { class: "menu" },
-    element(
-      "summary", { "aria-label": words("moreActions"), "data-action": "menu" }, icon("more")),
-    element(
-      "div", { class: "choices" },
-      button(words("remove"), remove),
-      button(words("noMoreLikeThis"), () => disable({ scope: "kind", kind: row.kind })),
-      row.actor_id
-        ? button(
-          `${words("mute")}: ${nameOf(row.actor_name)}`,
-          () => disable({ scope: "actor", actor: row.actor_id }))
-        : null));
-  made.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    made.open = false;
-    made.querySelector("summary").focus();
-  });
-  return made;
+  return menu(
+    choice("trash", words("remove"), remove),
+    choice("bell", words("noMoreLikeThis"), () => disable({ scope: "kind", kind: row.kind })),
+    row.actor_id
+      ? choice(
+        "block", `${words("mute")}: ${nameOf(row.actor_name)}`,
+        () => disable({ scope: "actor", actor: row.actor_id }))
+      : null);
 }
 
 export function alarmPeoplePage({ alarm }, signal) {

@@ -8,9 +8,9 @@ import { icon } from "./icons.js";
 import { postPicture } from "./image.js";
 import { number, words } from "./locale.js";
 import { attempt, drafted } from "./optimistic.js";
-import { followButton, nameOf, personLink, withPerson } from "./people.js";
+import { byline, followButton, nameOf, withPerson } from "./people.js";
 import { routes } from "./routes.js";
-import { timeOf } from "./time.js";
+import { timeOf, wholeTime } from "./time.js";
 
 /** A post's row with what the person has just done. */
 export const withPost = (row) =>
@@ -23,19 +23,19 @@ export const withPost = (row) =>
 export function postCard(row, owner, ...actions) {
   const address = routes.post(row.post_id);
   const name = nameOf(row.author_name);
-  const edited = row.edited_at ? [" · ", words("edited"), " ", timeOf(row.edited_at)] : [];
+  const edited = row.edited_at
+    ? [" · ", element("span", { title: wholeTime(row.edited_at) }, words("edited"))] : [];
+  // A post without a title is opened by its time, as others can be.
+  const time = element("a", { href: address, "data-action": "time" }, timeOf(row.published_at));
   const title = row.title
-    ? theirs(row.title, "a", { href: address, "data-action": "open" })
-    : element("a", { href: address, "data-action": "open" }, words("post"));
+    ? element("a", { href: address, "data-action": "open" }, row.title) : null;
   return element(
     "article", { class: "card", "aria-label": row.title || words("post") },
     element(
       "header", {},
-      element(
-        "div", { class: "about" }, personLink(row.author_id, row.author_name, row.author_image_url),
-        element("p", { class: "soft" }, timeOf(row.published_at), ...edited)),
+      byline(row.author_id, row.author_name, row.author_image_url, time, ...edited),
       followButton(row.author_id, row.author_name, row, owner)),
-    element("h2", { class: "title" }, title),
+    title ? theirs(title, "h2", { class: "title" }) : null,
     row.caption ? theirs(row.caption, "p", { class: "text" }) : null,
     postPicture(row.image_url, words("pictureOf", { name })),
     element(
@@ -48,7 +48,8 @@ export function postCard(row, owner, ...actions) {
         },
         icon("comment"), number(row.comments)),
       element(
-        "a", { class: "plain button", href: routes.likers(row.post_id), "data-action": "likers" },
+        "a",
+        { class: "plain button soft", href: routes.likers(row.post_id), "data-action": "likers" },
         words("likers")),
       ...actions));
 }

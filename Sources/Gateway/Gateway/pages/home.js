@@ -5,6 +5,7 @@
 import { prepare } from "./api.js";
 import { postCard, withPost } from "./card.js";
 import { element, field, theirs } from "./dom.js";
+import { icon } from "./icons.js";
 import { createList } from "./list.js";
 import { words } from "./locale.js";
 import { sendShown } from "./pending.js";
@@ -26,7 +27,8 @@ export function followingPage(parameters, signal) {
 /** A list of posts that looks again while it is looked at. */
 export function postList(address, empty, signal) {
   const list = createList({
-    address, empty, signal, label: words("posts"), keyOf: (row) => row.post_id, present: withPost,
+    address, signal, empty: [icon("home"), empty], label: words("posts"),
+    keyOf: (row) => row.post_id, present: withPost,
     build: (row, owner) => element("li", { "data-key": row.post_id }, postCard(row, owner)),
   });
   const look = () => list.refresh().catch(() => {});
@@ -46,7 +48,9 @@ function composer(list) {
       input("image_url", { type: "url", pattern: "https://.*", placeholder: "https://" })),
     element("button", { type: "submit" }, words("publish")));
   const details = element(
-    "details", { class: "composer" }, element("summary", {}, words("newPost")), form);
+    "details", { class: "composer" },
+    element("summary", {}, element("span", { class: "prompt" }, words("newPost")), icon("pencil")),
+    form);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);

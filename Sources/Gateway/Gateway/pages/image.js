@@ -4,6 +4,7 @@
  */
 
 import { element, theirs } from "./dom.js";
+import { icon } from "./icons.js";
 
 const hues = 8;
 
@@ -23,7 +24,9 @@ export function postPicture(address, description) {
   const frame = element("div", { class: "picture" });
   const name = decodeName(source);
   frame.append(picture(source, description, (image) => {
-    image.replaceWith(theirs(name, "span", { class: "missing" }));
+    const missing = element("span", { class: "missing" }, icon("picture"));
+    missing.append(theirs(name));
+    image.replaceWith(missing);
   }));
   return frame;
 }

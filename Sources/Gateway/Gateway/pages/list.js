@@ -10,6 +10,7 @@ import { get } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 import { after } from "./positions.js";
+import { exchange, place, skeleton } from "./rows.js";
 
 // The gateway answers with as many at once.
 const most = 200;
@@ -18,7 +19,7 @@ const most = 200;
  * @param {object} options
  *   address: of the screen; query: its parameters;
  *   keyOf(row): names a row; build(row, list): its element; present(row): with drafts;
- *   empty: what to say without rows; label: for screen readers;
+ *   empty: what to say without rows, with an icon; label: for screen readers;
  *   isUpward: the oldest row first, as in a chat;
  *   onRows(rows): called with what is shown; signal: ends reads
  */
@@ -43,9 +44,11 @@ export function createList(options) {
   });
   const newest = button(words("newest"), () => quietly(reset()), { class: "more", hidden: true });
   const trouble = element("p", { class: "trouble", role: "status" });
+  const loading = skeleton();
   more.hidden = true;
   const parts = isUpward
-    ? [more, trouble, container, nothing, newest] : [newest, container, nothing, trouble, more];
+    ? [more, trouble, container, nothing, newest]
+    : [newest, loading, container, nothing, trouble, more];
   const list = {
     element: element("div", { class: "list" }, ...parts), refresh, redraw: draw, show, addPending,
     removePending,
@@ -115,6 +118,7 @@ export function createList(options) {
         more.hidden = isLoaded && next === null;
         more.textContent = words("again");
         more.onclick = isLoaded ? null : () => quietly(refresh());
+        loading.remove();
         throw problem;
       } finally {
         isBusy = false;
@@ -127,6 +131,7 @@ export function createList(options) {
     rows = items;
     next = cursor;
     isLoaded = true;
+    loading.remove();
     more.onclick = null;
     more.textContent = words(isUpward ? "older" : "more");
     draw();
@@ -145,7 +150,7 @@ export function createList(options) {
     }
     for (const key of shown.keys()) if (!isKept.has(key)) shown.delete(key);
     if (isUpward) wanted.reverse();
-    place(wanted);
+    place(container, wanted);
     more.hidden = isLoaded && next === null;
     newest.hidden = start === null;
     nothing.hidden = !isLoaded || wanted.length > 0;
@@ -164,16 +169,6 @@ export function createList(options) {
     return made;
   }
 
-  function place(wanted) {
-    const isWanted = new Set(wanted);
-    for (const child of [...container.children]) if (!isWanted.has(child)) child.remove();
-    let position = container.firstElementChild;
-    for (const made of wanted) {
-      if (made === position) position = position.nextElementSibling;
-      else container.insertBefore(made, position);
-    }
-  }
-
   /** Loads the next page when its button comes into view. */
   function watchEnd() {
     const observer = new IntersectionObserver((entries) => {
@@ -189,14 +184,3 @@ export function createList(options) {
 
 /** The list itself says what went wrong. */
 const quietly = (promise) => promise.catch(() => {});
-
-/** Replaces an element by its new state, with the focus and what was open. */
-export function exchange(before, made) {
-  const focused = before.contains(document.activeElement) ? document.activeElement : null;
-  const isOpen = before.querySelector("details")?.open ?? false;
-  before.replaceWith(made);
-  const details = made.querySelector("details");
-  if (details) details.open = isOpen;
-  const action = focused?.closest("[data-action]")?.dataset.action;
-  if (action) made.querySelector(`[data-action="${action}"]`)?.focus({ preventScroll: true });
-}

@@ -6,9 +6,10 @@
 import { end, hasEnded, person, token, watchExpiry } from "./session.js";
 
 import { alarmPeoplePage, alarmsPage } from "./alarms.js";
-import { get, path } from "./api.js";
+import { get } from "./api.js";
 import { element } from "./dom.js";
 import { followingPage, homePage } from "./home.js";
+import { icon } from "./icons.js";
 import { start } from "./live.js";
 import { setLocale, words } from "./locale.js";
 import { chatPage, messagesPage } from "./messages.js";
@@ -57,14 +58,14 @@ if (!token() || !person()) {
 }
 
 function nothing() {
-  const text = element("p", { class: "empty" }, words("problem-not-found"));
+  const text = element("p", { class: "empty" }, icon("search"), words("problem-not-found"));
   return { title: words("notFound"), back: routes.home, content: [text] };
 }
 
-/** The person's own language, from their profile. */
+/** The person's own language. Settings are there before anybody has a profile. */
 async function ownLocale() {
   try {
-    applyLocale((await get(path("/v1/profiles", person()))).locale);
+    applyLocale((await get("/v1/settings")).locale);
   } catch (problem) {
     if (problem.status === 401) end();
   }

@@ -23,8 +23,9 @@ const seconds = 5;
 
 export function messagesPage(parameters, signal) {
   const list = createList({
-    address: "/v1/conversations", label: words("messages"), empty: words("noMessages"), signal,
-    pageSize: 50, keyOf: (row) => row.peer_id, build: conversationRow,
+    address: "/v1/conversations", label: words("messages"), signal,
+    empty: [icon("envelope"), words("noMessages")], pageSize: 50,
+    keyOf: (row) => row.peer_id, build: conversationRow,
   });
   list.refresh().catch(() => {});
   subscribe("conversations", list.show, signal);
@@ -46,7 +47,8 @@ function conversationRow(row) {
       "a", { class: "conversation", href: routes.chat(row.peer_id), "data-action": "open" },
       avatar(row.peer_name, row.peer_image_url, row.peer_id),
       element(
-        "span", { class: "about" }, theirs(nameOf(row.peer_name), "span", { class: "name" }),
+        "span", { class: "about" },
+        element("span", { class: "name" }, theirs(nameOf(row.peer_name), "bdi")),
         element("span", { class: "excerpt" }, own, theirs(row.text)),
         element("span", { class: "soft" }, timeOf(row.sent_at))),
       unread));
@@ -55,8 +57,8 @@ function conversationRow(row) {
 export function chatPage({ peer }, signal) {
   const list = createList({
     address: path("/v1/conversations", peer), label: words("messages"), signal, isUpward: true,
-    empty: words("noMessagesYet"), keyOf: (row) => row.message_id, build: messageRow, pageSize: 30,
-    onRows: shown,
+    empty: [icon("envelope"), words("noMessagesYet")], keyOf: (row) => row.message_id,
+    build: messageRow, pageSize: 30, onRows: shown,
   });
   list.element.classList.add("chat");
   // What arrives is said as it comes.

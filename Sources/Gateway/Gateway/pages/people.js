@@ -13,11 +13,23 @@ import { person } from "./session.js";
 /** The name that is shown for somebody. */
 export const nameOf = (name) => name || words("someone");
 
-/** A link to somebody, with their picture and name. */
-export function personLink(id, name, image) {
+/**
+ * Somebody's picture and name, which lead to them.
+ *
+ * @param {...(Node|string|null)} details below the name
+ */
+export function byline(id, name, image, ...details) {
+  const address = routes.person(id);
   return element(
-    "a", { class: "person", href: routes.person(id), "data-action": "person" },
-    avatar(name, image, id), theirs(nameOf(name), "bdi", { class: "name" }));
+    "div", { class: "byline" },
+    // The name says it to those who hear or type.
+    element(
+      "a", { class: "face", href: address, tabindex: -1, "aria-hidden": "true" },
+      avatar(name, image, id)),
+    element(
+      "div", { class: "about" },
+      theirs(nameOf(name), "a", { class: "name", href: address, "data-action": "person" }),
+      details.length ? element("p", { class: "soft details" }, ...details) : null));
 }
 
 /** A row with the members of `person/ID` drafts as the person has just changed them. */
@@ -50,8 +62,8 @@ export function followButton(id, name, row, owner) {
  * @param {...(Node|null)} details below the name
  */
 export function personRow(row, owner, name, ...details) {
-  const about = element("div", { class: "about" }, personLink(row.user_id, name, row.image_url));
-  about.append(element("p", { class: "soft details" }, ...details));
-  const end = followButton(row.user_id, name, row, owner);
-  return element("li", { class: "row", "data-key": row.user_id }, about, end);
+  return element(
+    "li", { class: "row", "data-key": row.user_id },
+    byline(row.user_id, name, row.image_url, ...details),
+    followButton(row.user_id, name, row, owner));
 }

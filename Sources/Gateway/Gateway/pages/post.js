@@ -12,7 +12,7 @@ import { words } from "./locale.js";
 import { showProblem } from "./notice.js";
 import { attempt, drafted } from "./optimistic.js";
 import { sendShown } from "./pending.js";
-import { personLink, personRow, withPerson } from "./people.js";
+import { byline, personRow, withPerson } from "./people.js";
 import { lookAgain } from "./refresh.js";
 import { go } from "./router.js";
 import { routes } from "./routes.js";
@@ -32,8 +32,9 @@ export function postPage({ post }, signal) {
   });
   const list = createList({
     address: path("/v1/posts", post, "comments"), label: words("comments"), signal,
-    empty: words("noComments"), keyOf: (row) => row.comment_id, build: commentRow,
-    present: (row) => drafted(`comment/${row.comment_id}`, row), onRows: showTarget(signal),
+    empty: [icon("comment"), words("noComments")], keyOf: (row) => row.comment_id,
+    build: commentRow, present: (row) => drafted(`comment/${row.comment_id}`, row),
+    onRows: showTarget(signal),
   });
   const both = { redraw: list.redraw, refresh };
   const look = () => refresh().catch(() => {});
@@ -67,10 +68,9 @@ export function postPage({ post }, signal) {
     const edited = row.edited_at ? [" · ", words("edited")] : [];
     const made = element(
       "li", { class: "row comment", "data-key": row.comment_id },
-      element(
-        "div", { class: "about" }, personLink(row.actor_id, row.actor_name, row.actor_image_url),
-        theirs(row.text, "p", { class: "text" }),
-        element("p", { class: "soft" }, timeOf(row.created_at), ...edited)));
+      byline(
+        row.actor_id, row.actor_name, row.actor_image_url, timeOf(row.created_at), ...edited));
+    made.querySelector(".about").append(theirs(row.text, "p", { class: "text" }));
     if (row.actor_id === person() && madeHere.test(row.comment_id)) {
       made.append(...ownActions(row, made));
     }
@@ -112,7 +112,7 @@ export function postPage({ post }, signal) {
 export function likersPage({ post }, signal) {
   const list = createList({
     address: path("/v1/posts", post, "likers"), label: words("likers"), signal,
-    empty: words("noLikes"), keyOf: (row) => row.user_id,
+    empty: [icon("heart"), words("noLikes")], keyOf: (row) => row.user_id,
     present: (row) => withPerson(row.user_id, row),
     build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.liked_at)),
   });

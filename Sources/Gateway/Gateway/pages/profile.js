@@ -3,12 +3,14 @@
  */
 
 import { get, path, prepare, send } from "./api.js";
-import { button, element, field, theirs } from "./dom.js";
+import { element, field, theirs } from "./dom.js";
 import { icon } from "./icons.js";
 import { avatar } from "./image.js";
 import { postList } from "./home.js";
 import { createList } from "./list.js";
+import { subscribe } from "./live.js";
 import { number, words } from "./locale.js";
+import { choice, menu } from "./menu.js";
 import { showProblem } from "./notice.js";
 import { attempt, drafted } from "./optimistic.js";
 import { followButton, nameOf, personRow, withPerson } from "./people.js";
@@ -28,25 +30,43 @@ export function profilePage({ user }, signal) {
   const single = createSingle({
     address: path("/v1/profiles", user), present: (row) => withPerson(user, row), signal,
     build: profileHead, onRow: (row) => setTitle(nameOf(row.shown_name), signal),
+    absent: user === person() ? noProfile : null,
   });
   const look = () => single.refresh().catch(() => {});
   look();
   lookAgain(seconds, look, signal);
+  // Whoever follows rings: no need to wait for the next look.
+  let isFirst = true;
+  subscribe("alarms", (state) => {
+    if (!isFirst && state.items.some((alarm) => alarm.actor_id === user)) look();
+    isFirst = false;
+  }, signal);
   const posts = postList(path("/v1/profiles", user, "posts"), words("noPosts"), signal);
+  posts.element.classList.add("profile-posts");
   return { title: words("profile"), back: routes.home, content: [single.element, posts.element] };
 }
+
+/** One's own, before the first event that says who one is. */
+const noProfile = {
+  user_id: person(), shown_name: "", name: "", major: "", bio: "", image_url: "", posts: 0,
+  followers: 0, following: 0,
+};
 
 function profileHead(row, owner) {
   const name = nameOf(row.shown_name);
   const isOwn = row.user_id === person();
-  const about = [row.major, row.bio].filter((text) => text !== "");
+  const about = [row.name === name ? "" : row.name, row.major].filter((text) => text);
   return element(
     "section", { class: "profile", "aria-label": name },
     element(
       "header", {}, avatar(row.shown_name, row.image_url, row.user_id),
       element(
-        "div", { class: "about" }, theirs(name, "h2", {}),
-        row.name && row.name !== name ? theirs(row.name, "p", { class: "soft" }) : null,
+        "div", { class: "about" }, element("h2", {}, theirs(name, "bdi")),
+        about.length
+          ? element(
+            "p", { class: "soft" },
+            ...about.flatMap((text, index) => [index ? " · " : "", theirs(text, "bdi")]))
+          : null,
         row.follows_viewer && !isOwn
           ? element("p", { class: "tag" }, words("followsYou")) : null)),
     element(
@@ -54,36 +74,39 @@ function profileHead(row, owner) {
       count(row.posts, words("posts")),
       count(row.followers, words("followers"), routes.followers(row.user_id)),
       count(row.following, words("followees"), routes.followees(row.user_id))),
-    ...about.map((text) => theirs(text, "p", { class: "text" })),
+    row.bio ? theirs(row.bio, "p", { class: "text" }) : null,
     element("div", { class: "actions" }, ...(isOwn ? [editLink()] : toggles(row, owner))));
 }
 
 function count(value, label, address = null) {
-  const parts = [element("strong", {}, number(value)), " ", label];
+  const parts = [
+    element("strong", {}, number(value)), " ", element("span", { class: "soft" }, label),
+  ];
   return element("li", {}, address ? element("a", { href: address }, ...parts) : parts);
 }
 
 const editLink = () =>
   element(
-    "a", { class: "button", href: routes.editProfile }, icon("pencil"), words("editProfile"));
+    "a", { class: "plain button", href: routes.editProfile }, icon("pencil"), words("editProfile"));
 
 function toggles(row, owner) {
-  const toggle = (part, member, labels, ask = null) => {
+  const toggle = (part, picture, member, labels, ask = null) => {
     const isOn = row[member];
     const run = () => {
       if (!isOn && ask && !confirm(ask)) return;
       const action = prepare(isOn ? "DELETE" : "PUT", path("/v1/profiles", row.user_id, part));
       attempt(`person/${row.user_id}`, { [member]: !isOn }, action, owner);
     };
-    return button(words(labels[isOn ? 1 : 0]), run, { class: "plain", "data-action": part });
+    return choice(picture, words(labels[isOn ? 1 : 0]), run, { "data-action": part });
   };
   return [
     row.is_blocked ? null : followButton(row.user_id, row.shown_name, row, owner),
     row.is_blocked ? null : element(
       "a", { class: "plain button", href: routes.chat(row.user_id) }, icon("envelope"),
       words("message")),
-    toggle("mute", "is_muted", ["mute", "unmute"]),
-    toggle("block", "is_blocked", ["block", "unblock"], words("askBlock")),
+    menu(
+      toggle("mute", "bell", "is_muted", ["mute", "unmute"]),
+      toggle("block", "block", "is_blocked", ["block", "unblock"], words("askBlock"))),
   ];
 }
 
@@ -97,8 +120,9 @@ export function followeesPage({ user }, signal) {
 
 function peoplePage(user, part, title, signal) {
   const list = createList({
-    address: path("/v1/profiles", user, part), label: title, signal, empty: words("nobody"),
-    keyOf: (row) => row.user_id, present: (row) => withPerson(row.user_id, row),
+    address: path("/v1/profiles", user, part), label: title, signal,
+    empty: [icon("people"), words("nobody")], keyOf: (row) => row.user_id,
+    present: (row) => withPerson(row.user_id, row),
     build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.followed_at)),
   });
   list.refresh().catch(() => {});

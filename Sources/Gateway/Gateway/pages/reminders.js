@@ -21,13 +21,15 @@ const repetitions = [
 
 export function remindersPage(parameters, signal) {
   const coming = createList({
-    address: "/v1/reminders", label: words("toCome"), empty: words("noReminders"), signal,
+    address: "/v1/reminders", label: words("toCome"), signal,
+    empty: [icon("clock"), words("noReminders")],
     // The digest has no id.
     keyOf: (row) => `${row.form}/${row.reminder_id}`, build: comingRow,
     present: (row) => drafted(keyOf(row), row),
   });
   const rung = createList({
-    address: "/v1/reminder-history", label: words("history"), empty: words("noHistory"), signal,
+    address: "/v1/reminder-history", label: words("history"), signal,
+    empty: [icon("bell"), words("noHistory")],
     keyOf: (row) => `${row.reminder_id}/${row.local_time}/${row.zone}`, build: rungRow,
   });
   const both = {
@@ -116,7 +118,10 @@ function reminderForm(owner, signal) {
     field(words("repeats"), repeat), trouble,
     element("button", { type: "submit" }, words("add")));
   const details = element(
-    "details", { class: "composer" }, element("summary", {}, words("newReminder")), form);
+    "details", { class: "composer" }, 
+    element(
+      "summary", {}, element("span", { class: "prompt" }, words("newReminder")), icon("plus")),
+    form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);

@@ -3,9 +3,11 @@
  */
 
 import { element, theirs } from "./dom.js";
+import { icon } from "./icons.js";
+import { avatar } from "./image.js";
 import { createList } from "./list.js";
 import { words } from "./locale.js";
-import { nameOf, personLink, personRow, withPerson } from "./people.js";
+import { nameOf, personRow, withPerson } from "./people.js";
 import { routes } from "./routes.js";
 
 const pauseMilliseconds = 250;
@@ -18,11 +20,19 @@ export function searchPage(parameters, signal) {
 /** Everybody, to choose the receiver of a message from. */
 export function newMessagePage(parameters, signal) {
   const build = (row) => {
-    const link = personLink(row.user_id, row.shown_name, row.image_url);
-    link.href = routes.chat(row.user_id);
-    link.setAttribute("aria-label", `${words("writeMessage")}: ${nameOf(row.shown_name)}`);
-    const about = element("p", { class: "soft details" }, ...details(row));
-    return element("li", { class: "row" }, element("div", { class: "about" }, link, about));
+    const name = nameOf(row.shown_name);
+    return element(
+      "li", { class: "row" },
+      element(
+        "a",
+        {
+          class: "conversation", href: routes.chat(row.user_id),
+          "aria-label": `${words("writeMessage")}: ${name}`,
+        },
+        avatar(row.shown_name, row.image_url, row.user_id),
+        element(
+          "span", { class: "about" }, element("span", { class: "name" }, theirs(name, "bdi")),
+          element("span", { class: "soft details" }, ...details(row)))));
   };
   return {
     title: words("newMessage"), back: routes.messages,
@@ -47,7 +57,8 @@ function searching(address, build, signal) {
     // The address is that of what is shown, and going back does not pass every letter.
     history.replaceState(null, "", q ? `${address}?${new URLSearchParams({ q })}` : address);
     const list = createList({
-      address: "/v1/search", query: { q }, label: words("people"), empty: words("nobody"),
+      address: "/v1/search", query: { q }, label: words("people"),
+      empty: [icon("search"), words("nobody")],
       signal: AbortSignal.any([signal, search.signal]), keyOf: (row) => row.user_id,
       present: (row) => withPerson(row.user_id, row), build,
     });
@@ -61,7 +72,7 @@ function searching(address, build, signal) {
     clearTimeout(timer);
     timer = setTimeout(run, pauseMilliseconds);
   });
-  const form = element("form", { role: "search", class: "search" }, input);
+  const form = element("form", { role: "search", class: "search" }, icon("search"), input);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     run();

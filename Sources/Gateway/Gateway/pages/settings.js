@@ -9,6 +9,7 @@ import { words } from "./locale.js";
 import { say, showProblem } from "./notice.js";
 import { nameOf } from "./people.js";
 import { routes } from "./routes.js";
+import { skeleton } from "./rows.js";
 import { expiry, person, signOut } from "./session.js";
 import { applyLocale } from "./shell.js";
 import { dateOf, wholeTime } from "./time.js";
@@ -19,11 +20,13 @@ const alarmLanguages = [
 ];
 
 export function settingsPage(parameters, signal) {
-  const frame = element("div", { class: "fields" }, element("p", {}, words("loading")));
+  const frame = element("div", { class: "content" }, skeleton());
   const load = async () => {
     try {
       const settings = await get("/v1/settings", { signal });
-      frame.replaceChildren(language(settings), zone(settings), off(settings, load), session());
+      frame.replaceChildren(
+        element("section", { class: "panel fields" }, language(settings), zone(settings)),
+        off(settings, load), session());
     } catch (problem) {
       showProblem(problem, load);
     }
@@ -35,7 +38,7 @@ export function settingsPage(parameters, signal) {
 function language({ locale: chosen }) {
   const names = [...new Set([...alarmLanguages, ...(chosen ? [chosen] : [])])];
   const select = element(
-    "select", {}, chosen ? null : element("option", { value: "" }, ""),
+    "select", {}, chosen ? null : element("option", { value: "" }, "—"),
     ...names.map((tag) =>
       element("option", { value: tag, lang: tag, dir: "auto" }, languageName(tag))));
   select.value = chosen ?? "";
@@ -57,7 +60,7 @@ function zone({ zone: chosen }) {
   const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const names = [...new Set([...Intl.supportedValuesOf("timeZone"), device, chosen || device])];
   const select = element(
-    "select", {}, chosen ? null : element("option", { value: "" }, ""),
+    "select", {}, chosen ? null : element("option", { value: "" }, "—"),
     ...names.sort().map((name) => element("option", { value: name, dir: "ltr" }, name)));
   select.value = chosen ?? "";
   select.addEventListener("change", () => select.value && save({ zone: select.value }));
@@ -100,7 +103,7 @@ function off({ mutes }, reload) {
   });
   const nothing = element("p", { class: "empty" }, words("nothingIsOff"));
   return element(
-    "section", { "aria-label": title }, element("h2", {}, title),
+    "section", { "aria-label": title, class: "panel" }, element("h2", {}, title),
     rows.length ? element("ul", { class: "rows" }, ...rows) : nothing);
 
   async function undo(action) {
@@ -137,8 +140,9 @@ function session() {
     location.assign(routes.home);
   };
   return element(
-    "section", { "aria-label": words("session") }, element("h2", {}, words("session")),
+    "section", { "aria-label": words("session"), class: "panel fields" },
+    element("h2", {}, words("session")),
     element("p", {}, words("signedInAs"), " ", theirs(person(), "bdi")),
     end ? element("p", {}, words("signedInUntil", { time: wholeTime(end.toISOString()) })) : null,
-    button(words("signOut"), leave));
+    button(words("signOut"), leave, { class: "plain" }));
 }

@@ -64,8 +64,10 @@ function build() {
   document.body.replaceChildren(
     element("a", { class: "skip", href: "#main", onclick: skip }, words("skip")),
     element(
-      "header", { class: "top" }, element("a", { class: "brand", href: routes.home }, "Magpie"),
-      status,
+      "header", { class: "top" },
+      element(
+        "a", { class: "brand", href: routes.home },
+        element("img", { src: "/pages/icon.svg", alt: "" }), "Magpie"),
       element(
         "nav", { "aria-label": words("yours") }, link("alarms", routes.alarms, "bell"),
         link("messages", routes.messages, "envelope"), link("settings", routes.settings, "gear"))),
@@ -74,7 +76,7 @@ function build() {
       link("followingTitle", routes.following, "people"), link("search", routes.search, "search"),
       link("reminders", routes.reminders, "clock"),
       link("profile", routes.person(person()), "person")),
-    ended, main, ...noticeRegions());
+    main, status, ended, ...noticeRegions());
   drawBadges();
 }
 
@@ -123,6 +125,10 @@ function drawTitle(address) {
 function drawDocumentTitle() {
   const count = badge.badge > 0 ? `(${badgeNumber(badge.badge)}) ` : "";
   document.title = `${count}${title} · Magpie`;
+  // The tab shows a dot even where its title is cut off.
+  const picture = badge.has_unseen ? "/pages/icon-new.svg" : "/pages/icon.svg";
+  const link = document.querySelector("link[rel=icon]");
+  if (link.getAttribute("href") !== picture) link.href = picture;
 }
 
 function drawBadges() {
@@ -137,7 +143,8 @@ function drawBadge(name, count, hasDot) {
   const shown = anchor.querySelector(".badge");
   shown.hidden = count === 0;
   shown.textContent = badgeNumber(count);
-  anchor.classList.toggle("dot", hasDot);
+  // The number says more than the dot.
+  anchor.classList.toggle("dot", hasDot && count === 0);
   const values = { name: words(name), count: badgeNumber(count) };
   anchor.setAttribute("aria-label", count > 0 ? words("withNew", values) : words(name));
 }

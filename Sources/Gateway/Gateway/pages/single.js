@@ -4,18 +4,20 @@
 
 import { get } from "./api.js";
 import { element } from "./dom.js";
-import { exchange } from "./list.js";
-import { words } from "./locale.js";
+import { exchange, skeleton } from "./rows.js";
 
 /**
  * @param {object} options
  *   address: of the screen; build(row, single): its element; present(row): with drafts;
+ *   absent: the row to show if the gateway has none;
  *   onRow(row): called with what is shown; signal: ends reads
  */
-export function createSingle({ address, build, present = (row) => row, onRow = () => {}, signal }) {
+export function createSingle(options) {
+  const { address, build, present = (row) => row, onRow = () => {}, signal } = options;
+  const { absent = null } = options;
   let row = null;
   let text = "";
-  let made = element("p", { class: "empty" }, words("loading"));
+  let made = skeleton();
   let work = Promise.resolve();
   let waiting = null;
   const single = { element: element("div", { class: "single" }, made), refresh, redraw: draw };
@@ -27,9 +29,12 @@ export function createSingle({ address, build, present = (row) => row, onRow = (
       try {
         row = await get(address, { signal });
       } catch (problem) {
-        if (problem.code === "not-found") fail(problem);
-        else if (row === null && !signal?.aborted) fail(problem);
-        throw problem;
+        const isAbsent = problem.code === "not-found";
+        if (!isAbsent || absent === null) {
+          if ((isAbsent || row === null) && !signal?.aborted) fail(problem);
+          throw problem;
+        }
+        row = absent;
       }
       draw();
       onRow(row);
