@@ -9,6 +9,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+let asyncHTTPClient = Target.Dependency.product(
+  name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(
@@ -21,6 +23,7 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let serviceLifecycle = Target.Dependency.product(
@@ -82,9 +85,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
     .package(url: "https://github.com/apple/swift-nio.git", .upToNextMinor(from: "2.101.2")),
+    .package(url: "https://github.com/apple/swift-nio-extras.git", .upToNextMinor(from: "1.35.2")),
     .package(url: "https://github.com/apple/swift-protobuf", .upToNextMinor(from: "1.39.0")),
     .package(
       url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
+    // Fetches key sets from a URL. Hummingbird's own tests resolve it, too.
+    .package(
+      url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
     .package(
       url: "https://github.com/swift-server/swift-service-lifecycle",
       .upToNextMinor(from: "2.13.0")),
@@ -144,13 +151,14 @@ let package = Package(
       ]),
 
     // What an app talks to.
+    cLibrary("CZlib", in: "Gateway", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib"),
     module(
       "Gateway", in: "Gateway",
       [
-        "Events", "Kafka", "Kinds", "Lanes", "MagpieProducer", "Notifications", "Postgres",
-        "Reminders", "Schedules", "Schema", "Service", argumentParser, crypto, httpTypes,
-        hummingbird, hummingbirdCore,
-        jwt, logging, nioCore, serviceLifecycle,
+        "CZlib", "Events", "Kafka", "Kinds", "Lanes", "MagpieProducer", "Notifications",
+        "Postgres", "Reminders", "Schedules", "Schema", "Service", argumentParser,
+        asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore, jwt, logging, nioCore,
+        nioHTTPTypes, serviceLifecycle,
       ], resources: [.embedInCode("openapi.yaml"), .embedInCode("pages")]),
     .executableTarget(
       name: "magpie-gateway", dependencies: ["Gateway", argumentParser],
@@ -318,8 +326,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "RecordLog", "Schema",
-        "TestSupport", crypto, cryptoExtras, httpTypes, logging, yams,
+        "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "RecordLog", "Schema",
+        "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, logging, nioCore, yams,
       ]),
     tests(
       "MagpieTests",

@@ -77,6 +77,19 @@ import Yams
     }
   }
 
+  @Test("pages of other origins may send and read every header of the document")
+  func crossOrigin() throws {
+    let components = object(document["components"])
+    let sent = try object(components["parameters"]).keys.map {
+      try resolved(["$ref": "#/components/parameters/\($0)"])
+    }.filter { $0["in"] as? String == "header" }.compactMap { $0["name"] as? String }
+    let allowed = CrossOrigin.requestHeaders.map { $0.rawName.lowercased() }
+    #expect(sent.count > 4 && Set(sent.map { $0.lowercased() }).isSubset(of: allowed))
+    // What a browser itself acts on needs no permission.
+    let read = Set(object(components["headers"]).keys).subtracting(["Allow", "WWW-Authenticate"])
+    #expect(read == Set(CrossOrigin.exposedHeaders.map(\.rawName)))
+  }
+
   @Test("every action has exactly the documented members in its body")
   func bodies() throws {
     for action in Action.all {
@@ -145,7 +158,7 @@ import Yams
       #expect(page.contains(name))
     }
     for name in GatewayCommand.helpMessage().matches(
-      of: /MAGPIE_(API|JWKS|TOKEN|WAIT)_[A-Z_]+[A-Z]/)
+      of: /MAGPIE_(API|CORS|JWKS|REQUESTS|STREAMS|TOKEN|TRUSTED|WAIT)_[A-Z_]+[A-Z]/)
     {
       #expect(page.contains("`\(name.0)`"), "\(name.0)")
     }

@@ -22,7 +22,13 @@ final class GatewayStack: Sendable {
 
   static let workers = ["fanout-worker", "notification-worker", "alarm-worker", "reminder-worker"]
 
-  init(waitSeconds: Int = 5, databaseURL: String? = nil) async throws {
+  /// - Parameters:
+  ///   - keys: arguments that say where the keys of tokens are, by default in a file.
+  ///   - arguments: further ones, after those that every gateway here has.
+  init(
+    waitSeconds: Int = 5, databaseURL: String? = nil, keys source: [String]? = nil,
+    arguments: [String] = []
+  ) async throws {
     self.databaseURL = try databaseURL ?? TestDatabase.fresh()
     directory = URL(filePath: "/tmp/magpie-gateway-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -33,11 +39,12 @@ final class GatewayStack: Sendable {
     let gateway = try ChildProcess(
       builtExecutable("magpie-gateway"),
       [
-        "--http-port", "0", "--api-port", "0", "--jwks-file", keys, "--token-issuer", Tokens.issuer,
+        "--http-port", "0", "--api-port", "0", "--token-issuer", Tokens.issuer,
         "--token-audience", Tokens.audience, "--wait-seconds", "\(waitSeconds)",
         "--api-connections", "3",
-      ],
-      environment: Self.environment(self.databaseURL, prefix), output: .file(log))
+      ] + (source ?? ["--jwks-file", keys]) + arguments,
+      environment: Self.environment(self.databaseURL, prefix).merging(Self.unlimited) { $1 },
+      output: .file(log))
     self.gateway = gateway
     var text = ""
     func port(_ message: String) -> UInt16? {
@@ -53,6 +60,12 @@ final class GatewayStack: Sendable {
     }
     (self.port, healthPort) = (api, health)
   }
+
+  /// Tests ask more often than people; those of limits set them by arguments.
+  private static let unlimited: [String: String?] = [
+    "MAGPIE_REQUESTS_PER_SECOND_PER_ADDRESS": "0", "MAGPIE_REQUESTS_PER_SECOND_PER_PERSON": "0",
+    "MAGPIE_STREAMS_PER_PERSON": "0",
+  ]
 
   private static func environment(
     _ databaseURL: String, _ prefix: String

@@ -10,7 +10,7 @@ struct APIService: Service {
   let host: String
   let port: Int
   let responder: Responder
-  let keys: KeyFile
+  let keys: KeySource
   let hints: Hints
   let logger: Logger
 

@@ -22,6 +22,7 @@ public struct GatewayCommand: AsyncParsableCommand {
 
   @OptionGroup var process: ProcessOptions
   @OptionGroup var database: DatabaseOptions
+  @OptionGroup var edge: EdgeOptions
 
   @Option(help: "Address of the API (default: 127.0.0.1). [env: MAGPIE_API_HOST]")
   var apiHost: String?
@@ -78,18 +79,21 @@ public struct GatewayCommand: AsyncParsableCommand {
 
   public func run() async throws {
     let settings = try await process.settings(defaultHTTPPort: 9477)
-    let port = try await number(apiPort, "apiPort", "--api-port", 0...65_535, default: 9476)
-    let connections = try await number(
+    let port = try await process.number(apiPort, "apiPort", "--api-port", 0...65_535, default: 9476)
+    let connections = try await process.number(
       apiConnections, "apiConnections", "--api-connections", 1...256, default: 8)
-    let wait = try await number(waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
+    let wait = try await process.number(
+      waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
     let rules = TokenRules(
       issuer: try await required(tokenIssuer, "tokenIssuer", "--token-issuer"),
       audience: try await required(tokenAudience, "tokenAudience", "--token-audience"))
-    let keys = try await keys(inFile: required(jwksFile, "jwksFile", "--jwks-file"))
+    let origins = try await edge.origins(process)
+    let limits = try await edge.limits(process)
     let acceptance = try Acceptance(
       catalogDirectory: try await process.setting("catalogDir", flag: catalogDir),
       zoneinfoDirectory: try await process.setting("zoneinfoDir", flag: zoneinfoDir))
     let consumer = ConsumerProcess(label: "magpie_gateway", settings: settings)
+    let keys = try await edge.keys(file: jwksFile, process, consumer.logger)
     let pool = ConnectionPool(
       databaseURL: try await process.databaseURL(database), connections: connections)
     var producing = ProducerConfiguration(
@@ -105,7 +109,7 @@ public struct GatewayCommand: AsyncParsableCommand {
           pool: pool, admin: try Admin(configuration: consumer.kafka),
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
         hints: hints, producer: producer, keys: keys, rules: rules, acceptance: acceptance,
-        logger: consumer.logger),
+        origins: origins, limits: limits, logger: consumer.logger),
       keys: keys, hints: hints, logger: consumer.logger)
     let readers = HintReader.topics.map {
       HintReader(
@@ -114,6 +118,7 @@ public struct GatewayCommand: AsyncParsableCommand {
     // The first threads take what there is one of.
     let untaken = Mutex(readers)
     try await consumer.run(threads: readers.count + connections, beside: api) { status, logger in
+      keys.wait(status)
       if let reader = untaken.withLock({ $0.popLast() }) {
         reader.run(status, logger)
       } else {
@@ -123,32 +128,11 @@ public struct GatewayCommand: AsyncParsableCommand {
     _ = await producer.close()
   }
 
-  private func keys(inFile path: String) async throws -> KeyFile {
-    do {
-      return try await KeyFile(path)
-    } catch {
-      throw ValidationError("--jwks-file: \(error).")
-    }
-  }
-
   private func required(
     _ flag: String?, _ name: String, _ option: String
   ) async throws -> String {
     guard let value = try await process.setting(name, flag: flag) else {
       throw ValidationError("\(option) is missing; see --help.")
-    }
-    return value
-  }
-
-  private func number(
-    _ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>, default: Int
-  ) async throws -> Int {
-    guard let text = try await process.setting(name, flag: flag.map(String.init)) else {
-      return `default`
-    }
-    guard let value = Int(text), range.contains(value) else {
-      throw ValidationError(
-        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
     }
     return value
   }

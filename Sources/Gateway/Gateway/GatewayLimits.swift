@@ -11,9 +11,19 @@ enum GatewayLimits {
   static let bodyBytes = 384 << 10
   /// How long a request's body may take to arrive.
   static let bodySeconds = 10
-  /// How long a connection stays open without a request, or with an unfinished head of one.
+  /// How long the head of a request may take from its first byte.
+  static let headSeconds: Int64 = 10
+  /// How long a body may take that the answer does not depend on.
+  static let unreadBodySeconds: Int64 = 15
+  /// How long a connection stays open without a request.
   static let idleSeconds: Int64 = 60
   static let connections = 4096
+  /// The requests as which one without a valid identity counts.
+  static let requestsPerFailure = 20
+  /// How many seconds' worth of requests may come at once.
+  static let burstSeconds = 10.0
+  /// The addresses, and the people, whose requests are counted.
+  static let buckets = 100_000
   /// How long a stream's client may take to take an event.
   static let writeSeconds: Int64 = 30
   /// How often a stream shows that it lives, and how often of these it looks without a hint.
@@ -33,6 +43,12 @@ enum GatewayLimits {
   /// The key file, and the keys in it.
   static let keyFileBytes = 1 << 20
   static let keys = 100
+  /// How often a key set is fetched, how soon again after a failure (twice as late after each further one),
+  /// and after a fetch because a token names an unknown key; how long a fetch may take.
+  static let keysSeconds = 300
+  static let keysRetrySeconds = 1
+  static let unknownKeySeconds = 30
+  static let keysFetchSeconds: Int64 = 5
   /// A statement. Long enough for a page of a slow replica, short enough for who waits for it.
   static let statementSeconds = 5
   static let connectSeconds = 3

@@ -13,6 +13,7 @@ extension HTTPField.Name {
   /// Tells proxies not to hold events back.
   static let xAccelBuffering = named("X-Accel-Buffering")
   static let traceparent = named("traceparent")
+  static let xForwardedFor = named("X-Forwarded-For")
   static let referrerPolicy = named("Referrer-Policy")
 
   private static func named(_ text: String) -> HTTPField.Name {

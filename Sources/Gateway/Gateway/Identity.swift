@@ -17,6 +17,8 @@ struct TokenRules: Sendable {
   var audience: String
   /// How far a token's `nbf` may be ahead of this machine's clock, in seconds. `exp` has no tolerance.
   static let notBeforeTolerance = 60.0
+  /// A newer key set may have the key.
+  static let unknownKey = Problem(.invalidToken, "None of the keys is the one it names.")
 
   /// The person whom the header `Authorization` proves: `sub` of a JWT (RFC 7519) that one of `keys`
   /// signed.
@@ -61,7 +63,7 @@ struct TokenRules: Sendable {
     let candidates = keys.keys.filter {
       $0.algorithm == algorithm && (header.kid == nil || $0.id == header.kid)
     }
-    guard !candidates.isEmpty else { throw invalid("None of the keys is the one it names.") }
+    guard !candidates.isEmpty else { throw Self.unknownKey }
     let signed = Data(token.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
     guard
       candidates.contains(where: {

@@ -13,6 +13,8 @@ struct Problem: Error, Equatable {
     case bodyTimeout = "body-timeout"
     case bodyTooLarge = "body-too-large"
     case unsupportedMediaType = "unsupported-media-type"
+    case notAcceptable = "not-acceptable"
+    case rateLimited = "rate-limited"
     case invalidTarget = "invalid-target"
     case invalidParameter = "invalid-parameter"
     case invalidHeader = "invalid-header"
@@ -23,6 +25,7 @@ struct Problem: Error, Equatable {
     case notAcknowledged = "not-acknowledged"
     case overloaded = "overloaded"
     case databaseUnavailable = "database-unavailable"
+    case keysUnavailable = "keys-unavailable"
     case internalError = "internal-error"
   }
 
@@ -31,8 +34,11 @@ struct Problem: Error, Equatable {
   var detail: String
   /// The body's member, the parameter or the header concerned.
   var field: String?
-  /// The methods of the resource, for `methodNotAllowed`.
+  /// The methods of the resource, in the order of their names, for `methodNotAllowed`.
   var allowed: [HTTPRequest.Method] = []
+
+  /// When it may be tried again, for codes with `Retry-After`.
+  var retryAfterSeconds = 1
 
   /// Whether the rest of the request must not be read.
   var endsConnection = false
@@ -59,9 +65,13 @@ extension Problem.Code {
     case .bodyTimeout: .requestTimeout
     case .bodyTooLarge: .contentTooLarge
     case .unsupportedMediaType: .unsupportedMediaType
+    case .notAcceptable: .notAcceptable
+    case .rateLimited: .tooManyRequests
     case .invalidTarget, .invalidParameter, .invalidHeader, .invalidBody: .badRequest
     case .unknownMember, .invalidMember: .unprocessableContent
-    case .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable: .serviceUnavailable
+    case .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable,
+      .keysUnavailable:
+      .serviceUnavailable
     case .internalError: .internalServerError
     }
   }
@@ -76,7 +86,9 @@ extension Problem.Code {
     case .methodNotAllowed: "The resource does not have this method."
     case .bodyTimeout: "The body did not arrive in time."
     case .bodyTooLarge: "The body is too large."
-    case .unsupportedMediaType: "The body is not JSON."
+    case .unsupportedMediaType: "The body is not plain JSON."
+    case .notAcceptable: "The client accepts no coding of the answer."
+    case .rateLimited: "There were too many requests."
     case .invalidTarget: "The request's target is malformed."
     case .invalidParameter: "A parameter is not valid."
     case .invalidHeader: "A header is not valid."
@@ -87,6 +99,7 @@ extension Problem.Code {
     case .notAcknowledged: "Kafka did not acknowledge the event."
     case .overloaded: "There are too many requests at once."
     case .databaseUnavailable: "PostgreSQL did not answer."
+    case .keysUnavailable: "The gateway has no keys of tokens yet."
     case .internalError: "The gateway failed; its log says why."
     }
   }
@@ -109,9 +122,12 @@ extension Problem {
     case .invalidToken:
       headers[.wwwAuthenticate] = #"Bearer realm="magpie", error="invalid_token""#
     case .methodNotAllowed:
-      headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
-    case .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable:
-      headers[.retryAfter] = "1"
+      headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ")
+    case .unsupportedMediaType where field == "Content-Encoding":
+      headers[.acceptEncoding] = "identity"
+    case .rateLimited, .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable,
+      .keysUnavailable:
+      headers[.retryAfter] = "\(retryAfterSeconds)"
     default: break
     }
     return Response(

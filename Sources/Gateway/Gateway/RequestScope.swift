@@ -13,6 +13,9 @@ struct RequestScope: RequestContext {
     channel = source.channel
   }
 
+  /// The other end of the connection.
+  var peer: SocketAddress? { channel.remoteAddress }
+
   /// Runs `body`, and closes the connection if it takes longer: a client that does not read would keep it.
   func closing<Value>(
     after limit: TimeAmount, _ body: () async throws -> Value
@@ -37,6 +40,11 @@ struct RequestScope: RequestContext {
 ///
 /// - Throws: ``Problem`` if it is too large, too slow or of another type.
 func collectedBody(_ request: Request) async throws -> [UInt8] {
+  // A coded body could be small here and large later.
+  if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
+    throw Problem(
+      .unsupportedMediaType, "A body must not be coded.", field: "Content-Encoding")
+  }
   if let length = request.headers[.contentLength].flatMap({ Int($0) }),
     length > GatewayLimits.bodyBytes
   {

@@ -15,33 +15,50 @@ struct Responder: HTTPResponder {
   let reader: Reader
   let hints: Hints
   let producer: Producer
-  let keys: KeyFile
+  let keys: KeySource
   let rules: TokenRules
   let acceptance: Acceptance
+  let origins: CrossOrigin
+  let limits: RateLimits
   let logger: Logger
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
+    var response: Response
     do {
-      return try await answer(request, context)
+      response = try await answer(request, context)
     } catch {
       let problem = problem(error)
+      if problem.code == .rateLimited, limits.isFirstOfProxy(request.headers) {
+        logger.warning(
+          "X-Forwarded-For is not trusted, so limits count a proxy as one address; set --trusted-proxies"
+        )
+      }
       if problem.endsConnection { context.closeSoon() }
-      return problem.response
+      response = problem.response
     }
+    if request.method != .options { origins.allow(&response.headers, to: request.headers) }
+    return request.method == .head ? response.createHeadResponse() : response
   }
 
   private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
+    let address = ClientAddress(
+      peer: context.peer, forwardedFor: request.headers[.xForwardedFor],
+      trustedProxies: limits.settings.trustedProxies)
+    try limits.countRequest(from: address)
     let target = try RequestTarget(request.head.path ?? "")
-    if request.method == .get, let file = Pages.file(target.segments) {
-      return response(.ok, file.text, file.headers, request)
+    let resource = try Resource(target.segments)
+    if request.method == .options { return options(resource, request) }
+    let (route, path): (Route, [String: String])
+    switch try resource.found(request.method) {
+    case .file(let file): return try response(file.text, file.headers, request)
+    case .route(let found, let parameters): (route, path) = (found, parameters)
     }
-    let (route, path) = try Route.find(request.method, target.segments)
     if case .text(let contentType, let text) = route.endpoint {
-      return response(.ok, text, [.contentType: contentType, .cacheControl: "no-cache"], request)
+      return try response(text, [.contentType: contentType, .cacheControl: "no-cache"], request)
     }
-    let identity = try rules.identity(
-      authorization: request.headers[.authorization], keys: keys.keys)
+    let identity = try await identity(request, from: address)
     let person = identity.person
+    try limits.countRequest(of: person)
     let positions = try request.headers[.magpieAfter].map { header throws(Problem) in
       try Position.all(in: header)
     }
@@ -51,8 +68,8 @@ struct Responder: HTTPResponder {
       guard let body = try await reader.body(screen, statement, after: positions ?? []) else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
-      return response(
-        .ok, body + "\n",
+      return try response(
+        body + "\n",
         [
           .contentType: "application/json", .cacheControl: "private, no-cache",
           .vary: "Authorization",
@@ -65,13 +82,32 @@ struct Responder: HTTPResponder {
     case .stream:
       let stream = LiveStream(
         reader: reader, hints: hints, person: person, expires: identity.expires)
-      return events(of: stream, request, context)
+      return events(of: stream, try limits.stream(of: person), request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
   }
 
+  /// What a path has, for whoever asks, and for browsers that ask on behalf of a page.
+  private func options(_ resource: Resource, _ request: Request) -> Response {
+    var headers: HTTPFields = [.allow: resource.allow]
+    origins.allow(&headers, to: request.headers, preflight: resource.methods)
+    return Response(status: .noContent, headers: headers)
+  }
+
+  private func identity(
+    _ request: Request, from address: ClientAddress
+  ) async throws(Problem) -> Identity {
+    do throws(Problem) {
+      return try await keys.identity(request.headers[.authorization], rules)
+    } catch {
+      if error.code.status == .unauthorized { limits.countFailure(from: address) }
+      throw error
+    }
+  }
+
+  /// - Parameter place: held until the stream ends.
   private func events(
-    of stream: LiveStream, _ request: Request, _ context: RequestScope
+    of stream: LiveStream, _ place: StreamPlace, _ request: Request, _ context: RequestScope
   ) -> Response {
     let lastEventID = request.headers[.lastEventID]
     return Response(
@@ -80,6 +116,7 @@ struct Responder: HTTPResponder {
         .contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no",
       ],
       body: ResponseBody { writer in
+        defer { withExtendedLifetime(place) {} }
         try await stream.run(lastEventID: lastEventID) { text in
           try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
             try await writer.write(ByteBuffer(string: text))
@@ -127,19 +164,32 @@ struct Responder: HTTPResponder {
       body: .init(byteBuffer: ByteBuffer(string: #"{"position":"\#(position)"\#(id)}"# + "\n")))
   }
 
-  /// The text with a strong ETag, or 304 if the client has it.
+  /// The text with a strong ETag, coded as the client likes it, or 304 if the client has it.
   private func response(
-    _ status: HTTPResponse.Status, _ text: String, _ headers: HTTPFields, _ request: Request
-  ) -> Response {
-    let tag = "\"" + base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(16)) + "\""
+    _ text: String, _ headers: HTTPFields, _ request: Request
+  ) throws -> Response {
+    let coding = try ContentCoding(
+      accepted: request.headers[.acceptEncoding], bytes: text.utf8.count)
+    let digest = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(16))
+    let tag = "\"\(digest)\(coding.tagSuffix)\""
     var headers = headers
     headers[.eTag] = tag
+    headers.vary(on: "Accept-Encoding")
     if let known = request.headers[.ifNoneMatch], matches(known, tag) {
       headers[.contentType] = nil
-      return Response(status: .notModified, headers: headers)
+      var response = Response(status: .notModified, headers: headers)
+      // It would be the length of the body that the client has.
+      response.headers[.contentLength] = nil
+      return response
     }
+    guard coding == .gzip else {
+      return Response(
+        status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
+    }
+    headers[.contentEncoding] = "gzip"
     return Response(
-      status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
+      status: .ok, headers: headers,
+      body: .init(byteBuffer: ByteBuffer(bytes: try gzipped(Array(text.utf8)))))
   }
 
   private func problem(_ error: any Error) -> Problem {

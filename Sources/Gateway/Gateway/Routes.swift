@@ -68,27 +68,6 @@ struct Route: Sendable {
         method: .get, path: PathTemplate(Problem.path),
         endpoint: .text(contentType: "text/plain; charset=utf-8", Problem.list)),
     ]
-
-  /// The route, and the values of its path's parameters.
-  ///
-  /// - Throws: ``Problem`` if no route has the path, or none with this method.
-  static func find(
-    _ method: HTTPRequest.Method, _ path: [String]
-  ) throws(Problem) -> (route: Route, parameters: [String: String]) {
-    let candidates = all.compactMap { route in
-      route.path.match(path).map { (route: route, parameters: $0) }
-    }
-    // A literal path hides the templates that it matches: /v1/alarms/seen is no alarm.
-    let fewest = candidates.map(\.parameters.count).min()
-    let routes = candidates.filter { $0.parameters.count == fewest }
-    if let found = routes.first(where: { $0.route.method == method }) { return found }
-    guard routes.isEmpty else {
-      throw Problem(
-        .methodNotAllowed, "The header Allow lists the methods.",
-        allowed: routes.map(\.route.method))
-    }
-    throw Problem(.notFound, "The path is none of those in /openapi.yaml.")
-  }
 }
 
 extension Problem {

@@ -1,0 +1,107 @@
+import HTTPTypes
+import Synchronization
+
+/// How much one person, and one address, may ask of this gateway. Thread-safe.
+///
+/// In memory, so of this gateway alone: several gateways allow several times as much.
+final class RateLimits: Sendable {
+  /// A value of 0 is no limit.
+  struct Settings: Sendable {
+    var requestsPerSecondPerAddress = 200
+    var requestsPerSecondPerPerson = 20
+    var streamsPerPerson = 8
+    /// See ``ClientAddress``.
+    var trustedProxies = 0
+  }
+
+  let settings: Settings
+  private let addresses: Mutex<Buckets<ClientAddress>>?
+  private let people: Mutex<Buckets<[UInt8]>>?
+  private let streams = Mutex<[[UInt8]: Int]>([:])
+  private let hasSeenProxy = Mutex(false)
+  private let start = ContinuousClock.now
+
+  init(_ settings: Settings) {
+    self.settings = settings
+    func buckets<Key>(_ perSecond: Int, _: Key.Type) -> Mutex<Buckets<Key>>? {
+      perSecond == 0 ? nil : Mutex(Buckets(perSecond: perSecond, keys: GatewayLimits.buckets))
+    }
+    addresses = buckets(settings.requestsPerSecondPerAddress, ClientAddress.self)
+    people = buckets(settings.requestsPerSecondPerPerson, [UInt8].self)
+  }
+
+  /// Counts a request before anything of it is looked at.
+  ///
+  /// - Throws: ``Problem`` if there were too many.
+  func countRequest(from address: ClientAddress) throws(Problem) {
+    let now = seconds
+    try refuse(addresses?.withLock { $0.take(address, now: now) }, "from this address")
+  }
+
+  /// Counts a request without a valid identity, as many requests.
+  func countFailure(from address: ClientAddress) {
+    let now = seconds
+    addresses?.withLock {
+      $0.charge(address, tokens: GatewayLimits.requestsPerFailure - 1, now: now)
+    }
+  }
+
+  /// Counts a request of a person whom a token has proved.
+  ///
+  /// - Throws: ``Problem`` if there were too many.
+  func countRequest(of person: String) throws(Problem) {
+    let now = seconds
+    try refuse(people?.withLock { $0.take(Array(person.utf8), now: now) }, "of this person")
+  }
+
+  /// A person's stream is open for as long as the result is held.
+  ///
+  /// - Throws: ``Problem`` if there are too many.
+  func stream(of person: String) throws(Problem) -> StreamPlace {
+    let key = Array(person.utf8)
+    let isFree = streams.withLock { streams in
+      let open = streams[key, default: 0]
+      guard settings.streamsPerPerson == 0 || open < settings.streamsPerPerson else { return false }
+      streams[key] = open + 1
+      return true
+    }
+    guard isFree else { throw limited(5, "The person has too many streams open.") }
+    return StreamPlace { [self] in
+      streams.withLock { streams in
+        let open = streams[key, default: 1] - 1
+        streams[key] = open == 0 ? nil : open
+      }
+    }
+  }
+
+  /// Whether a request that was refused shows, as the first one, that a proxy is counted as one client.
+  func isFirstOfProxy(_ headers: HTTPFields) -> Bool {
+    guard settings.trustedProxies == 0, headers[.xForwardedFor] != nil else { return false }
+    return hasSeenProxy.withLock { hasSeen in
+      defer { hasSeen = true }
+      return !hasSeen
+    }
+  }
+
+  private var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
+
+  private func refuse(_ wait: Double?, _ whose: String) throws(Problem) {
+    guard let wait else { return }
+    throw limited(Int(wait.rounded(.up)), "There are too many requests \(whose).")
+  }
+
+  private func limited(_ seconds: Int, _ detail: String) -> Problem {
+    var problem = Problem(.rateLimited, detail)
+    problem.retryAfterSeconds = max(1, seconds)
+    return problem
+  }
+}
+
+/// Frees its place when nothing holds it any more, such as an answer whose client has gone before it began.
+final class StreamPlace: Sendable {
+  private let free: @Sendable () -> Void
+
+  init(_ free: @escaping @Sendable () -> Void) { self.free = free }
+
+  deinit { free() }
+}

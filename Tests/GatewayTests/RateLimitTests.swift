@@ -1,0 +1,145 @@
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Buckets, addresses, and what a gateway answers beyond its limits.
+@Suite struct RateLimitTests {
+  @Test("a bucket grants its burst, then its rate, whatever the times between")
+  func rates() {
+    var random = SeededGenerator()
+    for _ in 0..<50 {
+      let perSecond = Int.random(in: 1...50, using: &random)
+      let burst = Double(Int.random(in: 1...10, using: &random))
+      var buckets = Buckets<Int>(perSecond: perSecond, seconds: burst, keys: 10)
+      var (now, granted) = (Double.random(in: 0...1000, using: &random), 0)
+      let begin = now
+      for _ in 0..<2_000 {
+        now += Double.random(in: 0...2 / Double(perSecond) / 3, using: &random)
+        let before = granted
+        guard let wait = buckets.take(1, now: now) else {
+          granted += 1
+          continue
+        }
+        #expect(wait > 0 && wait <= 1 / Double(perSecond) + 1e-9)
+        // The wait is as long as it has to be, and not longer.
+        var copy = buckets
+        #expect(copy.take(1, now: now + wait - 1e-3) != nil || wait < 1.1e-3)
+        #expect(copy.take(1, now: now + wait) == nil && granted == before)
+      }
+      let most = (now - begin + burst) * Double(perSecond)
+      #expect(
+        Double(granted) <= most + 1e-6 && Double(granted) >= most - 2 - Double(perSecond) * burst)
+    }
+  }
+
+  @Test("buckets are independent, bounded in number, and failures put one into a bounded debt")
+  func bounds() {
+    var buckets = Buckets<Int>(perSecond: 1, seconds: 3, keys: 100)
+    for _ in 0..<3 { #expect(buckets.take(-1, now: 0) == nil) }
+    #expect(buckets.take(-1, now: 0) != nil)
+    for key in 0..<10_000 {
+      #expect(buckets.take(key, now: 0) == nil)
+      #expect(buckets.count <= 100)
+      // Whoever keeps asking is not forgotten.
+      let wait = buckets.take(-2, now: 0)
+      #expect((wait == nil) == (key < 3))
+    }
+    for _ in 0..<1_000 { buckets.charge(7, tokens: 20, now: 0) }
+    #expect(buckets.take(7, now: 3) != nil && buckets.take(7, now: 7) == nil)
+  }
+
+  @Test("only what trusted proxies added is believed")
+  func addresses() throws {
+    func address(_ peer: String, _ forwarded: String?, _ proxies: Int) throws -> ClientAddress {
+      ClientAddress(
+        peer: try SocketAddress(ipAddress: peer, port: 1), forwardedFor: forwarded,
+        trustedProxies: proxies)
+    }
+    let proxy = "10.0.0.1"
+    for (forwarded, proxies, expected) in [
+      (nil, 0, proxy), ("1.2.3.4", 0, proxy), ("1.2.3.4", 1, "1.2.3.4"),
+      ("6.6.6.6, 1.2.3.4", 1, "1.2.3.4"), ("6.6.6.6, 1.2.3.4, 10.0.0.2", 2, "1.2.3.4"),
+      ("1.2.3.4", 2, "1.2.3.4"), (nil, 1, proxy), ("", 1, proxy), ("unknown", 1, proxy),
+      ("6.6.6.6,unknown", 1, proxy), ("1.2.3.4:5678", 1, "1.2.3.4"),
+      ("[2001:db8::1]:80", 1, "2001:db8::1"),
+      ("2001:db8::1", 1, "2001:db8::1"), ("2001:db8::ffff:1", 1, "2001:db8::1"),
+      ("::ffff:1.2.3.4", 1, "1.2.3.4"), (" 1.2.3.4 ", 1, "1.2.3.4"),
+      (String(repeating: "1", count: 9_000), 1, proxy),
+    ] as [(String?, Int, String)] {
+      #expect(
+        try address(proxy, forwarded, proxies) == address(expected, nil, 0),
+        "\(forwarded ?? "none") behind \(proxies)")
+    }
+    #expect(try address("2001:db8::1", nil, 0) != address("2001:db8:0:1::1", nil, 0))
+  }
+
+  @Test("beyond a limit the answer is 429 with the seconds to wait, for that person alone")
+  func people() async throws {
+    let stack = try await GatewayStack(arguments: ["--requests-per-second-per-person", "1"])
+    defer { stack.stop() }
+    var limited: Answer?
+    for _ in 0..<1_000 where limited == nil {
+      let answer = try await stack.send("GET", "/v1/badge", as: "ann")
+      if answer.status == 200 { continue }
+      limited = answer
+    }
+    #expect(limited?.status == 429 && limited?.problem == "rate-limited", "\(limited as Any)")
+    #expect(limited?.headers["retry-after"] == "1")
+    #expect(try await stack.send("GET", "/v1/badge", as: "bob").status == 200)
+    #expect(try await stack.send("GET", "/problems").status == 200)
+    try await eventually("the person may ask again") {
+      try await stack.send("GET", "/v1/badge", as: "ann").status == 200
+    }
+  }
+
+  @Test("failed identities use up an address soon, and no other address; forged ones do not help")
+  func failures() async throws {
+    let stack = try await GatewayStack(
+      arguments: ["--requests-per-second-per-address", "4", "--trusted-proxies", "1"])
+    defer { stack.stop() }
+    var statuses: [Int] = []
+    var last: Answer?
+    while statuses.count < 100, last?.status != 429 {
+      let forged = "10.\(statuses.count).0.1, 1.2.3.4"
+      last = try await stack.send(
+        "GET", "/v1/badge", authorization: "Bearer x", headers: ["X-Forwarded-For": forged])
+      statuses.append(last?.status ?? 0)
+    }
+    // 40 at once, of which each failure takes 20.
+    #expect(statuses.count <= 10 && statuses.dropLast().allSatisfy { $0 == 401 }, "\(statuses)")
+    #expect(last?.problem == "rate-limited")
+    // A valid token does not help an address that guesses.
+    let same = try await stack.send(
+      "GET", "/v1/badge", as: "ann", headers: ["X-Forwarded-For": "1.2.3.4"])
+    #expect(same.status == 429)
+    let other = try await stack.send(
+      "GET", "/v1/badge", as: "ann", headers: ["X-Forwarded-For": "1.2.3.4, 5.6.7.8"])
+    #expect(other.status == 200, "\(other)")
+  }
+
+  @Test("a person has so many streams, and a place is free once one has ended")
+  func streams() async throws {
+    let stack = try await GatewayStack(arguments: ["--streams-per-person", "2"])
+    defer { stack.stop() }
+    let token = "Bearer " + (try Tokens.ours.get().token("ann"))
+    let streams = try (0..<2).map { _ in try EventSource(stack, authorization: token) }
+    try await eventually("both are open") { streams.allSatisfy { $0.text.contains("retry:") } }
+    let third = try await stack.send("GET", "/v1/stream", authorization: token)
+    #expect(third.status == 429 && third.problem == "rate-limited", "\(third)")
+    let bob = try EventSource(
+      stack, authorization: "Bearer " + (try Tokens.ours.get().token("bob")))
+    try await eventually("another person's is open") { bob.text.contains("retry:") }
+    streams[0].close()
+    var again: EventSource?
+    try await eventually("there is a place again") {
+      let source = try EventSource(stack, authorization: token)
+      again = source
+      try await eventually("it is answered") { source.text.contains("\r\n\r\n") }
+      return source.text.contains("retry:")
+    }
+    for stream in [streams[1], bob, again].compactMap({ $0 }) { stream.close() }
+  }
+}
