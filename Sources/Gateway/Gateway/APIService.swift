@@ -52,6 +52,7 @@ struct APIService: Service {
       responder: responder,
       server: .http1(
         configuration: .init(
+          additionalChannelHandlers: [ArrivalLimit()],
           idleTimeout: .seconds(GatewayLimits.idleSeconds),
           httpDecoderConfiguration: .init(
             maxHeaderFieldSize: GatewayLimits.headerBytes,

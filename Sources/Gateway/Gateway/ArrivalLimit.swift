@@ -1,0 +1,73 @@
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes a connection whose request does not arrive: a head that comes byte by byte, a body that nobody
+/// reads and that has no end.
+///
+/// One for each connection, between the decoder and the server. A connection without an unfinished request
+/// is the server's to close, when it was idle for long.
+final class ArrivalLimit: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+  typealias InboundOut = HTTPRequestPart
+
+  private enum Awaited { case request, restOfHead, restOfBody }
+
+  private var awaited = Awaited.request
+  private var bodyBytes = 0
+  private var end: Scheduled<Void>?
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    // In front of the decoder, which tells nothing before a head is whole.
+    let watch = ByteWatch { [weak self, channel = context.channel] in
+      guard let self, awaited == .request else { return }
+      awaited = .restOfHead
+      close(channel, in: .seconds(GatewayLimits.headSeconds))
+    }
+    do {
+      try context.pipeline.syncOperations.addHandler(watch, position: .first)
+    } catch {
+      context.close(promise: nil)
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head:
+      (awaited, bodyBytes) = (.restOfBody, 0)
+      close(context.channel, in: .seconds(GatewayLimits.unreadBodySeconds))
+    case .body(let bytes):
+      let isFirstTooMany = bodyBytes <= GatewayLimits.bodyBytes
+      bodyBytes += bytes.readableBytes
+      if isFirstTooMany, bodyBytes > GatewayLimits.bodyBytes {
+        // The answer has a second to get through.
+        close(context.channel, in: .seconds(1))
+      }
+    case .end:
+      awaited = .request
+      if bodyBytes <= GatewayLimits.bodyBytes { end?.cancel() }
+    }
+    context.fireChannelRead(data)
+  }
+
+  private func close(_ channel: any Channel, in time: TimeAmount) {
+    end?.cancel()
+    end = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+  }
+}
+
+/// Calls a function whenever bytes arrive.
+private final class ByteWatch: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+
+  private let arrived: () -> Void
+
+  init(_ arrived: @escaping () -> Void) { self.arrived = arrived }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    arrived()
+    context.fireChannelRead(data)
+  }
+}

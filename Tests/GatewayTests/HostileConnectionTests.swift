@@ -1,0 +1,139 @@
+import EmbeddedStack
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Connections that hold on to what they have: heads and bodies without an end.
+@Suite struct HostileConnectionTests {
+  /// A connection that has sent something, until the gateway closes it.
+  final class Half: Sendable {
+    private let descriptor: Int32
+    private let received = Mutex((bytes: [UInt8](), isClosed: false))
+
+    init(_ stack: GatewayStack, _ text: String) throws {
+      descriptor = try connected(port: stack.port)
+      let isLong = text.utf8.count > 1 << 12
+      if !isLong { send(text) }
+      Thread.detachNewThread { [self] in
+        // It waits while the gateway does not read.
+        if isLong { send(text) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 12)
+        while true {
+          let count = recv(descriptor, &buffer, buffer.count, 0)
+          received.withLock {
+            if count > 0 { $0.bytes += buffer[..<count] } else { $0.isClosed = true }
+          }
+          if count <= 0 { break }
+        }
+        Glibc.close(descriptor)
+      }
+    }
+
+    func send(_ text: String) {
+      let bytes = Array(text.utf8)
+      _ = Glibc.send(descriptor, bytes, bytes.count, LocalHTTP.withoutSignal)
+    }
+
+    var isClosed: Bool { received.withLock { $0.isClosed } }
+    var text: String { String(decoding: received.withLock { $0.bytes }, as: UTF8.self) }
+  }
+
+  @Test("many unfinished requests do not stop others, and are closed, even if bytes keep coming")
+  func slowRequests() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let token = try Tokens.ours.get().token("ann")
+    let head = "PUT /v1/alarms/seen HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(token)\r\n"
+    let beginnings = [
+      "G", "GET /v1/home HTTP/1.1\r\n", head, head + "A", "\r\n\r\n\r\n", "\u{16}\u{3}\u{1}",
+      head + "Content-Length: 100\r\n\r\n{", head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+      "GET /v1/home HTTP/1.1\r\nContent-Length: 100\r\n\r\n{",
+      "GET /nowhere HTTP/1.1\r\nContent-Length: 100\r\n\r\n{",
+    ]
+    let halves = try (0..<200).map { try Half(stack, beginnings[$0 % beginnings.count]) }
+    var served = 0
+    try await eventually("all of them are closed") {
+      for half in halves where !half.isClosed { half.send("a") }
+      let answer = try await stack.send("GET", "/v1/badge", as: "ann")
+      #expect(answer.status == 200)
+      served += 1
+      return halves.allSatisfy(\.isClosed)
+    }
+    #expect(served > 3)
+    // Those whose head was whole were told why.
+    for (index, half) in halves.enumerated()
+    where beginnings[index % beginnings.count].contains("seen") {
+      let isWhole = beginnings[index % beginnings.count].contains("\r\n\r\n")
+      #expect(
+        !isWhole || half.text.contains("body-timeout") || half.text.contains("400"), "\(half.text)")
+    }
+  }
+
+  @Test("a flood of headers, or a target or token of any length, is refused before it is whole")
+  func floods() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let token = try Tokens.ours.get().token("ann")
+    let head = "GET /v1/badge HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(token)\r\n"
+    let long = String(repeating: "a", count: 1 << 20)
+    for (name, request) in [
+      ("many", head + (0..<100_000).map { "X-\($0): a\r\n" }.joined()),
+      ("repeated", head + String(repeating: "Magpie-After: likes/0@0\r\n", count: 10_000)),
+      ("long", head + "X: \(long)"), ("long name", head + long),
+      ("long target", "GET /\(long)"), ("long method", long),
+      ("long token", "GET /v1/badge HTTP/1.1\r\nAuthorization: Bearer \(long)"),
+      (
+        "trailers",
+        head + "Transfer-Encoding: chunked\r\n\r\n0\r\n"
+          + String(repeating: "A: b\r\n", count: 50_000)
+      ),
+      ("chunk", head + "Transfer-Encoding: chunked\r\n\r\n1;" + long),
+    ] {
+      // It is never finished.
+      let half = try Half(stack, request)
+      try await eventually("\(name) is refused") { half.isClosed }
+      let answer = half.text
+      #expect(
+        answer.isEmpty || answer.hasPrefix("HTTP/1.1 4") || name == "trailers" || name == "chunk",
+        "\(name): \(answer.prefix(200))")
+    }
+    let next = try await stack.send("GET", "/v1/badge", as: "ann")
+    #expect(next.status == 200 && stack.gateway.isRunning)
+  }
+
+  @Test("a body of 10 MB is not read to its end, whoever sends it and wherever")
+  func largeBodies() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let token = try Tokens.ours.get().token("ann")
+    let body = String(repeating: "a", count: 10 << 20)
+    let chunk = "10000\r\n" + String(repeating: "a", count: 65_536) + "\r\n"
+    for target in [
+      "POST /v1/posts", "GET /v1/home", "POST /nowhere", "DELETE /v1/home", "OPTIONS /v1/home",
+    ] {
+      for authorization in ["Authorization: Bearer \(token)\r\n", ""] {
+        let head =
+          "\(target) HTTP/1.1\r\nHost: t\r\n\(authorization)Content-Type: application/json\r\n"
+        for rest in [
+          "Content-Length: \(body.utf8.count)\r\n\r\n" + body,
+          "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 160),
+        ] {
+          let half = try Half(stack, head + rest)
+          try await eventually("\(target) is answered and closed") { half.isClosed }
+          let isRefused =
+            target.hasPrefix("POST") || target.hasPrefix("DELETE") || authorization.isEmpty
+          #expect(
+            half.text.isEmpty
+              || half.text.hasPrefix(
+                "HTTP/1.1 \(isRefused && !target.hasPrefix("OPTIONS") ? "4" : "2")"),
+            "\(target): \(half.text.prefix(200))")
+        }
+      }
+    }
+    let next = try await stack.send("GET", "/v1/badge", as: "ann")
+    #expect(next.status == 200 && stack.gateway.isRunning)
+  }
+}
