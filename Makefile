@@ -26,7 +26,7 @@ build: deps ## Build everything except the tests
 	$(BUILD) $(BUILD_FLAGS)
 
 .PHONY: test
-test: deps ## Run all tests, including the end-to-end tests
+test: test-deps ## Run all tests, including the end-to-end tests
 	$(BUILD) --build-tests $(BUILD_FLAGS)
 	@# Suites that start processes run separately, to limit the load; whole stacks run one at a time.
 	scripts/run-tests --skip 'EndToEndTests|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
@@ -44,7 +44,7 @@ e2e: ## Run the end-to-end tests and the container failure cases with Docker Com
 	scripts/e2e
 
 .PHONY: e2e-kafka
-e2e-kafka: deps ## Run end-to-end tests, faults and benchmarks on the Kafka in MAGPIE_KAFKA_BOOTSTRAP (FULL=1)
+e2e-kafka: test-deps ## Run end-to-end tests, faults and benchmarks on the Kafka in MAGPIE_KAFKA_BOOTSTRAP (FULL=1)
 	$(BUILD) --build-tests $(BUILD_FLAGS)
 	$(if $(FULL),$(MAKE) bench-build)
 	scripts/e2e-kafka $(if $(FULL),--full)
@@ -102,6 +102,10 @@ format: ## Format the sources in place
 .PHONY: deps
 deps: ## Install missing system packages (apt or Homebrew)
 	@scripts/install-dependencies
+
+.PHONY: test-deps
+test-deps: ## The same, and the browser of the tests
+	@scripts/install-dependencies --tests
 
 .PHONY: clean
 clean: ## Remove build products and the embedded stack's data
