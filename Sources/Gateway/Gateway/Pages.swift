@@ -96,6 +96,7 @@ enum Pages {
     ("signin.js", PackageResources.signin_js),
     ("single.js", PackageResources.single_js),
     ("style.css", PackageResources.style_css),
+    ("texts-problems.js", PackageResources.texts_problems_js),
     ("texts.js", PackageResources.texts_js),
     ("time.js", PackageResources.time_js),
     ("writing.js", PackageResources.writing_js),

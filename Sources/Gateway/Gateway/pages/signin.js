@@ -22,7 +22,8 @@ export function showSignIn() {
   document.title = "Magpie";
   document.body.replaceChildren(
     element(
-      "main", { id: "main", class: "signin" }, element("h1", {}, "Magpie"),
+      "main", { id: "main", class: "signin" },
+      element("img", { src: "/pages/icon.svg", alt: "" }), element("h1", {}, "Magpie"),
       element("p", {}, words("problem-no-token")), form));
   input.focus();
 }

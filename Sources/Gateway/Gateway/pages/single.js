@@ -4,6 +4,7 @@
 
 import { get } from "./api.js";
 import { element } from "./dom.js";
+import { icon } from "./icons.js";
 import { exchange, skeleton } from "./rows.js";
 
 /**
@@ -45,7 +46,7 @@ export function createSingle(options) {
   function fail(problem) {
     row = null;
     text = "";
-    replace(element("p", { class: "empty", role: "alert" }, problem.words));
+    replace(element("p", { class: "empty", role: "alert" }, icon("search"), problem.words));
   }
 
   function draw() {
