@@ -135,7 +135,7 @@ function removeButton(row) {
   const run = async (action) => {
     try {
       await send(action);
-      go(routes.home);
+      go(routes.home, true);
     } catch (problem) {
       showProblem(problem, () => run(action));
     }

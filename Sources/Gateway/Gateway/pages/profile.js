@@ -161,7 +161,7 @@ function editForm(row) {
     saveProfile(form, row, trouble);
   });
   form.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") go(routes.person(person()));
+    if (event.key === "Escape") go(routes.person(person()), true);
   });
   return form;
 }
@@ -173,7 +173,7 @@ async function saveProfile(form, row, trouble) {
   try {
     const body = Object.fromEntries(changes);
     if (changes.length) await send(prepare("PATCH", "/v1/profile", body));
-    go(routes.person(person()));
+    go(routes.person(person()), true);
   } catch (problem) {
     trouble.textContent = problem.words;
     const input = form.elements.namedItem(problem.field);

@@ -16,17 +16,52 @@ let scope = new AbortController();
 export function startRouter(pages, display) {
   table = pages.map(([template, page]) => ({ parts: template.split("/"), page }));
   show = display;
-  addEventListener("popstate", () => open());
+  addEventListener("popstate", () => {
+    open();
+    scrollBack(history.state?.top ?? 0, scope.signal);
+  });
   document.addEventListener("click", followLink);
   open();
 }
 
-/** Goes to a page of these. */
-export function go(address) {
+/**
+ * Goes to a page of these.
+ *
+ * @param {boolean} [isInstead] whether it takes the place of the present one in the history
+ */
+export function go(address, isInstead = false) {
   const isSame = address === location.pathname + location.search + location.hash;
-  history[isSame ? "replaceState" : "pushState"](null, "", address);
+  const depth = history.state?.depth ?? 0;
+  if (isSame || isInstead) history.replaceState({ depth }, "", address);
+  else {
+    history.replaceState({ depth, top: scrollY }, "");
+    history.pushState({ depth: depth + 1 }, "", address);
+  }
   open();
   scrollTo(0, 0);
+}
+
+/** Follows a link back: to the page from which one came, if it was one of these. */
+export function goBack(event) {
+  if (!history.state?.depth) return;
+  event.preventDefault();
+  history.back();
+}
+
+/** Scrolls to where the page was left, once its rows are there; unless one scrolls by oneself. */
+function scrollBack(top, signal) {
+  if (top === 0) return;
+  const observer = new ResizeObserver(() => {
+    if (document.documentElement.scrollHeight - innerHeight < top) return;
+    scrollTo(0, top);
+    observer.disconnect();
+  });
+  observer.observe(document.body);
+  const stop = () => observer.disconnect();
+  for (const type of ["wheel", "touchstart", "keydown"]) {
+    addEventListener(type, stop, { signal, passive: true });
+  }
+  signal.addEventListener("abort", stop, { once: true });
 }
 
 /** Shows the page again, as after a change of the language. */

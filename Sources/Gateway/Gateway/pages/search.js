@@ -55,7 +55,8 @@ function searching(address, build, signal) {
     search = new AbortController();
     const q = input.value.trim();
     // The address is that of what is shown, and going back does not pass every letter.
-    history.replaceState(null, "", q ? `${address}?${new URLSearchParams({ q })}` : address);
+    const shown = q ? `${address}?${new URLSearchParams({ q })}` : address;
+    history.replaceState(history.state, "", shown);
     const list = createList({
       address: "/v1/search", query: { q }, label: words("people"),
       empty: [icon("search"), words("nobody")],

@@ -7,7 +7,7 @@ import { icon } from "./icons.js";
 import { subscribe, onStatus } from "./live.js";
 import { badgeNumber, setLocale, words } from "./locale.js";
 import { announce, noticeRegions, say } from "./notice.js";
-import { open } from "./router.js";
+import { goBack, open } from "./router.js";
 import { routeOf, routes } from "./routes.js";
 import { sentence } from "./sentence.js";
 import { onEnd, person } from "./session.js";
@@ -27,7 +27,7 @@ const status = element("p", { class: "status", role: "status" });
 const ended = element("div", { role: "alert" });
 const heading = element("h1", { tabindex: -1 });
 const content = element("div", { class: "content" });
-const back = element("a", { class: "icon back", hidden: true }, icon("back"));
+const back = element("a", { class: "icon back", hidden: true, onclick: goBack }, icon("back"));
 const main = element(
   "main", { id: "main" }, element("div", { class: "heading" }, back, heading), content);
 
