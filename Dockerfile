@@ -8,7 +8,7 @@
 FROM swift:6.3-bookworm AS toolchain
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
-    libpq-dev librdkafka-dev libzstd-dev pkg-config >/dev/null \
+    libpq-dev librdkafka-dev libzstd-dev pkg-config zlib1g-dev >/dev/null \
   && rm -rf /var/lib/apt/lists/*
 # SwiftPM passes a package's traits in a set's order, which is random by default. Each build would then
 # recompile such a package and its dependents.

@@ -98,7 +98,7 @@ import Testing
   @Test("failed identities use up an address soon, and no other address; forged ones do not help")
   func failures() async throws {
     let stack = try await GatewayStack(
-      arguments: ["--requests-per-second-per-address", "4", "--trusted-proxies", "1"])
+      arguments: ["--requests-per-second-per-address", "1", "--trusted-proxies", "1"])
     defer { stack.stop() }
     var statuses: [Int] = []
     var last: Answer?
@@ -108,8 +108,8 @@ import Testing
         "GET", "/v1/badge", authorization: "Bearer x", headers: ["X-Forwarded-For": forged])
       statuses.append(last?.status ?? 0)
     }
-    // 40 at once, of which each failure takes 20.
-    #expect(statuses.count <= 10 && statuses.dropLast().allSatisfy { $0 == 401 }, "\(statuses)")
+    // 10 at once, and the first failure takes 20: what follows waits for 10 s.
+    #expect(statuses.count <= 3 && statuses.dropLast().allSatisfy { $0 == 401 }, "\(statuses)")
     #expect(last?.problem == "rate-limited")
     // A valid token does not help an address that guesses.
     let same = try await stack.send(

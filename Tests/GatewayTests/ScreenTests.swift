@@ -120,7 +120,7 @@ import Testing
       #expect(try answer.json["field"] as? String == field, "\(target): \(answer)")
     }
     for (method, target, status, problem) in [
-      ("GET", "/", 404, "not-found"), ("GET", "/v2/home", 404, "not-found"),
+      ("GET", "/v1", 404, "not-found"), ("GET", "/v2/home", 404, "not-found"),
       ("GET", "/v1/home/", 404, "not-found"), ("GET", "/v1/posts/%00", 400, "invalid-target"),
       ("DELETE", "/v1/home", 405, "method-not-allowed"),
       ("DELETE", "/v1/alarms/seen", 405, "method-not-allowed"),
