@@ -70,8 +70,10 @@ import Testing
         #expect(names.contains(String(used.1)), "\(name) names \(used.1)")
       }
     }
-    // A problem without a text of its own is shown as internal-error.
-    #expect(names.contains("problem-internal-error"))
+    // Others are the pages' own mistakes, which are shown as internal-error.
+    for code in Problem.Code.allCases where ![400, 404, 405, 406, 415].contains(code.status.code) {
+      #expect(names.contains("problem-\(code.rawValue)") || code == .unknownMember, "\(code)")
+    }
   }
 
   @Test("files come with their types, a policy and a tag, without an identity")

@@ -20,6 +20,7 @@ const statusListeners = [];
 let parser = new EventParser();
 let base = 1000;
 let failures = 0;
+let leastPause = 0;
 let connection = null;
 let wake = () => {};
 let isAway = false;
@@ -88,8 +89,10 @@ async function stream() {
       for (const event of parser.push(value)) publish(event);
       base = parser.retry ?? base;
     }
-  } catch {
+  } catch (problem) {
     failures += 1;
+    // The gateway knows when there is room again.
+    leastPause = (problem.retryAfter ?? 0) * 1000;
   } finally {
     clearInterval(silence);
     connection.abort();
@@ -114,10 +117,11 @@ function report(isOpen) {
   for (const listener of statusListeners) listener(isOpen);
 }
 
-/** Waits before the next connection: full jitter over a limit that doubles. */
+/** Waits before the next connection: with jitter, up to a limit that doubles. */
 async function pause() {
   const limit = Math.min(longestPause, base * 2 ** Math.min(failures, 10));
-  const milliseconds = limit / 2 + (Math.random() * limit) / 2;
+  const milliseconds = Math.max(leastPause, limit / 2 + (Math.random() * limit) / 2);
+  leastPause = 0;
   await new Promise((resolve) => {
     const timer = setTimeout(resolve, isAway ? longestPause : milliseconds);
     wake = () => {

@@ -5,7 +5,8 @@
 import { words } from "./locale.js";
 
 const temporary = [
-  "network", "body-timeout", "not-acknowledged", "overloaded", "database-unavailable",
+  "network", "body-timeout", "not-acknowledged", "overloaded", "rate-limited",
+  "database-unavailable", "keys-unavailable",
 ];
 // The gateway's explanation is English; for these it says what a person can change.
 const explained = [

@@ -67,6 +67,17 @@ export const problemTexts = {
     "ขณะนี้มีคำขอมากเกินไป ลองอีกครั้งในอีกสักครู่",
     "الطلبات كثيرة الآن. أعد المحاولة بعد لحظات.",
   ],
+  "problem-rate-limited": [
+    "That was too fast. Wait a moment, then try again.",
+    "요청이 너무 잦습니다. 잠시 후 다시 시도하세요.",
+    "ทำถี่เกินไป รอสักครู่แล้วลองอีกครั้ง", "الطلبات متلاحقة جدًا. انتظر لحظة ثم أعد المحاولة.",
+  ],
+  "problem-keys-unavailable": [
+    "It cannot be checked who you are right now. Try again in a moment.",
+    "지금은 로그인을 확인할 수 없습니다. 잠시 후 다시 시도하세요.",
+    "ขณะนี้ตรวจสอบการเข้าสู่ระบบไม่ได้ ลองอีกครั้งในอีกสักครู่",
+    "يتعذر التحقق من دخولك الآن. أعد المحاولة بعد لحظات.",
+  ],
   "problem-database-unavailable": [
     "It cannot be read right now. Try again in a moment.",
     "지금은 읽을 수 없습니다. 잠시 후 다시 시도하세요.",
