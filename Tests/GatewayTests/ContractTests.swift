@@ -109,6 +109,49 @@ import Yams
     }
   }
 
+  @Test("what the document requires of a body is required, and what its oneOf excludes is refused")
+  func requiredMembers() throws {
+    var removed = 0
+    for action in Action.all where !action.body.isEmpty {
+      let body = object(try operation(action.method, action.path)["requestBody"])
+      let schema = try resolved(object(object(body["content"])["application/json"])["schema"])
+      let valid = try ActionTests.body(action).map {
+        object(try JSONSerialization.jsonObject(with: Data($0.utf8)))
+      }
+      func accepts(_ body: [String: Any]) throws -> Bool {
+        let bytes = Array(try JSONSerialization.data(withJSONObject: body))
+        let event = try? action.event(
+          person: "ann",
+          path: ["post": "p", "comment": "c", "user": "u", "reminder": "r", "cycle": "c"],
+          body: bytes, author: "bob", eventID: "e", time: .now, source: "test"
+        ).event
+        return event != nil
+      }
+      let required = schema["required"] as? [String] ?? []
+      #expect(Set(action.required).isSubset(of: required), "\(action.path)")
+      guard let valid else {
+        #expect(required.isEmpty, "\(action.path)")
+        continue
+      }
+      #expect(try accepts(valid), "\(action.path)")
+      var alternatives: [String] = []
+      for case let one as [String: Any] in schema["oneOf"] as? [Any] ?? [] {
+        alternatives += one["required"] as? [String] ?? []
+      }
+      for name in required + alternatives where valid[name] != nil {
+        var lacking = valid
+        lacking[name] = nil
+        #expect(try !accepts(lacking), "\(action.path) without \(name)")
+        if valid[name] is String {
+          lacking[name] = ""
+          #expect(try !accepts(lacking), "\(action.path) with an empty \(name)")
+        }
+        removed += 1
+      }
+    }
+    #expect(removed > 10)
+  }
+
   @Test("every screen has exactly the columns that the document says")
   func columns() throws {
     let connection = try TestDatabase.connection()

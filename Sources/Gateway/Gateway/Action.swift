@@ -37,6 +37,9 @@ struct Action: Sendable {
   var requirement = Requirement.none
   /// The members that the body may have.
   var body: [String] = []
+  /// Those that it must have beyond what the event's own decoder requires: without them, the event would be
+  /// another action's.
+  var required: [String] = []
 
   /// Whether the post in the path must be read first.
   var readsPost: Bool {
@@ -156,7 +159,7 @@ extension Action {
       body: ["kind", "items", "from", "to", "zone", "times", "period"]),
     Action(
       method: .put, path: "/v1/digest", type: .digestSet, members: ["user": .person],
-      body: ["at", "zone", "days", "kinds", "holds"]),
+      body: ["at", "zone", "days", "kinds", "holds"], required: ["at"]),
     Action(method: .delete, path: "/v1/digest", type: .digestSet, members: ["user": .person]),
   ]
 }

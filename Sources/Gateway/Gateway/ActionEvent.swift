@@ -45,6 +45,20 @@ extension Action {
 
   /// The members of the body with their uninterpreted values.
   private func bodyMembers(_ bytes: [UInt8]) throws(Problem) -> [(name: String, value: [UInt8])] {
+    let members = try members(of: bytes)
+    for name in required {
+      let value = members.first { $0.name == name }.map {
+        String(decoding: $0.value, as: UTF8.self)
+      }
+      // As everywhere in events, an empty text is none.
+      guard let value, value != "\"\"", value != "null" else {
+        throw Problem(.invalidMember, "\(name) is missing or empty; it is required.", field: name)
+      }
+    }
+    return members
+  }
+
+  private func members(of bytes: [UInt8]) throws(Problem) -> [(name: String, value: [UInt8])] {
     guard !bytes.isEmpty else { return [] }
     guard String(validating: bytes, as: UTF8.self) != nil else {
       throw Problem(.invalidBody, "It is not UTF-8.")
