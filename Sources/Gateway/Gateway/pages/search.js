@@ -43,7 +43,8 @@ export function newMessagePage(parameters, signal) {
 function searching(address, build, signal) {
   const results = element("div", {});
   const input = element("input", {
-    type: "search", name: "q", dir: "auto", maxlength: 60, autocomplete: "off", enterkeyhint: "search",
+    type: "search", name: "q", dir: "auto", maxlength: 60, autocomplete: "off",
+    enterkeyhint: "search",
     "aria-label": words("searchPeople"), placeholder: words("searchPeople"),
   });
   input.value = new URLSearchParams(location.search).get("q") ?? "";
