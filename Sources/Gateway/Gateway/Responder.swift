@@ -117,9 +117,12 @@ struct Responder: HTTPResponder {
       ],
       body: ResponseBody { writer in
         defer { withExtendedLifetime(place) {} }
-        try await stream.run(lastEventID: lastEventID) { text in
-          try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
-            try await writer.write(ByteBuffer(string: text))
+        // A page that is left closes its stream, and must not hold the place until the next heartbeat.
+        try await request.body.consumeWithCancellationOnInboundClose { _ in
+          try await stream.run(lastEventID: lastEventID) { text in
+            try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
+              try await writer.write(ByteBuffer(string: text))
+            }
           }
         }
         try await writer.finish(nil)
