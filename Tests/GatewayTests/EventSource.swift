@@ -24,12 +24,17 @@ final class EventSource: Sendable {
   private let descriptor: Int32
   private let state = Mutex(State())
 
-  init(_ stack: GatewayStack, authorization: String, lastEventID: String? = nil) throws {
+  /// - Parameter watch: the paths of other screens, as the query has them.
+  init(
+    _ stack: GatewayStack, authorization: String, lastEventID: String? = nil, watch: String? = nil
+  ) throws {
     let descriptor = try connected(port: stack.port)
     self.descriptor = descriptor
     let id = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+    let query = watch.map { "?watch=\($0)" } ?? ""
     let request = Array(
-      "GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n".utf8)
+      "GET /v1/stream\(query) HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n"
+        .utf8)
     _ = request.withUnsafeBytes {
       send(descriptor, $0.baseAddress, $0.count, LocalHTTP.withoutSignal)
     }
@@ -67,4 +72,9 @@ final class EventSource: Sendable {
   }
 
   func last(_ name: String) -> Event? { events.last { $0.name == name } }
+
+  /// The newest state of a watched screen: an object, or null.
+  func watched(_ path: String) -> Any? {
+    events.last { $0.name == "watched" && $0.json["path"] as? String == path }?.json["screen"]
+  }
 }

@@ -65,6 +65,60 @@ import Testing
     try await eventually("the streams have ended") { back.isClosed && eve.isClosed }
   }
 
+  @Test("what a client watches comes when others change it, as that client may see it")
+  func watched() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers()
+    let post = try await stack.send("POST", "/v1/posts", as: "bob", body: #"{"title":"one"}"#)
+    let id = try #require(try post.json["id"] as? String)
+    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    let paths = [
+      "/v1/posts/\(id)", "/v1/posts/\(id)/comments", "/v1/home?limit=1", "/v1/profiles/bob",
+    ]
+    let watch = paths.joined(separator: ",").replacing("?", with: "%3F")
+    let ann = try EventSource(stack, authorization: bearer("ann"), watch: watch)
+    func counts() -> [String: Any] { ann.watched(paths[0]) as? [String: Any] ?? [:] }
+    func items(_ path: String) -> [[String: Any]] {
+      (ann.watched(path) as? [String: Any])?["items"] as? [[String: Any]] ?? []
+    }
+    try await eventually("all first states") { paths.allSatisfy { ann.watched($0) != nil } }
+    _ = try await stack.send("PUT", "/v1/posts/\(id)/like", as: "eve", headers: after)
+    _ = try await stack.send(
+      "POST", "/v1/posts/\(id)/comments", as: "eve", headers: after, body: #"{"text":"hi"}"#)
+    _ = try await stack.send("PUT", "/v1/profiles/bob/follow", as: "eve")
+    try await eventually("the counts, the comment and the follower come") {
+      counts()["likes"] as? Int == 1 && counts()["comments"] as? Int == 1
+        && items(paths[1]).first?["text"] as? String == "hi"
+        && (ann.watched(paths[3]) as? [String: Any])?["followers"] as? Int == 1
+    }
+    let second = try await stack.send("POST", "/v1/posts", as: "eve", body: #"{"title":"two"}"#)
+    let newest = try second.json["id"] as? String
+    try await eventually("there is a new post above") {
+      items(paths[2]).first?["post_id"] as? String == newest
+    }
+    #expect(items(paths[2]).count == 1)
+    _ = try await stack.send("PUT", "/v1/profiles/ann/block", as: "bob")
+    try await eventually("what she may no longer see goes") { ann.watched(paths[0]) is NSNull }
+    ann.close()
+    // Whoever comes back gets what is different, and the state of what was not watched before.
+    let back = try EventSource(
+      stack, authorization: bearer("ann"), lastEventID: ann.events.last?.id,
+      watch: watch + ",/v1/profiles/eve")
+    try await eventually("the new one comes") { back.watched("/v1/profiles/eve") != nil }
+    #expect(back.watched(paths[2]) == nil)
+    back.close()
+    for wrong in [
+      "/v1/nothing", "/v1/stream", "/v1/posts/a?x=1", "/", "v1/home", "/v1/posts/%25",
+    ]
+      + [String(repeating: "/v1/home,", count: 21)]
+    {
+      let query = wrong.replacing("?", with: "%3F")
+      let refused = try await stack.send("GET", "/v1/stream?watch=\(query)", as: "ann")
+      #expect(refused.status == 400, "\(wrong): \(refused)")
+    }
+  }
+
   @Test("after generated actions and disconnects, what a client has is what the screens are")
   func generated() async throws {
     let stack = try await GatewayStack(waitSeconds: 60)

@@ -108,7 +108,8 @@ public struct GatewayCommand: AsyncParsableCommand {
         reader: Reader(
           pool: pool, admin: try Admin(configuration: consumer.kafka),
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
-        hints: hints, producer: producer, keys: keys, rules: rules, acceptance: acceptance,
+        hints: hints, turns: Turns(max(1, connections / 2)), producer: producer, keys: keys,
+        rules: rules, acceptance: acceptance,
         origins: origins, limits: limits, logger: consumer.logger),
       keys: keys, hints: hints, logger: consumer.logger)
     let readers = HintReader.topics.map {

@@ -29,6 +29,12 @@ enum GatewayLimits {
   /// How often a stream shows that it lives, and how often of these it looks without a hint.
   static let heartbeatSeconds = 15
   static let heartbeatsPerLook = 4
+  /// The screens that a stream's client may watch.
+  static let watched = 20
+  /// The most of a `Last-Event-ID` that is read: a tag for each screen of a stream.
+  static let lastEventIDBytes = 1 << 10
+  /// How often all streams together look at what many people see. With more of them, each looks less often.
+  static let looksPerSecond = 200
   /// The text that people search for.
   static let queryBytes = 256
   static let cursorBytes = 1 << 10

@@ -6,8 +6,10 @@ import Logging
 
 /// Reads a topic from its end, without a consumer group, for hints of whose screens may change.
 struct HintReader: Sendable {
-  /// Their keys are the people whose alarms, badge or conversations change.
-  static let topics: [Topic] = [.alarmChanges, .alarmActions, .people, .messages]
+  /// Their keys are the people whose own screens change, or what others see of them.
+  static let topics: [Topic] = [
+    .alarmChanges, .alarmActions, .people, .messages, .posts, .likes, .comments, .follows,
+  ]
 
   let kafka: ClientConfiguration
   let topicPrefix: String
@@ -38,7 +40,7 @@ struct HintReader: Sendable {
     let reader = try TopicReader(configuration: kafka, topic: name, from: starts)
     defer { reader.close() }
     // What came before the ends, while nobody read.
-    hints.wakeAll(look: true)
+    hints.wakeAll(looking: nil)
     status.isReady = true
     while !status.isStopping {
       status.beat()
@@ -48,15 +50,20 @@ struct HintReader: Sendable {
   }
 
   private func hint(_ record: Record) {
-    if let key = record.key, let person = String(validating: key, as: UTF8.self) {
-      hints.hint(person)
+    guard let key = record.key, let person = String(validating: key, as: UTF8.self) else { return }
+    switch topic {
+    case .posts:
+      hints.hint(.author(person))
+      hints.hint(.posts)
+    case .likes, .comments, .follows: hints.hint(.author(person))
+    default: hints.hint(.person(person))
     }
     // A message is on its sender's list, too.
     if topic == .messages,
       let event = try? EventCodec.decode(record.wire, topic: topic, now: .now),
       case .messageSent(let data) = event.payload
     {
-      hints.hint(data.sender)
+      hints.hint(.person(data.sender))
     }
   }
 }

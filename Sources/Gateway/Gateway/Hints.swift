@@ -1,8 +1,21 @@
 import Synchronization
 
-/// Who has streams open here, and when each stream must look again. Thread-safe.
+/// What a screen shows may change with one of these. Ids are compared byte by byte.
+enum Subject: Hashable, Sendable {
+  /// What one person alone sees: alarms, the badge, conversations.
+  case person([UInt8])
+  /// What anybody sees of a person: posts with their counts and comments, the profile.
+  case author([UInt8])
+  /// The list of all posts.
+  case posts
+
+  static func person(_ id: String) -> Subject { .person(Array(id.utf8)) }
+  static func author(_ id: String) -> Subject { .author(Array(id.utf8)) }
+}
+
+/// Which streams are open here, what they show, and when each must look again. Thread-safe.
 ///
-/// A hint holds nothing but that a person may have something new: what a stream sends is always read from
+/// A hint holds nothing but that a subject may have something new: what a stream sends is always read from
 /// PostgreSQL. So hints may be lost, repeated or early without harm, and none is queued: a stream that is
 /// still writing looks once afterwards.
 final class Hints: Sendable {
@@ -10,58 +23,58 @@ final class Hints: Sendable {
   struct Subscription: Sendable {
     var wakes: AsyncStream<Void>
     fileprivate var id: UInt64
-    fileprivate var person: BytewiseKey
-  }
-
-  /// Ids are compared byte by byte.
-  fileprivate struct BytewiseKey: Hashable, Sendable {
-    var bytes: [UInt8]
-
-    init(_ person: String) { bytes = Array(person.utf8) }
   }
 
   private struct Stream {
     var continuation: AsyncStream<Void>.Continuation
+    var subjects: Set<Subject>
     var mustLook = true
   }
 
   private struct State {
     var nextID: UInt64 = 0
-    var streams: [BytewiseKey: [UInt64: Stream]] = [:]
-    /// People for whom a look is scheduled, and whether there was another hint since.
-    var scheduled: [BytewiseKey: Bool] = [:]
+    var streams: [UInt64: Stream] = [:]
+    var watching: [Subject: Set<UInt64>] = [:]
+    /// Subjects for which a look is scheduled, and whether there was another hint since.
+    var scheduled: [Subject: Bool] = [:]
     var isClosed = false
+
+    mutating func watch(_ subjects: Set<Subject>, for id: UInt64) {
+      guard streams[id] != nil else { return }
+      streams[id]?.subjects.formUnion(subjects)
+      for subject in subjects { watching[subject, default: []].insert(id) }
+    }
   }
 
   private let state = Mutex(State())
 
-  /// A record can be published before it is committed, and applied later than it is published: after a
-  /// hint, streams look at these times.
-  private static let delays: [Duration] = [
-    .milliseconds(25), .milliseconds(100), .milliseconds(400), .seconds(1), .seconds(4),
-  ]
-
   /// The first wake comes at once. Ends with ``close()`` or ``unsubscribe(_:)``.
   func subscribe(_ person: String) -> Subscription {
-    let key = BytewiseKey(person)
     let (wakes, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let id = state.withLock { state in
       state.nextID += 1
-      state.streams[key, default: [:]][state.nextID] = Stream(continuation: continuation)
+      state.streams[state.nextID] = Stream(continuation: continuation, subjects: [])
+      state.watch([.person(person)], for: state.nextID)
       if state.isClosed { continuation.finish() }
       return state.nextID
     }
     continuation.yield()
-    return Subscription(wakes: wakes, id: id, person: key)
+    return Subscription(wakes: wakes, id: id)
+  }
+
+  /// Wakes the stream for hints of these subjects, too.
+  func watch(_ subjects: Set<Subject>, _ subscription: Subscription) {
+    state.withLock { $0.watch(subjects, for: subscription.id) }
   }
 
   /// Ends its wakes.
   func unsubscribe(_ subscription: Subscription) {
     let stream = state.withLock { state in
-      let stream = state.streams[subscription.person]?.removeValue(forKey: subscription.id)
-      if state.streams[subscription.person]?.isEmpty == true {
-        state.streams[subscription.person] = nil
+      let stream = state.streams.removeValue(forKey: subscription.id)
+      for subject in stream?.subjects ?? [] {
+        state.watching[subject]?.remove(subscription.id)
+        if state.watching[subject]?.isEmpty == true { state.watching[subject] = nil }
       }
       return stream
     }
@@ -71,70 +84,89 @@ final class Hints: Sendable {
   /// Whether the wake was to look, and not only to show that the connection lives.
   func takeLook(_ subscription: Subscription) -> Bool {
     state.withLock { state in
-      let mustLook = state.streams[subscription.person]?[subscription.id]?.mustLook ?? false
-      state.streams[subscription.person]?[subscription.id]?.mustLook = false
+      let mustLook = state.streams[subscription.id]?.mustLook ?? false
+      state.streams[subscription.id]?.mustLook = false
       return mustLook
     }
   }
 
-  /// Something may change for the person soon, or may just have changed.
-  func hint(_ person: String) {
-    let key = BytewiseKey(person)
+  /// The look was in vain: the stream's next wake looks again.
+  func missed(_ subscription: Subscription) {
+    state.withLock { $0.streams[subscription.id]?.mustLook = true }
+  }
+
+  /// Something of the subject may change soon, or may just have changed.
+  func hint(_ subject: Subject) {
     let isNew = state.withLock { state in
-      guard state.streams[key] != nil else { return false }
-      return state.scheduled.updateValue(true, forKey: key) == nil
+      guard state.watching[subject] != nil else { return false }
+      return state.scheduled.updateValue(true, forKey: subject) == nil
     }
     guard isNew else { return }
     Task {
       // Once more from the beginning if there was a hint meanwhile.
-      while takeScheduled(key) {
+      while let delays = takeScheduled(subject) {
         var passed = Duration.zero
-        for delay in Self.delays {
+        for delay in delays {
           try? await Task.sleep(for: delay - passed)
           passed = delay
-          wake([key], look: true)
-          if state.withLock({ $0.scheduled[key] ?? false }) { break }
+          wake(state.withLock { $0.watching[subject] ?? [] })
+          if state.withLock({ $0.scheduled[subject] ?? false }) { break }
         }
       }
     }
   }
 
-  private func takeScheduled(_ key: BytewiseKey) -> Bool {
+  private func takeScheduled(_ subject: Subject) -> [Duration]? {
     state.withLock { state in
-      if state.scheduled[key] == true, state.streams[key] != nil {
-        state.scheduled[key] = false
-        return true
+      guard state.scheduled[subject] == true, let watching = state.watching[subject] else {
+        state.scheduled[subject] = nil
+        return nil
       }
-      state.scheduled[key] = nil
-      return false
+      state.scheduled[subject] = false
+      return Self.delays(subject, streams: watching.count)
     }
   }
 
-  /// Wakes every stream.
+  /// When streams look after a hint: a record can be published before it is committed, and applied later than it
+  /// is published. What many see may change all the time, so these streams look less often the more they are.
+  private static func delays(_ subject: Subject, streams: Int) -> [Duration] {
+    guard case .person = subject else {
+      let first = Duration.milliseconds(max(500, streams * 1000 / GatewayLimits.looksPerSecond))
+      return [first, first * 2, max(first * 3, .seconds(4))]
+    }
+    return [.milliseconds(25), .milliseconds(100), .milliseconds(400), .seconds(1), .seconds(4)]
+  }
+
+  /// Wakes every stream, and lets some of them look, for hints that may have been lost.
   ///
-  /// - Parameter look: whether they look, too; for hints that may have been lost.
-  func wakeAll(look: Bool) {
-    wake(state.withLock { Array($0.streams.keys) }, look: look)
+  /// - Parameter share: which of ``GatewayLimits/heartbeatsPerLook`` shares of them looks; nil is all.
+  func wakeAll(looking share: Int?) {
+    let ids = state.withLock { Set($0.streams.keys) }
+    let looking = ids.filter { id in
+      share.map { Int(id % UInt64(GatewayLimits.heartbeatsPerLook)) == $0 } ?? true
+    }
+    wake(looking)
+    for continuation in state.withLock({ state in
+      ids.subtracting(looking).compactMap { state.streams[$0]?.continuation }
+    }) { continuation.yield() }
   }
 
   /// Ends all streams, and those that come.
   func close() {
     let streams = state.withLock { state in
       state.isClosed = true
-      return state.streams.values.flatMap(\.values)
+      return Array(state.streams.values)
     }
     for stream in streams { stream.continuation.finish() }
   }
 
-  private func wake(_ keys: [BytewiseKey], look: Bool) {
-    for key in keys {
-      let continuations = state.withLock { state in
-        for id in state.streams[key]?.keys.sorted() ?? [] where look {
-          state.streams[key]?[id]?.mustLook = true
-        }
-        return state.streams[key]?.values.map(\.continuation) ?? []
+  private func wake(_ ids: Set<UInt64>) {
+    let continuations = state.withLock { state in
+      ids.compactMap { id in
+        state.streams[id]?.mustLook = true
+        return state.streams[id]?.continuation
       }
-      for continuation in continuations { continuation.yield() }
     }
+    for continuation in continuations { continuation.yield() }
   }
 }

@@ -32,13 +32,11 @@ struct Reader: Sendable {
     return try row.textOrNil(0)
   }
 
-  /// The bodies of several screens, from one snapshot.
-  ///
-  /// - Parameter statements: each returns one row.
-  func bodies(_ statements: [Statement]) async throws -> [String] {
+  /// The bodies of several screens, from one snapshot; nil for those with nothing to show.
+  func bodies(_ statements: [Statement]) async throws -> [String?] {
     try await pool.read { connection in
       try connection.transaction {
-        try statements.map { try connection.query($0).only.text(0) }
+        try statements.map { try connection.query($0).first?.textOrNil(0) }
       }
     }
   }

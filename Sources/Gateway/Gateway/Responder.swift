@@ -14,6 +14,7 @@ struct Responder: HTTPResponder {
 
   let reader: Reader
   let hints: Hints
+  let turns: Turns
   let producer: Producer
   let keys: KeySource
   let rules: TokenRules
@@ -80,8 +81,13 @@ struct Responder: HTTPResponder {
       }
       return try await perform(action, person, path, positions ?? [], request)
     case .stream:
+      if let name = target.query.keys.filter({ $0 != "watch" }).min() {
+        throw Problem(.invalidParameter, "The stream has only: watch.", field: name)
+      }
       let stream = LiveStream(
-        reader: reader, hints: hints, person: person, expires: identity.expires)
+        reader: reader, hints: hints, turns: turns, person: person,
+        watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person),
+        expires: identity.expires)
       return events(of: stream, try limits.stream(of: person), request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }

@@ -1,0 +1,64 @@
+import Crypto
+import Events
+import Foundation
+import Postgres
+
+/// A screen that the client of a stream is looking at, besides those that every stream sends.
+struct Watched: Sendable {
+  /// As the client wrote it, such as `/v1/posts/p1/comments?limit=20`.
+  let path: String
+  /// What stands for it in an event's id.
+  let name: String
+  let statement: Statement
+  let source: Source
+
+  /// Whose changes change the screen.
+  enum Source: Sendable {
+    /// The stream's person is a subject of every stream.
+    case viewer
+    case subject(Subject)
+    /// The author of the post with this id.
+    case authorOfPost(String)
+  }
+
+  /// The screens in the parameter `watch`: paths of this API, separated by commas. A comma in a path is written as
+  /// `%2C`.
+  ///
+  /// - Throws: ``Problem`` if there are too many, or one is not a screen.
+  static func all(in text: String, viewer: String) throws(Problem) -> [Watched] {
+    let paths = text.split(separator: ",")
+    guard paths.count <= GatewayLimits.watched else {
+      throw Problem(
+        .invalidParameter, "It names more than \(GatewayLimits.watched) screens.", field: "watch")
+    }
+    var watched: [Watched] = []
+    for (index, path) in paths.enumerated() {
+      do throws(Problem) {
+        watched.append(try Watched(String(path), viewer: viewer))
+      } catch {
+        throw Problem(.invalidParameter, "Path \(index + 1): \(error.detail)", field: "watch")
+      }
+    }
+    return watched
+  }
+
+  private init(_ text: String, viewer: String) throws(Problem) {
+    let target = try RequestTarget(text)
+    guard case .route(let route, let path) = try Resource(target.segments).found(.get),
+      case .screen(let screen) = route.endpoint
+    else { throw Problem(.notFound, "It is no screen.") }
+    self.path = text
+    name = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(6))
+    statement = try screen.statement(viewer: viewer, path: path, query: target.query)
+    source =
+      if let post = path["post"] {
+        .authorOfPost(post)
+      } else if screen.path.hasPrefix("/v1/profiles/"), let user = path["user"] {
+        .subject(.author(user))
+      } else if ["home_page", "feed_page"].contains(screen.function) {
+        .subject(.posts)
+      } else {
+        .viewer
+      }
+  }
+}
