@@ -31,7 +31,7 @@ struct APIService: Service {
         while !Task.isCancelled {
           try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
           number += 1
-          hints.wakeAll(looking: number % GatewayLimits.heartbeatsPerLook)
+          hints.wakeAll(look: number % GatewayLimits.heartbeatsPerLook == 0)
         }
       }
       group.addTask {
@@ -46,13 +46,16 @@ struct APIService: Service {
   }
 
   private func serve() async throws {
+    let connections = responder.limits.connections
     var quiet = logger
     quiet.logLevel = .critical
     let application = Application(
       responder: responder,
       server: .http1(
         configuration: .init(
-          additionalChannelHandlers: [ArrivalLimit()],
+          additionalChannelHandlers: [
+            ConnectionCount(connections), ArrivalLimit(), MalformedAnswer(),
+          ],
           idleTimeout: .seconds(GatewayLimits.idleSeconds),
           httpDecoderConfiguration: .init(
             maxHeaderFieldSize: GatewayLimits.headerBytes,

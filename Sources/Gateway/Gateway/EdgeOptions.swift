@@ -38,6 +38,14 @@ struct EdgeOptions: ParsableArguments, Sendable {
   @Option(
     parsing: .unconditional,
     help: """
+      Connections that one address may have, without trusted proxies; 0 for no limit (default: 2048). \
+      [env: MAGPIE_CONNECTIONS_PER_ADDRESS]
+      """)
+  var connectionsPerAddress: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
       Proxies in front of the gateway, each of which adds its peer's address to X-Forwarded-For \
       (default: 0, which ignores that header). [env: MAGPIE_TRUSTED_PROXIES]
       """)
@@ -88,6 +96,9 @@ struct EdgeOptions: ParsableArguments, Sendable {
     settings.streamsPerPerson = try await process.number(
       streamsPerPerson, "streamsPerPerson", "--streams-per-person", 0...10_000,
       default: settings.streamsPerPerson)
+    settings.connectionsPerAddress = try await process.number(
+      connectionsPerAddress, "connectionsPerAddress", "--connections-per-address", 0...1_000_000,
+      default: settings.connectionsPerAddress)
     settings.trustedProxies = try await process.number(
       trustedProxies, "trustedProxies", "--trusted-proxies", 0...16,
       default: settings.trustedProxies)

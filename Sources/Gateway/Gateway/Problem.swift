@@ -15,6 +15,7 @@ struct Problem: Error, Equatable {
     case unsupportedMediaType = "unsupported-media-type"
     case notAcceptable = "not-acceptable"
     case rateLimited = "rate-limited"
+    case malformedRequest = "malformed-request"
     case invalidTarget = "invalid-target"
     case invalidParameter = "invalid-parameter"
     case invalidHeader = "invalid-header"
@@ -67,7 +68,8 @@ extension Problem.Code {
     case .unsupportedMediaType: .unsupportedMediaType
     case .notAcceptable: .notAcceptable
     case .rateLimited: .tooManyRequests
-    case .invalidTarget, .invalidParameter, .invalidHeader, .invalidBody: .badRequest
+    case .malformedRequest, .invalidTarget, .invalidParameter, .invalidHeader, .invalidBody:
+      .badRequest
     case .unknownMember, .invalidMember: .unprocessableContent
     case .notAppliedYet, .notAcknowledged, .overloaded, .databaseUnavailable,
       .keysUnavailable:
@@ -89,6 +91,7 @@ extension Problem.Code {
     case .unsupportedMediaType: "The body is not plain JSON."
     case .notAcceptable: "The client accepts no coding of the answer."
     case .rateLimited: "There were too many requests."
+    case .malformedRequest: "The request is no HTTP request."
     case .invalidTarget: "The request's target is malformed."
     case .invalidParameter: "A parameter is not valid."
     case .invalidHeader: "A header is not valid."
@@ -110,11 +113,21 @@ extension Problem {
   static let path = "/problems"
 
   var response: Response {
+    Response(
+      status: code.status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+  }
+
+  /// The problem details as JSON.
+  var body: String {
     var members = [
       #""type":"\#(Problem.path)#\#(code.rawValue)""#, #""title":\#(jsonText(code.title))"#,
       #""status":\#(code.status.code)"#, #""detail":\#(jsonText(detail))"#,
     ]
     if let field { members.append(#""field":\#(jsonText(field))"#) }
+    return "{" + members.joined(separator: ",") + "}\n"
+  }
+
+  var headers: HTTPFields {
     var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
     if endsConnection { headers[.connection] = "close" }
     switch code {
@@ -130,9 +143,7 @@ extension Problem {
       headers[.retryAfter] = "\(retryAfterSeconds)"
     default: break
     }
-    return Response(
-      status: code.status, headers: headers,
-      body: .init(byteBuffer: ByteBuffer(string: "{" + members.joined(separator: ",") + "}\n")))
+    return headers
   }
 }
 

@@ -10,11 +10,14 @@ final class RateLimits: Sendable {
     var requestsPerSecondPerAddress = 200
     var requestsPerSecondPerPerson = 20
     var streamsPerPerson = 8
+    /// Not counted behind trusted proxies, whose connections they would be.
+    var connectionsPerAddress = GatewayLimits.connections / 2
     /// See ``ClientAddress``.
     var trustedProxies = 0
   }
 
   let settings: Settings
+  let connections: Connections
   private let addresses: Mutex<Buckets<ClientAddress>>?
   private let people: Mutex<Buckets<[UInt8]>>?
   private let streams = Mutex<[[UInt8]: Int]>([:])
@@ -23,6 +26,8 @@ final class RateLimits: Sendable {
 
   init(_ settings: Settings) {
     self.settings = settings
+    connections = Connections(
+      perAddress: settings.trustedProxies > 0 ? 0 : settings.connectionsPerAddress)
     func buckets<Key>(_ perSecond: Int, _: Key.Type) -> Mutex<Buckets<Key>>? {
       perSecond == 0 ? nil : Mutex(Buckets(perSecond: perSecond, keys: GatewayLimits.buckets))
     }

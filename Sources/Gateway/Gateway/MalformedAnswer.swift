@@ -1,0 +1,28 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Gives the server's own answer to what is no HTTP the body that every other problem has. One for each
+/// connection.
+final class MalformedAnswer: ChannelOutboundHandler, RemovableChannelHandler {
+  typealias OutboundIn = HTTPResponsePart
+  typealias OutboundOut = HTTPResponsePart
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    // The gateway's own answers with this status have a body.
+    guard case .head(var head) = unwrapOutboundIn(data), head.status == .badRequest,
+      head.headerFields[.contentLength] == "0"
+    else {
+      context.write(data, promise: promise)
+      return
+    }
+    let problem = Problem(
+      .malformedRequest, "It is not HTTP/1.1, or its headers are too many or too long.",
+      endsConnection: true)
+    let body = ByteBuffer(string: problem.body)
+    head.headerFields = problem.headers
+    head.headerFields[.contentLength] = "\(body.readableBytes)"
+    context.write(wrapOutboundOut(.head(head)), promise: promise)
+    context.write(wrapOutboundOut(.body(body)), promise: nil)
+  }
+}
