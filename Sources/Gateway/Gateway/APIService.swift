@@ -31,7 +31,7 @@ struct APIService: Service {
         while !Task.isCancelled {
           try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
           number += 1
-          hints.wakeAll(look: number % GatewayLimits.heartbeatsPerLook == 0)
+          hints.wakeAll(looking: number % GatewayLimits.heartbeatsPerLook)
         }
       }
       group.addTask {
