@@ -17,7 +17,8 @@ export function menu(...choices) {
   const list = element("div", { class: "choices" }, ...choices);
   const made = element("details", { class: "menu" }, summary, list);
   const close = () => (made.open = false);
-  list.addEventListener("click", close);
+  // Before the choice: it may replace this menu by one that is open if this one is.
+  list.addEventListener("click", close, { capture: true });
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     close();
