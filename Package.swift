@@ -317,8 +317,8 @@ let package = Package(
     tests(
       "DeployTests",
       [
-        "Alarms", "Events", "Feeds", "Notifications", "Handling", "Lanes", "Reminders", "Schedules",
-        "Service", "TestSupport", yams,
+        "Alarms", "Events", "Feeds", "Gateway", "Notifications", "Handling", "Lanes", "Reminders",
+        "Schedules", "Service", "TestSupport", yams,
       ]),
     tests(
       "SchedulesTests", ["Schedules", "TestSupport"], exclude: ["recurrence.py", "zones.py"]),

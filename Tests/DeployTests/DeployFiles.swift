@@ -62,8 +62,9 @@ enum DeployFiles {
     [feedHandler(), notificationHandler(), reminderHandler(zones: ZoneDirectory(), secret: [])]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
   static let workers = ConsumerGroup.allCases.map(\.executable)
+  static let gateway = "magpie-gateway"
   /// The Prometheus jobs.
-  static let jobs = workers + ["archive"]
+  static let jobs = workers + [gateway, "archive"]
 }
 
 extension Node {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Yams
 
+@testable import Gateway
 @testable import Lanes
 
 /// Manifests, compose file and image match the code.
@@ -14,10 +15,11 @@ import Yams
   }
 
   @Test(
-    "each worker is a Deployment that runs its executable and is scraped and probed on its port")
+    "each worker and the gateway are Deployments that run their executables and are scraped and probed on their port"
+  )
   func workers() throws {
     let deployments = try DeployFiles.manifests(kind: "Deployment")
-    #expect(Set(deployments.compactMap(\.name)) == Set(DeployFiles.workers))
+    #expect(Set(deployments.compactMap(\.name)) == Set(DeployFiles.workers + [DeployFiles.gateway]))
     let served = try Set(
       DeployFiles.text("Sources/Runtime/Service/Health.swift").matches(
         of: /router\.get\("([a-z]+)"\)/
@@ -52,11 +54,13 @@ import Yams
     let configuration = try DeployFiles.documents("deploy/observability/prometheus/prometheus.yml")
     let jobs = configuration[0]["scrape_configs"]?.sequence ?? []
     let port = try DeployFiles.baseSettings()["MAGPIE_HTTP_PORT"]
-    #expect(jobs.compactMap { $0["job_name"]?.string } == DeployFiles.workers)
+    #expect(
+      jobs.compactMap { $0["job_name"]?.string } == DeployFiles.workers + [DeployFiles.gateway])
     for job in jobs {
       let discovery = job[path: "dns_sd_configs.0"]
       #expect(discovery?["port"]?.string == port)
-      #expect(discovery?["names"]?.strings == [job["job_name"]?.string ?? ""])
+      let service = job["job_name"]?.string?.replacing(DeployFiles.gateway, with: "gateway")
+      #expect(discovery?["names"]?.strings == [service ?? ""])
     }
     guard DeployFiles.exists("Dockerfile") else { return }
     let dockerfile = try DeployFiles.text("Dockerfile")
@@ -65,7 +69,7 @@ import Yams
     guard DeployFiles.exists("docker-compose.yml") else { return }
     let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]?.mapping
     let names = Set(services?.keys.compactMap(\.string) ?? [])
-    #expect(names.isSuperset(of: DeployFiles.workers))
+    #expect(names.isSuperset(of: DeployFiles.workers + ["gateway"]))
   }
 
   @Test(
@@ -86,7 +90,7 @@ import Yams
   )
   func hardening() throws {
     let workloads = try Self.workloads()
-    #expect(workloads.count == 7)
+    #expect(workloads.count == 8)
     for workload in workloads {
       let pod = try #require(workload[path: "spec.template.spec"])
       let name = Comment(rawValue: workload.name ?? "")
@@ -115,7 +119,7 @@ import Yams
       #expect(account["automountServiceAccountToken"]?.bool == false)
     }
     let budgets = try DeployFiles.manifests(kind: "PodDisruptionBudget").compactMap(\.name)
-    #expect(Set(budgets) == Set(DeployFiles.workers))
+    #expect(Set(budgets) == Set(DeployFiles.workers + [DeployFiles.gateway]))
   }
 
   @Test("topics, partitions and ACLs match what the workers read and write")
@@ -163,6 +167,17 @@ import Yams
       ]
       #expect(names("topic", "Write") == Set([written[consumer]?.name()].compactMap(\.self)))
     }
+    // What people do, and whom it may concern.
+    let gateway = users.first { $0.name == DeployFiles.gateway }?[path: "spec.authorization.acls"]
+    func may(_ operation: String) -> Set<String> {
+      Set(
+        (gateway?.sequence.map(Array.init) ?? []).filter {
+          $0["operations"]?.strings.contains(operation) == true
+        }.compactMap { $0[path: "resource.name"]?.string })
+    }
+    #expect(may("Write") == Set(Action.all.map { $0.type.topic.name() }))
+    #expect(may("Read") == Set(HintReader.topics.map { $0.name() }))
+    #expect(may("Describe").contains(Topic.notificationChanges.name()))
   }
 
   @Test("PostgreSQL has the workers' roles, commits on two machines, and each worker has a login")

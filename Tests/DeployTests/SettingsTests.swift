@@ -56,9 +56,9 @@ import Yams
     #expect(warningsAboutSettings(["MAGPIE_LANE": "2"]).count == 1)
   }
 
-  @Test("manifests and systemd files set only variables that a worker reads")
+  @Test("manifests and systemd files set only variables that a worker or the gateway reads")
   func manifests() throws {
-    let known = try Self.workerSettings()
+    let known = try Self.workerSettings().union(Self.settings(DeployFiles.gateway))
     let set = try Set(DeployFiles.baseSettings().keys)
       .union(DeployFiles.settings("deploy/overlays/production/kustomization.yaml").keys)
     #expect(set.count > 10)
@@ -74,9 +74,10 @@ import Yams
   func compose() throws {
     guard DeployFiles.exists("docker-compose.yml") else { return }
     let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]
-    for worker in DeployFiles.workers {
+    for worker in DeployFiles.workers + [DeployFiles.gateway] {
       let known = try Self.settings(worker)
-      let environment = try #require(services?[worker]?["environment"]?.mapping)
+      let service = worker == DeployFiles.gateway ? "gateway" : worker
+      let environment = try #require(services?[service]?["environment"]?.mapping)
       for name in environment.keys.compactMap(\.string) where name.hasPrefix("MAGPIE_") {
         #expect(known.contains(name), "\(worker): \(name)")
       }

@@ -93,6 +93,7 @@ public struct GatewayCommand: AsyncParsableCommand {
       catalogDirectory: try await process.setting("catalogDir", flag: catalogDir),
       zoneinfoDirectory: try await process.setting("zoneinfoDir", flag: zoneinfoDir))
     let consumer = ConsumerProcess(label: "magpie_gateway", settings: settings)
+    consumer.metrics.beginRequests()
     let keys = try await edge.keys(file: jwksFile, process, consumer.logger)
     let pool = ConnectionPool(
       databaseURL: try await process.databaseURL(database), connections: connections)
@@ -110,7 +111,7 @@ public struct GatewayCommand: AsyncParsableCommand {
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
         hints: hints, turns: Turns(max(1, connections / 2)), producer: producer, keys: keys,
         rules: rules, acceptance: acceptance,
-        origins: origins, limits: limits, logger: consumer.logger),
+        origins: origins, limits: limits, metrics: consumer.metrics, logger: consumer.logger),
       keys: keys, hints: hints, logger: consumer.logger)
     let readers = HintReader.topics.map {
       HintReader(

@@ -2,6 +2,7 @@ import Crypto
 import Events
 import Foundation
 import Hummingbird
+import Lanes
 import Postgres
 
 /// Screens as server-sent events: each event is a whole screen as it is committed now.
@@ -20,6 +21,7 @@ struct LiveStream: Sendable {
   let person: String
   /// What else the client looks at.
   let watched: [Watched]
+  let metrics: Metrics
   /// When the token ends, in seconds since 1970, and the stream with it.
   let expires: Double
 
@@ -106,6 +108,7 @@ struct LiveStream: Sendable {
         index < own.count
         ? line
         : #"{"path":\#(jsonText(watched[index - own.count].path)),"screen":\#(line)}"#
+      metrics.increment(.streamEvents)
       text += "event: \(event)\nid: \(id.joined(separator: ","))\ndata: \(data)\n\n"
     }
     return text

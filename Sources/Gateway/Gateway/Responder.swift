@@ -3,6 +3,7 @@ import Events
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Lanes
 import Logging
 import MagpieProducer
 import NIOCore
@@ -21,9 +22,11 @@ struct Responder: HTTPResponder {
   let acceptance: Acceptance
   let origins: CrossOrigin
   let limits: RateLimits
+  let metrics: Metrics
   let logger: Logger
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
+    let start = ContinuousClock.now
     var response: Response
     do {
       response = try await answer(request, context)
@@ -37,6 +40,7 @@ struct Responder: HTTPResponder {
       if problem.endsConnection { context.closeSoon() }
       response = problem.response
     }
+    metrics.count(request, response, after: ContinuousClock.now - start)
     if request.method != .options { origins.allow(&response.headers, to: request.headers) }
     return request.method == .head ? response.createHeadResponse() : response
   }
@@ -87,7 +91,7 @@ struct Responder: HTTPResponder {
       let stream = LiveStream(
         reader: reader, hints: hints, turns: turns, person: person,
         watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person),
-        expires: identity.expires)
+        metrics: metrics, expires: identity.expires)
       return events(of: stream, try limits.stream(of: person), request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
@@ -125,6 +129,8 @@ struct Responder: HTTPResponder {
         defer { withExtendedLifetime(place) {} }
         // A page that is left closes its stream, and must not hold the place until the next heartbeat.
         try await request.body.consumeWithCancellationOnInboundClose { _ in
+          metrics.add(1, to: .streams)
+          defer { metrics.add(-1, to: .streams) }
           try await stream.run(lastEventID: lastEventID) { text in
             try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
               try await writer.write(ByteBuffer(string: text))

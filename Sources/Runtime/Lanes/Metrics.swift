@@ -90,9 +90,23 @@ public final class Metrics: Sendable {
     state.withLock { $0.values[family.name, default: [:]][labels] = value }
   }
 
+  /// Changes a gauge by an amount.
+  public func add(_ amount: Double, to family: Family) {
+    state.withLock { $0.values[family.name, default: [:]][[], default: 0] += amount }
+  }
+
   /// Removes one series, such as the lag of a partition that moved to another process.
   public func remove(_ family: Family, _ labels: Labels) {
     state.withLock { _ = $0.values[family.name]?.removeValue(forKey: labels) }
+  }
+
+  /// Starts a histogram without observations.
+  public func begin(_ family: Family, _ labels: Labels) {
+    state.withLock { state in
+      if state.histograms[family.name]?[labels] == nil {
+        state.histograms[family.name, default: [:]][labels] = Histogram()
+      }
+    }
   }
 
   public func observe(_ family: Family, _ labels: Labels = [], seconds: Double) {
@@ -259,6 +273,20 @@ extension Metrics.Family {
     name: "magpie_database_size_bytes",
     help: "Size of the database, from one process of each worker, once a minute.", kind: "gauge",
     labelNames: [])
+  public static let requests = Self(
+    name: "magpie_gateway_requests_total",
+    help: "Requests answered, by what they asked for and the status of the answer.",
+    kind: "counter", labelNames: ["kind", "status"])
+  public static let requestDuration = Self(
+    name: "magpie_gateway_request_duration_seconds",
+    help:
+      "Time from a request's head to the beginning of its answer. Waiting for Magpie-After counts.",
+    kind: "histogram", labelNames: ["kind"])
+  public static let streams = Self(
+    name: "magpie_gateway_streams", help: "Streams that are open.", kind: "gauge", labelNames: [])
+  public static let streamEvents = Self(
+    name: "magpie_gateway_stream_events_total", help: "Screens sent on streams.",
+    kind: "counter", labelNames: [])
   public static let build = Self(
     name: "magpie_build_info", help: "1, labelled with what is running.", kind: "gauge",
     labelNames: ["version"])
@@ -277,7 +305,8 @@ extension Metrics {
     .records, .batches, .commit, .eventAge, .fenced, .deadLetters, .openDeadLetters, .retries,
     .ambiguousCommits, .rebalances, .groupRenewals, .lanesWaiting, .brokerRefusals, .work, .overdue,
     .lateness, .lag,
-    .lagSeconds, .archivedBytes, .archivedSegments, .ready, .lostLogLines, .databaseSize, .build,
+    .lagSeconds, .archivedBytes, .archivedSegments, .ready, .lostLogLines, .databaseSize,
+    .requests, .requestDuration, .streams, .streamEvents, .build,
     .processorSeconds, .residentMemory, .startTime,
   ]
 }
