@@ -25,6 +25,8 @@ final class BrowserDriver: Sendable {
     self.port = port
   }
 
+  var isRunning: Bool { process.isRunning }
+
   func stop() {
     process.terminate()
     try? FileManager.default.removeItem(atPath: log)
@@ -60,18 +62,32 @@ final class Browser: Sendable {
   init(_ driver: BrowserDriver) async throws {
     self.driver = driver
     let options: [String: Any] = [
-      // Tests in a container run as root.
-      "args": ["--headless=new", "--no-sandbox", "--disable-gpu"],
+      // Tests in a container run as root, with little shared memory.
+      "args": [
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+      ],
       "mobileEmulation": ["deviceMetrics": ["width": 390, "height": 844, "pixelRatio": 2]],
     ]
+    let milliseconds = Int(hangLimitSeconds) * 1000
     let capabilities: [String: Any] = [
       "browserName": "chrome", "goog:chromeOptions": options,
       "goog:loggingPrefs": ["browser": "ALL"],
+      "timeouts": ["script": milliseconds, "pageLoad": milliseconds],
     ]
-    let value =
-      try await driver.command(
-        "POST", "/session", ["capabilities": ["alwaysMatch": capabilities]]) as? [String: Any]
-    guard let session = value?["sessionId"] as? String else { throw StackError("no session") }
+    var session: String?
+    // chromedriver gives up after a minute, which is short for a machine that runs all tests at once.
+    try await eventually("Chromium starts") {
+      do {
+        let value =
+          try await driver.command(
+            "POST", "/session", ["capabilities": ["alwaysMatch": capabilities]]) as? [String: Any]
+        session = value?["sessionId"] as? String
+      } catch {
+        guard driver.isRunning else { throw error }
+      }
+      return session != nil
+    }
+    guard let session else { throw StackError("no session") }
     self.session = "/session/\(session)"
   }
 
