@@ -108,7 +108,7 @@ import Testing
         """
         SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'magpie_gateway'
-          AND query LIKE '%consumer_offsets%' OR query = 'COMMIT'
+          AND (query LIKE '%consumer_offsets%' OR query = 'COMMIT')
         """
       ).count > 0
     }
