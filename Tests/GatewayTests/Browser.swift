@@ -27,7 +27,10 @@ final class BrowserDriver: Sendable {
 
   var isRunning: Bool { process.isRunning }
 
+  /// Closes all windows. chromedriver would leave them open if it only were terminated.
   func stop() {
+    _ = LocalHTTP.get(
+      "/shutdown", port: port, timeoutSeconds: Int(hangLimitSeconds), bytesMax: 1 << 12)
     process.terminate()
     try? FileManager.default.removeItem(atPath: log)
   }
