@@ -198,6 +198,9 @@ let package = Package(
       name: "producer-example", dependencies: ["Events", "MagpieProducer"],
       path: "Examples/Producer", swiftSettings: strict),
     .executableTarget(
+      name: "stream-example", dependencies: [asyncHTTPClient], path: "Examples/Stream",
+      exclude: ["stream.js"], swiftSettings: strict),
+    .executableTarget(
       name: "magpie-bench",
       dependencies: [
         "EmbeddedStack", "Events", "Kafka", "Postgres", "Schema", "Workload", argumentParser,

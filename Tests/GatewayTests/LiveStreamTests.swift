@@ -1,3 +1,4 @@
+import EmbeddedStack
 import Foundation
 import TestSupport
 import Testing
@@ -168,6 +169,29 @@ import Testing
       return true
     }
     stream.close()
+  }
+
+  @Test("the example follows a person's screens")
+  func example() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers()
+    let output = stack.directory.appending(path: "example.log").path
+    let example = try ChildProcess(
+      builtExecutable("stream-example"),
+      ["http://127.0.0.1:\(stack.port)", Tokens.ours.get().token("bob"), "/v1/conversations/ann"],
+      output: .file(output))
+    defer { example.terminate(within: 1) }
+    var text = ""
+    func has(_ part: String) -> Bool {
+      text = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+      return text.contains(part)
+    }
+    try await eventually("the first states: \(text)") { has("conversations: ") }
+    _ = try await stack.send("POST", "/v1/conversations/bob", as: "ann", body: #"{"text":"hi"}"#)
+    try await eventually("the message comes") {
+      has("badge: {\"badge\" : 1") && has("watched: {\"path\":\"/v1/conversations/ann\"")
+    }
   }
 
   @Test("a stream ends with its token")

@@ -38,7 +38,7 @@ struct EdgeOptions: ParsableArguments, Sendable {
   @Option(
     parsing: .unconditional,
     help: """
-      Connections that one address may have, without trusted proxies; 0 for no limit (default: 2048). \
+      Connections that one address may have, without trusted proxies; 0 for no limit (default: 8192). \
       [env: MAGPIE_CONNECTIONS_PER_ADDRESS]
       """)
   var connectionsPerAddress: Int?

@@ -17,7 +17,7 @@ enum GatewayLimits {
   static let unreadBodySeconds: Int64 = 15
   /// How long a connection stays open without a request.
   static let idleSeconds: Int64 = 60
-  static let connections = 4096
+  static let connections = 16_384
   /// The requests as which one without a valid identity counts.
   static let requestsPerFailure = 20
   /// How many seconds' worth of requests may come at once.
