@@ -58,12 +58,14 @@ struct HintReader: Sendable {
     case .likes, .comments, .follows: hints.hint(.author(person))
     default: hints.hint(.person(person))
     }
-    // A message is on its sender's list, too.
-    if topic == .messages,
-      let event = try? EventCodec.decode(record.wire, topic: topic, now: .now),
-      case .messageSent(let data) = event.payload
-    {
-      hints.hint(.person(data.sender))
+    guard topic == .messages,
+      let event = try? EventCodec.decode(record.wire, topic: topic, now: .now)
+    else { return }
+    switch event.payload {
+    // A message is on its sender's list, too, and whether it was read.
+    case .messageSent(let data): hints.hint(.person(data.sender))
+    case .conversationRead(let data): hints.hint(.person(data.peer))
+    default: break
     }
   }
 }

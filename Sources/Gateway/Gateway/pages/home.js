@@ -2,17 +2,17 @@
  * Home and Following: posts, newest first, and a form for a new one.
  */
 
-import { prepare } from "./api.js";
+import { path, prepare } from "./api.js";
 import { postCard, withPost } from "./card.js";
 import { element, field, theirs } from "./dom.js";
 import { icon } from "./icons.js";
 import { createList } from "./list.js";
+import { watch } from "./live.js";
 import { words } from "./locale.js";
 import { sendShown } from "./pending.js";
-import { lookAgain } from "./refresh.js";
 import { mentionsIn } from "./writing.js";
 
-const seconds = 20;
+const watchedPosts = 12;
 
 export function homePage(parameters, signal) {
   const list = postList("/v1/home", words("noPosts"), signal);
@@ -30,11 +30,20 @@ export function postList(address, empty, signal) {
     address, signal, empty: [icon("home"), empty], label: words("posts"),
     keyOf: (row) => row.post_id, present: withPost,
     build: (row, owner) => element("li", { "data-key": row.post_id }, postCard(row, owner)),
+    onRows: watchRows,
   });
   const look = () => list.refresh().catch(() => {});
+  let stopWatching = () => {};
   look();
-  lookAgain(seconds, look, signal);
+  watchRows([]);
   return list;
+
+  /** New posts above, and the counts of the first ones. */
+  function watchRows(rows) {
+    stopWatching();
+    const posts = rows.slice(0, watchedPosts).map((row) => path("/v1/posts", row.post_id));
+    stopWatching = watch([`${address}?limit=1`, ...posts], look, signal);
+  }
 }
 
 function composer(list) {

@@ -14,7 +14,10 @@ import { end, hasEnded, token } from "./session.js";
 const silenceMilliseconds = 40_000;
 const longestPause = 60_000;
 
+const mostWatched = 20;
+
 const states = new Map();
+const watchers = new Map();
 const subscribers = new Map();
 const statusListeners = [];
 let parser = new EventParser();
@@ -24,6 +27,9 @@ let leastPause = 0;
 let connection = null;
 let wake = () => {};
 let isAway = false;
+let isRenewing = false;
+let renewal = 0;
+let sentPaths = [];
 
 /**
  * Calls `handler` with the state now, if it is known, and with each new one.
@@ -35,6 +41,44 @@ export function subscribe(name, handler, signal) {
   subscribers.set(name, handlers.add(handler));
   signal?.addEventListener("abort", () => handlers.delete(handler), { once: true });
   if (states.has(name)) handler(states.get(name));
+}
+
+/**
+ * Calls `look` when one of the screens at `paths` has changed, and once soon after the beginning.
+ *
+ * @param {string[]} paths of the API, with their queries
+ */
+export function watch(paths, look, signal) {
+  const id = {};
+  const remove = () => watchers.delete(id);
+  if (signal.aborted) return remove;
+  watchers.set(id, { paths, look, timer: null });
+  signal.addEventListener("abort", remove, { once: true });
+  // Once for all that a page watches.
+  clearTimeout(renewal);
+  renewal = setTimeout(renew, 100);
+  return remove;
+}
+
+/** A stream says at its beginning what it is to send: what is new to it needs another one. */
+function renew() {
+  if (watchedPaths().every((path) => sentPaths.includes(path))) return;
+  isRenewing = true;
+  connection?.abort();
+  wake();
+}
+
+/** Several screens change at once: one look is enough. */
+function lookSoon(watcher) {
+  watcher.timer ??= setTimeout(() => {
+    watcher.timer = null;
+    watcher.look();
+  }, 30);
+}
+
+function watchedPaths() {
+  const paths = [...watchers.values()].flatMap((watcher) => watcher.paths);
+  return [...new Set(paths)].slice(0, mostWatched);
 }
 
 /** Calls `listener` with true when the stream is open, and with false when it is cut. */
@@ -60,7 +104,8 @@ export async function start() {
   });
   while (!hasEnded()) {
     if (!isAway) await stream();
-    if (!hasEnded()) await pause();
+    if (!hasEnded() && !isRenewing) await pause();
+    isRenewing = false;
   }
 }
 
@@ -73,7 +118,9 @@ async function stream() {
   try {
     const headers = { Authorization: `Bearer ${token()}`, Accept: "text/event-stream" };
     if (parser.lastEventID) headers["Last-Event-ID"] = parser.lastEventID;
-    const answer = await fetch("/v1/stream", {
+    sentPaths = watchedPaths();
+    const query = sentPaths.length ? `?watch=${encodeURIComponent(sentPaths.join(","))}` : "";
+    const answer = await fetch(`/v1/stream${query}`, {
       headers, cache: "no-store", credentials: "omit", signal: connection.signal,
     });
     if (answer.status === 401) return end();
@@ -90,18 +137,24 @@ async function stream() {
       base = parser.retry ?? base;
     }
   } catch (problem) {
-    failures += 1;
+    if (!isRenewing) failures += 1;
     // The gateway knows when there is room again.
     leastPause = (problem.retryAfter ?? 0) * 1000;
   } finally {
     clearInterval(silence);
     connection.abort();
-    report(false);
+    if (!isRenewing) report(false);
   }
 }
 
 function publish({ type, data }) {
   const state = JSON.parse(data);
+  if (type === "watched") {
+    for (const watcher of watchers.values()) {
+      if (watcher.paths.includes(state.path)) lookSoon(watcher);
+    }
+    return;
+  }
   states.set(type, state);
   for (const handler of subscribers.get(type) ?? []) {
     try {

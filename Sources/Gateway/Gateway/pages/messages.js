@@ -7,19 +7,15 @@ import { element, theirs } from "./dom.js";
 import { icon } from "./icons.js";
 import { avatar } from "./image.js";
 import { createList } from "./list.js";
-import { subscribe } from "./live.js";
+import { subscribe, watch } from "./live.js";
 import { badgeNumber, words } from "./locale.js";
 import { nameOf } from "./people.js";
 import { sendShown } from "./pending.js";
-import { lookAgain } from "./refresh.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
 import { setTitle } from "./shell.js";
 import { timeOf } from "./time.js";
 import { writingForm } from "./writing.js";
-
-// No stream tells that the other one has read.
-const seconds = 5;
 
 export function messagesPage(parameters, signal) {
   const list = createList({
@@ -66,17 +62,10 @@ export function chatPage({ peer }, signal) {
   const look = () => list.refresh().catch(() => {});
   let rows = [];
   let told = "";
-  let isFirst = true;
   let newestShown = "";
   look();
   nameTitle(peer, signal);
-  subscribe("conversations", () => {
-    if (!isFirst) look();
-    isFirst = false;
-  }, signal);
-  lookAgain(seconds, () => {
-    if (rows.length === 0 || rows.some((row) => row.sender_id === person() && !row.is_read)) look();
-  }, signal);
+  watch([`${path("/v1/conversations", peer)}?limit=30`], look, signal);
   document.addEventListener("visibilitychange", () => markRead(), { signal });
 
   const form = writingForm(words("writeMessage"), (text) => {

@@ -7,13 +7,12 @@ import { postCard, withPost } from "./card.js";
 import { element, iconButton, theirs } from "./dom.js";
 import { icon } from "./icons.js";
 import { createList } from "./list.js";
-import { subscribe } from "./live.js";
+import { watch } from "./live.js";
 import { words } from "./locale.js";
 import { showProblem } from "./notice.js";
 import { attempt, drafted } from "./optimistic.js";
 import { sendShown } from "./pending.js";
 import { byline, personRow, withPerson } from "./people.js";
-import { lookAgain } from "./refresh.js";
 import { go } from "./router.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
@@ -21,7 +20,6 @@ import { createSingle } from "./single.js";
 import { timeOf } from "./time.js";
 import { mentionsIn, writingForm } from "./writing.js";
 
-const seconds = 10;
 // The ids that the gateway makes: a person's tag and a digest. Others cannot be changed through it.
 const madeHere = /^[\w-]{16}-[\w-]{22}$/;
 
@@ -39,13 +37,7 @@ export function postPage({ post }, signal) {
   const both = { redraw: list.redraw, refresh };
   const look = () => refresh().catch(() => {});
   look();
-  lookAgain(seconds, look, signal);
-  // What happens to one's own post rings: no need to wait for the next look.
-  let isFirst = true;
-  subscribe("alarms", (state) => {
-    if (!isFirst && state.items.some((alarm) => alarm.post_id === post)) look();
-    isFirst = false;
-  }, signal);
+  watch([path("/v1/posts", post), path("/v1/posts", post, "comments")], look, signal);
   const form = writingForm(words("writeComment"), (text) => {
     const made = element("li", { class: "row" }, theirs(text, "p", { class: "text" }));
     const address = path("/v1/posts", post, "comments");

@@ -8,21 +8,19 @@ import { icon } from "./icons.js";
 import { avatar } from "./image.js";
 import { postList } from "./home.js";
 import { createList } from "./list.js";
-import { subscribe } from "./live.js";
+import { watch } from "./live.js";
 import { number, words } from "./locale.js";
 import { choice, menu } from "./menu.js";
 import { showProblem } from "./notice.js";
 import { attempt, drafted } from "./optimistic.js";
 import { followButton, nameOf, personRow, withPerson } from "./people.js";
 import { relation } from "./post.js";
-import { lookAgain } from "./refresh.js";
 import { go } from "./router.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
 import { setTitle } from "./shell.js";
 import { createSingle } from "./single.js";
 
-const seconds = 30;
 // The members of a profile's edit, with the bytes that an event takes of each.
 const members = [["nickname", 1024], ["name", 512], ["major", 512], ["bio", 4096]];
 
@@ -34,13 +32,7 @@ export function profilePage({ user }, signal) {
   });
   const look = () => single.refresh().catch(() => {});
   look();
-  lookAgain(seconds, look, signal);
-  // Whoever follows rings: no need to wait for the next look.
-  let isFirst = true;
-  subscribe("alarms", (state) => {
-    if (!isFirst && state.items.some((alarm) => alarm.actor_id === user)) look();
-    isFirst = false;
-  }, signal);
+  watch([path("/v1/profiles", user)], look, signal);
   const posts = postList(path("/v1/profiles", user, "posts"), words("noPosts"), signal);
   posts.element.classList.add("profile-posts");
   return { title: words("profile"), back: routes.home, content: [single.element, posts.element] };
