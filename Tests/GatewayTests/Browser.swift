@@ -12,17 +12,22 @@ final class BrowserDriver: Sendable {
   private let log = "/tmp/magpie-chromedriver-\(UUID().uuidString.prefix(8)).log"
 
   init() async throws {
-    let process = try ChildProcess(Self.path, ["--port=0"], output: .file(log))
-    self.process = process
-    let log = log
-    var port: UInt16?
-    try await eventually("chromedriver says its port, or has ended") {
-      let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-      port = text.firstMatch(of: /started successfully on port (\d+)/).flatMap { UInt16($0.1) }
-      return port != nil || !process.isRunning
+    // It chooses a port of IPv6, and ends if that port of IPv4 is taken.
+    for _ in 0..<20 {
+      let process = try ChildProcess(Self.path, ["--port=0"], output: .file(log))
+      let log = log
+      var port: UInt16?
+      try await eventually("chromedriver says its port, or has ended") {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        port = text.firstMatch(of: /started successfully on port (\d+)/).flatMap { UInt16($0.1) }
+        return port != nil || !process.isRunning
+      }
+      if let port {
+        (self.port, self.process) = (port, process)
+        return
+      }
     }
-    guard let port else { throw StackError("chromedriver has ended: see \(log)") }
-    self.port = port
+    throw StackError("chromedriver ends: see \(log)")
   }
 
   var isRunning: Bool { process.isRunning }

@@ -56,15 +56,12 @@ import Testing
       "GET /nowhere HTTP/1.1\r\nContent-Length: 100\r\n\r\n{",
     ]
     let halves = try (0..<200).map { try Half(stack, beginnings[$0 % beginnings.count]) }
-    var served = 0
     try await eventually("all of them are closed") {
       for half in halves where !half.isClosed { half.send("a") }
       let answer = try await stack.send("GET", "/v1/badge", as: "ann")
       #expect(answer.status == 200)
-      served += 1
       return halves.allSatisfy(\.isClosed)
     }
-    #expect(served > 3)
     // Those whose head was whole were told why.
     for (index, half) in halves.enumerated()
     where beginnings[index % beginnings.count].contains("seen") {

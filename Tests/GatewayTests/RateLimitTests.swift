@@ -11,7 +11,8 @@ import Testing
   func rates() {
     var random = SeededGenerator()
     for _ in 0..<50 {
-      let perSecond = Int.random(in: 1...50, using: &random)
+      // A bucket of one token would be full, and lose some, before the next request comes.
+      let perSecond = Int.random(in: 2...50, using: &random)
       let burst = Double(Int.random(in: 1...10, using: &random))
       var buckets = Buckets<Int>(perSecond: perSecond, seconds: burst, keys: 10)
       var (now, granted) = (Double.random(in: 0...1000, using: &random), 0)
