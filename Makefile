@@ -29,7 +29,8 @@ build: deps ## Build everything except the tests
 test: test-deps ## Run all tests, including the end-to-end tests
 	$(BUILD) --build-tests $(BUILD_FLAGS)
 	@# Suites that start processes run separately, to limit the load; whole stacks run one at a time.
-	scripts/run-tests --skip 'EndToEndTests|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
+	scripts/run-tests --skip 'EndToEndTests|GatewayTests\.|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
+	scripts/run-tests --filter 'GatewayTests\.'
 	scripts/run-tests --filter 'MagpieTests\.'
 	scripts/run-tests --filter 'SecurityTests\.'
 	scripts/run-tests --no-parallel --filter 'EndToEndTests|CampaignTests.FaultTests'
