@@ -43,16 +43,22 @@ final class EventSource: Sendable {
       while true {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         state.withLock { state in
-          if count > 0 { state.bytes += buffer[..<count] } else { state.isClosed = true }
+          if count > 0 {
+            state.bytes += buffer[..<count]
+            return
+          }
+          state.isClosed = true
+          Glibc.close(descriptor)
         }
         if count <= 0 { break }
       }
-      Glibc.close(descriptor)
     }
   }
 
-  /// Ends the connection, as a phone in a tunnel does.
-  func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  /// Ends the connection, as a phone in a tunnel does. Once closed, its descriptor may be another test's.
+  func close() {
+    state.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+  }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
