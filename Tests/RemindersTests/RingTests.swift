@@ -33,6 +33,18 @@ struct RingTests {
       ])
   }
 
+  @Test("an instant rings at the next whole second, also if it is set in the second before")
+  func instantWithFraction() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(
+      .reminder("r1", instant: "2026-11-22T01:00:00.000002Z"), at: "2026-11-22T01:00:00.000001Z")
+    #expect(try worker.ring(at: "2026-11-22T01:00:00.999999Z") == [])
+    #expect(
+      try worker.ring(at: "2026-11-22T01:00:01Z") == [
+        "ann r1 2026-11-22T01:00:01 due 2026-11-22T01:00:01Z: title"
+      ])
+  }
+
   @Test("a repeating reminder keeps its local time when the clocks change")
   func repeating() throws {
     let worker = try ClockedWorker(at: "2026-10-24T00:00:00Z")

@@ -5,7 +5,7 @@ Usage: year.py ZONES < STEPS
 ZONES is the directory of time zones. A line of STEPS is a JSON object: at `clock` the worker either
 applied the events of one topic as a batch, in no particular order, or rang what was due. A line of the
 output is an occurrence that rang and was not withdrawn: user, reminder, nominal local time, the
-microsecond since 1970 at which it was due, and title, separated by tabs. Deliberately simple: occurrences are
+microsecond since 1970 that is its alarm's time, and title, separated by tabs. Deliberately simple: occurrences are
 found day by day, and the worker shares no code or data with it but the zones.
 """
 
@@ -100,7 +100,7 @@ class Reminder:
         # The nominal time up to which all is decided.
         self.decided = NEVER
         self.line = 0
-        # By nominal time: whether it counts, when it was due, its title.
+        # By nominal time: whether it counts, when it was due, its alarm's time, its title.
         self.rang = {}
 
     def names(self):
@@ -118,14 +118,14 @@ class Reminder:
         if not ready:
             return
         name = self.decided = ready[-1]
-        time = due(name, self.zone)
+        time = instant = due(name, self.zone)
         if name in self.rang:
-            counts, before, _ = self.rang[name]
+            counts, _, before, _ = self.rang[name]
             if counts:
                 return
             # Its alarm must be newer than the one that was withdrawn.
             time = max(time, before)
-        self.rang[name] = (True, time, self.event["title"])
+        self.rang[name] = (True, instant, time, self.event["title"])
 
     def live(self, line, clocks):
         """Lets the worker ring until a line."""
@@ -158,14 +158,14 @@ class Reminder:
             self.zone = event["zone"] or zone
             self.begin(start)
         follows = old is not None and self.event is not None and not old["zone"] + event["zone"]
-        for name, (counts, time, title) in self.rang.items():
-            if not counts or time <= event["time"]:
+        for name, (counts, instant, time, title) in self.rang.items():
+            if not counts or instant <= event["time"]:
                 continue
             # It rang by mistake, unless the new version has it, too. A person's new zone does not
             # make it another one.
-            if name in self.names() and (follows or due(name, self.zone) == time):
+            if name in self.names() and (follows or due(name, self.zone) == instant):
                 continue
-            self.rang[name] = (False, time, title)
+            self.rang[name] = (False, instant, time, title)
 
     def move(self, time, clock, zone):
         if self.event is None or self.event["zone"] or self.zone == zone:
@@ -213,9 +213,10 @@ def main():
         people = {}
         for event in step["events"]:
             if event.get("instant"):
-                # The local time in UTC, in whole seconds.
+                # The local time in UTC, in whole seconds, not before the instant.
                 utc = datetime.fromisoformat(event["instant"].replace("Z", "+00:00"))
-                local = utc.astimezone(timezone.utc).replace(tzinfo=None, microsecond=0)
+                local = utc.astimezone(timezone.utc).replace(tzinfo=None)
+                local += timedelta(microseconds=-local.microsecond % 1_000_000)
                 event.update(at=local.isoformat(), zone="UTC")
             people.setdefault(event["user"], []).append(event)
         for user, events in people.items():
@@ -223,7 +224,7 @@ def main():
     clocks = Clocks(rings)
     for user in sorted(batches):
         for name, reminder in sorted(person(batches[user], clocks, end + 1).items()):
-            for local, (counts, time, title) in sorted(reminder.rang.items()):
+            for local, (counts, _, time, title) in sorted(reminder.rang.items()):
                 if counts:
                     print(user, name, local.isoformat(), time, title, sep="\t")
 

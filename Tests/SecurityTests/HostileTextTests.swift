@@ -157,6 +157,7 @@ import Testing
       // Ids may contain invisible characters but no control characters.
       let user = "u\(number % 5)\u{202E}\u{2066}\u{FEFF}'$1"
       let (text, other) = (Self.text(&random), Self.text(&random))
+      let now = EventTime.now
       let payloads: [Payload] = [
         .post("p\(number)", by: user, title: other, caption: text),
         .message("m\(number)", from: user, to: "u0", text),
@@ -173,12 +174,12 @@ import Testing
             ($0.user, $0.reminder, $0.title) = (user, "r\(number)", "x" + other)
             ($0.memo, $0.link) = (text, text)
             // Rings soon.
-            $0.instant = EventTime(microseconds: EventTime.now.microseconds + 2_000_000).description
+            $0.instant = EventTime(microseconds: now.microseconds + 2_000_000).description
           }),
       ]
       for (kind, payload) in payloads.enumerated() {
         let event = Event(
-          id: "\(number)-\(kind)", source: "\u{202E}s", time: .now, payload: payload)
+          id: "\(number)-\(kind)", source: "\u{202E}s", time: now, payload: payload)
         var record = try OutgoingRecord(
           topic: event.topic.name(prefix: prefix), wire: EventCodec.encode(event, as: .json))
         records.append(record)

@@ -31,8 +31,9 @@ extension SliceModels {
     case .reminderSet(let data):
       var (at, zone) = (data.at, data.zone)
       if !data.instant.isEmpty {
-        let instant = try EventTime(rfc3339: data.instant).microseconds
-        at = String(EventTime(microseconds: instant - instant % 1_000_000).rfc3339.dropLast())
+        var instant = try EventTime(rfc3339: data.instant).microseconds
+        instant += (1_000_000 - instant % 1_000_000) % 1_000_000
+        at = String(EventTime(microseconds: instant).rfc3339.dropLast())
         zone = "UTC"
       }
       return [

@@ -73,10 +73,11 @@ struct Demo: ParsableCommand {
   /// Sends a reminder that is due in a moment, and shows its alarm once it has rung.
   private func ring(_ running: Stack, _ connection: Connection) throws {
     let (user, id) = ("joon", newID())
-    let dueAt = EventTime(microseconds: EventTime.now.microseconds + 1_000_000)
     let sender = try EventSender(configuration: running.configuration, prefix: running.prefix)
+    let now = EventTime.now
+    let dueAt = EventTime(microseconds: now.microseconds + 1_000_000)
     let event = Event(
-      id: id, source: "magpie/demo", time: .now,
+      id: id, source: "magpie/demo", time: now,
       payload: .reminderSet(
         .with {
           ($0.user, $0.reminder, $0.instant) = (user, id, dueAt.rfc3339)

@@ -46,10 +46,11 @@ extension Definition {
     if data.instant.isEmpty {
       (at, zone) = (data.at, data.zone)
     } else {
-      // An instant is a local time in UTC. Seconds are enough for a reminder.
+      // An instant is a local time in UTC. Seconds are enough for a reminder; rounded up, it is after the
+      // event's time if the instant is.
       let instant = try EventTime(rfc3339: data.instant)
-      let seconds = (Double(instant.microseconds) / 1_000_000).rounded(.down)
-      (at, zone) = (LocalTime(seconds: Int64(seconds)).description, "UTC")
+      let seconds = -(-instant.microseconds).quotient(1_000_000)
+      (at, zone) = (LocalTime(seconds: seconds).description, "UTC")
     }
     repeats = data.repeat.isEmpty ? nil : data.repeat
   }
