@@ -44,7 +44,9 @@ import Yams
   @Test("no setting in --help is reported as unknown")
   func known() throws {
     var named = try Self.workerSettings().union(Self.settings("magpie-gateway"))
-    for command in [["setup"], ["feed"], ["replay"], ["verify"], ["publish", "like"], ["up"]] {
+    for command in [
+      ["setup"], ["feed"], ["replay"], ["verify"], ["publish", "like"], ["up"], ["token", "sign"],
+    ] {
       switch command.count {
       case 1: named.formUnion(try Self.settings("magpie", command[0]))
       default: named.formUnion(try Self.settings("magpie", command[0], command[1]))

@@ -115,19 +115,3 @@ struct EdgeOptions: ParsableArguments, Sendable {
     }
   }
 }
-
-extension ProcessOptions {
-  /// The number of a setting.
-  ///
-  /// - Throws: `ValidationError` if it is none, or out of range.
-  func number(
-    _ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>, default: Int
-  ) async throws -> Int {
-    guard let text = try await setting(name, flag: flag.map(String.init)) else { return `default` }
-    guard let value = Int(text), range.contains(value) else {
-      throw ValidationError(
-        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
-  }
-}

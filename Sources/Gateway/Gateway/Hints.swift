@@ -141,14 +141,13 @@ final class Hints: Sendable {
   ///
   /// - Parameter share: which of ``GatewayLimits/heartbeatsPerLook`` shares of them looks; nil is all.
   func wakeAll(looking share: Int?) {
-    let ids = state.withLock { Set($0.streams.keys) }
-    let looking = ids.filter { id in
-      share.map { Int(id % UInt64(GatewayLimits.heartbeatsPerLook)) == $0 } ?? true
+    let continuations = state.withLock { state in
+      for id in state.streams.keys where share ?? id.share == id.share {
+        state.streams[id]?.mustLook = true
+      }
+      return state.streams.values.map(\.continuation)
     }
-    wake(looking)
-    for continuation in state.withLock({ state in
-      ids.subtracting(looking).compactMap { state.streams[$0]?.continuation }
-    }) { continuation.yield() }
+    for continuation in continuations { continuation.yield() }
   }
 
   /// Ends all streams, and those that come.
@@ -169,4 +168,9 @@ final class Hints: Sendable {
     }
     for continuation in continuations { continuation.yield() }
   }
+}
+
+extension UInt64 {
+  /// In which of the looks without a hint the stream with this id takes part.
+  fileprivate var share: Int { Int(self % UInt64(GatewayLimits.heartbeatsPerLook)) }
 }

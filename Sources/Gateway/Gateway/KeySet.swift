@@ -26,9 +26,9 @@ struct KeySet: Sendable {
   /// - Throws: ``KeySetError`` if it is not a key set, if one of its keys is malformed or weak, or if
   ///   none of them can be used.
   init(json: Data) async throws(KeySetError) {
-    let entries: [Entry]
+    let entries: [JSONWebKey]
     do {
-      entries = try JSONDecoder().decode(Entries.self, from: json).keys
+      entries = try JSONDecoder().decode(JSONWebKeys.self, from: json).keys
     } catch {
       throw KeySetError("it is not a JSON Web Key Set")
     }
@@ -62,12 +62,12 @@ public struct KeySetError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-private struct Entries: Decodable {
-  var keys: [Entry]
+struct JSONWebKeys: Decodable {
+  var keys: [JSONWebKey]
 }
 
 /// The members of a key that matter here. Private parts of a key are not read.
-private struct Entry: Decodable {
+struct JSONWebKey: Decodable {
   var kty: String
   var kid: String?
   var use: String?
@@ -93,15 +93,18 @@ private struct Entry: Decodable {
     return own
   }
 
+  /// The secret for HS256; nil if there is none, or one shorter than the hash, as which RFC 7518 requires it to be.
+  var secret: Data? {
+    guard let secret = k.flatMap({ base64URLDecoded($0) }), secret.count >= 32 else { return nil }
+    return secret
+  }
+
   func verifier(_ algorithm: KeySet.Algorithm) async throws -> any JWTAlgorithm {
     let one: JWKIdentifier = "key"
     let collection = JWTKeyCollection()
     switch algorithm {
     case .hs256:
-      // RFC 7518 requires a key as long as the hash.
-      guard let secret = k.flatMap({ base64URLDecoded($0) }), secret.count >= 32 else {
-        throw KeySetError("too short")
-      }
+      guard let secret else { throw KeySetError("too short") }
       await collection.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256, kid: one)
     case .rs256:
       try await collection.add(

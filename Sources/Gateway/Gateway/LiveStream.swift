@@ -54,6 +54,7 @@ struct LiveStream: Sendable {
     }
     // Clients come back at different times.
     try await write("retry: \(Int.random(in: 500...3000))\n\n")
+    let parts = try parts()
     var posts = Set(watched.compactMap(\.post))
     hints.watch(Set(watched.compactMap(\.subject)), subscription)
     for await _ in subscription.wakes {
@@ -62,7 +63,7 @@ struct LiveStream: Sendable {
         do {
           // Before the look: what changes in between is hinted.
           try await watchAuthors(of: &posts, subscription)
-          text = try await turns.run { try await changes(&tags) }
+          text = try await turns.run { try await changes(of: parts, &tags) }
         } catch {
           hints.missed(subscription)
         }
@@ -75,49 +76,38 @@ struct LiveStream: Sendable {
   private func watchAuthors(
     of posts: inout Set<String>, _ subscription: Hints.Subscription
   ) async throws {
-    for post in posts {
-      do {
-        let author = try await turns.run {
-          try await reader.author(of: post, viewer: person, after: [])
-        }
-        hints.watch([.author(author)], subscription)
-        posts.remove(post)
-      } catch let problem as Problem where problem.code == .notFound {
-        continue
-      }
-    }
+    guard !posts.isEmpty else { return }
+    let unknown = Array(posts)
+    let authors = try await turns.run { try await reader.authors(of: unknown, viewer: person) }
+    hints.watch(Set(authors.map { .author($0.author) }), subscription)
+    posts.subtract(authors.map(\.post))
+  }
+
+  /// What the stream sends: for each screen its name in an event's id, its event, and the path of a watched one.
+  private func parts() throws -> [(name: String, path: String?, statement: Statement)] {
+    try Self.screens.map { name, screen in
+      (name, nil, try screen.statement(viewer: person, path: [:], query: [:]))
+    } + watched.map { ($0.name, $0.path, $0.statement) }
   }
 
   /// The events of the screens that differ from `tags`, all of one snapshot.
-  private func changes(_ tags: inout [String: String]) async throws -> String {
-    let own = try Self.screens.map { screen in
-      try screen.screen.statement(viewer: person, path: [:], query: [:])
-    }
-    let bodies = try await reader.bodies(own + watched.map(\.statement))
-    let names = Self.screens.map(\.name) + watched.map(\.name)
+  private func changes(
+    of parts: [(name: String, path: String?, statement: Statement)],
+    _ tags: inout [String: String]
+  ) async throws -> String {
     var text = ""
-    for (index, (name, body)) in zip(names, bodies).enumerated() {
+    for (part, body) in zip(parts, try await reader.bodies(parts.map(\.statement))) {
       let body = body ?? "null"
       let tag = base64URLEncoded(SHA256.hash(data: Data(body.utf8)).prefix(12))
-      guard tags.updateValue(tag, forKey: name) != tag else { continue }
-      let id = names.compactMap { name in tags[name].map { "\(name)=\($0)" } }
+      guard tags.updateValue(tag, forKey: part.name) != tag else { continue }
+      let id = parts.compactMap { part in tags[part.name].map { "\(part.name)=\($0)" } }
       // Line feeds in JSON are between its tokens only.
       let line = body.replacing("\n", with: " ")
-      let event = index < own.count ? name : "watched"
-      let data =
-        index < own.count
-        ? line
-        : #"{"path":\#(jsonText(watched[index - own.count].path)),"screen":\#(line)}"#
+      let data = part.path.map { #"{"path":\#(jsonText($0)),"screen":\#(line)}"# } ?? line
       metrics.increment(.streamEvents)
-      text += "event: \(event)\nid: \(id.joined(separator: ","))\ndata: \(data)\n\n"
+      text += "event: \(part.path == nil ? part.name : "watched")\n"
+      text += "id: \(id.joined(separator: ","))\ndata: \(data)\n\n"
     }
     return text
   }
-}
-
-extension Watched {
-  fileprivate var subject: Subject? {
-    if case .subject(let subject) = source { subject } else { nil }
-  }
-  fileprivate var post: String? { if case .authorOfPost(let post) = source { post } else { nil } }
 }

@@ -17,17 +17,17 @@ final class RateLimits: Sendable {
   }
 
   let settings: Settings
-  let connections: Connections
+  let connections: Places<ClientAddress>
   private let addresses: Mutex<Buckets<ClientAddress>>?
   private let people: Mutex<Buckets<[UInt8]>>?
-  private let streams = Mutex<[[UInt8]: Int]>([:])
+  private let streams: Places<[UInt8]>
   private let hasSeenProxy = Mutex(false)
   private let start = ContinuousClock.now
 
   init(_ settings: Settings) {
     self.settings = settings
-    connections = Connections(
-      perAddress: settings.trustedProxies > 0 ? 0 : settings.connectionsPerAddress)
+    connections = Places(limit: settings.trustedProxies > 0 ? 0 : settings.connectionsPerAddress)
+    streams = Places(limit: settings.streamsPerPerson)
     func buckets<Key>(_ perSecond: Int, _: Key.Type) -> Mutex<Buckets<Key>>? {
       perSecond == 0 ? nil : Mutex(Buckets(perSecond: perSecond, keys: GatewayLimits.buckets))
     }
@@ -64,19 +64,8 @@ final class RateLimits: Sendable {
   /// - Throws: ``Problem`` if there are too many.
   func stream(of person: String) throws(Problem) -> StreamPlace {
     let key = Array(person.utf8)
-    let isFree = streams.withLock { streams in
-      let open = streams[key, default: 0]
-      guard settings.streamsPerPerson == 0 || open < settings.streamsPerPerson else { return false }
-      streams[key] = open + 1
-      return true
-    }
-    guard isFree else { throw limited(5, "The person has too many streams open.") }
-    return StreamPlace { [self] in
-      streams.withLock { streams in
-        let open = streams[key, default: 1] - 1
-        streams[key] = open == 0 ? nil : open
-      }
-    }
+    guard streams.take(key) else { throw limited(5, "The person has too many streams open.") }
+    return StreamPlace { [streams] in streams.free(key) }
   }
 
   /// Whether a request that was refused shows, as the first one, that a proxy is counted as one client.

@@ -55,6 +55,18 @@ struct Reader: Sendable {
     return try row.text(0)
   }
 
+  /// The authors of those posts that the viewer may see.
+  func authors(
+    of posts: [String], viewer: String
+  ) async throws -> [(post: String, author: String)] {
+    let statement = Statement(
+      "SELECT p.post_id, p.author_id FROM unnest($2::text[]) watched, post($1, watched) p",
+      [.text(viewer), .textArray(posts)])
+    return try await pool.read { connection in
+      try connection.query(statement).map { (try $0.text(0), try $0.text(1)) }
+    }
+  }
+
   /// The statement's rows, from the first snapshot that contains what `barrier` names.
   private func rows(
     _ statement: Statement?, behind barrier: Barrier, until deadline: ContinuousClock.Instant

@@ -19,14 +19,10 @@ public struct TokenSigner: Sendable {
   ///   - audience: the tokens' `aud`.
   /// - Throws: ``KeySetError`` if it cannot be read, or has no such secret of at least 32 bytes.
   public init(keySetFile path: String, issuer: String, audience: String) throws(KeySetError) {
-    let keys = (try? JSONDecoder().decode(SecretKeys.self, from: contents(ofKeySet: path)))?.keys
-    let secret = keys?.lazy.compactMap { key -> (id: String?, bytes: Data)? in
-      guard key.kty == "oct", key.alg ?? "HS256" == "HS256", key.use ?? "sig" == "sig" else {
-        return nil
-      }
-      return key.k.flatMap { base64URLDecoded($0) }.map { (key.kid, $0) }
-    }.first { $0.bytes.count >= 32 }
-    guard let secret else {
+    let keys = (try? JSONDecoder().decode(JSONWebKeys.self, from: contents(ofKeySet: path)))?.keys
+    let found = keys?.lazy.filter { $0.algorithm == .hs256 }
+      .compactMap { key in key.secret.map { (id: key.kid, bytes: $0) } }.first
+    guard let secret = found else {
       throw KeySetError("\(path) is not a JSON Web Key Set with a secret for HS256")
     }
     (self.issuer, self.audience) = (issuer, audience)
@@ -66,16 +62,4 @@ public struct TokenSigner: Sendable {
     let code = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: secret)
     return signed + "." + base64URLEncoded(code)
   }
-}
-
-private struct SecretKeys: Decodable {
-  struct Key: Decodable {
-    var kty: String
-    var kid: String?
-    var use: String?
-    var alg: String?
-    var k: String?
-  }
-
-  var keys: [Key]
 }

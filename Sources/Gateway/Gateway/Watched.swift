@@ -10,16 +10,10 @@ struct Watched: Sendable {
   /// What stands for it in an event's id.
   let name: String
   let statement: Statement
-  let source: Source
-
-  /// Whose changes change the screen.
-  enum Source: Sendable {
-    /// The stream's person is a subject of every stream.
-    case viewer
-    case subject(Subject)
-    /// The author of the post with this id.
-    case authorOfPost(String)
-  }
+  /// Whose changes change it, if not the viewer's or those of ``post``'s author.
+  let subject: Subject?
+  /// The id of the post whose author's changes change it.
+  let post: String?
 
   /// The screens in the parameter `watch`: paths of this API, separated by commas. A comma in a path is written as
   /// `%2C`.
@@ -50,15 +44,14 @@ struct Watched: Sendable {
     self.path = text
     name = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(6))
     statement = try screen.statement(viewer: viewer, path: path, query: target.query)
-    source =
-      if let post = path["post"] {
-        .authorOfPost(post)
-      } else if screen.path.hasPrefix("/v1/profiles/"), let user = path["user"] {
-        .subject(.author(user))
+    post = path["post"]
+    subject =
+      if screen.path.hasPrefix("/v1/profiles/"), let user = path["user"] {
+        .author(user)
       } else if ["home_page", "feed_page"].contains(screen.function) {
-        .subject(.posts)
+        .posts
       } else {
-        .viewer
+        nil
       }
   }
 }

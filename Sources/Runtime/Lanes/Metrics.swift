@@ -57,7 +57,7 @@ public final class Metrics: Sendable {
   public func begin(topics: [String], isTimed: Bool = false) {
     if isTimed {
       set(.overdue, to: 0)
-      state.withLock { $0.histograms[Family.lateness.name] = [[]: Histogram()] }
+      begin(.lateness)
     }
     set(.build, [codeVersion], to: 1)
     set(.startTime, to: Double(EventTime.now.microseconds / 1_000_000))
@@ -74,11 +74,7 @@ public final class Metrics: Sendable {
     for topic in topics {
       for family in [Family.records, .batches] { increment(family, [topic], by: 0) }
       for reason in reasons { increment(.deadLetters, [topic, reason], by: 0) }
-      state.withLock { state in
-        for family in [Family.commit, .eventAge] {
-          state.histograms[family.name, default: [:]][[topic]] = Histogram()
-        }
-      }
+      for family in [Family.commit, .eventAge] { begin(family, [topic]) }
     }
   }
 
@@ -101,11 +97,9 @@ public final class Metrics: Sendable {
   }
 
   /// Starts a histogram without observations.
-  public func begin(_ family: Family, _ labels: Labels) {
-    state.withLock { state in
-      if state.histograms[family.name]?[labels] == nil {
-        state.histograms[family.name, default: [:]][labels] = Histogram()
-      }
+  public func begin(_ family: Family, _ labels: Labels = []) {
+    state.withLock {
+      $0.histograms[family.name, default: [:]][labels, default: Histogram()] += Histogram()
     }
   }
 

@@ -51,6 +51,23 @@ extension ProcessOptions {
     return value.isEmpty ? nil : value
   }
 
+  /// A number from the flag, the environment or the file.
+  ///
+  /// - Parameters:
+  ///   - name: of the setting, such as `apiPort`.
+  ///   - option: such as `--api-port`.
+  /// - Throws: `ValidationError` that names the option if it is outside of `range`, or no number.
+  public func number(
+    _ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>, default: Int
+  ) async throws -> Int {
+    guard let text = try await setting(name, flag: flag.map(String.init)) else { return `default` }
+    guard let value = Int(text), range.contains(value) else {
+      throw ValidationError(
+        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
+    }
+    return value
+  }
+
   /// PostgreSQL's connection string, with a password that is set separately.
   ///
   /// - Throws: `ValidationError` if there is none, or if the flag has a password.

@@ -42,4 +42,13 @@ extension WorkerOptions {
   public func setting(_ name: String, flag: String?) async throws -> String? {
     try await process.setting(name, flag: flag)
   }
+
+  /// A number of one worker, from the same sources.
+  ///
+  /// - Throws: `ValidationError` that names the option if it is outside of `range`, or no number.
+  public func number(
+    _ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>, default: Int
+  ) async throws -> Int {
+    try await process.number(flag, name, option, range, default: `default`)
+  }
 }

@@ -1,42 +1,15 @@
 import NIOCore
 import NIOHTTPTypes
-import Synchronization
-
-/// How many connections each address has open: nobody alone can take all that a gateway has. Thread-safe.
-final class Connections: Sendable {
-  /// 0 is no limit.
-  private let limit: Int
-  private let open = Mutex<[ClientAddress: Int]>([:])
-
-  init(perAddress limit: Int) { self.limit = limit }
-
-  /// Whether the address may have one more, which is then counted.
-  fileprivate func take(_ address: ClientAddress) -> Bool {
-    open.withLock { open in
-      let count = open[address, default: 0]
-      guard limit == 0 || count < limit else { return false }
-      open[address] = count + 1
-      return true
-    }
-  }
-
-  fileprivate func free(_ address: ClientAddress) {
-    open.withLock { open in
-      let count = open[address, default: 1] - 1
-      open[address] = count == 0 ? nil : count
-    }
-  }
-}
 
 /// Closes a connection of an address that has too many. One for each connection.
 final class ConnectionCount: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
 
-  private let connections: Connections
+  private let connections: Places<ClientAddress>
   private var counted: ClientAddress?
 
-  init(_ connections: Connections) { self.connections = connections }
+  init(_ connections: Places<ClientAddress>) { self.connections = connections }
 
   func handlerAdded(context: ChannelHandlerContext) {
     if context.channel.isActive { count(context) }
