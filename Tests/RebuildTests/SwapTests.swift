@@ -62,6 +62,28 @@ import Testing
     #expect(try fixture.texts(live) == ["1-0000000000000001"])
   }
 
+  @Test
+  func `rebuilt tables get as far as the live ones were before their offsets were moved back`()
+    throws
+  {
+    try fixture.stand("fanout", .posts, at: 40)
+    let reset = "UPDATE consumer_offsets SET next_offset = 3, applied_offset = 40"
+    try fixture.connection().script(reset)
+    func posts() throws -> [String] {
+      try fixture.texts(
+        """
+        SELECT next_offset || ' ' || coalesce(applied_offset, 0) FROM consumer_offsets
+        WHERE topic ~ 'posts'
+        """)
+    }
+    try fixture.with { try $0.run([.feeds]) }
+    try fixture.with { try $0.swap() }
+    #expect(try posts() == ["40 0"])
+    try fixture.connection().script("UPDATE consumer_offsets SET next_offset = 50")
+    try fixture.with { try $0.swapBack() }
+    #expect(try posts() == ["50 40"])
+  }
+
   @Test func `dead letters that the rebuild applied are resolved, and reopened by swapping back`()
     throws
   {

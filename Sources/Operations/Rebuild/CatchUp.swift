@@ -43,23 +43,29 @@ extension Rebuild {
     return lag
   }
 
-  /// The live tables' offsets, which the rebuilt tables must reach but not exceed. For a consumer
-  /// group that has never consumed, the log's end offsets.
+  /// The live tables' offsets, or how far they were before they were moved back, which the rebuilt
+  /// tables must reach but not exceed. For a consumer group that has never consumed, the log's end
+  /// offsets.
   ///
   /// Former live tables must read the topic that they published to up to its end: rebuilding
   /// applied these alarms directly, so the live tables' stored offsets may still be further back.
   func targets(_ schema: ShadowSchema) throws -> Offsets {
     let live = try storedOffsets(schema.live, prefix: schema.topicPrefix)
+    let movedBack = try storedOffsets(
+      schema.live, prefix: schema.topicPrefix, "coalesce(applied_offset, 0)")
     let spans = try spans(schema)
     let published =
       schema.wasInUse ? Topic.notificationChanges.name(prefix: schema.topicPrefix) : nil
     var targets: Offsets = [:]
     for (group, partitions) in spans {
       for (partition, span) in partitions {
-        targets[group, default: [:]][partition] =
+        let stored =
           partition.topic == published
           ? span.upperBound
           : live[group].map { $0[partition] ?? span.lowerBound } ?? span.upperBound
+        // One past the log's end is another log's.
+        let applied = min(movedBack[group]?[partition] ?? 0, span.upperBound)
+        targets[group, default: [:]][partition] = max(stored, applied)
       }
     }
     return targets
@@ -78,12 +84,14 @@ extension Rebuild {
     return result
   }
 
-  /// The consumer groups' stored offsets in a schema.
-  func storedOffsets(_ schema: String, prefix: String) throws -> Offsets {
+  /// The consumer groups' stored offsets in a schema, or another column of their rows.
+  func storedOffsets(
+    _ schema: String, prefix: String, _ column: String = "next_offset"
+  ) throws -> Offsets {
     var result: Offsets = [:]
     for row in try control.query(
       """
-      SELECT consumer_group, topic, partition, next_offset
+      SELECT consumer_group, topic, partition, \(column)
       FROM \(quoted(schema)).consumer_offsets WHERE consumer_group = ANY ($1)
       """, [.textArray(TableGroup.allCases.map { prefix + $0.worker })])
     {

@@ -20,25 +20,30 @@ extension SwapTransaction {
         SELECT * FROM \(other).consumer_offsets WHERE consumer_group = ANY ($1)
       ), given AS (
         INSERT INTO \(live).consumer_offsets AS c
-          (consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity)
+          (consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity,
+            applied_offset)
         -- Partitions that the other tables do not read keep their offset.
         SELECT consumer_group, topic, partition, coalesce(t.next_offset, o.next_offset),
           greatest(t.owner_epoch, o.owner_epoch) + 1,
           CASE WHEN t.next_offset IS NULL THEN o.last_offset ELSE t.last_offset END,
-          CASE WHEN t.next_offset IS NULL THEN o.last_identity ELSE t.last_identity END
+          CASE WHEN t.next_offset IS NULL THEN o.last_identity ELSE t.last_identity END,
+          CASE WHEN t.next_offset IS NULL THEN o.applied_offset ELSE t.applied_offset END
         FROM ours o FULL JOIN theirs t USING (consumer_group, topic, partition)
         ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
           next_offset = EXCLUDED.next_offset, owner_epoch = EXCLUDED.owner_epoch,
           last_offset = EXCLUDED.last_offset, last_identity = EXCLUDED.last_identity,
-          updated_at = now()
+          applied_offset = EXCLUDED.applied_offset, updated_at = now()
       )
       INSERT INTO \(other).consumer_offsets AS c
-        (consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity)
-      SELECT consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity
+        (consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity,
+          applied_offset)
+      SELECT consumer_group, topic, partition, next_offset, owner_epoch, last_offset, last_identity,
+        applied_offset
       FROM ours
       ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
         next_offset = EXCLUDED.next_offset,
         last_offset = EXCLUDED.last_offset, last_identity = EXCLUDED.last_identity,
+        applied_offset = EXCLUDED.applied_offset,
         owner_epoch = greatest(c.owner_epoch, EXCLUDED.owner_epoch) + 1, updated_at = now()
       """, [groups])
     if schema.tableGroups.contains(.notifications) {

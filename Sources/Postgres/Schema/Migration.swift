@@ -58,5 +58,6 @@ extension Migrations {
     Migration(23, "read_and_edited", PackageResources._023_read_and_edited_sql),
     Migration(24, "page_plans", PackageResources._024_page_plans_sql),
     Migration(25, "reminders", PackageResources._025_reminders_sql),
+    Migration(26, "applied_before_a_reset", PackageResources._026_applied_before_a_reset_sql),
   ]
 }

@@ -38,7 +38,7 @@ struct OffsetMove: Encodable {
 
   /// Writes the offsets and increments the epochs in the same statement, so that a lane cannot commit a
   /// batch that began at an old offset. Clears the last record's identity, because the operator vouches
-  /// for the log.
+  /// for the log. Remembers how far the rows are, for rebuilds.
   static func write(_ moves: [OffsetMove], _ connection: Connection) throws {
     let moves = moves.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
     try connection.query(
@@ -47,7 +47,8 @@ struct OffsetMove: Encodable {
       SELECT *, 1 FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[])
       ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET
         next_offset = excluded.next_offset, owner_epoch = c.owner_epoch + 1, updated_at = now(),
-        last_offset = NULL, last_identity = NULL
+        last_offset = NULL, last_identity = NULL,
+        applied_offset = greatest(c.applied_offset, c.next_offset)
       """,
       [
         .textArray(moves.map(\.group)), .textArray(moves.map(\.topic)),
