@@ -52,6 +52,29 @@ import Testing
     #expect(try again.query("SELECT x FROM t").only.int(0) == 1)
   }
 
+  @Test("a replica has its server's rows, those of later while replay is not paused")
+  func replica() throws {
+    let paths = [temporaryPath(), temporaryPath()]
+    defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
+    let cluster = try PrivateCluster.start(directory: paths[0], durable: true)
+    defer { cluster.stop() }
+    let connection = try Connection(cluster.url(), applicationName: "test")
+    try connection.script("CREATE TABLE t (x int); INSERT INTO t VALUES (1)")
+    let replica = try cluster.startReplica(directory: paths[1])
+    defer { replica.stop() }
+    let reader = try Connection(replica.url(), applicationName: "test")
+    func count() throws -> Int { try reader.query("SELECT count(*) FROM t").only.int(0) }
+    try block(until: "the first row comes") { try count() == 1 }
+    try reader.script("SELECT pg_wal_replay_pause()")
+    try block(until: "replay is paused") {
+      try reader.query("SELECT pg_get_wal_replay_pause_state() = 'paused'").only.bool(0)
+    }
+    try connection.script("INSERT INTO t VALUES (2)")
+    #expect(try count() == 1)
+    try reader.script("SELECT pg_wal_replay_resume()")
+    try block(until: "the second row comes") { try count() == 2 }
+  }
+
   @Test("non-ASCII letters are letters")
   func unicodeLetters() throws {
     let connection = try TestDatabase.connection()

@@ -71,6 +71,22 @@ struct ClusterLayout {
     throw StackError("initdb could not create a database cluster in \(data): \(failures)")
   }
 
+  /// Copies a running server's cluster here, which follows that server once it is started.
+  func copy(of url: String, durable: Bool) throws {
+    let child = try ChildProcess(
+      binaries.baseBackup,
+      ["--pgdata=\(data)", "--dbname=\(url)", "--write-recovery-conf", "--checkpoint=fast"]
+        + (durable ? [] : ["--no-sync"]),
+      environment: ["LC_ALL": "C", "PGDATA": nil], user: user, output: .file(logFile))
+    guard let exit = child.wait(seconds: 120) else {
+      child.terminate(SIGKILL)
+      throw StackError("pg_basebackup did not finish within two minutes; see \(logFile)")
+    }
+    guard exit == .exited(0) else {
+      throw StackError("pg_basebackup: \(exit); the end of \(logFile):\n\(logTail())")
+    }
+  }
+
   /// Removes `postmaster.pid` if its process is gone or is a different program. Waits for a server
   /// that is about to stop because its owner was killed.
   func clearStaleLock() throws {

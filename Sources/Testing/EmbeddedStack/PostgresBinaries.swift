@@ -6,6 +6,11 @@ struct PostgresBinaries {
 
   var initdb: String { directory + "/initdb" }
   var postgres: String { directory + "/postgres" }
+  /// Beside the server itself, where `directory` has links to some of its programs only.
+  var baseBackup: String {
+    URL(filePath: postgres).resolvingSymlinksInPath().deletingLastPathComponent()
+      .appending(path: "pg_basebackup").path
+  }
 
   /// Finds the first directory in PATH that has them, or else the newest in the usual places.
   static func find() throws -> PostgresBinaries {

@@ -75,6 +75,20 @@ public final class PrivateCluster: Sendable {
     return cluster
   }
 
+  /// Starts a streaming replica of this server with its settings, on a new directory.
+  ///
+  /// A cluster that is not durable needs `wal_level` = `replica` and `max_wal_senders` of at least 3 among its
+  /// settings. Stop the replica before its server.
+  ///
+  /// - Throws: `StackError` if the cluster cannot be copied.
+  public func startReplica(directory: String) throws -> PrivateCluster {
+    let layout = try ClusterLayout.prepare(directory, temporary: false)
+    try layout.copy(of: url(), durable: isDurable)
+    let replica = PrivateCluster(layout, durable: isDurable, settings: settings)
+    try replica.start()
+    return replica
+  }
+
   /// The superuser's URL for a database of this cluster.
   public func url(database: String = "postgres") -> String {
     func encode(_ text: String) -> String {
