@@ -25,10 +25,17 @@ final class EventSource: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter watch: the paths of other screens, as the query has them.
-  init(
+  convenience init(
     _ stack: GatewayStack, authorization: String, lastEventID: String? = nil, watch: String? = nil
   ) throws {
-    let descriptor = try connected(port: stack.port)
+    try self.init(
+      port: stack.port, authorization: authorization, lastEventID: lastEventID, watch: watch)
+  }
+
+  init(
+    port: UInt16, authorization: String, lastEventID: String? = nil, watch: String? = nil
+  ) throws {
+    let descriptor = try connected(port: port)
     self.descriptor = descriptor
     let id = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
     let query = watch.map { "?watch=\($0)" } ?? ""

@@ -14,13 +14,19 @@ final class GatewayStack: Sendable {
   let databaseURL: String
   let prefix = TestBroker.topicPrefix()
   let directory: URL
-  let gateway: ChildProcess
-  let port: UInt16
-  /// Of /livez, /readyz and /metrics.
-  let healthPort: UInt16
-  private let workers = Mutex<[ChildProcess]>([])
+  private let first: GatewayProcess
+  private let others = Mutex<[GatewayProcess]>([])
+  private let arguments: [String]
+  /// And tools.
+  private let workers = Mutex<[(name: String, child: ChildProcess)]>([])
 
   static let workers = ["fanout-worker", "notification-worker", "alarm-worker", "reminder-worker"]
+
+  var gateway: ChildProcess { first.child }
+  var port: UInt16 { first.port }
+  /// Of /livez, /readyz and /metrics.
+  var healthPort: UInt16 { first.healthPort }
+  var log: String { first.log }
 
   /// - Parameters:
   ///   - keys: arguments that say where the keys of tokens are, by default in a file.
@@ -35,30 +41,30 @@ final class GatewayStack: Sendable {
     try TestBroker.shared.createTopics(prefix: prefix, partitions: 3)
     let keys = directory.appending(path: "keys.json").path
     try Tokens.ours.get().keySet().write(toFile: keys, atomically: true, encoding: .utf8)
-    let log = directory.appending(path: "gateway.log").path
-    let gateway = try ChildProcess(
-      builtExecutable("magpie-gateway"),
+    self.arguments =
       [
         "--http-port", "0", "--api-port", "0", "--token-issuer", Tokens.issuer,
         "--token-audience", Tokens.audience, "--wait-seconds", "\(waitSeconds)",
         "--api-connections", "3",
-      ] + (source ?? ["--jwks-file", keys]) + arguments,
-      environment: Self.environment(self.databaseURL, prefix).merging(Self.unlimited) { $1 },
-      output: .file(log))
-    self.gateway = gateway
-    var text = ""
-    func port(_ message: String) -> UInt16? {
-      text.split(separator: "\n").first { $0.contains(message) }
-        .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
-    }
-    try await eventually("the gateway serves, or has ended") {
-      text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-      return port("serving the API") != nil && port("/readyz") != nil || !gateway.isRunning
-    }
-    guard let api = port("serving the API"), let health = port("/readyz") else {
-      throw StackError(text)
-    }
-    (self.port, healthPort) = (api, health)
+      ] + (source ?? ["--jwks-file", keys]) + arguments
+    first = try await GatewayProcess(
+      self.arguments, environment: Self.gatewayEnvironment(self.databaseURL, prefix),
+      logFile: directory.appending(path: "gateway.log").path)
+  }
+
+  /// Starts one more gateway, which may read another server.
+  func startGateway(reading databaseURL: String? = nil) async throws -> GatewayProcess {
+    let gateway = try await GatewayProcess(
+      arguments, environment: Self.gatewayEnvironment(databaseURL ?? self.databaseURL, prefix),
+      logFile: directory.appending(path: "gateway-\(UUID().uuidString.prefix(8)).log").path)
+    others.withLock { $0.append(gateway) }
+    return gateway
+  }
+
+  private static func gatewayEnvironment(
+    _ databaseURL: String, _ prefix: String
+  ) throws -> [String: String?] {
+    try environment(databaseURL, prefix).merging(unlimited) { $1 }
   }
 
   /// Tests ask more often than people; those of limits set them by arguments.
@@ -82,18 +88,34 @@ final class GatewayStack: Sendable {
         builtExecutable(name), ["--http-port", "0"],
         environment: Self.environment(databaseURL, prefix),
         output: .file(directory.appending(path: "\(name).log").path))
-      workers.withLock { $0.append(child) }
+      workers.withLock { $0.append((name, child)) }
     }
+  }
+
+  /// Kills a worker, and starts it again.
+  func killWorker(_ name: String) throws {
+    for worker in workers.withLock({ $0 }) where worker.name == name {
+      worker.child.terminate(SIGKILL)
+    }
+    workers.withLock { $0.removeAll { $0.name == name } }
+    try startWorkers([name])
+  }
+
+  /// Starts `magpie`, which ends with the stack at the latest.
+  func startTool(_ arguments: [String]) throws -> (child: ChildProcess, output: String) {
+    let output = directory.appending(path: "magpie-\(UUID().uuidString.prefix(8)).log").path
+    let child = try ChildProcess(
+      builtExecutable("magpie"), arguments, environment: Self.environment(databaseURL, prefix),
+      output: .file(output))
+    workers.withLock { $0.append(("magpie", child)) }
+    return (child, output)
   }
 
   func connection() throws -> Connection { try Connection(databaseURL, applicationName: "test") }
 
-  var log: String {
-    (try? String(contentsOf: directory.appending(path: "gateway.log"), encoding: .utf8)) ?? ""
-  }
-
   func stop() {
-    let children = workers.withLock { $0 } + [gateway]
+    let children =
+      workers.withLock { $0.map { $0.child } } + others.withLock { $0.map(\.child) } + [gateway]
     for child in children where child.isRunning { child.signal(SIGTERM) }
     for child in children { child.terminate(within: 30) }
     try? FileManager.default.removeItem(at: directory)
@@ -104,16 +126,9 @@ final class GatewayStack: Sendable {
     _ method: String, _ path: String, as person: String? = nil, authorization: String? = nil,
     headers: [String: String] = [:], body: String? = nil
   ) async throws -> Answer {
-    var head = "\(method) \(path) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
-    let bearer = try person.map { "Bearer " + (try Tokens.ours.get().token($0)) }
-    if let authorization = bearer ?? authorization { head += "Authorization: \(authorization)\r\n" }
-    for (name, value) in headers { head += "\(name): \(value)\r\n" }
-    if let body {
-      if headers["Content-Type"] == nil { head += "Content-Type: application/json\r\n" }
-      head += "Content-Length: \(body.utf8.count)\r\n"
-    }
-    let bytes = Array((head + "\r\n" + (body ?? "")).utf8)
-    guard let answer = try await exchange(bytes, port: port) else {
+    let answer = try await first.answer(
+      method, path, as: person, authorization: authorization, headers: headers, body: body)
+    guard let answer else {
       throw StackError("the gateway did not answer \(method) \(path)\n\(log)")
     }
     return answer

@@ -56,15 +56,21 @@ struct HintReader: Sendable {
       hints.hint(.author(person))
       hints.hint(.posts)
     case .likes, .comments, .follows: hints.hint(.author(person))
+    case .people:
+      // Whoever is blocked no longer sees what this person made, and the other way round.
+      hints.hint(.person(person))
+      hints.hint(.author(person))
     default: hints.hint(.person(person))
     }
-    guard topic == .messages,
+    guard topic == .messages || topic == .people,
       let event = try? EventCodec.decode(record.wire, topic: topic, now: .now)
     else { return }
     switch event.payload {
     // A message is on its sender's list, too, and whether it was read.
     case .messageSent(let data): hints.hint(.person(data.sender))
     case .conversationRead(let data): hints.hint(.person(data.peer))
+    case .personBlocked(let data): hints.hint(.person(data.person))
+    case .personUnblocked(let data): hints.hint(.person(data.person))
     default: break
     }
   }

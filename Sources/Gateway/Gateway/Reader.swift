@@ -34,10 +34,14 @@ struct Reader: Sendable {
 
   /// The bodies of several screens, from one snapshot; nil for those with nothing to show.
   func bodies(_ statements: [Statement]) async throws -> [String?] {
-    try await pool.read { connection in
-      try connection.transaction {
-        try statements.map { try connection.query($0).first?.textOrNil(0) }
+    while true {
+      let bodies = try await pool.read { connection -> [String?]? in
+        try connection.transaction {
+          let bodies = try statements.map { try connection.query($0).first?.textOrNil(0) }
+          return try connection.query(Self.hasTablesOfSnapshot).only.bool(0) ? bodies : nil
+        }
       }
+      if let bodies { return bodies }
     }
   }
 
@@ -98,9 +102,28 @@ struct Reader: Sendable {
       guard try connection.query(barrier.statement(topicPrefix: topicPrefix)).only.bool(0) else {
         return (false, nil)
       }
-      return (true, try statement.map { try connection.query($0) })
+      let rows = try statement.map { try connection.query($0) }
+      guard try connection.query(Self.hasTablesOfSnapshot).only.bool(0) else {
+        return (false, nil)
+      }
+      return (true, rows)
     }
   }
+
+  /// Returns one row: whether the names of tables still stand for those of the transaction's snapshot.
+  ///
+  /// Rebuilt tables may have been swapped in since it was taken, and it may lack their last rows: a swap waits for
+  /// older snapshots of its own server, but not of a replica, and not if it does not catch up. Names are found as of
+  /// now, rows of the catalog as of the snapshot. One table stands for each group that is swapped as a whole.
+  static let hasTablesOfSnapshot = Statement(
+    """
+    SELECT count(*) = 4 FROM pg_class c
+    WHERE c.oid = ANY (ARRAY[
+        to_regclass('posts'), to_regclass('notifications'), to_regclass('alarms'),
+        to_regclass('reminders')]::oid[])
+      AND c.relnamespace = (
+        SELECT n.oid FROM pg_namespace n WHERE n.nspname = current_schema())
+    """)
 
   /// What alarm-worker must have read to have rendered all that is published now.
   private func publishedChanges() async throws -> Set<Barrier.Bound> {
