@@ -10,6 +10,12 @@ final class Round {
   /// Why a fault could not be healed yet.
   private var unhealed: [PlannedFault: String] = [:]
 
+  /// The people whose streams are open.
+  static let followed = [
+    ProbeEvents.reader, ProbeEvents.commented.owner, ProbeEvents.liked.owner,
+    ProbeEvents.messages.sender, ProbeEvents.messages.receiver,
+  ]
+
   /// The time limit for applying everything after healing, in seconds.
   private let recoverySecondsMax: Double
 
@@ -32,6 +38,15 @@ final class Round {
     try world.load.begin()
     try waitUntilDrained(world, seconds: recoverySecondsMax)
     let (sampler, reported, readers) = (Sampler(world.workers), ReportedOffsets(world), Readers())
+    let streams =
+      world.gateway.map { gateway in
+        Self.followed.map { StreamReader($0, gateway) }
+      } ?? []
+    let following = streams.map { Repeated(everyMilliseconds: 100, $0.follow) }
+    defer {
+      for stream in streams { stream.stop() }
+      for reader in following { reader.stop() }
+    }
     let url = world.superuserURL
     let watching = [
       Repeated(everyMilliseconds: 100, on: url, statementTimeoutSeconds: 5, sampler.look),
@@ -42,14 +57,14 @@ final class Round {
     defer { for watcher in watching { watcher.stop() } }
     do {
       try injectAll(world, sampler)
-      try settle(world, sampler, readers, watching)
+      try settle(world, sampler, readers, streams, watching)
     } catch let failure as Unsettled {
       add(.liveness, failure.description)
       add(try AuditCheck(connection: world.connection()).findings())
     }
     for text in sampler.violations { add(.offsets, text) }
     for text in reported.violations { add(.reported, text) }
-    for end in world.unexpectedEnds { add(.ends, end) }
+    for end in world.unexpectedEnds + (world.gateway?.unexpectedEnds ?? []) { add(.ends, end) }
     for end in world.stopWorkers() { add(.ends, end) }
     if let keeping, !report.findings.isEmpty { try world.copyLogs(to: keeping) }
     world.stop()
@@ -105,7 +120,8 @@ final class Round {
 
   /// Waits until everything is applied, then runs all checks.
   private func settle(
-    _ world: World, _ sampler: Sampler, _ readers: Readers, _ watching: [Repeated]
+    _ world: World, _ sampler: Sampler, _ readers: Readers, _ streams: [StreamReader],
+    _ watching: [Repeated]
   ) throws {
     let healedAt = ContinuousClock.now
     guard world.load.finish(seconds: recoverySecondsMax) else {
@@ -125,6 +141,11 @@ final class Round {
     for watcher in watching { watcher.stop() }
     note("applied after \(seconds(report.drainedAfter ?? 0)); checking")
     try check(world, sampler, readers)
+    if let gateway = world.gateway {
+      add(
+        GatewayCheck(world: world, gateway: gateway, streams: streams)
+          .findings(within: recoverySecondsMax))
+    }
     note("replaying everything")
     add(
       try ReplayCheck(world: world) {

@@ -15,6 +15,7 @@ struct Finding: Codable, Equatable, CustomStringConvertible {
     case replay = "a replay leaves the checksums unchanged"
     case leaks = "no process, session, descriptor or memory leaks"
     case reads = "read functions return states that a prefix of the log explains"
+    case gateway = "the gateway says what the page functions return"
     case ends = "a worker exits only when asked to"
   }
 

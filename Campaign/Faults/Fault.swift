@@ -26,6 +26,7 @@ extension PlannedFault {
     case .clockJump: jumpClock(world)
     case .memoryLimit: try limitMemory(world)
     case .descriptorLimit: try limitDescriptors(world)
+    case .gatewayKill: world.gateway?.kill()
     case .databaseCrash: crashDatabase(world)
     case .sessionsEnded: endSessions(world)
     case .connectionsExhausted: try exhaustConnections(world)

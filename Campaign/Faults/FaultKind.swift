@@ -10,6 +10,7 @@ enum FaultKind: String, CaseIterable, Codable {
   case clockJump = "clock-jump"
   case memoryLimit = "memory-limit"
   case descriptorLimit = "descriptor-limit"
+  case gatewayKill = "gateway-kill"
 
   case databaseCrash = "database-crash"
   case sessionsEnded = "sessions-ended"
@@ -57,6 +58,7 @@ extension FaultKind {
     case .memoryLimit: "a worker cannot allocate more memory (RLIMIT_AS)"
     case .descriptorLimit:
       "a worker cannot open descriptors (RLIMIT_NOFILE), and loses its sessions"
+    case .gatewayKill: "SIGKILL to the gateway"
     case .databaseCrash: "PostgreSQL stops immediately and restarts with recovery"
     case .sessionsEnded: "pg_terminate_backend or pg_cancel_backend on all workers, repeatedly"
     case .connectionsExhausted: "all max_connections are taken, including the workers'"
@@ -106,7 +108,9 @@ extension FaultKind {
   /// The range of durations, in seconds.
   var duration: ClosedRange<Double> {
     switch self {
-    case .kill, .terminate, .brokerRestart, .coordinatorMoves, .leaderMoves, .poisonFlood: 0...0
+    case .kill, .terminate, .gatewayKill, .brokerRestart, .coordinatorMoves, .leaderMoves,
+      .poisonFlood:
+      0...0
     // The session timeout is six seconds.
     case .suspend: 4...12
     case .suspendWithWork: 10...14

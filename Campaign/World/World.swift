@@ -29,6 +29,7 @@ final class World {
   let clock: HourClock
   let load: Load
   private(set) var workers: [WorkerProcess] = []
+  private(set) var gateway: GatewayProcess?
   let injected = InjectedFaults()
   /// Exits of workers that no signal or fault explains.
   private(set) var unexpectedEnds: [String] = []
@@ -130,6 +131,8 @@ final class World {
     }
     ticking = Repeated(everyMilliseconds: 200) { [clock, workers] in try clock.tick(workers) }
     for worker in workers { try start(worker) }
+    gateway = try GatewayProcess(
+      self, people: Round.followed, environment: environment(identity: "magpie-gateway"))
     try wait(seconds: Self.hangLimitSeconds, "every partition is claimed") {
       let owned = try connection().query("SELECT count(*) FROM consumer_offsets").only.int(0)
       return owned
@@ -141,6 +144,7 @@ final class World {
 
   /// Restarts ended workers after a moment, like a supervisor.
   func tend() throws {
+    try gateway?.tend()
     for worker in workers where !worker.isRunning && !worker.isHeld {
       guard let since = deadSince[worker.name] else {
         deadSince[worker.name] = .now
@@ -162,17 +166,23 @@ final class World {
       executables.appending(path: worker.group.executable).path,
       directory: logDisk.map { URL(filePath: $0.path) } ?? directory
     ) { identity in
-      [
+      environment(identity: identity).merging([
         "MAGPIE_HTTP_PORT": "0", "MAGPIE_LANES": "\(plan.lanes)",
-        "MAGPIE_KAFKA_BOOTSTRAP": kafkaProxy?.bootstrap ?? kafka.bootstrap,
-        "MAGPIE_TOPIC_PREFIX": topicPrefix,
-        "MAGPIE_KAFKA_PROPERTIES": kafkaProxy.map { _ in
-          KafkaProxy.clientProperties.map { "\($0)=\($1)" }.joined(separator: ",")
-        },
-        "MAGPIE_DATABASE_URL": proxy.url(user: Self.workersRole)
-          + " application_name=\(identity)",
-      ].merging(Sabotage.environment) { $1 }
+      ]) { $1 }.merging(Sabotage.environment) { $1 }
     }
+  }
+
+  /// How a process reaches Kafka and PostgreSQL: through the proxies.
+  private func environment(identity: String) -> [String: String?] {
+    [
+      "MAGPIE_KAFKA_BOOTSTRAP": kafkaProxy?.bootstrap ?? kafka.bootstrap,
+      "MAGPIE_TOPIC_PREFIX": topicPrefix,
+      "MAGPIE_KAFKA_PROPERTIES": kafkaProxy.map { _ in
+        KafkaProxy.clientProperties.map { "\($0)=\($1)" }.joined(separator: ",")
+      },
+      "MAGPIE_DATABASE_URL": proxy.url(user: Self.workersRole)
+        + " application_name=\(identity)",
+    ]
   }
 
   /// Runs the `magpie` tool and returns its exit and output.
@@ -209,11 +219,13 @@ final class World {
     }
   }
 
-  /// Copies the logs of the workers and PostgreSQL.
+  /// Copies the logs of the workers, the gateway and PostgreSQL.
   func copyLogs(to target: URL) throws {
     try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
-    let own = try FileManager.default.contentsOfDirectory(
-      at: logDisk.map { URL(filePath: $0.path) } ?? directory, includingPropertiesForKeys: nil)
+    let folders = [directory] + (logDisk.map { [URL(filePath: $0.path)] } ?? [])
+    let own = try folders.flatMap {
+      try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+    }
     let server = URL(filePath: cluster.directory).appending(path: "postgres.log")
     for log in own.filter({ $0.pathExtension == "log" }) + [server] {
       let copy = target.appending(path: log.lastPathComponent)
@@ -229,6 +241,7 @@ final class World {
     load.stop()
     ticking?.stop()
     for worker in workers { worker.current?.child.terminate(SIGKILL) }
+    gateway?.stop()
     proxy.close()
     cluster.stop()
     disk?.close()
@@ -267,7 +280,7 @@ final class World {
       """
       SELECT audit_start();
       CREATE ROLE \(Self.workersRole) LOGIN
-        IN ROLE magpie_fanout, magpie_notification, magpie_alarm, magpie_reminder;
+        IN ROLE magpie_fanout, magpie_notification, magpie_alarm, magpie_reminder, magpie_reader;
       CREATE ROLE \(ConnectionHog.role) LOGIN;
       -- Poison that decodes but is rejected by the database.
       ALTER TABLE messages ADD CONSTRAINT campaign_refuses
@@ -302,7 +315,7 @@ struct CampaignError: Error, CustomStringConvertible {
 func builtExecutables() throws -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
   guard let own,
-    (ConsumerGroup.allCases.map(\.executable) + ["magpie"]
+    (ConsumerGroup.allCases.map(\.executable) + ["magpie", "magpie-gateway"]
       + (HourClock.isPossible ? [HourClock.library] : [])).allSatisfy({
         FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
       })

@@ -39,7 +39,12 @@ import Testing
         return abs(time.timeIntervalSinceNow) > 600
       }
     }
-    #expect(stage.world.unexpectedEnds == [])
+    let gateway = try #require(stage.world.gateway)
+    let runs = gateway.runs
+    try stage.inject(.gatewayKill, "another gateway serves") { _ in
+      gateway.runs > runs && gateway.port != nil
+    }
+    #expect(stage.world.unexpectedEnds == [] && gateway.unexpectedEnds == [])
   }
 
   @Test("groups: extra members join, and resumed members are fenced")

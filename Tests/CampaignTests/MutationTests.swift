@@ -35,6 +35,7 @@ import Testing
         "follow-marks-exchanged.patch",
         "mute-unreviewed.patch", "offsets-first.patch", "rendering-unpublished.patch",
         "ring-named-by-attempt.patch", "ring-not-withdrawn.patch", "seen-overwritten.patch",
+        "stream-first-state-only.patch",
         "tombstones-dropped.patch", "unblock-restores-nothing.patch",
         "withdrawal-dropped.patch",
       ]))
