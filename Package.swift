@@ -203,7 +203,8 @@ let package = Package(
     .executableTarget(
       name: "magpie-bench",
       dependencies: [
-        "EmbeddedStack", "Events", "Kafka", "Postgres", "Schema", "Workload", argumentParser,
+        "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "Schema", "Workload",
+        argumentParser,
       ],
       path: "Benchmarks/Pipeline", swiftSettings: strict),
     .executableTarget(

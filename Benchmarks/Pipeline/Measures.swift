@@ -12,7 +12,8 @@ struct Measure {
 
   /// All regularly measured figures, in table order.
   static let all: [Measure] =
-    fanout + notifications + consumption + latency + reads + lanes + pages + reminders + invariants
+    fanout + notifications + consumption + latency + reads + lanes + pages + gateway + reminders
+    + invariants
 
   private static let fanout = [
     Measure(.fanout, "followsPerSecond", "follow events per second, Kafka to committed rows"),
@@ -152,6 +153,32 @@ struct Measure {
     Measure(.pages, "worstGrowth", "p50 with the most people / with the fewest, worst", digits: 2),
   ]
 
+  private static let gateway: [Measure] =
+    ["home", "alarms", "conversations"].flatMap { name in
+      [
+        Measure(.gateway, "\(name).perSecond", "\(name): first pages per second, gateway"),
+        Measure(
+          .gateway, "\(name).libpqPerSecond", "the same function through libpq, per second"),
+        Measure(.gateway, "\(name).ratio", "gateway / libpq", digits: 2),
+      ]
+    } + [
+      Measure(.gateway, "frame.p50", "1,000 alarms a second: commit to frame, p50, ms", digits: 1),
+      Measure(.gateway, "frame.p99", "the same, p99, ms", digits: 1),
+      Measure(.gateway, "frame.max", "the same, max, ms", digits: 1),
+      Measure(.gateway, "framesPerAlarm", "frames per alarm", digits: 2),
+      Measure(.gateway, "bytesPerAlarm", "bytes of frames per alarm"),
+      Measure(
+        .gateway, "alone.workerMicroseconds",
+        "processor µs of both workers per alarm, nobody connected", digits: 1),
+      Measure(.gateway, "live.workerMicroseconds", "the same, all are connected", digits: 1),
+      Measure(
+        .gateway, "alone.databaseMicroseconds",
+        "processor µs of PostgreSQL per alarm, nobody connected", digits: 1),
+      Measure(.gateway, "live.databaseMicroseconds", "the same, all are connected", digits: 1),
+      Measure(
+        .gateway, "live.gatewayMicroseconds", "processor µs of the gateway per alarm", digits: 1),
+    ]
+
   private static let reminders = [
     Measure(
       .reminders, "burst.seconds",
@@ -199,6 +226,8 @@ struct Aim {
     Aim("first feed page while writing at 50 %, p99, ms", .latency, "feedPage.p99", atMost: 2),
     Aim("a page function / the same rows by hand, p50, worst", .pages, "worstRatio", atMost: 1.5),
     Aim("a page's p50 with a million people / with 1,000, worst", .pages, "worstGrowth", atMost: 2),
+    Aim("pages: gateway / libpq, worst", .gateway, "worstRatio", atLeast: 0.6),
+    Aim("1,000 alarms a second: commit to frame, p99, ms", .gateway, "frame.p99", atMost: 250),
     Aim(
       "100,000 reminders in one second: until the last, s", .reminders, "burst.seconds", atMost: 10),
     Aim("1,000 reminders a second: lateness, p99, ms", .reminders, "lateness.p99", atMost: 1000),

@@ -1,13 +1,14 @@
 /// The scenarios. Each runs on its own stack.
 enum Scenario: String, CaseIterable {
-  case fanout, notifications, consumption, latency, lanes, scale, pages, reminders, invariants,
-    settings
+  case fanout, notifications, consumption, latency, lanes, scale, pages, gateway, reminders,
+    invariants, settings
 
   /// The scenarios of `make bench`.
   static let usual = allCases.filter { $0 != .settings }
   /// The scenarios of `make bench-quick`.
   static let quick: [Scenario] = [
-    .fanout, .notifications, .consumption, .latency, .pages, .reminders, .invariants,
+    .fanout, .notifications, .consumption, .latency, .pages, .gateway, .reminders,
+    .invariants,
   ]
 
   var abstract: String {
@@ -22,6 +23,8 @@ enum Scenario: String, CaseIterable {
     case .lanes: "lanes and processes, 1, 2 and 4."
     case .scale: "cost of a delivery with growing numbers of feed entries and people."
     case .pages: "page functions at growing numbers of people, compared with hand-written queries."
+    case .gateway:
+      "pages through the gateway, compared with the same functions through libpq; alarms to streams."
     case .reminders: "many due in the same second, a steady rate, and none due."
     case .settings: "PostgreSQL settings, one changed at a time; runs only if requested."
     case .invariants:
@@ -32,7 +35,7 @@ enum Scenario: String, CaseIterable {
   /// The number of runs for a value of `--runs`.
   func runs(_ asked: Int) -> Int {
     switch self {
-    case .fanout, .notifications, .consumption, .latency, .settings: asked
+    case .fanout, .notifications, .consumption, .latency, .gateway, .settings: asked
     case .lanes, .scale, .pages, .reminders, .invariants: 1
     }
   }
@@ -46,6 +49,7 @@ enum Scenario: String, CaseIterable {
     case .lanes: try measureLanes(bench)
     case .scale: try measureScale(bench)
     case .pages: try measurePages(bench)
+    case .gateway: try measureGateway(bench)
     case .reminders: try measureReminders(bench)
     case .invariants: try measureInvariants(bench)
     case .settings: try measureSettings(bench)
