@@ -73,6 +73,8 @@ import Testing
       (name, "POST", "/v1/posts/POST/comments", #"{"text":"0"}"#),
       ("\(name)-mate", "POST", "/v1/posts", #"{"title":"0"}"#),
       ("\(name)-other", "PATCH", "/v1/profile", #"{"nickname":"Other"}"#),
+      // An alarm is where its first like was. A page of comments' alarms would hide it.
+      ("\(name)-mate", "POST", "/v1/settings/disabled", #"{"scope":"kind","kind":"F01"}"#),
     ] {
       let path = path.replacing("POST", with: ids.first ?? "")
       let did = try await fleet.act(

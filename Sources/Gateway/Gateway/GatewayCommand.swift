@@ -62,6 +62,15 @@ public struct GatewayCommand: AsyncParsableCommand {
   var waitSeconds: Int?
 
   @Option(
+    name: .customLong("visits-database-url"),
+    help: """
+      The connection string for recording visits with feed_touch: the primary server, if the gateway \
+      reads from a replica (default: that of --database-url). \
+      [env: MAGPIE_VISITS_DATABASE_URL, MAGPIE_VISITS_DATABASE_URL_FILE]
+      """)
+  var visitsDatabaseURL: String?
+
+  @Option(
     help: """
       The workers' directory of catalogs, if they have one: its kinds.json names kinds of alarms. \
       [env: MAGPIE_CATALOG_DIR]
@@ -95,8 +104,11 @@ public struct GatewayCommand: AsyncParsableCommand {
     let consumer = ConsumerProcess(label: "magpie_gateway", settings: settings)
     consumer.metrics.beginRequests()
     let keys = try await edge.keys(file: jwksFile, process, consumer.logger)
-    let pool = ConnectionPool(
-      databaseURL: try await process.databaseURL(database), connections: connections)
+    let databaseURL = try await process.databaseURL(database)
+    let pool = ConnectionPool(databaseURL: databaseURL, connections: connections)
+    let visits = Visits(
+      databaseURL: try await process.databaseURL(
+        visitsDatabaseURL, "visitsDatabaseUrl", "--visits-database-url") ?? databaseURL)
     var producing = ProducerConfiguration(
       bootstrap: settings.kafka.bootstrap, source: "magpie-gateway",
       topicPrefix: settings.topicPrefix, properties: settings.kafka.properties)
@@ -109,7 +121,8 @@ public struct GatewayCommand: AsyncParsableCommand {
         reader: Reader(
           pool: pool, admin: try Admin(configuration: consumer.kafka),
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
-        hints: hints, turns: Turns(max(1, connections / 2)), producer: producer, keys: keys,
+        hints: hints, turns: Turns(max(1, connections / 2)), visits: visits, producer: producer,
+        keys: keys,
         rules: rules, acceptance: acceptance,
         origins: origins, limits: limits, metrics: consumer.metrics, logger: consumer.logger),
       keys: keys, hints: hints, logger: consumer.logger)
@@ -118,14 +131,12 @@ public struct GatewayCommand: AsyncParsableCommand {
         kafka: consumer.kafka, topicPrefix: settings.topicPrefix, topic: $0, hints: hints)
     }
     // The first threads take what there is one of.
-    let untaken = Mutex(readers)
-    try await consumer.run(threads: readers.count + connections, beside: api) { status, logger in
+    let untaken = Mutex(readers.map { $0.run } + [visits.serve])
+    try await consumer.run(threads: readers.count + 1 + connections, beside: api) {
+      status, logger in
       keys.wait(status)
-      if let reader = untaken.withLock({ $0.popLast() }) {
-        reader.run(status, logger)
-      } else {
-        pool.serve(status, logger)
-      }
+      let run = untaken.withLock { $0.popLast() } ?? pool.serve
+      run(status, logger)
     }
     _ = await producer.close()
   }

@@ -35,6 +35,9 @@ enum GatewayLimits {
   static let lastEventIDBytes = 1 << 10
   /// How often all streams together look at what many people see. With more of them, each looks less often.
   static let looksPerSecond = 200
+  /// The people whose visits are recorded in an hour, and how long after a failure the next one is.
+  static let visitors = 1_000_000
+  static let visitsRetrySeconds = 60
   /// The text that people search for.
   static let queryBytes = 256
   static let cursorBytes = 1 << 10

@@ -16,6 +16,7 @@ struct Responder: HTTPResponder {
   let reader: Reader
   let hints: Hints
   let turns: Turns
+  let visits: Visits
   let producer: Producer
   let keys: KeySource
   let rules: TokenRules
@@ -64,6 +65,7 @@ struct Responder: HTTPResponder {
     let identity = try await identity(request, from: address)
     let person = identity.person
     try limits.countRequest(of: person)
+    visits.note(person)
     let positions = try request.headers[.magpieAfter].map { header throws(Problem) in
       try Position.all(in: header)
     }

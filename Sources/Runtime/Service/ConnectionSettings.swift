@@ -61,13 +61,15 @@ public struct ConnectionSettings {
   /// - Returns: nil if there is none.
   /// - Throws: `ValidationError` for a password on the command line or a file that cannot be read;
   ///   `PostgresError` if a password is set separately and the URL cannot be parsed.
-  public func databaseURL(flag: String?) throws -> String? {
+  public func databaseURL(
+    flag: String?, _ name: String = "databaseUrl", _ option: String = "--database-url"
+  ) throws -> String? {
     if let flag, (try? ConnectionInfo(flag)["password"]) != nil {
       throw ValidationError(
-        "--database-url with a password is refused: everybody on this machine can read command "
-          + "lines. Use \(variable("databaseUrl")) or \(variable("databaseUrlFile")).")
+        "\(option) with a password is refused: everybody on this machine can read command "
+          + "lines. Use \(variable(name)) or \(variable(name + "File")).")
     }
-    let url = if let flag { flag } else { try secret("databaseUrl") ?? "" }
+    let url = if let flag { flag } else { try secret(name) ?? "" }
     guard !url.isEmpty else { return nil }
     guard let password = try fileOnly("databasePassword") else { return url }
     return try ConnectionInfo(url).replacing(password: password).connectionString

@@ -79,6 +79,19 @@ extension ProcessOptions {
     return url
   }
 
+  /// The connection string of another server, with the same password if that is set separately.
+  ///
+  /// - Parameters:
+  ///   - name: of the setting, such as `visitsDatabaseUrl`.
+  ///   - option: such as `--visits-database-url`.
+  /// - Returns: nil if it is not set.
+  /// - Throws: `ValidationError` if the flag has a password.
+  public func databaseURL(_ flag: String?, _ name: String, _ option: String) async throws -> String?
+  {
+    try SettingSource(reader: try await configReader()).connections
+      .databaseURL(flag: flag, name, option)
+  }
+
   func configReader() async throws -> ConfigReader {
     let environment = EnvironmentVariablesProvider()
     let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"]

@@ -1,0 +1,95 @@
+import Dispatch
+import Foundation
+import Lanes
+import Logging
+import Postgres
+import Synchronization
+
+/// Records with `feed_touch` who was here, so that fanout-worker keeps their feeds, and stores them again when they
+/// come back. Thread-safe.
+///
+/// Whoever visits never waits for it. A visit that cannot be recorded is recorded with a later request.
+final class Visits: Sendable {
+  private struct State {
+    /// Who was here in the hour that ends at `end`, recorded or waiting.
+    var people: Set<[UInt8]> = []
+    var end = ContinuousClock.now
+    var waiting: [String] = []
+  }
+
+  private let databaseURL: String
+  private let state = Mutex(State())
+  private let arrivals = DispatchSemaphore(value: 0)
+
+  /// - Parameter databaseURL: of the primary server.
+  init(databaseURL: String) { self.databaseURL = databaseURL }
+
+  /// Notes a visit, once an hour for each person.
+  func note(_ person: String) {
+    let isNew = state.withLock { state in
+      let now = ContinuousClock.now
+      // `feed_touch` writes once an hour.
+      if now >= state.end { (state.people, state.end) = ([], now + .seconds(3600)) }
+      guard state.people.count < GatewayLimits.visitors,
+        state.people.insert(Array(person.utf8)).inserted
+      else { return false }
+      state.waiting.append(person)
+      return true
+    }
+    if isNew { arrivals.signal() }
+  }
+
+  /// Records visits on the calling thread, until `status` says `isStopping`.
+  func serve(_ status: LaneStatus, _ logger: Logger) {
+    var connection: Connection?
+    // Screens are served whether or not visits are recorded.
+    status.isReady = true
+    while !status.isStopping {
+      status.beat()
+      // The timeout is for the heartbeat.
+      guard arrivals.wait(timeout: .now() + 1) == .success,
+        let person = state.withLock({ $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() })
+      else { continue }
+      do {
+        let open = try connection ?? open()
+        connection = open
+        let isStored = try open.query("SELECT feed_touch($1)", [.text(person)]).only.bool(0)
+        // No event has named them yet, or their feed is stored in a moment.
+        if !isStored { state.withLock { _ = $0.people.remove(Array(person.utf8)) } }
+      } catch {
+        connection?.close()
+        connection = nil
+        forget()
+        logger.warning(
+          "visits are not recorded; feeds that fanout-worker evicted stay slower",
+          metadata: [
+            "error": "\(error)",
+            "next":
+              "give --visits-database-url the primary server and a login that may call feed_touch",
+          ])
+        pause(status)
+      }
+    }
+    connection?.close()
+  }
+
+  /// Lets whoever waits be noted again.
+  private func forget() {
+    state.withLock { ($0.people, $0.waiting) = ([], []) }
+  }
+
+  private func pause(_ status: LaneStatus) {
+    let end = ContinuousClock.now + .seconds(GatewayLimits.visitsRetrySeconds)
+    while !status.isStopping, .now < end {
+      status.beat()
+      Thread.sleep(forTimeInterval: 0.2)
+    }
+  }
+
+  private func open() throws -> Connection {
+    try Connection(
+      databaseURL, applicationName: "magpie_gateway_visits",
+      connectTimeoutSeconds: GatewayLimits.connectSeconds,
+      statementTimeoutSeconds: GatewayLimits.statementSeconds)
+  }
+}
