@@ -1,8 +1,4 @@
-import Hummingbird
-import HummingbirdCore
-import Lanes
 import Logging
-import NIOCore
 import ServiceLifecycle
 
 /// The HTTP server of the API, until it is stopped; requests in hand are finished.
@@ -46,38 +42,10 @@ struct APIService: Service {
   }
 
   private func serve() async throws {
-    let connections = responder.limits.connections
-    var quiet = logger
-    quiet.logLevel = .critical
-    let application = Application(
-      responder: responder,
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [
-            ConnectionCount(connections), ArrivalLimit(), MalformedAnswer(),
-          ],
-          idleTimeout: .seconds(GatewayLimits.idleSeconds),
-          httpDecoderConfiguration: .init(
-            maxHeaderFieldSize: GatewayLimits.headerBytes,
-            maxHeaderListSize: GatewayLimits.headerListBytes,
-            maxHeaderFieldCount: GatewayLimits.headers))),
-      configuration: .init(
-        address: .hostname(host, port: port),
-        availableConnectionsDelegate: MaximumAvailableConnections(GatewayLimits.connections)),
-      onServerRunning: { [logger] channel in
-        logger.info(
-          "serving the API",
-          metadata: ["address": "\(channel.localAddress?.description ?? "unknown")"])
-      },
-      logger: quiet)
-    do {
-      try await application.run()
-    } catch let error where !(error is CancellationError) {
-      let stopped = WorkerStopped(
-        reason: "cannot serve the API at \(host):\(port): \(error)",
-        nextStep: "Choose another --api-port (0 takes a free one), or another --api-host.")
-      logger.error("the API stops", metadata: ["error": "\(stopped)"])
-      throw stopped
-    }
+    try await serveHTTP(
+      responder, limits: responder.limits, host: host, port: port,
+      words: ServerWords(
+        name: "the API", nextStep: "another --api-port (0 takes a free one), or another --api-host"),
+      logger: logger)
   }
 }

@@ -1,8 +1,8 @@
 import Dispatch
 import Foundation
-import Lanes
-import Logging
-import Postgres
+package import Lanes
+package import Logging
+package import Postgres
 import Schema
 import Synchronization
 
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// Every transaction is read-only and sees one snapshot. Work waits in a bounded queue, in order of
 /// arrival. Thread-safe.
-final class ConnectionPool: Sendable {
+package final class ConnectionPool: Sendable {
   private struct Work: Sendable {
     /// Returns false if the connection was lost, unless it may not be tried again.
     var run: @Sendable (Connection, _ isLastTry: Bool) -> Bool
@@ -23,20 +23,26 @@ final class ConnectionPool: Sendable {
   }
 
   private let databaseURL: String
+  private let applicationName: String
   private let waitingMax: Int
   private let state = Mutex(State())
   private let arrivals = DispatchSemaphore(value: 0)
 
-  /// - Parameter connections: the number of threads that will call ``serve(_:_:)``.
-  init(databaseURL: String, connections: Int) {
+  /// - Parameters:
+  ///   - connections: the number of threads that will call ``serve(_:_:)``.
+  ///   - applicationName: in `pg_stat_activity`.
+  package init(
+    databaseURL: String, connections: Int, applicationName: String = "magpie_gateway"
+  ) {
     self.databaseURL = databaseURL
+    self.applicationName = applicationName
     waitingMax = connections * GatewayLimits.waitingPerConnection
   }
 
   /// Runs `body` on one of the connections, and again on a new one if that was lost: it only reads.
   ///
   /// - Throws: ``Problem`` if too many others wait; the error of `body`, or of connecting.
-  func read<Value: Sendable>(
+  package func read<Value: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
@@ -65,7 +71,7 @@ final class ConnectionPool: Sendable {
   }
 
   /// Does the queue's work on the calling thread with one connection, until `status` says `isStopping`.
-  func serve(_ status: LaneStatus, _ logger: Logger) {
+  package func serve(_ status: LaneStatus, _ logger: Logger) {
     var connection: Connection?
     while !status.isStopping {
       status.beat()
@@ -127,7 +133,7 @@ final class ConnectionPool: Sendable {
 
   private func open() throws -> Connection {
     let connection = try Connection(
-      databaseURL, applicationName: "magpie_gateway",
+      databaseURL, applicationName: applicationName,
       connectTimeoutSeconds: GatewayLimits.connectSeconds,
       statementTimeoutSeconds: GatewayLimits.statementSeconds)
     do {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import Service
 
 /// The settings of what stands between the API and whoever calls it.
@@ -51,38 +50,6 @@ struct EdgeOptions: ParsableArguments, Sendable {
       """)
   var trustedProxies: Int?
 
-  @Option(
-    name: .customLong("jwks-url"),
-    help: """
-      Instead of a file, the URL of the key set: https, or http on this machine. It is fetched every \
-      5 minutes, and when a token names an unknown key. [env: MAGPIE_JWKS_URL]
-      """)
-  var jwksURL: String?
-
-  /// - Parameter file: `--jwks-file`.
-  /// - Throws: `ValidationError` unless exactly one of the two is there and can be used.
-  func keys(
-    file: String?, _ process: ProcessOptions, _ logger: Logger
-  ) async throws -> KeySource {
-    let file = try await process.setting("jwksFile", flag: file)
-    switch (file, try await process.setting("jwksUrl", flag: jwksURL)) {
-    case (nil, nil): throw ValidationError("--jwks-file or --jwks-url is missing; see --help.")
-    case (let path?, nil):
-      do {
-        return .file(try await KeyFile(path))
-      } catch {
-        throw ValidationError("--jwks-file: \(error).")
-      }
-    case (nil, let text?):
-      guard let url = keyURL(text) else {
-        throw ValidationError(
-          "--jwks-url must be an https URL, or http on this machine, without user and fragment.")
-      }
-      return .url(KeyURL(logger: logger) { try await keySetBytes(at: url) })
-    case (_?, _?): throw ValidationError("Use either --jwks-file or --jwks-url.")
-    }
-  }
-
   /// - Throws: `ValidationError` for a number out of range.
   func limits(_ process: ProcessOptions) async throws -> RateLimits {
     var settings = RateLimits.Settings()
@@ -113,5 +80,17 @@ struct EdgeOptions: ParsableArguments, Sendable {
     } catch {
       throw ValidationError("--cors-origins: \(error).")
     }
+  }
+}
+
+extension ProcessOptions {
+  /// A setting without a default.
+  ///
+  /// - Throws: `ValidationError` if it is not set.
+  func required(_ flag: String?, _ name: String, _ option: String) async throws -> String {
+    guard let value = try await setting(name, flag: flag) else {
+      throw ValidationError("\(option) is missing; see --help.")
+    }
+    return value
   }
 }

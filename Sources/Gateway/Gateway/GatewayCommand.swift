@@ -23,6 +23,7 @@ public struct GatewayCommand: AsyncParsableCommand {
   @OptionGroup var process: ProcessOptions
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var edge: EdgeOptions
+  @OptionGroup var keySet: KeyOptions
 
   @Option(help: "Address of the API (default: 127.0.0.1). [env: MAGPIE_API_HOST]")
   var apiHost: String?
@@ -31,16 +32,6 @@ public struct GatewayCommand: AsyncParsableCommand {
     parsing: .unconditional,
     help: "Port of the API; 0 takes a free one and logs it (default: 9476). [env: MAGPIE_API_PORT]")
   var apiPort: Int?
-
-  @Option(
-    help: """
-      A file with the JSON Web Key Set of the keys that sign tokens (HS256, RS256, ES256, EdDSA). \
-      It is read again when it changes. [env: MAGPIE_JWKS_FILE]
-      """)
-  var jwksFile: String?
-
-  @Option(help: "The iss that every token must have. [env: MAGPIE_TOKEN_ISSUER]")
-  var tokenIssuer: String?
 
   @Option(help: "The aud that every token must have. [env: MAGPIE_TOKEN_AUDIENCE]")
   var tokenAudience: String?
@@ -94,16 +85,17 @@ public struct GatewayCommand: AsyncParsableCommand {
     let wait = try await process.number(
       waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
     let rules = TokenRules(
-      issuer: try await required(tokenIssuer, "tokenIssuer", "--token-issuer"),
-      audience: try await required(tokenAudience, "tokenAudience", "--token-audience"))
+      issuer: try await keySet.issuer(process),
+      audience: try await process.required(tokenAudience, "tokenAudience", "--token-audience"))
     let origins = try await edge.origins(process)
     let limits = try await edge.limits(process)
     let acceptance = try Acceptance(
       catalogDirectory: try await process.setting("catalogDir", flag: catalogDir),
       zoneinfoDirectory: try await process.setting("zoneinfoDir", flag: zoneinfoDir))
     let consumer = ConsumerProcess(label: "magpie_gateway", settings: settings)
+    consumer.metrics.begin(topics: [])
     consumer.metrics.beginRequests()
-    let keys = try await edge.keys(file: jwksFile, process, consumer.logger)
+    let keys = try await keySet.keys(process, consumer.logger)
     let databaseURL = try await process.databaseURL(database)
     let pool = ConnectionPool(databaseURL: databaseURL, connections: connections)
     let visits = Visits(
@@ -139,14 +131,5 @@ public struct GatewayCommand: AsyncParsableCommand {
       run(status, logger)
     }
     _ = await producer.close()
-  }
-
-  private func required(
-    _ flag: String?, _ name: String, _ option: String
-  ) async throws -> String {
-    guard let value = try await process.setting(name, flag: flag) else {
-      throw ValidationError("\(option) is missing; see --help.")
-    }
-    return value
   }
 }

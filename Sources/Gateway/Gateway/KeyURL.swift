@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import Foundation
 import Logging
-import NIOCore
 import Synchronization
 
 /// The key set at a URL, fetched on a schedule, and soon when a token names a key that is not in it.
@@ -98,30 +96,11 @@ func keyURL(_ text: String) -> URL? {
   }
 }
 
-/// The bytes at the URL; a redirection is an error, because it could lead anywhere.
+/// The bytes of a key set.
 ///
-/// - Throws: what AsyncHTTPClient throws, and ``KeySetError`` for an answer other than 200.
+/// - Throws: as ``fetched(_:accept:bytesMax:seconds:)``.
 func keySetBytes(at url: URL) async throws -> Data {
-  var configuration = HTTPClient.Configuration(
-    redirectConfiguration: .disallow,
-    timeout: .init(
-      connect: .seconds(GatewayLimits.keysFetchSeconds),
-      read: .seconds(GatewayLimits.keysFetchSeconds)))
-  configuration.httpVersion = .http1Only
-  let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-  do {
-    var request = HTTPClientRequest(url: url.absoluteString)
-    request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")
-    let response = try await client.execute(
-      request, timeout: .seconds(GatewayLimits.keysFetchSeconds))
-    guard response.status == .ok else {
-      throw KeySetError("the answer is \(response.status.code)")
-    }
-    let body = try await response.body.collect(upTo: GatewayLimits.keyFileBytes)
-    try await client.shutdown()
-    return Data(body.readableBytesView)
-  } catch {
-    try? await client.shutdown()
-    throw error
-  }
+  try await fetched(
+    url, accept: "application/jwk-set+json, application/json",
+    bytesMax: GatewayLimits.keyFileBytes, seconds: GatewayLimits.keysFetchSeconds)
 }

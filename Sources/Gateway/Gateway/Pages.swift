@@ -4,11 +4,16 @@ import HTTPTypes
 ///
 /// Anybody may have it: it holds nothing of anybody. What the pages show they ask of the API, with a
 /// token of the person who looks.
-struct PageFile: Sendable {
+package struct PageFile: Sendable {
   let contentType: String
-  let text: String
+  package let text: String
+  private let contentSecurityPolicy: String
 
-  fileprivate init(_ name: String, _ bytes: [UInt8]) {
+  /// - Parameters:
+  ///   - name: whose end says the type of content.
+  ///   - contentSecurityPolicy: nil for that of the gateway's pages.
+  package init(_ name: String, _ bytes: [UInt8], contentSecurityPolicy: String? = nil) {
+    self.contentSecurityPolicy = contentSecurityPolicy ?? Pages.contentSecurityPolicy
     contentType =
       switch name.split(separator: ".").last {
       case "js": "text/javascript; charset=utf-8"
@@ -22,11 +27,14 @@ struct PageFile: Sendable {
   var headers: HTTPFields {
     [
       .contentType: contentType, .cacheControl: "no-cache",
-      .contentSecurityPolicy: Pages.contentSecurityPolicy, .xContentTypeOptions: "nosniff",
+      .contentSecurityPolicy: contentSecurityPolicy, .xContentTypeOptions: "nosniff",
       .referrerPolicy: "no-referrer",
     ]
   }
 }
+
+/// A file of the gateway's pages that other pages use, too; nil if there is none of this name.
+package func gatewayPageFile(_ name: String) -> PageFile? { Pages.files[name] }
 
 /// The pages for people: modules and a style sheet at `/pages/NAME`, index.html at each page's address.
 enum Pages {

@@ -1,10 +1,10 @@
-import HTTPTypes
+package import HTTPTypes
 import Hummingbird
 
 /// Why a request was not answered as asked: the problem details (RFC 9457) of its answer.
-struct Problem: Error, Equatable {
+package struct Problem: Error, Equatable {
   /// The kind of problem, the last part of its `type`. Clients compare it: never rename one.
-  enum Code: String, CaseIterable, Sendable {
+  package enum Code: String, CaseIterable, Sendable {
     case noToken = "no-token"
     case invalidToken = "invalid-token"
     case notYours = "not-yours"
@@ -44,7 +44,7 @@ struct Problem: Error, Equatable {
   /// Whether the rest of the request must not be read.
   var endsConnection = false
 
-  init(
+  package init(
     _ code: Code, _ detail: String, field: String? = nil, allowed: [HTTPRequest.Method] = [],
     endsConnection: Bool = false
   ) {

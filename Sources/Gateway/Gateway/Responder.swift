@@ -1,6 +1,4 @@
-import Crypto
 import Events
-import Foundation
 import HTTPTypes
 import Hummingbird
 import Lanes
@@ -56,11 +54,12 @@ struct Responder: HTTPResponder {
     if request.method == .options { return options(resource, request) }
     let (route, path): (Route, [String: String])
     switch try resource.found(request.method) {
-    case .file(let file): return try response(file.text, file.headers, request)
+    case .file(let file): return try textResponse(file.text, file.headers, request)
     case .route(let found, let parameters): (route, path) = (found, parameters)
     }
     if case .text(let contentType, let text) = route.endpoint {
-      return try response(text, [.contentType: contentType, .cacheControl: "no-cache"], request)
+      return try textResponse(
+        text, [.contentType: contentType, .cacheControl: "no-cache"], request)
     }
     let identity = try await identity(request, from: address)
     let person = identity.person
@@ -75,7 +74,7 @@ struct Responder: HTTPResponder {
       guard let body = try await reader.body(screen, statement, after: positions ?? []) else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
-      return try response(
+      return try textResponse(
         body + "\n",
         [
           .contentType: "application/json", .cacheControl: "private, no-cache",
@@ -181,34 +180,6 @@ struct Responder: HTTPResponder {
       body: .init(byteBuffer: ByteBuffer(string: #"{"position":"\#(position)"\#(id)}"# + "\n")))
   }
 
-  /// The text with a strong ETag, coded as the client likes it, or 304 if the client has it.
-  private func response(
-    _ text: String, _ headers: HTTPFields, _ request: Request
-  ) throws -> Response {
-    let coding = try ContentCoding(
-      accepted: request.headers[.acceptEncoding], bytes: text.utf8.count)
-    let digest = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(16))
-    let tag = "\"\(digest)\(coding.tagSuffix)\""
-    var headers = headers
-    headers[.eTag] = tag
-    headers.vary(on: "Accept-Encoding")
-    if let known = request.headers[.ifNoneMatch], matches(known, tag) {
-      headers[.contentType] = nil
-      var response = Response(status: .notModified, headers: headers)
-      // It would be the length of the body that the client has.
-      response.headers[.contentLength] = nil
-      return response
-    }
-    guard coding == .gzip else {
-      return Response(
-        status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
-    }
-    headers[.contentEncoding] = "gzip"
-    return Response(
-      status: .ok, headers: headers,
-      body: .init(byteBuffer: ByteBuffer(bytes: try gzipped(Array(text.utf8)))))
-  }
-
   private func problem(_ error: any Error) -> Problem {
     let problem = Problem(error)
     if problem.code.status.kind == .serverError, problem.code != .notAppliedYet {
@@ -217,13 +188,5 @@ struct Responder: HTTPResponder {
         metadata: ["problem": "\(problem.code.rawValue)", "error": "\(error)"])
     }
     return problem
-  }
-}
-
-/// Whether `If-None-Match` names the tag; weak comparison, as RFC 9110 prescribes.
-private func matches(_ header: String, _ tag: String) -> Bool {
-  header.split(separator: ",").contains { item in
-    let item = item.drop { $0 == " " }.prefix { $0 != " " }
-    return item == "*" || item == tag || item == "W/" + tag
   }
 }

@@ -1,0 +1,64 @@
+import ArgumentParser
+package import Logging
+package import Service
+
+/// Where operators' pages are served, and to whom.
+package struct OperatorOptions: ParsableArguments, Sendable {
+  @OptionGroup var keySet: KeyOptions
+
+  @Option(help: "Address of the pages (default: 127.0.0.1). [env: MAGPIE_OPERATE_HOST]")
+  var operateHost: String?
+
+  @Option(
+    parsing: .unconditional,
+    help:
+      "Port of the pages; 0 takes a free one and logs it (default: 9478). [env: MAGPIE_OPERATE_PORT]"
+  )
+  var operatePort: Int?
+
+  @Option(
+    help: """
+      The aud that every operator's token must have. It must not be the gateway's, whose tokens \
+      everybody has. [env: MAGPIE_OPERATE_AUDIENCE]
+      """)
+  var operateAudience: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Proxies in front of the pages, each of which adds its peer's address to X-Forwarded-For \
+      (default: 0, which ignores that header). [env: MAGPIE_TRUSTED_PROXIES]
+      """)
+  var trustedProxies: Int?
+
+  package init() {}
+
+  /// A server that does `work` as long as it serves.
+  ///
+  /// - Throws: `ValidationError` for a setting that is missing or not valid.
+  package func service(
+    _ process: ProcessOptions, logger: Logger, api: SignedAPI,
+    beside work: @escaping @Sendable () async -> Void
+  ) async throws -> OperatorService {
+    let audience = try await process.required(
+      operateAudience, "operateAudience", "--operate-audience")
+    // The two may share a file of settings.
+    if try await process.setting("tokenAudience", flag: nil) == audience {
+      throw ValidationError(
+        "--operate-audience is that of the gateway's tokens: everybody would be an operator.")
+    }
+    var settings = RateLimits.Settings()
+    settings.trustedProxies = try await process.number(
+      trustedProxies, "trustedProxies", "--trusted-proxies", 0...16, default: 0)
+    let keys = try await keySet.keys(process, logger)
+    return OperatorService(
+      host: try await process.setting("operateHost", flag: operateHost) ?? "127.0.0.1",
+      port: try await process.number(
+        operatePort, "operatePort", "--operate-port", 0...65_535, default: 9478),
+      responder: SignedResponder(
+        api: api, keys: keys,
+        rules: TokenRules(issuer: try await keySet.issuer(process), audience: audience),
+        limits: RateLimits(settings), logger: logger),
+      keys: keys, work: work, logger: logger)
+  }
+}

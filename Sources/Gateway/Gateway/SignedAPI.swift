@@ -1,0 +1,49 @@
+/// A request for which a token has proved who sent it.
+package struct SignedRequest: Sendable {
+  /// The token's `sub`.
+  package let person: String
+  /// The values of the names in braces in the route's path.
+  package let parameters: [String: String]
+  package let query: [String: String]
+  /// Empty, or JSON of at most 384 KiB.
+  package let body: [UInt8]
+}
+
+/// One method of one path of a ``SignedAPI``.
+package struct SignedRoute: Sendable {
+  package enum Method: Sendable { case get, post }
+
+  let method: Method
+  let path: PathTemplate
+  let answer: @Sendable (SignedRequest) async throws -> String
+
+  /// - Parameters:
+  ///   - path: such as `/v1/dead-letters/{id}`.
+  ///   - answer: JSON, or throws ``Problem``; other errors become the problems that they are in the gateway.
+  package init(
+    _ method: Method, _ path: String,
+    _ answer: @escaping @Sendable (SignedRequest) async throws -> String
+  ) {
+    (self.method, self.path, self.answer) = (method, PathTemplate(path), answer)
+  }
+}
+
+/// An API beside the gateway's, with the same edge: files for everybody, and routes for those whom a token
+/// proves.
+package struct SignedAPI: Sendable {
+  /// By path, such as `/pages/main.js`.
+  let files: [String: PageFile]
+  /// Paths of pages, all of which are the file at `/`.
+  let pages: [PathTemplate]
+  let routes: [SignedRoute]
+
+  package init(files: [String: PageFile], pages: [String], routes: [SignedRoute]) {
+    (self.files, self.routes) = (files, routes)
+    self.pages = pages.map { PathTemplate($0) }
+  }
+
+  func file(_ path: [String]) -> PageFile? {
+    let isPage = pages.contains { $0.match(path) != nil }
+    return files[isPage ? "/" : "/" + path.joined(separator: "/")]
+  }
+}

@@ -1,0 +1,91 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Answers requests to a ``SignedAPI``.
+struct SignedResponder: HTTPResponder {
+  typealias Context = RequestScope
+
+  let api: SignedAPI
+  let keys: KeySource
+  let rules: TokenRules
+  let limits: RateLimits
+  let logger: Logger
+
+  func respond(to request: Request, context: RequestScope) async throws -> Response {
+    let response: Response
+    do {
+      response = try await answer(request, context)
+    } catch {
+      let problem = Problem(error)
+      if problem.code.status.kind == .serverError {
+        logger.warning(
+          "a request failed",
+          metadata: ["problem": "\(problem.code.rawValue)", "error": "\(error)"])
+      }
+      if problem.endsConnection { context.closeSoon() }
+      response = problem.response
+    }
+    return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
+    let address = ClientAddress(
+      peer: context.peer, forwardedFor: request.headers[.xForwardedFor],
+      trustedProxies: limits.settings.trustedProxies)
+    try limits.countRequest(from: address)
+    let target = try RequestTarget(request.head.path ?? "")
+    let isRead = request.method == .get || request.method == .head
+    if let file = api.file(target.segments) {
+      guard isRead else {
+        throw Problem(
+          .methodNotAllowed, "The header Allow lists the methods.", allowed: [.get, .head])
+      }
+      return try textResponse(file.text, file.headers, request)
+    }
+    // Whoever has no token does not learn which paths there are.
+    let person = try await person(request, from: address)
+    try limits.countRequest(of: person)
+    let found = api.routes.compactMap { route in
+      route.path.match(target.segments).map { (route: route, parameters: $0) }
+    }
+    guard !found.isEmpty else { throw Problem(.notFound, "The path is none of this API.") }
+    guard let (route, parameters) = found.first(where: { $0.route.has(request.method) }) else {
+      throw Problem(
+        .methodNotAllowed, "The header Allow lists the methods.",
+        allowed: found.flatMap { $0.route.methods }.sorted { $0.rawValue < $1.rawValue })
+    }
+    let body = route.method == .post ? try await collectedBody(request) : []
+    let text = try await route.answer(
+      SignedRequest(person: person, parameters: parameters, query: target.query, body: body))
+    return try textResponse(
+      text + "\n",
+      [
+        .contentType: "application/json", .cacheControl: "no-store", .vary: "Authorization",
+        .xContentTypeOptions: "nosniff",
+      ], request)
+  }
+
+  private func person(
+    _ request: Request, from address: ClientAddress
+  ) async throws(Problem) -> String {
+    do throws(Problem) {
+      return try await keys.identity(request.headers[.authorization], rules).person
+    } catch {
+      if error.code.status == .unauthorized { limits.countFailure(from: address) }
+      throw error
+    }
+  }
+}
+
+extension SignedRoute {
+  fileprivate var methods: [HTTPRequest.Method] {
+    switch method {
+    case .get: [.get, .head]
+    case .post: [.post]
+    }
+  }
+
+  fileprivate func has(_ method: HTTPRequest.Method) -> Bool { methods.contains(method) }
+}

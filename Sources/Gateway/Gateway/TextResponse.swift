@@ -1,0 +1,41 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The text with a strong ETag, coded as the client likes it, or 304 if the client has it.
+///
+/// - Throws: ``Problem`` if the client accepts no coding of it; ``CompressionError``.
+func textResponse(_ text: String, _ headers: HTTPFields, _ request: Request) throws -> Response {
+  let coding = try ContentCoding(
+    accepted: request.headers[.acceptEncoding], bytes: text.utf8.count)
+  let digest = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(16))
+  let tag = "\"\(digest)\(coding.tagSuffix)\""
+  var headers = headers
+  headers[.eTag] = tag
+  headers.vary(on: "Accept-Encoding")
+  if let known = request.headers[.ifNoneMatch], matches(known, tag) {
+    headers[.contentType] = nil
+    var response = Response(status: .notModified, headers: headers)
+    // It would be the length of the body that the client has.
+    response.headers[.contentLength] = nil
+    return response
+  }
+  guard coding == .gzip else {
+    return Response(
+      status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
+  }
+  headers[.contentEncoding] = "gzip"
+  return Response(
+    status: .ok, headers: headers,
+    body: .init(byteBuffer: ByteBuffer(bytes: try gzipped(Array(text.utf8)))))
+}
+
+/// Whether `If-None-Match` names the tag; weak comparison, as RFC 9110 prescribes.
+private func matches(_ header: String, _ tag: String) -> Bool {
+  header.split(separator: ",").contains { item in
+    let item = item.drop { $0 == " " }.prefix { $0 != " " }
+    return item == "*" || item == tag || item == "W/" + tag
+  }
+}
