@@ -41,17 +41,19 @@ public final class DeadLetterRedrive {
   private let consumerGroup: String
   private let topics: [String: Topic]
   private let resolvedBy: String
+  private let resolution: String
   private let connection: ReconnectingConnection
   private let deliver: ([Event]) throws -> Void
 
   /// - Parameters:
   ///   - topicPrefix: the prefix of the names of topics and of the consumer group.
   ///   - resolvedBy: the operator, for the history of the dead letters.
+  ///   - resolution: what the operator says about it, for the same.
   ///   - open: opens a connection with the handler's privileges.
   ///   - deliver: publishes the handler's events and returns after they are acknowledged; called before
   ///     COMMIT.
   public init(
-    handler: Handler, topicPrefix: String, resolvedBy: String,
+    handler: Handler, topicPrefix: String, resolvedBy: String, resolution: String = "applied",
     open: @escaping () throws -> Connection,
     deliver: @escaping ([Event]) throws -> Void
   ) {
@@ -60,6 +62,7 @@ public final class DeadLetterRedrive {
     topics = Dictionary(
       uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
     self.resolvedBy = resolvedBy
+    self.resolution = resolution
     connection = ReconnectingConnection(handler, open: open)
     self.deliver = deliver
   }
@@ -174,7 +177,8 @@ public final class DeadLetterRedrive {
       batch, consumerGroup: consumerGroup, codeVersion: codeVersion)
     statements.append(
       redrivenStatement(
-        batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy))
+        batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
+        resolution: resolution))
     let events = batch.events
     let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
     let outcome = try work.run(after: statements, on: connection)

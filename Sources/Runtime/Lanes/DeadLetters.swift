@@ -70,14 +70,17 @@ func markingKnownDeadLetters(
 }
 
 /// Marks open dead letters whose records the batch applies as redriven.
+///
+/// - Parameter resolution: why, for the history.
 func redrivenStatement(
-  _ batch: Batch, consumerGroup: String, codeVersion: String, resolvedBy: String
+  _ batch: Batch, consumerGroup: String, codeVersion: String, resolvedBy: String,
+  resolution: String = "applied"
 ) -> Statement {
   let applied = batch.items.filter { !$0.isPoison }.map(\.record)
   return Statement(
     """
     UPDATE dead_letters d SET state = 'redriven', attempts = attempts + 1, code_version = $5,
-      resolved_at = now(), resolved_by = $6, resolution = 'applied'
+      resolved_at = now(), resolved_by = $6, resolution = $7
     FROM unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
     WHERE d.consumer_group = $1 AND d.topic = $2 AND d.partition = l.partition
       AND d.record_offset = l.record_offset AND d.state = 'open'
@@ -85,7 +88,7 @@ func redrivenStatement(
     [
       .text(consumerGroup), .text(applied.first?.topic ?? ""),
       .int4Array(applied.map(\.partition)), .int8Array(applied.map(\.offset)),
-      .text(codeVersion), .text(resolvedBy),
+      .text(codeVersion), .text(resolvedBy), .text(resolution),
     ])
 }
 

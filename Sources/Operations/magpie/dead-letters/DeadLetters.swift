@@ -49,22 +49,11 @@ struct DeadLetterFilter: ParsableArguments {
   ///   - ids: the ids to select; empty selects all.
   ///   - states: the states to select; nil selects all.
   func condition(prefix: String, ids: [LetterID] = [], states: [String]?) -> SQLCondition {
-    var condition = SQLCondition()
-    if let group { condition.and("consumer_group", "=", .text(full(group, prefix))) }
-    if let topic { condition.and("topic", "=", .text(full(topic, prefix))) }
-    if let reasonCode { condition.and("reason_code", "=", .text(reasonCode)) }
-    if let user { condition.and("key", "=", .bytea(Array(user.utf8))) }
-    if let since { condition.and("dead_lettered_at", ">=", .timestamptz(since.time.microseconds)) }
-    if let until { condition.and("dead_lettered_at", "<", .timestamptz(until.time.microseconds)) }
-    if let states { condition.and("state", "= ANY", .textArray(states)) }
-    if !ids.isEmpty { condition.and(ids) }
-    return condition
-  }
-
-  /// Adds the prefix to names without it: `likes` becomes `magpie.likes`.
-  private func full(_ name: String, _ prefix: String) -> String {
-    let isShort = Topic(rawValue: name) != nil || ConsumerGroup(rawValue: name) != nil
-    return isShort ? prefix + name : name
+    var filter = LetterFilter(
+      group: group, topic: topic, reasonCode: reasonCode, user: user, ids: ids, states: states)
+    filter.since = since?.time
+    filter.until = until?.time
+    return filter.condition(prefix: prefix)
   }
 }
 

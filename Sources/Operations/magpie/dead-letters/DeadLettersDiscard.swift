@@ -25,8 +25,8 @@ struct DeadLettersDiscard: ParsableCommand {
   var progress = false
 
   func validate() throws {
-    guard !reason.allSatisfy(\.isWhitespace), reason.utf8.count <= 2000 else {
-      throw ValidationError("--reason must have 1 to 2000 bytes.")
+    guard isReason(reason) else {
+      throw ValidationError("--reason must have 1 to \(reasonBytesMax) bytes.")
     }
   }
 
@@ -41,25 +41,51 @@ struct DeadLettersDiscard: ParsableCommand {
     let condition = try selection.condition(connection, prefix: prefix)
     var count = selection.dryRun ? try selection.count(connection, condition) : 0
     var shown = Progress(forced: progress)
-    // In small transactions, so that workers and redrives wait for at most one of them.
-    while !selection.dryRun {
-      let rows = try connection.query(
-        """
-        UPDATE dead_letters SET state = 'discarded', resolved_at = now(),
-          resolved_by = $\(condition.parameters.count + 1)::text,
-          resolution = $\(condition.parameters.count + 2)::text
-        WHERE (consumer_group, topic, partition, record_offset) IN (
-          SELECT consumer_group, topic, partition, record_offset FROM dead_letters
-          WHERE \(condition.sql)
-          ORDER BY consumer_group, topic, partition, record_offset LIMIT 1000 FOR UPDATE)
-        """, condition.parameters + [.text(selection.resolvedBy), .text(reason)])
-      guard rows.affectedRows > 0 else { break }
-      count += Int64(rows.affectedRows)
-      shown.show("\(count) discarded")
+    if !selection.dryRun {
+      count = try discardLetters(
+        connection, condition, by: selection.resolvedBy, reason: reason
+      ) { shown.show("\($0) discarded") }
     }
     shown.clear()
     if json { return printJSON(Result(discarded: count, dryRun: selection.dryRun)) }
     Console.output.line(
       selection.dryRun ? "\(count) would be discarded" : "\(count) discarded")
+  }
+}
+
+/// The longest reason that an operator may give.
+let reasonBytesMax = 2000
+
+/// Whether it says something, in at most ``reasonBytesMax`` bytes.
+func isReason(_ text: String) -> Bool {
+  !text.allSatisfy(\.isWhitespace) && text.utf8.count <= reasonBytesMax && !text.utf8.contains(0)
+}
+
+/// Discards the dead letters that satisfy the condition, which must select open ones only: otherwise it
+/// would never end.
+///
+/// In small transactions, so that workers and redrives wait for at most one of them.
+///
+/// - Parameter shown: called with the number so far.
+/// - Returns: how many were discarded.
+func discardLetters(
+  _ connection: Connection, _ condition: SQLCondition, by name: String, reason: String,
+  shown: (Int64) -> Void = { _ in }
+) throws -> Int64 {
+  var count: Int64 = 0
+  while true {
+    let rows = try connection.query(
+      """
+      UPDATE dead_letters SET state = 'discarded', resolved_at = now(),
+        resolved_by = $\(condition.parameters.count + 1)::text,
+        resolution = $\(condition.parameters.count + 2)::text
+      WHERE (consumer_group, topic, partition, record_offset) IN (
+        SELECT consumer_group, topic, partition, record_offset FROM dead_letters
+        WHERE \(condition.sql)
+        ORDER BY consumer_group, topic, partition, record_offset LIMIT 1000 FOR UPDATE)
+      """, condition.parameters + [.text(name), .text(reason)])
+    guard rows.affectedRows > 0 else { return count }
+    count += Int64(rows.affectedRows)
+    shown(count)
   }
 }

@@ -31,6 +31,9 @@ struct DeadLettersRedrive: ParsableCommand {
     help: "Seconds to retry while Kafka or PostgreSQL does not answer: 0 to 86400.")
   var patience = 60
 
+  @Option(help: "Why, stored with the dead letters; at most 2000 bytes (default: applied).")
+  var reason: String?
+
   @Flag(help: "Print one JSON object: redriven, failed, passedOver, dryRun.")
   var json = false
 
@@ -44,24 +47,19 @@ struct DeadLettersRedrive: ParsableCommand {
     guard (0...86_400).contains(patience) else {
       throw ValidationError("--patience is \(patience), but must be 0 to 86400.")
     }
+    guard isReason(reason ?? "applied") else {
+      throw ValidationError("--reason must have 1 to \(reasonBytesMax) bytes.")
+    }
     guard (1...2000).contains(batch) else {
       throw ValidationError("--batch is \(batch), but must be 1 to 2000.")
     }
-  }
-
-  private struct Result: Encodable {
-    var redriven = 0
-    var failed = 0
-    /// Dead letters that another redrive has locked or resolved meanwhile.
-    var passedOver = 0
-    var dryRun = false
   }
 
   func run() throws {
     let connection = try database.connect()
     let condition = try selection.condition(connection, prefix: kafka.prefix)
     let total = try selection.count(connection, condition)
-    var result = Result()
+    var result = RedriveResult()
     if selection.dryRun {
       result.dryRun = true
       if json { return printJSON(result) }
@@ -75,33 +73,62 @@ struct DeadLettersRedrive: ParsableCommand {
     for handler in try handlers.handlers(isPublishing: true).all {
       let redrive = DeadLetterRedrive(
         handler: handler, topicPrefix: kafka.prefix, resolvedBy: selection.resolvedBy,
+        resolution: reason ?? "applied",
         open: { try database.connect(as: handler) }, deliver: { try producer.send($0) })
       redrive.patience = .seconds(patience)
       defer { redrive.close() }
-      var place: DeadLetterRedrive.Place? = DeadLetterRedrive.Place()
-      while let here = place {
-        let limit = pace.portion(of: batch)
-        let step = try redrive.step(
-          after: here, limit: limit, condition: condition.sql, condition.parameters)
-        place = step.next
-        result.redriven += step.redriven
-        result.failed += step.failed
-        result.passedOver += step.passedOver
-        let done = step.redriven + step.failed
-        shown.show("\(result.redriven) of \(total) redriven, \(result.failed) failed")
-        pace.wait(for: done)
-      }
+      try redrive.all(
+        condition, limit: { pace.portion(of: batch) },
+        stepped: { step in
+          result.add(step)
+          shown.show("\(result.redriven) of \(total) redriven, \(result.failed) failed")
+          pace.wait(for: step.redriven + step.failed)
+        })
     }
     shown.clear()
     report(result)
     if result.failed > 0 { throw ExitCode(Failure.Code.found.rawValue) }
   }
 
-  private func report(_ result: Result) {
+  private func report(_ result: RedriveResult) {
     if json { return printJSON(result) }
     var text = "\(result.redriven) redriven"
     if result.failed > 0 { text += ", \(result.failed) failed again and stay open" }
     if result.passedOver > 0 { text += ", \(result.passedOver) in somebody else's hands" }
     Console.output.line(text)
+  }
+}
+
+/// What became of the dead letters of a redrive.
+struct RedriveResult: Encodable, Sendable {
+  var redriven = 0
+  var failed = 0
+  /// Dead letters that another redrive has locked or resolved meanwhile.
+  var passedOver = 0
+  var dryRun = false
+
+  mutating func add(_ step: DeadLetterRedrive.Step) {
+    redriven += step.redriven
+    failed += step.failed
+    passedOver += step.passedOver
+  }
+}
+
+extension DeadLetterRedrive {
+  /// Redrives all that satisfy the condition, in steps.
+  ///
+  /// - Parameters:
+  ///   - limit: how many the next step may redrive.
+  ///   - stepped: called after each step.
+  func all(
+    _ condition: SQLCondition, limit: () -> Int, stepped: (Step) -> Void
+  ) throws {
+    var place: Place? = Place()
+    while let here = place {
+      let step = try self.step(
+        after: here, limit: limit(), condition: condition.sql, condition.parameters)
+      place = step.next
+      stepped(step)
+    }
   }
 }

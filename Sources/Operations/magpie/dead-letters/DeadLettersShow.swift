@@ -59,7 +59,7 @@ extension LetterID {
 }
 
 /// One attempt to apply a dead letter, or one decision about it.
-struct LetterHistory: Encodable {
+struct LetterHistory: Encodable, Sendable {
   var time: String
   var what: String
   var reasonCode: String?
@@ -96,8 +96,8 @@ struct LetterHistory: Encodable {
 }
 
 /// A dead letter as one JSON object.
-private struct ShownLetter: Encodable {
-  struct Header: Encodable {
+struct ShownLetter: Encodable, Sendable {
+  struct Header: Encodable, Sendable {
     var name: String
     var base64: String?
     var text: String?
@@ -115,6 +115,7 @@ private struct ShownLetter: Encodable {
   var attempts: Int
   var keyBase64: String?
   var keyText: String?
+  var valueBytes: Int?
   var valueBase64: String?
   var headers: [Header]
   var type: String?
@@ -128,7 +129,8 @@ private struct ShownLetter: Encodable {
   var resolution: String?
   var history: [LetterHistory]
 
-  init(_ letter: DeadLetter, past: [LetterHistory], prefix: String) {
+  /// - Parameter bytesMax: of the value and of its data that are in the object.
+  init(_ letter: DeadLetter, past: [LetterHistory], prefix: String, bytesMax: Int = .max) {
     let anatomy = RecordAnatomy(letter.record.wire)
     id = letter.id.description
     group = letter.group
@@ -142,14 +144,15 @@ private struct ShownLetter: Encodable {
     attempts = letter.attempts
     keyBase64 = letter.record.key.map(base64)
     keyText = letter.record.key.flatMap { String(validating: $0, as: UTF8.self) }
-    valueBase64 = letter.record.value.map(base64)
+    valueBytes = letter.record.value?.count
+    valueBase64 = letter.record.value.map { base64(Array($0.prefix(bytesMax))) }
     headers = letter.record.headers.map { header in
       Header(
         name: header.name, base64: header.value.map(base64),
         text: header.value.flatMap { String(validating: $0, as: UTF8.self) })
     }
     type = anatomy.type?.rawValue
-    data = anatomy.json
+    data = anatomy.json.map { bytesMax == .max ? $0 : String($0.prefix(bytesMax)) }
     protobufFields = anatomy.protobufFields
     problemToday = letter.problemToday(prefix: prefix)
     resolvedAt = letter.resolvedAt?.rfc3339

@@ -11,24 +11,26 @@ extension RebuildHandlers {
 
 extension DatabaseOptions {
   /// A connection with the privileges of this handler's worker.
-  func connect(as handler: Handler) throws -> Connection {
-    let connection = try connect()
-    do {
-      try Migrations.check(connection, allowsNewer: true)
-      try connection.script(
-        """
-        SET ROLE \(handler.databaseRole);
-        SET lock_timeout = '30s';
-        SET idle_in_transaction_session_timeout = '30s';
-        """)
-      return connection
-    } catch let error as SchemaError {
-      connection.close()
-      // A worker waits for its schema; a command fails.
-      throw WorkerStopped(reason: error.message, nextStep: "Nothing was changed.")
-    } catch {
-      connection.close()
-      throw error
-    }
+  func connect(as handler: Handler) throws -> Connection { try assume(handler, connect()) }
+}
+
+/// The connection, with the privileges of this handler's worker; closed if that fails.
+func assume(_ handler: Handler, _ connection: Connection) throws -> Connection {
+  do {
+    try Migrations.check(connection, allowsNewer: true)
+    try connection.script(
+      """
+      SET ROLE \(handler.databaseRole);
+      SET lock_timeout = '30s';
+      SET idle_in_transaction_session_timeout = '30s';
+      """)
+    return connection
+  } catch let error as SchemaError {
+    connection.close()
+    // A worker waits for its schema; a command fails.
+    throw WorkerStopped(reason: error.message, nextStep: "Nothing was changed.")
+  } catch {
+    connection.close()
+    throw error
   }
 }

@@ -85,8 +85,8 @@ struct Verify: ParsableCommand {
 }
 
 /// The result of one of the schema's verify_…() functions.
-struct InvariantCheck {
-  struct Row: Encodable {
+struct InvariantCheck: Sendable {
+  struct Row: Encodable, Sendable {
     var check: String
     var invariant: String?
     var subject: String?
@@ -104,7 +104,14 @@ struct InvariantCheck {
   /// The first rows that break the invariant.
   var rows: [Row]
 
-  static func runAll(_ connection: Connection, limit: Int) throws -> [InvariantCheck] {
+  /// Runs every check of the schema.
+  ///
+  /// - Parameters:
+  ///   - limit: how many rows of each check to keep.
+  ///   - done: called after each check, with their number.
+  static func runAll(
+    _ connection: Connection, limit: Int, done: (InvariantCheck, Int) -> Void = { _, _ in }
+  ) throws -> [InvariantCheck] {
     let names = try connection.query(
       """
       SELECT proname::text FROM pg_proc
@@ -116,7 +123,11 @@ struct InvariantCheck {
     guard !names.isEmpty else {
       throw Failure(.unavailable, "This database lacks Magpie's schema. Run: magpie migrate")
     }
-    return try names.map { try run($0, connection, limit: limit) }
+    return try names.map { name in
+      let check = try run(name, connection, limit: limit)
+      done(check, names.count)
+      return check
+    }
   }
 
   private static func run(_ name: String, _ connection: Connection, limit: Int) throws
