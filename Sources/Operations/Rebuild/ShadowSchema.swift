@@ -127,6 +127,12 @@ struct ShadowSchema {
         );
         COMMENT ON TABLE rebuild_state IS 'the state of the rebuild that magpie replay --rebuild keeps in this schema';
         """)
+      // Operators watch a rebuild as this role. The tables' own grants are the migrations'.
+      try connection.script(
+        """
+        GRANT USAGE ON SCHEMA \(quoted(schema.name)) TO magpie_reader;
+        GRANT SELECT ON rebuild_state TO magpie_reader;
+        """)
       try connection.query(
         "INSERT INTO rebuild_state (rooms, topic_prefix) VALUES ($1, $2)",
         [.textArray(tableGroups.map(\.rawValue)), .text(topicPrefix)])
