@@ -182,10 +182,13 @@ let package = Package(
         "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Gateway",
         "Handling", "Kafka", "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog",
         "Reminders", "Schedules", "Schema", "Service", "Verification", "WorkerCommands",
-        "Workload", argumentParser,
+        "Workload", argumentParser, logging,
       ],
       path: "Sources/Operations/magpie", exclude: ["README.md"],
-      resources: [.embedInCode("stack/story.jsonl"), .embedInCode("stack/story-screens.txt")],
+      resources: [
+        .embedInCode("stack/story.jsonl"), .embedInCode("stack/story-screens.txt"),
+        .embedInCode("operate/pages"),
+      ],
       swiftSettings: strict),
 
     // What everything is tried on and measured against.
@@ -337,7 +340,7 @@ let package = Package(
       "MagpieTests",
       [
         "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Kafka", "Notifications",
-        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "TestSupport",
+        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "TestSupport", "magpie",
       ]),
     tests(
       "EndToEndTests",

@@ -18,7 +18,7 @@ struct SetupTests {
     let magpie = Tool(environment: [
       "MAGPIE_DATABASE_URL": database, "MAGPIE_KAFKA_BOOTSTRAP": try TestBroker.shared.bootstrap,
       "MAGPIE_TOPIC_PREFIX": prefix, "MAGPIE_FANOUT_PASSWORD": "a 'quoted' password, ü",
-      "MAGPIE_READER_PASSWORD": "another",
+      "MAGPIE_READER_PASSWORD": "another", "MAGPIE_OPERATOR_PASSWORD": "a third",
     ])
     for _ in 0..<2 {
       let result = try await magpie("setup", "--partitions", "3")
@@ -32,13 +32,17 @@ struct SetupTests {
         pg_has_role(rolname, 'magpie_fanout', 'MEMBER'), pg_has_role(rolname, 'magpie_reader', 'MEMBER')
       FROM pg_authid
       WHERE rolname IN ('fanout_worker', 'notification_worker', 'alarm_worker', 'reminder_worker',
-        'magpie_backend')
+        'magpie_backend', 'magpie_operator')
       ORDER BY 1
       """)
     let found = try logins.map {
       "\(try $0.text(0)) \(try $0.bool(1)) \(try $0.bool(2)) \(try $0.bool(3))"
     }
-    #expect(found == ["fanout_worker true true false", "magpie_backend true false true"])
+    #expect(
+      found == [
+        "fanout_worker true true false", "magpie_backend true false true",
+        "magpie_operator true true true",
+      ])
 
     let refused = try await magpie("setup", "--partitions", "4")
     #expect(refused.status == 1)

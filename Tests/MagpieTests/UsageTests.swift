@@ -11,7 +11,7 @@ struct UsageTests {
       "post",
       "comments", "profile", "search", "alarms", "people", "conversations", "chat", "settings",
       "render", "kinds", "kinds list", "kinds check", "setup", "migrate", "topics",
-      "lag", "verify", "token", "token keys", "token sign", "healthcheck",
+      "lag", "verify", "operate", "token", "token keys", "token sign", "healthcheck",
     ])
   func help(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])

@@ -33,7 +33,7 @@ struct Magpie: ParsableCommand {
       Conversations.self, Chat.self, Settings.self, Reminders.self, Render.self, KindsCommand.self,
       Setup.self,
       Migrate.self, Topics.self,
-      Lag.self, Verify.self,
+      Lag.self, Verify.self, Operate.self,
       DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, TokenCommand.self,
       Healthcheck.self,
     ])

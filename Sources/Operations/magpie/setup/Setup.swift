@@ -16,6 +16,7 @@ struct Setup: ParsableCommand {
         MAGPIE_ALARM_PASSWORD         alarm_worker, of magpie_alarm
         MAGPIE_REMINDER_PASSWORD      reminder_worker, of magpie_reminder
         MAGPIE_READER_PASSWORD        magpie_backend, of magpie_reader
+        MAGPIE_OPERATOR_PASSWORD      magpie_operator, of all of these roles, for `magpie operate`
 
       magpie_backend may also write feed_visits and feed_returns, as the function feed_touch does.
 
@@ -55,7 +56,7 @@ struct Setup: ParsableCommand {
     for login in Login.all {
       guard let password = setting(nil, login.variable) else { continue }
       try login.make(connection, password: password)
-      Console.output.line("login \(login.name), a member of \(login.role)")
+      Console.output.line("login \(login.name), a member of \(login.roles.joined(separator: ", "))")
     }
     connection.close()
     let topics = TopicSet(
@@ -65,21 +66,27 @@ struct Setup: ParsableCommand {
   }
 }
 
-/// A login of a worker or of the backends.
+/// A login of a worker, of the backends or of the operators' pages.
 private struct Login {
   var name: String
-  var role: String
+  var roles: [String]
   var variable: String
 
   static let all = [
-    Login(name: "fanout_worker", role: "magpie_fanout", variable: "MAGPIE_FANOUT_PASSWORD"),
+    Login(name: "fanout_worker", roles: ["magpie_fanout"], variable: "MAGPIE_FANOUT_PASSWORD"),
     Login(
-      name: "notification_worker", role: "magpie_notification",
+      name: "notification_worker", roles: ["magpie_notification"],
       variable: "MAGPIE_NOTIFICATION_PASSWORD"),
-    Login(name: "alarm_worker", role: "magpie_alarm", variable: "MAGPIE_ALARM_PASSWORD"),
+    Login(name: "alarm_worker", roles: ["magpie_alarm"], variable: "MAGPIE_ALARM_PASSWORD"),
     Login(
-      name: "reminder_worker", role: "magpie_reminder", variable: "MAGPIE_REMINDER_PASSWORD"),
-    Login(name: "magpie_backend", role: "magpie_reader", variable: "MAGPIE_READER_PASSWORD"),
+      name: "reminder_worker", roles: ["magpie_reminder"], variable: "MAGPIE_REMINDER_PASSWORD"),
+    Login(name: "magpie_backend", roles: ["magpie_reader"], variable: "MAGPIE_READER_PASSWORD"),
+    Login(
+      name: "magpie_operator",
+      roles: [
+        "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder", "magpie_reader",
+      ],
+      variable: "MAGPIE_OPERATOR_PASSWORD"),
   ]
 
   /// Sends only the password's SCRAM verifier, so that the server's log cannot contain the password.
@@ -90,6 +97,7 @@ private struct Login {
     let verb = try exists.only.bool(0) ? "ALTER" : "CREATE"
     // Needs no quoting: the verifier consists of Base64, $, : and =.
     try connection.script(
-      "\(verb) ROLE \(name) LOGIN PASSWORD '\(verifier)'; GRANT \(role) TO \(name)")
+      "\(verb) ROLE \(name) LOGIN PASSWORD '\(verifier)'; "
+        + "GRANT \(roles.joined(separator: ", ")) TO \(name)")
   }
 }

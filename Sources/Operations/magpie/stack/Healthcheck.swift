@@ -14,7 +14,8 @@ struct Healthcheck: ParsableCommand {
   @Option(
     help: """
       The worker's port: 9471 fanout-worker, 9472 notification-worker, 9473 alarm-worker, 9474 \
-      magpie archive run, 9475 reminder-worker, 9477 magpie-gateway, unless it was given another. \
+      magpie archive run, 9475 reminder-worker, 9477 magpie-gateway, 9479 magpie operate, unless it \
+      was given another. \
       [env: MAGPIE_HTTP_PORT]
       """)
   var port: UInt16?

@@ -1,0 +1,176 @@
+import Events
+import Gateway
+import Handling
+import Kafka
+import Lanes
+import Logging
+import Postgres
+
+/// What operators do with dead letters: look, redrive, discard.
+///
+/// Looking is as `magpie_reader`. A change opens a connection of the login, takes the role of the worker
+/// where it applies records, and closes it: between changes nobody holds these rights.
+struct LetterDesk: Sendable {
+  /// Bytes of a value that are shown.
+  private static let bytesMax = 64 << 10
+  /// How long a change waits for a lock, a broker or a server.
+  private static let patience = Duration.seconds(10)
+  private static let statementSeconds = 30
+  private static let redriveBatch = 50
+
+  let pool: ConnectionPool
+  let databaseURL: String
+  let kafka: ClientConfiguration
+  let prefix: String
+  let handlers: [Handler]
+  let logger: Logger
+  private let turns = SingleFile(waitingMax: 8)
+
+  init(
+    pool: ConnectionPool, databaseURL: String, kafka: ClientConfiguration, prefix: String,
+    handlers: [Handler], logger: Logger
+  ) {
+    (self.pool, self.databaseURL, self.kafka) = (pool, databaseURL, kafka)
+    (self.prefix, self.handlers, self.logger) = (prefix, handlers, logger)
+  }
+
+  /// A page in the order of the ids, and the id after which the next one begins.
+  struct Page: Encodable, Sendable {
+    var items: [ListedLetter]
+    var next: String?
+  }
+
+  func page(_ query: LetterQuery) async throws -> Page {
+    try await pool.read { [prefix] connection in
+      let items = try ListedLetter.page(
+        connection, query.filter.condition(prefix: prefix), after: query.after, limit: query.limit)
+      return Page(items: items, next: items.count == query.limit ? items.last?.id : nil)
+    }
+  }
+
+  struct Count: Encodable, Sendable {
+    var group: String
+    var topic: String
+    var reasonCode: String
+    var count: Int64
+    var oldest: String
+    var newest: String
+  }
+
+  /// The open ones by group, topic and reason, the most first; at most 200 of these.
+  func counts() async throws -> [Count] {
+    try await pool.read { [prefix] connection in
+      try connection.query(
+        """
+        SELECT consumer_group, topic, reason_code, count(*) AS count,
+          min(dead_lettered_at) AS oldest, max(dead_lettered_at) AS newest
+        FROM dead_letters WHERE state = 'open' AND starts_with(topic, $1)
+        GROUP BY consumer_group, topic, reason_code
+        ORDER BY count(*) DESC, consumer_group, topic, reason_code LIMIT 200
+        """, [.text(prefix)]
+      ).map { row in
+        Count(
+          group: try row.text("consumer_group"), topic: try row.text("topic"),
+          reasonCode: try row.text("reason_code"), count: try row.int8("count"),
+          oldest: EventTime(microseconds: try row.timestamptz("oldest")).rfc3339,
+          newest: EventTime(microseconds: try row.timestamptz("newest")).rfc3339)
+      }
+    }
+  }
+
+  /// - Throws: ``Problem`` if there is no such dead letter.
+  func letter(_ text: String) async throws -> ShownLetter {
+    let id = try letterID(text, field: "id")
+    return try await pool.read { [prefix] connection in
+      guard let letter = try found(id, connection) else { throw missing }
+      return ShownLetter(
+        letter, past: try LetterHistory.read(letter.id, connection), prefix: prefix,
+        bytesMax: Self.bytesMax)
+    }
+  }
+
+  struct Discarded: Encodable, Sendable {
+    var discarded: Int64
+  }
+
+  /// Those that are not open any more are passed over.
+  func discard(_ order: LetterOrder, by person: String) async throws -> Discarded {
+    try await change("discard", order, by: person) { condition in
+      let connection = try open()
+      defer { connection.close() }
+      return Discarded(
+        discarded: try discardLetters(connection, condition, by: person, reason: order.reason))
+    }
+  }
+
+  /// Those that fail again stay open, with one more entry in their history.
+  func redrive(_ order: LetterOrder, by person: String) async throws -> RedriveResult {
+    try await change("redrive", order, by: person) { condition in
+      let producer = EventProducer(configuration: kafka, topicPrefix: prefix)
+      defer { producer.close() }
+      var result = RedriveResult()
+      for handler in handlers where order.ids.contains(where: { $0.group == prefix + handler.name })
+      {
+        let redrive = DeadLetterRedrive(
+          handler: handler, topicPrefix: prefix, resolvedBy: person, resolution: order.reason,
+          open: { try assume(handler, open()) }, deliver: { try producer.send($0) })
+        redrive.patience = Self.patience
+        defer { redrive.close() }
+        try redrive.all(
+          condition, limit: { Self.redriveBatch }, stepped: { result.add($0) })
+      }
+      return result
+    }
+  }
+
+  /// One change at a time, with a line in the log before and after it: also one that fails has somebody who
+  /// asked for it.
+  private func change<Value: Sendable>(
+    _ what: String, _ order: LetterOrder, by person: String,
+    _ body: @escaping @Sendable (SQLCondition) throws -> Value
+  ) async throws -> Value {
+    let metadata: Logger.Metadata = [
+      "operator": "\(person)", "what": "\(what)", "letters": "\(order.ids.count)",
+      "first": "\(order.ids[0].description)", "reason": "\(order.reason)",
+    ]
+    logger.notice("an operator changes dead letters", metadata: metadata)
+    do {
+      let value = try await turns.run { [prefix] in
+        let filter = LetterFilter(ids: order.ids, states: ["open"])
+        return try body(filter.condition(prefix: prefix))
+      }
+      logger.notice("dead letters were changed", metadata: ["result": "\(value)"])
+      return value
+    } catch {
+      logger.error(
+        "dead letters were not all changed",
+        metadata: metadata.merging(["error": "\(error)"]) { $1 })
+      throw problem(error)
+    }
+  }
+
+  private func open() throws -> Connection {
+    try Connection(
+      databaseURL, applicationName: "magpie-operate",
+      statementTimeoutSeconds: Self.statementSeconds)
+  }
+}
+
+private let missing = Problem(.notFound, "There is no such dead letter.", field: "id")
+
+private func found(_ id: LetterID, _ connection: Connection) throws -> DeadLetter? {
+  do {
+    return try id.find(connection).first
+  } catch is Failure {
+    return nil
+  }
+}
+
+/// What an operator can do something about.
+private func problem(_ error: any Error) -> any Error {
+  switch error {
+  case let error as KafkaError: Problem(.notAcknowledged, "\(error.name): \(error.message)")
+  case let error as WorkerStopped: Problem(.databaseUnavailable, error.reason)
+  default: error
+  }
+}

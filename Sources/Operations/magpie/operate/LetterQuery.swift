@@ -1,0 +1,75 @@
+import Foundation
+import Gateway
+
+/// Which dead letters a page shows.
+struct LetterQuery: Sendable {
+  static let limitMax = 200
+  private static let states = ["open", "redriven", "discarded", "rebuilt"]
+
+  var state: String
+  var group: String?
+  var topic: String?
+  var reasonCode: String?
+  /// The last one of the page before.
+  var after: LetterID?
+  var limit: Int
+
+  /// - Throws: ``Problem`` for a parameter that is unknown, or not valid.
+  init(_ request: SignedRequest) throws {
+    let query = try request.only(["state", "group", "topic", "reason", "after", "limit"])
+    state = query["state"] ?? "open"
+    guard Self.states.contains(state) else {
+      throw Problem(
+        .invalidParameter, "It is one of \(Self.states.joined(separator: ", ")).", field: "state")
+    }
+    (group, topic, reasonCode) = (query["group"], query["topic"], query["reason"])
+    after = try query["after"].map { try letterID($0, field: "after") }
+    limit = try wholeNumber(query, "limit") ?? 50
+    guard 1...Self.limitMax ~= limit else {
+      throw Problem(.invalidParameter, "It is 1 to \(Self.limitMax).", field: "limit")
+    }
+  }
+
+  var filter: LetterFilter {
+    LetterFilter(group: group, topic: topic, reasonCode: reasonCode, states: [state])
+  }
+}
+
+/// What to do with which dead letters, and why.
+struct LetterOrder: Sendable {
+  var ids: [LetterID]
+  var reason: String
+
+  /// - Throws: ``Problem`` unless the body is `{"ids": […], "reason": "…"}` with 1 to 200 ids.
+  init(_ request: SignedRequest) throws {
+    let body: [String: Any]
+    do {
+      body =
+        try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any] ?? [:]
+    } catch {
+      throw Problem(.invalidBody, "The body is not a JSON object.")
+    }
+    if let unknown = body.keys.filter({ !["ids", "reason"].contains($0) }).min() {
+      throw Problem(.unknownMember, "The body has ids and reason.", field: unknown)
+    }
+    guard let texts = body["ids"] as? [String], 1...LetterQuery.limitMax ~= texts.count else {
+      throw Problem(.invalidMember, "It is 1 to \(LetterQuery.limitMax) ids.", field: "ids")
+    }
+    ids = try texts.map { try letterID($0, field: "ids") }
+    guard let text = body["reason"] as? String, isReason(text) else {
+      throw Problem(
+        .invalidMember, "Say why, in 1 to \(reasonBytesMax) bytes.", field: "reason")
+    }
+    reason = text
+  }
+}
+
+/// An id with its group.
+///
+/// - Throws: ``Problem`` if it is none.
+func letterID(_ text: String, field: String) throws -> LetterID {
+  guard let id = LetterID(text), id.group != nil else {
+    throw Problem(.invalidParameter, "It is not GROUP:TOPIC/PARTITION/OFFSET.", field: field)
+  }
+  return id
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Gateway
+import Kafka
+
+/// What the pages ask for and do. Each is bounded, and answered to any operator.
+func operatorRoutes(
+  _ watch: Watch, _ letters: LetterDesk, _ verification: VerificationRun
+) -> [SignedRoute] {
+  [
+    SignedRoute(.get, "/v1/overview") { request in
+      let query = try request.only(["after"])
+      return try jsonBody(watch.overview(after: try wholeNumber(query, "after") ?? 0))
+    },
+    SignedRoute(.get, "/v1/offsets") { _ in try jsonBody(watch.offsets()) },
+    SignedRoute(.get, "/v1/dead-letters") { request in
+      try jsonBody(await letters.page(try LetterQuery(request)))
+    },
+    SignedRoute(.get, "/v1/dead-letters/counts") { _ in try jsonBody(await letters.counts()) },
+    SignedRoute(.get, "/v1/dead-letters/letter/{id}") { request in
+      try jsonBody(await letters.letter(request.parameters["id"] ?? ""))
+    },
+    SignedRoute(.post, "/v1/redrives") { request in
+      try jsonBody(await letters.redrive(try LetterOrder(request), by: request.person))
+    },
+    SignedRoute(.post, "/v1/discards") { request in
+      try jsonBody(await letters.discard(try LetterOrder(request), by: request.person))
+    },
+    SignedRoute(.get, "/v1/verification") { _ in try jsonBody(verification.state) },
+    SignedRoute(.post, "/v1/verification") { request in
+      try jsonBody(verification.start(by: request.person))
+    },
+  ]
+}
+
+/// A value as JSON with sorted keys; times are texts already.
+func jsonBody(_ value: some Encodable) throws -> String {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  return String(decoding: try encoder.encode(value), as: UTF8.self)
+}
+
+extension SignedRequest {
+  /// The query.
+  ///
+  /// - Throws: ``Problem`` if it has another parameter.
+  func only(_ names: Set<String>) throws -> [String: String] {
+    if let unknown = query.keys.filter({ !names.contains($0) }).min() {
+      throw Problem(.invalidParameter, "The resource does not have it.", field: unknown)
+    }
+    return query
+  }
+}
+
+/// A whole number of a query, at least 0; nil if it is not there.
+///
+/// - Throws: ``Problem`` if it is none.
+func wholeNumber(_ query: [String: String], _ name: String) throws -> Int? {
+  guard let text = query[name] else { return nil }
+  guard let value = Int(text), value >= 0 else {
+    throw Problem(.invalidParameter, "It must be a whole number.", field: name)
+  }
+  return value
+}

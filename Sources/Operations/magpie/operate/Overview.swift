@@ -1,0 +1,44 @@
+import Rebuild
+
+/// What the first page shows.
+struct Overview: Encodable, Sendable {
+  struct Pending: Encodable, Sendable {
+    var renders: Int64
+    var reviews: Int64
+    var subscriptions: Int64
+    var reminders: Int64
+
+    init(_ report: LagReport) {
+      renders = report.pendingRenders
+      reviews = report.pendingReviews
+      subscriptions = report.pendingSubscriptions
+      reminders = report.pendingReminders
+    }
+  }
+
+  /// Those that the page does not have yet, oldest first.
+  var samples: [Sample]
+  /// Whether the page must forget those that it has.
+  var isNew: Bool
+  /// Seconds between two samples.
+  var interval: Double
+  var processes: [ProcessLook.Shown]
+  var pending: Pending?
+  var openDeadLetters: Int64?
+  var missingTopics: [String]
+  var unanswered: [String]
+  /// Partitions whose log no longer holds the stored offset.
+  var cutOff: [String]
+  var overdueReminders: Double?
+  var rebuilds: [RebuildState]
+  /// Why there is nothing newer of PostgreSQL and Kafka.
+  var problem: String?
+}
+
+/// One partition of one consumer group.
+struct ShownOffset: Encodable, Sendable {
+  var partition: LagReport.Partition
+  var ownerEpoch: Int64?
+  var movedAt: String?
+  var isCutOff: Bool
+}

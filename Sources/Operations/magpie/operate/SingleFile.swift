@@ -1,0 +1,30 @@
+import Dispatch
+import Gateway
+import Synchronization
+
+/// Runs what blocks, one after the other, on a thread of its own. Thread-safe.
+final class SingleFile: Sendable {
+  private let waitingMax: Int
+  private let count = Mutex(0)
+  private let queue = DispatchQueue(label: "magpie.operate.changes")
+
+  /// - Parameter waitingMax: how many may run or wait.
+  init(waitingMax: Int) { self.waitingMax = waitingMax }
+
+  /// - Throws: ``Problem`` if too many wait; the error of `body`.
+  func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    let isFree = count.withLock { count in
+      guard count < waitingMax else { return false }
+      count += 1
+      return true
+    }
+    guard isFree else { throw Problem(.overloaded, "Too many changes wait for each other.") }
+    return try await withCheckedThrowingContinuation { continuation in
+      queue.async { [self] in
+        let result = Result { try body() }
+        count.withLock { $0 -= 1 }
+        continuation.resume(with: result)
+      }
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import Events
+import Foundation
+import Gateway
+import Kafka
+import Postgres
+import Rebuild
+import Synchronization
+
+/// Looks at PostgreSQL, Kafka and the processes, once for all who look at the pages, and remembers an
+/// hour. Thread-safe.
+final class Watch: Sendable {
+  private struct State: Sendable {
+    var samples: [Sample] = []
+    var number = 0
+    var processes: [ProcessLook] = []
+    var processesAt: ContinuousClock.Instant?
+    /// Nil before the first look, and if PostgreSQL did not answer the newest.
+    var tables: Tables?
+    /// Why PostgreSQL or Kafka could not be asked.
+    var problem: String?
+    var lastAsked: ContinuousClock.Instant?
+  }
+
+  /// What one look found in PostgreSQL and Kafka.
+  private struct Tables: Sendable {
+    /// Nil if no broker answered.
+    var report: LagReport?
+    var problem: String?
+    var openDeadLetters: Int64
+    var offsets: [String: [TopicPartition: StoredOffset]]
+    var rebuilds: [RebuildState]
+  }
+
+  /// An hour of samples while somebody looks.
+  private static let samplesMax = 720
+  /// How often to look, and how often while nobody has asked for two minutes.
+  private static let interval = Duration.seconds(5)
+  private static let idleInterval = Duration.seconds(30)
+  private static let idleAfter = Duration.seconds(120)
+  private static let kafkaMilliseconds = 3000
+
+  private let pool: ConnectionPool
+  private let admin: Admin
+  private let prefix: String
+  private let sources: [MetricsSource]
+  private let state = Mutex(State())
+
+  init(pool: ConnectionPool, admin: Admin, prefix: String, sources: [MetricsSource]) {
+    (self.pool, self.admin, self.prefix, self.sources) = (pool, admin, prefix, sources)
+  }
+
+  /// Looks again and again until the task is cancelled.
+  func run() async {
+    var last: ContinuousClock.Instant?
+    while !Task.isCancelled {
+      let asked = state.withLock { $0.lastAsked }
+      let isIdle = asked.map { .now - $0 > Self.idleAfter } ?? true
+      if last.map({ .now - $0 >= (isIdle ? Self.idleInterval : Self.interval) }) ?? true {
+        last = .now
+        await look()
+      }
+      try? await Task.sleep(for: .milliseconds(250))
+    }
+  }
+
+  private func look() async {
+    async let looking = ProcessLook.all(sources)
+    let tables: Result<Tables, any Error>
+    do {
+      tables = .success(try await readTables())
+    } catch {
+      tables = .failure(error)
+    }
+    let processes = await looking
+    let now = ContinuousClock.now
+    state.withLock { state in
+      state.number += 1
+      let found = try? tables.get()
+      var sample = Sample(
+        number: state.number, time: (Date().timeIntervalSince1970 * 1000).rounded() / 1000,
+        processes: processes)
+      if let found {
+        sample.openDeadLetters = found.openDeadLetters
+        sample.note(found.offsets, found.report, prefix: prefix)
+      }
+      if let before = state.processesAt {
+        sample.compare(
+          processes, with: state.processes, after: max(0.1, (now - before) / .seconds(1)))
+      }
+      state.samples.append(sample)
+      if state.samples.count > Self.samplesMax { state.samples.removeFirst() }
+      (state.processes, state.processesAt) = (processes, now)
+      state.tables = found
+      switch tables {
+      case .success(let tables): state.problem = tables.problem
+      case .failure(let error): state.problem = "\(error)"
+      }
+    }
+  }
+
+  private func readTables() async throws -> Tables {
+    try await pool.read { [admin, prefix] connection in
+      let open = try connection.query(
+        "SELECT count(*) FROM dead_letters WHERE state = 'open' AND starts_with(topic, $1)",
+        [.text(prefix)])
+      var tables = Tables(
+        openDeadLetters: try open.only.int8(0), offsets: try StoredOffset.read(connection),
+        rebuilds: try RebuildState.all(connection))
+      do {
+        tables.report = try LagReport.measure(
+          connection, admin, prefix: prefix, timeoutMilliseconds: Self.kafkaMilliseconds)
+      } catch let error as KafkaError {
+        // What PostgreSQL knows matters most when Kafka is away.
+        tables.problem = "Kafka: \(error.message)"
+      }
+      return tables
+    }
+  }
+
+  /// What there is to see.
+  ///
+  /// - Parameter number: of the newest sample that the page has.
+  func overview(after number: Int) -> Overview {
+    state.withLock { state in
+      state.lastAsked = .now
+      let report = state.tables?.report
+      return Overview(
+        // A page that knows more samples than there are has looked at a former process.
+        samples: state.samples.filter { number > state.number || $0.number > number },
+        isNew: number > state.number, interval: Self.interval / .seconds(1),
+        processes: state.processes.map(\.shown), pending: report.map(Overview.Pending.init),
+        openDeadLetters: state.tables?.openDeadLetters,
+        missingTopics: report?.missingTopics ?? [],
+        unanswered: report?.unanswered.map(\.description) ?? [],
+        cutOff: report?.partitions.filter(\.isCutOff).map {
+          "\($0.group): \($0.topic)/\($0.partition)"
+        } ?? [],
+        overdueReminders: state.processes.compactMap { $0.metrics?.overdueReminders }.max(),
+        rebuilds: state.tables?.rebuilds ?? [], problem: state.problem)
+    }
+  }
+
+  /// Every partition of every group as of the newest look; without Kafka, those that have a stored offset.
+  func offsets() -> [ShownOffset] {
+    state.withLock { state in
+      state.lastAsked = .now
+      let stored = state.tables?.offsets ?? [:]
+      let partitions = state.tables?.report?.partitions ?? Self.partitions(stored)
+      return partitions.map { partition in
+        let place = TopicPartition(topic: partition.topic, partition: partition.partition)
+        let offset = stored[partition.group]?[place]
+        return ShownOffset(
+          partition: partition, ownerEpoch: offset?.epoch, movedAt: offset?.movedAt.rfc3339,
+          isCutOff: partition.isCutOff)
+      }
+    }
+  }
+
+  private static func partitions(
+    _ stored: [String: [TopicPartition: StoredOffset]]
+  ) -> [LagReport.Partition] {
+    var partitions: [LagReport.Partition] = []
+    for (group, offsets) in stored.sorted(by: { $0.key < $1.key }) {
+      for (place, offset) in offsets.sorted(by: { $0.key < $1.key }) {
+        partitions.append(
+          LagReport.Partition(group: group, place, nextOffset: offset.nextOffset, nil))
+      }
+    }
+    return partitions
+  }
+}

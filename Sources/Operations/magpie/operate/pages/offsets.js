@@ -1,0 +1,48 @@
+/**
+ * Every partition: the stored offset, how far its log goes, and when the offset moved.
+ */
+
+import { ask } from "./ask.js";
+import { element } from "./dom.js";
+import { lookAgain } from "./refresh.js";
+import { runbook, showProblem, table, time } from "./shell.js";
+
+export function offsetsPage(_, signal) {
+  const body = element("div");
+  const onlyLag = element("input", { type: "checkbox", onchange: () => show() });
+  let offsets = [];
+
+  function show() {
+    const shown = offsets.filter(({ partition }) => !onlyLag.checked || partition.lag !== 0);
+    const groups = [...new Set(shown.map(({ partition }) => partition.group))];
+    body.replaceChildren(...groups.map((group) => {
+      const own = shown.filter(({ partition }) => partition.group === group);
+      const heads = ["Partition", "Next", "Log", "Lag", "Epoch", "Moved at"];
+      return table(group, heads, own.map(row));
+    }));
+  }
+
+  async function look() {
+    try {
+      offsets = await ask("/v1/offsets", { signal });
+      show();
+    } catch (problem) {
+      showProblem(problem);
+    }
+  }
+
+  look();
+  lookAgain(10, look, signal);
+  const label = element("label", { class: "row" }, onlyLag, "Only those with lag");
+  return { title: "Offsets", content: [runbook("lag-grows"), label, body] };
+}
+
+function row({ partition, ownerEpoch, movedAt, isCutOff }) {
+  const { topic, nextOffset, lowWatermark, highWatermark, lag } = partition;
+  const log = highWatermark === undefined ? "no answer" : `${lowWatermark} to ${highWatermark}`;
+  return [
+    `${topic}/${partition.partition}`, String(nextOffset ?? "none"),
+    isCutOff ? `${log}: records were deleted before they were applied` : log,
+    String(lag ?? "unknown"), String(ownerEpoch ?? "none"), time(movedAt),
+  ];
+}
