@@ -45,7 +45,8 @@ import Yams
   func known() throws {
     var named = try Self.workerSettings().union(Self.settings("magpie-gateway"))
     for command in [
-      ["setup"], ["feed"], ["replay"], ["verify"], ["publish", "like"], ["up"], ["token", "sign"],
+      ["setup"], ["feed"], ["replay"], ["verify"], ["publish", "like"], ["up"], ["operate"],
+      ["token", "sign"],
     ] {
       switch command.count {
       case 1: named.formUnion(try Self.settings("magpie", command[0]))
@@ -58,9 +59,10 @@ import Yams
     #expect(warningsAboutSettings(["MAGPIE_LANE": "2"]).count == 1)
   }
 
-  @Test("manifests and systemd files set only variables that a worker or the gateway reads")
+  @Test("manifests and systemd files set only variables that a process of theirs reads")
   func manifests() throws {
     let known = try Self.workerSettings().union(Self.settings(DeployFiles.gateway))
+      .union(Self.settings("magpie", "operate"))
     let set = try Set(DeployFiles.baseSettings().keys)
       .union(DeployFiles.settings("deploy/overlays/production/kustomization.yaml").keys)
     #expect(set.count > 10)
@@ -72,12 +74,12 @@ import Yams
     }
   }
 
-  @Test("the compose file sets only variables that the workers read")
+  @Test("the compose file sets only variables that the processes read")
   func compose() throws {
     guard DeployFiles.exists("docker-compose.yml") else { return }
     let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]
-    for worker in DeployFiles.workers + [DeployFiles.gateway] {
-      let known = try Self.settings(worker)
+    for worker in DeployFiles.workers + [DeployFiles.gateway, "operate"] {
+      let known = try worker == "operate" ? Self.settings("magpie", worker) : Self.settings(worker)
       let service = worker == DeployFiles.gateway ? "gateway" : worker
       let environment = try #require(services?[service]?["environment"]?.mapping)
       for name in environment.keys.compactMap(\.string) where name.hasPrefix("MAGPIE_") {

@@ -111,17 +111,19 @@ struct UpTests {
     let up = try await RunningUp("--pages", "--api-port", "0")
     defer { up.remove() }
     let links = up.output.matches(of: /(?m)^http:\/\/127\.0\.0\.1:(\d+)\/#token=(\S+)$/)
-    #expect(links.count == 8, "\(up.output)")
+    // Eight people and an operator.
+    #expect(links.count == 9, "\(up.output)")
     let port = try #require(links.first.flatMap { UInt16($0.1) })
-    func get(_ path: String, token: Substring? = nil) -> LocalHTTP.Answer? {
+    let operators = try #require(links.last.flatMap { UInt16($0.1) })
+    func get(_ path: String, _ other: UInt16? = nil, token: Substring? = nil) -> LocalHTTP.Answer? {
       LocalHTTP.get(
-        path, port: port, timeoutSeconds: Int(hangLimitSeconds), bytesMax: 1 << 20,
+        path, port: other ?? port, timeoutSeconds: Int(hangLimitSeconds), bytesMax: 1 << 20,
         token: token.map(String.init))
     }
     #expect(get("/")?.body.contains("main.js") == true)
     #expect(get("/v1/badge")?.status == 401)
     var badges: [String] = []
-    for link in links {
+    for link in links.dropLast() {
       let badge = try #require(get("/v1/badge", token: link.2))
       #expect(badge.status == 200, "\(badge.body)")
       badges.append(badge.body)
@@ -129,6 +131,13 @@ struct UpTests {
     // Minji is the first person of the story, and has alarms that she has not seen.
     #expect(badges[0].contains("\"badge\" : 2"), "\(badges)")
     #expect(Set(badges).count > 2)
+    #expect(get("/v1/overview", operators, token: links[0].2)?.status == 401)
+    #expect(get("/v1/badge", token: links[8].2)?.status == 401)
+    // The four workers and the gateway.
+    try await eventually("the operators' pages see that every process is ready") {
+      let overview = get("/v1/overview", operators, token: links[8].2)?.body ?? ""
+      return overview.matches(of: /"isReady":true/).count == 5
+    }
     var tool = up.magpie
     tool.environment["MAGPIE_JWKS_FILE"] = up.directory + "/state/gateway-keys.json"
     tool.environment["MAGPIE_TOKEN_ISSUER"] = "magpie up"

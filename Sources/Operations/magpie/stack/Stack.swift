@@ -89,7 +89,11 @@ final class Stack {
   }
 
   /// Starts the workers and waits until all partitions are claimed.
-  func startWorkers(_ options: StackOptions, isStopped: () -> Bool) throws {
+  ///
+  /// - Parameter isLookedAt: whether operators' pages will look at them.
+  func startWorkers(
+    _ options: StackOptions, isLookedAt: Bool = false, isStopped: () -> Bool
+  ) throws {
     guard options.workers > 0 else { return say("no workers") }
     let connection = try Connection(databaseURL, applicationName: "magpie up")
     let before = try Ownership.read(connection)
@@ -99,7 +103,7 @@ final class Stack {
         "MAGPIE_KAFKA_BOOTSTRAP": bootstrap, "MAGPIE_DATABASE_URL": databaseURL,
         "MAGPIE_TOPIC_PREFIX": prefix,
         "MAGPIE_KAFKA_PROPERTIES": options.kafka.listed,
-      ])
+      ], isLookedAt: isLookedAt)
     workers = fleet
     let counts = try Admin(configuration: configuration)
       .topics(
@@ -141,10 +145,13 @@ final class Stack {
     return outcome.acknowledged
   }
 
-  /// Starts a gateway and waits until it serves the pages.
+  /// Starts a gateway and `magpie operate`, and waits until both serve their pages.
   func start(_ pages: StoryPages, isStopped: () -> Bool) throws {
     guard let fleet = workers else { throw Failure(.usage, "The pages need workers.") }
     try fleet.start("magpie-gateway", "magpie-gateway", adding: pages.environment)
+    try fleet.start(
+      "operate", "magpie", ["operate"],
+      adding: pages.operatorEnvironment(processes: fleet.metricsSources))
     let deadline = ContinuousClock.now + .seconds(60)
     while !pages.isServed {
       try fleet.restartTheDead()
@@ -152,7 +159,7 @@ final class Stack {
       guard ContinuousClock.now < deadline else {
         throw Failure(
           .unavailable,
-          "The gateway does not answer at \(pages.address) after 60 s. Its log is in "
+          "The pages are not served at \(pages.address) after 60 s. Their processes' logs are in "
             + "\(fleet.logDirectory).")
       }
       Thread.sleep(forTimeInterval: 0.1)

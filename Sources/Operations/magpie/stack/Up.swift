@@ -25,8 +25,8 @@ struct Up: ParsableCommand {
 
   @Flag(
     help: """
-      Also publish the demo's story, serve the API and its pages, and print a link for each \
-      person of the story.
+      Also publish the demo's story, serve the API, its pages and those for operators, and print a \
+      link for each person of the story and for an operator.
       """)
   var pages = false
 
@@ -53,7 +53,7 @@ struct Up: ParsableCommand {
     let signals = StopSignals()
     let running = try Stack(stack)
     defer { running.stop() }
-    try running.startWorkers(stack) { signals.isStopRequested() }
+    try running.startWorkers(stack, isLookedAt: pages) { signals.isStopRequested() }
     let links = try pages ? start(running) { signals.isStopRequested() } : ""
     if !signals.isStopRequested() {
       Console.output.write(running.exports + links)

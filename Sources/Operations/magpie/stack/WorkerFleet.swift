@@ -2,14 +2,18 @@ import EmbeddedStack
 import Events
 import Foundation
 
-/// All workers, and the gateway if asked for, as child processes.
+/// All workers, and what serves pages if asked for, as child processes.
 final class WorkerFleet {
   let logDirectory: String
 
   private struct Worker {
     var name: String
+    var executable: String
     var path: String
+    var arguments: [String]
     var environment: [String: String]
+    /// Of /metrics; 0 for one that nobody else knows.
+    var port: UInt16
     var log: String
     var process: ChildProcess
     /// The restarts within the last minute.
@@ -20,11 +24,15 @@ final class WorkerFleet {
   private static let restartsPerMinute = 5
 
   private let environment: [String: String]
+  private let isLookedAt: Bool
   private var workers: [Worker] = []
 
+  /// - Parameter isLookedAt: whether others must find the processes' /metrics.
   init(
-    processes: Int, lanes: Int, logDirectory: String, environment: [String: String]
+    processes: Int, lanes: Int, logDirectory: String, environment: [String: String],
+    isLookedAt: Bool
   ) throws {
+    self.isLookedAt = isLookedAt
     self.logDirectory = logDirectory
     self.environment = environment
     try FileManager.default.createDirectory(
@@ -42,18 +50,30 @@ final class WorkerFleet {
   /// - Parameters:
   ///   - name: of its log.
   ///   - executable: its name in the directory of this executable.
+  ///   - arguments: before those of every process.
   ///   - additions: to the environment of all processes.
   func start(
-    _ name: String, _ executable: String, adding additions: [String: String]
+    _ name: String, _ executable: String, _ arguments: [String] = [],
+    adding additions: [String: String]
   ) throws {
     let path = try Self.executable(executable)
     let log = "\(logDirectory)/\(name).log"
     try? FileManager.default.removeItem(atPath: log)
     let environment = environment.merging(additions) { $1 }
+    let port = isLookedAt ? try LocalHTTP.freePort(preferring: 0) : 0
+    let arguments = arguments + ["--http-port", "\(port)"]
     workers.append(
       Worker(
-        name: name, path: path, environment: environment, log: log,
-        process: try Self.process(path, environment, log)))
+        name: name, executable: executable, path: path, arguments: arguments,
+        environment: environment, port: port, log: log,
+        process: try ChildProcess(
+          path, arguments, environment: environment, output: .file(log))))
+  }
+
+  /// Where the processes' /metrics are, as `--operate-processes` of `magpie operate`.
+  var metricsSources: String {
+    workers.prefix(MetricsSource.addressesMax)
+      .map { "\($0.executable)=127.0.0.1:\($0.port)" }.joined(separator: ",")
   }
 
   /// Restarts workers that have exited, with increasing delays. Their logs contain the reasons.
@@ -67,8 +87,9 @@ final class WorkerFleet {
         guard now >= resumeAt else { continue }
         workers[index].resumeAt = nil
         workers[index].restarts.append(now)
-        workers[index].process = try Self.process(
-          workers[index].path, workers[index].environment, workers[index].log)
+        workers[index].process = try ChildProcess(
+          workers[index].path, workers[index].arguments,
+          environment: workers[index].environment, output: .file(workers[index].log))
         continue
       }
       workers[index].restarts.removeAll { now - $0 > .seconds(60) }
@@ -94,12 +115,6 @@ final class WorkerFleet {
       if exit != .exited(0) { say("\(worker.name) ended with \(exit); see \(worker.log)") }
     }
     workers = []
-  }
-
-  private static func process(
-    _ path: String, _ environment: [String: String], _ log: String
-  ) throws -> ChildProcess {
-    try ChildProcess(path, ["--http-port", "0"], environment: environment, output: .file(log))
   }
 
   /// The path of a worker, in the directory of this executable.
