@@ -101,8 +101,8 @@ struct LiveStream: Sendable {
       let tag = base64URLEncoded(SHA256.hash(data: Data(body.utf8)).prefix(12))
       guard tags.updateValue(tag, forKey: part.name) != tag else { continue }
       let id = parts.compactMap { part in tags[part.name].map { "\(part.name)=\($0)" } }
-      // Line feeds in JSON are between its tokens only.
-      let line = body.replacing("\n", with: " ")
+      // Line feeds in JSON are between its tokens only. By bytes: a search by characters takes a millisecond.
+      let line = String(decoding: body.utf8.map { $0 == 0x0A ? 0x20 : $0 }, as: UTF8.self)
       let data = part.path.map { #"{"path":\#(jsonText($0)),"screen":\#(line)}"# } ?? line
       metrics.increment(.streamEvents)
       text += "event: \(part.path == nil ? part.name : "watched")\n"
