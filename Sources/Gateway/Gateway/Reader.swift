@@ -35,13 +35,8 @@ struct Reader: Sendable {
   /// The bodies of several screens, from one snapshot; nil for those with nothing to show.
   func bodies(_ statements: [Statement]) async throws -> [String?] {
     while true {
-      let bodies = try await pool.read { connection -> [String?]? in
-        try connection.transaction {
-          let bodies = try statements.map { try connection.query($0).first?.textOrNil(0) }
-          return try connection.query(Self.hasTablesOfSnapshot).only.bool(0) ? bodies : nil
-        }
-      }
-      if let bodies { return bodies }
+      let results = try await pool.read { try oneSnapshot(statements, on: $0) }
+      if let results { return try results.map { try $0.first?.textOrNil(0) } }
     }
   }
 
@@ -97,17 +92,23 @@ struct Reader: Sendable {
     if barrier.isEmpty {
       return (true, try statement.map { try connection.query($0) })
     }
-    // Each transaction of the pool sees one snapshot.
-    return try connection.transaction {
-      guard try connection.query(barrier.statement(topicPrefix: topicPrefix)).only.bool(0) else {
-        return (false, nil)
-      }
-      let rows = try statement.map { try connection.query($0) }
-      guard try connection.query(Self.hasTablesOfSnapshot).only.bool(0) else {
-        return (false, nil)
-      }
-      return (true, rows)
-    }
+    let barrier = barrier.statement(topicPrefix: topicPrefix)
+    // Alone, as long as it has to be asked again.
+    guard try connection.query(barrier).only.bool(0),
+      let results = try oneSnapshot([barrier] + (statement.map { [$0] } ?? []), on: connection),
+      try results[0].only.bool(0)
+    else { return (false, nil) }
+    return (true, statement == nil ? nil : results[1])
+  }
+
+  /// The statements' results, in one round trip: a pipeline is a transaction, and each transaction of the pool sees
+  /// one snapshot.
+  ///
+  /// - Returns: nil if rebuilt tables were swapped in meanwhile.
+  private func oneSnapshot(_ statements: [Statement], on connection: Connection) throws -> [Rows]? {
+    let results = try connection.pipeline(statements + [Self.hasTablesOfSnapshot])
+    guard try results[statements.count].only.bool(0) else { return nil }
+    return Array(results.dropLast())
   }
 
   /// Returns one row: whether the names of tables still stand for those of the transaction's snapshot.
