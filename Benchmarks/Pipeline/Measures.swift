@@ -162,6 +162,7 @@ struct Measure {
         Measure(.gateway, "\(name).ratio", "gateway / libpq", digits: 2),
       ]
     } + [
+      Measure(.gateway, "worstRatio", "gateway / libpq, worst", digits: 2),
       Measure(.gateway, "frame.p50", "1,000 alarms a second: commit to frame, p50, ms", digits: 1),
       Measure(.gateway, "frame.p99", "the same, p99, ms", digits: 1),
       Measure(.gateway, "frame.max", "the same, max, ms", digits: 1),
