@@ -75,6 +75,8 @@ final class GatewayProcess: Sendable {
 
   func kill() {
     state.withLock { state in
+      // An end that nobody asked for stays one.
+      guard state.child?.isRunning == true else { return }
       state.wasKilled = true
       state.child?.signal(SIGKILL)
     }

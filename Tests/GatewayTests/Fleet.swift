@@ -17,9 +17,9 @@ struct Ask: Sendable {
 final class Fleet: Sendable {
   private struct State {
     var gateways: [GatewayProcess]
-    /// Answers that ask for another try, by their problem.
-    var refusals: [String: Int] = [:]
-    /// Other answers of each gateway.
+    /// Each gateway's answers that ask for another try, by their problem.
+    var refusals: [[String: Int]]
+    /// Its other answers.
     var answers: [Int]
   }
 
@@ -37,7 +37,8 @@ final class Fleet: Sendable {
     (self.stack, self.databases) = (stack, databases)
     var gateways: [GatewayProcess] = []
     for url in databases { gateways.append(try await stack.startGateway(reading: url)) }
-    let started = State(gateways: gateways, answers: databases.map { _ in 0 })
+    let started = State(
+      gateways: gateways, refusals: databases.map { _ in [:] }, answers: databases.map { _ in 0 })
     state = Mutex(started)
   }
 
@@ -46,7 +47,9 @@ final class Fleet: Sendable {
 
   func gateway(_ number: Int) -> GatewayProcess { state.withLock { $0.gateways[number] } }
 
-  func refusals(_ problem: String) -> Int { state.withLock { $0.refusals[problem, default: 0] } }
+  func refusals(_ problem: String, of number: Int) -> Int {
+    state.withLock { $0.refusals[number][problem, default: 0] }
+  }
 
   /// Kills a gateway, and starts it again.
   func kill(_ number: Int) async throws {
@@ -93,7 +96,7 @@ final class Fleet: Sendable {
   private func take(_ answer: Answer, from number: Int) -> Bool {
     state.withLock { state in
       if answer.status == 503, let problem = answer.problem, Self.passing.contains(problem) {
-        state.refusals[problem, default: 0] += 1
+        state.refusals[number][problem, default: 0] += 1
         return false
       }
       state.answers[number] += 1

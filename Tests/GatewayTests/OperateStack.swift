@@ -83,11 +83,11 @@ final class OperateStack: Sendable {
 
   func send(
     _ method: String, _ path: String, as person: String? = "Olga", body: String? = nil,
-    token given: String? = nil
+    authorization given: String? = nil
   ) async throws -> Answer {
     var head = "\(method) \(path) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
-    if let token = try given ?? person.map({ try token($0) }) {
-      head += "Authorization: Bearer \(token)\r\n"
+    if let authorization = try given ?? person.map({ "Bearer " + (try token($0)) }) {
+      head += "Authorization: \(authorization)\r\n"
     }
     if let body {
       head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n"

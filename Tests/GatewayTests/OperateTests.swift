@@ -19,19 +19,22 @@ import Testing
       #expect(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "\(path)")
     }
     let posts = ["/v1/redrives", "/v1/discards", "/v1/verification"].map { ("POST", $0) }
-    let gets = ["overview", "offsets", "dead-letters", "dead-letters/counts", "verification", "x"]
-      .map { ("GET", "/v1/\($0)") }
+    let gets = [
+      "overview", "offsets", "dead-letters", "dead-letters/counts", "dead-letters/letter/x",
+      "verification", "x",
+    ].map { ("GET", "/v1/\($0)") }
     for (method, path) in posts + gets {
       #expect(try await stack.send(method, path, as: nil).status == 401, "\(path)")
       // What every person of the app has.
-      let person = try Tokens.ours.get().token("minji")
-      let answer = try await stack.send(method, path, token: person)
+      let person = "Bearer " + (try Tokens.ours.get().token("minji"))
+      let answer = try await stack.send(method, path, authorization: person)
       #expect(answer.status == 401 && answer.problem == "invalid-token", "\(path)")
       #expect(try await stack.send("DELETE", path).status >= 404, "\(path)")
     }
-    for (name, authorization) in try Tokens.wrong("Olga") where authorization != nil {
-      let token = String(authorization?.split(separator: " ").last ?? "")
-      #expect(try await stack.send("GET", "/v1/overview", token: token).status == 401, "\(name)")
+    for (name, authorization) in try Tokens.wrong("Olga", audience: OperateStack.audience) {
+      let answer = try await stack.send(
+        "GET", "/v1/overview", as: nil, authorization: authorization)
+      #expect(answer.status == 401, "\(name)")
     }
   }
 
@@ -123,9 +126,10 @@ import Testing
     defer { stack.stop() }
     try stack.insertLetter(0)
     var first: [String: Any] = [:]
-    try await eventually("a look has seen the dead letter") {
+    try await eventually("a look has seen the dead letter, and Kafka's ends") {
       first = try await stack.send("GET", "/v1/overview").json
-      return first["openDeadLetters"] as? Int == 1
+      let lag = (first["samples"] as? [[String: Any]])?.last?["lag"] as? [String: Int]
+      return first["openDeadLetters"] as? Int == 1 && lag?.count == 4
     }
     let samples = try #require(first["samples"] as? [[String: Any]])
     let newest = try #require(samples.last?["number"] as? Int)
@@ -138,8 +142,9 @@ import Testing
     #expect(numbers.allSatisfy { $0 > newest } && later["isNew"] as? Bool == false)
     let other = try await stack.send("GET", "/v1/overview?after=1000000").json
     #expect(other["isNew"] as? Bool == true)
-    let offsets = try await stack.send("GET", "/v1/offsets")
-    #expect(offsets.body.contains("\(stack.prefix)likes"), "\(offsets.body)")
+    try await eventually("the offsets are there") {
+      try await stack.send("GET", "/v1/offsets").body.contains("\(stack.prefix)likes")
+    }
     #expect(try await stack.send("GET", "/v1/overview?after=x").status == 400)
     #expect(try await stack.send("GET", "/v1/overview?before=1").status == 400)
   }

@@ -25,6 +25,8 @@ import Testing
   }
 
   private static let writers = 6
+  /// The gateway that reads from the replica.
+  private static let ofReplica = 1
   private static let pairs =
     ProcessInfo.processInfo.environment["MAGPIE_TEST_PAIRS"].flatMap { Int($0) } ?? 240
 
@@ -57,7 +59,9 @@ import Testing
     }
     #expect(stale.isEmpty, "\(stale.count): \(stale.prefix(5).joined(separator: "\n"))")
     // Both have answered, and the replica was caught behind.
-    #expect(fleet.answers.allSatisfy { $0 > 0 } && fleet.refusals("not-applied-yet") > 0)
+    #expect(
+      fleet.answers.allSatisfy { $0 > 0 }
+        && fleet.refusals("not-applied-yet", of: Self.ofReplica) > 0)
   }
 
   /// Makes what a writer's actions are about.
@@ -146,13 +150,13 @@ import Testing
     }
   }
 
-  /// Waits until one more request is refused, or none is left.
+  /// Waits until the gateway that reads from the replica refuses one more request, or none is left.
   private static func refusal(
     _ problem: String, _ fleet: Fleet, _ progress: Progress
   ) async throws {
-    let before = fleet.refusals(problem)
+    let before = fleet.refusals(problem, of: ofReplica)
     try await eventually("a request meets the fault") {
-      fleet.refusals(problem) > before || progress.isComplete
+      fleet.refusals(problem, of: ofReplica) > before || progress.isComplete
     }
   }
 }

@@ -20,7 +20,12 @@ struct ReplicatedServers {
     let connection = try Connection(primary.url(), applicationName: "test")
     defer { connection.close() }
     try Migrations.apply(connection)
-    replica = try primary.startReplica(directory: directory + "-replica")
+    do {
+      replica = try primary.startReplica(directory: directory + "-replica")
+    } catch {
+      primary.stop()
+      throw error
+    }
   }
 
   func stop() {

@@ -48,11 +48,14 @@ import Testing
     defer { for follower in followers { follower.close() } }
     var crowd = Crowd(starPost: star.id, bobPost: bob.id)
     var operations = Operations(stack, Self.operations)
-    let deadline = ContinuousClock.now + .seconds(hangLimitSeconds)
+    var (deadline, begun) = (ContinuousClock.now + .seconds(hangLimitSeconds), 0)
     var number = 0
     while number < Self.actions || !operations.areDone {
       try #require(ContinuousClock.now < deadline, "operation \(operations.begun) does not end")
       number += 1
+      if number < Self.actions || operations.begun != begun {
+        (deadline, begun) = (.now + .seconds(hangLimitSeconds), operations.begun)
+      }
       for index in followers.indices {
         followers[index].take()
         guard followers[index].isDisconnected || Int.random(in: 0..<8, using: &random) == 0 else {

@@ -43,7 +43,9 @@ struct Tokens: Sendable {
   }
 
   /// The claims of a token that is valid for an hour.
-  static func claims(_ person: String, replacing: [String: any Sendable] = [:]) -> [String: Any] {
+  static func claims(
+    _ person: String, audience: String = audience, replacing: [String: any Sendable] = [:]
+  ) -> [String: Any] {
     var claims: [String: Any] = ["iss": issuer, "aud": audience, "sub": person]
     claims["exp"] = Date().timeIntervalSince1970.rounded() + 3600
     for (name, value) in replacing {
@@ -52,8 +54,10 @@ struct Tokens: Sendable {
     return claims
   }
 
-  func token(_ person: String, _ signer: Signer = .es256) throws -> String {
-    try token(claims: Self.claims(person), signer)
+  func token(
+    _ person: String, _ signer: Signer = .es256, audience: String = audience
+  ) throws -> String {
+    try token(claims: Self.claims(person, audience: audience), signer)
   }
 
   func token(
@@ -84,10 +88,12 @@ struct Tokens: Sendable {
   }
 
   /// HS256 with a public key as the secret: what a verifier accepts that trusts the token's header.
-  func confused(_ person: String, secret: Data, kid: String? = "rs256") throws -> String {
+  func confused(
+    _ person: String, audience: String, secret: Data, kid: String? = "rs256"
+  ) throws -> String {
     var header: [String: Any] = ["alg": "HS256"]
     header["kid"] = kid
-    let signed = try Self.signedPart(header, Self.claims(person))
+    let signed = try Self.signedPart(header, Self.claims(person, audience: audience))
     let code = HMAC<SHA256>.authenticationCode(
       for: Data(signed.utf8), using: SymmetricKey(data: secret))
     return signed + "." + base64URLEncoded(code)
@@ -104,24 +110,28 @@ struct Tokens: Sendable {
   }
 
   /// Tokens, each of which is wrong in one way, with that way's name.
-  static func wrong(_ person: String) throws -> [(name: String, authorization: String?)] {
+  static func wrong(
+    _ person: String, audience: String = audience
+  ) throws -> [(name: String, authorization: String?)] {
+    let valid = claims(person, audience: audience)
     let ours = try ours.get()
     func bearer(_ replacing: [String: any Sendable]) throws -> String {
-      "Bearer " + (try ours.token(claims: claims(person, replacing: replacing)))
+      "Bearer "
+        + (try ours.token(claims: claims(person, audience: audience, replacing: replacing)))
     }
-    let valid = try ours.token(person)
-    let none = try signedPart(["alg": "none"], claims(person))
+    let token = try ours.token(claims: valid)
+    let none = try signedPart(["alg": "none"], valid)
     var wrong: [(String, String?)] = [
-      ("no header", nil), ("empty", ""), ("no scheme", valid), ("another scheme", "Basic \(valid)"),
+      ("no header", nil), ("empty", ""), ("no scheme", token), ("another scheme", "Basic \(token)"),
       ("no token", "Bearer "), ("not a token", "Bearer abc"), ("two tokens", "Bearer a b"),
       ("alg none", "Bearer \(none)."),
-      ("alg None", "Bearer \(try signedPart(["alg": "None"], claims(person)))."),
+      ("alg None", "Bearer \(try signedPart(["alg": "None"], valid))."),
       ("alg none with a signature", "Bearer \(none).AAAA"),
       (
         "no signature",
-        "Bearer " + valid.prefix { $0 != "." } + "." + valid.split(separator: ".")[1] + "."
+        "Bearer " + token.prefix { $0 != "." } + "." + token.split(separator: ".")[1] + "."
       ),
-      ("a foreign key", "Bearer \(try foreign.get().token(person))"),
+      ("a foreign key", "Bearer \(try foreign.get().token(claims: valid))"),
       ("expired", try bearer(["exp": Date().timeIntervalSince1970 - 1])),
       ("another audience", try bearer(["aud": "other"])),
       ("other audiences", try bearer(["aud": ["other", "another"]])),
@@ -135,17 +145,17 @@ struct Tokens: Sendable {
         "critical extension",
         "Bearer "
           + (try ours.token(
-            claims: claims(person), header: ["alg": "ES256", "kid": "es256", "crit": ["b64"]]))
+            claims: valid, header: ["alg": "ES256", "kid": "es256", "crit": ["b64"]]))
       ),
       (
         "unknown kid",
         "Bearer "
-          + (try ours.token(claims: claims(person), header: ["alg": "ES256", "kid": "other"]))
+          + (try ours.token(claims: valid, header: ["alg": "ES256", "kid": "other"]))
       ),
       (
         "another key's algorithm",
         "Bearer "
-          + (try ours.token(claims: claims(person), header: ["alg": "RS256", "kid": "es256"]))
+          + (try ours.token(claims: valid, header: ["alg": "RS256", "kid": "es256"]))
       ),
     ]
     for name in ["iss", "aud", "exp", "sub"] {
@@ -153,15 +163,18 @@ struct Tokens: Sendable {
     }
     for signer in Signer.allCases {
       wrong.append(
-        ("a foreign \(signer)", "Bearer \(try foreign.get().token(person, signer))"))
+        ("a foreign \(signer)", "Bearer \(try foreign.get().token(claims: valid, signer))"))
     }
     for (index, secret) in try ours.rsaPublicForms.enumerated() {
       wrong.append(
-        ("HS256 with an RSA key \(index)", "Bearer \(try ours.confused(person, secret: secret))"))
+        (
+          "HS256 with an RSA key \(index)",
+          "Bearer \(try ours.confused(person, audience: audience, secret: secret))"
+        ))
       wrong.append(
         (
           "the same without kid \(index)",
-          "Bearer \(try ours.confused(person, secret: secret, kid: nil))"
+          "Bearer \(try ours.confused(person, audience: audience, secret: secret, kid: nil))"
         ))
     }
     return wrong

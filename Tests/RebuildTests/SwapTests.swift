@@ -84,6 +84,13 @@ import Testing
     #expect(try posts() == ["50 40"])
   }
 
+  @Test func `an offset that was moved back from beyond the log's end is another log's`() throws {
+    try fixture.stand("fanout", .posts, at: 40)
+    try fixture.connection().script("UPDATE consumer_offsets SET applied_offset = 101")
+    try fixture.with { try $0.run([.feeds]) }
+    #expect(try fixture.offsets(in: "magpie_shadow").contains { $0.hasPrefix("fanout posts 40 ") })
+  }
+
   @Test func `dead letters that the rebuild applied are resolved, and reopened by swapping back`()
     throws
   {

@@ -34,10 +34,12 @@ struct Reader: Sendable {
 
   /// The bodies of several screens, from one snapshot; nil for those with nothing to show.
   func bodies(_ statements: [Statement]) async throws -> [String?] {
-    while true {
+    for _ in 0..<5 {
       let results = try await pool.read { try oneSnapshot(statements, on: $0) }
       if let results { return try results.map { try $0.first?.textOrNil(0) } }
+      try await Task.sleep(for: .milliseconds(20))
     }
+    throw Problem(.databaseUnavailable, "Tables are being exchanged.")
   }
 
   /// The author of a post that the viewer may see.
@@ -115,7 +117,8 @@ struct Reader: Sendable {
   ///
   /// Rebuilt tables may have been swapped in since it was taken, and it may lack their last rows: a swap waits for
   /// older snapshots of its own server, but not of a replica, and not if it does not catch up. Names are found as of
-  /// now, rows of the catalog as of the snapshot. One table stands for each group that is swapped as a whole.
+  /// now, rows of the catalog as of the snapshot. One table stands for each group that is swapped as a whole;
+  /// consumer_offsets stays where it is.
   static let hasTablesOfSnapshot = Statement(
     """
     SELECT count(*) = 4 FROM pg_class c
@@ -123,7 +126,7 @@ struct Reader: Sendable {
         to_regclass('posts'), to_regclass('notifications'), to_regclass('alarms'),
         to_regclass('reminders')]::oid[])
       AND c.relnamespace = (
-        SELECT n.oid FROM pg_namespace n WHERE n.nspname = current_schema())
+        SELECT o.relnamespace FROM pg_class o WHERE o.oid = to_regclass('consumer_offsets'))
     """)
 
   /// What alarm-worker must have read to have rendered all that is published now.

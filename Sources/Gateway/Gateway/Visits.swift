@@ -15,6 +15,10 @@ final class Visits: Sendable {
     var people: Set<[UInt8]> = []
     var end = ContinuousClock.now
     var waiting: [String] = []
+    /// Of `people`, those whose visit counts again at `unstoredEnd`: no event has named them yet, or their feed is
+    /// stored in a moment.
+    var unstored: Set<[UInt8]> = []
+    var unstoredEnd = ContinuousClock.now
   }
 
   private let databaseURL: String
@@ -30,6 +34,11 @@ final class Visits: Sendable {
       let now = ContinuousClock.now
       // `feed_touch` writes once an hour.
       if now >= state.end { (state.people, state.end) = ([], now + .seconds(3600)) }
+      if now >= state.unstoredEnd {
+        state.people.subtract(state.unstored)
+        state.unstored = []
+        state.unstoredEnd = now + .seconds(GatewayLimits.visitsRetrySeconds)
+      }
       guard state.people.count < GatewayLimits.visitors,
         state.people.insert(Array(person.utf8)).inserted
       else { return false }
@@ -48,14 +57,13 @@ final class Visits: Sendable {
       status.beat()
       // The timeout is for the heartbeat.
       guard arrivals.wait(timeout: .now() + 1) == .success,
-        let person = state.withLock({ $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() })
+        let person = state.withLock({ $0.waiting.popLast() })
       else { continue }
       do {
         let open = try connection ?? open()
         connection = open
         let isStored = try open.query("SELECT feed_touch($1)", [.text(person)]).only.bool(0)
-        // No event has named them yet, or their feed is stored in a moment.
-        if !isStored { state.withLock { _ = $0.people.remove(Array(person.utf8)) } }
+        if !isStored { state.withLock { _ = $0.unstored.insert(Array(person.utf8)) } }
       } catch {
         connection?.close()
         connection = nil

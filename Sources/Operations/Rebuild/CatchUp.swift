@@ -63,9 +63,10 @@ extension Rebuild {
           partition.topic == published
           ? span.upperBound
           : live[group].map { $0[partition] ?? span.lowerBound } ?? span.upperBound
-        // One past the log's end is another log's.
-        let applied = min(movedBack[group]?[partition] ?? 0, span.upperBound)
-        targets[group, default: [:]][partition] = max(stored, applied)
+        let moved = movedBack[group]?[partition] ?? 0
+        // An offset past the log's end is another log's.
+        targets[group, default: [:]][partition] =
+          moved <= span.upperBound ? max(stored, moved) : stored
       }
     }
     return targets

@@ -21,7 +21,7 @@ struct Exposition: Sendable {
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
       // Our lines have no timestamps, and values no spaces.
       guard let space = line.lastIndex(of: " "),
-        let value = Double(line[line.index(after: space)...])
+        let value = Double(line[line.index(after: space)...]), value.isFinite
       else { continue }
       let series = line[..<space]
       let name = series.prefix { $0 != "{" }

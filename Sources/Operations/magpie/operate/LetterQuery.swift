@@ -68,7 +68,7 @@ struct LetterOrder: Sendable {
 ///
 /// - Throws: ``Problem`` if it is none.
 func letterID(_ text: String, field: String) throws -> LetterID {
-  guard let id = LetterID(text), id.group != nil else {
+  guard !text.utf8.contains(0), let id = LetterID(text), id.group != nil else {
     throw Problem(.invalidParameter, "It is not GROUP:TOPIC/PARTITION/OFFSET.", field: field)
   }
   return id

@@ -12,7 +12,7 @@ struct ProcessLook: Sendable {
   /// For the pages.
   var shown: Shown {
     Shown(
-      name: name, address: address, isReady: metrics?.isReady ?? false,
+      name: name, address: address, isReady: metrics.map { $0.isReady ?? true } ?? false,
       answers: metrics != nil, version: metrics?.version, lagSeconds: metrics?.lagSeconds,
       residentBytes: metrics?.residentBytes, startedAt: metrics?.startedAt)
   }

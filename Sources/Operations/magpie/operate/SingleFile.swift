@@ -6,6 +6,8 @@ import Synchronization
 final class SingleFile: Sendable {
   private let waitingMax: Int
   private let count = Mutex(0)
+  /// Half as long as the pages wait for the answer: what an operator has given up is not begun.
+  private static let waiting = Duration.seconds(60)
   private let queue = DispatchQueue(label: "magpie.operate.changes")
 
   /// - Parameter waitingMax: how many may run or wait.
@@ -19,9 +21,15 @@ final class SingleFile: Sendable {
       return true
     }
     guard isFree else { throw Problem(.overloaded, "Too many changes wait for each other.") }
+    let deadline = ContinuousClock.now + Self.waiting
     return try await withCheckedThrowingContinuation { continuation in
       queue.async { [self] in
-        let result = Result { try body() }
+        let result = Result {
+          guard .now < deadline else {
+            throw Problem(.overloaded, "Another change took too long; nothing was done.")
+          }
+          return try body()
+        }
         count.withLock { $0 -= 1 }
         continuation.resume(with: result)
       }

@@ -105,7 +105,8 @@ final class Watch: Sendable {
         [.text(prefix)])
       var tables = Tables(
         openDeadLetters: try open.only.int8(0), offsets: try StoredOffset.read(connection),
-        rebuilds: try RebuildState.all(connection))
+        // One that is dropped meanwhile is none.
+        rebuilds: (try? RebuildState.all(connection)) ?? [])
       do {
         tables.report = try LagReport.measure(
           connection, admin, prefix: prefix, timeoutMilliseconds: Self.kafkaMilliseconds)

@@ -3,4 +3,4 @@
 -- get that far before they are swapped in, or readers would see older rows.
 ALTER TABLE consumer_offsets ADD COLUMN applied_offset bigint;
 COMMENT ON COLUMN consumer_offsets.applied_offset IS
-  'the greatest next_offset that was moved back; null if none was';
+  'the greatest next_offset that an operator has moved; null if none was';

@@ -9,11 +9,15 @@ import { showProblem, table, time } from "./shell.js";
 
 export function letterPage({ id }, signal) {
   const body = element("div");
+  const actions = changes(() => [id], look).element;
   async function look() {
     try {
       const letter = await ask(path("/v1/dead-letters/letter", id), { signal });
-      const actions = letter.state === "open" ? changes(() => [id], look).element : null;
-      body.replaceChildren(...parts(letter), ...(actions ? [actions] : []));
+      // What came of the last change stays.
+      for (const part of actions.children) {
+        part.hidden = letter.state !== "open" && part.role !== "status";
+      }
+      body.replaceChildren(...parts(letter), actions);
     } catch (problem) {
       showProblem(problem);
     }

@@ -17,6 +17,8 @@ export function lettersPage(_, signal) {
   const counts = element("div");
   const list = element("div");
   const chosen = new Set();
+  // Answers may come in another order than they were asked for.
+  let newest = 0;
   const actions = changes(() => [...chosen], reload);
   const choice = element(
     "select",
@@ -28,12 +30,18 @@ export function lettersPage(_, signal) {
 
   function narrow(members) {
     Object.assign(query, { after: "" }, members);
+    chosen.clear();
+    list.replaceChildren();
+    actions.update();
     look();
   }
 
   async function look() {
+    newest += 1;
+    const mine = newest;
     try {
       const page = await ask("/v1/dead-letters", { query: { ...query, limit: pageSize }, signal });
+      if (mine !== newest) return;
       chosen.clear();
       list.replaceChildren(...listOf(page));
       actions.update();
@@ -124,9 +132,12 @@ export function lettersPage(_, signal) {
 export function changes(ids, done) {
   const reason = element("textarea", { name: "reason", rows: 2, maxlength: 2000 });
   const outcome = element("p", { role: "status", class: "outcome" });
-  const redrive = button("", () => press(redrive, "/v1/redrives"), { name: "redrive" });
-  const discard = button("", () => press(discard, "/v1/discards"), { name: "discard" });
+  const redrive = button(
+    "", (event) => press(event, redrive, "/v1/redrives"), { name: "redrive" });
+  const discard = button(
+    "", (event) => press(event, discard, "/v1/discards"), { name: "discard" });
   let armed = null;
+  let isBusy = false;
   reason.addEventListener("input", update);
 
   function update() {
@@ -135,17 +146,20 @@ export function changes(ids, done) {
     redrive.textContent = `Redrive ${number}`;
     discard.textContent = `Discard ${number}`;
     const isReady = number > 0 && reason.value.trim() !== "";
-    redrive.disabled = discard.disabled = !isReady;
+    redrive.disabled = discard.disabled = isBusy || !isReady;
   }
 
-  async function press(pressed, address) {
+  async function press(event, pressed, address) {
+    // The second click of a double click is no second thought.
+    if (event.detail > 1) return;
     if (armed !== pressed) {
       update();
       armed = pressed;
       pressed.textContent += ": sure?";
       return;
     }
-    redrive.disabled = discard.disabled = true;
+    isBusy = true;
+    update();
     try {
       const result = await change(address, { ids: ids(), reason: reason.value.trim() });
       const parts = Object.entries(outcomes).filter(([name]) => result[name] > 0);
@@ -155,6 +169,7 @@ export function changes(ids, done) {
     } catch (problem) {
       showProblem(problem);
     }
+    isBusy = false;
     update();
     done();
   }
