@@ -59,5 +59,6 @@ extension Migrations {
     Migration(24, "page_plans", PackageResources._024_page_plans_sql),
     Migration(25, "reminders", PackageResources._025_reminders_sql),
     Migration(26, "applied_before_a_reset", PackageResources._026_applied_before_a_reset_sql),
+    Migration(27, "follow_page_plan", PackageResources._027_follow_page_plan_sql),
   ]
 }
