@@ -27,7 +27,7 @@ WEEKDAYS = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 @functools.cache
 def due(local, zone):
     """Microseconds. A time that exists twice is the first; one in a gap is as far after the gap."""
-    offset = local.replace(tzinfo=zoneinfo.ZoneInfo(zone), fold=0).utcoffset()
+    offset = local.replace(tzinfo=zoneinfo.ZoneInfo(zone or "UTC"), fold=0).utcoffset()
     return (local - offset - EPOCH) // timedelta(microseconds=1)
 
 
@@ -96,7 +96,8 @@ class Reminder:
     def __init__(self):
         self.version = (float("-inf"), "")
         self.event = None
-        self.zone = "UTC"
+        # As it was named: without a name it is UTC, and not the same as one named so.
+        self.zone = ""
         # The nominal time up to which all is decided.
         self.decided = NEVER
         self.line = 0
@@ -143,7 +144,18 @@ class Reminder:
     def begin(self, instant):
         """Rings nothing that was due by then."""
         past = [name for name in self.names() if due(name, self.zone) <= instant]
-        self.decided = past[-1] if past else NEVER
+        if past:
+            self.decided = past[-1]
+            return
+        # Nor what another zone would have made due by then.
+        zone = zoneinfo.ZoneInfo(self.zone or "UTC")
+        utc = EPOCH.replace(tzinfo=timezone.utc) + timedelta(microseconds=instant)
+        self.decided = utc.astimezone(zone).replace(tzinfo=None, microsecond=0)
+        # What is in a gap is due after it.
+        for name in self.names():
+            if name <= self.decided:
+                self.decided = name - timedelta(seconds=1)
+                break
 
     def set(self, event, clock, zone):
         version = (event["time"], event["id"])
@@ -179,7 +191,7 @@ class Reminder:
 
 
 def person(batches, clocks, end):
-    zone, zone_version = "UTC", (float("-inf"), "")
+    zone, zone_version = "", (float("-inf"), "")
     reminders = {}
     for line, clock, events in batches:
         for reminder in reminders.values():
@@ -194,7 +206,7 @@ def person(batches, clocks, end):
         zones = [event for event in events if "reminder" not in event]
         newest = max(zones, key=lambda event: (event["time"], event["id"]), default=None)
         if newest and (newest["time"], newest["id"]) > zone_version:
-            zone, zone_version = newest["zone"] or "UTC", (newest["time"], newest["id"])
+            zone, zone_version = newest["zone"], (newest["time"], newest["id"])
             for reminder in reminders.values():
                 reminder.move(newest["time"], clock, zone)
     for reminder in reminders.values():
