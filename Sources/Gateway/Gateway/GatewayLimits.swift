@@ -7,6 +7,8 @@ enum GatewayLimits {
   static let headerBytes = 16 << 10
   static let headers = 64
   static let tokenBytes = 8 << 10
+  /// The verified tokens that are remembered, each in less than 400 bytes.
+  static let verifiedTokens = 16_384
   /// A cycle of 50 items at their limits is below it.
   static let bodyBytes = 384 << 10
   /// How long a request's body may take to arrive.

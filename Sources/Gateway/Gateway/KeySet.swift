@@ -19,9 +19,11 @@ struct KeySet: Sendable {
     var verifier: any JWTAlgorithm
   }
 
-  var keys: [Key]
+  private(set) var keys: [Key]
   /// The number of keys that were left out: for encryption, or of another type or algorithm.
-  var ignored = 0
+  private(set) var ignored = 0
+  /// The tokens that these keys have signed. A set is never changed, only replaced, and they with it.
+  let verified = VerifiedTokens()
 
   /// - Throws: ``KeySetError`` if it is not a key set, if one of its keys is malformed or weak, or if
   ///   none of them can be used.
