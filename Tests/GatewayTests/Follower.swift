@@ -80,7 +80,7 @@ struct Follower {
       return body.replacing("\n", with: " ")
     }
     var expected: [String: String] = [:]
-    for (name, screen) in LiveStream.screens {
+    for (name, _, screen) in LiveStream.screens {
       expected[name] = try line(screen.statement(viewer: person, path: [:], query: [:]))
     }
     for screen in try Watched.all(in: watchText, viewer: person) {

@@ -45,33 +45,42 @@ struct HintReader: Sendable {
     while !status.isStopping {
       status.beat()
       let found = try reader.poll(maxRecords: 1000, maxBytes: 1 << 20, timeoutMilliseconds: 500)
-      for record in found.records { hint(record) }
+      for record in found.records {
+        for hint in Self.hints(of: record.wire, topic) { hints.hint(hint.subject, hint.screens) }
+      }
     }
   }
 
-  private func hint(_ record: Record) {
-    guard let key = record.key, let person = String(validating: key, as: UTF8.self) else { return }
-    switch topic {
-    case .posts:
-      hints.hint(.author(person))
-      hints.hint(.posts)
-    case .likes, .comments, .follows: hints.hint(.author(person))
-    case .people:
-      // Whoever is blocked no longer sees what this person made, and the other way round.
-      hints.hint(.person(person))
-      hints.hint(.author(person))
-    default: hints.hint(.person(person))
+  /// Whose screens a record may change, and which of them.
+  static func hints(
+    of record: WireRecord, _ topic: Topic
+  ) -> [(subject: Subject, screens: StreamScreens)] {
+    guard let key = record.key, let person = String(validating: key, as: UTF8.self) else {
+      return []
     }
-    guard topic == .messages || topic == .people,
-      let event = try? EventCodec.decode(record.wire, topic: topic, now: .now)
-    else { return }
-    switch event.payload {
-    // A message is on its sender's list, too, and whether it was read.
-    case .messageSent(let data): hints.hint(.person(data.sender))
-    case .conversationRead(let data): hints.hint(.person(data.peer))
-    case .personBlocked(let data): hints.hint(.person(data.person))
-    case .personUnblocked(let data): hints.hint(.person(data.person))
+    switch topic {
+    case .posts: return [(.author(person), .watched), (.posts, .watched)]
+    case .likes, .comments, .follows: return [(.author(person), .watched)]
+    case .alarmChanges, .alarmActions: return [(.person(person), [.alarms, .watched])]
     default: break
     }
+    var hints: [(subject: Subject, screens: StreamScreens)] = [
+      (.person(person), .all), (.author(person), .all),
+    ]
+    let event = try? EventCodec.decode(record, topic: topic, now: .now)
+    switch event?.payload {
+    case .messageSent(let data)?:
+      // Its alarm comes with a hint of its own. It is on its sender's list, too.
+      let screens: StreamScreens = [.conversations, .watched]
+      return [(.person(data.receiver), screens), (.person(data.sender), screens)]
+    case .conversationRead(let data)?:
+      // It also reads the alarms of its messages, and the other one sees that it was read.
+      return [(.person(data.user), .all), (.person(data.peer), .all)]
+    // Whoever is blocked no longer sees what this person made, and the other way round.
+    case .personBlocked(let data)?: hints.append((.person(data.person), .all))
+    case .personUnblocked(let data)?: hints.append((.person(data.person), .all))
+    default: break
+    }
+    return hints
   }
 }

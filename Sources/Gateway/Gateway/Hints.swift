@@ -1,19 +1,6 @@
 import Synchronization
 
-/// What a screen shows may change with one of these. Ids are compared byte by byte.
-enum Subject: Hashable, Sendable {
-  /// What one person alone sees: alarms, the badge, conversations.
-  case person([UInt8])
-  /// What anybody sees of a person: posts with their counts and comments, the profile.
-  case author([UInt8])
-  /// The list of all posts.
-  case posts
-
-  static func person(_ id: String) -> Subject { .person(Array(id.utf8)) }
-  static func author(_ id: String) -> Subject { .author(Array(id.utf8)) }
-}
-
-/// Which streams are open here, what they show, and when each must look again. Thread-safe.
+/// Which streams are open here, what they show, and at what each must look again. Thread-safe.
 ///
 /// A hint holds nothing but that a subject may have something new: what a stream sends is always read from
 /// PostgreSQL. So hints may be lost, repeated or early without harm, and none is queued: a stream that is
@@ -28,15 +15,24 @@ final class Hints: Sendable {
   private struct Stream {
     var continuation: AsyncStream<Void>.Continuation
     var subjects: Set<Subject>
-    var mustLook = true
+    /// At what the next look is.
+    var pending = StreamScreens.all
+    /// Whether it has to show that the connection lives.
+    var owesComment = false
+  }
+
+  /// Hints that make streams look at the same.
+  private struct Hint: Hashable {
+    var subject: Subject
+    var screens: StreamScreens
   }
 
   private struct State {
     var nextID: UInt64 = 0
     var streams: [UInt64: Stream] = [:]
     var watching: [Subject: Set<UInt64>] = [:]
-    /// Subjects for which a look is scheduled, and whether there was another hint since.
-    var scheduled: [Subject: Bool] = [:]
+    /// Those for which looks are scheduled, and whether there was another one since.
+    var scheduled: [Hint: Bool] = [:]
     var isClosed = false
 
     mutating func watch(_ subjects: Set<Subject>, for id: UInt64) {
@@ -82,48 +78,64 @@ final class Hints: Sendable {
   }
 
   /// Whether the wake was to look, and not only to show that the connection lives.
-  func takeLook(_ subscription: Subscription) -> Bool {
+  func hasLook(_ subscription: Subscription) -> Bool {
+    state.withLock { $0.streams[subscription.id]?.pending.isEmpty == false }
+  }
+
+  /// At what to look now. What is hinted from here on is for the next look.
+  func takeLook(_ subscription: Subscription) -> StreamScreens {
     state.withLock { state in
-      let mustLook = state.streams[subscription.id]?.mustLook ?? false
-      state.streams[subscription.id]?.mustLook = false
-      return mustLook
+      let pending = state.streams[subscription.id]?.pending ?? []
+      state.streams[subscription.id]?.pending = []
+      return pending
     }
   }
 
-  /// The look was in vain: the stream's next wake looks again.
-  func missed(_ subscription: Subscription) {
-    state.withLock { $0.streams[subscription.id]?.mustLook = true }
+  /// The look at these was in vain: the stream's next wake looks at them again.
+  func missed(_ subscription: Subscription, _ screens: StreamScreens) {
+    state.withLock { $0.streams[subscription.id]?.pending.formUnion(screens) }
   }
 
-  /// Something of the subject may change soon, or may just have changed.
-  func hint(_ subject: Subject) {
+  /// Whether to show now that the connection lives.
+  func takeComment(_ subscription: Subscription) -> Bool {
+    state.withLock { state in
+      let owesComment = state.streams[subscription.id]?.owesComment ?? false
+      state.streams[subscription.id]?.owesComment = false
+      return owesComment
+    }
+  }
+
+  /// Something of the subject may change soon, or may just have changed, which these screens show.
+  func hint(_ subject: Subject, _ screens: StreamScreens) {
+    let hint = Hint(subject: subject, screens: screens)
     let isNew = state.withLock { state in
       guard state.watching[subject] != nil else { return false }
-      return state.scheduled.updateValue(true, forKey: subject) == nil
+      return state.scheduled.updateValue(true, forKey: hint) == nil
     }
     guard isNew else { return }
     Task {
       // Once more from the beginning if there was a hint meanwhile.
-      while let delays = takeScheduled(subject) {
+      while let delays = takeScheduled(hint) {
         var passed = Duration.zero
         for delay in delays {
           try? await Task.sleep(for: delay - passed)
           passed = delay
-          wake(state.withLock { $0.watching[subject] ?? [] })
-          if state.withLock({ $0.scheduled[subject] ?? false }) { break }
+          // The last look is at everything: another worker, whose results came first, may have been late.
+          wake(subject, at: delay == delays.last ? .all : screens)
+          if state.withLock({ $0.scheduled[hint] ?? false }) { break }
         }
       }
     }
   }
 
-  private func takeScheduled(_ subject: Subject) -> [Duration]? {
+  private func takeScheduled(_ hint: Hint) -> [Duration]? {
     state.withLock { state in
-      guard state.scheduled[subject] == true, let watching = state.watching[subject] else {
-        state.scheduled[subject] = nil
+      guard state.scheduled[hint] == true, let watching = state.watching[hint.subject] else {
+        state.scheduled[hint] = nil
         return nil
       }
-      state.scheduled[subject] = false
-      return Self.delays(subject, streams: watching.count)
+      state.scheduled[hint] = false
+      return Self.delays(hint.subject, streams: watching.count)
     }
   }
 
@@ -137,13 +149,14 @@ final class Hints: Sendable {
     return [.milliseconds(25), .milliseconds(100), .milliseconds(400), .seconds(1), .seconds(4)]
   }
 
-  /// Wakes every stream, and lets some of them look, for hints that may have been lost.
+  /// Wakes every stream, and lets some of them look at everything, for hints that may have been lost.
   ///
   /// - Parameter share: which of ``GatewayLimits/heartbeatsPerLook`` shares of them looks; nil is all.
   func wakeAll(looking share: Int?) {
     let continuations = state.withLock { state in
-      for id in state.streams.keys where share ?? id.share == id.share {
-        state.streams[id]?.mustLook = true
+      for id in state.streams.keys {
+        state.streams[id]?.owesComment = true
+        if share ?? id.share == id.share { state.streams[id]?.pending = .all }
       }
       return state.streams.values.map(\.continuation)
     }
@@ -159,10 +172,10 @@ final class Hints: Sendable {
     for stream in streams { stream.continuation.finish() }
   }
 
-  private func wake(_ ids: Set<UInt64>) {
+  private func wake(_ subject: Subject, at screens: StreamScreens) {
     let continuations = state.withLock { state in
-      ids.compactMap { id in
-        state.streams[id]?.mustLook = true
+      (state.watching[subject] ?? []).compactMap { id in
+        state.streams[id]?.pending.formUnion(screens)
         return state.streams[id]?.continuation
       }
     }

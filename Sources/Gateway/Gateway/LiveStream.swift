@@ -11,8 +11,24 @@ import Postgres
 /// `Last-Event-ID` gets exactly the screens that are others since, from any gateway.
 struct LiveStream: Sendable {
   /// The screens of every stream, in the order in which they are sent.
-  static let screens: [(name: String, screen: Screen)] = ["badge", "alarms", "conversations"]
-    .compactMap { name in Screen.all.first { $0.path == "/v1/\(name)" }.map { (name, $0) } }
+  static let screens: [(name: String, kind: StreamScreens, screen: Screen)] =
+    kinds.compactMap { name, kind in
+      Screen.all.first { $0.path == "/v1/\(name)" }.map { (name, kind, $0) }
+    }
+
+  private static let kinds: [(name: String, kind: StreamScreens)] = [
+    ("badge", .alarms), ("alarms", .alarms), ("conversations", .conversations),
+  ]
+
+  /// A screen that the stream sends.
+  private struct Part {
+    /// What stands for it in an event's id.
+    var name: String
+    var kind: StreamScreens
+    /// Of a screen that the client watches.
+    var path: String?
+    var statement: Statement
+  }
 
   let reader: Reader
   let hints: Hints
@@ -59,16 +75,22 @@ struct LiveStream: Sendable {
     hints.watch(Set(watched.compactMap(\.subject)), subscription)
     for await _ in subscription.wakes {
       var text = ""
-      if hints.takeLook(subscription) {
+      if hints.hasLook(subscription) {
+        var screens: StreamScreens = []
         do {
           // Before the look: what changes in between is hinted.
           try await watchAuthors(of: &posts, subscription)
-          text = try await turns.run { try await changes(of: parts, &tags) }
+          text = try await turns.run {
+            // Not earlier: what is hinted while the stream waits for its turn needs no look of its own.
+            screens = hints.takeLook(subscription)
+            return try await changes(of: parts, at: screens, &tags)
+          }
         } catch {
-          hints.missed(subscription)
+          hints.missed(subscription, screens)
         }
       }
-      try await write(text.isEmpty ? ":\n\n" : text)
+      if text.isEmpty, hints.takeComment(subscription) { text = ":\n\n" }
+      if !text.isEmpty { try await write(text) }
     }
   }
 
@@ -83,20 +105,26 @@ struct LiveStream: Sendable {
     posts.subtract(authors.map(\.post))
   }
 
-  /// What the stream sends: for each screen its name in an event's id, its event, and the path of a watched one.
-  private func parts() throws -> [(name: String, path: String?, statement: Statement)] {
-    try Self.screens.map { name, screen in
-      (name, nil, try screen.statement(viewer: person, path: [:], query: [:]))
-    } + watched.map { ($0.name, $0.path, $0.statement) }
+  /// What the stream sends.
+  private func parts() throws -> [Part] {
+    try Self.screens.map { name, kind, screen in
+      Part(
+        name: name, kind: kind,
+        statement: try screen.statement(viewer: person, path: [:], query: [:]))
+    }
+      + watched.map {
+        Part(name: $0.name, kind: .watched, path: $0.path, statement: $0.statement)
+      }
   }
 
-  /// The events of the screens that differ from `tags`, all of one snapshot.
+  /// The events of those among `screens` that differ from `tags`, all of one snapshot.
   private func changes(
-    of parts: [(name: String, path: String?, statement: Statement)],
-    _ tags: inout [String: String]
+    of parts: [Part], at screens: StreamScreens, _ tags: inout [String: String]
   ) async throws -> String {
+    let looked = parts.filter { screens.contains($0.kind) }
+    guard !looked.isEmpty else { return "" }
     var text = ""
-    for (part, body) in zip(parts, try await reader.bodies(parts.map(\.statement))) {
+    for (part, body) in zip(looked, try await reader.bodies(looked.map(\.statement))) {
       let body = body ?? "null"
       let tag = base64URLEncoded(SHA256.hash(data: Data(body.utf8)).prefix(12))
       guard tags.updateValue(tag, forKey: part.name) != tag else { continue }
