@@ -43,6 +43,13 @@ final class Hints: Sendable {
   }
 
   private let state = Mutex(State())
+  private let pause: @Sendable (Duration) async -> Void
+
+  init(
+    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  ) {
+    self.pause = pause
+  }
 
   /// The first wake comes at once. Ends with ``close()`` or ``unsubscribe(_:)``.
   func subscribe(_ person: String) -> Subscription {
@@ -118,7 +125,7 @@ final class Hints: Sendable {
       while let delays = takeScheduled(hint) {
         var passed = Duration.zero
         for delay in delays {
-          try? await Task.sleep(for: delay - passed)
+          await pause(delay - passed)
           passed = delay
           // The last look is at everything: another worker, whose results came first, may have been late.
           wake(subject, at: delay == delays.last ? .all : screens)
