@@ -25,16 +25,20 @@ func serveHTTP<Answering: HTTPResponder>(
   quiet.logLevel = .critical
   let application = Application(
     responder: responder,
-    server: .http1(
-      configuration: .init(
-        additionalChannelHandlers: [
-          ConnectionCount(connections), ArrivalLimit(), MalformedAnswer(),
-        ],
-        idleTimeout: .seconds(GatewayLimits.idleSeconds),
-        httpDecoderConfiguration: .init(
-          maxHeaderFieldSize: GatewayLimits.headerBytes,
-          maxHeaderListSize: GatewayLimits.headerListBytes,
-          maxHeaderFieldCount: GatewayLimits.headers))),
+    server: HTTPServerBuilder { responder in
+      OnEventLoop(
+        base: HTTP1Channel(
+          responder: responder,
+          configuration: .init(
+            additionalChannelHandlers: [
+              ConnectionCount(connections), ArrivalLimit(), MalformedAnswer(),
+            ],
+            idleTimeout: .seconds(GatewayLimits.idleSeconds),
+            httpDecoderConfiguration: .init(
+              maxHeaderFieldSize: GatewayLimits.headerBytes,
+              maxHeaderListSize: GatewayLimits.headerListBytes,
+              maxHeaderFieldCount: GatewayLimits.headers))))
+    },
     configuration: .init(
       address: .hostname(host, port: port),
       availableConnectionsDelegate: MaximumAvailableConnections(GatewayLimits.connections)),
