@@ -38,8 +38,6 @@ struct LiveStream: Sendable {
   /// What else the client looks at.
   let watched: [Watched]
   let metrics: Metrics
-  /// When the token ends, in seconds since 1970, and the stream with it.
-  let expires: Double
 
   /// The tags in a `Last-Event-ID`; what is not one is ignored, so its screen is sent.
   static func tags(_ lastEventID: String?) -> [String: String] {
@@ -52,22 +50,17 @@ struct LiveStream: Sendable {
     return tags
   }
 
-  /// Writes until the token expires, the gateway stops, or the client is gone.
+  /// Writes until the subscription's wakes end.
   ///
   /// - Parameters:
+  ///   - subscription: to the hints of the stream's person.
   ///   - lastEventID: of the request.
   ///   - write: sends text, or throws if the client does not take it.
-  func run(lastEventID: String?, write: (String) async throws -> Void) async throws {
+  func run(
+    _ subscription: Hints.Subscription, lastEventID: String?,
+    write: (String) async throws -> Void
+  ) async throws {
     var tags = Self.tags(lastEventID)
-    let subscription = hints.subscribe(person)
-    let end = Task { [expires] in
-      try? await Task.sleep(for: .seconds(max(0, expires - Date().timeIntervalSince1970)))
-      hints.unsubscribe(subscription)
-    }
-    defer {
-      end.cancel()
-      hints.unsubscribe(subscription)
-    }
     // Clients come back at different times.
     try await write("retry: \(Int.random(in: 500...3000))\n\n")
     let parts = try parts()

@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -25,6 +26,13 @@ struct RequestScope: RequestContext {
     }
     defer { close.cancel() }
     return try await body()
+  }
+
+  /// Runs `action` when it is `time`, in seconds since 1970, or at once, unless it is cancelled.
+  func run(at time: Double, _ action: @escaping @Sendable () -> Void) -> Scheduled<Void> {
+    // Nothing here lives for a year.
+    let seconds = min(max(0, time - Date().timeIntervalSince1970), 365 * 86_400)
+    return channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9)), action)
   }
 
   /// Closes the connection a second from now: the server would read an unfinished body to its end, and

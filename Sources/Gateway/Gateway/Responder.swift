@@ -91,9 +91,8 @@ struct Responder: HTTPResponder {
       }
       let stream = LiveStream(
         reader: reader, hints: hints, turns: turns, person: person,
-        watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person),
-        metrics: metrics, expires: identity.expires)
-      return events(of: stream, try limits.stream(of: person), request, context)
+        watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person), metrics: metrics)
+      return events(of: stream, identity, try limits.stream(of: person), request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
   }
@@ -116,9 +115,10 @@ struct Responder: HTTPResponder {
     }
   }
 
-  /// - Parameter place: held until the stream ends.
+  /// - Parameter place: held until the stream ends, with the token at the latest.
   private func events(
-    of stream: LiveStream, _ place: StreamPlace, _ request: Request, _ context: RequestScope
+    of stream: LiveStream, _ identity: Identity, _ place: StreamPlace, _ request: Request,
+    _ context: RequestScope
   ) -> Response {
     let lastEventID = request.headers[.lastEventID]
     return Response(
@@ -127,16 +127,24 @@ struct Responder: HTTPResponder {
         .contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no",
       ],
       body: ResponseBody { writer in
-        defer { withExtendedLifetime(place) {} }
-        // A page that is left closes its stream, and must not hold the place until the next heartbeat.
-        try await request.body.consumeWithCancellationOnInboundClose { _ in
-          metrics.add(1, to: .streams)
-          defer { metrics.add(-1, to: .streams) }
-          try await stream.run(lastEventID: lastEventID) { text in
+        let subscription = hints.subscribe(stream.person)
+        let end = context.run(at: identity.expires) { hints.unsubscribe(subscription) }
+        metrics.add(1, to: .streams)
+        defer {
+          end.cancel()
+          hints.unsubscribe(subscription)
+          metrics.add(-1, to: .streams)
+          withExtendedLifetime(place) {}
+        }
+        try await request.body.consumeWithInboundCloseHandler { _ in
+          try await stream.run(subscription, lastEventID: lastEventID) { text in
             try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
               try await writer.write(ByteBuffer(string: text))
             }
           }
+        } onInboundClosed: {
+          // A page that is left closes its stream, and must not hold the place until the next heartbeat.
+          hints.unsubscribe(subscription)
         }
         try await writer.finish(nil)
       })
