@@ -141,13 +141,13 @@ func base64URLDecoded(_ text: some StringProtocol) -> Data? {
 
 /// Without padding.
 func base64URLEncoded(_ bytes: some Sequence<UInt8>) -> String {
-  String(
-    Data(bytes).base64EncodedString().compactMap { character -> Character? in
-      switch character {
-      case "+": "-"
-      case "/": "_"
-      case "=": nil
-      default: character
-      }
-    })
+  let text = Data(bytes).base64EncodedString().utf8.compactMap { byte -> UInt8? in
+    switch byte {
+    case UInt8(ascii: "+"): UInt8(ascii: "-")
+    case UInt8(ascii: "/"): UInt8(ascii: "_")
+    case UInt8(ascii: "="): nil
+    default: byte
+    }
+  }
+  return String(decoding: text, as: UTF8.self)
 }

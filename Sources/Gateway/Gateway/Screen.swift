@@ -26,15 +26,48 @@ struct Screen: Sendable {
     case value
   }
 
-  var path: String
-  var shape: Shape
+  let path: String
+  let shape: Shape
   /// The function's name; for a value an expression with `$1`, `$2`, ….
-  var function: String
-  var arguments: [Argument]
+  let function: String
+  let arguments: [Argument]
   /// The workers whose results the screen shows.
-  var groups: Set<ConsumerGroup>
+  let groups: Set<ConsumerGroup>
   /// Whether it shows alarms, which two workers write one after the other.
-  var showsAlarms = false
+  let showsAlarms: Bool
+  /// The text that all of its statements share: open streams keep theirs.
+  private let sql: String
+
+  init(
+    path: String, shape: Shape, function: String, arguments: [Argument],
+    groups: Set<ConsumerGroup>, showsAlarms: Bool = false
+  ) {
+    (self.path, self.shape, self.function) = (path, shape, function)
+    (self.arguments, self.groups, self.showsAlarms) = (arguments, groups, showsAlarms)
+    sql = shape.sql(function, arguments: arguments.count)
+  }
+}
+
+extension Screen.Shape {
+  fileprivate func sql(_ function: String, arguments: Int) -> String {
+    switch self {
+    case .value: return "SELECT (\(function))::text"
+    case .row: return "SELECT row_to_json(r)::text FROM \(call(function, arguments)) r"
+    case .page:
+      // And a cursor and a limit.
+      let count = arguments + 2
+      return """
+        SELECT '{"items":' || coalesce(json_agg(r)::text, '[]') || ',"next":' || coalesce(
+          CASE WHEN count(*) = $\(count) THEN to_json((array_agg(r.cursor))[$\(count)])::text END,
+          'null') || '}'
+        FROM \(call(function, count)) r
+        """
+    }
+  }
+
+  private func call(_ function: String, _ count: Int) -> String {
+    "\(function)(\((1...count).map { "$\($0)" }.joined(separator: ", ")))"
+  }
 }
 
 extension Screen {
@@ -138,29 +171,14 @@ extension Screen {
         parameters.append(.text(try text(query[name] ?? "", name, GatewayLimits.queryBytes)))
       }
     }
-    switch shape {
-    case .value: return Statement("SELECT (\(function))::text", parameters)
-    case .row:
-      return Statement("SELECT row_to_json(r)::text FROM \(call(parameters.count)) r", parameters)
-    case .page:
+    if shape == .page {
       let limit = try rows(query["limit"])
       let cursor = try query["cursor"].map { value throws(Problem) in
         try text(value, "cursor", GatewayLimits.cursorBytes)
       }
       parameters += [.text(cursor), .int4(limit)]
-      let number = parameters.count
-      return Statement(
-        """
-        SELECT '{"items":' || coalesce(json_agg(r)::text, '[]') || ',"next":' || coalesce(
-          CASE WHEN count(*) = $\(number) THEN to_json((array_agg(r.cursor))[$\(number)])::text END,
-          'null') || '}'
-        FROM \(call(number)) r
-        """, parameters)
     }
-  }
-
-  private func call(_ count: Int) -> String {
-    "\(function)(\((1...count).map { "$\($0)" }.joined(separator: ", ")))"
+    return Statement(sql, parameters)
   }
 
   private func rows(_ text: String?) throws(Problem) -> Int32 {
@@ -172,32 +190,6 @@ extension Screen {
     }
     return number
   }
-}
-
-/// An id of a person, post or reminder, as events may have it.
-///
-/// - Throws: ``Problem`` if it is not one.
-func identifier(_ value: String, _ name: String) throws(Problem) -> String {
-  guard isIdentifier(value) else {
-    throw Problem(
-      .invalidParameter,
-      "An id has 1 to \(Limits.idBytes) bytes, without control characters.", field: name)
-  }
-  return value
-}
-
-/// Whether events may have this id: 1 to 128 bytes without control characters.
-func isIdentifier(_ value: String) -> Bool {
-  1...Limits.idBytes ~= value.utf8.count
-    && value.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-}
-
-/// - Throws: ``Problem`` unless it is a UUID in its 36-character form.
-func uuid(_ value: String, _ name: String) throws(Problem) -> UUID {
-  guard value.utf8.count == 36, let uuid = UUID(uuidString: value) else {
-    throw Problem(.invalidParameter, "It is not a UUID.", field: name)
-  }
-  return uuid
 }
 
 private func text(_ value: String, _ name: String, _ limitBytes: Int) throws(Problem) -> String {

@@ -1,0 +1,28 @@
+import Events
+import Foundation
+
+/// An id of a person, post or reminder, as events may have it.
+///
+/// - Throws: ``Problem`` if it is not one.
+func identifier(_ value: String, _ name: String) throws(Problem) -> String {
+  guard isIdentifier(value) else {
+    throw Problem(
+      .invalidParameter,
+      "An id has 1 to \(Limits.idBytes) bytes, without control characters.", field: name)
+  }
+  return value
+}
+
+/// Whether events may have this id: 1 to 128 bytes without control characters.
+func isIdentifier(_ value: String) -> Bool {
+  1...Limits.idBytes ~= value.utf8.count
+    && value.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+}
+
+/// - Throws: ``Problem`` unless it is a UUID in its 36-character form.
+func uuid(_ value: String, _ name: String) throws(Problem) -> UUID {
+  guard value.utf8.count == 36, let uuid = UUID(uuidString: value) else {
+    throw Problem(.invalidParameter, "It is not a UUID.", field: name)
+  }
+  return uuid
+}
