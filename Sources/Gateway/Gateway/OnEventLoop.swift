@@ -10,7 +10,14 @@ struct OnEventLoop<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-    base.setup(channel: channel, logger: logger)
+    // A connection keeps its buffer, which grows when it is full. Most requests are smaller than this.
+    let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 1 << 16)
+    do {
+      try channel.syncOptions?.setOption(.recvAllocator, value: buffers)
+    } catch {
+      return channel.eventLoop.makeFailedFuture(error)
+    }
+    return base.setup(channel: channel, logger: logger)
   }
 
   func handle(value: Base.Value, logger: Logger) async {
