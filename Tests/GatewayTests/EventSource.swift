@@ -1,10 +1,7 @@
-import EmbeddedStack
 import Foundation
-import Synchronization
-import TestSupport
 
 /// An open stream of server-sent events, and what has come of it so far.
-final class EventSource: Sendable {
+struct EventSource: Sendable {
   struct Event: Sendable {
     var name: String
     var id: String
@@ -16,16 +13,10 @@ final class EventSource: Sendable {
     var items: [[String: Any]] { json["items"] as? [[String: Any]] ?? [] }
   }
 
-  private struct State {
-    var bytes: [UInt8] = []
-    var isClosed = false
-  }
-
-  private let descriptor: Int32
-  private let state = Mutex(State())
+  private let connection: OpenConnection
 
   /// - Parameter watch: the paths of other screens, as the query has them.
-  convenience init(
+  init(
     _ stack: GatewayStack, authorization: String, lastEventID: String? = nil, watch: String? = nil
   ) throws {
     try self.init(
@@ -35,42 +26,20 @@ final class EventSource: Sendable {
   init(
     port: UInt16, authorization: String, lastEventID: String? = nil, watch: String? = nil
   ) throws {
-    let descriptor = try connected(port: port)
-    self.descriptor = descriptor
     let id = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
     let query = watch.map { "?watch=\($0)" } ?? ""
-    let request = Array(
-      "GET /v1/stream\(query) HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n"
-        .utf8)
-    _ = request.withUnsafeBytes {
-      send(descriptor, $0.baseAddress, $0.count, LocalHTTP.withoutSignal)
-    }
-    Thread.detachNewThread { [self] in
-      var buffer = [UInt8](repeating: 0, count: 1 << 16)
-      while true {
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        state.withLock { state in
-          if count > 0 {
-            state.bytes += buffer[..<count]
-            return
-          }
-          state.isClosed = true
-          Glibc.close(descriptor)
-        }
-        if count <= 0 { break }
-      }
-    }
+    connection = try OpenConnection(
+      port: port,
+      "GET /v1/stream\(query) HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n")
   }
 
-  /// Ends the connection, as a phone in a tunnel does. Once closed, its descriptor may be another test's.
-  func close() {
-    state.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } }
-  }
+  /// Ends the connection.
+  func close() { connection.close() }
 
-  var isClosed: Bool { state.withLock { $0.isClosed } }
+  var isClosed: Bool { connection.isClosed }
 
   /// The whole answer, with the chunks' sizes between its parts.
-  var text: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }
+  var text: String { connection.text }
 
   /// The whole events so far.
   var events: [Event] {

@@ -134,6 +134,14 @@ final class GatewayStack: Sendable {
     return answer
   }
 
+  /// Publishes a post; `after` is its position, for `Magpie-After`.
+  func publishPost(as person: String) async throws -> (id: String, after: String) {
+    let post = try await send("POST", "/v1/posts", as: person, body: #"{"title":"one"}"#)
+    guard let id = try post.json["id"] as? String, let after = post.headers["magpie-position"]
+    else { throw StackError("the post was refused: \(post)") }
+    return (id, after)
+  }
+
   /// The event at a position.
   func event(at text: String) throws -> Event {
     guard let position = Position(text) else { throw StackError("\(text) is not a position") }

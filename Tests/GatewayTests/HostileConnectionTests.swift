@@ -1,6 +1,5 @@
 import EmbeddedStack
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,57 +7,6 @@ import Testing
 
 /// Connections that hold on to what they have: heads and bodies without an end.
 @Suite struct HostileConnectionTests {
-  /// A connection that has sent something, until the gateway closes it.
-  final class Half: Sendable {
-    private let descriptor: Int32
-    private let received = Mutex((bytes: [UInt8](), isClosed: false))
-
-    init(_ stack: GatewayStack, _ text: String) throws {
-      descriptor = try connected(port: stack.port)
-      let isLong = text.utf8.count > 1 << 12
-      if !isLong { send(text) }
-      Thread.detachNewThread { [self] in
-        // It waits while the gateway does not read.
-        if isLong { send(text) }
-        var buffer = [UInt8](repeating: 0, count: 1 << 12)
-        while true {
-          let count = recv(descriptor, &buffer, buffer.count, 0)
-          received.withLock { received in
-            if count > 0 {
-              received.bytes += buffer[..<count]
-              return
-            }
-            received.isClosed = true
-            Glibc.close(descriptor)
-          }
-          if count <= 0 { break }
-        }
-      }
-    }
-
-    /// Sends what the connection takes.
-    func send(_ text: String) {
-      let bytes = Array(text.utf8)
-      _ = Glibc.send(descriptor, bytes, bytes.count, LocalHTTP.withoutSignal)
-    }
-
-    /// Sends a byte if the connection is open: once closed, its descriptor may be another test's.
-    func drip() {
-      received.withLock {
-        var byte = UInt8(ascii: "a")
-        let flags = LocalHTTP.withoutSignal | Int32(MSG_DONTWAIT)
-        if !$0.isClosed { _ = Glibc.send(descriptor, &byte, 1, flags) }
-      }
-    }
-
-    func close() {
-      received.withLock { if !$0.isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) } }
-    }
-
-    var isClosed: Bool { received.withLock { $0.isClosed } }
-    var text: String { String(decoding: received.withLock { $0.bytes }, as: UTF8.self) }
-  }
-
   @Test("many unfinished requests do not stop others, and are closed, even if bytes keep coming")
   func slowRequests() async throws {
     let stack = try await GatewayStack()
@@ -71,7 +19,9 @@ import Testing
       "GET /v1/home HTTP/1.1\r\nContent-Length: 100\r\n\r\n{",
       "GET /nowhere HTTP/1.1\r\nContent-Length: 100\r\n\r\n{",
     ]
-    let halves = try (0..<200).map { try Half(stack, beginnings[$0 % beginnings.count]) }
+    let halves = try (0..<200).map {
+      try OpenConnection(port: stack.port, beginnings[$0 % beginnings.count])
+    }
     try await eventually("all of them are closed") {
       for half in halves { half.drip() }
       let answer = try await stack.send("GET", "/v1/badge", as: "ann")
@@ -94,7 +44,7 @@ import Testing
       defer { stack.stop() }
       let request = Array("GET /problems HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".utf8)
       let held = try (0..<3).map { _ in
-        try Half(stack, "GET /problems HTTP/1.1\r\nHost: t\r\n\r\n")
+        try OpenConnection(port: stack.port, "GET /problems HTTP/1.1\r\nHost: t\r\n\r\n")
       }
       try await eventually("they are open") { held.allSatisfy { $0.text.contains("200 OK") } }
       let fourth = try await exchange(request, port: stack.port)
@@ -127,7 +77,7 @@ import Testing
       ("chunk", head + "Transfer-Encoding: chunked\r\n\r\n1;" + long),
     ] {
       // It is never finished.
-      let half = try Half(stack, request)
+      let half = try OpenConnection(port: stack.port, request)
       try await eventually("\(name) is refused") { half.isClosed }
       let answer = half.text
       #expect(
@@ -156,7 +106,7 @@ import Testing
           "Content-Length: \(body.utf8.count)\r\n\r\n" + body,
           "Transfer-Encoding: chunked\r\n\r\n" + String(repeating: chunk, count: 160),
         ] {
-          let half = try Half(stack, head + rest)
+          let half = try OpenConnection(port: stack.port, head + rest)
           try await eventually("\(target) is answered and closed") { half.isClosed }
           let isRefused =
             target.hasPrefix("POST") || target.hasPrefix("DELETE") || authorization.isEmpty

@@ -16,9 +16,8 @@ import Testing
     let stack = try await GatewayStack(waitSeconds: 60)
     defer { stack.stop() }
     try stack.startWorkers()
-    let post = try await stack.send("POST", "/v1/posts", as: "bob", body: #"{"title":"one"}"#)
-    let id = try #require(try post.json["id"] as? String)
-    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    let (id, posted) = try await stack.publishPost(as: "bob")
+    let after = ["Magpie-After": posted]
     let bob = try EventSource(stack, authorization: bearer("bob"))
     let eve = try EventSource(stack, authorization: bearer("eve"))
     try await eventually("both have their first states") {
@@ -71,9 +70,8 @@ import Testing
     let stack = try await GatewayStack(waitSeconds: 60)
     defer { stack.stop() }
     try stack.startWorkers()
-    let post = try await stack.send("POST", "/v1/posts", as: "bob", body: #"{"title":"one"}"#)
-    let id = try #require(try post.json["id"] as? String)
-    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    let (id, posted) = try await stack.publishPost(as: "bob")
+    let after = ["Magpie-After": posted]
     let paths = [
       "/v1/posts/\(id)", "/v1/posts/\(id)/comments", "/v1/home?limit=1", "/v1/profiles/bob",
     ]
@@ -126,9 +124,8 @@ import Testing
     defer { stack.stop() }
     try stack.startWorkers()
     var random = SeededGenerator()
-    let post = try await stack.send("POST", "/v1/posts", as: "bob", body: #"{"title":"one"}"#)
-    let id = try #require(try post.json["id"] as? String)
-    let after = ["Magpie-After": try #require(post.headers["magpie-position"])]
+    let (id, posted) = try await stack.publishPost(as: "bob")
+    let after = ["Magpie-After": posted]
     var stream = try EventSource(stack, authorization: bearer("bob"))
     var view: [String: String] = [:]
     var lastID: String?

@@ -14,9 +14,8 @@ import Testing
     let stack = try await GatewayStack(waitSeconds: 60)
     defer { stack.stop() }
     try stack.startWorkers()
-    let post = try await stack.send("POST", "/v1/posts", as: "bob", body: #"{"title":"one"}"#)
-    let id = try #require(try post.json["id"] as? String)
-    var last = try #require(post.headers["magpie-position"], "\(post)")
+    let (id, posted) = try await stack.publishPost(as: "bob")
+    var last = posted
     func act(_ method: String, _ path: String, _ body: String? = nil) async throws -> String {
       let answer = try await stack.send(
         method, path, as: "ann", headers: ["Magpie-After": last], body: body)
