@@ -63,6 +63,8 @@ enum DeployFiles {
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
   static let workers = ConsumerGroup.allCases.map(\.executable)
   static let gateway = "magpie-gateway"
+  /// The operators' pages, which Prometheus does not scrape.
+  static let operate = "magpie-operate"
   /// The Prometheus jobs.
   static let jobs = workers + [gateway, "archive"]
 }

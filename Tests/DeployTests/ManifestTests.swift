@@ -15,11 +15,13 @@ import Yams
   }
 
   @Test(
-    "each worker and the gateway are Deployments that run their executables and are scraped and probed on their port"
+    "workers, gateway and operators' pages run as Deployments and are probed on their port"
   )
   func workers() throws {
     let deployments = try DeployFiles.manifests(kind: "Deployment")
-    #expect(Set(deployments.compactMap(\.name)) == Set(DeployFiles.workers + [DeployFiles.gateway]))
+    #expect(
+      Set(deployments.compactMap(\.name))
+        == Set(DeployFiles.workers + [DeployFiles.gateway, DeployFiles.operate]))
     let served = try Set(
       DeployFiles.text("Sources/Runtime/Service/Health.swift").matches(
         of: /router\.get\("([a-z]+)"\)/
@@ -29,7 +31,9 @@ import Yams
     let port = try #require(DeployFiles.baseSettings()["MAGPIE_HTTP_PORT"])
     for deployment in deployments {
       let container = try #require(deployment[path: "spec.template.spec.containers.0"])
-      #expect(container["command"]?.strings == [deployment.name ?? ""])
+      let isTool = deployment.name == DeployFiles.operate
+      #expect(container["command"]?.strings == [isTool ? "magpie" : deployment.name ?? ""])
+      #expect(container["args"]?.strings == (isTool ? ["operate"] : nil))
       #expect(container[path: "ports.0.name"]?.string == "http")
       #expect(container[path: "ports.0.containerPort"]?.string == port)
       let probes = container.all("httpGet")
@@ -90,7 +94,7 @@ import Yams
   )
   func hardening() throws {
     let workloads = try Self.workloads()
-    #expect(workloads.count == 8)
+    #expect(workloads.count == 9)
     for workload in workloads {
       let pod = try #require(workload[path: "spec.template.spec"])
       let name = Comment(rawValue: workload.name ?? "")
@@ -198,24 +202,17 @@ import Yams
   @Test("kubectl renders both overlays", .enabled(if: kubectl != nil))
   func renders() throws {
     for overlay in ["single-node", "production"] {
-      let process = Process()
-      let output = Pipe()
-      process.executableURL = Self.kubectl
-      process.arguments = [
-        "kustomize", DeployFiles.root.appending(path: "deploy/overlays/\(overlay)").path,
-      ]
-      process.standardOutput = output
-      try process.start()
-      let data = try output.fileHandleForReading.readToEnd() ?? Data()
-      process.waitUntilExit()
-      #expect(process.terminationStatus == 0)
-      let objects = Array(try Yams.compose_all(yaml: String(decoding: data, as: UTF8.self)))
+      let objects = try Self.rendered(overlay)
       #expect(objects.count > 15)
       for object in objects where object["kind"]?.string != "Namespace" {
         #expect(object[path: "metadata.namespace"]?.string == "magpie", "\(object.name ?? "")")
       }
       // Every file that a pod refers to is mounted.
       for deployment in objects where deployment["kind"]?.string == "Deployment" {
+        let labels = deployment[path: "spec.template.metadata.labels"]
+        #expect(
+          labels?["app.kubernetes.io/part-of"]?.string == "magpie",
+          "\(overlay): magpie-deny-all does not select \(deployment.name ?? "")")
         let mounts = deployment.all("mountPath").compactMap(\.string)
         let values = deployment.all("value").compactMap(\.string)
         for path in values.flatMap({ $0.matches(of: /(?:^|=)(\/etc\/[^,&]+)/).map { String($0.1) } }
@@ -224,6 +221,22 @@ import Yams
         }
       }
     }
+  }
+
+  /// The overlay's objects, after all patches.
+  static func rendered(_ overlay: String) throws -> [Node] {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = kubectl
+    process.arguments = [
+      "kustomize", DeployFiles.root.appending(path: "deploy/overlays/\(overlay)").path,
+    ]
+    process.standardOutput = output
+    try process.start()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    return try Array(Yams.compose_all(yaml: String(decoding: data, as: UTF8.self)))
   }
 
   static let kubectl = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
