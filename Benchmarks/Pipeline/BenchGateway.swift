@@ -17,6 +17,8 @@ final class BenchGateway {
     let unlimited: [String: String?] = [
       "MAGPIE_REQUESTS_PER_SECOND_PER_PERSON": "0", "MAGPIE_REQUESTS_PER_SECOND_PER_ADDRESS": "0",
       "MAGPIE_STREAMS_PER_PERSON": "0", "MAGPIE_CONNECTIONS_PER_ADDRESS": "0",
+      // It reads eight topics, and the embedded broker searches a partition for each fetch.
+      "MAGPIE_KAFKA_PROPERTIES": "fetch.wait.max.ms=25",
     ]
     process = try ChildProcess(
       stack.executable("magpie-gateway"),
@@ -27,8 +29,7 @@ final class BenchGateway {
     var port: UInt16?
     try stack.wait("the gateway to serve") {
       let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-      port = text.split(separator: "\n").first { $0.contains("serving the API") }
-        .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
+      port = LocalHTTP.port(in: text, after: "serving the API")
       return port != nil
     }
     guard let port else { throw BenchError(description: "the gateway has no port") }
@@ -43,7 +44,7 @@ final class BenchGateway {
 /// A connection to a gateway that stays open, for requests one after the other.
 final class KeptConnection {
   private let descriptor: Int32
-  private var received = Data()
+  private var received: [UInt8] = []
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
 
   init(port: UInt16) throws {
@@ -71,13 +72,45 @@ final class KeptConnection {
     while missing != 0 {
       let count = recv(descriptor, &buffer, buffer.count, 0)
       guard count > 0 else { throw BenchError(description: "\(path): the answer ends early") }
-      received.append(contentsOf: buffer[..<count])
-      guard let end = received.firstRange(of: Data("\r\n\r\n".utf8)) else { continue }
-      let head = String(decoding: received[..<end.lowerBound], as: UTF8.self).lowercased()
-      guard head.hasPrefix("http/1.1 200 "),
-        let length = head.firstMatch(of: /content-length: (\d+)/).flatMap({ Int($0.1) })
-      else { throw BenchError(description: "\(path): \(head)") }
-      missing = max(0, length - (received.count - (end.upperBound - received.startIndex)))
+      received += buffer[..<count]
+      if let known = missing {
+        missing = known - count
+      } else if let end = received.place(of: "\r\n\r\n") {
+        missing = try Self.length(received[..<end], path) - (received.count - end - 4)
+      }
+    }
+  }
+
+  /// The length of the body, of a head with the status 200. A client that took longer would be measured with the
+  /// gateway.
+  private static func length(_ head: ArraySlice<UInt8>, _ path: String) throws -> Int {
+    let name: StaticString = "Content-Length: "
+    guard head.starts(with: "HTTP/1.1 200 ".utf8), let start = Array(head).place(of: name),
+      let length = Int(
+        String(
+          decoding: head[(start + name.utf8CodeUnitCount)...].prefix { $0 != UInt8(ascii: "\r") },
+          as: UTF8.self))
+    else {
+      throw BenchError(description: "\(path): \(String(decoding: head, as: UTF8.self))")
+    }
+    return length
+  }
+}
+
+extension [UInt8] {
+  /// Where `text` begins, at `start` or later.
+  func place(of text: StaticString, from start: Int = 0) -> Int? {
+    withUnsafeBytes { bytes in
+      var place = start
+      while place + text.utf8CodeUnitCount <= bytes.count, let base = bytes.baseAddress,
+        let found = memchr(base + place, Int32(text.utf8Start.pointee), bytes.count - place)
+      {
+        place = base.distance(to: UnsafeRawPointer(found))
+        guard place + text.utf8CodeUnitCount <= bytes.count else { return nil }
+        if memcmp(found, text.utf8Start, text.utf8CodeUnitCount) == 0 { return place }
+        place += 1
+      }
+      return nil
     }
   }
 }

@@ -58,7 +58,7 @@ final class OpenStreams: Sendable {
 
   private func read(_ descriptors: [Int32]) {
     var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    var pending = descriptors.map { _ in Data() }
+    var pending = descriptors.map { _ in [UInt8]() }
     var buffer = [UInt8](repeating: 0, count: 1 << 17)
     while !isStopping.load(ordering: .relaxed) {
       guard poll(&polled, nfds_t(polled.count), 100) > 0 else { continue }
@@ -78,19 +78,22 @@ final class OpenStreams: Sendable {
   }
 
   /// Takes whole events, and leaves the beginning of the next one.
-  private func take(_ pending: inout Data, of stream: Int, at now: Int64, received: Int) {
-    var (ids, events) = ([String](), 0)
-    while let end = pending.range(of: Data("\n\n".utf8)) {
-      let event = pending[..<end.lowerBound]
-      if event.range(of: Data("event: ".utf8)) != nil { events += 1 }
-      var start = event.startIndex
-      let name = Data(#""notification_id":""#.utf8)
-      while let found = event.range(of: name, in: start..<event.endIndex) {
-        start = min(found.upperBound + 36, event.endIndex)
-        ids.append(String(decoding: event[found.upperBound..<start], as: UTF8.self))
+  private func take(
+    _ pending: inout [UInt8], of stream: Int, at now: Int64, received: Int
+  ) {
+    let name: StaticString = #""notification_id":""#
+    var (ids, events, start) = ([String](), 0, 0)
+    while let end = pending.place(of: "\n\n", from: start) {
+      let event = Array(pending[start..<end])
+      if event.place(of: "event: ") != nil { events += 1 }
+      var place = 0
+      while let found = event.place(of: name, from: place) {
+        place = min(found + name.utf8CodeUnitCount + 36, event.count)
+        ids.append(String(decoding: event[(found + name.utf8CodeUnitCount)..<place], as: UTF8.self))
       }
-      pending = Data(pending[end.upperBound...])
+      start = end + 2
     }
+    pending.removeFirst(start)
     state.withLock { state in
       state.events[stream] += events
       state.bytes += received

@@ -49,8 +49,7 @@ final class GatewayProcess: Sendable {
   var port: UInt16? {
     let file = state.withLock { $0.child?.isRunning == true ? log($0.runs) : nil }
     let text = file.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
-    return text?.split(separator: "\n").first { $0.contains("serving the API") }
-      .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
+    return text.flatMap { LocalHTTP.port(in: $0, after: "serving the API") }
   }
 
   /// How often it was started.

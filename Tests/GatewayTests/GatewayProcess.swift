@@ -20,10 +20,7 @@ final class GatewayProcess: Sendable {
       output: .file(logFile))
     self.child = child
     var text = ""
-    func port(_ message: String) -> UInt16? {
-      text.split(separator: "\n").first { $0.contains(message) }
-        .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
-    }
+    func port(_ message: String) -> UInt16? { LocalHTTP.port(in: text, after: message) }
     try await eventually("the gateway serves, or has ended") {
       text = (try? String(contentsOfFile: logFile, encoding: .utf8)) ?? ""
       return port("serving the API") != nil && port("/readyz") != nil || !child.isRunning

@@ -50,7 +50,7 @@ import Testing
     let hints = Hints { _ in await pauses.pause() }
     var ann = Looks(hints, "ann")
     hints.hint(.person("ann"), .conversations)
-    for _ in 0..<5 {
+    for _ in 0..<4 {
       hints.hint(.person("ann"), .alarms)
       try await pauses.end(2)
     }

@@ -52,8 +52,7 @@ final class OperateStack: Sendable {
     var port: UInt16?
     try await eventually("the pages are served, or the server has ended") {
       text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-      port = text.split(separator: "\n").first { $0.contains("serving the operators' pages") }
-        .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
+      port = LocalHTTP.port(in: text, after: "serving the operators' pages")
       return port != nil || !server.isRunning
     }
     guard let port else { throw StackError(text) }

@@ -24,11 +24,12 @@ import Testing
     func add() { done.withLock { $0 += 1 } }
   }
 
-  private static let writers = 6
   /// The gateway that reads from the replica.
   private static let ofReplica = 1
   private static let pairs =
     ProcessInfo.processInfo.environment["MAGPIE_TEST_PAIRS"].flatMap { Int($0) } ?? 240
+  /// At the same time.
+  private static let writers = min(48, max(6, pairs / 1000))
 
   @Test("whatever fails, an answer that is asked for what a person did shows it or is refused")
   func faults() async throws {

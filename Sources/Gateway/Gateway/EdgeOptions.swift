@@ -42,13 +42,7 @@ struct EdgeOptions: ParsableArguments, Sendable {
       """)
   var connectionsPerAddress: Int?
 
-  @Option(
-    parsing: .unconditional,
-    help: """
-      Proxies in front of the gateway, each of which adds its peer's address to X-Forwarded-For \
-      (default: 0, which ignores that header). [env: MAGPIE_TRUSTED_PROXIES]
-      """)
-  var trustedProxies: Int?
+  @OptionGroup var proxies: ProxyOptions
 
   /// - Throws: `ValidationError` for a number out of range.
   func limits(_ process: ProcessOptions) async throws -> RateLimits {
@@ -66,9 +60,7 @@ struct EdgeOptions: ParsableArguments, Sendable {
     settings.connectionsPerAddress = try await process.number(
       connectionsPerAddress, "connectionsPerAddress", "--connections-per-address", 0...1_000_000,
       default: settings.connectionsPerAddress)
-    settings.trustedProxies = try await process.number(
-      trustedProxies, "trustedProxies", "--trusted-proxies", 0...16,
-      default: settings.trustedProxies)
+    settings.trustedProxies = try await proxies.count(process)
     return RateLimits(settings)
   }
 

@@ -114,10 +114,10 @@ public struct GatewayCommand: AsyncParsableCommand {
           pool: pool, admin: try Admin(configuration: consumer.kafka),
           topicPrefix: settings.topicPrefix, waitLimit: .seconds(wait)),
         hints: hints, turns: Turns(max(1, connections / 2)), visits: visits, producer: producer,
-        keys: keys,
-        rules: rules, acceptance: acceptance,
-        origins: origins, limits: limits, metrics: consumer.metrics, logger: consumer.logger),
-      keys: keys, hints: hints, logger: consumer.logger)
+        acceptance: acceptance, origins: origins,
+        edge: Edge(keys: keys, rules: rules, limits: limits, logger: consumer.logger),
+        metrics: consumer.metrics),
+      hints: hints)
     let readers = HintReader.topics.map {
       HintReader(
         kafka: consumer.kafka, topicPrefix: settings.topicPrefix, topic: $0, hints: hints)

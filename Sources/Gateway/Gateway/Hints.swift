@@ -153,7 +153,7 @@ final class Hints: Sendable {
       let first = Duration.milliseconds(max(500, streams * 1000 / GatewayLimits.looksPerSecond))
       return [first, first * 2, max(first * 3, .seconds(4))]
     }
-    return [.milliseconds(25), .milliseconds(100), .milliseconds(400), .seconds(1), .seconds(4)]
+    return [.milliseconds(50), .milliseconds(250), .seconds(1), .seconds(4)]
   }
 
   /// Wakes every stream, and lets some of them look at everything, for hints that may have been lost.

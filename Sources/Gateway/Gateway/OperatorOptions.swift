@@ -23,13 +23,7 @@ package struct OperatorOptions: ParsableArguments, Sendable {
       """)
   var operateAudience: String?
 
-  @Option(
-    parsing: .unconditional,
-    help: """
-      Proxies in front of the pages, each of which adds its peer's address to X-Forwarded-For \
-      (default: 0, which ignores that header). [env: MAGPIE_TRUSTED_PROXIES]
-      """)
-  var trustedProxies: Int?
+  @OptionGroup var proxies: ProxyOptions
 
   package init() {}
 
@@ -48,17 +42,17 @@ package struct OperatorOptions: ParsableArguments, Sendable {
         "--operate-audience is that of the gateway's tokens: everybody would be an operator.")
     }
     var settings = RateLimits.Settings()
-    settings.trustedProxies = try await process.number(
-      trustedProxies, "trustedProxies", "--trusted-proxies", 0...16, default: 0)
-    let keys = try await keySet.keys(process, logger)
+    settings.trustedProxies = try await proxies.count(process)
     return OperatorService(
       host: try await process.setting("operateHost", flag: operateHost) ?? "127.0.0.1",
       port: try await process.number(
         operatePort, "operatePort", "--operate-port", 0...65_535, default: 9478),
       responder: SignedResponder(
-        api: api, keys: keys,
-        rules: TokenRules(issuer: try await keySet.issuer(process), audience: audience),
-        limits: RateLimits(settings), logger: logger),
-      keys: keys, work: work, logger: logger)
+        api: api,
+        edge: Edge(
+          keys: try await keySet.keys(process, logger),
+          rules: TokenRules(issuer: try await keySet.issuer(process), audience: audience),
+          limits: RateLimits(settings), logger: logger)),
+      work: work)
   }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Events
 import Kafka
 import Postgres
@@ -144,14 +143,5 @@ struct Reader: Sendable {
             group: .alarm, topic: topic, partition: partition.partition,
             offset: watermarks.high - 1)
       })
-  }
-}
-
-/// Runs what blocks outside of the concurrency pool.
-private func onThread<Value: Sendable>(
-  _ body: @escaping @Sendable () throws -> Value
-) async throws -> Value {
-  try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
   }
 }

@@ -2,7 +2,6 @@ import Events
 import HTTPTypes
 import Hummingbird
 import Lanes
-import Logging
 import MagpieProducer
 import NIOCore
 import Postgres
@@ -16,13 +15,10 @@ struct Responder: HTTPResponder {
   let turns: Turns
   let visits: Visits
   let producer: Producer
-  let keys: KeySource
-  let rules: TokenRules
   let acceptance: Acceptance
   let origins: CrossOrigin
-  let limits: RateLimits
+  let edge: Edge
   let metrics: Metrics
-  let logger: Logger
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
     let start = ContinuousClock.now
@@ -30,13 +26,12 @@ struct Responder: HTTPResponder {
     do {
       response = try await answer(request, context)
     } catch {
-      let problem = problem(error)
-      if problem.code == .rateLimited, limits.isFirstOfProxy(request.headers) {
-        logger.warning(
+      let problem = edge.problem(error, context)
+      if problem.code == .rateLimited, edge.limits.isFirstOfProxy(request.headers) {
+        edge.logger.warning(
           "X-Forwarded-For is not trusted, so limits count a proxy as one address; set --trusted-proxies"
         )
       }
-      if problem.endsConnection { context.closeSoon() }
       response = problem.response
     }
     metrics.count(request, response, after: ContinuousClock.now - start)
@@ -45,10 +40,7 @@ struct Responder: HTTPResponder {
   }
 
   private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
-    let address = ClientAddress(
-      peer: context.peer, forwardedFor: request.headers[.xForwardedFor],
-      trustedProxies: limits.settings.trustedProxies)
-    try limits.countRequest(from: address)
+    let address = try edge.admit(request, context)
     let target = try RequestTarget(request.head.path ?? "")
     let resource = try Resource(target.segments)
     if request.method == .options { return options(resource, request) }
@@ -61,9 +53,8 @@ struct Responder: HTTPResponder {
       return try textResponse(
         text, [.contentType: contentType, .cacheControl: "no-cache"], request)
     }
-    let identity = try await identity(request, from: address)
+    let identity = try await edge.identity(request, from: address)
     let person = identity.person
-    try limits.countRequest(of: person)
     visits.note(person)
     let positions = try request.headers[.magpieAfter].map { header throws(Problem) in
       try Position.all(in: header)
@@ -92,7 +83,7 @@ struct Responder: HTTPResponder {
       let stream = LiveStream(
         reader: reader, hints: hints, turns: turns, person: person,
         watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person), metrics: metrics)
-      return events(of: stream, identity, try limits.stream(of: person), request, context)
+      return events(of: stream, identity, try edge.limits.stream(of: person), request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
   }
@@ -102,17 +93,6 @@ struct Responder: HTTPResponder {
     var headers: HTTPFields = [.allow: resource.allow]
     origins.allow(&headers, to: request.headers, preflight: resource.methods)
     return Response(status: .noContent, headers: headers)
-  }
-
-  private func identity(
-    _ request: Request, from address: ClientAddress
-  ) async throws(Problem) -> Identity {
-    do throws(Problem) {
-      return try await keys.identity(request.headers[.authorization], rules)
-    } catch {
-      if error.code.status == .unauthorized { limits.countFailure(from: address) }
-      throw error
-    }
   }
 
   /// - Parameter place: held until the stream ends, with the token at the latest.
@@ -186,15 +166,5 @@ struct Responder: HTTPResponder {
     return Response(
       status: .accepted, headers: headers,
       body: .init(byteBuffer: ByteBuffer(string: #"{"position":"\#(position)"\#(id)}"# + "\n")))
-  }
-
-  private func problem(_ error: any Error) -> Problem {
-    let problem = Problem(error)
-    if problem.code.status.kind == .serverError, problem.code != .notAppliedYet {
-      logger.warning(
-        "a request failed",
-        metadata: ["problem": "\(problem.code.rawValue)", "error": "\(error)"])
-    }
-    return problem
   }
 }

@@ -13,14 +13,31 @@ struct ServerWords: Sendable {
 }
 
 /// Serves HTTP until it is stopped, within the bounds that each connection has; requests in hand are
-/// finished.
+/// finished. As long as it serves, `work` is done and the keys are fetched again when it is time.
 ///
+/// - Parameter work: ends when its task is cancelled.
 /// - Throws: `WorkerStopped` if it cannot serve, having logged it.
 func serveHTTP<Answering: HTTPResponder>(
-  _ responder: Answering, limits: RateLimits, host: String, port: Int, words: ServerWords,
-  logger: Logger
+  _ responder: Answering, behind edge: Edge, host: String, port: Int, words: ServerWords,
+  beside work: @escaping @Sendable () async -> Void
 ) async throws where Answering.Context == RequestScope {
-  let connections = limits.connections
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    group.addTask { await work() }
+    group.addTask {
+      while !Task.isCancelled {
+        await edge.keys.refresh(edge.logger)
+        try? await Task.sleep(for: .seconds(1))
+      }
+    }
+    defer { group.cancelAll() }
+    try await serveHTTP(responder, behind: edge, host: host, port: port, words: words)
+  }
+}
+
+private func serveHTTP<Answering: HTTPResponder>(
+  _ responder: Answering, behind edge: Edge, host: String, port: Int, words: ServerWords
+) async throws where Answering.Context == RequestScope {
+  let (connections, logger) = (edge.limits.connections, edge.logger)
   var quiet = logger
   quiet.logLevel = .critical
   let application = Application(

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 
 /// Answers requests to a ``SignedAPI``.
@@ -8,33 +7,20 @@ struct SignedResponder: HTTPResponder {
   typealias Context = RequestScope
 
   let api: SignedAPI
-  let keys: KeySource
-  let rules: TokenRules
-  let limits: RateLimits
-  let logger: Logger
+  let edge: Edge
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
     let response: Response
     do {
       response = try await answer(request, context)
     } catch {
-      let problem = Problem(error)
-      if problem.code.status.kind == .serverError {
-        logger.warning(
-          "a request failed",
-          metadata: ["problem": "\(problem.code.rawValue)", "error": "\(error)"])
-      }
-      if problem.endsConnection { context.closeSoon() }
-      response = problem.response
+      response = edge.problem(error, context).response
     }
     return request.method == .head ? response.createHeadResponse() : response
   }
 
   private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
-    let address = ClientAddress(
-      peer: context.peer, forwardedFor: request.headers[.xForwardedFor],
-      trustedProxies: limits.settings.trustedProxies)
-    try limits.countRequest(from: address)
+    let address = try edge.admit(request, context)
     let target = try RequestTarget(request.head.path ?? "")
     let isRead = request.method == .get || request.method == .head
     if let file = api.file(target.segments) {
@@ -45,8 +31,7 @@ struct SignedResponder: HTTPResponder {
       return try textResponse(file.text, file.headers, request)
     }
     // Whoever has no token does not learn which paths there are.
-    let person = try await person(request, from: address)
-    try limits.countRequest(of: person)
+    let person = try await edge.identity(request, from: address).person
     let found = api.routes.compactMap { route in
       route.path.match(target.segments).map { (route: route, parameters: $0) }
     }
@@ -65,17 +50,6 @@ struct SignedResponder: HTTPResponder {
         .contentType: "application/json", .cacheControl: "no-store", .vary: "Authorization",
         .xContentTypeOptions: "nosniff",
       ], request)
-  }
-
-  private func person(
-    _ request: Request, from address: ClientAddress
-  ) async throws(Problem) -> String {
-    do throws(Problem) {
-      return try await keys.identity(request.headers[.authorization], rules).person
-    } catch {
-      if error.code.status == .unauthorized { limits.countFailure(from: address) }
-      throw error
-    }
   }
 }
 

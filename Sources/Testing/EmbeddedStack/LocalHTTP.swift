@@ -69,6 +69,12 @@ public enum LocalHTTP {
     return nil
   }
 
+  /// The port of the loopback interface in the first line of a log that contains `message`; nil if there is none.
+  public static func port(in log: String, after message: String) -> UInt16? {
+    log.split(separator: "\n").first { $0.contains(message) }
+      .flatMap { $0.firstMatch(of: /127\.0\.0\.1:(\d+)/) }.flatMap { UInt16($0.1) }
+  }
+
   /// A port of the loopback interface on which nobody listens now.
   ///
   /// - Parameter port: taken if it is free.

@@ -83,22 +83,12 @@ struct DeadLettersList: ParsableCommand {
   }
 
   private func count(_ connection: Connection, _ condition: SQLCondition) throws {
-    let names = by.map(\.sql).joined(separator: ", ")
-    let rows = try connection.query(
-      """
-      SELECT ARRAY[\(names)]::text[] AS names, count(*) AS count, min(dead_lettered_at) AS oldest,
-        max(dead_lettered_at) AS newest
-      FROM dead_letters WHERE \(condition.sql)
-      GROUP BY \(names) ORDER BY count(*) DESC, 1 LIMIT \(limit)
-      """, condition.parameters)
+    let rows = try LetterCount.read(connection, by: by, condition, limit: limit)
     for row in rows {
       let amount = Amount(
         values: Dictionary(
-          zip(by.map(\.rawValue), try row.textArray("names").map { $0 ?? "" }),
-          uniquingKeysWith: { first, _ in first }),
-        count: try row.int8("count"),
-        oldest: EventTime(microseconds: try row.timestamptz("oldest")).rfc3339,
-        newest: EventTime(microseconds: try row.timestamptz("newest")).rfc3339)
+          zip(by.map(\.rawValue), row.values), uniquingKeysWith: { first, _ in first }),
+        count: row.count, oldest: row.oldest, newest: row.newest)
       if json {
         printJSON(amount)
         continue
@@ -108,7 +98,7 @@ struct DeadLettersList: ParsableCommand {
         "\(amount.count)  \(names.joined(separator: "  "))  "
           + Style.dim("\(amount.oldest) to \(amount.newest)"))
     }
-    if rows.count == 0, !json { Console.output.line(noneText) }
+    if rows.isEmpty, !json { Console.output.line(noneText) }
   }
 
   private var letters: String { (state == .all ? "" : "\(state.rawValue) ") + "dead letters" }

@@ -60,20 +60,14 @@ struct LetterDesk: Sendable {
   /// The open ones by group, topic and reason, the most first; at most 200 of these.
   func counts() async throws -> [Count] {
     try await pool.read { [prefix] connection in
-      try connection.query(
-        """
-        SELECT consumer_group, topic, reason_code, count(*) AS count,
-          min(dead_lettered_at) AS oldest, max(dead_lettered_at) AS newest
-        FROM dead_letters WHERE state = 'open' AND starts_with(topic, $1)
-        GROUP BY consumer_group, topic, reason_code
-        ORDER BY count(*) DESC, consumer_group, topic, reason_code LIMIT 200
-        """, [.text(prefix)]
+      var condition = LetterFilter(states: ["open"]).condition(prefix: prefix)
+      condition.and("topic", "^@", .text(prefix))
+      return try LetterCount.read(
+        connection, by: [.group, .topic, .reason], condition, limit: 200
       ).map { row in
         Count(
-          group: try row.text("consumer_group"), topic: try row.text("topic"),
-          reasonCode: try row.text("reason_code"), count: try row.int8("count"),
-          oldest: EventTime(microseconds: try row.timestamptz("oldest")).rfc3339,
-          newest: EventTime(microseconds: try row.timestamptz("newest")).rfc3339)
+          group: row.values[0], topic: row.values[1], reasonCode: row.values[2], count: row.count,
+          oldest: row.oldest, newest: row.newest)
       }
     }
   }

@@ -13,7 +13,7 @@ struct MetricsSource: Sendable {
     + "reminder-worker=127.0.0.1:9475,magpie-gateway=127.0.0.1:9477"
 
   /// The most entries, and the most addresses of all of them.
-  static let addressesMax = 64
+  static let addressesMax = 128
 
   /// - Parameter list: `NAME=HOST:PORT`, separated by commas; nil for this machine's.
   /// - Throws: `ValidationError` for an entry that is none, and for too many.

@@ -9,10 +9,13 @@ struct ProcessLook: Sendable {
   /// Nil if it did not answer.
   var metrics: Exposition?
 
+  /// Whether it answers and does not say that it is not ready.
+  var isReady: Bool { metrics.map { $0.isReady ?? true } ?? false }
+
   /// For the pages.
   var shown: Shown {
     Shown(
-      name: name, address: address, isReady: metrics.map { $0.isReady ?? true } ?? false,
+      name: name, address: address, isReady: isReady,
       answers: metrics != nil, version: metrics?.version, lagSeconds: metrics?.lagSeconds,
       residentBytes: metrics?.residentBytes, startedAt: metrics?.startedAt)
   }
@@ -65,12 +68,5 @@ struct ProcessLook: Sendable {
     let data = try? await fetched(
       url, accept: "text/plain; version=0.0.4", bytesMax: bytesMax, seconds: seconds)
     return data.map { Exposition(String(decoding: $0, as: UTF8.self)) }
-  }
-}
-
-/// Runs what blocks outside of the concurrency pool.
-private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-  await withCheckedContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(returning: body()) }
   }
 }

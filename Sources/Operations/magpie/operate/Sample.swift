@@ -24,7 +24,7 @@ struct Sample: Encodable, Sendable {
   init(number: Int, time: Double, processes: [ProcessLook]) {
     (self.number, self.time) = (number, time)
     for process in processes {
-      ready[process.name, default: 0] += process.metrics?.isReady == true ? 1 : 0
+      ready[process.name, default: 0] += process.isReady ? 1 : 0
       if let seconds = process.metrics?.lagSeconds {
         lagSeconds[process.name] = max(lagSeconds[process.name] ?? 0, seconds)
       }

@@ -1,0 +1,19 @@
+import ArgumentParser
+import Service
+
+/// What a server believes about whom it is asked by.
+struct ProxyOptions: ParsableArguments, Sendable {
+  @Option(
+    parsing: .unconditional,
+    help: """
+      Proxies in front of this server, each of which adds its peer's address to X-Forwarded-For \
+      (default: 0, which ignores that header). [env: MAGPIE_TRUSTED_PROXIES]
+      """)
+  var trustedProxies: Int?
+
+  /// - Throws: `ValidationError` for a number out of range.
+  func count(_ process: ProcessOptions) async throws -> Int {
+    try await process.number(
+      trustedProxies, "trustedProxies", "--trusted-proxies", 0...16, default: 0)
+  }
+}
