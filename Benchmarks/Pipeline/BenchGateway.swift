@@ -17,7 +17,7 @@ final class BenchGateway {
     let unlimited: [String: String?] = [
       "MAGPIE_REQUESTS_PER_SECOND_PER_PERSON": "0", "MAGPIE_REQUESTS_PER_SECOND_PER_ADDRESS": "0",
       "MAGPIE_STREAMS_PER_PERSON": "0", "MAGPIE_CONNECTIONS_PER_ADDRESS": "0",
-      // It reads eight topics, and the embedded broker searches a partition for each fetch.
+      // It reads nine topics, and the embedded broker searches a partition for each fetch.
       "MAGPIE_KAFKA_PROPERTIES": "fetch.wait.max.ms=25",
     ]
     process = try ChildProcess(

@@ -15,12 +15,14 @@ struct APIService: Service {
           name: "the API",
           nextStep: "another --api-port (0 takes a free one), or another --api-host")
       ) {
+        async let following: Void = hints.follow(responder.reader.nextOffsets)
         var number = 0
         while !Task.isCancelled {
           try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
           number += 1
           hints.wakeAll(looking: number % GatewayLimits.heartbeatsPerLook)
         }
+        await following
       }
     } onGracefulShutdown: {
       // The server waits for open streams as for all requests.

@@ -35,6 +35,9 @@ enum GatewayLimits {
   static let watched = 20
   /// The most of a `Last-Event-ID` that is read: a tag for each screen of a stream.
   static let lastEventIDBytes = 1 << 10
+  /// The hints that wait for one partition of one worker to be applied, and how many records of one are told apart.
+  static let unappliedHints = 20_000
+  static let unappliedRecords = 16
   /// How often all streams together look at what many people see. With more of them, each looks less often.
   static let looksPerSecond = 200
   /// The people whose visits are recorded in an hour, and how long after a failure the next one is.

@@ -1,6 +1,10 @@
+import Events
 import Synchronization
 
 /// Which streams are open here, what they show, and at what each must look again. Thread-safe.
+///
+/// What one person alone sees is looked at once a worker has applied the hint's record, which ``follow(_:)`` finds out.
+/// What many see is looked at now and then after a hint.
 ///
 /// A hint holds nothing but that a subject may have something new: what a stream sends is always read from
 /// PostgreSQL. So hints may be lost, repeated or early without harm, and none is queued: a stream that is
@@ -12,27 +16,24 @@ final class Hints: Sendable {
     fileprivate var id: UInt64
   }
 
-  private struct Stream {
+  struct Stream {
     var continuation: AsyncStream<Void>.Continuation
     var subjects: Set<Subject>
     /// At what the next look is.
     var pending = StreamScreens.all
+    /// At what it looks soon, unless it does before.
+    var owed: StreamScreens = []
     /// Whether it has to show that the connection lives.
     var owesComment = false
   }
 
-  /// Hints that make streams look at the same.
-  private struct Hint: Hashable {
-    var subject: Subject
-    var screens: StreamScreens
-  }
-
-  private struct State {
+  struct State {
     var nextID: UInt64 = 0
     var streams: [UInt64: Stream] = [:]
     var watching: [Subject: Set<UInt64>] = [:]
     /// Those for which looks are scheduled, and whether there was another one since.
     var scheduled: [Hint: Bool] = [:]
+    var unapplied = UnappliedHints()
     var isClosed = false
 
     mutating func watch(_ subjects: Set<Subject>, for id: UInt64) {
@@ -42,8 +43,11 @@ final class Hints: Sendable {
     }
   }
 
-  private let state = Mutex(State())
-  private let pause: @Sendable (Duration) async -> Void
+  let state = Mutex(State())
+  /// Yields when a hint begins to wait for its record, and ends with ``close()``.
+  let (arrivals, arrived) = AsyncStream.makeStream(
+    of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  let pause: @Sendable (Duration) async -> Void
 
   init(
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
@@ -94,6 +98,7 @@ final class Hints: Sendable {
     state.withLock { state in
       let pending = state.streams[subscription.id]?.pending ?? []
       state.streams[subscription.id]?.pending = []
+      state.streams[subscription.id]?.owed.subtract(pending)
       return pending
     }
   }
@@ -110,50 +115,6 @@ final class Hints: Sendable {
       state.streams[subscription.id]?.owesComment = false
       return owesComment
     }
-  }
-
-  /// Something of the subject may change soon, or may just have changed, which these screens show.
-  func hint(_ subject: Subject, _ screens: StreamScreens) {
-    let hint = Hint(subject: subject, screens: screens)
-    let isNew = state.withLock { state in
-      guard state.watching[subject] != nil else { return false }
-      return state.scheduled.updateValue(true, forKey: hint) == nil
-    }
-    guard isNew else { return }
-    Task {
-      // Once more from the beginning if there was a hint meanwhile.
-      while let delays = takeScheduled(hint) {
-        var passed = Duration.zero
-        for delay in delays {
-          await pause(delay - passed)
-          passed = delay
-          // The last look is at everything: another worker, whose results came first, may have been late.
-          wake(subject, at: delay == delays.last ? .all : screens)
-          if state.withLock({ $0.scheduled[hint] ?? false }) { break }
-        }
-      }
-    }
-  }
-
-  private func takeScheduled(_ hint: Hint) -> [Duration]? {
-    state.withLock { state in
-      guard state.scheduled[hint] == true, let watching = state.watching[hint.subject] else {
-        state.scheduled[hint] = nil
-        return nil
-      }
-      state.scheduled[hint] = false
-      return Self.delays(hint.subject, streams: watching.count)
-    }
-  }
-
-  /// When streams look after a hint: a record can be published before it is committed, and applied later than it
-  /// is published. What many see may change all the time, so these streams look less often the more they are.
-  private static func delays(_ subject: Subject, streams: Int) -> [Duration] {
-    guard case .person = subject else {
-      let first = Duration.milliseconds(max(500, streams * 1000 / GatewayLimits.looksPerSecond))
-      return [first, first * 2, max(first * 3, .seconds(4))]
-    }
-    return [.milliseconds(50), .milliseconds(250), .seconds(1), .seconds(4)]
   }
 
   /// Wakes every stream, and lets some of them look at everything, for hints that may have been lost.
@@ -176,17 +137,8 @@ final class Hints: Sendable {
       state.isClosed = true
       return Array(state.streams.values)
     }
+    arrived.finish()
     for stream in streams { stream.continuation.finish() }
-  }
-
-  private func wake(_ subject: Subject, at screens: StreamScreens) {
-    let continuations = state.withLock { state in
-      (state.watching[subject] ?? []).compactMap { id in
-        state.streams[id]?.pending.formUnion(screens)
-        return state.streams[id]?.continuation
-      }
-    }
-    for continuation in continuations { continuation.yield() }
   }
 }
 

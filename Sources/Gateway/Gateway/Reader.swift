@@ -67,6 +67,32 @@ struct Reader: Sendable {
     }
   }
 
+  /// How far these workers are: the offset after the last record that they have applied. Those that have not begun
+  /// are missing.
+  func nextOffsets(
+    _ sources: [UnappliedHints.Source]
+  ) async throws -> [(UnappliedHints.Source, Int64)] {
+    let statement = Statement(
+      """
+      SELECT c.next_offset, s.number
+      FROM unnest($1::text[], $2::text[], $3::int[])
+        WITH ORDINALITY AS s (consumer_group, topic, partition, number)
+      JOIN consumer_offsets c
+        ON c.consumer_group = s.consumer_group COLLATE "C" AND c.topic = s.topic COLLATE "C"
+          AND c.partition = s.partition
+      """,
+      [
+        .textArray(sources.map { $0.group.name(prefix: topicPrefix) }),
+        .textArray(sources.map { $0.topic.name(prefix: topicPrefix) }),
+        .int4Array(sources.map(\.partition)),
+      ])
+    return try await pool.read { connection in
+      try connection.query(statement).map { row in
+        (sources[Int(try row.int8(1)) - 1], try row.int8(0))
+      }
+    }
+  }
+
   /// The statement's rows, from the first snapshot that contains what `barrier` names.
   private func rows(
     _ statement: Statement?, behind barrier: Barrier, until deadline: ContinuousClock.Instant

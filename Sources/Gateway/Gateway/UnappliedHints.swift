@@ -1,0 +1,60 @@
+import Events
+
+/// A hint that a subject may have something new, and which screens show it.
+struct Hint: Hashable, Sendable {
+  var subject: Subject
+  var screens: StreamScreens
+}
+
+/// Hints whose records workers have not applied yet: until then there is nothing to see.
+struct UnappliedHints: Sendable {
+  /// Where a worker's progress is stored: a row of `consumer_offsets`.
+  struct Source: Hashable, Sendable {
+    var group: ConsumerGroup
+    var topic: Topic
+    var partition: Int32
+  }
+
+  /// The offsets of each hint's records, ascending.
+  private var hints: [Source: [Hint: [Int64]]] = [:]
+
+  /// What hints wait for.
+  var sources: [Source] { Array(hints.keys) }
+
+  /// Adds a hint of a record.
+  ///
+  /// - Returns: whether there was room.
+  mutating func add(_ hint: Hint, _ source: Source, offset: Int64) -> Bool {
+    guard let offsets = hints[source]?[hint] else {
+      guard hints[source, default: [:]].count < GatewayLimits.unappliedHints else { return false }
+      hints[source, default: [:]][hint] = [offset]
+      return true
+    }
+    // The last one always counts; of many before it, not each is looked at.
+    let kept = offsets.prefix(GatewayLimits.unappliedRecords - 1)
+    hints[source]?[hint] = kept.last == offset ? Array(kept) : kept + [offset]
+    return true
+  }
+
+  /// Removes and returns the hints with records before `nextOffset`, which are applied.
+  mutating func take(_ source: Source, before nextOffset: Int64) -> [Hint] {
+    guard let waiting = hints[source] else { return [] }
+    let left = waiting.compactMapValues { offsets in
+      let left = offsets.drop { $0 < nextOffset }
+      return left.isEmpty ? nil : Array(left)
+    }
+    hints[source] = left.isEmpty ? nil : left
+    return waiting.filter { hint, offsets in (offsets.first ?? nextOffset) < nextOffset }.map(\.key)
+  }
+
+  /// Removes the records at `end` or later of a partition that ends there: its topic was made anew.
+  mutating func forget(_ topic: Topic, _ partition: Int32, from end: Int64) {
+    for source in sources where source.topic == topic && source.partition == partition {
+      let left = hints[source]?.compactMapValues { offsets in
+        let left = offsets.prefix { $0 < end }
+        return left.isEmpty ? nil : Array(left)
+      }
+      hints[source] = left?.isEmpty == true ? nil : left
+    }
+  }
+}
