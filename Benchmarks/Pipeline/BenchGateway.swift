@@ -76,16 +76,18 @@ final class KeptConnection {
       if let known = missing {
         missing = known - count
       } else if let end = received.place(of: "\r\n\r\n") {
-        missing = try Self.length(received[..<end], path) - (received.count - end - 4)
+        missing = try length(headBytes: end, path) - (received.count - end - 4)
       }
     }
   }
 
-  /// The length of the body, of a head with the status 200. A client that took longer would be measured with the
+  /// The length of the body, if the head has the status 200. A client that took longer would be measured with the
   /// gateway.
-  private static func length(_ head: ArraySlice<UInt8>, _ path: String) throws -> Int {
+  private func length(headBytes: Int, _ path: String) throws -> Int {
     let name: StaticString = "Content-Length: "
-    guard head.starts(with: "HTTP/1.1 200 ".utf8), let start = Array(head).place(of: name),
+    let head = received[..<headBytes]
+    guard head.starts(with: "HTTP/1.1 200 ".utf8), let start = received.place(of: name),
+      start < headBytes,
       let length = Int(
         String(
           decoding: head[(start + name.utf8CodeUnitCount)...].prefix { $0 != UInt8(ascii: "\r") },
@@ -103,10 +105,11 @@ extension [UInt8] {
     withUnsafeBytes { bytes in
       var place = start
       while place + text.utf8CodeUnitCount <= bytes.count, let base = bytes.baseAddress,
-        let found = memchr(base + place, Int32(text.utf8Start.pointee), bytes.count - place)
+        let found = memchr(
+          base + place, Int32(text.utf8Start.pointee),
+          bytes.count - place - text.utf8CodeUnitCount + 1)
       {
         place = base.distance(to: UnsafeRawPointer(found))
-        guard place + text.utf8CodeUnitCount <= bytes.count else { return nil }
         if memcmp(found, text.utf8Start, text.utf8CodeUnitCount) == 0 { return place }
         place += 1
       }

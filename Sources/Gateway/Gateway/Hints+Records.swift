@@ -4,16 +4,17 @@ import Events
 extension Hints {
   /// A record was published, which may change what the hint is about.
   func hint(_ hint: Hint, _ record: Position) {
-    let groups = ConsumerGroup.reading(record.topic)
     let isWaiting = state.withLock { state -> Bool? in
       guard state.watching[hint.subject] != nil else { return nil }
-      guard case .person = hint.subject, !groups.isEmpty else { return false }
-      return groups.allSatisfy { group in
-        state.unapplied.add(
-          hint,
-          .init(group: group, topic: record.topic, partition: record.partition),
-          offset: record.offset)
-      }
+      guard case .person = hint.subject else { return false }
+      let groups = ConsumerGroup.reading(record.topic)
+      return !groups.isEmpty
+        && groups.allSatisfy { group in
+          state.unapplied.add(
+            hint,
+            .init(group: group, topic: record.topic, partition: record.partition),
+            offset: record.offset)
+        }
     }
     switch isWaiting {
     case true?: arrived.yield()

@@ -7,7 +7,7 @@ import Synchronization
 /// What many see is looked at now and then after a hint.
 ///
 /// A hint holds nothing but that a subject may have something new: what a stream sends is always read from
-/// PostgreSQL. So hints may be lost, repeated or early without harm, and none is queued: a stream that is
+/// PostgreSQL. So hints may be lost, repeated or early without harm, and wakes are not queued: a stream that is
 /// still writing looks once afterwards.
 final class Hints: Sendable {
   /// A subscription's wakes.

@@ -11,14 +11,11 @@ import Postgres
 /// `Last-Event-ID` gets exactly the screens that are others since, from any gateway.
 struct LiveStream: Sendable {
   /// The screens of every stream, in the order in which they are sent.
-  static let screens: [(name: String, kind: StreamScreens, screen: Screen)] =
-    kinds.compactMap { name, kind in
-      Screen.all.first { $0.path == "/v1/\(name)" }.map { (name, kind, $0) }
-    }
-
-  private static let kinds: [(name: String, kind: StreamScreens)] = [
-    ("badge", .alarms), ("alarms", .alarms), ("conversations", .conversations),
-  ]
+  static let screens: [(name: String, kind: StreamScreens, screen: Screen)] = [
+    ("badge", StreamScreens.alarms), ("alarms", .alarms), ("conversations", .conversations),
+  ].compactMap { name, kind in
+    Screen.all.first { $0.path == "/v1/\(name)" }.map { (name, kind, $0) }
+  }
 
   /// A screen that the stream sends.
   private struct Part {

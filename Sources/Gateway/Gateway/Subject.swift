@@ -22,3 +22,9 @@ enum Subject: Hashable, Sendable {
   static func person(_ id: String) -> Subject { .person(Array(id.utf8)) }
   static func author(_ id: String) -> Subject { .author(Array(id.utf8)) }
 }
+
+/// A hint that a subject may have something new, and which screens show it.
+struct Hint: Hashable, Sendable {
+  var subject: Subject
+  var screens: StreamScreens
+}

@@ -1,11 +1,5 @@
 import Events
 
-/// A hint that a subject may have something new, and which screens show it.
-struct Hint: Hashable, Sendable {
-  var subject: Subject
-  var screens: StreamScreens
-}
-
 /// Hints whose records workers have not applied yet: until then there is nothing to see.
 struct UnappliedHints: Sendable {
   /// Where a worker's progress is stored: a row of `consumer_offsets`.
@@ -36,25 +30,24 @@ struct UnappliedHints: Sendable {
     return true
   }
 
-  /// Removes and returns the hints with records before `nextOffset`, which are applied.
+  /// Removes the records before `nextOffset`, which are applied, and returns their hints.
   mutating func take(_ source: Source, before nextOffset: Int64) -> [Hint] {
-    guard let waiting = hints[source] else { return [] }
-    let left = waiting.compactMapValues { offsets in
-      let left = offsets.drop { $0 < nextOffset }
-      return left.isEmpty ? nil : Array(left)
-    }
-    hints[source] = left.isEmpty ? nil : left
-    return waiting.filter { hint, offsets in (offsets.first ?? nextOffset) < nextOffset }.map(\.key)
+    let applied = (hints[source] ?? [:]).filter { ($0.value.first ?? nextOffset) < nextOffset }
+    for (hint, offsets) in applied { keep(offsets.drop { $0 < nextOffset }, of: hint, source) }
+    return Array(applied.keys)
   }
 
   /// Removes the records at `end` or later of a partition that ends there: its topic was made anew.
   mutating func forget(_ topic: Topic, _ partition: Int32, from end: Int64) {
     for source in sources where source.topic == topic && source.partition == partition {
-      let left = hints[source]?.compactMapValues { offsets in
-        let left = offsets.prefix { $0 < end }
-        return left.isEmpty ? nil : Array(left)
+      for (hint, offsets) in hints[source] ?? [:] {
+        keep(offsets.prefix { $0 < end }, of: hint, source)
       }
-      hints[source] = left?.isEmpty == true ? nil : left
     }
+  }
+
+  private mutating func keep(_ offsets: ArraySlice<Int64>, of hint: Hint, _ source: Source) {
+    hints[source]?[hint] = offsets.isEmpty ? nil : Array(offsets)
+    if hints[source]?.isEmpty == true { hints[source] = nil }
   }
 }
