@@ -2,6 +2,8 @@ import EmbeddedStack
 import Foundation
 import TestSupport
 
+@testable import Gateway
+
 /// One answer of the gateway.
 struct Answer: Sendable {
   var status: Int
@@ -29,11 +31,7 @@ struct Answer: Sendable {
 /// - Parameter endsRequests: whether to tell the server at once that no other request comes. If not, the
 ///   server need not close the connection behind a whole answer.
 func exchange(_ bytes: [UInt8], port: UInt16, endsRequests: Bool = true) async throws -> Answer? {
-  try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global().async {
-      continuation.resume(with: Result { try blockingExchange(bytes, port, endsRequests) })
-    }
-  }
+  try await onThread { try blockingExchange(bytes, port, endsRequests) }
 }
 
 /// Nobody listens at the port.
