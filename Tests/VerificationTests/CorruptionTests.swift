@@ -28,8 +28,8 @@ import Workload
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
     let log = MemoryLog()
     try log.append(SocialWorkload(users: 25, events: 700, seed: seed))
-    // A small workload may have none with an effect.
-    let silence = AlarmDisabled.with { ($0.user, $0.scope, $0.kind) = ("ann", "kind", "F06") }
+    // What a small workload disables may be kinds only, which are rows of notification_mutes.
+    let silence = AlarmDisabled.with { ($0.user, $0.scope, $0.actor) = ("ann", "actor", "bo") }
     try log.append([
       Event(id: "silence", source: "test", time: .now, payload: .alarmDisabled(silence))
     ])
