@@ -16,8 +16,14 @@ struct Fixture {
     producer = try Producer(configuration: configuration)
   }
 
-  func log(stallSecondsMax: Int = Int(hangLimitSeconds)) throws -> KafkaLog {
-    try KafkaLog(configuration: Fixture.quiet(broker), stallSecondsMax: stallSecondsMax)
+  /// - Parameter prefetching: without it, a fetch is sent only after the records of the one before
+  ///   are read, so that a partition of several MiB is not in memory as a whole.
+  func log(stallSecondsMax: Int = Int(hangLimitSeconds), prefetching: Bool = true) throws
+    -> KafkaLog
+  {
+    var configuration = Fixture.quiet(broker)
+    if !prefetching { configuration.properties["queued.max.messages.kbytes"] = "1" }
+    return try KafkaLog(configuration: configuration, stallSecondsMax: stallSecondsMax)
   }
 
   /// Produces records and returns them as they will be consumed.

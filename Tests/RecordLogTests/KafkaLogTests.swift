@@ -94,7 +94,7 @@ struct KafkaLogTests {
   func brokerDown() throws {
     let fixture = try Fixture(topics: ["a": 1])
     try fixture.fill("a", 0, 2_000, bytes: 2_000)
-    let log = try fixture.log(stallSecondsMax: 2)
+    let log = try fixture.log(stallSecondsMax: 2, prefetching: false)
     let spans = try log.spans(of: ["a"])
     var count = 0
     let error = #expect(throws: RecordLogError.self) {
