@@ -21,7 +21,7 @@ COPY . .
 RUN --mount=type=cache,id=magpie-release,target=/build,sharing=locked \
   swift build -c release --static-swift-stdlib --scratch-path /build --product magpie \
   && install -D --strip --target-directory /out /build/release/magpie \
-  && for worker in fanout notification alarm reminder; do ln -s magpie /out/$worker-worker; done \
+  && for worker in fanout notification alarm reminder push; do ln -s magpie /out/$worker-worker; done \
   && ln -s magpie /out/magpie-gateway
 
 # librdkafka 2.8 fixes bugs of the older version in the build stage, and is compatible with its

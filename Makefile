@@ -105,8 +105,9 @@ deps: ## Install missing system packages (apt or Homebrew)
 	@scripts/install-dependencies
 
 .PHONY: test-deps
-test-deps: ## The same, and the browser of the tests
+test-deps: ## The same, and the browser and the Python packages of the tests
 	@scripts/install-dependencies --tests
+	@scripts/install-python Tests/PushTests/push-tests.txt || echo "The tests that need them are skipped."
 
 .PHONY: clean
 clean: ## Remove build products and the embedded stack's data

@@ -18,13 +18,19 @@ let configuration = Target.Dependency.product(
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdHTTP2 = Target.Dependency.product(
+  name: "HummingbirdHTTP2", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let serviceLifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -74,18 +80,25 @@ let package = Package(
     .executable(name: "notification-worker", targets: ["notification-worker"]),
     .executable(name: "alarm-worker", targets: ["alarm-worker"]),
     .executable(name: "reminder-worker", targets: ["reminder-worker"]),
+    .executable(name: "push-worker", targets: ["push-worker"]),
     .executable(name: "magpie-gateway", targets: ["magpie-gateway"]),
     // For the fault campaign alone.
     .library(name: "CampaignClock", type: .dynamic, targets: ["CampaignClock"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.2")),
+    // For the certificate of the local providers.
+    .package(url: "https://github.com/apple/swift-asn1.git", .upToNextMinor(from: "1.7.4")),
+    .package(
+      url: "https://github.com/apple/swift-certificates.git", .upToNextMinor(from: "1.21.1")),
     .package(url: "https://github.com/apple/swift-configuration", .upToNextMinor(from: "1.4.0")),
     .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.2")),
     .package(url: "https://github.com/apple/swift-http-types", .upToNextMinor(from: "1.8.0")),
     .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.2")),
     .package(url: "https://github.com/apple/swift-nio.git", .upToNextMinor(from: "2.101.2")),
     .package(url: "https://github.com/apple/swift-nio-extras.git", .upToNextMinor(from: "1.35.2")),
+    // For the certificates that providers of tests have.
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", .upToNextMinor(from: "2.37.6")),
     .package(url: "https://github.com/apple/swift-protobuf", .upToNextMinor(from: "1.39.0")),
     .package(
       url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1")),
@@ -142,11 +155,27 @@ let package = Package(
       "Reminders", in: "Workers/reminder-worker",
       ["Events", "Handling", "Kinds", "Postgres", "Schedules", crypto]),
     worker("reminder-worker"),
+    module("Devices", in: "Workers/push-worker", ["Events", crypto]),
+    module("Pushing", in: "Workers/push-worker", ["Events", "Schedules"]),
+    module("Providers", in: "Workers/push-worker", ["Devices", "Events", crypto, cryptoExtras]),
+    module(
+      "Pushes", in: "Workers/push-worker",
+      [
+        "AlarmText", "Devices", "Events", "Handling", "Kinds", "Postgres", "Providers", "Pushing",
+        "Schedules",
+      ]),
+    module(
+      "Sending", in: "Workers/push-worker",
+      [
+        "Devices", "Events", "Lanes", "Providers", "Pushes", asyncHTTPClient, logging, nioCore,
+        nioPosix, nioSSL, serviceLifecycle,
+      ]),
+    worker("push-worker"),
     module(
       "WorkerCommands", in: "Workers",
       [
-        "AlarmText", "Alarms", "Feeds", "Lanes", "Notifications", "Reminders", "Schedules",
-        "Service",
+        "AlarmText", "Alarms", "Devices", "Feeds", "Lanes", "Notifications", "Pushes",
+        "Reminders", "Schedules", "Sending", "Service",
         argumentParser,
       ]),
 
@@ -180,7 +209,9 @@ let package = Package(
       name: "magpie",
       dependencies: [
         "AlarmText", "Alarms", "Archive", "EmbeddedStack", "Events", "Feeds", "Gateway",
-        "Handling", "Kafka", "Lanes", "Notifications", "Postgres", "Rebuild", "RecordLog",
+        "Handling", "Kafka", "Lanes", "LocalProviders", "Notifications", "Postgres", "Pushes",
+        "Rebuild",
+        "RecordLog",
         "Reminders", "Schedules", "Schema", "Service", "Verification", "WorkerCommands",
         "Workload", argumentParser, logging,
       ],
@@ -194,6 +225,12 @@ let package = Package(
     // What everything is tried on and measured against.
     module("EmbeddedStack", in: "Testing", ["Kafka", "Postgres"]),
     module("FaultInjection", in: "Testing", ["EmbeddedStack", "Postgres"]),
+    module(
+      "LocalProviders", in: "Testing",
+      [
+        crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdHTTP2, logging, nioSSL, swiftASN1,
+        x509,
+      ]),
     module("Model", in: "Testing", ["Events", "Kinds"]),
     module("Workload", in: "Testing", ["Events"]),
 
@@ -324,11 +361,19 @@ let package = Package(
     tests(
       "DeployTests",
       [
-        "Alarms", "Events", "Feeds", "Gateway", "Notifications", "Handling", "Lanes", "Reminders",
-        "Schedules", "Service", "TestSupport", yams,
+        "AlarmText", "Alarms", "Devices", "Events", "Feeds", "Gateway", "Notifications",
+        "Handling", "Lanes", "Pushes", "Reminders", "Schedules", "Service", "TestSupport", yams,
       ]),
     tests(
       "SchedulesTests", ["Schedules", "TestSupport"], exclude: ["recurrence.py", "zones.py"]),
+    tests(
+      "PushTests",
+      [
+        "AlarmText", "Alarms", "Devices", "EmbeddedStack", "Events", "Handling", "Kafka", "Lanes",
+        "LocalProviders", "Notifications", "Postgres", "Providers", "Pushes", "Pushing",
+        "Schedules", "Sending", "TestSupport", crypto, cryptoExtras, logging,
+      ],
+      exclude: ["push-tests.txt", "webhook.py", "webpush.py"]),
     tests("WorkloadTests", ["Events", "Workload"]),
     tests(
       "GatewayTests",
@@ -345,7 +390,7 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "Verification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
+        "Verification", "EmbeddedStack", "Events", "FaultInjection", "Kafka", "LocalProviders",
         "MagpieProducer", "Model", "Postgres", "RecordLog", "TestSupport", "Workload",
       ]),
   ],

@@ -34,7 +34,7 @@ struct LogContents {
         "\(lost.key) starts at offset \(lost.value.lowerBound): the embedded broker keeps only 5 MiB "
           + "of it. Produce less: use a lower --rate or shorter rounds (--round-minutes).")
     }
-    for group in ConsumerGroup.allCases { models[group] = Model() }
+    for group in ConsumerGroup.required { models[group] = Model() }
     let now = EventTime.now
     try log.read(spans, maxRecords: 1000) { batch in
       guard let topic = Topic(name: batch.topic, prefix: world.topicPrefix) else { return }
@@ -49,8 +49,8 @@ struct LogContents {
       events[record.topicPartition, default: []].append(event)
       eventCount += 1
     }
-    let refusing = event.map { Poison.refusing($0) } ?? ConsumerGroup.allCases
-    for group in ConsumerGroup.reading(topic) {
+    let refusing = event.map { Poison.refusing($0) } ?? ConsumerGroup.required
+    for group in ConsumerGroup.reading(topic, includingOptional: false) {
       if let event, !refusing.contains(group) {
         models[group]?.apply(event)
       } else {

@@ -27,7 +27,7 @@ extension PlannedFault {
 private func jumps(of group: ConsumerGroup) -> [Int] {
   switch group {
   case .fanout: [3600, -1800, 86_400, -86_400, 0, 7]
-  case .notification, .alarm: [3600, -1800, 86_400, -900, 0, 7]
+  case .notification, .alarm, .push: [3600, -1800, 86_400, -900, 0, 7]
   // What rings too early lies in the others' future.
   case .reminder: [1200, -reminderClockBackMax, 600, -150, 0, 7]
   }

@@ -123,7 +123,7 @@ final class World {
 
   /// Starts the workers and waits until every partition is claimed.
   func startWorkers() throws {
-    for group in ConsumerGroup.allCases {
+    for group in ConsumerGroup.required {
       for number in 1...plan.processes { workers.append(WorkerProcess(group, number: number)) }
     }
     for worker in workers {
@@ -136,7 +136,7 @@ final class World {
     try wait(seconds: Self.hangLimitSeconds, "every partition is claimed") {
       let owned = try connection().query("SELECT count(*) FROM consumer_offsets").only.int(0)
       return owned
-        == ConsumerGroup.allCases.reduce(0) { total, group in
+        == ConsumerGroup.required.reduce(0) { total, group in
           total + group.topics.reduce(0) { $0 + plan.partitions(of: $1) }
         }
     }
@@ -315,7 +315,7 @@ struct CampaignError: Error, CustomStringConvertible {
 func builtExecutables() throws -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
   guard let own,
-    (ConsumerGroup.allCases.map(\.executable) + ["magpie", "magpie-gateway"]
+    (ConsumerGroup.required.map(\.executable) + ["magpie", "magpie-gateway"]
       + (HourClock.isPossible ? [HourClock.library] : [])).allSatisfy({
         FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
       })

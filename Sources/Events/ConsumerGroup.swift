@@ -1,6 +1,12 @@
 /// A worker's consumer group and the topics that it reads.
 public enum ConsumerGroup: String, CaseIterable, Sendable {
-  case fanout, notification, alarm, reminder
+  case fanout, notification, alarm, reminder, push
+
+  /// Whether Magpie is complete without the worker: nothing waits for it until it has run once.
+  public var isOptional: Bool { self == .push }
+
+  /// The groups that always run.
+  public static let required = allCases.filter { !$0.isOptional }
 
   /// The worker's executable, such as `fanout-worker`.
   public var executable: String { rawValue + "-worker" }
@@ -19,12 +25,13 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
       ]
     case .alarm: [.profiles, .notificationChanges]
     case .reminder: [.reminders, .profiles]
+    case .push: [.alarmChanges, .devices, .alarmActions, .people, .messages]
     }
   }
 
   /// The groups that consume the topic.
-  public static func reading(_ topic: Topic) -> [ConsumerGroup] {
-    allCases.filter { $0.topics.contains(topic) }
+  public static func reading(_ topic: Topic, includingOptional: Bool = true) -> [ConsumerGroup] {
+    (includingOptional ? allCases : required).filter { $0.topics.contains(topic) }
   }
 
   /// The group to which `magpie archive run` commits its progress. It is not a worker's group, so

@@ -14,6 +14,8 @@ public struct Event: Sendable, Equatable {
   /// The partition of the record that the event was decoded from; nil for another event. No part of
   /// what happened, so it is not compared.
   public var partition: Int32?
+  /// The offset of the record in that partition.
+  public var offset: Int64?
 
   public init(
     id: String, source: String, time: EventTime, payload: Payload, trace: TraceContext? = nil

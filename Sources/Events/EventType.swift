@@ -33,6 +33,9 @@ public enum EventType: String, CaseIterable, Sendable {
   case reminderCycleSet = "magpie.reminder.cycle-set.v1"
   case reminderCancelled = "magpie.reminder.cancelled.v1"
   case digestSet = "magpie.digest.set.v1"
+  case deviceRegistered = "magpie.device.registered.v1"
+  case deviceRemoved = "magpie.device.removed.v1"
+  case pushPreferences = "magpie.push.preferences.v1"
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
   case alarmChanged = "magpie.alarm.changed.v1"
@@ -54,6 +57,7 @@ public enum EventType: String, CaseIterable, Sendable {
     case .alarmRaised, .alarmWithdrawn: .alarms
     case .authorSubscribed, .authorUnsubscribed: .subscriptions
     case .reminderSet, .reminderCycleSet, .reminderCancelled, .digestSet: .reminders
+    case .deviceRegistered, .deviceRemoved, .pushPreferences: .devices
     case .notificationChanged, .notificationRetracted: .notificationChanges
     case .alarmChanged, .alarmRetracted: .alarmChanges
     }

@@ -50,6 +50,12 @@ public enum Limits {
   public static let cycleTimes = 100
   /// The kinds that a digest names.
   public static let digestKinds = 32
+  /// What a provider addresses a device by.
+  public static let tokenBytes = 4 << 10
+  /// The name of an app at its provider.
+  public static let appBytes = 128
+  /// The kinds that are not pushed to a person.
+  public static let silentKinds = 100
   /// People mentioned by one post or comment.
   public static let mentions = 100
 

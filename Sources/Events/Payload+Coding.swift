@@ -38,6 +38,9 @@ extension Payload {
     case .reminderCycleSet(let data): data
     case .reminderCancelled(let data): data
     case .digestSet(let data): data
+    case .deviceRegistered(let data): data
+    case .deviceRemoved(let data): data
+    case .pushPreferences(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
     case .alarmChanged(let data): data
@@ -81,6 +84,9 @@ extension Payload {
     case .reminderCycleSet: self = .reminderCycleSet(try source.decode())
     case .reminderCancelled: self = .reminderCancelled(try source.decode())
     case .digestSet: self = .digestSet(try source.decode())
+    case .deviceRegistered: self = .deviceRegistered(try source.decode())
+    case .deviceRemoved: self = .deviceRemoved(try source.decode())
+    case .pushPreferences: self = .pushPreferences(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
     case .alarmChanged: self = .alarmChanged(try source.decode())

@@ -114,6 +114,10 @@ extension Payload {
     case .reminderCancelled(let data):
       try checkIDs(("user", data.user), ("reminder", data.reminder))
     case .digestSet(let data): try data.check()
+    case .deviceRegistered(let data): try data.check()
+    case .deviceRemoved(let data):
+      try checkIDs(("user", data.user), ("installation", data.installation))
+    case .pushPreferences(let data): try data.check()
     case .notificationChanged(let data): try data.check()
     case .notificationRetracted(let data):
       try checkUUID(data.notification, "notification")

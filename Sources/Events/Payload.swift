@@ -34,6 +34,9 @@ public enum Payload: Sendable {
   case reminderCycleSet(ReminderCycleSet)
   case reminderCancelled(ReminderCancelled)
   case digestSet(DigestSet)
+  case deviceRegistered(DeviceRegistered)
+  case deviceRemoved(DeviceRemoved)
+  case pushPreferences(PushPreferences)
   case notificationChanged(NotificationChanged)
   case notificationRetracted(NotificationRetracted)
   case alarmChanged(AlarmChanged)
@@ -74,6 +77,9 @@ public enum Payload: Sendable {
     case .reminderCycleSet: .reminderCycleSet
     case .reminderCancelled: .reminderCancelled
     case .digestSet: .digestSet
+    case .deviceRegistered: .deviceRegistered
+    case .deviceRemoved: .deviceRemoved
+    case .pushPreferences: .pushPreferences
     case .notificationChanged: .notificationChanged
     case .notificationRetracted: .notificationRetracted
     case .alarmChanged: .alarmChanged
@@ -117,6 +123,9 @@ public enum Payload: Sendable {
     case .reminderCycleSet(let data): data.user
     case .reminderCancelled(let data): data.user
     case .digestSet(let data): data.user
+    case .deviceRegistered(let data): data.user
+    case .deviceRemoved(let data): data.user
+    case .pushPreferences(let data): data.user
     case .notificationChanged(let data): data.recipient
     case .notificationRetracted(let data): data.recipient
     case .alarmChanged(let data): data.recipient

@@ -155,7 +155,7 @@ private func checkLocalTime(_ value: String, _ field: String) throws(EventError)
 }
 
 /// `HH:MM`, 00:00 to 23:59.
-private func checkTimeOfDay(
+func checkTimeOfDay(
   _ value: String, _ field: String, orMidnight: Bool = false
 ) throws(EventError) {
   let bytes = Array(value.utf8)

@@ -11,6 +11,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case people
   case subscriptions
   case reminders
+  case devices
   case notificationChanges = "notification-changes"
   case alarmChanges = "alarm-changes"
 
@@ -30,6 +31,9 @@ public enum Topic: String, CaseIterable, Sendable {
 
   /// Whether workers write the topic, and producers do not.
   public var isInternal: Bool { self == .notificationChanges || self == .alarmChanges }
+
+  /// Whether its records hold secrets: no copy of a record's value is kept outside of Kafka.
+  public var isSecret: Bool { self == .devices }
 
   /// The event types that belong to the topic.
   public var types: [EventType] {

@@ -1,9 +1,12 @@
+import AlarmText
 import Alarms
+import Devices
 import Events
 import Feeds
 import Foundation
 import Handling
 import Notifications
+import Pushes
 import Reminders
 import Schedules
 import Testing
@@ -61,6 +64,19 @@ enum DeployFiles {
   static let handlers: [Handler] =
     [feedHandler(), notificationHandler(), reminderHandler(zones: ZoneDirectory(), secret: [])]
     + [try? alarmHandler(defaultLocale: "en")].compactMap(\.self)
+    + [try? pushHandler()].compactMap(\.self)
+
+  private static func pushHandler() throws -> Handler {
+    let engine = try AlarmTextEngine()
+    return Pushes.pushHandler(
+      engine: engine, keys: try TokenKeys(text: tokenKeys), zones: ZoneDirectory(),
+      outbox: Outbox(capacity: 1, rate: 1))
+  }
+
+  /// Keys that protect nothing.
+  private static let tokenKeys = ["fingerprint", "seal test"].map {
+    "\($0) \(Data(count: 32).base64EncodedString())"
+  }.joined(separator: "\n")
   static let workers = ConsumerGroup.allCases.map(\.executable)
   static let gateway = "magpie-gateway"
   /// The operators' pages, which Prometheus does not scrape.

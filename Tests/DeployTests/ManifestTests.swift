@@ -94,7 +94,7 @@ import Yams
   )
   func hardening() throws {
     let workloads = try Self.workloads()
-    #expect(workloads.count == 9)
+    #expect(workloads.count == 10)
     for workload in workloads {
       let pod = try #require(workload[path: "spec.template.spec"])
       let name = Comment(rawValue: workload.name ?? "")

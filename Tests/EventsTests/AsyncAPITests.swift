@@ -264,7 +264,7 @@ import Yams
     }
   }
 
-  @Test("its examples are valid, and each type of reminder has one")
+  @Test("its examples are valid, and each type of reminders and of devices has one")
   func examples() throws {
     let schemas = try #require(document.find("#/components/schemas"))
     var types = Set<EventType>()
@@ -276,7 +276,7 @@ import Yams
         types.insert(type)
       }
     }
-    #expect(types == Set(Topic.reminders.types))
+    #expect(types == Set(Topic.reminders.types + Topic.devices.types))
   }
 
   @Test("its schemas have the fields of the Protobuf messages")

@@ -163,6 +163,23 @@ struct Samples {
     case .reminderCancelled:
       .reminderCancelled(.with { ($0.user, $0.reminder) = (id(), id()) })
     case .digestSet: .digestSet(digest())
+    case .deviceRegistered:
+      .deviceRegistered(
+        .with {
+          ($0.user, $0.installation) = (id(), id())
+          $0.provider = PushProvider.allCases.randomElement(using: &random)?.rawValue ?? "fcm"
+          ($0.token, $0.app) = (filledText(Limits.tokenBytes), id())
+          $0.locale = text(Limits.localeBytes)
+        })
+    case .deviceRemoved:
+      .deviceRemoved(.with { ($0.user, $0.installation) = (id(), id()) })
+    case .pushPreferences:
+      .pushPreferences(
+        .with {
+          ($0.user, $0.zone) = (id(), zone())
+          $0.silentKinds = (0..<Int.random(in: 0...5, using: &random)).map { _ in alarmType() }
+          if Bool.random(using: &random) { ($0.quietFrom, $0.quietUntil) = ("22:30", "07:15") }
+        })
     case .notificationChanged: .notificationChanged(snapshot())
     case .notificationRetracted:
       .notificationRetracted(

@@ -55,7 +55,7 @@ import Testing
           Barrier([Position(topic: topic, partition: 0, offset: 0)], groups: screen.groups)
             .bounds.map(\.group))
       }
-      #expect(shown == Set(ConsumerGroup.reading(topic)), "\(topic)")
+      #expect(shown == Set(ConsumerGroup.reading(topic, includingOptional: false)), "\(topic)")
     }
   }
 

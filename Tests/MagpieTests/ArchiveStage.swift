@@ -18,7 +18,7 @@ final class ArchiveStage {
 
   init(directory: String? = nil) throws {
     broker = try EmbeddedBroker()
-    topics = Topic.allCases.map { $0.name(prefix: "magpie.") }
+    topics = Topic.allCases.filter { !$0.isSecret }.map { $0.name(prefix: "magpie.") }
     for topic in topics { try broker.createTopic(topic, partitions: 2) }
     producer = try Producer(
       configuration: ClientConfiguration(

@@ -53,7 +53,7 @@ import Testing
 
   @Test("sources are names and addresses")
   func sources() throws {
-    #expect(try MetricsSource.all(nil).map(\.port) == [9471, 9472, 9473, 9475, 9477])
+    #expect(try MetricsSource.all(nil).map(\.port) == [9471, 9472, 9473, 9475, 9480, 9477])
     let found = try MetricsSource.all("a=localhost:1, b=[::1]:65535")
     #expect(found.map(\.host) == ["localhost", "::1"])
     let own = try MetricsSource.all("a=127.0.0.1:80")

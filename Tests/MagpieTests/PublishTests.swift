@@ -155,6 +155,12 @@ struct PublishTests {
       ("cycle --user a --item i=t --from 09:00 --to 18:00 --times 4", .reminderCycleSet),
       ("cancel-reminder --user a --reminder r", .reminderCancelled),
       ("digest --user a --at 08:30", .digestSet),
+      (
+        "register-device --user a --installation i --provider fcm --app p --token-file /etc/hostname",
+        .deviceRegistered
+      ),
+      ("remove-device --user a --installation i", .deviceRemoved),
+      ("push-preferences --user a --quiet-from 22:00 --quiet-until 07:00", .pushPreferences),
     ])
   func siblings(command: String, type: EventType) async throws {
     let arguments = ["publish"] + command.split(separator: " ").map(String.init)

@@ -31,7 +31,7 @@ struct SetupTests {
       SELECT rolname::text, rolpassword LIKE 'SCRAM-SHA-256$%',
         pg_has_role(rolname, 'magpie_fanout', 'MEMBER'), pg_has_role(rolname, 'magpie_reader', 'MEMBER')
       FROM pg_authid
-      WHERE rolname IN ('fanout_worker', 'notification_worker', 'alarm_worker', 'reminder_worker',
+      WHERE rolname IN ('fanout_worker', 'notification_worker', 'alarm_worker', 'reminder_worker', 'push_worker',
         'magpie_backend', 'magpie_operator')
       ORDER BY 1
       """)

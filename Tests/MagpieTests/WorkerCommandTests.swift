@@ -6,7 +6,9 @@ import Testing
 struct WorkerCommandTests {
   @Test(
     "an invalid command line exits 64 with the worker's name",
-    arguments: ["fanout-worker", "notification-worker", "alarm-worker", "reminder-worker"])
+    arguments: [
+      "fanout-worker", "notification-worker", "alarm-worker", "reminder-worker", "push-worker",
+    ])
   func usage(worker: String) async throws {
     let result = try await Tool(executable: worker)("--nosuch")
     #expect(result.status == 64)

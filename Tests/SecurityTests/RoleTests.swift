@@ -47,11 +47,13 @@ import Testing
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
     (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
     (["reminder_people", "reminders", "reminder_rings"], ["magpie_reminder"], [.insert, .update]),
+    (["push_devices", "push_tokens", "push_preferences"], ["magpie_push"], [.insert, .update]),
+    (["push_due", "push_claims"], ["magpie_push"], [.insert, .update, .delete]),
     (["schema_migrations", "notification_generation", "notification_generations"], [], []),
   ]
 
   private static let workers = [
-    "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder",
+    "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder", "magpie_push",
   ]
   private static let roles = workers + ["magpie_reader", "magpie_backend"]
 

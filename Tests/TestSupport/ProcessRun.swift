@@ -42,13 +42,14 @@ extension Process {
 
 /// The lines that a Python script prints. Needs `python3`.
 ///
+/// - Parameter python: an interpreter's path, or its name in `PATH`.
 /// - Throws: `ScriptError` with what the script wrote to its standard error, if it fails.
 public func pythonLines(
-  _ script: URL, _ arguments: [String], input: [UInt8] = []
+  _ script: URL, _ arguments: [String], python: String = "python3", input: [UInt8] = []
 ) async throws -> [ArraySlice<UInt8>] {
   let process = Process()
   process.executableURL = URL(filePath: "/usr/bin/env")
-  process.arguments = ["python3", script.path] + arguments
+  process.arguments = [python, script.path] + arguments
   let result = try await process.result(of: input)
   guard result.status == 0 else {
     throw ScriptError(message: String(decoding: result.error, as: UTF8.self))

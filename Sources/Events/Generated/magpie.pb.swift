@@ -757,6 +757,75 @@ public nonisolated struct DigestSet: Sendable {
   public init() {}
 }
 
+/// An installation of an app to which alarms are pushed: complete, so a later event with the same id replaces
+/// it. A token that another user or installation registers later leaves this one.
+public nonisolated struct DeviceRegistered: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  /// Chosen by the app when it is installed; unique for the user.
+  public var installation: String = String()
+
+  /// apns, fcm, web-push or webhook.
+  public var provider: String = String()
+
+  /// What the provider addresses the device by: a secret. The hexadecimal token of APNs, the registration token
+  /// of FCM, a browser's PushSubscription as JSON, or {"url":"https://…","secrets":["whsec_…"]}.
+  public var token: String = String()
+
+  /// The app as the provider names it: a bundle id, a project's id, or a name of one's own.
+  public var app: String = String()
+
+  /// A language tag such as "ko". For the app's own use: alarms are in the user's language.
+  public var locale: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct DeviceRemoved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  public var installation: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// What the user wants to be pushed: complete, one per user.
+public nonisolated struct PushPreferences: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var user: String = String()
+
+  /// Kinds' codes or names that are not pushed. The app shows them as before.
+  public var silentKinds: [String] = []
+
+  /// The times of day, HH:MM, between which nothing is pushed. Both or none; if the second is before the
+  /// first, of the next day.
+  public var quietFrom: String = String()
+
+  public var quietUntil: String = String()
+
+  /// An IANA time zone, such as "Asia/Seoul". If empty, the user's.
+  public var zone: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// The complete current state of a notification. The greatest (generation, counter) wins.
 public nonisolated struct NotificationChanged: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -2607,6 +2676,146 @@ nonisolated extension DigestSet: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.days != rhs.days {return false}
     if lhs.kinds != rhs.kinds {return false}
     if lhs.holds != rhs.holds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension DeviceRegistered: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DeviceRegistered"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}installation\0\u{1}provider\0\u{1}token\0\u{1}app\0\u{1}locale\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.installation) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.provider) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.token) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.app) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.locale) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.installation.isEmpty {
+      try visitor.visitSingularStringField(value: self.installation, fieldNumber: 2)
+    }
+    if !self.provider.isEmpty {
+      try visitor.visitSingularStringField(value: self.provider, fieldNumber: 3)
+    }
+    if !self.token.isEmpty {
+      try visitor.visitSingularStringField(value: self.token, fieldNumber: 4)
+    }
+    if !self.app.isEmpty {
+      try visitor.visitSingularStringField(value: self.app, fieldNumber: 5)
+    }
+    if !self.locale.isEmpty {
+      try visitor.visitSingularStringField(value: self.locale, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: DeviceRegistered, rhs: DeviceRegistered) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.installation != rhs.installation {return false}
+    if lhs.provider != rhs.provider {return false}
+    if lhs.token != rhs.token {return false}
+    if lhs.app != rhs.app {return false}
+    if lhs.locale != rhs.locale {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension DeviceRemoved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DeviceRemoved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}installation\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.installation) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.installation.isEmpty {
+      try visitor.visitSingularStringField(value: self.installation, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: DeviceRemoved, rhs: DeviceRemoved) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.installation != rhs.installation {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension PushPreferences: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".PushPreferences"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{3}silent_kinds\0\u{3}quiet_from\0\u{3}quiet_until\0\u{1}zone\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.silentKinds) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.quietFrom) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.quietUntil) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.zone) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.silentKinds.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.silentKinds, fieldNumber: 2)
+    }
+    if !self.quietFrom.isEmpty {
+      try visitor.visitSingularStringField(value: self.quietFrom, fieldNumber: 3)
+    }
+    if !self.quietUntil.isEmpty {
+      try visitor.visitSingularStringField(value: self.quietUntil, fieldNumber: 4)
+    }
+    if !self.zone.isEmpty {
+      try visitor.visitSingularStringField(value: self.zone, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: PushPreferences, rhs: PushPreferences) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.silentKinds != rhs.silentKinds {return false}
+    if lhs.quietFrom != rhs.quietFrom {return false}
+    if lhs.quietUntil != rhs.quietUntil {return false}
+    if lhs.zone != rhs.zone {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -7,7 +7,7 @@ extension Hints {
     let isWaiting = state.withLock { state -> Bool? in
       guard state.watching[hint.subject] != nil else { return nil }
       guard case .person = hint.subject else { return false }
-      let groups = ConsumerGroup.reading(record.topic)
+      let groups = ConsumerGroup.reading(record.topic, includingOptional: false)
       return !groups.isEmpty
         && groups.allSatisfy { group in
           state.unapplied.add(

@@ -60,10 +60,11 @@ public enum TableGroup: String, CaseIterable, Sendable {
   public var sequences: [String] { self == .notifications ? ["notification_counter"] : [] }
 
   /// Tables outside every group: offsets, dead letters, schema versions, audit, and data that does
-  /// not come from the log. What rang depends on the time, too.
+  /// not come from the log. What rang, and what was pushed to whom, depends on the time, too.
   public static let sharedTables = [
     "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
-    "batch_audit", "reminder_rings",
+    "batch_audit", "reminder_rings", "push_devices", "push_tokens", "push_preferences", "push_due",
+    "push_claims",
   ]
 
   /// Sequences outside every group: their values are unique across rebuilds.
@@ -76,6 +77,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
     ("shown_notifications", [.notifications]),
     ("settled_alarms", [.notifications, .alarms]),
     ("shown_alarms", [.notifications, .alarms]),
+    ("push_active_devices", []),
   ]
 }
 

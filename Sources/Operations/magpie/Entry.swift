@@ -13,6 +13,7 @@ enum Entry {
     case "notification-worker": await NotificationWorker.main()
     case "alarm-worker": await AlarmWorker.main()
     case "reminder-worker": await ReminderWorker.main()
+    case "push-worker": await PushWorker.main()
     case "magpie-gateway": await GatewayCommand.main()
     default: Magpie.main()
     }

@@ -30,7 +30,8 @@ struct Magpie: ParsableCommand {
     subcommands: [
       Up.self, Demo.self, Publish.self, Generate.self, Import.self, Home.self, Feed.self,
       Post.self, Comments.self, Profile.self, Search.self, Alarms.self, People.self,
-      Conversations.self, Chat.self, Settings.self, Reminders.self, Render.self, KindsCommand.self,
+      Conversations.self, Chat.self, Settings.self, Reminders.self, DevicesCommand.self,
+      PushCommand.self, Render.self, KindsCommand.self,
       Setup.self,
       Migrate.self, Topics.self,
       Lag.self, Verify.self, Operate.self,

@@ -89,6 +89,9 @@ public struct Outcome: Sendable {
   public var latenesses: [Double] = []
   /// Whether a backlog has more work waiting.
   public var hasMore: Bool
+  /// Of a backlog and of what is due: called once its transaction has been committed. Not called if the
+  /// commit's reply was lost, so what it does must be found again in the tables.
+  public var afterCommit: (@Sendable () -> Void)?
 
   public init(
     statements: [Statement] = [], copies: [Copy] = [], events: [Event] = [],

@@ -67,6 +67,13 @@ extension Work {
         total.counts.merge(outcome.counts, uniquingKeysWith: +)
         total.latenesses += outcome.latenesses
         total.hasMore = total.hasMore || outcome.hasMore
+        if let further = outcome.afterCommit {
+          let earlier = total.afterCommit
+          total.afterCommit = {
+            earlier?()
+            further()
+          }
+        }
       }
       return total
     }

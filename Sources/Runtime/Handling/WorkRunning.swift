@@ -46,7 +46,9 @@ extension Handler {
   public func runDueDirectly(partitions: [Int32], on connection: Connection) throws -> Outcome {
     guard let due else { return Outcome() }
     let turn = Turn(partitions: partitions, fence: Statement("SELECT"))
-    return try connection.transaction { try due(turn).run(on: connection) }
+    let outcome = try connection.transaction { try due(turn).run(on: connection) }
+    outcome.afterCommit?()
+    return outcome
   }
 }
 

@@ -127,7 +127,7 @@ package struct DeadLetterReason: Equatable, Sendable {
 func decode(_ record: Record, topic: Topic, now: EventTime) -> Batch.Item {
   do throws(EventError) {
     var event = try EventCodec.decode(record.wire, topic: topic, now: now)
-    event.partition = record.partition
+    (event.partition, event.offset) = (record.partition, record.offset)
     return Batch.Item(record: record, content: .event(event))
   } catch {
     let reason = DeadLetterReason(code: error.code.rawValue, message: error.message)

@@ -5,7 +5,7 @@ import Postgres
 ///
 /// An existing row is from before an offset reset: the attempts are added, and the dead letter is open
 /// again, unless the same record was discarded. If the log was replaced, the new record replaces the old
-/// one.
+/// one. The value of a secret topic's record is not stored, so its dead letter can only be discarded.
 func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
   -> [Statement]
 {
@@ -35,7 +35,8 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
       """,
       [
         .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
-        .timestamptz(recordTimeMicroseconds(record)), .bytea(record.key), .bytea(record.value),
+        .timestamptz(recordTimeMicroseconds(record)), .bytea(record.key),
+        .bytea(batch.topic.isSecret ? nil : record.value),
         .textArray(record.headers.map { storable($0.name) }),
         .byteaArray(record.headers.map(\.value)), .text(reason.code),
         .text(storable(reason.message)),

@@ -134,6 +134,7 @@ extension Lane {
       var hasMore = false
       for piece in [settings.handler.backlog?(), due()].compactMap(\.self) {
         let outcome = try store.runBacklog(piece)
+        outcome.afterCommit?()
         count(work: outcome.counts)
         metrics.observe(.lateness, seconds: outcome.latenesses)
         hasMore = hasMore || outcome.hasMore

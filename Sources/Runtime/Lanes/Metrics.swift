@@ -281,6 +281,22 @@ extension Metrics.Family {
   public static let streamEvents = Self(
     name: "magpie_gateway_stream_events_total", help: "Screens sent on streams.",
     kind: "counter", labelNames: [])
+  public static let pushes = Self(
+    name: "magpie_pushes_total",
+    help: "Requests to providers of push notifications, by what became of them.", kind: "counter",
+    labelNames: ["provider", "outcome"])
+  public static let pushDuration = Self(
+    name: "magpie_push_duration_seconds",
+    help: "Time from taking a claimed push to the provider's answer.", kind: "histogram",
+    labelNames: ["provider"])
+  public static let pushDelay = Self(
+    name: "magpie_push_delay_seconds",
+    help: "Time from when an alarm was raised to the answer that accepted its push.",
+    kind: "histogram", labelNames: ["provider"])
+  public static let pushBroken = Self(
+    name: "magpie_push_providers_broken",
+    help: "Apps, or origins of endpoints, to which nothing is sent because they refuse everything.",
+    kind: "gauge", labelNames: ["provider"])
   public static let build = Self(
     name: "magpie_build_info", help: "1, labelled with what is running.", kind: "gauge",
     labelNames: ["version"])
@@ -300,7 +316,8 @@ extension Metrics {
     .ambiguousCommits, .rebalances, .groupRenewals, .lanesWaiting, .brokerRefusals, .work, .overdue,
     .lateness, .lag,
     .lagSeconds, .archivedBytes, .archivedSegments, .ready, .lostLogLines, .databaseSize,
-    .requests, .requestDuration, .streams, .streamEvents, .build,
+    .requests, .requestDuration, .streams, .streamEvents, .pushes, .pushDuration, .pushDelay,
+    .pushBroken, .build,
     .processorSeconds, .residentMemory, .startTime,
   ]
 }

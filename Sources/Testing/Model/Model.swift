@@ -147,6 +147,8 @@ public struct Model: Sendable {
     case .reminderCycleSet(let data): mergeReminder(event, data.user, data.cycle)
     case .reminderCancelled(let data): mergeReminder(event, data.user, data.reminder)
     case .digestSet(let data): mergeReminder(event, data.user, "")
+    case .deviceRegistered, .deviceRemoved, .pushPreferences:
+      break  // What is pushed is no part of the expected tables.
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       break  // Written by the workers.
     }

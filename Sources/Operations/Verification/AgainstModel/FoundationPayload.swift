@@ -249,6 +249,23 @@ private struct Fields {
           ($0.days, $0.kinds) = (try texts("days"), try texts("kinds"))
           $0.holds = try flag("holds")
         })
+    case .deviceRegistered:
+      .deviceRegistered(
+        try .with {
+          ($0.user, $0.installation) = (try text("user"), try text("installation"))
+          ($0.provider, $0.token) = (try text("provider"), try text("token"))
+          ($0.app, $0.locale) = (try text("app"), try text("locale"))
+        })
+    case .deviceRemoved:
+      .deviceRemoved(
+        try .with { ($0.user, $0.installation) = (try text("user"), try text("installation")) })
+    case .pushPreferences:
+      .pushPreferences(
+        try .with {
+          ($0.user, $0.silentKinds) = (try text("user"), try texts("silentKinds"))
+          ($0.quietFrom, $0.quietUntil) = (try text("quietFrom"), try text("quietUntil"))
+          $0.zone = try text("zone")
+        })
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "the model does not use what workers publish"))

@@ -29,5 +29,10 @@ extension CanonicalTable {
     "pending_publications": "backlog",
     "alarm_versions": "versions of published alarms",
     "reminder_rings": "what rang, which depends on the clock",
+    "push_devices": "secrets, whose events are not archived",
+    "push_tokens": "secrets, whose events are not archived",
+    "push_preferences": "whom to push, of the same topic",
+    "push_due": "backlog",
+    "push_claims": "what was pushed, which depends on the clock and the providers",
   ]
 }

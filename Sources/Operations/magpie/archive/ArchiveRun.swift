@@ -46,7 +46,7 @@ struct ArchiveRun: ParsableCommand {
       throw Failure(.usage, "No archive: set --dir or MAGPIE_ARCHIVE_DIR.")
     }
     var archiving = ArchiveSettings(
-      topics: Topic.allCases.map { $0.name(prefix: prefix) }, topicPrefix: prefix,
+      topics: archivedTopics.map { $0.name(prefix: prefix) }, topicPrefix: prefix,
       group: ConsumerGroup.archive(prefix: prefix), directory: directory)
     archiving.segmentBytesMax =
       Int(try await number("segmentMib", segmentMib.map(Double.init), 64, 1...512)) << 20
@@ -55,7 +55,7 @@ struct ArchiveRun: ParsableCommand {
     let storage = try DirectoryStorage(directory, creating: true)
     let lock = try storage.lockForWriting()
     let process = ConsumerProcess(label: "magpie_archive", settings: settings)
-    process.metrics.begin(topics: Topic.allCases.map(\.rawValue))
+    process.metrics.begin(topics: archivedTopics.map(\.rawValue))
     try await process.run(threads: 1) {
       [archiving, metrics = process.metrics, kafka = process.kafka] status, logger in
       try ArchiveLoop(
@@ -94,3 +94,6 @@ func waiting(for work: @escaping @Sendable () async throws -> Void) throws {
   done.wait()
   try result.withLock { $0 }.get()
 }
+
+/// Every topic except those whose records hold secrets.
+private let archivedTopics = Topic.allCases.filter { !$0.isSecret }

@@ -70,7 +70,7 @@ struct DeadLettersRedrive: ParsableCommand {
     let producer = EventProducer(
       configuration: try kafka.configuration(), topicPrefix: kafka.prefix)
     defer { producer.close() }
-    for handler in try handlers.handlers(isPublishing: true).all {
+    for handler in try handlers.redriveHandlers() {
       let redrive = DeadLetterRedrive(
         handler: handler, topicPrefix: kafka.prefix, resolvedBy: selection.resolvedBy,
         resolution: reason ?? "applied",

@@ -106,8 +106,10 @@ struct LagReport {
     let names = Topic.allCases.map { $0.name(prefix: prefix) }
     let log = try admin.availableWatermarks(topics: names, timeoutMilliseconds: timeoutMilliseconds)
     return LagReport(
-      partitions: ConsumerGroup.allCases.flatMap { group in
-        partitions(of: group, prefix, stored[group.name(prefix: prefix)] ?? [:], log)
+      partitions: ConsumerGroup.allCases.flatMap { group -> [Partition] in
+        let offsets = stored[group.name(prefix: prefix)] ?? [:]
+        guard !group.isOptional || !offsets.isEmpty else { return [] }
+        return partitions(of: group, prefix, offsets, log)
       },
       logs: log.watermarks.mapValues { $0 }.merging(log.unanswered.mapValues { _ in nil }) { $1 },
       pendingRenders: try rows.first?.int8("renders") ?? 0,

@@ -18,7 +18,7 @@ struct Ownership {
 
   /// Whether some consumed partition has not been claimed since `before`.
   func lacksSuccessors(of before: Ownership, topics: [String: Int], prefix: String) -> Bool {
-    ConsumerGroup.allCases.contains { group in
+    ConsumerGroup.required.contains { group in
       group.topics.contains { topic in
         let topic = topic.name(prefix: prefix)
         return (0..<(topics[topic] ?? 0)).contains { partition in

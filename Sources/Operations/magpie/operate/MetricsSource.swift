@@ -10,7 +10,7 @@ struct MetricsSource: Sendable {
   /// The ports that workers and the gateway have unless they are given others.
   static let ofThisMachine =
     "fanout-worker=127.0.0.1:9471,notification-worker=127.0.0.1:9472,alarm-worker=127.0.0.1:9473,"
-    + "reminder-worker=127.0.0.1:9475,magpie-gateway=127.0.0.1:9477"
+    + "reminder-worker=127.0.0.1:9475,push-worker=127.0.0.1:9480,magpie-gateway=127.0.0.1:9477"
 
   /// The most entries, and the most addresses of all of them.
   static let addressesMax = 128

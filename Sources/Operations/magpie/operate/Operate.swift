@@ -42,7 +42,7 @@ struct Operate: ParsableCommand {
     let databaseURL = try await process.databaseURL(database)
     let sources = try MetricsSource.all(
       try await process.setting("operateProcesses", flag: processes))
-    let handlers = try handlers.handlers(isPublishing: true).all
+    let handlers = try handlers.redriveHandlers()
     let consumer = ConsumerProcess(label: "magpie_operate", settings: settings)
     consumer.metrics.begin(topics: [])
     let pool = ConnectionPool(

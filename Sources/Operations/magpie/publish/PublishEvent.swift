@@ -69,7 +69,7 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
       // The checks of `publish FILE`, including that of the time against the clock.
       _ = try StructuredEvent.decode(StructuredEvent.encode(made), now: .now)
       try event.dryRun
-        ? Console.output.line(escapedJSON(StructuredEvent.encode(made))) : send(made)
+        ? Console.output.line(escapedJSON(StructuredEvent.encode(made.redacted))) : send(made)
     } catch let error as EventError {
       throw Failure(.found, "rejected: \(error.code.rawValue): \(namingOption(error))")
     }
@@ -86,6 +86,8 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
       "source": sourceOption, "postOwner": "owner", "mentions": "mention", "imageUrl": "image-url",
       "headText": "head-text", "arguments": "argument", "items": "item",
       "items.item": "item", "items.title": "item", "days": "day", "kinds": "kind",
+      "token": "token-file", "silentKinds": "silent-kind", "quietFrom": "quiet-from",
+      "quietUntil": "quiet-until",
     ]
     if field.hasPrefix("arguments.") {
       return "--argument " + error.message.dropFirst("arguments.".count)

@@ -17,7 +17,8 @@ extension Publish {
     PublishEvent<MutePerson>.self, PublishEvent<UnmutePerson>.self,
     PublishEvent<SubscribeAuthor>.self, PublishEvent<UnsubscribeAuthor>.self,
     PublishEvent<Reminder>.self, PublishEvent<Cycle>.self, PublishEvent<CancelReminder>.self,
-    PublishEvent<Digest>.self,
+    PublishEvent<Digest>.self, PublishEvent<RegisterDevice>.self,
+    PublishEvent<RemoveDevice>.self, PublishEvent<PushPreferencesFields>.self,
   ]
 
   struct Post: EventFields {

@@ -3,9 +3,11 @@ import Alarms
 import ArgumentParser
 import Feeds
 import Foundation
+import Handling
 import Kafka
 import Lanes
 import Notifications
+import Pushes
 import Rebuild
 import RecordLog
 import Reminders
@@ -57,6 +59,11 @@ struct HandlerOptions: ParsableArguments {
         + "MAGPIE_SECRET_FILE]",
       valueName: "file"))
   var secretFile: String?
+
+  /// Those of all workers.
+  func redriveHandlers() throws -> [Handler] {
+    try handlers(isPublishing: true).all + [pushRedriveHandler()]
+  }
 
   /// - Parameter isPublishing: false for tables that nobody reads yet.
   func handlers(isPublishing: Bool) throws -> RebuildHandlers {

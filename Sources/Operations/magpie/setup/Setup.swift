@@ -15,6 +15,7 @@ struct Setup: ParsableCommand {
         MAGPIE_NOTIFICATION_PASSWORD  notification_worker, of magpie_notification
         MAGPIE_ALARM_PASSWORD         alarm_worker, of magpie_alarm
         MAGPIE_REMINDER_PASSWORD      reminder_worker, of magpie_reminder
+        MAGPIE_PUSH_PASSWORD          push_worker, of magpie_push
         MAGPIE_READER_PASSWORD        magpie_backend, of magpie_reader
         MAGPIE_OPERATOR_PASSWORD      magpie_operator, of all of these roles, for `magpie operate`
 
@@ -80,11 +81,13 @@ private struct Login {
     Login(name: "alarm_worker", roles: ["magpie_alarm"], variable: "MAGPIE_ALARM_PASSWORD"),
     Login(
       name: "reminder_worker", roles: ["magpie_reminder"], variable: "MAGPIE_REMINDER_PASSWORD"),
+    Login(name: "push_worker", roles: ["magpie_push"], variable: "MAGPIE_PUSH_PASSWORD"),
     Login(name: "magpie_backend", roles: ["magpie_reader"], variable: "MAGPIE_READER_PASSWORD"),
     Login(
       name: "magpie_operator",
       roles: [
-        "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder", "magpie_reader",
+        "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder", "magpie_push",
+        "magpie_reader",
       ],
       variable: "MAGPIE_OPERATOR_PASSWORD"),
   ]

@@ -83,10 +83,10 @@ struct Retention: Equatable, ExpressibleByArgument {
     milliseconds = count * unit
   }
 
-  /// The tables hold what notification-changes and alarm-changes say, so a week suffices: the longest
-  /// outage of their consumers.
+  /// The tables hold what notification-changes, alarm-changes and devices say, so a week suffices: the longest
+  /// outage of their consumers. Secrets are to be kept no longer.
   func of(_ topic: Topic) -> Retention {
-    guard topic.isInternal else { return self }
+    guard topic.isInternal || topic.isSecret else { return self }
     return Retention(milliseconds: milliseconds < 0 ? Self.week : min(milliseconds, Self.week))
   }
 }

@@ -74,6 +74,7 @@ struct Demo: ParsableCommand {
   private func ring(_ running: Stack, _ connection: Connection) throws {
     let (user, id) = ("joon", newID())
     let sender = try EventSender(configuration: running.configuration, prefix: running.prefix)
+    let isPushed = try registerPhone(of: user, running, connection, sender)
     let now = EventTime.now
     let dueAt = EventTime(microseconds: now.microseconds + 1_000_000)
     let event = Event(
@@ -98,6 +99,7 @@ struct Demo: ParsableCommand {
     Console.output.line("   " + Style.dim("$ magpie alarms \(user) --limit 1"))
     let page = try Alarms.page(connection, PageOptions(user: user, limit: 1), showsAge: false)
     for line in page.textOrNothing.split(separator: "\n") { Console.output.line("   \(line)") }
+    if isPushed { try showPush(of: user, connection) }
     Console.output.line()
   }
 

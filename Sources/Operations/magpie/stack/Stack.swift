@@ -123,7 +123,7 @@ final class Stack {
       Thread.sleep(forTimeInterval: 0.1)
     }
     say(
-      "\(ConsumerGroup.allCases.count) workers, \(options.workers) process(es) each of "
+      "\(ConsumerGroup.required.count) workers, \(options.workers) process(es) each of "
         + "\(options.lanes) lane(s); logs in \(fleet.logDirectory)")
   }
 

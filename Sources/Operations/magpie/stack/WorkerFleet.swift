@@ -37,7 +37,7 @@ final class WorkerFleet {
     self.environment = environment
     try FileManager.default.createDirectory(
       atPath: logDirectory, withIntermediateDirectories: true)
-    for group in ConsumerGroup.allCases {
+    for group in ConsumerGroup.required {
       for number in 1...processes {
         try start(
           "\(group.executable)-\(number)", group.executable, adding: ["MAGPIE_LANES": "\(lanes)"])

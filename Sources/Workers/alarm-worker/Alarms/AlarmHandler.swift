@@ -29,7 +29,7 @@ public func alarmHandler(
       case .notificationChanges:
         try snapshotsWork(events, engine: engine(), isPublishing: isPublishing)
       case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
-        .subscriptions, .reminders, .alarmChanges:
+        .subscriptions, .reminders, .devices, .alarmChanges:
         Work([])
       }
     },

@@ -34,7 +34,7 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
     case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .subscriptions,
-      .reminders, .notificationChanges, .alarmChanges:
+      .reminders, .devices, .notificationChanges, .alarmChanges:
       Work([])
     }
   }

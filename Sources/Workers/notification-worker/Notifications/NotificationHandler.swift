@@ -31,7 +31,7 @@ public func notificationHandler(
       case .alarms: try raisedWork(events, kinds: kinds())
       case .alarmActions: try alarmActionsWork(events, kinds: kinds())
       case .people: try peopleWork(events)
-      case .profiles, .reminders, .notificationChanges, .alarmChanges: Work([])
+      case .profiles, .reminders, .devices, .notificationChanges, .alarmChanges: Work([])
       }
     }, backlog: notificationBacklog)
   handler.versionSequence = "notification_counter"

@@ -36,7 +36,7 @@ public func reminderHandler(
         try remindersWork(events, kinds: kinds(), surroundings(), isRinging: isRinging)
       case .profiles: try zonesWork(events, surroundings(), isRinging: isRinging)
       case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
-        .subscriptions, .notificationChanges, .alarmChanges:
+        .subscriptions, .devices, .notificationChanges, .alarmChanges:
         Work([])
       }
     })

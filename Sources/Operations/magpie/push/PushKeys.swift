@@ -1,0 +1,40 @@
+import ArgumentParser
+import Foundation
+
+struct PushKeys: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keys",
+    abstract: "Write new keys for sealing devices' tokens, for --token-keys-file of push-worker.",
+    discussion: """
+      A file that exists is left as it is. To rotate, add a line `seal NAME KEY` above the others: \
+      the first one seals, all of them open.
+      """)
+
+  @Argument(help: "The file. Only its owner may read it.") var file: String
+
+  func run() throws {
+    let isNew = try Self.make(file)
+    Console.output.line(
+      escapedForTerminal(isNew ? "wrote \(file)" : "\(file) exists; left as it is"))
+  }
+
+  /// - Returns: false if there already is a file.
+  static func make(_ path: String) throws -> Bool {
+    func key() -> String {
+      Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+    }
+    let text = "fingerprint \(key())\nseal first \(key())\n"
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    guard descriptor >= 0 else {
+      if errno == EEXIST { return false }
+      throw Failure(.unavailable, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+    }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      try file.write(contentsOf: Data(text.utf8))
+    } catch {
+      throw Failure(.unavailable, "\(path) cannot be written: \(error.localizedDescription)")
+    }
+    return true
+  }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import LocalProviders
+import Synchronization
+
+struct PushProviders: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "providers",
+    abstract: "Serve local providers, for trying push-worker without Apple and Google.",
+    discussion: """
+      Answers like APNs, FCM, a browser's push service and a webhook's receiver, and prints what a \
+      device would show. Writes push.json for --push-config, with the credentials that it names. \
+      Devices register with the app com.example.app (apns) or local (fcm) and any token. For trials \
+      only: whoever can connect can push.
+      """)
+
+  @Option(help: "The existing directory for push.json.") var directory: String
+  @Option(help: "The address to listen on.") var host = "127.0.0.1"
+  @Option(parsing: .unconditional, help: "The port; 0 takes a free one.") var port = 0
+  @Option(help: "The name under which push-worker connects.") var name = "localhost"
+
+  func run() throws {
+    let server = try ProviderServer(names: [name]) { request, screen in
+      Console.output.line(Self.line(request, screen))
+    }
+    let (directory, name) = (URL(filePath: directory), name)
+    let failure = Failed()
+    let ended = DispatchSemaphore(value: 0)
+    Task { [host, port] in
+      do {
+        try await server.run(host: host, port: port) { port in
+          do {
+            try server.writeCredentials(to: directory, host: name, port: port)
+            Console.output.line(
+              escapedForTerminal(
+                "serving https://\(name):\(port); wrote \(directory.path)/push.json"))
+          } catch {
+            Console.error.line("magpie: push.json cannot be written: \(error.localizedDescription)")
+          }
+        }
+      } catch {
+        failure.text.withLock { $0 = "\(error)" }
+      }
+      ended.signal()
+    }
+    ended.wait()
+    if let text = failure.text.withLock({ $0 }) { throw Failure(.unavailable, text) }
+  }
+
+  /// Such as `apns: 2 notifications, badge 2; newest: Bo liked your post.` A token is never shown.
+  static func line(_ request: PushRequest, _ screen: Screen) -> String {
+    let count = screen.notifications.count
+    var line = "\(request.provider.rawValue): \(count) notification\(count == 1 ? "" : "s")"
+    if let badge = screen.badge { line += ", badge \(badge)" }
+    if let newest = screen.newest { line += "; newest: \(excerpt(newest))" }
+    return line
+  }
+}
+
+/// What ended a task.
+private final class Failed: Sendable {
+  let text = Mutex(String?.none)
+}

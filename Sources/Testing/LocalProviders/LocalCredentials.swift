@@ -1,0 +1,49 @@
+import Crypto
+import CryptoExtras
+public import Foundation
+
+/// The files that push-worker needs to send to a ``ProviderServer``.
+extension ProviderServer {
+  /// The app of APNs, and the project of FCM, that the server knows.
+  public static let app = "com.example.app"
+  public static let project = "local"
+  /// The name of the credentials for browsers.
+  public static let webApp = "web"
+
+  /// Writes `push.json`, for `--push-config`, and the files that it names.
+  ///
+  /// - Parameters:
+  ///   - directory: existing.
+  ///   - host: one of the server's names.
+  /// - Throws: Foundation's errors if a file cannot be written.
+  public func writeCredentials(to directory: URL, host: String, port: Int) throws {
+    func write(_ text: String, _ name: String) throws {
+      try text.write(to: directory.appending(path: name), atomically: true, encoding: .utf8)
+    }
+    let origin = "https://\(host):\(port)"
+    try write(identity.authority, "ca.crt")
+    try write(apnsKey.pemRepresentation, "apns.p8")
+    let vapid = P256.Signing.PrivateKey().rawRepresentation.base64EncodedString()
+      .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+      .replacingOccurrences(of: "=", with: "")
+    try write(vapid, "vapid.key")
+    let account = try JSONSerialization.data(withJSONObject: [
+      "project_id": Self.project, "client_email": "push@local", "private_key_id": "1",
+      "private_key": _RSA.Signing.PrivateKey(keySize: .bits2048).pemRepresentation,
+      "token_uri": "\(origin)/token",
+    ])
+    try write(String(decoding: account, as: UTF8.self), "fcm.json")
+    try write(
+      """
+      {
+        "apns": {"\(Self.app)": {"keyId": "ABCDEFGHIJ", "teamId": "KLMNOPQRST", "keyFile": "apns.p8",
+          "origin": "\(origin)"}},
+        "fcm": {"\(Self.project)": {"serviceAccountFile": "fcm.json", "origin": "\(origin)"}},
+        "webPush": {"\(Self.webApp)": {"subject": "mailto:push@example.com",
+          "privateKeyFile": "vapid.key"}},
+        "certificateAuthorityFile": "ca.crt", "allowsLoopback": true
+      }
+
+      """, "push.json")
+  }
+}

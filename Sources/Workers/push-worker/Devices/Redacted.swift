@@ -1,0 +1,10 @@
+/// A value whose description, debug description and mirror show its type only, so that neither a log, an
+/// error, a failed expectation nor `dump` shows what is in it.
+public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+}
+
+extension Redacted {
+  public var description: String { "\(Self.self)(redacted)" }
+  public var debugDescription: String { description }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

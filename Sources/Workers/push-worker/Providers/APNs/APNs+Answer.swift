@@ -1,0 +1,49 @@
+public import Events
+import Foundation
+
+extension APNs {
+  private struct Failure: Decodable {
+    var reason: String?
+    /// Milliseconds since 1970 at which APNs found that the token is no longer valid; only with 410.
+    var timestamp: Int64?
+  }
+
+  /// What an answer means (*Handling…*, "Response error strings").
+  public static func answer(
+    _ response: ProviderResponse, now: EventTime
+  ) -> ProviderAnswer {
+    if response.status == 200 { return .accepted }
+    let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
+    let reason = failure?.reason.map { label($0) } ?? response.statusReason
+    let demanded = Retry.after(header: response.retryAfter, now: now)
+    switch (response.status, reason) {
+    case (410, _):
+      // Unregistered and ExpiredToken. A token that was registered after this time stays.
+      return .tokenGone(since: failure?.timestamp.map(time(milliseconds:)))
+    case (429, "TooManyProviderTokenUpdates"):
+      return .providerBroken(reason: reason, after: max(demanded ?? .zero, ProviderToken.youngest))
+    case (429, _):
+      // TooManyRequests, which "were made consecutively to the same device token", and "you can retry
+      // with a delay". Apple names none; a minute is ours.
+      return .retry(after: max(demanded ?? .zero, .seconds(60)))
+    case (403, "ExpiredProviderToken"):
+      return .providerBroken(reason: reason, after: demanded ?? .zero)
+    case (403, _):
+      // The certificate, the provider token or its key: the same for each device.
+      return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
+    case (500..., _):
+      // "After 15 minutes, you can retry JSON payloads that receive response status codes that begin
+      // with 5XX."
+      return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(15 * 60)))
+    default:
+      // Among them BadDeviceToken, which is also the answer to a valid token of the other environment,
+      // and DeviceTokenNotForTopic, which is a wrong topic: neither is proof that the token is gone.
+      return .refused(reason: reason)
+    }
+  }
+
+  private static func time(milliseconds: Int64) -> EventTime {
+    let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
+    return EventTime(microseconds: overflow ? .max : microseconds)
+  }
+}

@@ -1,0 +1,80 @@
+import Crypto
+public import Devices
+public import Events
+import Foundation
+
+/// Apple Push Notification service.
+///
+/// Sources, of Apple's documentation "User Notifications":
+/// - *Establishing a token-based connection to APNs* (authentication);
+/// - *Sending notification requests to APNs* (requests);
+/// - *Generating a remote notification* (payloads);
+/// - *Pushing background updates to your App* (removals);
+/// - *Handling notification responses from APNs* (answers).
+public enum APNs {
+  /// The key with which an app's team signs (*Establishing…*, "Obtain an encryption key").
+  public struct Credentials: Sendable, Redacted {
+    let keyID: String
+    let teamID: String
+    /// The app's bundle id, the `apns-topic`.
+    let topic: String
+    /// Such as `https://api.push.apple.com`.
+    let origin: String
+    let key: P256.Signing.PrivateKey
+
+    /// - Parameters:
+    ///   - keyID: of ten characters, from the developer account.
+    ///   - teamID: of ten characters.
+    ///   - topic: the app's bundle id.
+    ///   - origin: without a path; another server than Apple's is for tests.
+    ///   - pem: the contents of the `.p8` file.
+    /// - Returns: nil if the key is not one for P-256 in PEM form.
+    public init?(
+      keyID: String, teamID: String, topic: String,
+      origin: String = "https://api.push.apple.com", pem: String
+    ) {
+      guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else { return nil }
+      (self.keyID, self.teamID, self.topic) = (keyID, teamID, topic)
+      (self.origin, self.key) = (origin, key)
+    }
+  }
+
+  /// The token that authenticates requests, and when it was issued.
+  ///
+  /// "Refresh your token no more than once every 20 minutes and no less than once every 60 minutes"
+  /// (*Establishing…*, "Refresh your token regularly").
+  public struct ProviderToken: Sendable, Redacted {
+    /// When it is renewed as a matter of course. In the middle, so that neither a slow clock nor a
+    /// request that waits crosses a bound.
+    static let age = Duration.seconds(40 * 60)
+    /// The earliest that it can be renewed, after ``isRenewalNeeded(reason:)``.
+    static let youngest = Duration.seconds(20 * 60)
+
+    let text: String
+    let issued: EventTime
+
+    /// Signs a token. One for all connections of the process.
+    ///
+    /// - Throws: ``Unsendable/cryptography``.
+    public init(_ credentials: Credentials, now: EventTime) throws(Unsendable) {
+      let key = credentials.key
+      text = try signedToken(
+        header: [("alg", .text("ES256")), ("kid", .text(credentials.keyID))],
+        claims: [("iss", .text(credentials.teamID)), ("iat", .number(now.seconds))]
+      ) { try key.signature(for: $0).rawRepresentation }
+      issued = now
+    }
+
+    /// Whether a new one should be signed now.
+    ///
+    /// - Parameter isRefused: whether APNs has refused this one: see ``isRenewalNeeded(reason:)``.
+    public func isDue(now: EventTime, isRefused: Bool = false) -> Bool {
+      // A clock that was set back must not keep a token from the future.
+      now < issued
+        || issued.duration(until: now) >= (isRefused ? Self.youngest : Self.age)
+    }
+  }
+
+  /// Whether a new provider token may help against ``ProviderAnswer/providerBroken(reason:after:)``.
+  public static func isRenewalNeeded(reason: String) -> Bool { reason == "ExpiredProviderToken" }
+}

@@ -1,0 +1,40 @@
+import Crypto
+public import Devices
+public import Foundation
+
+/// Ids that follow from what is sent. The providers do not deduplicate, so a request that is repeated
+/// after a crash has the same ids, and replaces what the first one showed.
+extension PushMessage {
+  /// 2d0a5b0e-2f6c-5c36-9d5e-707573680000, chosen once.
+  private static let namespace: [UInt8] = [
+    0x2D, 0x0A, 0x5B, 0x0E, 0x2F, 0x6C, 0x5C, 0x36, 0x9D, 0x5E, 0x70, 0x75, 0x73, 0x68, 0x00, 0x00,
+  ]
+
+  /// The id of the request: a UUID version 5 (RFC 9562, 5.5) of the notification, its version, the
+  /// purpose and the device.
+  public func requestID(for device: Device) -> UUID {
+    var hash = Insecure.SHA1()
+    hash.update(data: Self.namespace)
+    let parts = [
+      idText, String(version), purpose.rawValue, device.user, device.installation,
+      device.provider.rawValue, device.app,
+    ]
+    for part in parts { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
+    var bytes = Array(hash.finalize().prefix(16))
+    bytes[6] = bytes[6] & 0x0F | 0x50
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// The notification's id in lower case, as everywhere else.
+  var idText: String { notification.uuidString.lowercased() }
+
+  /// What a later message replaces: the notification, or the last badge. At most 36 bytes.
+  var collapseID: String { purpose == .badge ? "badge" : idText }
+
+  /// ``collapseID`` in at most 32 characters of the URL-safe alphabet, as RFC 8030, 5.4 requires.
+  var topic: String {
+    purpose == .badge
+      ? "badge" : base64URL(withUnsafeBytes(of: notification.uuid) { Array($0) })
+  }
+}

@@ -1,0 +1,53 @@
+public import Devices
+public import Events
+
+extension WebPush {
+  /// Four weeks. RFC 8030, 5.2 sets no bound, but lets a push service shorten what is longer.
+  static let secondsMax: Int64 = 2_419_200
+
+  /// The request that sends a message to a browser (RFC 8030, 5).
+  ///
+  /// - Parameters:
+  ///   - address: of the subscription's host.
+  ///   - authorization: for the subscription's origin, and current: see ``Authorization/isDue(now:)``.
+  ///   - now: from which the time to live counts. A repetition with the time of the first request is the
+  ///     same.
+  /// - Throws: ``Unsendable``.
+  public static func request(
+    _ message: PushMessage, to device: Device, subscription: Subscription,
+    address: PublicAddress, credentials: Credentials, authorization: Authorization, now: EventTime
+  ) throws(Unsendable) -> ProviderRequest {
+    try message.checkNotExpired(now)
+    guard
+      let fitted = message.fitted(
+        to: plaintextBytesMax, { JSON.object($0.allMembers).bytes })
+    else { throw .tooLarge }
+    let keys = try MessageKeys(
+      secret: credentials.messageSecret, id: message.requestID(for: device),
+      plaintext: fitted.bytes, subscription: subscription)
+    let body = try encrypted(fitted.bytes, for: subscription, keys: keys)
+    return ProviderRequest(
+      url: subscription.endpoint.url,
+      headers: [
+        "authorization": authorization.text,
+        "content-type": "application/octet-stream",
+        "content-encoding": "aes128gcm",
+        // RFC 8030, 5.2: required.
+        "ttl": String(message.secondsToLive(now, atMost: secondsMax)),
+        // RFC 8030, 5.3.
+        "urgency": urgency(message),
+        // RFC 8030, 5.4: replaces an undelivered message of the same topic. What is delivered already,
+        // the app's service worker replaces, by the id as its tag.
+        "topic": message.topic,
+      ], body: body, address: address)
+  }
+
+  private static func urgency(_ message: PushMessage) -> String {
+    guard message.purpose == .alert else { return "low" }
+    return switch message.interruption {
+    case .passive: "low"
+    case .active: "normal"
+    case .timeSensitive: "high"
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Events
+import Postgres
+import Providers
+
+/// What a claim becomes.
+struct ClaimEnd {
+  enum State: String { case waiting, accepted, gone, refused, expired }
+
+  var user: String
+  var installation: String
+  var claim: Int64
+  var state: State
+  /// The provider's word, or ours.
+  var answer: String
+  var at: EventTime
+  /// Of `waiting`: when the alarm is looked at again.
+  var dueAt: EventTime?
+}
+
+extension ClaimEnd {
+  /// - Parameters:
+  ///   - openUntil: when the breaker of the claim's scope closes, if it is open.
+  ///   - spread: in 0..<1, at random.
+  /// - Returns: nil if the claim stays as it is.
+  init?(_ answered: Answered, openUntil: EventTime?, spread: Double) {
+    let claim = answered.claim
+    func end(_ state: State, _ answer: String, after delay: Duration? = nil) -> ClaimEnd {
+      var due = delay.map { EventTime(microseconds: answered.at.microseconds + $0.microseconds) }
+      if let known = due, let openUntil, openUntil > known {
+        // Not all at once when the breaker closes.
+        due = EventTime(microseconds: openUntil.microseconds + Int64(spread * 10_000_000))
+      }
+      let isExpired = due.map { $0 >= claim.message.expires } ?? false
+      return ClaimEnd(
+        user: claim.device.user, installation: claim.device.installation, claim: claim.number,
+        state: isExpired ? .expired : state, answer: answer, at: answered.at,
+        dueAt: isExpired ? nil : due)
+    }
+    func delay(_ demanded: Duration) -> Duration {
+      Retry.delay(attempt: claim.attempt, demanded: demanded, spread: spread)
+    }
+    switch answered.outcome {
+    case .answer(.accepted): self = end(.accepted, "accepted")
+    case .answer(.tokenGone): self = end(.gone, "token-gone")
+    case .answer(.refused(let reason)): self = end(.refused, reason)
+    case .answer(.retry(let after)): self = end(.waiting, "retry", after: delay(after))
+    case .answer(.providerBroken(let reason, let after)):
+      self = end(.waiting, reason, after: delay(after))
+    case .unsendable(.expired): self = end(.expired, "expired")
+    case .unsendable(let reason): self = end(.refused, reason.rawValue)
+    case .unanswered: return nil
+    }
+  }
+}
+
+/// Records what claims have become, once: a later claim of the same alarm is not touched. What waits becomes
+/// due again, and so does what waited for a device.
+///
+/// - Parameter now: what is due now.
+func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
+  Statement(
+    """
+    WITH ended AS (
+      UPDATE push_claims c SET
+        state = e.state, answer = e.answer, answered_at = e.answered_at, due_at = e.due_at,
+        content = NULL,
+        may_show = CASE
+          WHEN c.purpose = 'removal' THEN c.may_show AND e.state = 'waiting'
+          -- It may have arrived without an answer.
+          ELSE c.may_show OR c.purpose = 'alert'
+            AND (e.state = 'expired' OR e.answer IN ('read', 'no-answer'))
+        END
+      FROM unnest(
+        $1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[],
+        $7::timestamptz[]
+      ) AS e (user_id, installation, claim, state, answer, answered_at, due_at)
+      WHERE c.user_id = e.user_id AND c.installation = e.installation AND c.claim = e.claim
+        AND c.state = 'claimed'
+      RETURNING c.user_id, c.notification_id, c.partition, c.due_at
+    ), woken AS (
+      UPDATE push_due q SET due_at = $8, revision = q.revision + 1
+      FROM (SELECT DISTINCT user_id FROM ended ORDER BY user_id) e
+      -- A device has one claim at a time, so few of many can be claimed now.
+      CROSS JOIN LATERAL (
+        SELECT w.notification_id FROM push_due w
+        WHERE w.user_id = e.user_id AND w.held IS NULL AND w.due_at > $8
+          AND NOT EXISTS (
+            SELECT FROM ended f
+            WHERE f.user_id = w.user_id AND f.notification_id = w.notification_id
+              AND f.due_at IS NOT NULL)
+        ORDER BY w.due_at LIMIT 8
+      ) w
+      WHERE q.user_id = e.user_id AND q.notification_id = w.notification_id
+    )
+    INSERT INTO push_due AS q (user_id, notification_id, partition, due_at, since)
+    SELECT e.user_id, e.notification_id, max(e.partition), min(e.due_at), $8
+    FROM ended e WHERE e.due_at IS NOT NULL
+    GROUP BY e.user_id, e.notification_id
+    ORDER BY e.user_id, e.notification_id
+    ON CONFLICT (user_id, notification_id) DO UPDATE SET
+      due_at = least(q.due_at, EXCLUDED.due_at), revision = q.revision + 1
+    """,
+    [
+      .textArray(ends.map(\.user)), .textArray(ends.map(\.installation)),
+      .int8Array(ends.map(\.claim)), .textArray(ends.map(\.state.rawValue)),
+      .textArray(ends.map(\.answer)), .timestamptzArray(ends.map(\.at.microseconds)),
+      .timestamptzArray(ends.map { $0.dueAt?.microseconds }), .timestamptz(now.microseconds),
+    ])
+}
+
+/// Records since when providers say that tokens are gone. A token that was registered later stays.
+func recordGone(_ answers: [Answered]) -> Statement {
+  var gone: [[UInt8]: Int64] = [:]
+  for answered in answers {
+    guard case .answer(.tokenGone(let since)) = answered.outcome else { continue }
+    // Without a time, since the request: it was made after the claim.
+    let time = (since ?? answered.claim.claimedAt).microseconds
+    gone[answered.claim.fingerprint] = max(gone[answered.claim.fingerprint] ?? .min, time)
+  }
+  return Statement(
+    """
+    UPDATE push_tokens t SET gone_since = greatest(t.gone_since, e.since)
+    FROM unnest($1::bytea[], $2::timestamptz[]) AS e (fingerprint, since)
+    WHERE t.fingerprint = e.fingerprint
+    """, [.byteaArray(Array(gone.keys)), .timestamptzArray(Array(gone.values))])
+}

@@ -1,0 +1,64 @@
+public import Devices
+public import Events
+public import Providers
+
+/// A message that is to be sent to a device, as a committed row of `push_claims` says.
+public struct Claim: Sendable {
+  /// Drawn at random with each claim, so that an answer to an earlier one is not taken for that of a later
+  /// one of the same alarm and device.
+  public var number: Int64
+  public var device: Device
+  /// What is rated and broken together with the device: see `DeviceToken.scope(at:app:)`.
+  public var scope: String
+  public var fingerprint: [UInt8]
+  public var sealedToken: [UInt8]
+  public var message: PushMessage
+  /// From which times to live count: a repetition has the same bytes.
+  public var claimedAt: EventTime
+  /// When the same bytes are sent again. Nobody sends them, or waits for an answer, after that time.
+  public var dueAt: EventTime
+  /// How often it is sent with this time, from 1.
+  public var attempt: Int
+
+  /// A new number, never negative.
+  static func newNumber() -> Int64 { .random(in: 1...Int64.max) }
+}
+
+/// What became of a claim.
+public struct Answered: Sendable {
+  public var claim: Claim
+  public var outcome: ClaimOutcome
+  public var at: EventTime
+
+  public init(_ claim: Claim, _ outcome: ClaimOutcome, at: EventTime) {
+    (self.claim, self.outcome, self.at) = (claim, outcome, at)
+  }
+}
+
+/// What is recorded of a claim.
+public enum ClaimOutcome: Sendable, Hashable {
+  /// The provider's answer.
+  case answer(ProviderAnswer)
+  /// It could not be sent, and never can be.
+  case unsendable(Unsendable)
+  /// There was no answer, so it may have arrived: the same bytes again when the claim is due.
+  case unanswered(reason: String)
+
+  /// For metrics: `accepted`, `gone`, `retry`, `refused`, `broken`, `unsendable` or `unanswered`.
+  public var label: String {
+    switch self {
+    case .answer(.accepted): "accepted"
+    case .answer(.tokenGone): "gone"
+    case .answer(.retry): "retry"
+    case .answer(.refused): "refused"
+    case .answer(.providerBroken): "broken"
+    case .unsendable: "unsendable"
+    case .unanswered: "unanswered"
+    }
+  }
+
+  /// For metrics: every ``label``.
+  public static let labels = [
+    "accepted", "gone", "retry", "refused", "broken", "unsendable", "unanswered",
+  ]
+}

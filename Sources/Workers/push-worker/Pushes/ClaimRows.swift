@@ -1,0 +1,156 @@
+import Devices
+import Events
+import Foundation
+import Handling
+import Postgres
+import Providers
+
+/// A row of `push_claims` that is written.
+struct NewClaim {
+  var claim: Claim
+  var purpose: String
+  /// For which the device is rung: see `Look`.
+  var raisedAt: EventTime
+  /// Nil for a part, which another claim with the same number shows.
+  var content: [UInt8]?
+  var partition: Int32
+}
+
+/// SQL: whether a device may show what the row `c`, or one before it, has sent.
+let mayShow = "(c.may_show OR c.purpose = 'alert' AND c.state IN ('claimed', 'accepted'))"
+
+/// Writes claims in the place of earlier ones of the same alarms and devices.
+func writeClaims(_ claims: [NewClaim]) -> Statement {
+  let messages = claims.map(\.claim.message)
+  return Statement(
+    """
+    INSERT INTO push_claims AS c (
+      user_id, installation, notification_id, claim, purpose, version, raised_at, state, content,
+      badge, claimed_at, due_at, attempts, expires_at, partition)
+    SELECT e.user_id, e.installation, e.notification_id, e.claim, e.purpose, e.version, e.raised_at,
+      'claimed', e.content, e.badge, e.claimed_at, e.due_at, e.attempts, e.expires_at, e.partition
+    FROM unnest(
+      $1::text[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::bigint[],
+      $7::timestamptz[], $8::bytea[], $9::int[], $10::timestamptz[], $11::timestamptz[], $12::int[],
+      $13::timestamptz[], $14::int[]
+    ) AS e (
+      user_id, installation, notification_id, claim, purpose, version, raised_at, content, badge,
+      claimed_at, due_at, attempts, expires_at, partition)
+    ORDER BY e.user_id COLLATE "C", e.installation COLLATE "C", e.notification_id
+    ON CONFLICT (user_id, installation, notification_id) DO UPDATE SET
+      claim = EXCLUDED.claim, purpose = EXCLUDED.purpose, version = EXCLUDED.version,
+      raised_at = EXCLUDED.raised_at, state = EXCLUDED.state, content = EXCLUDED.content,
+      badge = EXCLUDED.badge, claimed_at = EXCLUDED.claimed_at, due_at = EXCLUDED.due_at,
+      attempts = EXCLUDED.attempts, expires_at = EXCLUDED.expires_at,
+      partition = EXCLUDED.partition, answer = NULL, answered_at = NULL, may_show = \(mayShow)
+    """,
+    [
+      .textArray(claims.map(\.claim.device.user)),
+      .textArray(claims.map(\.claim.device.installation)),
+      .uuidArray(messages.map(\.notification)), .int8Array(claims.map(\.claim.number)),
+      .textArray(claims.map(\.purpose)), .int8Array(messages.map(\.version)),
+      .timestamptzArray(claims.map(\.raisedAt.microseconds)),
+      .byteaArray(claims.map(\.content)),
+      .int4Array(messages.map { $0.badge.map(Int32.init(clamping:)) }),
+      .timestamptzArray(claims.map(\.claim.claimedAt.microseconds)),
+      .timestamptzArray(claims.map(\.claim.dueAt.microseconds)),
+      .int4Array(claims.map { Int32(clamping: $0.claim.attempt) }),
+      .timestamptzArray(messages.map(\.expires.microseconds)),
+      .int4Array(claims.map(\.partition)),
+    ])
+}
+
+/// The claims without an answer whose time has come, with the state of their alarms and devices.
+func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
+  Statement(
+    """
+    SELECT c.user_id, c.installation, c.notification_id, c.claim, c.purpose, c.raised_at, c.content,
+      c.claimed_at, c.attempts, c.partition, c.version, s.shown, s.unread, badge(c.user_id) AS badge,
+      \(ActiveDevice.columns)
+    FROM (
+      SELECT c.* FROM unnest($1::int[]) AS p (partition)
+      CROSS JOIN LATERAL (
+        SELECT c.* FROM push_claims c
+        WHERE c.partition = p.partition AND c.state = 'claimed' AND c.purpose <> 'part'
+          AND c.due_at <= $3
+        ORDER BY c.due_at LIMIT $2
+      ) c
+      ORDER BY c.due_at LIMIT $2
+    ) c
+    CROSS JOIN LATERAL alarm_state(c.user_id, c.notification_id) s
+    LEFT JOIN push_active_devices d
+      ON d.user_id = c.user_id AND d.installation = c.installation
+    """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
+}
+
+/// Notes that claims are sent again, or later.
+func repeatClaims(_ claims: [Claim]) -> Statement {
+  Statement(
+    """
+    UPDATE push_claims c SET due_at = e.due_at, attempts = e.attempts,
+      -- There was no answer to the attempt before.
+      may_show = c.may_show OR c.purpose = 'alert'
+    FROM unnest($1::text[], $2::text[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::int[])
+      AS e (user_id, installation, notification_id, claim, due_at, attempts)
+    WHERE c.user_id = e.user_id AND c.installation = e.installation
+      AND c.notification_id = e.notification_id AND c.claim = e.claim AND c.state = 'claimed'
+    """,
+    [
+      .textArray(claims.map(\.device.user)), .textArray(claims.map(\.device.installation)),
+      .uuidArray(claims.map(\.message.notification)), .int8Array(claims.map(\.number)),
+      .timestamptzArray(claims.map(\.dueAt.microseconds)),
+      .int4Array(claims.map { Int32(clamping: $0.attempt) }),
+    ])
+}
+
+/// Forgets what is so old that no device shows it: 30 days after it has expired.
+func deleteOldClaims(_ partitions: Parameter, now: EventTime) -> Statement {
+  Statement(
+    """
+    DELETE FROM push_claims c
+    USING unnest($1::int[]) AS p (partition)
+    CROSS JOIN LATERAL (
+      SELECT c.ctid FROM push_claims c
+      WHERE c.partition = p.partition AND c.state <> 'claimed'
+        AND c.expires_at < $2 - interval '30 days'
+      ORDER BY c.expires_at LIMIT 100
+      FOR UPDATE SKIP LOCKED
+    ) o
+    WHERE c.ctid = o.ctid
+    """, [partitions, .timestamptz(now.microseconds)])
+}
+
+/// A device that may be rung, as a statement reads it.
+struct ActiveDevice {
+  var device: Device
+  var scope: String
+  var fingerprint: [UInt8]
+  var sealedToken: [UInt8]
+
+  /// SQL: the columns of `push_active_devices d` that `ActiveDevice(row)` reads.
+  static let columns =
+    "d.installation AS active, d.provider, d.app, d.scope, d.fingerprint, d.sealed_token"
+
+  /// Nil if there is no active device.
+  init?(_ row: Row) throws {
+    guard let installation = try row.textOrNil("active"),
+      let provider = PushProvider(rawValue: try row.text("provider"))
+    else { return nil }
+    device = Device(
+      user: try row.text("user_id"), installation: installation, provider: provider,
+      app: try row.text("app"))
+    scope = try row.text("scope")
+    (fingerprint, sealedToken) = (try row.bytea("fingerprint"), try row.bytea("sealed_token"))
+  }
+
+  var outboxScope: Outbox.Scope { Outbox.Scope(provider: device.provider, name: scope) }
+
+  /// A claim of a message for the device.
+  func claim(_ message: PushMessage, attempt: Int, _ surroundings: Surroundings) -> Claim {
+    Claim(
+      number: Claim.newNumber(), device: device, scope: scope, fingerprint: fingerprint,
+      sealedToken: sealedToken, message: message, claimedAt: surroundings.now,
+      dueAt: surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000),
+      attempt: attempt)
+  }
+}

@@ -1,0 +1,96 @@
+import Events
+import Postgres
+
+/// Writes devices that are newer than their rows.
+func writeDevices(_ rows: [DeviceRow]) -> Statement {
+  let sealed = rows.map(\.sealed)
+  return Statement(
+    """
+    INSERT INTO push_devices AS d (
+      user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
+      sealed_token, key_id)
+    SELECT * FROM unnest(
+      $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[],
+      $8::text[], $9::bytea[], $10::bytea[], $11::text[]
+    ) AS e (
+      user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
+      sealed_token, key_id)
+    ORDER BY e.user_id COLLATE "C", e.installation COLLATE "C"
+    ON CONFLICT (user_id, installation) DO UPDATE SET
+      version_time = EXCLUDED.version_time, version_id = EXCLUDED.version_id,
+      provider = EXCLUDED.provider, app = EXCLUDED.app, locale = EXCLUDED.locale,
+      scope = EXCLUDED.scope, fingerprint = EXCLUDED.fingerprint,
+      sealed_token = EXCLUDED.sealed_token, key_id = EXCLUDED.key_id
+    WHERE (d.version_time, d.version_id) < (EXCLUDED.version_time, EXCLUDED.version_id)
+    """,
+    [
+      .textArray(rows.map(\.user)), .textArray(rows.map(\.installation)),
+      .timestamptzArray(rows.map(\.version.time.microseconds)), .textArray(rows.map(\.version.id)),
+      .textArray(sealed.map { $0?.device.provider.rawValue }),
+      .textArray(sealed.map { $0?.device.app }),
+      .textArray(sealed.map { $0?.locale }), .textArray(sealed.map { $0?.scope }),
+      .byteaArray(sealed.map { $0?.fingerprint }), .byteaArray(sealed.map { $0?.token }),
+      .textArray(sealed.map { $0?.keyID }),
+    ])
+}
+
+/// Writes who has the tokens: the newest registration, whichever person's.
+func writeTokens(_ rows: [DeviceRow]) -> Statement {
+  Statement(
+    """
+    INSERT INTO push_tokens AS t (fingerprint, user_id, installation, version_time, version_id)
+    SELECT * FROM unnest(
+      $1::bytea[], $2::text[], $3::text[], $4::timestamptz[], $5::text[]
+    ) AS e (fingerprint, user_id, installation, version_time, version_id)
+    ORDER BY e.fingerprint
+    ON CONFLICT (fingerprint) DO UPDATE SET
+      user_id = EXCLUDED.user_id, installation = EXCLUDED.installation,
+      version_time = EXCLUDED.version_time, version_id = EXCLUDED.version_id
+    WHERE (t.version_time, t.version_id) < (EXCLUDED.version_time, EXCLUDED.version_id)
+    """,
+    [
+      .byteaArray(rows.map { $0.sealed?.fingerprint }), .textArray(rows.map(\.user)),
+      .textArray(rows.map(\.installation)),
+      .timestamptzArray(rows.map(\.version.time.microseconds)), .textArray(rows.map(\.version.id)),
+    ])
+}
+
+/// Returns how many devices each person has, if too many.
+func countDevices(_ people: [BytewiseString]) -> Statement {
+  Statement(
+    """
+    SELECT d.user_id, count(*) AS devices FROM push_devices d
+    WHERE d.user_id = ANY ($1) AND d.provider IS NOT NULL
+    GROUP BY d.user_id HAVING count(*) > \(devicesMax)
+    """, [.textArray(people.map(\.string))])
+}
+
+/// Writes preferences that are newer than their rows.
+func writePreferences(_ rows: [Preferences]) -> Statement {
+  Statement(
+    """
+    INSERT INTO push_preferences AS p (
+      user_id, version_time, version_id, silent_kinds, quiet_from, quiet_until, zone)
+    SELECT e.user_id, e.version_time, e.version_id,
+      -- An array of arrays of different lengths is none: the numbers come as one text each.
+      string_to_array(e.silent_kinds, ',')::smallint[],
+      time '00:00' + e.quiet_from * interval '1 second',
+      time '00:00' + e.quiet_until * interval '1 second', e.zone
+    FROM unnest(
+      $1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[]
+    ) AS e (user_id, version_time, version_id, silent_kinds, quiet_from, quiet_until, zone)
+    ORDER BY e.user_id COLLATE "C"
+    ON CONFLICT (user_id) DO UPDATE SET
+      version_time = EXCLUDED.version_time, version_id = EXCLUDED.version_id,
+      silent_kinds = EXCLUDED.silent_kinds, quiet_from = EXCLUDED.quiet_from,
+      quiet_until = EXCLUDED.quiet_until, zone = EXCLUDED.zone
+    WHERE (p.version_time, p.version_id) < (EXCLUDED.version_time, EXCLUDED.version_id)
+    """,
+    [
+      .textArray(rows.map(\.user)), .timestamptzArray(rows.map(\.version.time.microseconds)),
+      .textArray(rows.map(\.version.id)),
+      .textArray(rows.map { $0.silentKinds.map(String.init).joined(separator: ",") }),
+      .int8Array(rows.map { $0.quietHours?.from }), .int8Array(rows.map { $0.quietHours?.until }),
+      .textArray(rows.map(\.zone)),
+    ])
+}

@@ -1,0 +1,145 @@
+import Devices
+import Events
+import Handling
+import Kinds
+import Postgres
+import Providers
+import Schedules
+
+/// The topic `devices`: each installation is a register, of which the newest event wins; so are each token's
+/// owner and each person's preferences. Tokens are sealed before they leave this function.
+///
+/// - Throws: `EventError` for an event that cannot be applied. It quotes no token.
+func devicesWork(
+  _ events: [Event], kinds: AlarmKinds, keys: TokenKeys, zones: ZoneDirectory
+) throws -> Work {
+  var rows: [DeviceRow] = []
+  var preferences: [Preferences] = []
+  for event in events {
+    switch event.payload {
+    case .deviceRegistered(let data): rows.append(try DeviceRow(data, event.version, keys: keys))
+    case .deviceRemoved(let data):
+      rows.append(
+        DeviceRow(user: data.user, installation: data.installation, version: event.version))
+    case .pushPreferences(let data):
+      preferences.append(try Preferences(data, event.version, kinds: kinds, zones: zones))
+    default: break
+    }
+  }
+  let devices = newest(rows) { [BytewiseString($0.user), BytewiseString($0.installation)] }
+  let tokens = newest(rows.filter { $0.sealed != nil }) { $0.sealed?.fingerprint }
+  let people = newest(preferences) { BytewiseString($0.user) }
+  var statements = [planByKey(keepsPlans: true)]
+  if !devices.isEmpty { statements.append(writeDevices(devices)) }
+  if !tokens.isEmpty { statements.append(writeTokens(tokens)) }
+  if !people.isEmpty { statements.append(writePreferences(people)) }
+  var work = Work(statements)
+  // A person's devices are counted with this batch's, which the statements before have written.
+  let counts = work.add(countDevices(Set(devices.map { BytewiseString($0.user) }).sorted()))
+  work.finish = { results in
+    for row in results[counts] where try row.int("devices") > devicesMax {
+      throw EventError(
+        .badValue, "The user has \(devicesMax) devices already; remove one first.", field: "user")
+    }
+    return Outcome(counts: ["devices": devices.count, "push_preferences": people.count])
+  }
+  return work
+}
+
+/// A person may have this many devices.
+let devicesMax = 100
+
+/// What one event says of an installation.
+struct DeviceRow: Versioned {
+  struct Sealed {
+    var device: Device
+    var locale: String
+    var scope: String
+    var fingerprint: [UInt8]
+    var token: [UInt8]
+    var keyID: String
+  }
+
+  var user: String
+  var installation: String
+  var version: Version
+  /// Nil: removed.
+  var sealed: Sealed?
+}
+
+extension DeviceRow {
+  fileprivate init(_ data: DeviceRegistered, _ version: Version, keys: TokenKeys) throws {
+    self.init(user: data.user, installation: data.installation, version: version)
+    guard let provider = PushProvider(rawValue: data.provider), let token = DeviceToken(data.token)
+    else { throw EventError(.badValue, "provider or token is invalid.", field: "provider") }
+    guard let scope = token.scope(at: provider, app: data.app) else {
+      throw EventError(
+        .badValue, "token is not one of the provider \(provider.rawValue).", field: "token")
+    }
+    let device = Device(
+      user: data.user, installation: data.installation, provider: provider, app: data.app)
+    sealed = Sealed(
+      device: device, locale: data.locale, scope: scope,
+      fingerprint: keys.fingerprint(of: token, provider: provider, app: data.app),
+      token: try keys.sealed(token, for: device), keyID: keys.newestKeyID)
+  }
+}
+
+/// What one event says of what a person wants.
+struct Preferences: Versioned {
+  var user: String
+  var version: Version
+  /// Numbers of codes.
+  var silentKinds: [Int16]
+  /// Seconds after midnight.
+  var quietHours: (from: Int64, until: Int64)?
+  var zone: String
+
+  fileprivate init(
+    _ data: PushPreferences, _ version: Version, kinds: AlarmKinds, zones: ZoneDirectory
+  ) throws(EventError) {
+    (user, self.version, zone, silentKinds) = (data.user, version, data.zone, [])
+    for name in data.silentKinds {
+      guard let kind = kinds.kind(name) else {
+        throw EventError(
+          .badValue,
+          "the registry has no kind \(name); add it to kinds.json in --catalog-dir, then publish "
+            + "the preferences again.",
+          field: "silentKinds")
+      }
+      silentKinds.append(Int16(kind.code.number))
+    }
+    if !data.quietFrom.isEmpty {
+      quietHours = (secondsOfDay(data.quietFrom), secondsOfDay(data.quietUntil))
+    }
+    guard !zone.isEmpty else { return }
+    do throws(ZoneError) {
+      _ = try zones.zone(zone)
+    } catch {
+      // Data that cannot be read is no fault of the event; the quiet hours wait for it.
+      guard error.isNamesFault else { return }
+      throw EventError(.badValue, "\(error)", field: "zone")
+    }
+  }
+}
+
+/// `HH:MM`, which has been checked.
+private func secondsOfDay(_ text: String) -> Int64 {
+  let parts = text.split(separator: ":").compactMap { Int64($0) }
+  return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0
+}
+
+/// A row of a register.
+protocol Versioned {
+  var version: Version { get }
+}
+
+/// The newest row of each key.
+private func newest<Row: Versioned, Key: Hashable>(_ rows: [Row], by key: (Row) -> Key) -> [Row] {
+  var newest: [Key: Row] = [:]
+  for row in rows {
+    if let known = newest[key(row)], known.version >= row.version { continue }
+    newest[key(row)] = row
+  }
+  return Array(newest.values)
+}

@@ -1,0 +1,215 @@
+import Events
+import Foundation
+import Handling
+import Kinds
+import Postgres
+import Providers
+import Pushing
+
+/// A row of `push_due` about an alarm, with the alarm, its person and their devices as they are now.
+struct DueAlarm {
+  /// A device, and what it was last told of the alarm.
+  struct Target {
+    var active: ActiveDevice
+    var now: DeviceNow
+    /// How often it was told so already, if the provider did not accept it.
+    var attempts: Int
+  }
+
+  var row: DueRow
+  var alarm: AlarmNow
+  var message: PushMessage
+  var held: Look.Hold?
+  var quietUntil: EventTime?
+  var burstUntil: EventTime?
+  /// Of the person's catalog.
+  var locale: String
+  var targets: [Target] = []
+}
+
+/// The part of a row of `push_due` by which it is found unchanged.
+struct DueRow {
+  var user: String
+  var notification: UUID
+  var partition: Int32
+  var version: Int64
+  var since: Int64
+  var revision: Int64
+
+  init(_ row: Row) throws {
+    (user, notification) = (try row.text("user_id"), try row.uuid("notification_id"))
+    partition = Int32(clamping: try row.int("partition"))
+    (version, since) = (try row.int8("version"), try row.timestamptz("since"))
+    revision = try row.int8("revision")
+  }
+}
+
+/// The due alarms with everything that decides about them: a row for each of the person's devices, or one.
+func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
+  Statement(
+    """
+    WITH q AS MATERIALIZED (
+      SELECT q.* FROM unnest($1::int[]) AS p (partition)
+      CROSS JOIN LATERAL (
+        SELECT q.* FROM push_due q
+        WHERE q.partition = p.partition AND q.due_at <= $3 AND q.notification_id >= \(personIDEnd)
+        ORDER BY q.due_at, q.user_id LIMIT $2
+      ) q
+      ORDER BY q.due_at, q.user_id LIMIT $2
+    ), b AS MATERIALIZED (
+      SELECT p.user_id, badge(p.user_id) AS badge FROM (SELECT DISTINCT q.user_id FROM q) p
+    )
+    SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
+      s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
+      a.locale, a.spans, a.deep_link, a.raised_at, b.badge,
+      coalesce(a.type = ANY (p.silent_kinds), false) OR coalesce(g.holds, false) AS unwanted,
+      extract(epoch FROM p.quiet_from)::int AS quiet_from,
+      extract(epoch FROM p.quiet_until)::int AS quiet_until,
+      coalesce(nullif(p.zone, ''), nullif(z.zone, ''), 'UTC') AS zone, r.alerts, r.first_at,
+      \(ActiveDevice.columns),
+      c.raised_at AS claimed_for, c.purpose, c.state, c.attempts, c.due_at AS waits_until,
+      coalesce(\(mayShow), false) AS may_show,
+      u.due_at AS busy_until
+    FROM q
+    JOIN b ON b.user_id = q.user_id
+    CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
+    LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
+    LEFT JOIN push_preferences p ON p.user_id = q.user_id
+    LEFT JOIN reminder_people z ON z.user_id = q.user_id
+    -- Alarms that wait for the person's digest: see docs/sql.md.
+    LEFT JOIN LATERAL (
+      SELECT true AS holds FROM digest_setting(q.user_id) t
+      WHERE t.holds AND a.type <> $4
+        AND (cardinality(t.kinds) = 0 OR a.type::text = ANY (t.kinds))
+    ) g ON true
+    CROSS JOIN LATERAL (
+      SELECT count(DISTINCT k.notification_id) AS alerts, min(k.claimed_at) AS first_at
+      FROM push_claims k
+      WHERE k.user_id = q.user_id AND k.purpose = 'alert'
+        AND k.claimed_at > $3 - interval '1 minute'
+    ) r
+    LEFT JOIN push_active_devices d ON d.user_id = q.user_id
+    LEFT JOIN push_claims c ON c.user_id = q.user_id AND c.installation = d.installation
+      AND c.notification_id = q.notification_id
+    LEFT JOIN LATERAL (
+      SELECT max(k.due_at) AS due_at FROM push_claims k
+      WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.state = 'claimed'
+        AND k.purpose <> 'part'
+    ) u ON true
+    ORDER BY q.due_at, q.user_id, q.notification_id, d.installation
+    """,
+    [
+      partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber),
+    ])
+}
+
+/// The number of the kind of a digest of alarms, which no digest holds.
+let digestNumber: Int16 = 43
+
+/// The due alarms of ``readDueAlarms(_:limit:now:)``, in order.
+func dueAlarms(_ rows: Rows, _ surroundings: Surroundings) throws -> [DueAlarm] {
+  var due: [DueAlarm] = []
+  for row in rows {
+    let known = try DueRow(row)
+    if due.last?.row.user.hasSameBytes(as: known.user) != true
+      || due.last?.row.notification != known.notification
+    {
+      due.append(try DueAlarm(row, known, surroundings))
+    }
+    guard let target = try due[due.count - 1].target(row, surroundings) else { continue }
+    due[due.count - 1].targets.append(target)
+  }
+  return due
+}
+
+extension DueAlarm {
+  fileprivate init(_ row: Row, _ due: DueRow, _ surroundings: Surroundings) throws {
+    self.row = due
+    let raised = EventTime(
+      microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
+    alarm = AlarmNow(
+      eventVersion: due.version, since: EventTime(microseconds: due.since),
+      version: try row.int8("row_version"), isShown: try row.bool("shown"),
+      isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
+      raisedAt: raised)
+    message = try PushMessage(row, due, raised: raised, surroundings)
+    locale = try row.textOrNil("locale") ?? ""
+    held = try row.textOrNil("held").flatMap(Look.Hold.init(rawValue:))
+    if let from = try row.intOrNil("quiet_from"), let until = try row.intOrNil("quiet_until"),
+      let hours = QuietHours(from: from, until: until),
+      let zone = try? surroundings.zones.zone(try row.text("zone"))
+    {
+      quietUntil = hours.end(at: surroundings.now, in: zone).map { end in
+        EventTime(microseconds: end.microseconds + spread(of: due.user))
+      }
+    }
+    if try row.int("alerts") >= surroundings.bounds.alertsAMinute,
+      let first = try row.timestamptzOrNil("first_at")
+    {
+      burstUntil = EventTime(microseconds: first + 60_000_000)
+    }
+  }
+
+  /// Nil if the row has no device.
+  fileprivate func target(_ row: Row, _ surroundings: Surroundings) throws -> Target? {
+    guard let active = try ActiveDevice(row) else { return nil }
+    let (purpose, state) = (try row.textOrNil("purpose"), try row.textOrNil("state"))
+    let busy = try row.timestamptzOrNil("busy_until")
+    let waiting = state == "waiting" ? try row.timestamptzOrNil("waits_until") : nil
+    let waits = [busy, waiting].compactMap(\.self).max().map { EventTime(microseconds: $0) }
+    let isAlert = purpose == "alert" || purpose == "part"
+    let claimed = try row.timestamptzOrNil("claimed_for")
+    let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
+    return Target(
+      active: active,
+      now: DeviceNow(
+        installation: active.device.installation,
+        // What waits was not accepted.
+        claimedFor: state == "waiting" && isAlert
+          ? nil : claimed.map { EventTime(microseconds: $0) },
+        mayShow: try row.bool("may_show") || purpose == "removal" && state == "waiting",
+        waitsUntil: waits,
+        expires: EventTime(microseconds: alarm.raisedAt.microseconds + seconds * 1_000_000)),
+      attempts: state == "waiting" && claimed == alarm.raisedAt.microseconds
+        ? try row.intOrNil("attempts") ?? 0 : 0)
+  }
+}
+
+/// Up to a minute in microseconds, the same for a person each time: not everybody's quiet hours end at once.
+private func spread(of user: String) -> Int64 {
+  // FNV-1a.
+  let hash = user.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+    ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3
+  }
+  return Int64(hash % 60_000_000)
+}
+
+extension PushBounds {
+  /// A webhook's receiver may be away for days ("Deliverability and reliability" of its specification).
+  func timeToLiveSeconds(_ provider: PushProvider) -> Int64 {
+    provider == .webhook ? max(timeToLiveSeconds, 4 * 86_400) : timeToLiveSeconds
+  }
+}
+
+extension PushMessage {
+  /// The alarm's alert, which expires later for each device.
+  fileprivate init(
+    _ row: Row, _ due: DueRow, raised: EventTime, _ surroundings: Surroundings
+  ) throws {
+    struct Text: Decodable {
+      var kind: String
+      var start: Int
+      var length: Int
+    }
+    let code = try row.intOrNil("type").flatMap { AlarmCode($0) }
+    let spans: [Text] = try row.textOrNil("spans").map { try value($0) } ?? []
+    let image = try row.textOrNil("image_url") ?? ""
+    self.init(
+      notification: due.notification, version: try row.int8("row_version"),
+      kind: code?.description ?? "", body: try row.textOrNil("text") ?? "",
+      spans: spans.map { Span(kind: $0.kind, start: $0.start, length: $0.length) },
+      image: image.isEmpty ? nil : image, deepLink: try row.textOrNil("deep_link"),
+      thread: code.flatMap { surroundings.engine.registry[$0]?.name }, sound: "default",
+      badge: try row.int("badge"), created: raised, expires: raised)
+  }
+}

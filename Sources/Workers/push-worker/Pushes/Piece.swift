@@ -1,0 +1,192 @@
+import Events
+import Foundation
+import Handling
+import Postgres
+import Providers
+import Pushing
+
+/// What one turn decides, and the statements that write it.
+struct Piece {
+  /// A person's installation.
+  struct DeviceKey: Hashable {
+    var user: BytewiseString
+    var installation: BytewiseString
+
+    init(_ user: String, _ installation: String) {
+      (self.user, self.installation) = (BytewiseString(user), BytewiseString(installation))
+    }
+  }
+
+  /// A row of `push_due` that stays.
+  struct Again {
+    var row: DueRow
+    var at: EventTime
+    var hold: Look.Hold?
+  }
+
+  private(set) var room: Int
+  let surroundings: Surroundings
+  private(set) var toSend: [Claim] = []
+  var written: [NewClaim] = []
+  var ends: [ClaimEnd] = []
+  var repeats: [Claim] = []
+  var closed: [DueRow] = []
+  var again: [Again] = []
+  var people: [DuePerson] = []
+  /// Whose badge may have changed although nothing was sent about the alarm, and their partitions.
+  var badges: [BytewiseString: Int32] = [:]
+  /// The devices that a claim of this piece is for.
+  private var claimed: Set<DeviceKey> = []
+  private var sentAgain = 0
+
+  init(room: Int, _ surroundings: Surroundings) {
+    (self.room, self.surroundings) = (room, surroundings)
+  }
+
+  var now: EventTime { surroundings.now }
+
+  func isClaimed(_ key: DeviceKey) -> Bool { claimed.contains(key) }
+
+  /// Takes a place and the allowance for a message to a device.
+  ///
+  /// - Returns: nil if it may be sent; else when to look again.
+  mutating func admit(_ active: ActiveDevice) -> EventTime? {
+    let key = DeviceKey(active.device.user, active.device.installation)
+    // An answer wakes what waits for a device.
+    guard !claimed.contains(key) else {
+      return surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000)
+    }
+    guard room > 0 else { return now }
+    if let until = surroundings.outbox.admit(active.outboxScope, now: now) {
+      // What is refused together does not return together.
+      return EventTime(microseconds: until.microseconds + .random(in: 0..<1_000_000))
+    }
+    room -= 1
+    claimed.insert(key)
+    return nil
+  }
+
+  /// Writes a claim that is sent after the commit.
+  mutating func add(
+    _ message: PushMessage, to active: ActiveDevice, raisedAt: EventTime, attempt: Int,
+    partition: Int32
+  ) -> Claim {
+    let claim = active.claim(message, attempt: attempt, surroundings)
+    let content = message.stored
+    // What is sent is what is stored, which may have been shortened.
+    guard let kept = PushMessage(stored: content) else { return claim }
+    var sent = claim
+    sent.message = kept
+    toSend.append(sent)
+    written.append(
+      NewClaim(
+        claim: sent, purpose: kept.purpose.rawValue, raisedAt: raisedAt, content: content,
+        partition: partition))
+    return sent
+  }
+
+  /// The claim of a row without an answer: sent again, unless its time is over, its device is gone, or what it
+  /// shows has been read or withdrawn.
+  mutating func repeatClaim(_ row: Row) throws {
+    let (user, installation) = (try row.text("user_id"), try row.text("installation"))
+    let number = try row.int8("claim")
+    func end(_ state: ClaimEnd.State, _ answer: String, dueAt: EventTime? = nil) -> ClaimEnd {
+      ClaimEnd(
+        user: user, installation: installation, claim: number, state: state, answer: answer,
+        at: now, dueAt: dueAt)
+    }
+    guard let active = try ActiveDevice(row) else { return ends.append(end(.gone, "removed")) }
+    guard let message = PushMessage(stored: try row.bytea("content")) else {
+      return ends.append(end(.refused, "malformed"))
+    }
+    let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
+    guard now < message.expires else { return ends.append(end(.expired, "expired")) }
+    var claim = active.claim(message, attempt: try row.int("attempts"), surroundings)
+    claim.number = number
+    claim.claimedAt = EventTime(microseconds: try row.timestamptz("claimed_at"))
+    if let until = admit(active) {
+      claim.dueAt = max(until, surroundings.time(after: 1_000_000))
+      return repeats.append(claim)
+    }
+    guard message.purpose != .alert || isUnread else {
+      // Whether it arrived is unknown: a removal is right in both cases. Its parts are looked at anew.
+      ends.append(end(.waiting, "read", dueAt: now))
+      let raisedAt = EventTime(microseconds: try row.timestamptz("raised_at"))
+      _ = add(
+        removal(of: message, badge: try row.int("badge")), to: active, raisedAt: raisedAt,
+        attempt: 1, partition: Int32(clamping: try row.int("partition")))
+      return
+    }
+    claim.attempt += 1
+    let delay = Retry.delay(
+      attempt: claim.attempt, demanded: .seconds(surroundings.bounds.answerSeconds),
+      spread: .random(in: 0..<1))
+    claim.dueAt = surroundings.time(after: delay.microseconds)
+    toSend.append(claim)
+    sentAgain += 1
+    repeats.append(claim)
+  }
+
+  /// Takes away what an alert shows. What is visible is there for long, so it does not expire with the alert.
+  func removal(of alert: PushMessage, badge: Int?) -> PushMessage {
+    PushMessage(
+      purpose: .removal, notification: alert.notification, version: alert.version,
+      kind: alert.kind, badge: badge, created: alert.created,
+      expires: surroundings.time(after: surroundings.bounds.timeToLiveSeconds * 1_000_000))
+  }
+
+  var counts: [String: Int] {
+    [
+      "pushes_due": closed.count + again.count, "pushes_claimed": toSend.count - sentAgain,
+      "pushes_repeated": sentAgain, "pushes_expired": ends.count { $0.state == .expired },
+    ]
+  }
+
+  var statements: [Statement] {
+    var statements: [Statement] = []
+    if !ends.isEmpty { statements.append(recordEnds(ends, now: now)) }
+    if !closed.isEmpty { statements.append(closeRows(closed)) }
+    if !again.isEmpty { statements.append(postponeRows(again)) }
+    if !badges.isEmpty { statements.append(checkBadges(badges, now: now)) }
+    if !repeats.isEmpty { statements.append(repeatClaims(repeats)) }
+    if !written.isEmpty { statements.append(writeClaims(written)) }
+    return statements
+  }
+}
+
+/// SQL: whether the row `q` is the one that was read. What has changed since is looked at again.
+private let isUnchanged = """
+  q.user_id = e.user_id AND q.notification_id = e.id AND q.since = e.since
+    AND q.revision = e.revision
+  """
+
+private func parameters(_ rows: [DueRow]) -> [Parameter] {
+  [
+    .textArray(rows.map(\.user)), .uuidArray(rows.map(\.notification)),
+    .timestamptzArray(rows.map(\.since)), .int8Array(rows.map(\.revision)),
+  ]
+}
+
+private func closeRows(_ rows: [DueRow]) -> Statement {
+  Statement(
+    """
+    DELETE FROM push_due q
+    USING unnest($1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[])
+      AS e (user_id, id, since, revision)
+    WHERE \(isUnchanged)
+    """, parameters(rows))
+}
+
+private func postponeRows(_ again: [Piece.Again]) -> Statement {
+  Statement(
+    """
+    UPDATE push_due q SET due_at = e.next_at, held = e.held
+    FROM unnest(
+      $1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::timestamptz[], $6::text[]
+    ) AS e (user_id, id, since, revision, next_at, held)
+    WHERE \(isUnchanged)
+    """,
+    parameters(again.map(\.row)) + [
+      .timestamptzArray(again.map(\.at.microseconds)), .textArray(again.map(\.hold?.rawValue)),
+    ])
+}

@@ -1,0 +1,91 @@
+public import AlarmText
+public import Devices
+public import Events
+public import Handling
+public import Schedules
+
+/// The work of push-worker: stores devices and what people want, notes which alarms have changed, and claims
+/// what is to be sent. The sender beside the lanes takes the claims from the outbox.
+///
+/// A claim is committed before it is sent, and its answer is recorded by a later transaction; without an
+/// answer the same message is sent again. See docs/decisions/0039. Counts reported: `devices`,
+/// `push_preferences`, `pushes_due`, `pushes_claimed`, `pushes_repeated`, `pushes_expired` and
+/// `push_tokens_gone`.
+///
+/// - Parameters:
+///   - engine: the registry, and the catalogs for what stands for several alarms. Evaluated once per batch.
+///   - keys: seal tokens.
+///   - zones: the time zones of quiet hours.
+///   - outbox: shared with the sender.
+///   - bounds: how long things are worth sending.
+///   - clock: the time.
+public func pushHandler(
+  engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine, keys: TokenKeys,
+  zones: ZoneDirectory, outbox: Outbox, bounds: PushBounds = PushBounds(),
+  clock: @escaping @Sendable () -> EventTime = { .now }
+) -> Handler {
+  var handler = pushRedriveHandler(clock: clock)
+  let redriven = handler.apply
+  handler.topics.append(.devices)
+  handler.apply = { topic, events in
+    guard topic == .devices else { return try redriven(topic, events) }
+    return try devicesWork(events, kinds: engine().registry, keys: keys, zones: zones)
+  }
+  handler.due = { turn in
+    turnWork(
+      turn,
+      Surroundings(engine: engine(), zones: zones, outbox: outbox, bounds: bounds, now: clock()))
+  }
+  return handler
+}
+
+/// What push-worker does with the records that a redrive can apply again: dead letters of the topic devices keep
+/// no value.
+public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .now }) -> Handler {
+  Handler(
+    name: ConsumerGroup.push.rawValue, topics: [.alarmChanges, .alarmActions, .people, .messages],
+    apply: { topic, events in
+      topic == .alarmChanges
+        ? changesWork(events, now: clock()) : peopleWork(events, topic: topic, now: clock())
+    })
+}
+
+/// How long things are worth sending, and how many at once.
+public struct PushBounds: Sendable {
+  /// An alarm that was raised longer ago is not sent any more, in seconds.
+  public var timeToLiveSeconds: Int64
+  /// How long a request may take, from its claim to its answer, in seconds. After that it is repeated.
+  public var answerSeconds: Int64
+  /// A person who was rung for so many alarms within a minute gets the next ones as one message.
+  public var alertsAMinute: Int
+
+  public init(
+    timeToLiveSeconds: Int64 = 86_400, answerSeconds: Int64 = 30, alertsAMinute: Int = 3
+  ) {
+    self.timeToLiveSeconds = timeToLiveSeconds
+    (self.answerSeconds, self.alertsAMinute) = (answerSeconds, alertsAMinute)
+  }
+}
+
+/// What a turn depends on besides the tables.
+struct Surroundings: Sendable {
+  var engine: AlarmTextEngine
+  var zones: ZoneDirectory
+  var outbox: Outbox
+  var bounds: PushBounds
+  var now: EventTime
+
+  /// What stands for several alarms, such as "5 new alarms are waiting".
+  ///
+  /// - Returns: nil if the operator's catalogs have no such sentence.
+  func summary(_ count: Int, locale: String) -> String? {
+    guard let code = AlarmCode(Int(digestNumber)) else { return nil }
+    let input = AlarmInput(code: code, actor: nil, arguments: ["alarms": String(count)])
+    return try? engine.render(input, locale: locale).text
+  }
+
+  /// The time so many microseconds from now.
+  func time(after microseconds: Int64) -> EventTime {
+    EventTime(microseconds: now.microseconds + microseconds)
+  }
+}

@@ -1,0 +1,105 @@
+public import Devices
+import Foundation
+import Providers
+
+/// The credentials of the apps that are pushed to, from a file of JSON:
+///
+///     {
+///       "apns": {"com.example.app": {"keyId": "…", "teamId": "…", "keyFile": "apns.p8"}},
+///       "fcm": {"my-project": {"serviceAccountFile": "fcm.json"}},
+///       "webPush": {"web": {"subject": "mailto:…", "privateKeyFile": "vapid.key"}},
+///       "certificateAuthorityFile": "ca.pem", "allowsLoopback": true
+///     }
+///
+/// Files are relative to the file's directory. `origin` beside an app's credentials names another server than
+/// the provider's. The last two members are for such servers: more authorities whose certificates are
+/// trusted, and whether browsers' and webhooks' URLs may lead to this machine. Webhooks need no credentials.
+public struct PushApps: Sendable, Redacted {
+  private static let fileBytesMax = 1 << 20
+
+  private struct File: Decodable {
+    struct APNsApp: Decodable {
+      var keyId: String
+      var teamId: String
+      var keyFile: String
+      var origin: String?
+    }
+    struct FCMApp: Decodable {
+      var serviceAccountFile: String
+      var origin: String?
+    }
+    struct WebPushApp: Decodable {
+      var subject: String
+      var privateKeyFile: String
+    }
+
+    var apns: [String: APNsApp]?
+    var fcm: [String: FCMApp]?
+    var webPush: [String: WebPushApp]?
+    var certificateAuthorityFile: String?
+    var allowsLoopback: Bool?
+  }
+
+  private(set) var apns: [String: APNs.Credentials] = [:]
+  private(set) var fcm: [String: FCM.Credentials] = [:]
+  private(set) var webPush: [String: WebPush.Credentials] = [:]
+  /// PEM; nil trusts the system's authorities alone.
+  private(set) var certificateAuthorities: [UInt8]?
+  private(set) var allowsLoopback = false
+
+  /// No credentials.
+  public init() {}
+
+  /// - Parameter keys: from which the secret of Web Push's message keys is derived.
+  /// - Throws: ``PushAppsError`` for a file that is missing, too long or malformed.
+  public init(file path: String, keys: TokenKeys) throws(PushAppsError) {
+    let directory = URL(filePath: path).deletingLastPathComponent()
+    func contents(_ name: String) throws(PushAppsError) -> [UInt8] {
+      let url = URL(filePath: name, relativeTo: directory)
+      guard let file = FileHandle(forReadingAtPath: url.path),
+        let bytes = try? file.read(upToCount: Self.fileBytesMax + 1),
+        bytes.count <= Self.fileBytesMax
+      else { throw PushAppsError(description: "\(name) cannot be read") }
+      return Array(bytes)
+    }
+    let file: File
+    do {
+      file = try JSONDecoder().decode(File.self, from: Data(contents(path)))
+    } catch let error as PushAppsError {
+      throw error
+    } catch {
+      throw PushAppsError(description: "\(path) is not a file of credentials: \(error)")
+    }
+    for (app, given) in file.apns ?? [:] {
+      apns[app] = APNs.Credentials(
+        keyID: given.keyId, teamID: given.teamId, topic: app,
+        origin: given.origin ?? "https://api.push.apple.com",
+        pem: String(decoding: try contents(given.keyFile), as: UTF8.self))
+      guard apns[app] != nil else { throw .invalid("apns", app) }
+    }
+    for (app, given) in file.fcm ?? [:] {
+      fcm[app] = FCM.Credentials(
+        json: try contents(given.serviceAccountFile),
+        origin: given.origin ?? "https://fcm.googleapis.com")
+      guard fcm[app] != nil else { throw .invalid("fcm", app) }
+    }
+    for (app, given) in file.webPush ?? [:] {
+      let key = String(decoding: try contents(given.privateKeyFile), as: UTF8.self)
+      webPush[app] = WebPush.Credentials(
+        subject: given.subject, privateKey: key.trimmingCharacters(in: .whitespacesAndNewlines),
+        messageSecret: keys.derivedKey(for: "web-push"))
+      guard webPush[app] != nil else { throw .invalid("webPush", app) }
+    }
+    if let name = file.certificateAuthorityFile { certificateAuthorities = try contents(name) }
+    allowsLoopback = file.allowsLoopback ?? false
+  }
+}
+
+/// Why a file of credentials cannot be used. Quotes no key.
+public struct PushAppsError: Error, CustomStringConvertible {
+  public let description: String
+
+  fileprivate static func invalid(_ provider: String, _ app: String) -> PushAppsError {
+    PushAppsError(description: "the credentials of \(provider) for \(app) are not valid")
+  }
+}

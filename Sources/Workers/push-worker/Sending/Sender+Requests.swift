@@ -1,0 +1,79 @@
+import Devices
+import Events
+import Providers
+import Pushes
+
+/// Why there is no request.
+enum Unmade: Error {
+  case unsendable(Unsendable)
+  case answer(ProviderAnswer)
+
+  /// The configuration has no credentials for the app.
+  static let noCredentials = Unmade.answer(
+    .providerBroken(reason: "no-credentials", after: .seconds(60)))
+}
+
+extension Sender {
+  /// - Parameter now: of this attempt. Times to live count from the claim, so that a repetition is the same.
+  func request(
+    _ claim: Claim, _ token: DeviceToken, now: EventTime
+  ) async throws(Unmade) -> ProviderRequest {
+    let (device, message) = (claim.device, claim.message)
+    guard now < message.expires else { throw .unsendable(.expired) }
+    switch device.provider {
+    case .apns:
+      guard let credentials = apps.apns[device.app] else { throw .noCredentials }
+      do throws(Unsendable) {
+        return try APNs.request(
+          message, to: device, token: token, credentials: credentials,
+          authorization: try await authorizations.apns(device.app, credentials, now: now),
+          now: claim.claimedAt)
+      } catch { throw .unsendable(error) }
+    case .fcm:
+      guard let credentials = apps.fcm[device.app] else { throw .noCredentials }
+      guard let access = await authorizations.fcm(device.app, credentials, now: now) else {
+        throw .answer(.providerBroken(reason: "no-access-token", after: .seconds(10)))
+      }
+      do throws(Unsendable) {
+        return try FCM.request(
+          message, token: token, credentials: credentials, authorization: access,
+          now: claim.claimedAt)
+      } catch { throw .unsendable(error) }
+    case .webPush:
+      guard let credentials = apps.webPush[device.app] else { throw .noCredentials }
+      guard let subscription = WebPush.Subscription(token) else {
+        throw .unsendable(.malformedToken)
+      }
+      let address = try await address(of: subscription.endpoint)
+      do throws(Unsendable) {
+        return try WebPush.request(
+          message, to: device, subscription: subscription, address: address,
+          credentials: credentials,
+          authorization: try await authorizations.webPush(
+            device.app, credentials, origin: subscription.endpoint.origin, now: now),
+          now: claim.claimedAt)
+      } catch { throw .unsendable(error) }
+    case .webhook:
+      guard let destination = Webhook.Destination(token) else {
+        throw .unsendable(.malformedToken)
+      }
+      let address: PublicAddress
+      do throws(Unmade) {
+        address = try await self.address(of: destination.endpoint)
+      } catch {
+        throw .answer(Webhook.answerToFailure(attempt: claim.attempt))
+      }
+      do throws(Unsendable) {
+        return try Webhook.request(
+          message, to: device, destination: destination, address: address, now: now)
+      } catch { throw .unsendable(error) }
+    }
+  }
+
+  private func address(of endpoint: HTTPSEndpoint) async throws(Unmade) -> PublicAddress {
+    guard let address = await clients.address(of: endpoint.host) else {
+      throw .answer(.retry(after: .seconds(3600)))
+    }
+    return address
+  }
+}

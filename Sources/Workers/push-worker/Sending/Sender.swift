@@ -1,0 +1,136 @@
+public import Devices
+import Events
+import Foundation
+public import Lanes
+public import Logging
+import Providers
+public import Pushes
+public import ServiceLifecycle
+
+/// Sends the claims of an outbox, and notes their answers there. Runs beside the lanes; ends first, when all
+/// requests have an answer or their time is over.
+public struct Sender: Service {
+  /// How long an answer may take, however late the claim is sent again.
+  private static let answerSecondsMax = 30.0
+
+  private let outbox: Outbox
+  private let keys: TokenKeys
+  let apps: PushApps
+  let clients: Clients
+  let authorizations: Authorizations
+  private let metrics: Metrics
+  private let logger: Logger
+
+  /// - Throws: NIOSSL's errors for authorities that are not PEM.
+  public init(
+    outbox: Outbox, keys: TokenKeys, apps: PushApps, metrics: Metrics, logger: Logger
+  ) throws {
+    (self.outbox, self.keys, self.apps) = (outbox, keys, apps)
+    (self.metrics, self.logger) = (metrics, logger)
+    clients = try Clients(apps)
+    authorizations = Authorizations(apps: apps, clients: clients)
+    for provider in PushProvider.allCases {
+      metrics.begin(.pushDuration, [provider.rawValue])
+      metrics.begin(.pushDelay, [provider.rawValue])
+      metrics.set(.pushBroken, [provider.rawValue], to: 0)
+      for label in ClaimOutcome.labels {
+        metrics.increment(.pushes, [provider.rawValue, label], by: 0)
+      }
+    }
+  }
+
+  /// Returns after `Outbox.finish`, or when the process is shut down gracefully.
+  public func run() async {
+    await withGracefulShutdownHandler {
+      // Bounded by the outbox: lanes claim only what it has room for.
+      await withDiscardingTaskGroup { group in
+        for await claim in outbox.claims {
+          group.addTask { await send(claim) }
+        }
+      }
+    } onGracefulShutdown: {
+      outbox.finish()
+    }
+    await clients.shutdown()
+  }
+
+  private func send(_ claim: Claim) async {
+    let provider = claim.device.provider.rawValue
+    let started = EventTime.now
+    let outcome = await outcome(of: claim)
+    let now = EventTime.now
+    outbox.note(Answered(claim, outcome, at: now))
+    metrics.increment(.pushes, [provider, outcome.label])
+    metrics.observe(.pushDuration, [provider], seconds: seconds(from: started, to: now))
+    if claim.message.purpose == .alert, outcome == .answer(.accepted) {
+      metrics.observe(
+        .pushDelay, [provider], seconds: seconds(from: claim.message.created, to: now))
+    }
+    let broken = outbox.broken(now: now)
+    for provider in PushProvider.allCases {
+      metrics.set(.pushBroken, [provider.rawValue], to: Double(broken[provider] ?? 0))
+    }
+    logger.debug(
+      "pushed",
+      metadata: [
+        "provider": "\(provider)", "notification": "\(claim.message.notification)",
+        "purpose": "\(claim.message.purpose.rawValue)", "outcome": "\(outcome.label)",
+      ])
+  }
+
+  private func outcome(of claim: Claim) async -> ClaimOutcome {
+    let now = EventTime.now
+    // Another lane may send what is due again.
+    guard now < claim.dueAt else { return .unanswered(reason: "late") }
+    let token: DeviceToken
+    do throws(TokenKeyError) {
+      token = try keys.opened(claim.sealedToken, for: claim.device)
+    } catch {
+      guard case .unknownKey = error else { return .answer(.refused(reason: "sealed-token")) }
+      return .answer(.providerBroken(reason: "unknown-key", after: .seconds(60)))
+    }
+    let request: ProviderRequest
+    do throws(Unmade) {
+      request = try await self.request(claim, token, now: now)
+    } catch {
+      switch error {
+      case .unsendable(let reason): return .unsendable(reason)
+      case .answer(let answer): return .answer(answer)
+      }
+    }
+    do {
+      let response = try await clients.response(
+        to: request, seconds: min(Self.answerSecondsMax, seconds(from: .now, to: claim.dueAt)))
+      return .answer(await answer(claim, response))
+    } catch {
+      guard claim.device.provider == .webhook else {
+        return .unanswered(reason: "\(type(of: error))")
+      }
+      return .answer(Webhook.answerToFailure(attempt: claim.attempt))
+    }
+  }
+
+  private func answer(_ claim: Claim, _ response: ProviderResponse) async -> ProviderAnswer {
+    let (app, now) = (claim.device.app, EventTime.now)
+    switch claim.device.provider {
+    case .apns:
+      let answer = APNs.answer(response, now: now)
+      if case .providerBroken(let reason, _) = answer, APNs.isRenewalNeeded(reason: reason) {
+        await authorizations.refuse(app, isFCM: false)
+      }
+      return answer
+    case .fcm:
+      let answer = FCM.answer(response, now: now)
+      if case .providerBroken(let reason, _) = answer, FCM.isRenewalNeeded(reason: reason) {
+        await authorizations.refuse(app, isFCM: true)
+      }
+      return answer
+    case .webPush: return WebPush.answer(response, now: now)
+    case .webhook: return Webhook.answer(response, attempt: claim.attempt, now: now)
+    }
+  }
+}
+
+private func seconds(from start: EventTime, to end: EventTime) -> Double {
+  max(0, Double(end.microseconds - start.microseconds) / 1_000_000)
+}

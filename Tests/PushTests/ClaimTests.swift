@@ -1,0 +1,188 @@
+import Events
+import Postgres
+import Providers
+import TestSupport
+import Testing
+
+@testable import Pushes
+
+@Suite("Claims")
+struct ClaimTests {
+  @Test("a like is claimed for each device of the post's owner, and for nobody else")
+  func like() async throws {
+    let world = try PushWorld()
+    try world.register("phone")
+    try world.register("tablet", token: "aaaaaaaaaaaaaaaa")
+    try world.register("other", of: "bo", token: "bbbbbbbbbbbbbbbb")
+    try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", "Bo") }))
+    try world.like("bo", "p1")
+    let claims = try await world.turn()
+    #expect(claims.map(\.device.installation).sorted() == ["phone", "tablet"])
+    let message = try #require(claims.first?.message)
+    #expect(message.body.contains("Bo") && message.badge == 1 && message.kind == "F00")
+    #expect(message.purpose == .alert && message.thread == "like")
+    #expect(try world.claims() == ["phone alert claimed", "tablet alert claimed"])
+    #expect(try world.dueCount() == 0)
+    for claim in claims { world.outbox.note(Answered(claim, .answer(.accepted), at: world.now)) }
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert accepted", "tablet alert accepted"])
+    #expect(try world.admin.query("SELECT FROM push_claims WHERE content IS NOT NULL").isEmpty)
+  }
+
+  @Test("the same alarm published again does not ring again; a later like of it does")
+  func once() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", "Bo") }))
+    #expect(try await world.push().isEmpty)
+    world.pass(seconds: 1)
+    try world.like("cy", "p1")
+    let claims = try await world.push()
+    #expect(claims.count == 1 && claims.first?.message.body.contains("Bo") == true)
+  }
+
+  @Test("a claim without an answer is sent again with the same bytes and the same number")
+  func recovery() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let first = try #require(try await world.turn().first)
+    #expect(try await world.turn().isEmpty)
+    world.outbox.note(Answered(first, .unanswered(reason: "reset"), at: world.now))
+    #expect(try await world.turn().isEmpty, "it is not due yet")
+    world.pass(seconds: 31)
+    let again = try #require(try await world.turn().first)
+    #expect(again.number == first.number && again.message == first.message)
+    #expect(again.claimedAt == first.claimedAt && again.attempt == 2)
+    world.outbox.note(Answered(again, .answer(.accepted), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert accepted"])
+  }
+
+  @Test("what was read before it is sent again becomes a removal")
+  func readMeanwhile() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let first = try #require(try await world.turn().first)
+    world.outbox.note(Answered(first, .unanswered(reason: "reset"), at: world.now))
+    try world.apply(.alarmReadAll(.with { $0.user = "ann" }))
+    world.pass(seconds: 31)
+    let claims = try await world.push()
+    #expect(claims.map(\.message.purpose) == [.removal])
+    #expect(claims.first?.message.notification == first.message.notification)
+    #expect(claims.first?.message.badge == 0)
+  }
+
+  @Test("an alarm that is read on one device is taken from the other, with the badge")
+  func readElsewhere() async throws {
+    let world = try PushWorld()
+    try world.register("phone")
+    try world.register("tablet", token: "aaaaaaaaaaaaaaaa")
+    try world.like("bo", "p1")
+    world.pass(seconds: 1)
+    try world.like("bo", "p2")
+    let alerts = try await world.push()
+    #expect(alerts.count == 4)
+    let id = try #require(alerts.first?.message.notification.uuidString.lowercased())
+    world.pass(seconds: 1)
+    try world.apply(.alarmRead(.with { ($0.user, $0.notification) = ("ann", id) }))
+    let removals = try await world.push()
+    #expect(removals.map(\.message.purpose) == [.removal, .removal])
+    #expect(removals.allSatisfy { $0.message.badge == 1 })
+    world.pass(seconds: 1)
+    try world.apply(.alarmSeen(.with { $0.user = "ann" }))
+    let badges = try await world.push()
+    #expect(badges.map(\.message.purpose) == [.badge, .badge])
+    #expect(badges.allSatisfy { $0.message.badge == 0 })
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test("a removed device, and one whose token has moved, get nothing")
+  func removed() async throws {
+    let world = try PushWorld()
+    try world.register("phone")
+    world.pass(seconds: 1)
+    try world.register("phone", of: "bo")
+    try world.like("cy", "p1")
+    #expect(try await world.push().isEmpty, "the token is bo's")
+    try world.like("cy", "p2", of: "bo")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = ("bo", "phone") }))
+    world.pass(seconds: 1)
+    try world.like("cy", "p3", of: "bo")
+    #expect(try await world.push().isEmpty)
+  }
+
+  @Test("a token that is gone is not used again, until it is registered later")
+  func gone() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    world.pass(seconds: 1)
+    #expect(try await world.push(.tokenGone(since: world.now)).count == 1)
+    world.pass(seconds: 1)
+    try world.like("bo", "p2")
+    #expect(try await world.push().isEmpty)
+    world.pass(seconds: 1)
+    try world.register()
+    try world.like("bo", "p3")
+    #expect(try await world.push().count == 1)
+  }
+
+  @Test("what a provider did not accept waits, and is looked at again")
+  func retry() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .answer(.retry(after: .seconds(60))), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert waiting"])
+    world.pass(seconds: 100)
+    let again = try #require(try await world.turn().first)
+    #expect(again.number != claim.number && again.attempt == 2)
+    world.outbox.note(Answered(again, .answer(.retry(after: .seconds(60))), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    try world.apply(.alarmReadAll(.with { $0.user = "ann" }))
+    world.pass(seconds: 300)
+    #expect(try await world.turn().isEmpty, "it was read")
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test("nothing is sent after its time to live")
+  func expiry() async throws {
+    let world = try PushWorld(bounds: PushBounds(timeToLiveSeconds: 60))
+    try world.register()
+    try world.like("bo", "p1")
+    world.pass(seconds: 61)
+    #expect(try await world.push().isEmpty)
+    try world.like("bo", "p2")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    world.pass(seconds: 61)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert expired"])
+  }
+
+  @Test("a token is stored sealed, and nobody but push-worker reads it")
+  func sealed() throws {
+    let world = try PushWorld()
+    try world.register(token: "c0ffeec0ffeec0ffee")
+    let row = try world.admin.query(
+      "SELECT d::text, encode(sealed_token, 'escape') FROM push_devices d"
+    ).only
+    #expect(try !row.text(0).contains("c0ffee") && !row.text(1).contains("c0ffee"))
+    for role in ["magpie_reader", "magpie_alarm", "magpie_notification", "magpie_fanout"] {
+      #expect(throws: PostgresError.self) {
+        try world.admin.transaction {
+          _ = try world.admin.query("SET LOCAL ROLE \(role)")
+          _ = try world.admin.query("SELECT sealed_token FROM push_devices")
+        }
+      }
+    }
+  }
+}

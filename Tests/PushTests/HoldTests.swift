@@ -1,0 +1,157 @@
+import Events
+import Postgres
+import Providers
+import TestSupport
+import Testing
+
+@testable import Pushes
+
+/// What a person wants, and what keeps alarms from ringing for a while.
+@Suite("Holds")
+struct HoldTests {
+  private func preferences(_ change: (inout PushPreferences) -> Void) -> Payload {
+    var data = PushPreferences.with { $0.user = "ann" }
+    change(&data)
+    return .pushPreferences(data)
+  }
+
+  @Test("a kind that the person does not want is not pushed; the newest preferences decide")
+  func silentKinds() async throws {
+    let world = try PushWorld()
+    try world.register()
+    let earlier = world.event(preferences { $0.silentKinds = ["F02"] })
+    world.pass(seconds: 1)
+    try world.apply(preferences { $0.silentKinds = ["like", "comment"] })
+    try world.apply([earlier])
+    try world.like("bo", "p1")
+    #expect(try await world.push().isEmpty)
+    try world.apply(.follow("bo", "ann"))
+    #expect(try await world.push().map(\.message.kind) == ["F02"])
+    world.pass(seconds: 1)
+    try world.apply(preferences { _ in })
+    try world.like("bo", "p2")
+    #expect(try await world.push().count == 1)
+  }
+
+  @Test("what comes in quiet hours comes as one message at their end, without what was read")
+  func quietHours() async throws {
+    let world = try PushWorld(at: "2026-11-23T22:30:00Z")
+    try world.register("phone")
+    try world.register("tablet", token: "aaaaaaaaaaaaaaaa")
+    try world.apply(
+      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("23:00", "07:00", "Europe/Berlin") })
+    var likes: [String] = []
+    for number in 0..<4 {
+      try world.like("bo", "p\(number)")
+      world.pass(seconds: 60)
+      #expect(try await world.push().isEmpty)
+      likes = try world.admin.query(
+        "SELECT notification_id::text FROM push_due WHERE held = 'quiet'"
+      )
+      .map { try $0.text(0) }
+    }
+    #expect(likes.count == 4)
+    try world.apply(
+      .alarmRead(.with { ($0.user, $0.notification) = ("ann", likes[0]) }))
+    try world.set("2026-11-24T05:59:00Z")
+    #expect(try await world.push().isEmpty)
+    // Not everybody's at once, but within a minute.
+    try world.set("2026-11-24T06:01:00Z")
+    let claims = try await world.push()
+    #expect(claims.map(\.device.installation).sorted() == ["phone", "tablet"])
+    #expect(
+      claims.allSatisfy { $0.message.body == "3 new alarms are waiting" && $0.message.badge == 3 })
+    #expect(try world.dueCount() == 0)
+    #expect(
+      try world.claims().sorted() == [
+        "phone alert accepted", "phone part accepted", "phone part accepted",
+        "tablet alert accepted", "tablet part accepted", "tablet part accepted",
+      ])
+  }
+
+  @Test("a burst rings three times; the rest of its minute comes as one message")
+  func burst() async throws {
+    let world = try PushWorld()
+    try world.register()
+    for number in 0..<8 {
+      try world.like("bo", "p\(number)")
+      let alerts = try await world.push().filter { $0.message.purpose == .alert }
+      #expect(alerts.count == (number < 3 ? 1 : 0))
+      world.pass(seconds: 1)
+    }
+    world.pass(seconds: 60)
+    let claims = try await world.push()
+    #expect(claims.count == 1 && claims.first?.message.body == "5 new alarms are waiting")
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test("the badge is the derived one also while nothing rings")
+  func badge() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().map(\.message.badge) == [1])
+    try world.apply(preferences { $0.silentKinds = ["like"] })
+    try world.like("bo", "p2")
+    let badges = try await world.push()
+    #expect(badges.map(\.message.purpose) == [.badge] && badges.first?.message.badge == 2)
+    try world.apply(.unlike("bo", "p2", of: "ann"))
+    #expect(try await world.push().map(\.message.badge) == [1])
+  }
+
+  @Test("what a message stands for is looked at again if the provider does not accept it")
+  func refusedPart() async throws {
+    let world = try PushWorld()
+    try world.register()
+    for number in 0..<5 {
+      try world.like("bo", "p\(number)")
+      _ = try await world.push()
+    }
+    world.pass(seconds: 61)
+    let claims = try await world.turn()
+    let claim = try #require(claims.first { $0.message.purpose == .alert })
+    world.outbox.note(Answered(claim, .answer(.retry(after: .seconds(60))), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.dueCount() == 2)
+    world.pass(seconds: 200)
+    #expect(try await world.push().isEmpty == false)
+    #expect(try world.claims().allSatisfy { $0.hasSuffix("accepted") })
+  }
+
+  @Test("an alarm that waits for the person's digest is not pushed; the digest is")
+  func digest() async throws {
+    let world = try PushWorld()
+    try world.register()
+    _ = try world.admin.query(
+      """
+      INSERT INTO reminders (
+        user_id, reminder_id, version_time, version_id, definition, partition, decided_through, zone,
+        zone_data)
+      VALUES ('ann', '', now(), '1', '{"form":"digest","holds":true,"kinds":[0],"days":[],"at":"08:00"}',
+        0, '2026-01-01', 'UTC', '')
+      """)
+    try world.like("bo", "p1")
+    #expect(try await world.push().isEmpty)
+    try world.apply(.follow("bo", "ann"))
+    #expect(try await world.push().count == 1)
+  }
+
+  @Test("an event that was never committed keeps an alarm from ringing for a minute at most")
+  func phantom() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    let id = try world.admin.query("SELECT notification_id::text, version FROM alarms").only
+    let phantom = AlarmChanged.with {
+      ($0.notification, $0.recipient) = ((try? id.text(0)) ?? "", "ann")
+      ($0.version, $0.kind, $0.locale) = (((try? id.int8(1)) ?? 0) + 1000, "F00", "en")
+    }
+    try world.apply(.alarmChanged(phantom))
+    for _ in 0..<70 {
+      #expect(try await world.push().isEmpty)
+      world.pass(seconds: 1)
+    }
+    #expect(try world.dueCount() == 0)
+  }
+}

@@ -1,0 +1,185 @@
+import AlarmText
+import Alarms
+import Devices
+import Events
+import Foundation
+import Handling
+import Notifications
+import Postgres
+import Providers
+import Schedules
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Pushes
+
+/// The handlers from a like to a claim on a database of its own, with a clock that the test sets and with the test
+/// as the sender. For use by one task.
+final class PushWorld {
+  private final class Clock: Sendable {
+    let time = Mutex(EventTime(microseconds: 0))
+  }
+
+  let admin: Connection
+  let outbox: Outbox
+  private let notifier: Connection
+  private let renderer: Connection
+  private let pusher: Connection
+  private let handler: Handler
+  private let clock = Clock()
+  private var sent: AsyncStream<Claim>.Iterator
+  private var events = 0
+
+  init(
+    at time: String = "2026-11-23T12:00:00Z", capacity: Int = 100, rate: Int64 = 1_000_000,
+    bounds: PushBounds = PushBounds()
+  ) throws {
+    let url = try TestDatabase.fresh()
+    func connection(_ role: String) throws -> Connection {
+      let connection = try Connection(url, applicationName: "test")
+      if !role.isEmpty { _ = try connection.query("SET ROLE \(role)") }
+      return connection
+    }
+    (admin, notifier) = (try connection(""), try connection("magpie_notification"))
+    (renderer, pusher) = (try connection("magpie_alarm"), try connection("magpie_push"))
+    let (outbox, clock) = (Outbox(capacity: capacity, rate: rate), clock)
+    self.outbox = outbox
+    sent = outbox.claims.makeAsyncIterator()
+    let engine = try AlarmTextEngine()
+    handler = pushHandler(
+      engine: engine, keys: try TokenKeys(text: sampleKeys), zones: ZoneDirectory(), outbox: outbox,
+      bounds: bounds,
+      clock: { clock.time.withLock { $0 } })
+    try set(time)
+  }
+
+  var now: EventTime { clock.time.withLock { $0 } }
+
+  func set(_ time: String) throws {
+    let time = try EventTime(rfc3339: time)
+    clock.time.withLock { $0 = time }
+  }
+
+  func pass(seconds: Int64) {
+    clock.time.withLock { $0 = EventTime(microseconds: $0.microseconds + seconds * 1_000_000) }
+  }
+
+  /// An event of now, as a lane decodes it.
+  func event(_ payload: Payload) -> Event {
+    events += 1
+    var event = Event(id: "event-\(events)", source: "test", time: now, payload: payload)
+    (event.partition, event.offset) = (0, Int64(events))
+    return event
+  }
+
+  /// Applies an event to the handlers that consume it; their events, too.
+  func apply(_ payload: Payload) throws { try apply([event(payload)]) }
+
+  /// - Parameter isHeard: whether push-worker consumes the events, too.
+  func apply(_ applied: [Event], isHeard: Bool = true) throws {
+    for event in applied {
+      let notifications = notificationHandler()
+      if notifications.topics.contains(event.topic) {
+        let outcome = try notifications.applyDirectly([event], topic: event.topic, on: notifier)
+        try note(event)
+        try render { try $0.applyDirectly(outcome.events, topic: .notificationChanges, on: $1) }
+      }
+      if event.topic == .profiles {
+        try render { try $0.applyDirectly([event], topic: .profiles, on: $1) }
+        try render { try $0.runBacklogDirectly(on: $1) }
+      }
+      if isHeard, handler.topics.contains(event.topic) {
+        try handler.applyDirectly([event], topic: event.topic, on: pusher)
+      }
+    }
+  }
+
+  /// Applies an event before notification-worker does.
+  func hear(_ event: Event) throws {
+    try handler.applyDirectly([event], topic: event.topic, on: pusher)
+  }
+
+  /// Runs alarm-worker's handler, and applies what it publishes.
+  private func render(_ run: (Handler, Connection) throws -> Outcome) throws {
+    let outcome = try run(try alarmHandler(defaultLocale: "en"), renderer)
+    try apply(
+      outcome.events.map {
+        var change = $0
+        (change.partition, change.offset) = (0, 0)
+        return change
+      })
+  }
+
+  /// What notification-worker has applied.
+  private func note(_ event: Event) throws {
+    _ = try admin.query(
+      """
+      INSERT INTO consumer_offsets (consumer_group, topic, partition, next_offset, owner_epoch)
+      VALUES ('magpie.notification', $1, 0, $2, 1)
+      ON CONFLICT (consumer_group, topic, partition) DO UPDATE SET next_offset = $2
+      """, [.text("magpie." + event.topic.rawValue), .int8((event.offset ?? 0) + 1)])
+  }
+
+  func like(_ actor: String, _ post: String, of owner: String = "ann") throws {
+    try apply(.like(actor, post, of: owner))
+  }
+
+  func register(
+    _ installation: String = "phone", of user: String = "ann", token: String = "0123456789abcdef",
+    provider: PushProvider = .apns
+  ) throws {
+    try apply(
+      .deviceRegistered(
+        .with {
+          ($0.user, $0.installation, $0.token) = (user, installation, token)
+          ($0.provider, $0.app) = (provider.rawValue, "com.example.app")
+        }))
+  }
+
+  /// Runs what is due, for a sender that runs.
+  func run() throws {
+    while try handler.runDueDirectly(partitions: [0], on: pusher).hasMore {}
+  }
+
+  /// Runs what is due; returns the claims that the sender gets.
+  func turn() async throws -> [Claim] {
+    let before = outbox.underWay
+    while try handler.runDueDirectly(partitions: [0], on: pusher).hasMore {}
+    var claims: [Claim] = []
+    for _ in 0..<(outbox.underWay - before) {
+      claims.append(try #require(await sent.next()))
+    }
+    return claims
+  }
+
+  /// Runs what is due, with the provider's answer to each claim, until nothing is.
+  func push(_ answer: ProviderAnswer = .accepted) async throws -> [Claim] {
+    var all: [Claim] = []
+    while true {
+      let isAnswered = !outbox.answers(limit: 1).isEmpty
+      let claims = try await turn()
+      all += claims
+      for claim in claims { outbox.note(Answered(claim, .answer(answer), at: now)) }
+      if claims.isEmpty, !isAnswered { return all }
+    }
+  }
+
+  /// The state of each claim, such as `phone alert accepted`.
+  func claims() throws -> [String] {
+    try admin.query(
+      """
+      SELECT concat_ws(' ', installation, purpose, state) FROM push_claims
+      ORDER BY claimed_at, installation
+      """
+    ).map { try $0.text(0) }
+  }
+
+  func dueCount() throws -> Int { try admin.query("SELECT count(*) FROM push_due").only.int(0) }
+}
+
+/// Keys that protect nothing.
+let sampleKeys = """
+  fingerprint AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+  seal test AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=
+  """

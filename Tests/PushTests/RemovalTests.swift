@@ -1,0 +1,126 @@
+import Events
+import Postgres
+import Providers
+import TestSupport
+import Testing
+
+@testable import Pushes
+
+/// What a device may show is taken away once it is read, whatever became of its requests.
+@Suite("Removals")
+struct RemovalTests {
+  private let readAll = Payload.alarmReadAll(.with { $0.user = "ann" })
+
+  @Test("a message that is read with its conversation is taken away")
+  func conversation() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.apply(
+      .messageSent(
+        .with { ($0.message, $0.sender, $0.receiver, $0.text) = ("m1", "bo", "ann", "hi") }))
+    #expect(try await world.push().map(\.message.purpose) == [.alert])
+    world.pass(seconds: 1)
+    try world.apply(.conversationRead(.with { ($0.user, $0.peer) = ("ann", "bo") }))
+    let removals = try await world.push()
+    #expect(removals.map(\.message.purpose) == [.removal] && removals.first?.message.badge == 0)
+  }
+
+  @Test(
+    "what is shown is taken away, also if the next request for it was not accepted",
+    arguments: [
+      ProviderAnswer.refused(reason: "BadMessageId"),
+      .providerBroken(reason: "http-503", after: .seconds(600)),
+    ])
+  func raisedAgain(answer: ProviderAnswer) async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    try world.like("cy", "p1")
+    let again = try #require(try await world.turn().first)
+    world.outbox.note(Answered(again, .answer(answer), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    try world.apply(readAll)
+    world.pass(seconds: 3600)
+    let removals = try await world.push()
+    #expect(removals.map(\.message.purpose) == [.removal] && removals.first?.message.badge == 0)
+    world.pass(seconds: 3600)
+    try world.apply(readAll)
+    #expect(try await world.push().isEmpty)
+  }
+
+  @Test("what may have arrived before it expired is taken away")
+  func expired() async throws {
+    let world = try PushWorld(bounds: PushBounds(timeToLiveSeconds: 60))
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    world.pass(seconds: 61)
+    #expect(try await world.turn().isEmpty)
+    try world.apply(readAll)
+    #expect(try await world.push().map(\.message.purpose) == [.removal])
+  }
+
+  @Test("what is read before the first push of the person is made is taken away")
+  func readBefore() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let read = world.event(readAll)
+    try world.hear(read)
+    let alert = try #require(try await world.turn().first)
+    world.outbox.note(Answered(alert, .answer(.accepted), at: world.now))
+    try world.apply([read], isHeard: false)
+    world.pass(seconds: 60)
+    #expect(try await world.push().map(\.message.purpose) == [.removal])
+  }
+
+  @Test("a part of a message whose newest alarm was read is pushed by itself")
+  func part() async throws {
+    let world = try PushWorld()
+    try world.register()
+    for number in 0..<5 {
+      try world.like("bo", "p\(number)")
+      _ = try await world.push()
+      world.pass(seconds: 1)
+    }
+    world.pass(seconds: 61)
+    let head = try #require(try await world.turn().first { $0.message.purpose == .alert })
+    world.outbox.note(Answered(head, .unanswered(reason: "reset"), at: world.now))
+    let id = head.message.notification.uuidString.lowercased()
+    try world.apply(.alarmRead(.with { ($0.user, $0.notification) = ("ann", id) }))
+    // The part is looked at in the same piece, for another reason.
+    try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", "Bo") }))
+    world.pass(seconds: 31)
+    var pushed = try await world.push()
+    world.pass(seconds: 120)
+    pushed += try await world.push()
+    #expect(pushed.contains { $0.message.purpose == .removal })
+    #expect(pushed.contains { $0.message.purpose == .alert && $0.message.body.contains("Bo") })
+    #expect(try world.admin.query("SELECT FROM push_claims WHERE state <> 'accepted'").isEmpty)
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test("a withdrawn alarm that is held is taken away at once")
+  func withdrawnInQuietHours() async throws {
+    let world = try PushWorld(at: "2026-11-23T20:00:00Z")
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    try world.set("2026-11-23T22:30:00Z")
+    try world.apply(
+      .pushPreferences(
+        .with {
+          ($0.user, $0.quietFrom, $0.quietUntil, $0.zone) = ("ann", "22:00", "07:00", "UTC")
+        }))
+    try world.like("cy", "p1")
+    #expect(try await world.push().filter { $0.message.purpose == .alert }.isEmpty)
+    world.pass(seconds: 1)
+    try world.apply(.unlike("bo", "p1", of: "ann"))
+    try world.apply(.unlike("cy", "p1", of: "ann"))
+    let claims = try await world.push()
+    #expect(claims.map(\.message.purpose) == [.removal])
+  }
+}
