@@ -33,6 +33,8 @@ func findHidden(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     SELECT DISTINCT c.user_id, c.notification_id, q.partition, $3, $3
     FROM \(reachedPeople) q
     JOIN push_claims c ON c.user_id = q.user_id AND \(mayShow)
+    -- Nothing can be taken away from the others.
+    JOIN push_active_devices d ON d.user_id = c.user_id AND d.installation = c.installation
     CROSS JOIN LATERAL alarm_state(c.user_id, c.notification_id) s
     WHERE q.reached AND NOT (s.shown AND coalesce(s.unread, false))
     ORDER BY c.user_id, c.notification_id

@@ -36,6 +36,9 @@ extension Piece {
     }
     let told = Set(tellings.values.joined().map(\.alarm))
     for (index, alarm) in due.enumerated() where !told.contains(index) && !alarm.targets.isEmpty {
+      // A busy device is told the badge when the alarm is looked at again. Its person, looked at now, would
+      // make the alarm due now.
+      guard looks[index].again == nil || looks[index].hold != nil else { continue }
       badges[BytewiseString(alarm.row.user)] = alarm.row.partition
     }
     for key in order { tell(tellings[key] ?? [], due, &looks) }
