@@ -96,7 +96,9 @@ extension PlannedFault {
   func moveLogStart(_ world: World) throws {
     let proxy = try clusterProxy(world)
     // Use a topic with a single consumer group, because others would miss the records too.
-    let topics = Topic.allCases.filter { ConsumerGroup.reading($0, includingOptional: false).count == 1 }
+    let topics = Topic.allCases.filter {
+      ConsumerGroup.reading($0, includingOptional: false).count == 1
+    }
     let topic = topics[Int(target) % topics.count]
     let name = topic.name(prefix: world.topicPrefix)
     guard let group = ConsumerGroup.reading(topic, includingOptional: false).first else { return }
