@@ -129,12 +129,12 @@ import Testing
     try await eventually("a look has seen the dead letter, and Kafka's ends") {
       first = try await stack.send("GET", "/v1/overview").json
       let lag = (first["samples"] as? [[String: Any]])?.last?["lag"] as? [String: Int]
-      return first["openDeadLetters"] as? Int == 1 && lag?.count == 4
+      return first["openDeadLetters"] as? Int == 1 && lag?.count == 5
     }
     let samples = try #require(first["samples"] as? [[String: Any]])
     let newest = try #require(samples.last?["number"] as? Int)
     let groups = (samples.last?["lag"] as? [String: Int])?.keys.sorted()
-    #expect(groups == ["alarm", "fanout", "notification", "reminder"])
+    #expect(groups == ["alarm", "fanout", "notification", "push", "reminder"])
     let processes = try #require(first["processes"] as? [[String: Any]])
     #expect(processes.map { $0["answers"] as? Bool } == [false])
     let later = try await stack.send("GET", "/v1/overview?after=\(newest)").json
