@@ -24,6 +24,8 @@ struct PushProviders: ParsableCommand {
       Console.output.line(Self.line(request, screen))
     }
     let (directory, name) = (URL(filePath: directory), name)
+    // That of an earlier run names credentials that this one does not accept.
+    try? FileManager.default.removeItem(at: directory.appending(path: "push.json"))
     let failure = Failed()
     let ended = DispatchSemaphore(value: 0)
     Task { [host, port] in
