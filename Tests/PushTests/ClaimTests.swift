@@ -130,7 +130,10 @@ struct ClaimTests {
     world.pass(seconds: 1)
     try world.register()
     try world.like("bo", "p3")
-    #expect(try await world.push().count == 1)
+    let links = try await world.push().map(\.message.deepLink)
+    #expect(
+      Set(links) == ["magpie://posts/p1", "magpie://posts/p3"],
+      "p1 found the token gone; nobody was to be rung for p2")
   }
 
   @Test("what a provider did not accept waits, and is looked at again")

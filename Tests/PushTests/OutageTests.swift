@@ -47,9 +47,9 @@ struct OutageTests {
     #expect(try world.claims() == Array(repeating: "phone alert accepted", count: 30))
   }
 
-  @Test("no more is claimed than there is room for")
+  @Test("no more is claimed than there is room for, and one app has half of it")
   func capacity() async throws {
-    let world = try world(20, capacity: 7)
+    let world = try world(20, capacity: 14)
     for number in 0..<20 { try world.like("bo", "p\(number)", of: "u\(number)") }
     let first = try await world.turn()
     #expect(first.count == 7)

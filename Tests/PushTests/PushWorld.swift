@@ -157,7 +157,7 @@ final class PushWorld {
   func push(_ answer: ProviderAnswer = .accepted) async throws -> [Claim] {
     var all: [Claim] = []
     while true {
-      let isAnswered = !outbox.answers(limit: 1).isEmpty
+      let isAnswered = outbox.hasAnswers
       let claims = try await turn()
       all += claims
       for claim in claims { outbox.note(Answered(claim, .answer(answer), at: now)) }

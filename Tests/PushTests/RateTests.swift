@@ -17,47 +17,61 @@ import Testing
       var allowance = Allowance(rate: rate, burst: burst, now: noon)
       var (now, taken) = (Int64(0), [Int64]())
       for _ in 0..<200 {
-        let next = allowance.take(now: Self.at(now))
-        if let next {
-          #expect(next > Self.at(now))
-          if Bool.random(using: &generator) {
-            now = next.microseconds - noon.microseconds
-            // What it promises, it keeps.
-            let refused = allowance.take(now: next)
-            #expect(refused == nil, "seed \(generator.seed)")
-            taken.append(now)
-          }
-        } else {
-          taken.append(now)
-        }
+        if allowance.take(now: Self.at(now)) { taken.append(now) }
         now += Int64.random(in: 0...2_000_000 / rate, using: &generator)
       }
-      for (first, start) in taken.enumerated() {
-        for (last, end) in taken.enumerated().dropFirst(first) {
-          let allowed = burst + ((end - start) * rate + 999_999) / 1_000_000
-          #expect(Int64(last - first + 1) <= allowed, "seed \(generator.seed)")
+      let isExceeded = taken.indices.contains { first in
+        taken[first...].indices.contains { last in
+          let allowed = burst + ((taken[last] - taken[first]) * rate + 999_999) / 1_000_000
+          return Int64(last - first + 1) > allowed
         }
       }
+      #expect(!isExceeded, "seed \(generator.seed)")
     }
   }
 
-  @Test("a breaker opens after ten failures, or when the provider says so, and tries one at a time")
+  @Test("who is refused gets a turn, one after the other, at the rate")
+  func turns() {
+    var allowance = Allowance(rate: 100, burst: 1, now: noon)
+    let turns = (0..<1000).map { _ in allowance.turn(after: noon) }
+    #expect(turns.first == Self.at(10_000) && turns.last == later(10))
+    #expect(turns == turns.sorted() && Set(turns).count == 1000)
+    #expect(allowance.turn(after: later(60)) == Self.at(60_010_000), "an open breaker's end")
+    #expect(allowance.turn(after: noon) > later(60))
+  }
+
+  @Test("a breaker opens after ten failures in a row, for longer each time, and tries one at a time")
   func breaker() {
     var breaker = Breaker()
-    for _ in 0..<9 { breaker.fail(demandedMicroseconds: 0, now: noon) }
+    func fail(_ claimed: EventTime, _ now: EventTime, demanded: Int64 = 0) {
+      breaker.fail(claimedAt: claimed, demandedMicroseconds: demanded, now: now)
+    }
+    for _ in 0..<9 { fail(noon, noon, demanded: 60_000_000) }
     #expect(breaker.permits(underWay: 100, now: noon))
-    breaker.fail(demandedMicroseconds: 0, now: noon)
+    breaker.succeed(claimedAt: noon)
+    for _ in 0..<9 { fail(noon, noon) }
+    #expect(breaker.permits(underWay: 100, now: noon))
+    fail(noon, noon)
     #expect(!breaker.permits(underWay: 0, now: noon))
     #expect(breaker.permits(underWay: 0, now: later(1)))
     #expect(!breaker.permits(underWay: 1, now: later(1)))
-    for _ in 0..<100 { breaker.fail(demandedMicroseconds: 0, now: noon) }
-    #expect(breaker.openUntil == later(900))
-    breaker.succeed()
-    #expect(breaker.permits(underWay: 100, now: noon) && breaker.failures == 0)
-    breaker.fail(demandedMicroseconds: 60_000_000, now: noon)
-    #expect(!breaker.permits(underWay: 0, now: later(59)))
-    #expect(breaker.permits(underWay: 0, now: later(60)))
-    breaker.fail(demandedMicroseconds: .max, now: noon)
-    #expect(breaker.openUntil == later(86_400))
+    // What was sent before it opened, such as the streams of a broken connection, neither opens it for longer nor
+    // closes it.
+    for _ in 0..<100 { fail(EventTime(microseconds: noon.microseconds - 1), later(1)) }
+    breaker.succeed(claimedAt: EventTime(microseconds: noon.microseconds - 1))
+    #expect(breaker.openUntil == later(1))
+    fail(later(1), later(1))
+    #expect(breaker.openUntil == later(3))
+    var now = later(3)
+    for _ in 0..<20 {
+      fail(now, now)
+      now = breaker.openUntil ?? now
+    }
+    fail(now, now)
+    #expect(breaker.openUntil == EventTime(microseconds: now.microseconds + 900_000_000))
+    breaker.succeed(claimedAt: now)
+    #expect(breaker == Breaker())
+    for _ in 0..<10 { fail(now, now, demanded: .max) }
+    #expect(breaker.openUntil == EventTime(microseconds: now.microseconds + 86_400_000_000))
   }
 }

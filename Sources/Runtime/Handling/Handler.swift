@@ -20,6 +20,9 @@ public struct Handler: Sendable {
   /// Work that the clock makes due: one bounded piece, for the people of the lane's own partitions, run
   /// in its own transaction, and again while its outcome says that there is more.
   public var due: (@Sendable (Turn) -> Work)?
+  /// The topics, besides the first, whose logs must be applied as far as the first one's before anything is
+  /// due: those without which what is due would be decided by old facts.
+  public var dueAfter: [Topic] = []
   /// Returns one row with the number of things that are overdue, in all partitions. For the metrics.
   public var overdue: (@Sendable () -> Statement)?
 
@@ -49,8 +52,8 @@ public struct Handler: Sendable {
 /// A lane's turn to do what the clock has made due.
 public struct Turn: Sendable {
   /// The partitions of the handler's first topic that the lane owns, and whose log it has applied up to
-  /// the end that the log had when the lane claimed them. What was due while the worker was down may have
-  /// been cancelled meanwhile.
+  /// the end that the log had when the lane claimed them, as it has the lane's partitions of `dueAfter`. What
+  /// was due while the worker was down may have been cancelled meanwhile.
   public var partitions: [Int32]
   /// Raises an error if the lane does not own these partitions any more, and keeps their next owner
   /// waiting until the transaction ends. Part of each piece that writes.

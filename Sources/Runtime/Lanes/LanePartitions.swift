@@ -10,7 +10,7 @@ extension Lane {
     upkeep.nextFullReport = .now
     for partition in claimed.keys {
       upkeep.lagClock.start(partition, nowMilliseconds: now)
-      if settings.handler.due != nil, isFirstTopic(partition) {
+      if settings.handler.due != nil, isFirstTopic(partition) || isNeededForDue(partition) {
         upkeep.catchingUp.insert(partition)
         upkeep.ends[partition] = nil
       }

@@ -97,6 +97,8 @@ extension Lane {
     guard let due = settings.handler.due else { return nil }
     let partitions = owned.filter { isFirstTopic($0.key) }
     findEnds()
+    let needed = owned.filter { isNeededForDue($0.key) }
+    guard needed.allSatisfy({ hasReachedEnd($0.key, at: $0.value.nextOffset) }) else { return nil }
     let current = partitions.filter { hasReachedEnd($0.key, at: $0.value.nextOffset) }
     guard !current.isEmpty else { return nil }
     return due(
@@ -108,6 +110,11 @@ extension Lane {
   /// Whether the partition is one of the handler's first topic, whose partitions own what is due.
   func isFirstTopic(_ partition: TopicPartition) -> Bool {
     topics[partition.topic] == settings.handler.topics.first
+  }
+
+  /// Whether the partition's log must be applied before anything is due.
+  func isNeededForDue(_ partition: TopicPartition) -> Bool {
+    topics[partition.topic].map(settings.handler.dueAfter.contains) ?? false
   }
 
   /// Asks for the ends of the logs that are not known. Without an answer, the next turn asks again.

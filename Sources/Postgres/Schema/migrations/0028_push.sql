@@ -117,8 +117,12 @@ CREATE TABLE push_due (
   PRIMARY KEY (user_id, notification_id),
   CHECK (num_nulls(topic, topic_partition, after_offset) IN (0, 3))
 );
--- What was held for a person comes back together.
-CREATE INDEX push_due_by_time ON push_due (partition, due_at, user_id);
+-- The due alarms and the due people of a partition, apart: many of one must not be read to find the others. What was
+-- held for a person comes back together.
+CREATE INDEX push_due_alarms ON push_due (partition, due_at, user_id)
+  WHERE notification_id >= '00000000-0000-0000-0001-000000000000';
+CREATE INDEX push_due_people ON push_due (partition, due_at, user_id)
+  WHERE notification_id < '00000000-0000-0000-0001-000000000000';
 
 -- The last claim of each alarm on each device: what the device may be showing, and what is under way.
 CREATE TABLE push_claims (
@@ -128,14 +132,15 @@ CREATE TABLE push_claims (
   notification_id uuid NOT NULL,
   -- Drawn with each claim, so that an answer to an earlier one is not recorded as that of a later one.
   claim bigint NOT NULL,
-  -- part: shown by the alert of another alarm that has the same claim ("5 new").
+  -- part: shown by the alert of another alarm that has the same claim ("5 new"). Removals with the same claim are one
+  -- message, too.
   purpose text COLLATE "C" NOT NULL CHECK (purpose IN ('alert', 'badge', 'removal', 'part')),
   version bigint NOT NULL,
   -- Rings again only if the alarm's is later.
   raised_at timestamptz NOT NULL,
   state text COLLATE "C" NOT NULL
-    CHECK (state IN ('claimed', 'waiting', 'accepted', 'gone', 'refused', 'expired', 'read')),
-  -- The message as it is sent, while claimed: until an answer is recorded, it may have arrived.
+    CHECK (state IN ('claimed', 'waiting', 'accepted', 'gone', 'refused', 'expired')),
+  -- The message as it is sent, while claimed: until an answer is recorded, it may have arrived. One row of a claim has it.
   content bytea CHECK (octet_length(content) <= 32768),
   -- Whether an alert of an earlier claim of the row, or an attempt without an answer, may be visible.
   may_show boolean NOT NULL DEFAULT false,
@@ -152,17 +157,17 @@ CREATE TABLE push_claims (
   expires_at timestamptz NOT NULL,
   partition int NOT NULL,
   PRIMARY KEY (user_id, installation, notification_id),
-  CHECK ((state = 'claimed' AND purpose <> 'part') = (content IS NOT NULL)),
+  CHECK (content IS NULL OR state = 'claimed' AND purpose <> 'part'),
   CHECK ((state IN ('claimed', 'waiting')) = (due_at IS NOT NULL))
 ) WITH (fillfactor = 70);
 -- What to send again.
-CREATE INDEX push_claims_due ON push_claims (partition, due_at) WHERE state = 'claimed' AND purpose <> 'part';
+CREATE INDEX push_claims_due ON push_claims (partition, due_at) WHERE state = 'claimed' AND content IS NOT NULL;
 -- A device has at most one claim under way, so a removal is behind the alert that it removes. What waits does not count:
 -- a webhook that is retried for days does not hold up the next one.
 CREATE INDEX push_claims_under_way ON push_claims (user_id, installation)
-  WHERE state = 'claimed' AND purpose <> 'part';
--- What may be visible somewhere: what a person who has read something elsewhere is looked up by.
-CREATE INDEX push_claims_visible ON push_claims (user_id, notification_id)
+  WHERE state = 'claimed' AND content IS NOT NULL;
+-- What may be visible somewhere, the newest first: what a person who has read something elsewhere is looked up by.
+CREATE INDEX push_claims_visible ON push_claims (user_id, claimed_at)
   WHERE may_show OR purpose = 'alert' AND state IN ('claimed', 'accepted');
 -- A person's newest claims: bursts, and the badge that was told last.
 CREATE INDEX push_claims_by_time ON push_claims (user_id, claimed_at);

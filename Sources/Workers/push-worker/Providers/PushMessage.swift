@@ -59,6 +59,8 @@ public struct PushMessage: Sendable, Hashable {
   public var created: EventTime
   /// When it is no longer worth showing.
   public var expires: EventTime
+  /// Of a removal: further notifications to take away.
+  public var alsoRemoved: [UUID] = []
 
   /// - Parameter body: of any length; it is shortened to what the provider takes.
   public init(

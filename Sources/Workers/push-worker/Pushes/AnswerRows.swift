@@ -18,6 +18,10 @@ struct ClaimEnd {
 }
 
 extension ClaimEnd {
+  /// SQL: the answers after which an alert may be visible although no provider accepted it: it was read, its
+  /// kind silenced or quiet hours began before it could be sent again, or a webhook's server did not answer.
+  static let maybeArrived = "'read', 'silenced', 'quiet', 'no-answer'"
+
   /// - Parameters:
   ///   - openUntil: when the breaker of the claim's scope closes, if it is open.
   ///   - spread: in 0..<1, at random.
@@ -48,7 +52,7 @@ extension ClaimEnd {
       self = end(.waiting, reason, after: delay(after))
     case .unsendable(.expired): self = end(.expired, "expired")
     case .unsendable(let reason): self = end(.refused, reason.rawValue)
-    case .unanswered: return nil
+    case .unanswered, .unsent: return nil
     }
   }
 }
@@ -68,7 +72,7 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
           WHEN c.purpose = 'removal' THEN c.may_show AND e.state = 'waiting'
           -- It may have arrived without an answer.
           ELSE c.may_show OR c.purpose = 'alert'
-            AND (e.state = 'expired' OR e.answer IN ('read', 'no-answer'))
+            AND (e.state = 'expired' OR e.answer IN (\(ClaimEnd.maybeArrived)))
         END
       FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[],
@@ -76,7 +80,12 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
       ) AS e (user_id, installation, claim, state, answer, answered_at, due_at)
       WHERE c.user_id = e.user_id AND c.installation = e.installation AND c.claim = e.claim
         AND c.state = 'claimed'
-      RETURNING c.user_id, c.notification_id, c.partition, c.due_at
+      RETURNING c.user_id, c.notification_id, c.partition,
+        CASE
+          -- The device may have been registered since. Not for ever: the provider may be wrong about the time.
+          WHEN e.state = 'gone' AND c.purpose IN ('alert', 'part') AND c.attempts < 3 THEN $8
+          ELSE e.due_at
+        END AS due_at
     ), woken AS (
       UPDATE push_due q SET due_at = $8, revision = q.revision + 1
       FROM (SELECT DISTINCT user_id FROM ended ORDER BY user_id) e
@@ -109,7 +118,10 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
 }
 
 /// Records since when providers say that tokens are gone. A token that was registered later stays.
-func recordGone(_ answers: [Answered]) -> Statement {
+///
+/// Locks the tokens in their order in one statement and writes them in the next, so that two lanes do not wait
+/// for each other.
+func recordGone(_ answers: [Answered]) -> [Statement] {
   var gone: [[UInt8]: Int64] = [:]
   for answered in answers {
     guard case .answer(.tokenGone(let since)) = answered.outcome else { continue }
@@ -117,10 +129,17 @@ func recordGone(_ answers: [Answered]) -> Statement {
     let time = (since ?? answered.claim.claimedAt).microseconds
     gone[answered.claim.fingerprint] = max(gone[answered.claim.fingerprint] ?? .min, time)
   }
-  return Statement(
-    """
-    UPDATE push_tokens t SET gone_since = greatest(t.gone_since, e.since)
-    FROM unnest($1::bytea[], $2::timestamptz[]) AS e (fingerprint, since)
-    WHERE t.fingerprint = e.fingerprint
-    """, [.byteaArray(Array(gone.keys)), .timestamptzArray(Array(gone.values))])
+  guard !gone.isEmpty else { return [] }
+  return [
+    Statement(
+      """
+      SELECT FROM push_tokens t WHERE t.fingerprint = ANY ($1) ORDER BY t.fingerprint FOR UPDATE
+      """, [.byteaArray(Array(gone.keys))]),
+    Statement(
+      """
+      UPDATE push_tokens t SET gone_since = greatest(t.gone_since, e.since)
+      FROM unnest($1::bytea[], $2::timestamptz[]) AS e (fingerprint, since)
+      WHERE t.fingerprint = e.fingerprint
+      """, [.byteaArray(Array(gone.keys)), .timestamptzArray(Array(gone.values))]),
+  ]
 }

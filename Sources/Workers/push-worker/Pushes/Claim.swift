@@ -8,6 +8,8 @@ public struct Claim: Sendable {
   /// one of the same alarm and device.
   public var number: Int64
   public var device: Device
+  /// Of `alarm-changes`: the lane that owns it records the answer.
+  public var partition: Int32
   /// What is rated and broken together with the device: see `DeviceToken.scope(at:app:)`.
   public var scope: String
   public var fingerprint: [UInt8]
@@ -43,8 +45,10 @@ public enum ClaimOutcome: Sendable, Hashable {
   case unsendable(Unsendable)
   /// There was no answer, so it may have arrived: the same bytes again when the claim is due.
   case unanswered(reason: String)
+  /// It was not sent: its time was over before its turn came, or its device has changed since.
+  case unsent
 
-  /// For metrics: `accepted`, `gone`, `retry`, `refused`, `broken`, `unsendable` or `unanswered`.
+  /// For metrics: `accepted`, `gone`, `retry`, `refused`, `broken`, `unsendable`, `unanswered` or `unsent`.
   public var label: String {
     switch self {
     case .answer(.accepted): "accepted"
@@ -54,11 +58,25 @@ public enum ClaimOutcome: Sendable, Hashable {
     case .answer(.providerBroken): "broken"
     case .unsendable: "unsendable"
     case .unanswered: "unanswered"
+    case .unsent: "unsent"
     }
   }
 
   /// For metrics: every ``label``.
   public static let labels = [
     "accepted", "gone", "retry", "refused", "broken", "unsendable", "unanswered",
+    "unsent",
   ]
+}
+
+/// A person's installation.
+struct DeviceKey: Sendable, Hashable {
+  var user: BytewiseString
+  var installation: BytewiseString
+
+  init(_ user: String, _ installation: String) {
+    (self.user, self.installation) = (BytewiseString(user), BytewiseString(installation))
+  }
+
+  init(_ device: Device) { self.init(device.user, device.installation) }
 }

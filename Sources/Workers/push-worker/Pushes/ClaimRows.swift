@@ -11,9 +11,8 @@ struct NewClaim {
   var purpose: String
   /// For which the device is rung: see `Look`.
   var raisedAt: EventTime
-  /// Nil for a part, which another claim with the same number shows.
+  /// Nil for what another row with the same number shows or removes.
   var content: [UInt8]?
-  var partition: Int32
 }
 
 /// SQL: whether a device may show what the row `c`, or one before it, has sent.
@@ -56,7 +55,7 @@ func writeClaims(_ claims: [NewClaim]) -> Statement {
       .timestamptzArray(claims.map(\.claim.dueAt.microseconds)),
       .int4Array(claims.map { Int32(clamping: $0.claim.attempt) }),
       .timestamptzArray(messages.map(\.expires.microseconds)),
-      .int4Array(claims.map(\.partition)),
+      .int4Array(claims.map(\.claim.partition)),
     ])
 }
 
@@ -64,23 +63,26 @@ func writeClaims(_ claims: [NewClaim]) -> Statement {
 func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   Statement(
     """
-    SELECT c.user_id, c.installation, c.notification_id, c.claim, c.purpose, c.raised_at, c.content,
-      c.claimed_at, c.attempts, c.partition, c.version, s.shown, s.unread, badge(c.user_id) AS badge,
-      \(ActiveDevice.columns)
+    SELECT q.user_id, q.installation, q.notification_id, q.claim, q.purpose, q.raised_at, q.content,
+      q.claimed_at, q.attempts, q.partition, q.version, s.shown, s.unread, badge(q.user_id) AS badge,
+      \(Wishes.columns), \(ActiveDevice.columns)
     FROM (
       SELECT c.* FROM unnest($1::int[]) AS p (partition)
       CROSS JOIN LATERAL (
         SELECT c.* FROM push_claims c
-        WHERE c.partition = p.partition AND c.state = 'claimed' AND c.purpose <> 'part'
+        WHERE c.partition = p.partition AND c.state = 'claimed' AND c.content IS NOT NULL
           AND c.due_at <= $3
         ORDER BY c.due_at LIMIT $2
       ) c
       ORDER BY c.due_at LIMIT $2
-    ) c
-    CROSS JOIN LATERAL alarm_state(c.user_id, c.notification_id) s
+    ) q
+    CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
+    LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
+    \(Wishes.joins("$4"))
     LEFT JOIN push_active_devices d
-      ON d.user_id = c.user_id AND d.installation = c.installation
-    """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
+      ON d.user_id = q.user_id AND d.installation = q.installation
+    """,
+    [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber)])
 }
 
 /// Notes that claims are sent again, or later.
@@ -146,10 +148,13 @@ struct ActiveDevice {
   var outboxScope: Outbox.Scope { Outbox.Scope(provider: device.provider, name: scope) }
 
   /// A claim of a message for the device.
-  func claim(_ message: PushMessage, attempt: Int, _ surroundings: Surroundings) -> Claim {
+  func claim(
+    _ message: PushMessage, attempt: Int, partition: Int32, _ surroundings: Surroundings
+  ) -> Claim {
     Claim(
-      number: Claim.newNumber(), device: device, scope: scope, fingerprint: fingerprint,
-      sealedToken: sealedToken, message: message, claimedAt: surroundings.now,
+      number: Claim.newNumber(), device: device, partition: partition, scope: scope,
+      fingerprint: fingerprint, sealedToken: sealedToken, message: message,
+      claimedAt: surroundings.now,
       dueAt: surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000),
       attempt: attempt)
   }

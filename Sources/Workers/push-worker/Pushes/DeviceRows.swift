@@ -55,6 +55,47 @@ func writeTokens(_ rows: [DeviceRow]) -> Statement {
     ])
 }
 
+/// Makes due what a registration may let be pushed: what found the installation's earlier token gone, and what
+/// was raised after the registration but was looked at before it.
+func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
+  Statement(
+    """
+    INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, since)
+    SELECT w.user_id, w.notification_id, max(w.partition), $5, $5
+    FROM (
+      SELECT c.user_id, c.notification_id, c.partition
+      FROM unnest($1::text[], $2::text[]) AS e (user_id, installation)
+      CROSS JOIN LATERAL (
+        SELECT c.* FROM push_claims c
+        WHERE c.user_id = e.user_id AND c.installation = e.installation AND c.state = 'gone'
+          AND c.purpose IN ('alert', 'part') AND c.expires_at > $5
+        ORDER BY c.claimed_at DESC LIMIT \(wokenMax)
+      ) c
+      UNION ALL
+      SELECT a.recipient, a.notification_id, e.partition
+      FROM unnest($1::text[], $3::timestamptz[], $4::int[]) AS e (user_id, version_time, partition)
+      CROSS JOIN LATERAL (
+        SELECT n.recipient, n.notification_id FROM alarms n
+        WHERE n.recipient = e.user_id AND n.raised_at >= e.version_time
+        ORDER BY n.raised_at DESC LIMIT \(wokenMax)
+      ) a
+    ) w
+    GROUP BY w.user_id, w.notification_id
+    ORDER BY w.user_id COLLATE "C", w.notification_id
+    ON CONFLICT (user_id, notification_id) DO UPDATE SET
+      due_at = CASE WHEN d.held IS NULL THEN least(d.due_at, EXCLUDED.due_at) ELSE d.due_at END,
+      revision = d.revision + 1
+    """,
+    [
+      .textArray(rows.map(\.user)), .textArray(rows.map(\.installation)),
+      .timestamptzArray(rows.map(\.version.time.microseconds)), .int4Array(rows.map(\.partition)),
+      .timestamptz(now.microseconds),
+    ])
+}
+
+/// A registration looks at this many alarms.
+private let wokenMax = 100
+
 /// Returns how many devices each person has, if too many.
 func countDevices(_ people: [BytewiseString]) -> Statement {
   Statement(

@@ -9,18 +9,23 @@ import Schedules
 /// The topic `devices`: each installation is a register, of which the newest event wins; so are each token's
 /// owner and each person's preferences. Tokens are sealed before they leave this function.
 ///
+/// - Parameters:
+///   - outbox: is told which devices change, so that earlier claims of theirs are not sent any more.
 /// - Throws: `EventError` for an event that cannot be applied. It quotes no token.
 func devicesWork(
-  _ events: [Event], kinds: AlarmKinds, keys: TokenKeys, zones: ZoneDirectory
+  _ events: [Event], kinds: AlarmKinds, keys: TokenKeys, zones: ZoneDirectory, outbox: Outbox,
+  now: EventTime
 ) throws -> Work {
   var rows: [DeviceRow] = []
   var preferences: [Preferences] = []
   for event in events {
     switch event.payload {
-    case .deviceRegistered(let data): rows.append(try DeviceRow(data, event.version, keys: keys))
+    case .deviceRegistered(let data): rows.append(try DeviceRow(data, event, keys: keys))
     case .deviceRemoved(let data):
       rows.append(
-        DeviceRow(user: data.user, installation: data.installation, version: event.version))
+        DeviceRow(
+          user: data.user, installation: data.installation, version: event.version,
+          partition: event.partition ?? 0))
     case .pushPreferences(let data):
       preferences.append(try Preferences(data, event.version, kinds: kinds, zones: zones))
     default: break
@@ -29,9 +34,13 @@ func devicesWork(
   let devices = newest(rows) { [BytewiseString($0.user), BytewiseString($0.installation)] }
   let tokens = newest(rows.filter { $0.sealed != nil }) { $0.sealed?.fingerprint }
   let people = newest(preferences) { BytewiseString($0.user) }
+  outbox.noteChanges(devices.map { DeviceKey($0.user, $0.installation) }, now: now)
   var statements = [planByKey(keepsPlans: true)]
   if !devices.isEmpty { statements.append(writeDevices(devices)) }
-  if !tokens.isEmpty { statements.append(writeTokens(tokens)) }
+  if !tokens.isEmpty {
+    statements.append(writeTokens(tokens))
+    statements.append(wakeAlarms(tokens, now: now))
+  }
   if !people.isEmpty { statements.append(writePreferences(people)) }
   var work = Work(statements)
   // A person's devices are counted with this batch's, which the statements before have written.
@@ -63,13 +72,17 @@ struct DeviceRow: Versioned {
   var user: String
   var installation: String
   var version: Version
+  /// Of the event, and of the person's alarms.
+  var partition: Int32
   /// Nil: removed.
   var sealed: Sealed?
 }
 
 extension DeviceRow {
-  fileprivate init(_ data: DeviceRegistered, _ version: Version, keys: TokenKeys) throws {
-    self.init(user: data.user, installation: data.installation, version: version)
+  fileprivate init(_ data: DeviceRegistered, _ event: Event, keys: TokenKeys) throws {
+    self.init(
+      user: data.user, installation: data.installation, version: event.version,
+      partition: event.partition ?? 0)
     guard let provider = PushProvider(rawValue: data.provider), let token = DeviceToken(data.token)
     else { throw EventError(.badValue, "provider or token is invalid.", field: "provider") }
     guard let scope = token.scope(at: provider, app: data.app) else {

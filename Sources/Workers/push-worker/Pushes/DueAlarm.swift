@@ -45,28 +45,45 @@ struct DueRow {
 }
 
 /// The due alarms with everything that decides about them: a row for each of the person's devices, or one.
+///
+/// Those that have been due for longest, and a fifth as many that became due last, so that what is new does not
+/// wait behind what cannot be sent. What was held for a person comes together.
 func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
-  Statement(
+  func end(_ direction: String, _ limit: String) -> String {
     """
-    WITH q AS MATERIALIZED (
-      SELECT q.* FROM unnest($1::int[]) AS p (partition)
+    (
+        SELECT q.* FROM unnest($1::int[]) AS p (partition)
+        CROSS JOIN LATERAL (
+          SELECT q.* FROM push_due q
+          WHERE q.partition = p.partition AND q.due_at <= $3 AND q.notification_id >= \(personIDEnd)
+          ORDER BY q.due_at \(direction), q.user_id \(direction) LIMIT \(limit)
+        ) q
+        ORDER BY q.due_at \(direction), q.user_id \(direction) LIMIT \(limit)
+      )
+    """
+  }
+  return Statement(
+    """
+    WITH due AS MATERIALIZED (
+      \(end("ASC", "$2"))
+      UNION \(end("DESC", "$2 / 5"))
+    ), q AS MATERIALIZED (
+      SELECT q.* FROM due q
+      UNION
+      SELECT h.* FROM (SELECT DISTINCT q.user_id FROM due q WHERE q.held IS NOT NULL) p
       CROSS JOIN LATERAL (
-        SELECT q.* FROM push_due q
-        WHERE q.partition = p.partition AND q.due_at <= $3 AND q.notification_id >= \(personIDEnd)
-        ORDER BY q.due_at, q.user_id LIMIT $2
-      ) q
-      ORDER BY q.due_at, q.user_id LIMIT $2
+        SELECT h.* FROM push_due h
+        WHERE h.user_id = p.user_id AND h.held IS NOT NULL AND h.due_at <= $3
+          AND h.partition = ANY ($1)
+        LIMIT 1000
+      ) h
     ), b AS MATERIALIZED (
       SELECT p.user_id, badge(p.user_id) AS badge FROM (SELECT DISTINCT q.user_id FROM q) p
     )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
       s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
-      a.locale, a.spans, a.deep_link, a.raised_at, b.badge,
-      coalesce(a.type = ANY (p.silent_kinds), false) OR coalesce(g.holds, false) AS unwanted,
-      extract(epoch FROM p.quiet_from)::int AS quiet_from,
-      extract(epoch FROM p.quiet_until)::int AS quiet_until,
-      coalesce(nullif(p.zone, ''), nullif(z.zone, ''), 'UTC') AS zone, r.alerts, r.first_at,
-      \(ActiveDevice.columns),
+      a.locale, a.spans, a.deep_link, a.raised_at, b.badge, \(Wishes.columns),
+      r.alerts, r.first_at, \(ActiveDevice.columns),
       c.raised_at AS claimed_for, c.purpose, c.state, c.attempts, c.due_at AS waits_until,
       coalesce(\(mayShow), false) AS may_show,
       u.due_at AS busy_until
@@ -74,14 +91,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     JOIN b ON b.user_id = q.user_id
     CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
     LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
-    LEFT JOIN push_preferences p ON p.user_id = q.user_id
-    LEFT JOIN reminder_people z ON z.user_id = q.user_id
-    -- Alarms that wait for the person's digest: see docs/sql.md.
-    LEFT JOIN LATERAL (
-      SELECT true AS holds FROM digest_setting(q.user_id) t
-      WHERE t.holds AND a.type <> $4
-        AND (cardinality(t.kinds) = 0 OR a.type::text = ANY (t.kinds))
-    ) g ON true
+    \(Wishes.joins("$4"))
     CROSS JOIN LATERAL (
       SELECT count(DISTINCT k.notification_id) AS alerts, min(k.claimed_at) AS first_at
       FROM push_claims k
@@ -94,7 +104,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     LEFT JOIN LATERAL (
       SELECT max(k.due_at) AS due_at FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.state = 'claimed'
-        AND k.purpose <> 'part'
+        AND k.content IS NOT NULL
     ) u ON true
     ORDER BY q.due_at, q.user_id, q.notification_id, d.installation
     """,
@@ -135,14 +145,7 @@ extension DueAlarm {
     message = try PushMessage(row, due, raised: raised, surroundings)
     locale = try row.textOrNil("locale") ?? ""
     held = try row.textOrNil("held").flatMap(Look.Hold.init(rawValue:))
-    if let from = try row.intOrNil("quiet_from"), let until = try row.intOrNil("quiet_until"),
-      let hours = QuietHours(from: from, until: until),
-      let zone = try? surroundings.zones.zone(try row.text("zone"))
-    {
-      quietUntil = hours.end(at: surroundings.now, in: zone).map { end in
-        EventTime(microseconds: end.microseconds + spread(of: due.user))
-      }
-    }
+    quietUntil = try Pushes.quietUntil(row, user: due.user, surroundings)
     if try row.int("alerts") >= surroundings.bounds.alertsAMinute,
       let first = try row.timestamptzOrNil("first_at")
     {
@@ -154,34 +157,28 @@ extension DueAlarm {
   fileprivate func target(_ row: Row, _ surroundings: Surroundings) throws -> Target? {
     guard let active = try ActiveDevice(row) else { return nil }
     let (purpose, state) = (try row.textOrNil("purpose"), try row.textOrNil("state"))
-    let busy = try row.timestamptzOrNil("busy_until")
-    let waiting = state == "waiting" ? try row.timestamptzOrNil("waits_until") : nil
-    let waits = [busy, waiting].compactMap(\.self).max().map { EventTime(microseconds: $0) }
     let isAlert = purpose == "alert" || purpose == "part"
+    let isWaiting = state == "waiting"
+    // An overdue claim is still under way: it is sent again first.
+    let busy = try row.timestamptzOrNil("busy_until").map {
+      max($0, surroundings.now.microseconds + 1_000_000)
+    }
+    let waiting = isWaiting ? try row.timestamptzOrNil("waits_until") : nil
     let claimed = try row.timestamptzOrNil("claimed_for")
     let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
+    // What waits was not accepted, and what found the token gone is for the one that was registered since.
+    let isOpen = isAlert && (isWaiting || state == "gone")
+    let isSame = isAlert ? isOpen && claimed == alarm.raisedAt.microseconds : isWaiting
     return Target(
       active: active,
       now: DeviceNow(
         installation: active.device.installation,
-        // What waits was not accepted.
-        claimedFor: state == "waiting" && isAlert
-          ? nil : claimed.map { EventTime(microseconds: $0) },
-        mayShow: try row.bool("may_show") || purpose == "removal" && state == "waiting",
-        waitsUntil: waits,
+        claimedFor: isOpen ? nil : claimed.map { EventTime(microseconds: $0) },
+        mayShow: try row.bool("may_show") || purpose == "removal" && isWaiting,
+        waitsUntil: [busy, waiting].compactMap(\.self).max().map { EventTime(microseconds: $0) },
         expires: EventTime(microseconds: alarm.raisedAt.microseconds + seconds * 1_000_000)),
-      attempts: state == "waiting" && claimed == alarm.raisedAt.microseconds
-        ? try row.intOrNil("attempts") ?? 0 : 0)
+      attempts: isSame ? try row.intOrNil("attempts") ?? 0 : 0)
   }
-}
-
-/// Up to a minute in microseconds, the same for a person each time: not everybody's quiet hours end at once.
-private func spread(of user: String) -> Int64 {
-  // FNV-1a.
-  let hash = user.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
-    ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3
-  }
-  return Int64(hash % 60_000_000)
 }
 
 extension PushBounds {

@@ -25,46 +25,70 @@ private let reachedPeople = """
   )
   """
 
-/// Makes the alarms due that devices of due people may show, although they are read or hidden.
-func findHidden(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
-  Statement(
-    """
-    INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, since)
-    SELECT DISTINCT c.user_id, c.notification_id, q.partition, $3, $3
-    FROM \(reachedPeople) q
-    JOIN push_claims c ON c.user_id = q.user_id AND \(mayShow)
-    -- Nothing can be taken away from the others.
-    JOIN push_active_devices d ON d.user_id = c.user_id AND d.installation = c.installation
-    CROSS JOIN LATERAL alarm_state(c.user_id, c.notification_id) s
-    WHERE q.reached AND NOT (s.shown AND coalesce(s.unread, false))
-    ORDER BY c.user_id, c.notification_id
-    ON CONFLICT (user_id, notification_id) DO UPDATE SET
-      due_at = least(d.due_at, EXCLUDED.due_at), revision = d.revision + 1
-    """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
-}
+/// The most visible pushes of a person that are looked at, the newest: of an app, Android shows 50.
+private let visibleMax = 500
 
 /// The due people: a row for each of their devices, or one, with the badge as it is now and as the device was
-/// last told.
+/// last told, and with the alarms that devices may show although they are read or hidden.
+///
+/// All of one snapshot: a person whose record has been applied is closed only with what that record has hidden.
 func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   Statement(
     """
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
-      badge(q.user_id) AS badge, l.badge AS told, u.due_at AS busy_until, \(ActiveDevice.columns)
+      v.hidden, badge(q.user_id) AS badge, l.badge AS told, u.due_at AS busy_until,
+      w.due_at AS waits_until, w.attempts, \(ActiveDevice.columns)
     FROM \(reachedPeople) q
+    LEFT JOIN LATERAL (
+      SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden
+      FROM (
+        SELECT v.notification_id, NOT (s.shown AND coalesce(s.unread, false)) AS is_hidden
+        FROM (
+          SELECT c.notification_id FROM push_claims c
+          WHERE c.user_id = q.user_id AND \(mayShow)
+            -- Nothing can be taken away from the others.
+            AND EXISTS (
+              SELECT FROM push_active_devices d
+              WHERE d.user_id = c.user_id AND d.installation = c.installation)
+          ORDER BY c.claimed_at DESC LIMIT \(visibleMax)
+        ) v
+        CROSS JOIN LATERAL alarm_state(q.user_id, v.notification_id) s
+      ) h
+    ) v ON q.reached
     LEFT JOIN push_active_devices d ON d.user_id = q.user_id
     LEFT JOIN LATERAL (
       SELECT k.badge FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.badge IS NOT NULL
-        AND k.state IN ('claimed', 'accepted', 'expired')
+        AND k.state IN ('claimed', 'accepted')
       ORDER BY k.claimed_at DESC LIMIT 1
     ) l ON true
     LEFT JOIN LATERAL (
       SELECT max(k.due_at) AS due_at FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.state = 'claimed'
-        AND k.purpose <> 'part'
+        AND k.content IS NOT NULL
     ) u ON true
+    LEFT JOIN push_claims w ON w.user_id = q.user_id AND w.installation = d.installation
+      AND w.notification_id = '00000000-0000-0000-0000-000000000000' AND w.state = 'waiting'
     ORDER BY q.due_at, q.user_id, q.notification_id
     """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
+}
+
+/// Makes alarms due that devices may show although they are read or hidden.
+func makeDue(_ hidden: [Piece.Hidden: Int32], now: EventTime) -> Statement {
+  let rows = Array(hidden)
+  return Statement(
+    """
+    INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, since)
+    SELECT e.user_id, e.id, e.partition, $4, $4
+    FROM unnest($1::text[], $2::uuid[], $3::int[]) AS e (user_id, id, partition)
+    ORDER BY e.user_id COLLATE "C", e.id
+    ON CONFLICT (user_id, notification_id) DO UPDATE SET
+      due_at = least(d.due_at, EXCLUDED.due_at), revision = d.revision + 1
+    """,
+    [
+      .textArray(rows.map(\.key.user.string)), .uuidArray(rows.map(\.key.notification)),
+      .int4Array(rows.map(\.value)), .timestamptz(now.microseconds),
+    ])
 }
 
 /// Makes people due whose devices may have been told another badge.
@@ -111,20 +135,39 @@ extension Piece {
       let age = (now.microseconds - due.since) / 2
       return later(surroundings.time(after: min(max(age, 50_000), 10_000_000)))
     }
+    if let ids = try row.textOrNil("hidden") {
+      for id in ids.split(separator: ",").compactMap({ UUID(uuidString: String($0)) }) {
+        hidden[Hidden(user: BytewiseString(due.user), notification: id)] = due.partition
+      }
+      // The removals bring the badge, and their answers wake the person: for other devices, and because there may
+      // be more behind those that are taken away now.
+      return later(surroundings.time(after: 2_000_000))
+    }
     // A browser may show a notification of its own for a push that shows none.
     guard let active = try ActiveDevice(row), active.device.provider != .webPush,
       let told = try row.intOrNil("told"), try row.int("badge") != told
     else { return }
-    let key = DeviceKey(active.device.user, active.device.installation)
-    if try row.timestamptzOrNil("busy_until") != nil || isClaimed(key) {
-      return later(surroundings.time(after: 200_000))
+    if let waiting = try row.timestamptzOrNil("waits_until"), waiting > now.microseconds {
+      return later(EventTime(microseconds: waiting))
     }
-    if let until = admit(active) { return later(until) }
+    let busy = try row.timestamptzOrNil("busy_until")
+    if busy != nil || isClaimed(DeviceKey(active.device)) {
+      // An answer wakes the person.
+      let until = (busy ?? 0) - now.microseconds
+      return later(surroundings.time(after: min(max(until, 200_000), 30_000_000)))
+    }
+    switch admit(active) {
+    case .admitted: break
+    case .later(let time): return later(time)
+    case .full: return later(surroundings.time(after: 1_000_000))
+    }
     let message = PushMessage(
       purpose: .badge, notification: UUID(uuid: UUID.zero), version: now.microseconds, kind: "",
       badge: try row.int("badge"), created: now,
       expires: surroundings.time(after: surroundings.bounds.timeToLiveSeconds * 1_000_000))
-    _ = add(message, to: active, raisedAt: now, attempt: 1, partition: due.partition)
+    _ = add(
+      message, to: active, raisedAt: now, attempt: (try row.intOrNil("attempts") ?? 0) + 1,
+      partition: due.partition)
   }
 
   /// Closes or postpones the rows of people.

@@ -7,16 +7,6 @@ import Pushing
 
 /// What one turn decides, and the statements that write it.
 struct Piece {
-  /// A person's installation.
-  struct DeviceKey: Hashable {
-    var user: BytewiseString
-    var installation: BytewiseString
-
-    init(_ user: String, _ installation: String) {
-      (self.user, self.installation) = (BytewiseString(user), BytewiseString(installation))
-    }
-  }
-
   /// A row of `push_due` that stays.
   struct Again {
     var row: DueRow
@@ -24,7 +14,13 @@ struct Piece {
     var hold: Look.Hold?
   }
 
-  private(set) var room: Int
+  /// An alarm that is made due.
+  struct Hidden: Hashable {
+    var user: BytewiseString
+    var notification: UUID
+  }
+
+  let places: Places
   let surroundings: Surroundings
   private(set) var toSend: [Claim] = []
   var written: [NewClaim] = []
@@ -33,37 +29,36 @@ struct Piece {
   var closed: [DueRow] = []
   var again: [Again] = []
   var people: [DuePerson] = []
+  /// What devices may show although it is read or hidden, and the partitions to look in.
+  var hidden: [Hidden: Int32] = [:]
   /// Whose badge may have changed although nothing was sent about the alarm, and their partitions.
   var badges: [BytewiseString: Int32] = [:]
   /// The devices that a claim of this piece is for.
   private var claimed: Set<DeviceKey> = []
   private var sentAgain = 0
 
-  init(room: Int, _ surroundings: Surroundings) {
-    (self.room, self.surroundings) = (room, surroundings)
+  init(_ places: Places, _ surroundings: Surroundings) {
+    (self.places, self.surroundings) = (places, surroundings)
   }
 
   var now: EventTime { surroundings.now }
 
+  /// Whether the next piece will meet something else.
+  var hasProgress: Bool { !closed.isEmpty || !again.isEmpty || !toSend.isEmpty || makesDue }
+  var makesDue: Bool { !badges.isEmpty || !hidden.isEmpty }
+
   func isClaimed(_ key: DeviceKey) -> Bool { claimed.contains(key) }
 
   /// Takes a place and the allowance for a message to a device.
-  ///
-  /// - Returns: nil if it may be sent; else when to look again.
-  mutating func admit(_ active: ActiveDevice) -> EventTime? {
-    let key = DeviceKey(active.device.user, active.device.installation)
+  mutating func admit(_ active: ActiveDevice) -> Outbox.Admission {
+    let key = DeviceKey(active.device)
     // An answer wakes what waits for a device.
     guard !claimed.contains(key) else {
-      return surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000)
+      return .later(surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000))
     }
-    guard room > 0 else { return now }
-    if let until = surroundings.outbox.admit(active.outboxScope, now: now) {
-      // What is refused together does not return together.
-      return EventTime(microseconds: until.microseconds + .random(in: 0..<1_000_000))
-    }
-    room -= 1
-    claimed.insert(key)
-    return nil
+    let admission = places.take(active.outboxScope, now: now)
+    if admission == .admitted { claimed.insert(key) }
+    return admission
   }
 
   /// Writes a claim that is sent after the commit.
@@ -71,7 +66,7 @@ struct Piece {
     _ message: PushMessage, to active: ActiveDevice, raisedAt: EventTime, attempt: Int,
     partition: Int32
   ) -> Claim {
-    let claim = active.claim(message, attempt: attempt, surroundings)
+    let claim = active.claim(message, attempt: attempt, partition: partition, surroundings)
     let content = message.stored
     // What is sent is what is stored, which may have been shortened.
     guard let kept = PushMessage(stored: content) else { return claim }
@@ -80,16 +75,15 @@ struct Piece {
     toSend.append(sent)
     written.append(
       NewClaim(
-        claim: sent, purpose: kept.purpose.rawValue, raisedAt: raisedAt, content: content,
-        partition: partition))
+        claim: sent, purpose: kept.purpose.rawValue, raisedAt: raisedAt, content: content))
     return sent
   }
 
-  /// The claim of a row without an answer: sent again, unless its time is over, its device is gone, or what it
-  /// shows has been read or withdrawn.
+  /// The claim of a row without an answer: sent again, unless its time is over, its device is gone, what it
+  /// shows has been read or withdrawn, or the person does not want to be rung for it now.
   mutating func repeatClaim(_ row: Row) throws {
     let (user, installation) = (try row.text("user_id"), try row.text("installation"))
-    let number = try row.int8("claim")
+    let (number, now) = (try row.int8("claim"), now)
     func end(_ state: ClaimEnd.State, _ answer: String, dueAt: EventTime? = nil) -> ClaimEnd {
       ClaimEnd(
         user: user, installation: installation, claim: number, state: state, answer: answer,
@@ -99,22 +93,39 @@ struct Piece {
     guard let message = PushMessage(stored: try row.bytea("content")) else {
       return ends.append(end(.refused, "malformed"))
     }
-    let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
     guard now < message.expires else { return ends.append(end(.expired, "expired")) }
-    var claim = active.claim(message, attempt: try row.int("attempts"), surroundings)
+    let isAlert = message.purpose == .alert
+    let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
+    let isRead = isAlert && !isUnread
+    if isAlert, !isRead {
+      // Whether it arrived is unknown.
+      guard try !row.bool("unwanted") else { return ends.append(end(.refused, "silenced")) }
+      if let until = try quietUntil(row, user: user, surroundings) {
+        return ends.append(end(.waiting, "quiet", dueAt: until))
+      }
+    }
+    let partition = Int32(clamping: try row.int("partition"))
+    var claim = active.claim(
+      message, attempt: try row.int("attempts"), partition: partition, surroundings)
     claim.number = number
     claim.claimedAt = EventTime(microseconds: try row.timestamptz("claimed_at"))
-    if let until = admit(active) {
-      claim.dueAt = max(until, surroundings.time(after: 1_000_000))
+    let soon = surroundings.time(after: 1_000_000)
+    switch admit(active) {
+    case .admitted: break
+    case .later(let time):
+      claim.dueAt = max(time, soon)
+      return repeats.append(claim)
+    case .full:
+      claim.dueAt = soon
       return repeats.append(claim)
     }
-    guard message.purpose != .alert || isUnread else {
-      // Whether it arrived is unknown: a removal is right in both cases. Its parts are looked at anew.
+    guard !isRead else {
+      // A removal is right whether it arrived or not. Its parts are looked at anew.
       ends.append(end(.waiting, "read", dueAt: now))
       let raisedAt = EventTime(microseconds: try row.timestamptz("raised_at"))
       _ = add(
         removal(of: message, badge: try row.int("badge")), to: active, raisedAt: raisedAt,
-        attempt: 1, partition: Int32(clamping: try row.int("partition")))
+        attempt: 1, partition: partition)
       return
     }
     claim.attempt += 1
@@ -148,6 +159,7 @@ struct Piece {
     if !closed.isEmpty { statements.append(closeRows(closed)) }
     if !again.isEmpty { statements.append(postponeRows(again)) }
     if !badges.isEmpty { statements.append(checkBadges(badges, now: now)) }
+    if !hidden.isEmpty { statements.append(makeDue(hidden, now: now)) }
     if !repeats.isEmpty { statements.append(repeatClaims(repeats)) }
     if !written.isEmpty { statements.append(writeClaims(written)) }
     return statements

@@ -29,8 +29,10 @@ public func pushHandler(
   handler.topics.append(.devices)
   handler.apply = { topic, events in
     guard topic == .devices else { return try redriven(topic, events) }
-    return try devicesWork(events, kinds: engine().registry, keys: keys, zones: zones)
+    return try devicesWork(
+      events, kinds: engine().registry, keys: keys, zones: zones, outbox: outbox, now: clock())
   }
+  handler.dueAfter = [.devices]
   handler.due = { turn in
     turnWork(
       turn,

@@ -2,16 +2,14 @@ import Events
 import Handling
 import Postgres
 
-/// One piece of what is due: records what became of earlier claims, and claims what there is room for. The
+/// One piece of what is due: records what became of earlier claims, and claims what there are places for. The
 /// claims go to the sender once they are committed.
 ///
 /// Reads before it takes the fence. Nothing can have come between: another owner would have changed the epoch
 /// that the fence compares.
 func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
-  let outbox = surroundings.outbox
-  let answers = outbox.answers(limit: answersMax)
-  // These answers leave with the commit.
-  let limit = min(outbox.room + answers.count, claimsMax)
+  let (outbox, now) = (surroundings.outbox, surroundings.now)
+  let answers = outbox.answers(of: turn.partitions, limit: answersMax, now: now)
   let partitions = Parameter.int4Array(turn.partitions)
   var work = Work([planByKey(keepsPlans: true)])
   if !answers.isEmpty {
@@ -20,24 +18,20 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
         answered, openUntil: outbox.openUntil(answered.claim.outboxScope),
         spread: .random(in: 0..<1))
     }
-    work.add(recordEnds(ends, now: surroundings.now))
-    work.add(recordGone(answers))
+    work.add(recordEnds(ends, now: now))
+    for statement in recordGone(answers) { work.add(statement) }
   }
-  guard limit > 0 else {
-    work.finish = { _ in
-      var outcome = Outcome(counts: counts(of: answers))
-      outcome.afterCommit = { outbox.remove(answers) }
-      return outcome
-    }
+  guard outbox.hasRoom || !answers.isEmpty else {
+    work.finish = { _ in Outcome() }
     return work
   }
-  let repeats = work.add(readRepeats(partitions, limit: limit, now: surroundings.now))
-  work.add(findHidden(partitions, limit: peopleMax, now: surroundings.now))
-  work.add(deleteOldClaims(partitions, now: surroundings.now))
-  let people = work.add(readPeople(partitions, limit: peopleMax, now: surroundings.now))
-  let alarms = work.add(readDueAlarms(partitions, limit: limit, now: surroundings.now))
+  let repeats = work.add(readRepeats(partitions, limit: rowsMax, now: now))
+  work.add(deleteOldClaims(partitions, now: now))
+  let people = work.add(readPeople(partitions, limit: peopleMax, now: now))
+  let alarms = work.add(readDueAlarms(partitions, limit: rowsMax, now: now))
   work.finish = { results in
-    var piece = Piece(room: limit, surroundings)
+    // The places of these answers are free once they are recorded.
+    var piece = Piece(Places(in: outbox, freed: answers.count), surroundings)
     for row in results[repeats] { try piece.repeatClaim(row) }
     let due = try dueAlarms(results[alarms], surroundings)
     piece.look(at: due)
@@ -47,19 +41,19 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     var outcome = Outcome(
       statements: statements.isEmpty ? [] : [turn.fence] + statements,
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
-    outcome.hasMore = piece.room > 0 && (due.count == limit || !piece.badges.isEmpty)
-    let claims = piece.toSend
+    outcome.hasMore = piece.hasProgress && (due.count >= rowsMax || piece.makesDue)
+    let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
       outbox.remove(answers)
-      outbox.put(claims)
+      places.put(claims)
     }
     return outcome
   }
   return work
 }
 
-/// The most claims of a piece, and the most answers that it records.
-private let claimsMax = 500
+/// The most due alarms and repetitions that a piece looks at, and the most answers that it records.
+private let rowsMax = 500
 private let answersMax = 2000
 /// The most people whose badge and visible alarms a piece looks at.
 private let peopleMax = 100

@@ -10,35 +10,49 @@ public struct Breaker: Sendable, Hashable {
   /// The longest time that it stays open before a request is tried.
   static let longestMicroseconds: Int64 = 900_000_000
 
-  /// Failures since the last success, at most 1000.
+  /// Failures in a row while it was closed, at most ``limit``.
   public private(set) var failures = 0
   /// Until when nothing is sent; one request is tried after it.
   public private(set) var openUntil: EventTime?
+  /// When it opened last.
+  private var openedAt: EventTime?
+  /// How often it opened without a success between, at most 20.
+  private var openings = 0
 
   public init() {}
 
-  /// A provider took a message, or refused it for the message's or the token's own sake.
-  public mutating func succeed() { self = Breaker() }
-
-  /// The provider is broken.
+  /// A provider took a message, or refused it for the token's own sake.
   ///
-  /// - Parameter demandedMicroseconds: how long it is to be left alone at least, of which at most a day
-  ///   counts.
-  public mutating func fail(demandedMicroseconds: Int64, now: EventTime) {
-    failures = min(failures + 1, 1000)
+  /// - Parameter claimedAt: of the message. What was sent before the breaker opened says nothing about the
+  ///   time after.
+  public mutating func succeed(claimedAt: EventTime) {
+    if let openedAt, claimedAt < openedAt { return }
+    self = Breaker()
+  }
+
+  /// The provider is broken, or refuses.
+  ///
+  /// - Parameters:
+  ///   - claimedAt: of the message. Messages that failed together open it once, not once each.
+  ///   - demandedMicroseconds: how long the provider is to be left alone at least, if it opens; at most a
+  ///     day counts.
+  public mutating func fail(claimedAt: EventTime, demandedMicroseconds: Int64, now: EventTime) {
+    if let openedAt, claimedAt < openedAt { return }
+    if openedAt == nil {
+      failures += 1
+      guard failures >= Self.limit else { return }
+    }
+    let doubled = Int64(1_000_000) << Int64(min(openings, 20))
+    openings = min(openings + 1, 20)
     let demanded = min(max(demandedMicroseconds, 0), 86_400_000_000)
-    // A demand opens it at once: the provider has said that it is of no use to try.
-    guard failures >= Self.limit || demanded > 0 else { return }
-    let doubled = Int64(1_000_000) << Int64(min(max(failures - Self.limit, 0), 20))
     let wait = max(demanded, min(doubled, Self.longestMicroseconds))
-    let until = EventTime(microseconds: now.microseconds + wait)
-    openUntil = max(openUntil ?? until, until)
+    (openedAt, openUntil) = (now, EventTime(microseconds: now.microseconds + wait))
   }
 
   /// Whether a request may be made now.
   ///
-  /// - Parameter underWay: the requests to the provider without an answer. After an outage one at a time
-  ///   is tried.
+  /// - Parameter underWay: the requests to the provider without an answer, and those that are about to be
+  ///   made. After an outage one at a time is tried.
   public func permits(underWay: Int, now: EventTime) -> Bool {
     guard let openUntil else { return true }
     return now >= openUntil && underWay == 0

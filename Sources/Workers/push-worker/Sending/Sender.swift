@@ -48,6 +48,11 @@ public struct Sender: Service {
           group.addTask { await send(claim) }
         }
       }
+      // The lanes still run, and record the last answers.
+      let deadline = ContinuousClock.now + .seconds(5)
+      while outbox.hasAnswers, .now < deadline, !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(20))
+      }
     } onGracefulShutdown: {
       outbox.finish()
     }
@@ -81,7 +86,7 @@ public struct Sender: Service {
   private func outcome(of claim: Claim) async -> ClaimOutcome {
     let now = EventTime.now
     // Another lane may send what is due again.
-    guard now < claim.dueAt else { return .unanswered(reason: "late") }
+    guard now < claim.dueAt, !outbox.isOutdated(claim) else { return .unsent }
     let token: DeviceToken
     do throws(TokenKeyError) {
       token = try keys.opened(claim.sealedToken, for: claim.device)
