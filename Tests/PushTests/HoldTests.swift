@@ -154,4 +154,28 @@ struct HoldTests {
     }
     #expect(try world.dueCount() == 0)
   }
+
+  @Test("what may have arrived is not repeated in quiet hours, nor once its kind is silenced")
+  func repeated() async throws {
+    let world = try PushWorld(at: "2026-11-23T21:59:50Z")
+    try world.register()
+    try world.apply(
+      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("22:00", "07:00", "UTC") })
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    world.pass(seconds: 31)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert waiting"])
+    try world.set("2026-11-24T07:02:00Z")
+    let again = try #require(try await world.turn().first)
+    #expect(again.message.purpose == .alert)
+    world.outbox.note(Answered(again, .unanswered(reason: "reset"), at: world.now))
+    try world.apply(preferences { $0.silentKinds = ["like"] })
+    world.pass(seconds: 31)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert refused"])
+    try world.apply(.alarmReadAll(.with { $0.user = "ann" }))
+    #expect(try await world.push().map(\.message.purpose) == [.removal])
+  }
 }

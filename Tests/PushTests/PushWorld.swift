@@ -144,8 +144,17 @@ final class PushWorld {
 
   /// Runs what is due; returns the claims that the sender gets.
   func turn() async throws -> [Claim] {
+    try await claims { while try handler.runDueDirectly(partitions: [0], on: pusher).hasMore {} }
+  }
+
+  /// The same, of one piece.
+  func piece() async throws -> [Claim] {
+    try await claims { _ = try handler.runDueDirectly(partitions: [0], on: pusher) }
+  }
+
+  private func claims(_ run: () throws -> Void) async throws -> [Claim] {
     let before = outbox.underWay
-    while try handler.runDueDirectly(partitions: [0], on: pusher).hasMore {}
+    try run()
     var claims: [Claim] = []
     for _ in 0..<(outbox.underWay - before) {
       claims.append(try #require(await sent.next()))

@@ -40,7 +40,8 @@ import Testing
     #expect(allowance.turn(after: noon) > later(60))
   }
 
-  @Test("a breaker opens after ten failures in a row, for longer each time, and tries one at a time")
+  @Test(
+    "a breaker opens after ten failures in a row, for longer each time, and tries one at a time")
   func breaker() {
     var breaker = Breaker()
     func fail(_ claimed: EventTime, _ now: EventTime, demanded: Int64 = 0) {

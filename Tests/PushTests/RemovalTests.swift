@@ -123,4 +123,57 @@ struct RemovalTests {
     let claims = try await world.push()
     #expect(claims.map(\.message.purpose) == [.removal])
   }
+
+  @Test("what is read together is taken away by one message, which is repeated as it was")
+  func together() async throws {
+    let world = try PushWorld(bounds: PushBounds(alertsAMinute: 100))
+    try world.register()
+    for number in 0..<60 {
+      try world.like("bo", "p\(number)")
+      #expect(try await world.push().count == 1)
+      world.pass(seconds: 1)
+    }
+    try world.apply(readAll)
+    let removal = try #require(try await world.turn().first)
+    #expect(removal.message.purpose == .removal && removal.message.alsoRemoved.count == 49)
+    world.outbox.note(Answered(removal, .unanswered(reason: "reset"), at: world.now))
+    world.pass(seconds: 31)
+    let again = try #require(try await world.turn().first)
+    #expect(again.message == removal.message && again.number == removal.number)
+    world.outbox.note(Answered(again, .answer(.accepted), at: world.now))
+    let rest = try await world.push()
+    #expect(rest.map(\.message.purpose) == [.removal] && rest.first?.message.badge == 0)
+    #expect(rest.first?.message.alsoRemoved.count == 9)
+    let all = [again, rest[0]].flatMap { [$0.message.notification] + $0.message.alsoRemoved }
+    #expect(Set(all).count == 60)
+    #expect(try world.dueCount() == 0)
+    #expect(try world.claims().allSatisfy { $0 == "phone removal accepted" })
+  }
+
+  @Test(
+    "a webhook that never answers is told a badge ten times, and not again until something changes")
+  func deadWebhook() async throws {
+    let world = try PushWorld()
+    try world.register("hook", token: webhook, provider: .webhook)
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    try world.apply(.alarmSeen(.with { $0.user = "ann" }))
+    var told = 0
+    for _ in 0..<400 {
+      for claim in try await world.turn() {
+        told += 1
+        #expect(claim.message.purpose == .badge && claim.attempt == told)
+        let failed = Webhook.answerToFailure(attempt: claim.attempt)
+        world.outbox.note(Answered(claim, .answer(failed), at: world.now))
+      }
+      world.pass(seconds: 3600)
+    }
+    #expect(told == 10)
+    #expect(try world.dueCount() == 0)
+  }
+
+  private let webhook = """
+    {"url":"https://hooks.example/ann","secrets":["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="]}
+    """
 }

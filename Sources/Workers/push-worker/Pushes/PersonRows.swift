@@ -163,8 +163,7 @@ extension Piece {
     }
     let message = PushMessage(
       purpose: .badge, notification: UUID(uuid: UUID.zero), version: now.microseconds, kind: "",
-      badge: try row.int("badge"), created: now,
-      expires: surroundings.time(after: surroundings.bounds.timeToLiveSeconds * 1_000_000))
+      badge: try row.int("badge"), created: now, expires: silentExpiry(active))
     _ = add(
       message, to: active, raisedAt: now, attempt: (try row.intOrNil("attempts") ?? 0) + 1,
       partition: due.partition)

@@ -98,7 +98,8 @@ extension Piece {
   /// One message that takes all of them away.
   private mutating func remove(_ told: [(due: DueAlarm, target: DueAlarm.Target)]) {
     guard let first = told.first else { return }
-    var message = removal(of: first.due.message, badge: first.due.message.badge)
+    var message = removal(
+      of: first.due.message, badge: first.due.message.badge, for: first.target.active)
     message.alsoRemoved = told.dropFirst().map(\.due.row.notification)
     let claim = add(
       message, to: first.target.active,

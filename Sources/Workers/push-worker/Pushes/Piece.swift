@@ -124,8 +124,8 @@ struct Piece {
       ends.append(end(.waiting, "read", dueAt: now))
       let raisedAt = EventTime(microseconds: try row.timestamptz("raised_at"))
       _ = add(
-        removal(of: message, badge: try row.int("badge")), to: active, raisedAt: raisedAt,
-        attempt: 1, partition: partition)
+        removal(of: message, badge: try row.int("badge"), for: active), to: active,
+        raisedAt: raisedAt, attempt: 1, partition: partition)
       return
     }
     claim.attempt += 1
@@ -139,11 +139,16 @@ struct Piece {
   }
 
   /// Takes away what an alert shows. What is visible is there for long, so it does not expire with the alert.
-  func removal(of alert: PushMessage, badge: Int?) -> PushMessage {
+  func removal(of alert: PushMessage, badge: Int?, for active: ActiveDevice) -> PushMessage {
     PushMessage(
       purpose: .removal, notification: alert.notification, version: alert.version,
-      kind: alert.kind, badge: badge, created: alert.created,
-      expires: surroundings.time(after: surroundings.bounds.timeToLiveSeconds * 1_000_000))
+      kind: alert.kind, badge: badge, created: alert.created, expires: silentExpiry(active))
+  }
+
+  /// When a message is no longer worth sending that shows nothing.
+  func silentExpiry(_ active: ActiveDevice) -> EventTime {
+    let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
+    return surroundings.time(after: seconds * 1_000_000)
   }
 
   var counts: [String: Int] {

@@ -26,7 +26,7 @@ public struct Breaker: Sendable, Hashable {
   /// - Parameter claimedAt: of the message. What was sent before the breaker opened says nothing about the
   ///   time after.
   public mutating func succeed(claimedAt: EventTime) {
-    if let openedAt, claimedAt < openedAt { return }
+    if let openedAt, claimedAt <= openedAt { return }
     self = Breaker()
   }
 
@@ -37,7 +37,7 @@ public struct Breaker: Sendable, Hashable {
   ///   - demandedMicroseconds: how long the provider is to be left alone at least, if it opens; at most a
   ///     day counts.
   public mutating func fail(claimedAt: EventTime, demandedMicroseconds: Int64, now: EventTime) {
-    if let openedAt, claimedAt < openedAt { return }
+    if let openedAt, claimedAt <= openedAt { return }
     if openedAt == nil {
       failures += 1
       guard failures >= Self.limit else { return }

@@ -1,0 +1,109 @@
+import Devices
+import Events
+import Providers
+import TestSupport
+import Testing
+
+@testable import Pushes
+
+/// How much may be under way, and what becomes of it.
+@Suite("Places")
+struct PlacesTests {
+  private let app = Outbox.Scope(provider: .apns, name: "com.example.app")
+
+  private func admitted(_ scope: Outbox.Scope, _ places: Places, of count: Int) -> Int {
+    (0..<count).count { _ in places.take(scope, now: noon) == .admitted }
+  }
+
+  @Test("what a transaction that fails has taken is given back")
+  func givenBack() {
+    let outbox = Outbox(capacity: 10, rate: 1_000_000)
+    do {
+      let places = Places(in: outbox, freed: 0)
+      #expect(admitted(app, places, of: 9) == 5 && outbox.underWay == 5)
+    }
+    #expect(outbox.underWay == 0)
+  }
+
+  @Test(
+    "one app or origin has half of the places, one provider three quarters, a webhook's server 20")
+  func shares() {
+    let outbox = Outbox(capacity: 100, rate: 1_000_000)
+    let places = Places(in: outbox, freed: 0)
+    let hook = Outbox.Scope(provider: .webhook, name: "https://a.example")
+    #expect(admitted(hook, places, of: 100) == 20)
+    #expect(admitted(app, places, of: 100) == 50)
+    #expect(admitted(Outbox.Scope(provider: .apns, name: "other"), places, of: 100) == 25)
+    #expect(places.take(Outbox.Scope(provider: .fcm, name: "a"), now: noon) == .admitted)
+  }
+
+  @Test("after an outage one request is tried, however many pieces ask")
+  func halfOpen() async throws {
+    let world = try PushWorld(capacity: 1000)
+    for number in 0..<20 {
+      try world.register(of: "u\(number)", token: "abcdef\(1_000_000 + number)")
+      try world.like("bo", "p\(number)", of: "u\(number)")
+    }
+    for claim in try await world.turn() {
+      let broken = ProviderAnswer.providerBroken(reason: "http-503", after: .seconds(1))
+      world.outbox.note(Answered(claim, .answer(broken), at: world.now))
+    }
+    let (first, second) = (
+      Places(in: world.outbox, freed: 0), Places(in: world.outbox, freed: 0)
+    )
+    #expect(first.take(app, now: world.now) != .admitted)
+    world.pass(seconds: 2)
+    #expect(first.take(app, now: world.now) == .admitted)
+    #expect(first.take(app, now: world.now) != .admitted)
+    #expect(second.take(app, now: world.now) != .admitted)
+  }
+
+  @Test("a claim whose device is removed before its turn comes is not sent")
+  func outdated() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    #expect(!world.outbox.isOutdated(claim))
+    world.pass(seconds: 1)
+    try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = ("ann", "phone") }))
+    #expect(world.outbox.isOutdated(claim))
+    world.outbox.note(Answered(claim, .unsent, at: world.now))
+    world.pass(seconds: 31)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert gone"])
+  }
+
+  @Test("a lane records the answers of its own partitions; others' are forgotten when they are due")
+  func answers() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .answer(.accepted), at: world.now))
+    #expect(world.outbox.answers(of: [1, 2], limit: 10, now: world.now).isEmpty)
+    #expect(world.outbox.answers(of: [0], limit: 10, now: world.now).count == 1)
+    #expect(world.outbox.answers(of: [1], limit: 10, now: claim.dueAt).isEmpty)
+    #expect(!world.outbox.hasAnswers)
+    world.outbox.finish()
+    #expect(Places(in: world.outbox, freed: 0).take(app, now: world.now) == .full)
+  }
+
+  @Test("what is new for one app does not wait behind a pile of another that is broken")
+  func pile() async throws {
+    let world = try PushWorld(capacity: 2000)
+    for number in 0..<40 {
+      try world.register(of: "u\(number)", token: "abcdef\(1_000_000 + number)")
+    }
+    _ = try world.admin.query(
+      """
+      INSERT INTO push_due (user_id, notification_id, partition, due_at, since)
+      SELECT 'u' || n % 40, gen_random_uuid(), 0, $1, $1 FROM generate_series(1, 5000) n
+      """, [.timestamptz(world.now.microseconds - 1_000_000)])
+    try world.register("other", token: "fcm-token", provider: .fcm)
+    try world.like("bo", "p1")
+    let claims = try await world.piece()
+    #expect(claims.map(\.device.user) == ["ann"], "in the first piece")
+    #expect(try world.dueCount() > 4000)
+  }
+}
