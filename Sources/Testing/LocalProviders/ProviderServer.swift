@@ -146,14 +146,17 @@ public final class ProviderServer: Sendable {
       if let name = HTTPField.Name(name) { headers[name] = value }
     }
     let status = HTTPResponse.Status(code: reply.status)
-    guard reply.isReset else {
+    guard reply.isReset || reply.isEndless else {
       return Response(
         status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: reply.body)))
     }
     return Response(
       status: status, headers: headers,
       body: .init { writer in
-        try await writer.write(ByteBuffer(string: "{"))
+        repeat {
+          try await writer.write(ByteBuffer(string: "{"))
+          try await Task.sleep(for: .milliseconds(reply.isEndless ? 100 : 0))
+        } while reply.isEndless
         throw Broken()
       })
   }

@@ -57,12 +57,9 @@ extension Sender {
       guard let destination = Webhook.Destination(token) else {
         throw .unsendable(.malformedToken)
       }
-      let address: PublicAddress
-      do throws(Unmade) {
-        address = try await self.address(of: destination.endpoint)
-      } catch {
-        throw .answer(Webhook.answerToFailure(attempt: claim.attempt))
-      }
+      let address = try await address(
+        of: destination.endpoint,
+        unresolved: Webhook.answerToFailure(attempt: claim.attempt, reason: "no-address"))
       do throws(Unsendable) {
         return try Webhook.request(
           message, to: device, destination: destination, address: address, now: now)
@@ -70,10 +67,19 @@ extension Sender {
     }
   }
 
-  private func address(of endpoint: HTTPSEndpoint) async throws(Unmade) -> PublicAddress {
-    guard let address = await clients.address(of: endpoint.host) else {
-      throw .answer(.retry(after: .seconds(3600)))
+  /// - Parameter unresolved: the answer if the name does not resolve. A name server that is down is no reason
+  ///   to wait longer than for a server that is; an address that is not public is a mistake or an attack.
+  private func address(
+    of endpoint: HTTPSEndpoint,
+    unresolved: ProviderAnswer = .retry(reason: "no-address", after: .zero)
+  ) async throws(Unmade) -> PublicAddress {
+    do throws(Clients.NoAddress) {
+      return try await clients.address(of: endpoint.host)
+    } catch {
+      switch error {
+      case .unresolved: throw .answer(unresolved)
+      case .notPublic: throw .answer(.refused(reason: "private-address"))
+      }
     }
-    return address
   }
 }

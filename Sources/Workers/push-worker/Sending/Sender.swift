@@ -11,7 +11,9 @@ public import ServiceLifecycle
 /// requests have an answer or their time is over.
 public struct Sender: Service {
   /// How long an answer may take, however late the claim is sent again.
-  private static let answerSecondsMax = 30.0
+  private static func answerSecondsMax(_ provider: PushProvider) -> Double {
+    provider == .webhook ? Double(Webhook.timeout.components.seconds) : 30
+  }
 
   private let outbox: Outbox
   private let keys: TokenKeys
@@ -100,7 +102,9 @@ public struct Sender: Service {
     }
     do {
       let response = try await clients.response(
-        to: request, seconds: min(Self.answerSecondsMax, seconds(from: .now, to: claim.dueAt)))
+        to: request,
+        seconds: min(
+          Self.answerSecondsMax(claim.device.provider), seconds(from: .now, to: claim.dueAt)))
       return .answer(await answer(claim, response))
     } catch {
       guard claim.device.provider == .webhook else {
