@@ -8,9 +8,12 @@ enum Unmade: Error {
   case unsendable(Unsendable)
   case answer(ProviderAnswer)
 
-  /// The configuration has no credentials for the app.
+  /// The configuration has no credentials for the app, which is all of the scope.
   static let noCredentials = Unmade.answer(
     .providerBroken(reason: "no-credentials", after: .seconds(60)))
+  /// The same of an app whose name a browser's registration gave: no fault of the push service.
+  static let noWebCredentials = Unmade.answer(
+    .retry(reason: "no-credentials", after: .seconds(60)))
 }
 
 extension Sender {
@@ -40,7 +43,7 @@ extension Sender {
           now: claim.claimedAt)
       } catch { throw .unsendable(error) }
     case .webPush:
-      guard let credentials = apps.webPush[device.app] else { throw .noCredentials }
+      guard let credentials = apps.webPush[device.app] else { throw .noWebCredentials }
       guard let subscription = WebPush.Subscription(token) else {
         throw .unsendable(.malformedToken)
       }

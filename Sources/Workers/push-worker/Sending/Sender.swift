@@ -80,7 +80,7 @@ public struct Sender: Service {
       ])
   }
 
-  private func outcome(of claim: Claim) async -> ClaimOutcome {
+  func outcome(of claim: Claim) async -> ClaimOutcome {
     let now = EventTime.now
     // Another lane may send what is due again.
     guard now < claim.dueAt else { return .unanswered(reason: "late") }
@@ -89,7 +89,8 @@ public struct Sender: Service {
       token = try keys.opened(claim.sealedToken, for: claim.device)
     } catch {
       guard case .unknownKey = error else { return .answer(.refused(reason: "sealed-token")) }
-      return .answer(.providerBroken(reason: "unknown-key", after: .seconds(60)))
+      // Others of its app are sealed with keys that we have.
+      return .answer(.retry(reason: "unknown-key", after: .seconds(60)))
     }
     let request: ProviderRequest
     do throws(Unmade) {
