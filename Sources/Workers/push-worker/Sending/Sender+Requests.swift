@@ -17,7 +17,8 @@ enum Unmade: Error {
 }
 
 extension Sender {
-  /// - Parameter now: of this attempt. Times to live count from the claim, so that a repetition is the same.
+  /// - Parameter now: of this attempt, from which times to live count: a repetition must not outlive the
+  ///   message. Ids and payload are the same each time.
   func request(
     _ claim: Claim, _ token: DeviceToken, now: EventTime
   ) async throws(Unmade) -> ProviderRequest {
@@ -30,7 +31,7 @@ extension Sender {
         return try APNs.request(
           message, to: device, token: token, credentials: credentials,
           authorization: try await authorizations.apns(device.app, credentials, now: now),
-          now: claim.claimedAt)
+          now: now)
       } catch { throw .unsendable(error) }
     case .fcm:
       guard let credentials = apps.fcm[device.app] else { throw .noCredentials }
@@ -39,8 +40,7 @@ extension Sender {
       }
       do throws(Unsendable) {
         return try FCM.request(
-          message, token: token, credentials: credentials, authorization: access,
-          now: claim.claimedAt)
+          message, token: token, credentials: credentials, authorization: access, now: now)
       } catch { throw .unsendable(error) }
     case .webPush:
       guard let credentials = apps.webPush[device.app] else { throw .noWebCredentials }
@@ -54,7 +54,7 @@ extension Sender {
           credentials: credentials,
           authorization: try await authorizations.webPush(
             device.app, credentials, origin: subscription.endpoint.origin, now: now),
-          now: claim.claimedAt)
+          now: now)
       } catch { throw .unsendable(error) }
     case .webhook:
       guard let destination = Webhook.Destination(token) else {

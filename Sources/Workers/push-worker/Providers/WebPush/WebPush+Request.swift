@@ -10,8 +10,7 @@ extension WebPush {
   /// - Parameters:
   ///   - address: of the subscription's host.
   ///   - authorization: for the subscription's origin, and current: see ``Authorization/isDue(now:)``.
-  ///   - now: from which the time to live counts. A repetition with the time of the first request is the
-  ///     same.
+  ///   - now: of this attempt, from which the time to live counts. A repetition has the same topic and body.
   /// - Throws: ``Unsendable``.
   public static func request(
     _ message: PushMessage, to device: Device, subscription: Subscription,
