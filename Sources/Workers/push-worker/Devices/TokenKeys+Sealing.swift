@@ -40,11 +40,6 @@ extension TokenKeys {
   /// The id of the key that seals.
   public var newestKeyID: String { sealing[0].id }
 
-  /// Whether the newest key sealed it. If not, it should be sealed anew.
-  public func isSealedWithNewestKey(_ sealed: [UInt8]) -> Bool {
-    Self.keyID(sealed) == sealing[0].id
-  }
-
   /// 32 bytes that are equal for equal tokens of one provider and app, and tell nothing about the token
   /// without the key: how a token is found that moves to another person.
   public func fingerprint(of token: DeviceToken, provider: PushProvider, app: String) -> [UInt8] {
