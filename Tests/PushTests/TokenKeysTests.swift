@@ -1,6 +1,7 @@
 import Crypto
 import Devices
 import Foundation
+import Providers
 import Testing
 
 @Suite struct TokenKeysTests {

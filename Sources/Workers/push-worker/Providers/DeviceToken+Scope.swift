@@ -16,4 +16,23 @@ extension DeviceToken {
     case .webhook: Webhook.Destination(self)?.endpoint.origin
     }
   }
+
+  /// What the token addresses, in one spelling: a subscription is the same one with other white space, and a
+  /// webhook with another secret. As secret as the token.
+  fileprivate func address(at provider: PushProvider) -> String {
+    switch provider {
+    case .apns: revealed.lowercased()
+    case .fcm: revealed
+    case .webPush: WebPush.Subscription(self)?.endpoint.url ?? revealed
+    case .webhook: Webhook.Destination(self)?.endpoint.url ?? revealed
+    }
+  }
+}
+
+extension TokenKeys {
+  /// 32 bytes that are equal for tokens of one provider and app that address the same device, however they are
+  /// written, and tell nothing about them without the key.
+  public func fingerprint(of token: DeviceToken, provider: PushProvider, app: String) -> [UInt8] {
+    fingerprint(ofAddress: token.address(at: provider), provider: provider, app: app)
+  }
 }
