@@ -106,7 +106,7 @@ public struct Sender: Service {
         to: request,
         seconds: min(
           Self.answerSecondsMax(claim.device.provider), seconds(from: .now, to: claim.dueAt)))
-      return .answer(await answer(claim, response))
+      return .answer(await answer(claim, response, sent: now))
     } catch {
       guard claim.device.provider == .webhook else {
         return .unanswered(reason: "\(type(of: error))")
@@ -115,19 +115,21 @@ public struct Sender: Service {
     }
   }
 
-  private func answer(_ claim: Claim, _ response: ProviderResponse) async -> ProviderAnswer {
+  private func answer(
+    _ claim: Claim, _ response: ProviderResponse, sent: EventTime
+  ) async -> ProviderAnswer {
     let (app, now) = (claim.device.app, EventTime.now)
     switch claim.device.provider {
     case .apns:
       let answer = APNs.answer(response, now: now)
       if case .providerBroken(let reason, _) = answer, APNs.isRenewalNeeded(reason: reason) {
-        await authorizations.refuse(app, isFCM: false)
+        await authorizations.refuse(app, isFCM: false, sent: sent)
       }
       return answer
     case .fcm:
       let answer = FCM.answer(response, now: now)
       if case .providerBroken(let reason, _) = answer, FCM.isRenewalNeeded(reason: reason) {
-        await authorizations.refuse(app, isFCM: true)
+        await authorizations.refuse(app, isFCM: true, sent: sent)
       }
       return answer
     case .webPush: return WebPush.answer(response, now: now)
