@@ -57,6 +57,9 @@ extension FCM {
     var data: [(String, JSON)] = message.appMembers.compactMap { name, value in
       // The picture is in the notification, where FCM expects it.
       if name == "image" { return nil }
+      if name == "remove" {
+        return ("magpie_remove", .text(message.removedIDs.joined(separator: ",")))
+      }
       let text =
         switch value {
         case .text(let text): text
