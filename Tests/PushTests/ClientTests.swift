@@ -31,7 +31,8 @@ struct ClientTests {
   private static func request(_ url: String, _ clients: Clients) async throws -> ProviderRequest {
     let endpoint = try #require(HTTPSEndpoint(url))
     return ProviderRequest(
-      url: endpoint.url, headers: [:], body: [], address: try await clients.address(of: endpoint.host))
+      url: endpoint.url, headers: [:], body: [],
+      address: try await clients.address(of: endpoint.host))
   }
 
   private static func addresses(_ texts: String...) -> [IPAddress] {
@@ -40,7 +41,9 @@ struct ClientTests {
 
   @Test("an answer that never ends is given up in time, and leaves nothing behind")
   func endless() async throws {
-    try await Self.run { _ in Self.addresses("127.0.0.1") } _: { stage, clients in
+    try await Self.run { _ in
+      Self.addresses("127.0.0.1")
+    } _: { stage, clients in
       stage.server.answer { _ in .endless }
       let url = "https://\(Self.name):\(stage.port)/hook/a"
       let started = ContinuousClock.now

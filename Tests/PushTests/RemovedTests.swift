@@ -74,7 +74,8 @@ struct RemovedTests {
       let keys = try TokenKeys(text: sampleKeys)
       let apps = try PushApps(file: stage.config, keys: keys)
       let sender = try Sender(
-        outbox: world.outbox, keys: keys, apps: apps, metrics: .init(), logger: .init(label: "test"))
+        outbox: world.outbox, keys: keys, apps: apps, metrics: .init(), logger: .init(label: "test")
+      )
       var shown: [UUID] = []
       for _ in 0..<3 {
         var alert = claim

@@ -105,7 +105,8 @@ import Testing
       "https://push.example.net./", "https://@push.example.net/", "https://push..example.net/",
       "https://push.example.net:/", "https://push.example.net:0/", "https://push.example.net:+1/",
       "https://push.example.net:65536/", "https://1.2.3/", "https://0x7f.0.0.0x1/",
-      "https://2130706433/", "https://push.example.net\\@10.0.0.1/", "https://[::1/", "https://[1.2.3.4]/",
+      "https://2130706433/", "https://push.example.net\\@10.0.0.1/", "https://[::1/",
+      "https://[1.2.3.4]/",
       "https://pu\u{301}sh.example.net/", "https://push.example.net:1:2/",
     ] {
       #expect(HTTPSEndpoint(text) == nil, "\(text)")
