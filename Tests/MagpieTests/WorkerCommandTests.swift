@@ -15,6 +15,12 @@ struct WorkerCommandTests {
     #expect(result.error.hasPrefix("\(worker): Unknown option '--nosuch'"), "\(result.error)")
   }
 
+  @Test("push-worker's help names the command that makes its keys")
+  func keys() async throws {
+    let help = try await Tool(executable: "push-worker")("--help").output
+    #expect(help.contains("magpie push keys"))
+  }
+
   @Test("a port in use ends the worker with exit code 1, and one log line says so")
   func portInUse() async throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -20,7 +20,9 @@ import Testing
       answer(410, "Unregistered", #","timestamp":1795435199999"#)
         == .tokenGone(since: EventTime(microseconds: 1_795_435_199_999_000)))
     #expect(answer(410, "ExpiredToken") == .tokenGone(since: nil))
-    #expect(answer(429, "TooManyRequests") == .retry(after: .seconds(60)))
+    #expect(
+      answer(429, "TooManyRequests") == .retry(reason: "TooManyRequests", after: .seconds(60)))
+    #expect(answer(400, "IdleTimeout") == .retry(reason: "IdleTimeout", after: .zero))
     #expect(
       answer(429, "TooManyProviderTokenUpdates")
         == .providerBroken(reason: "TooManyProviderTokenUpdates", after: .seconds(1200)))
@@ -33,11 +35,19 @@ import Testing
     for (status, reason) in [
       (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
     ] {
-      #expect(answer(status, reason) == .providerBroken(reason: reason, after: .seconds(900)))
+      // One such answer must not stop an app for long.
+      #expect(answer(status, reason) == .providerBroken(reason: reason, after: .seconds(5)))
+      let response = ProviderResponse(
+        status: status, retryAfter: "30", body: Array(#"{"reason":"\#(reason)"}"#.utf8))
+      #expect(
+        APNs.answer(response, now: noon) == .providerBroken(reason: reason, after: .seconds(30)))
+    }
+    for reason in ["BadTopic", "TopicDisallowed"] {
+      #expect(answer(400, reason) == .providerBroken(reason: reason, after: .seconds(60)))
     }
     for (status, reason) in [
       (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"), (400, "BadCollapseId"),
-      (404, "BadPath"), (413, "PayloadTooLarge"),
+      (404, "BadPath"), (413, "PayloadTooLarge"), (403, "Forbidden"),
     ] {
       #expect(answer(status, reason) == .refused(reason: reason))
     }
@@ -83,6 +93,9 @@ import Testing
         == .providerBroken(reason: "INTERNAL", after: .seconds(10)))
     #expect(
       answer(400, "INVALID_ARGUMENT", "INVALID_ARGUMENT") == .refused(reason: "INVALID_ARGUMENT"))
+    for reason in ["UNAUTHENTICATED", "http-401", "THIRD_PARTY_AUTH_ERROR"] {
+      #expect(FCM.isRenewalNeeded(reason: reason) == (reason != "THIRD_PARTY_AUTH_ERROR"))
+    }
     #expect(
       FCM.answer(Self.response(502, "<html>"), now: noon)
         == .providerBroken(reason: "http-502", after: .seconds(10)))
@@ -94,14 +107,16 @@ import Testing
       (201, .accepted), (202, .accepted), (404, .tokenGone(since: nil)),
       (410, .tokenGone(since: nil)), (413, .refused(reason: "http-413")),
       (400, .refused(reason: "http-400")), (307, .refused(reason: "http-307")),
-      (429, .retry(after: .seconds(60))), (403, .retry(after: .seconds(3600))),
+      (429, .retry(reason: "http-429", after: .seconds(60))),
+      (403, .retry(reason: "http-403", after: .seconds(3600))),
       (401, .providerBroken(reason: "http-401", after: .zero)),
       (503, .providerBroken(reason: "http-503", after: .seconds(10))),
     ] as [(Int, ProviderAnswer)] {
       #expect(WebPush.answer(Self.response(status), now: noon) == answer, "\(status)")
     }
     #expect(
-      WebPush.answer(Self.response(429, retryAfter: "5"), now: noon) == .retry(after: .seconds(5)))
+      WebPush.answer(Self.response(429, retryAfter: "5"), now: noon)
+        == .retry(reason: "http-429", after: .seconds(5)))
   }
 
   @Test("webhooks are retried for three days")
@@ -113,13 +128,14 @@ import Testing
     #expect(answer(204, 1) == .accepted)
     #expect(answer(410, 1) == .tokenGone(since: nil))
     for status in [301, 400, 404, 429, 500, 502, 503, 504] {
-      #expect(answer(status, 1) == .retry(after: .seconds(5)), "\(status)")
+      #expect(answer(status, 1) == .retry(reason: "http-\(status)", after: .seconds(5)))
       #expect(answer(status, 10) == .refused(reason: "http-\(status)"), "\(status)")
     }
-    #expect(answer(503, 1, "60") == .retry(after: .seconds(60)))
-    #expect(answer(503, 4, "60") == .retry(after: .seconds(7200)))
+    #expect(answer(503, 1, "60") == .retry(reason: "http-503", after: .seconds(60)))
+    #expect(answer(503, 4, "60") == .retry(reason: "http-503", after: .seconds(7200)))
     var (total, attempt) = (Duration.zero, 1)
-    while case .retry(let delay) = Webhook.answerToFailure(attempt: attempt) {
+    while case .retry(let reason, let delay) = Webhook.answerToFailure(attempt: attempt) {
+      #expect(reason == "no-answer")
       total += delay
       attempt += 1
     }

@@ -91,6 +91,19 @@ import Testing
     }
   }
 
+  @Test("a repetition has the time to live that is left, and the same texts to the byte")
+  func repetition() throws {
+    func sent(_ now: EventTime) throws -> [String: Any] {
+      let body = try Self.request(message(body: String(repeating: "a", count: 5000)), now: now).body
+      return try #require(try object(body)["message"] as? [String: Any])
+    }
+    var (first, second) = (try sent(noon), try sent(later(3598)))
+    #expect((first["android"] as? [String: Any])?["ttl"] as? String == "3600s")
+    #expect((second["android"] as? [String: Any])?["ttl"] as? String == "2s")
+    (first["android"], second["android"]) = (nil, nil)
+    #expect(NSDictionary(dictionary: first) == NSDictionary(dictionary: second))
+  }
+
   @Test("the time to live is at most four weeks")
   func timeToLive() throws {
     var long = message()

@@ -15,15 +15,22 @@ struct LocalStage: Sendable {
   let config: String
 
   /// Runs `body` beside a server.
-  static func run(_ body: @escaping @Sendable (LocalStage) async throws -> Void) async throws {
+  ///
+  /// - Parameters:
+  ///   - host: the address to listen on.
+  ///   - names: of the server, the first one in the file.
+  static func run(
+    host: String = "127.0.0.1", names: [String] = ["localhost"],
+    _ body: @escaping @Sendable (LocalStage) async throws -> Void
+  ) async throws {
     let directory = try FileManager.default.url(
       for: .itemReplacementDirectory, in: .userDomainMask,
       appropriateFor: FileManager.default.temporaryDirectory, create: true)
     defer { try? FileManager.default.removeItem(at: directory) }
-    let server = try ProviderServer()
+    let server = try ProviderServer(names: names)
     let (ports, port) = AsyncStream<Int>.makeStream()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await server.run { port.yield($0) } }
+      group.addTask { try await server.run(host: host) { port.yield($0) } }
       var iterator = ports.makeAsyncIterator()
       let number = try #require(await iterator.next())
       let stage = try LocalStage(server: server, port: number, directory: directory)

@@ -84,6 +84,33 @@ struct SenderTests {
     }
   }
 
+  @Test(
+    "a repetition lives as long as is left, under the same ids",
+    arguments: [PushProvider.fcm, .webPush])
+  func timeToLive(provider: PushProvider) async throws {
+    try await LocalStage.run { stage in
+      let world = try PushWorld(at: EventTime.now.rfc3339)
+      try world.apply(stage.registration(provider, of: "ann"))
+      try world.like("bo", "p1")
+      var claim = try #require(try await world.turn().first)
+      // As if it had been claimed, and the alarm raised, some time ago.
+      let minute = Int64(60_000_000)
+      claim.claimedAt = EventTime(microseconds: claim.claimedAt.microseconds - 10 * minute)
+      claim.message.expires = EventTime(microseconds: EventTime.now.microseconds + minute)
+      let keys = try TokenKeys(text: sampleKeys)
+      let sender = try Sender(
+        outbox: world.outbox, keys: keys, apps: PushApps(file: stage.config, keys: keys),
+        metrics: Metrics(), logger: Logger(label: "test"))
+      #expect(await sender.outcome(of: claim) == .answer(.accepted))
+      await sender.clients.shutdown()
+      let sent = try #require(stage.server.requests.last)
+      let android = (sent.json["message"] as? [String: Any])?["android"] as? [String: Any]
+      let text = sent.headers["ttl"] ?? android?["ttl"] as? String
+      let seconds = try #require(text.flatMap { Int($0.filter(\.isNumber)) })
+      #expect(55...60 ~= seconds, "\(seconds)")
+    }
+  }
+
   @Test("a token that is gone is not used again, and a full provider is left alone")
   func refusals() async throws {
     try await LocalStage.run { stage in

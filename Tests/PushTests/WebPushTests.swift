@@ -101,8 +101,25 @@ import Testing
       "http://push.example.net/a", "https://", "https:///a", "https://user@push.example.net/a",
       "https://push.example.net/a#b", "https://push.example.net/a b", "file:///etc/passwd",
       "https://push.example.net/" + String(repeating: "a", count: 2048), "",
+      "https://%61.example.net/", "https://push.example.net%2f/", "https://[fe80::1%25eth0]/",
+      "https://push.example.net./", "https://@push.example.net/", "https://push..example.net/",
+      "https://push.example.net:/", "https://push.example.net:0/", "https://push.example.net:+1/",
+      "https://push.example.net:65536/", "https://1.2.3/", "https://0x7f.0.0.0x1/",
+      "https://2130706433/", "https://push.example.net\\@10.0.0.1/", "https://[::1/",
+      "https://[1.2.3.4]/",
+      "https://pu\u{301}sh.example.net/", "https://push.example.net:1:2/",
     ] {
       #expect(HTTPSEndpoint(text) == nil, "\(text)")
+    }
+    for (text, url) in [
+      ("HTTPS://Push.Example.NET:443/A?b=C", "https://push.example.net/A?b=C"),
+      ("https://push.example.net", "https://push.example.net/"),
+      ("https://push.example.net:08443?a", "https://push.example.net:8443/?a"),
+      ("https://[2606:4700::ABCD]:443/", "https://[2606:4700::abcd]/"),
+      ("https://xn--bcher-kva.example/a@b%2F:1", "https://xn--bcher-kva.example/a@b%2F:1"),
+      ("https://93.184.215.14/", "https://93.184.215.14/"),
+    ] {
+      #expect(HTTPSEndpoint(text)?.url == url, "\(text)")
     }
     let endpoint = try #require(HTTPSEndpoint("https://Push.example.NET:8443/secret?a=b"))
     #expect("\(endpoint)" == "https://push.example.net:8443")

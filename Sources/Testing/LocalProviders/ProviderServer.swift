@@ -24,6 +24,8 @@ public final class ProviderServer: Sendable {
   private struct State {
     var requests: [PushRequest] = []
     var screens: [String: Screen] = [:]
+    var accessRequests = 0
+    var grantsAccess = true
     var script: @Sendable (PushRequest) async -> PushReply? = { _ in nil }
   }
 
@@ -48,6 +50,12 @@ public final class ProviderServer: Sendable {
 
   /// The requests that came, in order; without those for access tokens.
   public var requests: [PushRequest] { state.withLock { $0.requests } }
+
+  /// How many access tokens were asked for.
+  public var accessRequests: Int { state.withLock { $0.accessRequests } }
+
+  /// Whether access tokens are to be had. At first, they are.
+  public func grantsAccess(_ grants: Bool) { state.withLock { $0.grantsAccess = grants } }
 
   /// What a device shows.
   ///
@@ -91,7 +99,14 @@ public final class ProviderServer: Sendable {
     let path = request.uri.path
     let body = try await request.body.collect(upTo: Self.bodyBytesMax)
     guard request.method == .post else { return response(PushReply(405)) }
-    if path == "/token" { return response(accessReply(to: Array(body.readableBytesView))) }
+    if path == "/token" {
+      let isGranted = state.withLock { state in
+        state.accessRequests += 1
+        return state.grantsAccess
+      }
+      return response(
+        isGranted ? accessReply(to: Array(body.readableBytesView)) : PushReply(503))
+    }
     guard var received = push(path) else { return response(PushReply(404)) }
     received.body = Array(body.readableBytesView)
     received.httpVersion = isHTTP2 ? "2" : "1.1"
@@ -146,14 +161,17 @@ public final class ProviderServer: Sendable {
       if let name = HTTPField.Name(name) { headers[name] = value }
     }
     let status = HTTPResponse.Status(code: reply.status)
-    guard reply.isReset else {
+    guard reply.isReset || reply.isEndless else {
       return Response(
         status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(string: reply.body)))
     }
     return Response(
       status: status, headers: headers,
       body: .init { writer in
-        try await writer.write(ByteBuffer(string: "{"))
+        repeat {
+          try await writer.write(ByteBuffer(string: "{"))
+          try await Task.sleep(for: .milliseconds(reply.isEndless ? 100 : 0))
+        } while reply.isEndless
         throw Broken()
       })
   }

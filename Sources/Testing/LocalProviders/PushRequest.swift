@@ -27,6 +27,8 @@ public struct PushReply: Sendable, Equatable {
   public var body: String
   /// Whether the connection breaks in the middle of the answer.
   public var isReset = false
+  /// Whether the answer never ends: a byte comes now and then.
+  public var isEndless = false
 
   public init(_ status: Int, headers: [String: String] = [:], _ body: String = "") {
     (self.status, self.headers, self.body) = (status, headers, body)
@@ -36,6 +38,13 @@ public struct PushReply: Sendable, Equatable {
   public static let reset: PushReply = {
     var reply = PushReply(200)
     reply.isReset = true
+    return reply
+  }()
+
+  /// The answer never ends.
+  public static let endless: PushReply = {
+    var reply = PushReply(200)
+    reply.isEndless = true
     return reply
   }()
 }

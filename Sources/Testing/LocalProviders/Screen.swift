@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a device shows, as far as its provider can tell.
 public struct Screen: Sendable, Equatable {
   /// The texts that are shown, by the id that a later one replaces.
@@ -32,15 +34,19 @@ public struct Screen: Sendable, Equatable {
     rings += 1
   }
 
+  /// - Parameter ids: a list, or a text with commas.
+  private mutating func remove(_ ids: Any?) {
+    let texts = ids as? [String] ?? (ids as? String)?.components(separatedBy: ",") ?? []
+    for id in texts { notifications[id] = nil }
+  }
+
   private mutating func showAPNs(_ json: [String: Any], id: String) {
     let aps = json["aps"] as? [String: Any] ?? [:]
     if let number = aps["badge"] as? Int { badge = number }
     if let alert = aps["alert"] as? [String: Any] {
       show(alert["body"] as? String ?? "", as: id)
     }
-    if let removed = (json["magpie"] as? [String: Any])?["remove"] as? String {
-      notifications[removed] = nil
-    }
+    remove((json["magpie"] as? [String: Any])?["remove"])
   }
 
   private mutating func showFCM(_ message: [String: Any]) {
@@ -52,7 +58,7 @@ public struct Screen: Sendable, Equatable {
     if let notification = message["notification"] as? [String: Any] {
       show(notification["body"] as? String ?? "", as: own["tag"] as? String ?? "")
     }
-    if let removed = data["magpie_remove"] { notifications[removed] = nil }
+    remove(data["magpie_remove"])
   }
 
   private mutating func showWebhook(_ data: [String: Any]) {
@@ -60,6 +66,6 @@ public struct Screen: Sendable, Equatable {
     if let id = data["id"] as? String, let body = data["body"] as? String {
       show(body, as: id)
     }
-    if let removed = data["remove"] as? String { notifications[removed] = nil }
+    remove(data["remove"])
   }
 }

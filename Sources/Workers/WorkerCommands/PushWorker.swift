@@ -20,7 +20,7 @@ public struct PushWorker: WorkerCommand {
   @Option(
     help: """
       A file with the keys that seal devices' tokens, the same for all push-workers; \
-      `magpie devices keys` makes one. [env: MAGPIE_TOKEN_KEYS_FILE]
+      `magpie push keys` makes one. [env: MAGPIE_TOKEN_KEYS_FILE]
       """)
   var tokenKeysFile: String?
 
@@ -76,10 +76,10 @@ public struct PushWorker: WorkerCommand {
     } catch {
       throw ValidationError("--token-keys-file \(keysFile): \(error).")
     }
+    let pushFile = try await options.setting("pushConfig", flag: pushConfig)
     let apps: PushApps?
     do throws(PushAppsError) {
-      let file = try? await options.setting("pushConfig", flag: pushConfig)
-      apps = if let file { try PushApps(file: file, keys: keys) } else { nil }
+      apps = if let pushFile { try PushApps(file: pushFile, keys: keys) } else { nil }
     } catch {
       throw ValidationError("--push-config: \(error).")
     }

@@ -40,15 +40,14 @@ extension TokenKeys {
   /// The id of the key that seals.
   public var newestKeyID: String { sealing[0].id }
 
-  /// Whether the newest key sealed it. If not, it should be sealed anew.
-  public func isSealedWithNewestKey(_ sealed: [UInt8]) -> Bool {
-    Self.keyID(sealed) == sealing[0].id
-  }
-
-  /// 32 bytes that are equal for equal tokens of one provider and app, and tell nothing about the token
-  /// without the key: how a token is found that moves to another person.
-  public func fingerprint(of token: DeviceToken, provider: PushProvider, app: String) -> [UInt8] {
-    let text = lengthPrefixed([provider.rawValue, app, token.revealed])
+  /// 32 bytes that are equal for equal addresses of one provider and app, and tell nothing about the address
+  /// without the key: how a device is found that moves to another person.
+  ///
+  /// - Parameter address: the one spelling of what a token addresses.
+  public func fingerprint(
+    ofAddress address: String, provider: PushProvider, app: String
+  ) -> [UInt8] {
+    let text = lengthPrefixed([provider.rawValue, app, address])
     return Array(HMAC<SHA256>.authenticationCode(for: text, using: fingerprint))
   }
 

@@ -2,16 +2,37 @@ public import Devices
 public import Events
 
 extension DeviceToken {
-  /// What is rated and broken together with the device: the app, or the origin that a browser or a webhook
-  /// has chosen. No secret.
+  /// What is rated and broken together with the device: the app, the app and the origin of a browser's push
+  /// service, or a webhook's origin. No secret.
+  ///
+  /// A push service that does not accept one app's key says nothing about another app.
   ///
   /// - Returns: nil if the token is not one of the provider.
   public func scope(at provider: PushProvider, app: String) -> String? {
     switch provider {
     case .apns: APNs.isToken(self) ? app : nil
     case .fcm: app
-    case .webPush: WebPush.Subscription(self)?.endpoint.origin
+    case .webPush: WebPush.Subscription(self).map { "\(app) \($0.endpoint.origin)" }
     case .webhook: Webhook.Destination(self)?.endpoint.origin
     }
+  }
+
+  /// What the token addresses, in one spelling: a subscription is the same one with other white space, and a
+  /// webhook with another secret. As secret as the token.
+  fileprivate func address(at provider: PushProvider) -> String {
+    switch provider {
+    case .apns: revealed.lowercased()
+    case .fcm: revealed
+    case .webPush: WebPush.Subscription(self)?.endpoint.url ?? revealed
+    case .webhook: Webhook.Destination(self)?.endpoint.url ?? revealed
+    }
+  }
+}
+
+extension TokenKeys {
+  /// 32 bytes that are equal for tokens of one provider and app that address the same device, however they are
+  /// written, and tell nothing about them without the key.
+  public func fingerprint(of token: DeviceToken, provider: PushProvider, app: String) -> [UInt8] {
+    fingerprint(ofAddress: token.address(at: provider), provider: provider, app: app)
   }
 }

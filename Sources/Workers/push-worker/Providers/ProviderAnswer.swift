@@ -7,8 +7,9 @@ public enum ProviderAnswer: Sendable, Hashable {
   /// The token addresses nothing any more, since that time; nil if the provider does not say, and then
   /// since the request. A token that was registered later stays.
   case tokenGone(since: EventTime?)
-  /// The device or the endpoint must be left alone at least so long; then the same message again.
-  case retry(after: Duration)
+  /// This message, device or endpoint must be left alone at least so long; then again. Says nothing about
+  /// others. The reason is the provider's word or ours, as in ``refused(reason:)``.
+  case retry(reason: String = "retry", after: Duration)
   /// Neither the message nor a repetition of it will be accepted. The token stays: the cause may be the
   /// configuration. The reason is the provider's word, at most 64 letters and digits.
   case refused(reason: String)

@@ -11,7 +11,7 @@ extension PushMessage {
   ]
 
   /// The id of the request: a UUID version 5 (RFC 9562, 5.5) of the notification, its version, the
-  /// purpose and the device.
+  /// purpose, the device, and what else is removed.
   public func requestID(for device: Device) -> UUID {
     var hash = Insecure.SHA1()
     hash.update(data: Self.namespace)
@@ -19,7 +19,9 @@ extension PushMessage {
       idText, String(version), purpose.rawValue, device.user, device.installation,
       device.provider.rawValue, device.app,
     ]
-    for part in parts { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
+    // A removal of other notifications is another request: a receiver may ignore an id that it knows.
+    let others = purpose == .removal ? removedIDs.dropFirst() : []
+    for part in parts + others { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
     var bytes = Array(hash.finalize().prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x50
     bytes[8] = bytes[8] & 0x3F | 0x80
@@ -29,12 +31,23 @@ extension PushMessage {
   /// The notification's id in lower case, as everywhere else.
   var idText: String { notification.uuidString.lowercased() }
 
+  /// The ids of the notifications that a removal takes away.
+  var removedIDs: [String] {
+    [idText] + alsoRemoved.prefix(Self.alsoRemovedMax).map { $0.uuidString.lowercased() }
+  }
+
+  /// Whether it is about several notifications, so that a later message of one must not replace it while it is
+  /// undelivered: the others would stay.
+  var isOfSeveral: Bool { purpose == .removal && !alsoRemoved.isEmpty }
+
   /// What a later message replaces: the notification, or the last badge. At most 36 bytes.
   var collapseID: String { purpose == .badge ? "badge" : idText }
 
-  /// ``collapseID`` in at most 32 characters of the URL-safe alphabet, as RFC 8030, 5.4 requires.
-  var topic: String {
-    purpose == .badge
+  /// ``collapseID`` in at most 32 characters of the URL-safe alphabet, as RFC 8030, 5.4 requires; nil if no later
+  /// message may replace it.
+  var topic: String? {
+    if isOfSeveral { return nil }
+    return purpose == .badge
       ? "badge" : base64URL(withUnsafeBytes(of: notification.uuid) { Array($0) })
   }
 }

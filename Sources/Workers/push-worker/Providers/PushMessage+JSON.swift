@@ -2,7 +2,9 @@ extension PushMessage {
   /// What the app's own code reads, under the same names at every provider.
   var appMembers: [(String, JSON)] {
     var members: [(String, JSON)] = [
-      (purpose == .removal ? "remove" : "id", .text(idText)), ("version", .number(version)),
+      purpose == .removal
+        ? ("remove", .list(removedIDs.map { .text($0) })) : ("id", .text(idText)),
+      ("version", .number(version)),
     ]
     if !kind.isEmpty { members.append(("kind", .text(kind))) }
     guard purpose == .alert else { return members }

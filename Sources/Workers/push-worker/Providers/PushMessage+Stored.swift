@@ -15,6 +15,8 @@ extension PushMessage {
 
     var purpose: String
     var notification: UUID
+    /// Nil if there are none.
+    var alsoRemoved: [UUID]?
     var version: Int64
     var kind: String
     var title: String
@@ -36,7 +38,8 @@ extension PushMessage {
 
   private var storedBytes: [UInt8] {
     let stored = Stored(
-      purpose: purpose.rawValue, notification: notification, version: version, kind: kind,
+      purpose: purpose.rawValue, notification: notification,
+      alsoRemoved: alsoRemoved.isEmpty ? nil : alsoRemoved, version: version, kind: kind,
       title: title, body: body,
       spans: spans.map { .init(kind: $0.kind, start: $0.start, length: $0.length) },
       image: image, deepLink: deepLink, thread: thread, sound: sound, badge: badge,
@@ -64,5 +67,6 @@ extension PushMessage {
       badge: stored.badge, interruption: interruption,
       created: EventTime(microseconds: stored.created),
       expires: EventTime(microseconds: stored.expires))
+    alsoRemoved = stored.alsoRemoved ?? []
   }
 }

@@ -37,6 +37,8 @@ public struct PushMessage: Sendable, Hashable {
   public var purpose: Purpose
   /// The notification's id, or an id derived from a person for a badge.
   public var notification: UUID
+  /// Of a removal: more notifications to take away, at most ``alsoRemovedMax``. More are not sent.
+  public var alsoRemoved: [UUID] = []
   /// The version of the alarm. A later one replaces what is shown.
   public var version: Int64
   /// The kind's code, such as `F06`.
@@ -61,6 +63,9 @@ public struct PushMessage: Sendable, Hashable {
   public var expires: EventTime
   /// Of a removal: further notifications to take away.
   public var alsoRemoved: [UUID] = []
+
+  /// So many ids fit into a message of every provider.
+  public static let alsoRemovedMax = 50
 
   /// - Parameter body: of any length; it is shortened to what the provider takes.
   public init(

@@ -28,7 +28,7 @@ public enum Retry {
   ///
   /// - Parameters:
   ///   - attempt: how often it was sent, from 1.
-  ///   - demanded: as in ``ProviderAnswer/retry(after:)``.
+  ///   - demanded: as in ``ProviderAnswer/retry(reason:after:)``.
   ///   - spread: in 0..<1, at random.
   public static func delay(attempt: Int, demanded: Duration, spread: Double) -> Duration {
     let doubled = Duration.seconds(min(3600, 1 << min(max(attempt - 1, 0), 12)))

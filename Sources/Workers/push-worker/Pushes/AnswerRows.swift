@@ -47,7 +47,7 @@ extension ClaimEnd {
     case .answer(.accepted): self = end(.accepted, "accepted")
     case .answer(.tokenGone): self = end(.gone, "token-gone")
     case .answer(.refused(let reason)): self = end(.refused, reason)
-    case .answer(.retry(let after)): self = end(.waiting, "retry", after: delay(after))
+    case .answer(.retry(let reason, let after)): self = end(.waiting, reason, after: delay(after))
     case .answer(.providerBroken(let reason, let after)):
       self = end(.waiting, reason, after: delay(after))
     case .unsendable(.expired): self = end(.expired, "expired")

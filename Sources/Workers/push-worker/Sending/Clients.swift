@@ -1,35 +1,67 @@
 import AsyncHTTPClient
 import Foundation
 import NIOCore
-import NIOPosix
 import NIOSSL
 import Providers
 
 /// HTTP clients: one for the providers of the configuration, and one for each host that a stranger chose, which
 /// connects to the checked address only.
 actor Clients {
+  /// Why there is no address to connect to.
+  enum NoAddress: Error {
+    /// The name does not resolve, at least not now.
+    case unresolved
+    /// One of its addresses is of a network of its own.
+    case notPublic
+  }
+
+  /// No whole response within the time.
+  struct TimeOver: Error {}
+  /// A request that names an address, and whose URL is not the one that was checked.
+  struct Unchecked: Error {}
+
+  private struct Pin: Hashable {
+    var host: String
+    var address: PublicAddress
+  }
+
+  /// A client, and the requests that it has under way: it is shut down when it has none.
   private struct Pinned {
     var client: HTTPClient
-    var address: PublicAddress
-    var resolved: ContinuousClock.Instant
     var used: ContinuousClock.Instant
     var requests = 0
   }
 
+  private struct Known {
+    var address: PublicAddress
+    var resolved: ContinuousClock.Instant
+  }
+
   /// Hosts whose connections are kept.
   private static let pinnedMax = 64
+  /// Hosts whose addresses are kept.
+  private static let knownMax = 10_000
   /// How long an address is used before the name is resolved again.
-  private static let resolvedFor = Duration.seconds(60)
+  static let resolvedFor = Duration.seconds(60)
 
   private let configuration: HTTPClient.Configuration
   private let shared: HTTPClient
+  private let resolver: Resolver
+  private let resolvedFor: Duration
   private let allowsLoopback: Bool
-  private var pinned: [String: Pinned] = [:]
+  private var pinned: [Pin: Pinned] = [:]
+  private var known: [String: Known] = [:]
+  private var resolving: [String: Task<Result<PublicAddress, NoAddress>, Never>] = [:]
 
+  /// - Parameter lookup: finds a host's addresses; may block.
   /// - Throws: NIOSSL's errors for authorities that are not PEM.
-  init(_ apps: PushApps) throws {
+  init(
+    _ apps: PushApps, resolvedFor: Duration = Clients.resolvedFor,
+    lookup: @escaping Resolver.Lookup = systemAddresses
+  ) throws {
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)))
+      redirectConfiguration: .disallow,
+      timeout: .init(connect: .seconds(10), read: .seconds(30)))
     if let pem = apps.certificateAuthorities {
       var tls = TLSConfiguration.makeClientConfiguration()
       tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMBytes(pem))]
@@ -39,69 +71,111 @@ actor Clients {
     configuration.httpVersion = .automatic
     self.configuration = configuration
     shared = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    allowsLoopback = apps.allowsLoopback
+    (allowsLoopback, self.resolvedFor) = (apps.allowsLoopback, resolvedFor)
+    resolver = Resolver(lookup: lookup)
   }
 
   /// Closes all connections.
   func shutdown() async {
+    resolver.shutdown()
     try? await shared.shutdown()
     for pinned in pinned.values { try? await pinned.client.shutdown() }
     pinned = [:]
   }
 
-  /// The address to which a host's requests go.
+  /// How many hosts' connections are kept.
+  var pinnedCount: Int { pinned.count }
+
+  /// The address to which a host's requests go: the one that they went to before, as long as the host has it.
   ///
-  /// - Returns: nil if it has none, or one that is not public.
-  func address(of host: String) async -> PublicAddress? {
-    if let known = pinned[host], .now - known.resolved < Self.resolvedFor { return known.address }
-    let addresses = await resolved(host)
-    return PublicAddress.first(of: addresses, allowingLoopback: allowsLoopback)
+  /// - Throws: ``NoAddress``.
+  func address(of host: String) async throws(NoAddress) -> PublicAddress {
+    if let known = known[host], .now - known.resolved < resolvedFor { return known.address }
+    // One lookup, whoever waits for it.
+    let lookup = resolving[host] ?? Task { await resolve(host) }
+    resolving[host] = lookup
+    return try await lookup.value.get()
+  }
+
+  private func resolve(_ host: String) async -> Result<PublicAddress, NoAddress> {
+    let addresses = await resolver.addresses(of: host)
+    resolving[host] = nil
+    guard !addresses.isEmpty else { return .failure(.unresolved) }
+    guard let first = PublicAddress.first(of: addresses, allowingLoopback: allowsLoopback) else {
+      return .failure(.notPublic)
+    }
+    let before = known[host]?.address
+    // Name servers that rotate what they answer must not cost a connection each time.
+    let address = before.flatMap { addresses.contains($0.address) ? $0 : nil } ?? first
+    if known.count >= Self.knownMax { known = [:] }
+    known[host] = Known(address: address, resolved: .now)
+    if let before, before != address { closeIdle(Pin(host: host, address: before)) }
+    return .success(address)
   }
 
   /// Sends a request, and returns its response. Redirections are responses.
   ///
-  /// - Throws: AsyncHTTPClient's and NIO's errors if there is no whole response within the time.
+  /// - Parameter seconds: from connecting to the end of the body.
+  /// - Throws: ``TimeOver``, ``Unchecked``, or AsyncHTTPClient's and NIO's errors.
   func response(to request: ProviderRequest, seconds: Double) async throws -> ProviderResponse {
-    guard let address = request.address, let host = HTTPSEndpoint(request.url)?.host else {
+    guard let address = request.address else {
       return try await shared.response(to: request, seconds: seconds)
     }
-    let client = pin(host, to: address)
-    defer { pinned[host]?.requests -= 1 }
+    guard let endpoint = HTTPSEndpoint(request.url), endpoint.url == request.url else {
+      throw Unchecked()
+    }
+    let pin = Pin(host: endpoint.host, address: address)
+    let client = client(pin)
+    defer { release(pin) }
     return try await client.response(to: request, seconds: seconds)
   }
 
-  /// The client that connects to this address for the host.
-  private func pin(_ host: String, to address: PublicAddress) -> HTTPClient {
-    let now = ContinuousClock.now
-    if var known = pinned[host], known.address == address {
-      known.used = now
-      known.requests += 1
-      pinned[host] = known
-      return known.client
-    }
-    if let moved = pinned.removeValue(forKey: host) { close(moved.client) }
+  /// The client that connects to this address for the host. ``release(_:)`` must follow.
+  private func client(_ pin: Pin) -> HTTPClient {
+    var entry = pinned[pin] ?? newClient(pin)
+    entry.used = .now
+    entry.requests += 1
+    pinned[pin] = entry
+    return entry.client
+  }
+
+  private func newClient(_ pin: Pin) -> Pinned {
     if pinned.count >= Self.pinnedMax,
       let oldest = pinned.filter({ $0.value.requests == 0 }).min(by: {
         $0.value.used < $1.value.used
       })
     {
-      pinned[oldest.key] = nil
-      close(oldest.value.client)
+      closeIdle(oldest.key)
     }
     var configuration = configuration
-    configuration.dnsOverride = [host: address.description]
-    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    pinned[host] = Pinned(client: client, address: address, resolved: now, used: now, requests: 1)
-    return client
+    configuration.dnsOverride = [pin.host: pin.address.description]
+    return Pinned(
+      client: HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration),
+      used: .now)
   }
 
-  private nonisolated func close(_ client: HTTPClient) {
-    Task { try? await client.shutdown() }
+  private func release(_ pin: Pin) {
+    pinned[pin]?.requests -= 1
+    if pinned.count > Self.pinnedMax || known[pin.host]?.address != pin.address { closeIdle(pin) }
+  }
+
+  /// Closes a client that has no request under way.
+  private func closeIdle(_ pin: Pin) {
+    guard let idle = pinned[pin], idle.requests == 0 else { return }
+    pinned[pin] = nil
+    Task { try? await idle.client.shutdown() }
   }
 }
 
 extension HTTPClient {
+  /// The whole exchange has one limit: the client's own deadline ends with the response's head.
   fileprivate func response(to request: ProviderRequest, seconds: Double) async throws
+    -> ProviderResponse
+  {
+    try await within(seconds: seconds) { try await self.exchange(request, seconds: seconds) }
+  }
+
+  private func exchange(_ request: ProviderRequest, seconds: Double) async throws
     -> ProviderResponse
   {
     var sent = HTTPClientRequest(url: request.url)
@@ -122,33 +196,18 @@ extension HTTPClient {
   }
 }
 
-/// The addresses of a host, in the system's order; none if it does not resolve.
-private func resolved(_ host: String) async -> [IPAddress] {
-  if let address = IPAddress(host) { return [address] }
-  // getaddrinfo blocks.
-  return (try? await NIOThreadPool.singleton.runIfActive { systemAddresses(host) }) ?? []
-}
-
-private func systemAddresses(_ host: String) -> [IPAddress] {
-  var first: UnsafeMutablePointer<addrinfo>?
-  guard getaddrinfo(host, nil, nil, &first) == 0 else { return [] }
-  defer { freeaddrinfo(first) }
-  var addresses: [IPAddress] = []
-  for info in sequence(first: first, next: { $0?.pointee.ai_next }) {
-    guard let socket = info?.pointee.ai_addr else { break }
-    let address: IPAddress? =
-      switch Int32(socket.pointee.sa_family) {
-      case AF_INET:
-        socket.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
-          withUnsafeBytes(of: four.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
-        }
-      case AF_INET6:
-        socket.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
-          withUnsafeBytes(of: six.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
-        }
-      default: nil
-      }
-    if let address, !addresses.contains(address) { addresses.append(address) }
+/// The result of `body`, which is cancelled after the time.
+private func within<Result: Sendable>(
+  seconds: Double, _ body: @escaping @Sendable () async throws -> Result
+) async throws -> Result {
+  try await withThrowingTaskGroup(of: Result.self) { group in
+    defer { group.cancelAll() }
+    group.addTask { try await body() }
+    group.addTask {
+      try await Task.sleep(for: .seconds(seconds))
+      throw Clients.TimeOver()
+    }
+    guard let result = try await group.next() else { throw Clients.TimeOver() }
+    return result
   }
-  return addresses
 }

@@ -8,13 +8,17 @@ enum Unmade: Error {
   case unsendable(Unsendable)
   case answer(ProviderAnswer)
 
-  /// The configuration has no credentials for the app.
+  /// The configuration has no credentials for the app, which is all of the scope.
   static let noCredentials = Unmade.answer(
     .providerBroken(reason: "no-credentials", after: .seconds(60)))
+  /// The same of an app whose name a browser's registration gave: no fault of the push service.
+  static let noWebCredentials = Unmade.answer(
+    .retry(reason: "no-credentials", after: .seconds(60)))
 }
 
 extension Sender {
-  /// - Parameter now: of this attempt. Times to live count from the claim, so that a repetition is the same.
+  /// - Parameter now: of this attempt, from which times to live count: a repetition must not outlive the
+  ///   message. Ids and payload are the same each time.
   func request(
     _ claim: Claim, _ token: DeviceToken, now: EventTime
   ) async throws(Unmade) -> ProviderRequest {
@@ -27,7 +31,7 @@ extension Sender {
         return try APNs.request(
           message, to: device, token: token, credentials: credentials,
           authorization: try await authorizations.apns(device.app, credentials, now: now),
-          now: claim.claimedAt)
+          now: now)
       } catch { throw .unsendable(error) }
     case .fcm:
       guard let credentials = apps.fcm[device.app] else { throw .noCredentials }
@@ -36,11 +40,10 @@ extension Sender {
       }
       do throws(Unsendable) {
         return try FCM.request(
-          message, token: token, credentials: credentials, authorization: access,
-          now: claim.claimedAt)
+          message, token: token, credentials: credentials, authorization: access, now: now)
       } catch { throw .unsendable(error) }
     case .webPush:
-      guard let credentials = apps.webPush[device.app] else { throw .noCredentials }
+      guard let credentials = apps.webPush[device.app] else { throw .noWebCredentials }
       guard let subscription = WebPush.Subscription(token) else {
         throw .unsendable(.malformedToken)
       }
@@ -51,18 +54,15 @@ extension Sender {
           credentials: credentials,
           authorization: try await authorizations.webPush(
             device.app, credentials, origin: subscription.endpoint.origin, now: now),
-          now: claim.claimedAt)
+          now: now)
       } catch { throw .unsendable(error) }
     case .webhook:
       guard let destination = Webhook.Destination(token) else {
         throw .unsendable(.malformedToken)
       }
-      let address: PublicAddress
-      do throws(Unmade) {
-        address = try await self.address(of: destination.endpoint)
-      } catch {
-        throw .answer(Webhook.answerToFailure(attempt: claim.attempt))
-      }
+      let address = try await address(
+        of: destination.endpoint,
+        unresolved: Webhook.answerToFailure(attempt: claim.attempt, reason: "no-address"))
       do throws(Unsendable) {
         return try Webhook.request(
           message, to: device, destination: destination, address: address, now: now)
@@ -70,10 +70,19 @@ extension Sender {
     }
   }
 
-  private func address(of endpoint: HTTPSEndpoint) async throws(Unmade) -> PublicAddress {
-    guard let address = await clients.address(of: endpoint.host) else {
-      throw .answer(.retry(after: .seconds(3600)))
+  /// - Parameter unresolved: the answer if the name does not resolve. A name server that is down is no reason
+  ///   to wait longer than for a server that is; an address that is not public is a mistake or an attack.
+  private func address(
+    of endpoint: HTTPSEndpoint,
+    unresolved: ProviderAnswer = .retry(reason: "no-address", after: .zero)
+  ) async throws(Unmade) -> PublicAddress {
+    do throws(Clients.NoAddress) {
+      return try await clients.address(of: endpoint.host)
+    } catch {
+      switch error {
+      case .unresolved: throw .answer(unresolved)
+      case .notPublic: throw .answer(.refused(reason: "private-address"))
+      }
     }
-    return address
   }
 }

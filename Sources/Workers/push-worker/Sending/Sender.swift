@@ -11,7 +11,9 @@ public import ServiceLifecycle
 /// requests have an answer or their time is over.
 public struct Sender: Service {
   /// How long an answer may take, however late the claim is sent again.
-  private static let answerSecondsMax = 30.0
+  private static func answerSecondsMax(_ provider: PushProvider) -> Double {
+    provider == .webhook ? Double(Webhook.timeout.components.seconds) : 30
+  }
 
   private let outbox: Outbox
   private let keys: TokenKeys
@@ -83,7 +85,7 @@ public struct Sender: Service {
       ])
   }
 
-  private func outcome(of claim: Claim) async -> ClaimOutcome {
+  func outcome(of claim: Claim) async -> ClaimOutcome {
     let now = EventTime.now
     // Another lane may send what is due again.
     guard now < claim.dueAt, !outbox.isOutdated(claim) else { return .unsent }
@@ -92,7 +94,8 @@ public struct Sender: Service {
       token = try keys.opened(claim.sealedToken, for: claim.device)
     } catch {
       guard case .unknownKey = error else { return .answer(.refused(reason: "sealed-token")) }
-      return .answer(.providerBroken(reason: "unknown-key", after: .seconds(60)))
+      // Others of its app are sealed with keys that we have.
+      return .answer(.retry(reason: "unknown-key", after: .seconds(60)))
     }
     let request: ProviderRequest
     do throws(Unmade) {
@@ -105,8 +108,10 @@ public struct Sender: Service {
     }
     do {
       let response = try await clients.response(
-        to: request, seconds: min(Self.answerSecondsMax, seconds(from: .now, to: claim.dueAt)))
-      return .answer(await answer(claim, response))
+        to: request,
+        seconds: min(
+          Self.answerSecondsMax(claim.device.provider), seconds(from: .now, to: claim.dueAt)))
+      return .answer(await answer(claim, response, sent: now))
     } catch {
       guard claim.device.provider == .webhook else {
         return .unanswered(reason: "\(type(of: error))")
@@ -115,19 +120,21 @@ public struct Sender: Service {
     }
   }
 
-  private func answer(_ claim: Claim, _ response: ProviderResponse) async -> ProviderAnswer {
+  private func answer(
+    _ claim: Claim, _ response: ProviderResponse, sent: EventTime
+  ) async -> ProviderAnswer {
     let (app, now) = (claim.device.app, EventTime.now)
     switch claim.device.provider {
     case .apns:
       let answer = APNs.answer(response, now: now)
       if case .providerBroken(let reason, _) = answer, APNs.isRenewalNeeded(reason: reason) {
-        await authorizations.refuse(app, isFCM: false)
+        await authorizations.refuse(app, isFCM: false, sent: sent)
       }
       return answer
     case .fcm:
       let answer = FCM.answer(response, now: now)
       if case .providerBroken(let reason, _) = answer, FCM.isRenewalNeeded(reason: reason) {
-        await authorizations.refuse(app, isFCM: true)
+        await authorizations.refuse(app, isFCM: true, sent: sent)
       }
       return answer
     case .webPush: return WebPush.answer(response, now: now)

@@ -25,7 +25,16 @@ extension APNs {
     case (429, _):
       // TooManyRequests, which "were made consecutively to the same device token", and "you can retry
       // with a delay". Apple names none; a minute is ours.
-      return .retry(after: max(demanded ?? .zero, .seconds(60)))
+      return .retry(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
+    case (400, "IdleTimeout"):
+      // A connection that was closed for want of use: says nothing about the message.
+      return .retry(reason: reason, after: demanded ?? .zero)
+    case (400, "BadTopic"), (400, "TopicDisallowed"):
+      // The topic is the app's: the same for each device.
+      return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
+    case (403, "Forbidden"):
+      // "Don't retry notification responses with the error code … Forbidden".
+      return .refused(reason: reason)
     case (403, "ExpiredProviderToken"):
       return .providerBroken(reason: reason, after: demanded ?? .zero)
     case (403, _):
@@ -33,8 +42,9 @@ extension APNs {
       return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
     case (500..., _):
       // "After 15 minutes, you can retry JSON payloads that receive response status codes that begin
-      // with 5XX."
-      return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(15 * 60)))
+      // with 5XX. While retrying, you may employ a back-off technique." One such answer is no outage, and an
+      // alarm is worth little after 15 minutes: the back-off begins at once, and gets there if it lasts.
+      return .providerBroken(reason: reason, after: demanded ?? .seconds(5))
     default:
       // Among them BadDeviceToken, which is also the answer to a valid token of the other environment,
       // and DeviceTokenNotForTopic, which is a wrong topic: neither is proof that the token is gone.

@@ -21,6 +21,8 @@ extension APNs {
     guard let fitted = message.fitted(to: payloadBytesMax, { payload($0).bytes }) else {
       throw .tooLarge
     }
+    // In lower case, as Apple requires.
+    let id = message.requestID(for: device).uuidString.lowercased()
     return ProviderRequest(
       url: "\(credentials.origin)/3/device/\(token.revealed)",
       // Names and values: *Sending…*, "Create a POST request to APNs".
@@ -29,10 +31,9 @@ extension APNs {
         "content-type": "application/json",
         "apns-topic": credentials.topic,
         "apns-push-type": isBackground(message) ? "background" : "alert",
-        // In lower case, as Apple requires.
-        "apns-id": message.requestID(for: device).uuidString.lowercased(),
+        "apns-id": id,
         // At most 64 bytes. Notifications with the same one are shown as one.
-        "apns-collapse-id": message.collapseID,
+        "apns-collapse-id": message.isOfSeveral ? id : message.collapseID,
         "apns-expiration": String(message.expires.seconds),
         "apns-priority": priority(message),
       ], body: fitted.bytes)

@@ -73,6 +73,9 @@ public enum APNs {
       now < issued
         || issued.duration(until: now) >= (isRefused ? Self.youngest : Self.age)
     }
+
+    /// Whether a request of a time can have had it.
+    public func isIssued(by time: EventTime) -> Bool { issued <= time }
   }
 
   /// Whether a new provider token may help against ``ProviderAnswer/providerBroken(reason:after:)``.

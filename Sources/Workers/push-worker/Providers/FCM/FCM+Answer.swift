@@ -52,5 +52,8 @@ extension FCM {
   }
 
   /// Whether a new access token may help against ``ProviderAnswer/providerBroken(reason:after:)``.
-  public static func isRenewalNeeded(reason: String) -> Bool { reason == "UNAUTHENTICATED" }
+  /// THIRD_PARTY_AUTH_ERROR is about the credentials of another provider, which are kept at Google.
+  public static func isRenewalNeeded(reason: String) -> Bool {
+    reason == "UNAUTHENTICATED" || reason == "http-401"
+  }
 }

@@ -12,8 +12,7 @@ extension FCM {
   ///
   /// - Parameters:
   ///   - authorization: current: see ``AccessToken/isDue(now:)``.
-  ///   - now: from which the time to live counts. A repetition with the time of the first request has the
-  ///     same body.
+  ///   - now: of this attempt, from which the time to live counts. But for it, a repetition has the same body.
   /// - Throws: ``Unsendable``.
   public static func request(
     _ message: PushMessage, token: DeviceToken, credentials: Credentials,
@@ -21,8 +20,9 @@ extension FCM {
   ) throws(Unsendable) -> ProviderRequest {
     try message.checkNotExpired(now)
     let seconds = message.secondsToLive(now, atMost: secondsMax)
+    // With the longest time to live, so that a repetition with fewer digits does not keep more of a text.
     let encoded = { (message: PushMessage) in
-      JSON.object(members(message, seconds: seconds)).bytes
+      JSON.object(members(message, seconds: secondsMax)).bytes
     }
     guard let fitted = message.fitted(to: messageBytesMax, encoded) else { throw .tooLarge }
     let target: [(String, JSON)] = [("token", .text(token.revealed))]
@@ -57,6 +57,9 @@ extension FCM {
     var data: [(String, JSON)] = message.appMembers.compactMap { name, value in
       // The picture is in the notification, where FCM expects it.
       if name == "image" { return nil }
+      if name == "remove" {
+        return ("magpie_remove", .text(message.removedIDs.joined(separator: ",")))
+      }
       let text =
         switch value {
         case .text(let text): text

@@ -62,5 +62,8 @@ public enum FCM {
     public func isDue(now: EventTime) -> Bool {
       now.duration(until: expires) <= .seconds(300)
     }
+
+    /// Whether it does not work any more.
+    public func isOver(now: EventTime) -> Bool { now >= expires }
   }
 }

@@ -19,7 +19,7 @@ extension WebPush {
       return .refused(reason: reason)
     case 429:
       // RFC 8030, 8.4: too many messages for the subscription, or of this application server.
-      return .retry(after: demanded ?? .seconds(60))
+      return .retry(reason: reason, after: demanded ?? .seconds(60))
     case 401:
       // The authorization is missing or not understood (RFC 8292, 4.2), whatever the subscription.
       return .providerBroken(reason: reason, after: demanded ?? .zero)
@@ -27,7 +27,7 @@ extension WebPush {
       // The subscription is restricted to another key (RFC 8292, 4.2), or the authorization's claims are
       // invalid (2): neither a new token nor this subscription's removal is sure to help, so it waits for
       // an operator or for its end.
-      return .retry(after: demanded ?? .seconds(3600))
+      return .retry(reason: reason, after: demanded ?? .seconds(3600))
     case 500...:
       return .providerBroken(reason: reason, after: demanded ?? .seconds(10))
     default:

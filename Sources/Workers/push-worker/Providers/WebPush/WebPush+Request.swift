@@ -10,8 +10,7 @@ extension WebPush {
   /// - Parameters:
   ///   - address: of the subscription's host.
   ///   - authorization: for the subscription's origin, and current: see ``Authorization/isDue(now:)``.
-  ///   - now: from which the time to live counts. A repetition with the time of the first request is the
-  ///     same.
+  ///   - now: of this attempt, from which the time to live counts. A repetition has the same topic and body.
   /// - Throws: ``Unsendable``.
   public static func request(
     _ message: PushMessage, to device: Device, subscription: Subscription,
@@ -26,7 +25,7 @@ extension WebPush {
       secret: credentials.messageSecret, id: message.requestID(for: device),
       plaintext: fitted.bytes, subscription: subscription)
     let body = try encrypted(fitted.bytes, for: subscription, keys: keys)
-    return ProviderRequest(
+    var request = ProviderRequest(
       url: subscription.endpoint.url,
       headers: [
         "authorization": authorization.text,
@@ -36,10 +35,11 @@ extension WebPush {
         "ttl": String(message.secondsToLive(now, atMost: secondsMax)),
         // RFC 8030, 5.3.
         "urgency": urgency(message),
-        // RFC 8030, 5.4: replaces an undelivered message of the same topic. What is delivered already,
-        // the app's service worker replaces, by the id as its tag.
-        "topic": message.topic,
       ], body: body, address: address)
+    // RFC 8030, 5.4: replaces an undelivered message of the same topic. What is delivered already, the app's
+    // service worker replaces, by the id as its tag.
+    if let topic = message.topic { request.headers.append(.init(name: "topic", value: topic)) }
+    return request
   }
 
   private static func urgency(_ message: PushMessage) -> String {

@@ -28,9 +28,13 @@ extension Webhook {
 
   /// What an attempt without an answer means: no connection, a reset, a timeout.
   ///
-  /// - Parameter attempt: as in ``answer(_:attempt:now:)``.
-  public static func answerToFailure(attempt: Int) -> ProviderAnswer {
-    failed(attempt: attempt, reason: "no-answer", demanded: nil)
+  /// - Parameters:
+  ///   - attempt: as in ``answer(_:attempt:now:)``.
+  ///   - reason: `no-answer` if the message may have arrived.
+  public static func answerToFailure(
+    attempt: Int, reason: String = "no-answer"
+  ) -> ProviderAnswer {
+    failed(attempt: attempt, reason: reason, demanded: nil)
   }
 
   private static func failed(
@@ -38,6 +42,6 @@ extension Webhook {
   ) -> ProviderAnswer {
     guard attempt <= schedule.count else { return .refused(reason: reason) }
     let delay = Duration.seconds(schedule[max(attempt, 1) - 1])
-    return .retry(after: max(delay, demanded ?? .zero))
+    return .retry(reason: reason, after: max(delay, demanded ?? .zero))
   }
 }

@@ -1,0 +1,82 @@
+import Foundation
+import NIOPosix
+import Providers
+import Synchronization
+
+/// Finds the addresses of names that strangers chose. `getaddrinfo` blocks for as long as a name server likes, so it
+/// runs on threads of its own, one for a name; whoever asks waits a few seconds at most, and so few wait that
+/// names which never resolve cannot pile up.
+final class Resolver: Sendable {
+  /// The addresses of a name, in the system's order; none if it does not resolve.
+  typealias Lookup = @Sendable (String) -> [IPAddress]
+
+  private static let threads = 16
+  /// Names that are looked up or wait for it.
+  private static let namesMax = 256
+
+  private let pool = NIOThreadPool(numberOfThreads: threads)
+  private let limit: Duration
+  private let lookup: Lookup
+  private let names = Mutex(Set<String>())
+
+  /// - Parameters:
+  ///   - limit: how long a name may take.
+  ///   - lookup: may block.
+  init(limit: Duration = .seconds(5), lookup: @escaping Lookup = systemAddresses) {
+    (self.limit, self.lookup) = (limit, lookup)
+    pool.start()
+  }
+
+  /// Does not wait for what is under way.
+  func shutdown() { pool.shutdownGracefully { _ in } }
+
+  /// The addresses of a host; none if it does not resolve in time, if too many are asked for, or if the name is
+  /// still being looked up for somebody who has given up.
+  func addresses(of host: String) async -> [IPAddress] {
+    if let address = IPAddress(host) { return [address] }
+    let isTaken = names.withLock { names in
+      names.count < Self.namesMax && names.insert(host).inserted
+    }
+    guard isTaken else { return [] }
+    let (results, result) = AsyncStream<[IPAddress]>.makeStream()
+    let end = ContinuousClock.now + limit
+    pool.submit { [lookup] state in
+      // What waited for too long has nobody who wants it.
+      let isWanted = state == .active && ContinuousClock.now < end
+      let found = isWanted ? lookup(host) : []
+      _ = self.names.withLock { $0.remove(host) }
+      result.yield(found)
+    }
+    let timer = Task {
+      try await Task.sleep(until: end)
+      result.yield([])
+    }
+    defer { timer.cancel() }
+    for await addresses in results { return addresses }
+    return []
+  }
+}
+
+@Sendable func systemAddresses(_ host: String) -> [IPAddress] {
+  var first: UnsafeMutablePointer<addrinfo>?
+  guard getaddrinfo(host, nil, nil, &first) == 0 else { return [] }
+  defer { freeaddrinfo(first) }
+  var addresses: [IPAddress] = []
+  for info in sequence(first: first, next: { $0?.pointee.ai_next }) {
+    guard let socket = info?.pointee.ai_addr else { break }
+    let address: IPAddress? =
+      switch Int32(socket.pointee.sa_family) {
+      case AF_INET:
+        socket.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
+          withUnsafeBytes(of: four.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
+        }
+      case AF_INET6:
+        socket.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+          withUnsafeBytes(of: six.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
+        }
+      default: nil
+      }
+    if let address, !addresses.contains(address) { addresses.append(address) }
+  }
+  return addresses
+}

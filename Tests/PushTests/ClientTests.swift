@@ -1,0 +1,174 @@
+import Devices
+import Foundation
+import LocalProviders
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Providers
+@testable import Sending
+
+/// Connections to servers that strangers chose, over real sockets.
+@Suite("Clients", .serialized)
+struct ClientTests {
+  private static let name = "a.evil.test"
+
+  /// Runs `body` with clients of a server that listens on every address of this machine, with names that only
+  /// `lookup` knows.
+  private static func run(
+    resolvedFor: Duration = Clients.resolvedFor, lookup: @escaping Resolver.Lookup,
+    _ body: @escaping @Sendable (LocalStage, Clients) async throws -> Void
+  ) async throws {
+    try await LocalStage.run(host: "0.0.0.0", names: ["localhost", name]) { stage in
+      let apps = try PushApps(file: stage.config, keys: TokenKeys(text: sampleKeys))
+      let clients = try Clients(apps, resolvedFor: resolvedFor, lookup: lookup)
+      let result = await Result { try await body(stage, clients) }
+      await clients.shutdown()
+      try result.get()
+    }
+  }
+
+  private static func request(_ url: String, _ clients: Clients) async throws -> ProviderRequest {
+    let endpoint = try #require(HTTPSEndpoint(url))
+    return ProviderRequest(
+      url: endpoint.url, headers: [:], body: [],
+      address: try await clients.address(of: endpoint.host))
+  }
+
+  private static func addresses(_ texts: String...) -> [IPAddress] {
+    texts.compactMap { IPAddress($0) }
+  }
+
+  @Test("an answer that never ends is given up in time, and leaves nothing behind")
+  func endless() async throws {
+    try await Self.run { _ in
+      Self.addresses("127.0.0.1")
+    } _: { stage, clients in
+      stage.server.answer { _ in .endless }
+      let url = "https://\(Self.name):\(stage.port)/hook/a"
+      let started = ContinuousClock.now
+      await #expect(throws: Clients.TimeOver.self) {
+        try await clients.response(to: Self.request(url, clients), seconds: 1)
+      }
+      #expect(.now - started < .seconds(5))
+      stage.server.answer { _ in PushReply(204) }
+      let response = try await clients.response(to: Self.request(url, clients), seconds: 5)
+      #expect(response.status == 204)
+    }
+  }
+
+  @Test("a host in upper case is requested at the checked address only, and resolved once")
+  func pinned() async throws {
+    let lookups = Counter()
+    try await Self.run { host in
+      // No other name server knows it, and no other address is served.
+      _ = lookups.next()
+      return host == Self.name ? Self.addresses("127.0.0.1") : []
+    } _: { stage, clients in
+      stage.server.answer { _ in PushReply(204) }
+      for host in ["A.EVIL.test", "a.evil.TEST"] {
+        let request = try await Self.request("https://\(host):\(stage.port)/hook/a", clients)
+        #expect(try await clients.response(to: request, seconds: 5).status == 204)
+      }
+      #expect(stage.server.requests.count == 2 && lookups.next() == 2)
+      // Whatever else is written into a request, it is not sent anywhere else.
+      var other = try await Self.request("https://\(Self.name):\(stage.port)/hook/a", clients)
+      for host in ["LOCALHOST", "%6cocalhost", "localhost."] {
+        other.url = "https://\(host):\(stage.port)/hook/a"
+        await #expect(throws: Clients.Unchecked.self) {
+          try await clients.response(to: other, seconds: 5)
+        }
+      }
+      #expect(stage.server.requests.count == 2)
+    }
+  }
+
+  @Test("names whose addresses rotate keep their connection, and one that moves breaks no request")
+  func rotation() async throws {
+    let answers = Mutex([["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"], ["127.0.0.2"]])
+    let lookup: Resolver.Lookup = { _ in
+      let texts = answers.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? [] }
+      return texts.compactMap { IPAddress($0) }
+    }
+    try await Self.run(resolvedFor: .zero, lookup: lookup) { stage, clients in
+      stage.server.answer { request in
+        if request.address == "slow" { try? await Task.sleep(for: .seconds(2)) }
+        return PushReply(204)
+      }
+      let origin = "https://\(Self.name):\(stage.port)"
+      let slow = try await Self.request("\(origin)/hook/slow", clients)
+      #expect(slow.address?.description == "127.0.0.1")
+      let again = try await Self.request("\(origin)/hook/b", clients)
+      #expect(again.address == slow.address, "the name has the address still")
+      async let running = clients.response(to: slow, seconds: 10)
+      try await eventually("the request runs") { stage.server.requests.count == 1 }
+      let moved = try await Self.request("\(origin)/hook/c", clients)
+      #expect(moved.address?.description == "127.0.0.2")
+      #expect(try await clients.response(to: moved, seconds: 5).status == 204)
+      #expect(await clients.pinnedCount == 2, "the first one has a request")
+      #expect(try await running.status == 204)
+      #expect(await clients.pinnedCount == 1)
+      #expect(try await clients.response(to: moved, seconds: 5).status == 204)
+    }
+  }
+
+  @Test("an address is resolved again after its time, and kept for it anew")
+  func renewal() async throws {
+    let lookups = Counter()
+    try await Self.run(resolvedFor: .milliseconds(300)) { _ in
+      _ = lookups.next()
+      return Self.addresses("127.0.0.1")
+    } _: { _, clients in
+      for _ in 0..<3 { _ = try await clients.address(of: Self.name) }
+      try await Task.sleep(for: .milliseconds(400))
+      for _ in 0..<3 { _ = try await clients.address(of: Self.name) }
+      #expect(lookups.next() == 3)
+    }
+  }
+
+  @Test("name servers that do not answer delay nobody else")
+  func tarpit() async throws {
+    let release = DispatchSemaphore(value: 0)
+    defer { for _ in 0..<8 { release.signal() } }
+    let resolver = Resolver(limit: .milliseconds(200)) { host in
+      if host.hasSuffix(".tarpit.test") { release.wait() }
+      return Self.addresses("127.0.0.1")
+    }
+    defer { resolver.shutdown() }
+    let started = ContinuousClock.now
+    await withTaskGroup(of: Int.self) { group in
+      for number in 0..<8 {
+        group.addTask { await resolver.addresses(of: "\(number).tarpit.test").count }
+      }
+      for await count in group { #expect(count == 0) }
+    }
+    // Nobody waits again for a thread that is stuck.
+    #expect(await resolver.addresses(of: "1.tarpit.test").isEmpty)
+    #expect(await resolver.addresses(of: "good.test") == Self.addresses("127.0.0.1"))
+    #expect(.now - started < .seconds(3))
+  }
+
+  @Test("a name without an address and one with a private one are told apart")
+  func noAddress() async throws {
+    try await Self.run { host in
+      switch host {
+      case "private.test": Self.addresses("10.0.0.1")
+      case "both.test": Self.addresses("1.1.1.1", "169.254.169.254")
+      default: []
+      }
+    } _: { _, clients in
+      for (host, error) in [
+        ("none.test", .unresolved), ("private.test", .notPublic), ("both.test", .notPublic),
+        ("192.168.0.1", .notPublic),
+      ] as [(String, Clients.NoAddress)] {
+        await #expect(throws: error) { try await clients.address(of: host) }
+      }
+    }
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}
