@@ -61,8 +61,6 @@ public struct PushMessage: Sendable, Hashable {
   public var created: EventTime
   /// When it is no longer worth showing.
   public var expires: EventTime
-  /// Of a removal: further notifications to take away.
-  public var alsoRemoved: [UUID] = []
 
   /// So many ids fit into a message of every provider.
   public static let alsoRemovedMax = 50

@@ -15,7 +15,7 @@ public struct Claim: Sendable {
   public var fingerprint: [UInt8]
   public var sealedToken: [UInt8]
   public var message: PushMessage
-  /// From which times to live count: a repetition has the same bytes.
+  /// When it was committed first.
   public var claimedAt: EventTime
   /// When the same bytes are sent again. Nobody sends them, or waits for an answer, after that time.
   public var dueAt: EventTime

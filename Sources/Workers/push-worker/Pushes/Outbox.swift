@@ -166,10 +166,10 @@ public final class Outbox: Sendable {
     case .answer(.refused), .unanswered: fail()
     // Every failure of a webhook's server is one of its own; elsewhere, one device is to be left alone.
     case .answer(.retry) where answered.claim.device.provider == .webhook: fail()
-    case .answer(.accepted), .answer(.tokenGone), .answer(.retry):
+    case .answer(.accepted), .answer(.tokenGone):
       breaker?.succeed(claimedAt: answered.claim.claimedAt)
       if breaker == Breaker() { breaker = nil }
-    case .unsendable, .unsent: break
+    case .answer(.retry), .unsendable, .unsent: break
     }
   }
 
