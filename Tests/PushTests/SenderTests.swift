@@ -153,10 +153,12 @@ struct SenderTests {
 
 /// Counts calls.
 final class Counter: Sendable {
-  private let count = Mutex(0)
+  private let calls = Mutex(0)
+
+  var count: Int { calls.withLock { $0 } }
 
   func next() -> Int {
-    count.withLock {
+    calls.withLock {
       $0 += 1
       return $0
     }
