@@ -70,6 +70,7 @@ import Testing
     }
     fail(now, now)
     #expect(breaker.openUntil == EventTime(microseconds: now.microseconds + 900_000_000))
+    now = breaker.openUntil ?? now
     breaker.succeed(claimedAt: now)
     #expect(breaker == Breaker())
     for _ in 0..<10 { fail(now, now, demanded: .max) }

@@ -146,6 +146,8 @@ struct RemovalTests {
     #expect(rest.first?.message.alsoRemoved.count == 9)
     let all = [again, rest[0]].flatMap { [$0.message.notification] + $0.message.alsoRemoved }
     #expect(Set(all).count == 60)
+    world.pass(seconds: 60)
+    #expect(try await world.push().isEmpty)
     #expect(try world.dueCount() == 0)
     #expect(try world.claims().allSatisfy { $0 == "phone removal accepted" })
   }

@@ -91,6 +91,7 @@ struct SenderTests {
     try await LocalStage.run { stage in
       let world = try PushWorld(at: EventTime.now.rfc3339)
       try world.apply(stage.registration(provider, of: "ann"))
+      world.pass(seconds: 1200)
       try world.like("bo", "p1")
       var claim = try #require(try await world.turn().first)
       // As if it had been claimed, and the alarm raised, some time ago.
