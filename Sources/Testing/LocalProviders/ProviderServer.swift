@@ -32,18 +32,22 @@ public final class ProviderServer: Sendable {
   let apnsKey = P256.Signing.PrivateKey()
   private let apns: APNsRules
   private let observe: @Sendable (PushRequest, Screen) -> Void
+  private let plain: (@Sendable (PlainRequest) async throws -> PushReply)?
 
   /// - Parameters:
   ///   - names: of the server, as its clients write them.
+  ///   - plain: answers everything in place of the rules. Then nothing is kept, checked or shown, so that the
+  ///     server costs as little as it can: for measurements.
   ///   - observe: called with each request that was accepted, and with what its device shows then.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
     names: [String] = ["localhost"],
+    plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil,
     observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in }
   ) throws {
     identity = try LocalIdentity(names: names)
     apns = APNsRules(key: apnsKey.publicKey)
-    self.observe = observe
+    (self.plain, self.observe) = (plain, observe)
   }
 
   /// The requests that came, in order; without those for access tokens.
@@ -90,6 +94,11 @@ public final class ProviderServer: Sendable {
   private func respond(to request: Request, isHTTP2: Bool) async throws -> Response {
     let path = request.uri.path
     let body = try await request.body.collect(upTo: Self.bodyBytesMax)
+    if let plain {
+      let raw = PlainRequest(
+        path: path, headers: request.headers, body: Array(body.readableBytesView))
+      return response(try await plain(raw))
+    }
     guard request.method == .post else { return response(PushReply(405)) }
     if path == "/token" { return response(accessReply(to: Array(body.readableBytesView))) }
     guard var received = push(path) else { return response(PushReply(404)) }
