@@ -48,7 +48,7 @@ struct DueRow {
 func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   Statement(
     """
-    WITH q AS MATERIALIZED (
+    WITH due AS MATERIALIZED (
       SELECT q.* FROM unnest($1::int[]) AS p (partition)
       CROSS JOIN LATERAL (
         SELECT q.* FROM push_due q
@@ -56,12 +56,18 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         ORDER BY q.due_at, q.user_id LIMIT $2
       ) q
       ORDER BY q.due_at, q.user_id LIMIT $2
-    ), b AS MATERIALIZED (
-      SELECT p.user_id, badge(p.user_id) AS badge FROM (SELECT DISTINCT q.user_id FROM q) p
+    ), q AS MATERIALIZED (
+      -- Once for each person. A join would compare all of these rows with each other.
+      SELECT q.*, max(q.first_badge) OVER (PARTITION BY q.user_id) AS badge
+      FROM (
+        SELECT q.*, CASE WHEN row_number() OVER (PARTITION BY q.user_id) = 1
+          THEN badge(q.user_id) END AS first_badge
+        FROM due q
+      ) q
     )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
       s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
-      a.locale, a.spans, a.deep_link, a.raised_at, b.badge,
+      a.locale, a.spans, a.deep_link, a.raised_at, q.badge,
       coalesce(a.type = ANY (p.silent_kinds), false) OR coalesce(g.holds, false) AS unwanted,
       extract(epoch FROM p.quiet_from)::int AS quiet_from,
       extract(epoch FROM p.quiet_until)::int AS quiet_until,
@@ -71,7 +77,6 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       coalesce(\(mayShow), false) AS may_show,
       u.due_at AS busy_until
     FROM q
-    JOIN b ON b.user_id = q.user_id
     CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
     LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
     LEFT JOIN push_preferences p ON p.user_id = q.user_id
@@ -89,8 +94,13 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         AND k.claimed_at > $3 - interval '1 minute'
     ) r
     LEFT JOIN push_active_devices d ON d.user_id = q.user_id
-    LEFT JOIN push_claims c ON c.user_id = q.user_id AND c.installation = d.installation
-      AND c.notification_id = q.notification_id
+    LEFT JOIN LATERAL (
+      SELECT c.* FROM push_claims c
+      WHERE c.user_id = q.user_id AND c.installation = d.installation
+        AND c.notification_id = q.notification_id
+      -- By the key, even if the planner believes that the table is empty.
+      LIMIT 1
+    ) c ON true
     LEFT JOIN LATERAL (
       SELECT max(k.due_at) AS due_at FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.state = 'claimed'

@@ -47,8 +47,12 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     var outcome = Outcome(
       statements: statements.isEmpty ? [] : [turn.fence] + statements,
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
-    outcome.hasMore = piece.room > 0 && (due.count == limit || !piece.badges.isEmpty)
     let claims = piece.toSend
+    // A turn has a price of its own: near the end of the room it waits for more.
+    let isRoomLeft = outbox.room + answers.count - claims.count >= claimsMax / 2
+    outcome.hasMore =
+      due.count == limit && (piece.room > 0 || isRoomLeft)
+      || piece.room > 0 && !piece.badges.isEmpty
     outcome.afterCommit = {
       outbox.remove(answers)
       outbox.put(claims)

@@ -61,10 +61,18 @@ actor Clients {
   /// Sends a request, and returns its response. Redirections are responses.
   ///
   /// - Throws: AsyncHTTPClient's and NIO's errors if there is no whole response within the time.
-  func response(to request: ProviderRequest, seconds: Double) async throws -> ProviderResponse {
+  nonisolated func response(to request: ProviderRequest, seconds: Double) async throws
+    -> ProviderResponse
+  {
     guard let address = request.address, let host = HTTPSEndpoint(request.url)?.host else {
       return try await shared.response(to: request, seconds: seconds)
     }
+    return try await response(to: request, from: host, at: address, seconds: seconds)
+  }
+
+  private func response(
+    to request: ProviderRequest, from host: String, at address: PublicAddress, seconds: Double
+  ) async throws -> ProviderResponse {
     let client = pin(host, to: address)
     defer { pinned[host]?.requests -= 1 }
     return try await client.response(to: request, seconds: seconds)
