@@ -119,6 +119,9 @@ CREATE TABLE push_due (
 );
 -- What was held for a person comes back together.
 CREATE INDEX push_due_by_time ON push_due (partition, due_at, user_id);
+-- The few rows of people among the many of alarms.
+CREATE INDEX push_due_people ON push_due (partition, due_at, user_id)
+  WHERE notification_id < '00000000-0000-0000-0001-000000000000';
 
 -- The last claim of each alarm on each device: what the device may be showing, and what is under way.
 CREATE TABLE push_claims (
