@@ -36,14 +36,14 @@ public final class ProviderServer: Sendable {
 
   /// - Parameters:
   ///   - names: of the server, as its clients write them.
+  ///   - observe: called with each request that was accepted, and with what its device shows then.
   ///   - plain: answers everything in place of the rules. Then nothing is kept, checked or shown, so that the
   ///     server costs as little as it can: for measurements.
-  ///   - observe: called with each request that was accepted, and with what its device shows then.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
     names: [String] = ["localhost"],
-    plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil,
-    observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in }
+    observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in },
+    plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil
   ) throws {
     identity = try LocalIdentity(names: names)
     apns = APNsRules(key: apnsKey.publicKey)

@@ -68,6 +68,12 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
       s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
       a.locale, a.spans, a.deep_link, a.raised_at, q.badge,
+      -- notification-worker publishes before it commits, so the alarm may be there first.
+      a.notification_id IS NOT NULL AND NOT a.retracted AND NOT EXISTS (
+        SELECT FROM notifications n
+        WHERE n.notification_id = a.notification_id
+          AND (n.generation, n.counter) >= (a.generation, a.counter)
+      ) AS is_ahead,
       coalesce(a.type = ANY (p.silent_kinds), false) OR coalesce(g.holds, false) AS unwanted,
       extract(epoch FROM p.quiet_from)::int AS quiet_from,
       extract(epoch FROM p.quiet_until)::int AS quiet_until,
@@ -139,7 +145,9 @@ extension DueAlarm {
       microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
     alarm = AlarmNow(
       eventVersion: due.version, since: EventTime(microseconds: due.since),
-      version: try row.int8("row_version"), isShown: try row.bool("shown"),
+      // An alarm that is ahead of its notification is not what it will be.
+      version: try row.bool("is_ahead") ? 0 : row.int8("row_version"),
+      isShown: try row.bool("shown"),
       isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
       raisedAt: raised)
     message = try PushMessage(row, due, raised: raised, surroundings)
