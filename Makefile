@@ -77,7 +77,7 @@ bench-quick: build ## Check that the benchmarks run, invariants hold and hot fun
 RELEASE_BIN = $$($(SWIFT) build -c release --show-bin-path)
 # The benchmark starts the workers beside its own executable, so they need the same build configuration.
 BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-worker \
-  reminder-worker alarm-text-bench allocation-bench
+  reminder-worker push-worker magpie-gateway alarm-text-bench allocation-bench
 
 .PHONY: bench-build
 bench-build: deps

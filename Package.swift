@@ -243,8 +243,8 @@ let package = Package(
     .executableTarget(
       name: "magpie-bench",
       dependencies: [
-        "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "Schema", "Workload",
-        argumentParser,
+        "Devices", "EmbeddedStack", "Events", "Gateway", "Kafka", "LocalProviders", "Postgres",
+        "Schema", "Workload", argumentParser, asyncHTTPClient, nioCore, nioSSL,
       ],
       path: "Benchmarks/Pipeline", swiftSettings: strict),
     .executableTarget(

@@ -12,5 +12,6 @@ struct MagpieBench: ParsableCommand {
       "bench-…" of that Kafka replace the embedded broker. Exit status 1 if events were lost or \
       applied twice, or an invariant is violated.
       """,
-    subcommands: [MeasureCommand.self, ReportCommand.self], defaultSubcommand: MeasureCommand.self)
+    subcommands: [MeasureCommand.self, ReportCommand.self, ProviderCommand.self],
+    defaultSubcommand: MeasureCommand.self)
 }

@@ -13,7 +13,7 @@ struct Measure {
   /// All regularly measured figures, in table order.
   static let all: [Measure] =
     fanout + notifications + consumption + latency + reads + lanes + pages + gateway + reminders
-    + invariants
+    + push + invariants
 
   private static let fanout = [
     Measure(.fanout, "followsPerSecond", "follow events per second, Kafka to committed rows"),
@@ -195,6 +195,42 @@ struct Measure {
     Measure(.reminders, "idle.databasePercent", "the same, PostgreSQL, %", digits: 2),
   ]
 
+  private static let push = [
+    Measure(
+      .push, "steady.p50", "100 likes a second: like to request at the provider, p50, ms", digits: 1
+    ),
+    Measure(.push, "steady.p99", "the same, p99, ms", digits: 1),
+    Measure(.push, "steady.max", "the same, max, ms", digits: 1),
+    Measure(
+      .push, "light.p50", "10 likes a second: like to request at the provider, p50, ms", digits: 1),
+    Measure(.push, "light.p99", "the same, p99, ms", digits: 1),
+    Measure(.push, "pushesPerSecond", "pushes per second, due to recorded, one lane"),
+    Measure(.push, "barePerSecond", "the same requests by the HTTP client alone, per second"),
+    Measure(.push, "pushesToBare", "pushes / the HTTP client alone", digits: 2),
+    Measure(.push, "workerMicroseconds", "processor µs of push-worker per push", digits: 1),
+    Measure(.push, "databaseMicroseconds", "processor µs of PostgreSQL per push", digits: 1),
+    Measure(.push, "providerMicroseconds", "processor µs of the provider per push", digits: 1),
+    Measure(
+      .push, "bareMicroseconds", "processor µs of the HTTP client alone per request", digits: 1),
+    Measure(
+      .push, "bareProviderMicroseconds", "processor µs of the provider per request of that",
+      digits: 1),
+    Measure(.push, "memoryAtCapacity", "peak resident MiB, push-worker at capacity"),
+    Measure(.push, "due.perSecond", "a million due, 1,000 a second allowed: pushes per second"),
+    Measure(.push, "due.workerPercent", "the same: processor, worker, %"),
+    Measure(.push, "due.databasePercent", "the same: processor, PostgreSQL, %"),
+    Measure(
+      .push, "due.stored.p50", "a device registered meanwhile: until stored, p50, ms", digits: 1),
+    Measure(.push, "due.stored.max", "the same, max, ms", digits: 1),
+    Measure(.push, "slow.perSecond", "a million due, answers after 1 s: pushes per second"),
+    Measure(.push, "slow.workerPercent", "the same: processor, worker, %"),
+    Measure(.push, "slow.databasePercent", "the same: processor, PostgreSQL, %"),
+    Measure(
+      .push, "slow.stored.p50", "a device registered meanwhile: until stored, p50, ms", digits: 1),
+    Measure(.push, "slow.stored.max", "the same, max, ms", digits: 1),
+    Measure(.push, "due.memory", "peak resident MiB, push-worker with a million due"),
+  ]
+
   private static let invariants = [
     Measure(.invariants, "events", "events sent, with invariants checked after each part"),
     Measure(.invariants, "crossings", "crossings of the push limit, in either direction"),
@@ -232,11 +268,13 @@ struct Aim {
     Aim(
       "100,000 reminders in one second: until the last, s", .reminders, "burst.seconds", atMost: 10),
     Aim("1,000 reminders a second: lateness, p99, ms", .reminders, "lateness.p99", atMost: 1000),
+    Aim("pushes / the HTTP client alone", .push, "pushesToBare", atLeast: 0.7),
     Aim("fanout-worker's memory at capacity, MiB", .fanout, "memoryAtCapacity", atMost: 100),
     Aim(
       "notification-worker's memory at capacity, MiB", .notifications, "memoryAtCapacity",
       atMost: 100),
     Aim("alarm-worker's memory at capacity, MiB", .latency, "alarmWorkerMemory", atMost: 100),
+    Aim("push-worker's memory with a million due, MiB", .push, "due.memory", atMost: 150),
   ]
 
   init(_ title: String, _ scenario: Scenario, _ key: String, atLeast bound: Double) {

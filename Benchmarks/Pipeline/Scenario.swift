@@ -1,6 +1,6 @@
 /// The scenarios. Each runs on its own stack.
 enum Scenario: String, CaseIterable {
-  case fanout, notifications, consumption, latency, lanes, scale, pages, gateway, reminders,
+  case fanout, notifications, consumption, latency, lanes, scale, pages, gateway, reminders, push,
     invariants, settings
 
   /// The scenarios of `make bench`.
@@ -8,7 +8,7 @@ enum Scenario: String, CaseIterable {
   /// The scenarios of `make bench-quick`.
   static let quick: [Scenario] = [
     .fanout, .notifications, .consumption, .latency, .pages, .gateway, .reminders,
-    .invariants,
+    .push, .invariants,
   ]
 
   var abstract: String {
@@ -26,6 +26,8 @@ enum Scenario: String, CaseIterable {
     case .gateway:
       "pages through the gateway, compared with the same functions through libpq; alarms to streams."
     case .reminders: "many due in the same second, a steady rate, and none due."
+    case .push:
+      "likes until the provider has the push; a backlog, compared with the HTTP client alone; a million due."
     case .settings: "PostgreSQL settings, one changed at a time; runs only if requested."
     case .invariants:
       "trimming, eviction, authors crossing the push limit, and follows, all combined."
@@ -35,7 +37,7 @@ enum Scenario: String, CaseIterable {
   /// The number of runs for a value of `--runs`.
   func runs(_ asked: Int) -> Int {
     switch self {
-    case .fanout, .notifications, .consumption, .latency, .gateway, .settings: asked
+    case .fanout, .notifications, .consumption, .latency, .gateway, .push, .settings: asked
     case .lanes, .scale, .pages, .reminders, .invariants: 1
     }
   }
@@ -51,6 +53,7 @@ enum Scenario: String, CaseIterable {
     case .pages: try measurePages(bench)
     case .gateway: try measureGateway(bench)
     case .reminders: try measureReminders(bench)
+    case .push: try measurePushes(bench)
     case .invariants: try measureInvariants(bench)
     case .settings: try measureSettings(bench)
     }

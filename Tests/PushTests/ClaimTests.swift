@@ -29,6 +29,25 @@ struct ClaimTests {
     #expect(try world.admin.query("SELECT FROM push_claims WHERE content IS NOT NULL").isEmpty)
   }
 
+  @Test("an alarm that is rendered before its notification is committed rings after that")
+  func ahead() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    // notification-worker publishes first, and its commit takes long.
+    try world.admin.script(
+      """
+      CREATE TABLE uncommitted AS SELECT * FROM notifications;
+      DELETE FROM notifications
+      """)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.dueCount() == 1)
+    try world.admin.script("INSERT INTO notifications SELECT * FROM uncommitted")
+    world.pass(seconds: 1)
+    #expect(try await world.turn().map(\.message.purpose) == [.alert])
+    #expect(try world.dueCount() == 0)
+  }
+
   @Test("the same alarm published again does not ring again; a later like of it does")
   func once() async throws {
     let world = try PushWorld()

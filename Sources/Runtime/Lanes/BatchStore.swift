@@ -128,7 +128,8 @@ final class BatchStore {
   /// statements have run, and its events are published.
   func runBacklog(_ work: Work) throws -> Outcome {
     try connection.use { connection in
-      try connection.transaction {
+      for statement in freshPlans() { try connection.query(statement) }
+      return try connection.transaction {
         let outcome = try work.run(on: connection)
         if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
         return outcome

@@ -34,18 +34,22 @@ public final class ProviderServer: Sendable {
   let apnsKey = P256.Signing.PrivateKey()
   private let apns: APNsRules
   private let observe: @Sendable (PushRequest, Screen) -> Void
+  private let plain: (@Sendable (PlainRequest) async throws -> PushReply)?
 
   /// - Parameters:
   ///   - names: of the server, as its clients write them.
   ///   - observe: called with each request that was accepted, and with what its device shows then.
+  ///   - plain: answers everything in place of the rules. Then nothing is kept, checked or shown, so that the
+  ///     server costs as little as it can: for measurements.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
     names: [String] = ["localhost"],
-    observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in }
+    observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in },
+    plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil
   ) throws {
     identity = try LocalIdentity(names: names)
     apns = APNsRules(key: apnsKey.publicKey)
-    self.observe = observe
+    (self.plain, self.observe) = (plain, observe)
   }
 
   /// The requests that came, in order; without those for access tokens.
@@ -98,6 +102,11 @@ public final class ProviderServer: Sendable {
   private func respond(to request: Request, isHTTP2: Bool) async throws -> Response {
     let path = request.uri.path
     let body = try await request.body.collect(upTo: Self.bodyBytesMax)
+    if let plain {
+      let raw = PlainRequest(
+        path: path, headers: request.headers, body: Array(body.readableBytesView))
+      return response(try await plain(raw))
+    }
     guard request.method == .post else { return response(PushReply(405)) }
     if path == "/token" {
       let isGranted = state.withLock { state in

@@ -1,4 +1,5 @@
 public import Foundation
+public import HTTPTypes
 
 /// A request that a provider received.
 public struct PushRequest: Sendable {
@@ -18,6 +19,13 @@ public struct PushRequest: Sendable {
   public var json: [String: Any] {
     (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
   }
+}
+
+/// A request as it came.
+public struct PlainRequest: Sendable {
+  public var path: String
+  public var headers: HTTPFields
+  public var body: [UInt8]
 }
 
 /// What a provider answers.

@@ -88,18 +88,22 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         END AS due_at
     ), woken AS (
       UPDATE push_due q SET due_at = $8, revision = q.revision + 1
-      FROM (SELECT DISTINCT user_id FROM ended ORDER BY user_id) e
-      -- A device has one claim at a time, so few of many can be claimed now.
-      CROSS JOIN LATERAL (
-        SELECT w.notification_id FROM push_due w
-        WHERE w.user_id = e.user_id AND w.held IS NULL AND w.due_at > $8
-          AND NOT EXISTS (
-            SELECT FROM ended f
-            WHERE f.user_id = w.user_id AND f.notification_id = w.notification_id
-              AND f.due_at IS NOT NULL)
-        ORDER BY w.due_at LIMIT 8
-      ) w
-      WHERE q.user_id = e.user_id AND q.notification_id = w.notification_id
+      -- By the row's place: see the statements of `Piece`.
+      WHERE q.ctid = ANY (ARRAY(
+        SELECT w.ctid
+        FROM (SELECT DISTINCT user_id FROM ended ORDER BY user_id) e
+        -- A device has one claim at a time, so few of many can be claimed now.
+        CROSS JOIN LATERAL (
+          SELECT w.ctid FROM push_due w
+          WHERE w.user_id = e.user_id AND w.held IS NULL AND w.due_at > $8
+            AND NOT EXISTS (
+              SELECT FROM ended f
+              WHERE f.user_id = w.user_id AND f.notification_id = w.notification_id
+                AND f.due_at IS NOT NULL)
+          ORDER BY w.due_at LIMIT 8
+          FOR UPDATE
+        ) w
+      ))
     )
     INSERT INTO push_due AS q (user_id, notification_id, partition, due_at, since)
     SELECT e.user_id, e.notification_id, max(e.partition), min(e.due_at), $8

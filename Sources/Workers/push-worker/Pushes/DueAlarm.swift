@@ -78,17 +78,28 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         LIMIT 1000
       ) h
     ), b AS MATERIALIZED (
-      SELECT p.user_id, badge(p.user_id) AS badge FROM (SELECT DISTINCT q.user_id FROM q) p
+      -- Once for each person. A join would compare all of these rows with each other.
+      SELECT q.*, max(q.first_badge) OVER (PARTITION BY q.user_id) AS badge
+      FROM (
+        SELECT q.*, CASE WHEN row_number() OVER (PARTITION BY q.user_id) = 1
+          THEN badge(q.user_id) END AS first_badge
+        FROM q
+      ) q
     )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
       s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
-      a.locale, a.spans, a.deep_link, a.raised_at, b.badge, \(Wishes.columns),
+      a.locale, a.spans, a.deep_link, a.raised_at, q.badge, \(Wishes.columns),
+      -- notification-worker publishes before it commits, so the alarm may be there first.
+      a.notification_id IS NOT NULL AND NOT a.retracted AND NOT EXISTS (
+        SELECT FROM notifications n
+        WHERE n.notification_id = a.notification_id
+          AND (n.generation, n.counter) >= (a.generation, a.counter)
+      ) AS is_ahead,
       r.alerts, r.first_at, \(ActiveDevice.columns),
       c.raised_at AS claimed_for, c.purpose, c.state, c.attempts, c.due_at AS waits_until,
       coalesce(\(mayShow), false) AS may_show,
       u.due_at AS busy_until
-    FROM q
-    JOIN b ON b.user_id = q.user_id
+    FROM b q
     CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
     LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
     \(Wishes.joins("$4"))
@@ -99,8 +110,13 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         AND k.claimed_at > $3 - interval '1 minute'
     ) r
     LEFT JOIN push_active_devices d ON d.user_id = q.user_id
-    LEFT JOIN push_claims c ON c.user_id = q.user_id AND c.installation = d.installation
-      AND c.notification_id = q.notification_id
+    LEFT JOIN LATERAL (
+      SELECT c.* FROM push_claims c
+      WHERE c.user_id = q.user_id AND c.installation = d.installation
+        AND c.notification_id = q.notification_id
+      -- By the key, even if the planner believes that the table is empty.
+      LIMIT 1
+    ) c ON true
     LEFT JOIN LATERAL (
       SELECT max(k.due_at) AS due_at FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.state = 'claimed'
@@ -139,7 +155,9 @@ extension DueAlarm {
       microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
     alarm = AlarmNow(
       eventVersion: due.version, since: EventTime(microseconds: due.since),
-      version: try row.int8("row_version"), isShown: try row.bool("shown"),
+      // An alarm that is ahead of its notification is not what it will be.
+      version: try row.bool("is_ahead") ? 0 : row.int8("row_version"),
+      isShown: try row.bool("shown"),
       isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
       raisedAt: raised)
     message = try PushMessage(row, due, raised: raised, surroundings)

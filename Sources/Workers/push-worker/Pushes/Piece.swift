@@ -43,8 +43,9 @@ struct Piece {
 
   var now: EventTime { surroundings.now }
 
-  /// Whether the next piece will meet something else.
-  var hasProgress: Bool { !closed.isEmpty || !again.isEmpty || !toSend.isEmpty || makesDue }
+  /// How many due rows are closed or postponed.
+  var moved: Int { closed.count + again.count }
+  /// Whether the piece itself makes something due.
   var makesDue: Bool { !badges.isEmpty || !hidden.isEmpty }
 
   func isClaimed(_ key: DeviceKey) -> Bool { claimed.contains(key) }
@@ -153,7 +154,7 @@ struct Piece {
 
   var counts: [String: Int] {
     [
-      "pushes_due": closed.count + again.count, "pushes_claimed": toSend.count - sentAgain,
+      "pushes_due": moved, "pushes_claimed": toSend.count - sentAgain,
       "pushes_repeated": sentAgain, "pushes_expired": ends.count { $0.state == .expired },
     ]
   }
@@ -171,11 +172,9 @@ struct Piece {
   }
 }
 
-/// SQL: whether the row `q` is the one that was read. What has changed since is looked at again.
-private let isUnchanged = """
-  q.user_id = e.user_id AND q.notification_id = e.id AND q.since = e.since
-    AND q.revision = e.revision
-  """
+// push_due is empty most of the time, and the planner believes that it still is when it is not. So what is written
+// is found in ways that leave it no choice, by the key and by the row's place. Otherwise it reads all that is due for
+// each row.
 
 private func parameters(_ rows: [DueRow]) -> [Parameter] {
   [
@@ -184,26 +183,44 @@ private func parameters(_ rows: [DueRow]) -> [Parameter] {
   ]
 }
 
+/// Deletes rows that are as they were read. What has changed since is looked at again.
 private func closeRows(_ rows: [DueRow]) -> Statement {
   Statement(
     """
     DELETE FROM push_due q
-    USING unnest($1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[])
-      AS e (user_id, id, since, revision)
-    WHERE \(isUnchanged)
+    WHERE q.ctid = ANY (ARRAY(
+      SELECT d.ctid
+      FROM unnest($1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[])
+        AS e (user_id, id, since, revision)
+      CROSS JOIN LATERAL (
+        SELECT d.ctid FROM push_due d
+        WHERE d.user_id = e.user_id AND d.notification_id = e.id AND d.since = e.since
+          AND d.revision = e.revision
+        LIMIT 1
+        FOR UPDATE
+      ) d
+    ))
     """, parameters(rows))
 }
 
+/// Moves rows that are as they were read. One that is gone would come back: nothing but its lane deletes it.
 private func postponeRows(_ again: [Piece.Again]) -> Statement {
-  Statement(
+  let rows = again.map(\.row)
+  return Statement(
     """
-    UPDATE push_due q SET due_at = e.next_at, held = e.held
-    FROM unnest(
-      $1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::timestamptz[], $6::text[]
-    ) AS e (user_id, id, since, revision, next_at, held)
-    WHERE \(isUnchanged)
+    INSERT INTO push_due AS q (
+      user_id, notification_id, since, revision, due_at, held, partition, version)
+    SELECT * FROM unnest(
+      $1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::timestamptz[], $6::text[],
+      $7::int[], $8::bigint[]
+    ) AS e (user_id, notification_id, since, revision, due_at, held, partition, version)
+    ORDER BY e.user_id COLLATE "C", e.notification_id
+    ON CONFLICT (user_id, notification_id) DO UPDATE SET
+      due_at = EXCLUDED.due_at, held = EXCLUDED.held
+    WHERE q.since = EXCLUDED.since AND q.revision = EXCLUDED.revision
     """,
-    parameters(again.map(\.row)) + [
+    parameters(rows) + [
       .timestamptzArray(again.map(\.at.microseconds)), .textArray(again.map(\.hold?.rawValue)),
+      .int4Array(rows.map(\.partition)), .int8Array(rows.map(\.version)),
     ])
 }

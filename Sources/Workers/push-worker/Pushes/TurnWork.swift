@@ -41,7 +41,8 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     var outcome = Outcome(
       statements: statements.isEmpty ? [] : [turn.fence] + statements,
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
-    outcome.hasMore = piece.hasProgress && (due.count >= rowsMax || piece.makesDue)
+    // A turn has a price of its own: what finds no place waits for more answers.
+    outcome.hasMore = piece.moved >= rowsMax / 5 && due.count >= rowsMax || piece.makesDue
     let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
       outbox.remove(answers)

@@ -117,10 +117,19 @@ actor Clients {
   ///
   /// - Parameter seconds: from connecting to the end of the body.
   /// - Throws: ``TimeOver``, ``Unchecked``, or AsyncHTTPClient's and NIO's errors.
-  func response(to request: ProviderRequest, seconds: Double) async throws -> ProviderResponse {
+  nonisolated func response(to request: ProviderRequest, seconds: Double) async throws
+    -> ProviderResponse
+  {
     guard let address = request.address else {
+      // Not through the actor: most requests are to the same few hosts.
       return try await shared.response(to: request, seconds: seconds)
     }
+    return try await response(to: request, at: address, seconds: seconds)
+  }
+
+  private func response(
+    to request: ProviderRequest, at address: PublicAddress, seconds: Double
+  ) async throws -> ProviderResponse {
     guard let endpoint = HTTPSEndpoint(request.url), endpoint.url == request.url else {
       throw Unchecked()
     }
