@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+public import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdHTTP2
@@ -31,19 +31,21 @@ public final class ProviderServer: Sendable {
   let identity: LocalIdentity
   let apnsKey = P256.Signing.PrivateKey()
   private let apns: APNsRules
+  private let clock: @Sendable () -> Date
   private let observe: @Sendable (PushRequest, Screen) -> Void
 
   /// - Parameters:
   ///   - names: of the server, as its clients write them.
+  ///   - clock: the time by which it judges what it receives.
   ///   - observe: called with each request that was accepted, and with what its device shows then.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
-    names: [String] = ["localhost"],
+    names: [String] = ["localhost"], clock: @escaping @Sendable () -> Date = { Date() },
     observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in }
   ) throws {
     identity = try LocalIdentity(names: names)
     apns = APNsRules(key: apnsKey.publicKey)
-    self.observe = observe
+    (self.clock, self.observe) = (clock, observe)
   }
 
   /// The requests that came, in order; without those for access tokens.
@@ -120,7 +122,7 @@ public final class ProviderServer: Sendable {
   private func push(_ path: String) -> PushRequest? {
     func request(_ provider: PushRequest.Provider, _ address: some StringProtocol) -> PushRequest {
       PushRequest(
-        provider: provider, address: String(address), headers: [:], body: [], received: Date(),
+        provider: provider, address: String(address), headers: [:], body: [], received: clock(),
         httpVersion: "")
     }
     if path.hasPrefix(Self.devicePath) { return request(.apns, path.dropFirst(10)) }
