@@ -44,7 +44,8 @@ struct PushCheck {
     let taken = accepted.compactMap { SentPush($0) }
     world.note(
       "pushes: \(sent.count) requests, \(taken.count) accepted, \(taken.count(where: \.isAlert)) alerts "
-        + "for \(Set(taken.map(\.notification)).count) alarms, \(world.providers.disturbed) disturbed")
+        + "for \(Set(taken.map(\.notification)).count) alarms, \(world.providers.disturbed) disturbed"
+    )
     var problems: [[String]] = [
       taken.contains(where: \.isAlert) ? [] : ["nothing was pushed"],
       sent.count == all.count ? [] : ["\(all.count - sent.count) requests are no messages"],
@@ -154,7 +155,8 @@ struct PushCheck {
         return "\(push.notification) was sent, and there is no such alarm"
       }
       return push.version > alarm.version
-        ? "version \(push.version) of \(push.notification) was sent, which has \(alarm.version)" : nil
+        ? "version \(push.version) of \(push.notification) was sent, which has \(alarm.version)"
+        : nil
     }
   }
 
@@ -186,7 +188,8 @@ struct PushCheck {
     _ sent: [SentPush], _ alarms: [String: Alarm], _ connection: Connection
   ) throws -> [String] {
     let topic = Topic.devices.name(prefix: world.topicPrefix)
-    let ends = try Self.ends(log.events.filter { $0.key.topic == topic }.flatMap(\.value)).mapValues {
+    let ends = try Self.ends(log.events.filter { $0.key.topic == topic }.flatMap(\.value)).mapValues
+    {
       try connection.query(
         """
         SELECT min(written_at) FROM batch_audit
@@ -234,7 +237,8 @@ struct PushCheck {
 
   private func isExpired(_ raisedAt: Int64, _ isWebhook: Bool, at time: Int64? = nil) -> Bool {
     let days: Int64 = isWebhook ? 4 : 1
-    return raisedAt + days * 86_400_000_000 < (time ?? world.clock.pushNow.microseconds) - 10_000_000
+    return raisedAt + days * 86_400_000_000 < (time ?? world.clock.pushNow.microseconds)
+      - 10_000_000
   }
 
   private static let badge = "00000000-0000-0000-0000-000000000000"

@@ -99,7 +99,7 @@ extension FaultKind {
     case .providerThrottles: "a provider answers 429, with Retry-After"
     case .providerAnswersLost: "a provider takes messages, and resets in the middle of its answers"
     case .providerSlow: "a provider answers after seconds, and some requests not at all"
-    case .providersDown: "no provider accepts connections"
+    case .providersDown: "all connections to providers are reset, or nothing passes"
     case .tokenGone: "a device's token is answered 410 from now on"
     }
   }

@@ -40,10 +40,17 @@ extension PlannedFault {
     }
   }
 
+  /// No provider answers: each connection is reset, or nothing passes.
   func stopProviders(_ world: World) {
-    let providers = world.providers
-    world.injected.onHeal(self) { try providers.start() }
-    providers.stop()
+    let proxy = world.providers.proxy
+    let resetting = target % 2 == 0 ? Repeated(everyMilliseconds: 10) { proxy.reset() } : nil
+    proxy.conditions.isSilent = target % 2 != 0
+    world.injected.onHeal(self) {
+      resetting?.stop()
+      // What did not arrive does not arrive later.
+      proxy.reset()
+      proxy.conditions.isSilent = false
+    }
   }
 
   /// The app is deleted from a device, of which only its provider knows.

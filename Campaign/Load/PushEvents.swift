@@ -65,7 +65,8 @@ struct PushEvents {
       case 0, 1: device()
       case 2: readAll()
       case 3..<6: read()
-      case 6..<9: undos.isEmpty ? raise() : undos.remove(at: .random(in: undos.indices, using: &random))
+      case 6..<9:
+        undos.isEmpty ? raise() : undos.remove(at: .random(in: undos.indices, using: &random))
       default: raise()
       }
     return Event(

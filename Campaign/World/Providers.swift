@@ -1,5 +1,7 @@
+import FaultInjection
 import Foundation
 import LocalProviders
+import Postgres
 import Synchronization
 
 /// Apple, Google and the receiver of webhooks, in the campaign's own process. Thread-safe.
@@ -8,7 +10,6 @@ final class Providers: Sendable {
   typealias Script = @Sendable (PushRequest) async -> PushReply?
 
   private struct State {
-    var serving: Task<Void, any Error>?
     var scripts: [PlannedFault: Script] = [:]
     var gone: Set<String> = []
     var refused: [PushRequest] = []
@@ -23,7 +24,10 @@ final class Providers: Sendable {
   let server: ProviderServer
   /// The environment of push-worker.
   let environment: [String: String?]
-  private let port: Int
+  /// The beginning of webhooks' URLs.
+  let hooks: String
+  /// push-worker's connections go through it.
+  let proxy: PostgresProxy
   private let clock: HourClock
   private let taken = Accepted()
   private let state = Mutex(State())
@@ -34,15 +38,14 @@ final class Providers: Sendable {
     server = try ProviderServer(
       clock: { Date(timeIntervalSince1970: Double(clock.pushNow.microseconds) / 1_000_000) },
       observe: { [taken] request, _ in taken.requests.withLock { $0.append(request) } })
-    let (serving, port) = try Self.serve(server, port: 0)
-    (self.port, environment) = (
-      port,
-      [
-        "MAGPIE_PUSH_CONFIG": directory.appending(path: "push.json").path,
-        "MAGPIE_TOKEN_KEYS_FILE": directory.appending(path: "token.keys").path,
-      ]
-    )
-    state.withLock { $0.serving = serving }
+    // It forwards any bytes: what is encrypted is no COMMIT.
+    proxy = try PostgresProxy(to: "host=127.0.0.1 port=\(Self.serve(server))")
+    let port = Int(try ConnectionInfo(proxy.url)["port"] ?? "") ?? 0
+    hooks = "https://localhost:\(port)/hook/"
+    environment = [
+      "MAGPIE_PUSH_CONFIG": directory.appending(path: "push.json").path,
+      "MAGPIE_TOKEN_KEYS_FILE": directory.appending(path: "token.keys").path,
+    ]
     try server.writeCredentials(to: directory, host: "localhost", port: port)
     let secrets = (1...2).map { Data(repeating: $0, count: 32).base64EncodedString() }
     try "fingerprint \(secrets[0])\nseal campaign \(secrets[1])\n".write(
@@ -50,32 +53,15 @@ final class Providers: Sendable {
     server.answer { [weak self] request in await self?.reply(to: request) }
   }
 
-  /// The beginning of webhooks' URLs.
-  var hooks: String { "https://localhost:\(port)/hook/" }
-
   /// The requests that were accepted, in order.
   var accepted: [PushRequest] { taken.requests.withLock { $0 } }
   /// The requests to tokens that are gone, in order.
   var refused: [PushRequest] { state.withLock { $0.refused } }
   /// How many requests were not answered by the rules.
   var disturbed: Int { state.withLock { $0.disturbed } }
-  /// Whether anybody listens.
-  var isServing: Bool { state.withLock { $0.serving != nil } }
 
-  /// Connections end, and new ones are refused.
-  func stop() {
-    state.withLock { state in
-      state.serving?.cancel()
-      state.serving = nil
-    }
-  }
-
-  /// Listens again.
-  func start() throws {
-    guard !isServing else { return }
-    let (serving, _) = try Self.serve(server, port: port)
-    state.withLock { $0.serving = serving }
-  }
+  /// Stops listening. The campaign's process may end afterwards, but not serve again.
+  func stop() { proxy.close() }
 
   func begin(_ fault: PlannedFault, _ script: @escaping Script) {
     state.withLock { $0.scripts[fault] = script }
@@ -104,25 +90,26 @@ final class Providers: Sendable {
     return nil
   }
 
-  private static func serve(
-    _ server: ProviderServer, port: Int
-  ) throws -> (Task<Void, any Error>, Int) {
+  /// Serves until the process ends.
+  ///
+  /// - Returns: the port.
+  private static func serve(_ server: ProviderServer) throws -> Int {
     final class Started: Sendable {
       let semaphore = DispatchSemaphore(value: 0)
       let port = Mutex<Int?>(nil)
     }
     let started = Started()
-    let serving = Task.detached {
+    Task.detached {
       defer { started.semaphore.signal() }
-      try await server.run(port: port) { port in
+      try await server.run { port in
         started.port.withLock { $0 = port }
         started.semaphore.signal()
       }
     }
     started.semaphore.wait()
     guard let port = started.port.withLock({ $0 }) else {
-      throw CampaignError("the providers cannot listen on port \(port)")
+      throw CampaignError("the providers cannot listen")
     }
-    return (serving, port)
+    return port
   }
 }
