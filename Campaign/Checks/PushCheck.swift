@@ -49,7 +49,7 @@ struct PushCheck {
     var problems: [[String]] = [
       taken.contains(where: \.isAlert) ? [] : ["nothing was pushed"],
       sent.count == all.count ? [] : ["\(all.count - sent.count) requests are no messages"],
-      repeated(sent), committed(sent, alarms), inTime(sent, alarms), gone(),
+      repeated(sent, taken), committed(sent, alarms), inTime(sent, alarms), gone(),
       try ended(sent, alarms, connection),
     ]
     for device in PushEvents.kept {
@@ -138,13 +138,17 @@ struct PushCheck {
       + (screen.badge ?? badge == badge ? [] : ["\(name) shows \(screen.badge ?? 0), not \(badge)"])
   }
 
-  /// Each alert replaces the notification's earlier ones, and what is repeated is the same.
-  private func repeated(_ sent: [SentPush]) -> [String] {
+  /// Each alert replaces the notification's earlier ones, and what a provider has taken is only repeated as it was.
+  private func repeated(_ sent: [SentPush], _ taken: [SentPush]) -> [String] {
     let replacing = sent.filter { $0.isAlert && $0.collapse != $0.notification }
-    let bodies = Dictionary(grouping: sent.filter { $0.requestID != nil }) { $0.requestID }
-    let different = bodies.values.filter { Set($0.map(\.request.body)).count > 1 }
+    let known = Dictionary(grouping: taken.filter { $0.requestID != nil }) { $0.requestID }
+    let different = sent.filter { push in
+      known[push.requestID]?.contains {
+        $0.received < push.received && $0.request.body != push.request.body
+      } ?? false
+    }
     return replacing.map { "the alert of \($0.notification) replaces \($0.collapse ?? "nothing")" }
-      + different.map { "\($0[0].requestID ?? "") has different bodies: \($0[0].notification)" }
+      + different.map { "\($0.request.provider) had \($0.requestID ?? "") with another body" }
   }
 
   /// Nothing is sent about what was never committed.
