@@ -46,6 +46,8 @@ extension ClaimEnd {
     case .answer(.retry(let after)): self = end(.waiting, "retry", after: delay(after))
     case .answer(.providerBroken(let reason, let after)):
       self = end(.waiting, reason, after: delay(after))
+    case .lost(.retry(let after)): self = end(.waiting, "no-answer", after: delay(after))
+    case .lost: self = end(.refused, "no-answer")
     case .unsendable(.expired): self = end(.expired, "expired")
     case .unsendable(let reason): self = end(.refused, reason.rawValue)
     case .unanswered: return nil

@@ -41,6 +41,9 @@ public enum ClaimOutcome: Sendable, Hashable {
   case answer(ProviderAnswer)
   /// It could not be sent, and never can be.
   case unsendable(Unsendable)
+  /// A webhook gave no answer, so it may have arrived. Its specification says when there is another attempt, until
+  /// which the device can be told other things.
+  case lost(ProviderAnswer)
   /// There was no answer, so it may have arrived: the same bytes again when the claim is due.
   case unanswered(reason: String)
 
@@ -53,7 +56,7 @@ public enum ClaimOutcome: Sendable, Hashable {
     case .answer(.refused): "refused"
     case .answer(.providerBroken): "broken"
     case .unsendable: "unsendable"
-    case .unanswered: "unanswered"
+    case .lost, .unanswered: "unanswered"
     }
   }
 

@@ -91,7 +91,7 @@ public final class Outbox: Sendable {
           demandedMicroseconds: after.microseconds, now: answered.at)
       case .unanswered:
         state.breakers[scope, default: Breaker()].fail(demandedMicroseconds: 0, now: answered.at)
-      case .answer: state.breakers[scope] = nil
+      case .answer, .lost: state.breakers[scope] = nil
       case .unsendable: break
       }
       // A repetition follows from the row.

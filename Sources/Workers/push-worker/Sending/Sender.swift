@@ -106,7 +106,7 @@ public struct Sender: Service {
       guard claim.device.provider == .webhook else {
         return .unanswered(reason: "\(type(of: error))")
       }
-      return .answer(Webhook.answerToFailure(attempt: claim.attempt))
+      return .lost(Webhook.answerToFailure(attempt: claim.attempt))
     }
   }
 
