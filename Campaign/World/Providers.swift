@@ -36,8 +36,8 @@ final class Providers: Sendable {
   init(clock: HourClock, directory: URL) throws {
     self.clock = clock
     server = try ProviderServer(
-      clock: { Date(timeIntervalSince1970: Double(clock.pushNow.microseconds) / 1_000_000) },
-      observe: { [taken] request, _ in taken.requests.withLock { $0.append(request) } })
+      observe: { [taken] request, _ in taken.requests.withLock { $0.append(request) } },
+      clock: { Date(timeIntervalSince1970: Double(clock.pushNow.microseconds) / 1_000_000) })
     // It forwards any bytes: what is encrypted is no COMMIT.
     proxy = try PostgresProxy(to: "host=127.0.0.1 port=\(Self.serve(server))")
     let port = Int(try ConnectionInfo(proxy.url)["port"] ?? "") ?? 0

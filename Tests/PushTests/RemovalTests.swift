@@ -119,6 +119,20 @@ struct RemovalTests {
     #expect(try world.dueCount() == 0)
   }
 
+  @Test("an alarm whose notification is not committed yet is looked at until it is")
+  func ahead() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    // As if alarm-worker had been faster than the commit.
+    try world.admin.script(
+      "CREATE TABLE later AS SELECT * FROM notifications; DELETE FROM notifications")
+    #expect(try await world.push().isEmpty)
+    try world.admin.script("INSERT INTO notifications SELECT * FROM later")
+    world.pass(seconds: 2)
+    #expect(try await world.push().count == 1)
+  }
+
   @Test("a withdrawn alarm that is held is taken away at once")
   func withdrawnInQuietHours() async throws {
     let world = try PushWorld(at: "2026-11-23T20:00:00Z")

@@ -36,12 +36,13 @@ public final class ProviderServer: Sendable {
 
   /// - Parameters:
   ///   - names: of the server, as its clients write them.
-  ///   - clock: the time by which it judges what it receives.
   ///   - observe: called with each request that was accepted, and with what its device shows then.
+  ///   - clock: the time by which it judges what it receives.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
-    names: [String] = ["localhost"], clock: @escaping @Sendable () -> Date = { Date() },
-    observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in }
+    names: [String] = ["localhost"],
+    observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in },
+    clock: @escaping @Sendable () -> Date = { Date() }
   ) throws {
     identity = try LocalIdentity(names: names)
     apns = APNsRules(key: apnsKey.publicKey)

@@ -60,6 +60,10 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       SELECT p.user_id, badge(p.user_id) AS badge FROM (SELECT DISTINCT q.user_id FROM q) p
     )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
+      -- notification-worker publishes before it commits.
+      coalesce(NOT a.retracted AND NOT EXISTS (
+        SELECT FROM notifications n WHERE n.notification_id = a.notification_id
+          AND (n.generation, n.counter) >= (a.generation, a.counter)), false) AS ahead,
       s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
       a.locale, a.spans, a.deep_link, a.raised_at, b.badge,
       coalesce(a.type = ANY (p.silent_kinds), false) OR coalesce(g.holds, false) AS unwanted,
@@ -129,7 +133,7 @@ extension DueAlarm {
       microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
     alarm = AlarmNow(
       eventVersion: due.version, since: EventTime(microseconds: due.since),
-      version: try row.int8("row_version"), isShown: try row.bool("shown"),
+      version: try row.int8("row_version"), isAhead: try row.bool("ahead"), isShown: try row.bool("shown"),
       isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
       raisedAt: raised)
     message = try PushMessage(row, due, raised: raised, surroundings)

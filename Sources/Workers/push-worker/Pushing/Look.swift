@@ -8,6 +8,9 @@ public struct AlarmNow: Sendable, Hashable {
   public var since: EventTime
   /// The version of the row; 0 if there is none.
   public var version: Int64
+  /// Whether its text is that of a notification that is not committed, or not yet: then whether it is unread is not
+  /// known.
+  public var isAhead: Bool
   public var isShown: Bool
   public var isUnread: Bool
   /// Whether the person wants this kind on devices.
@@ -15,10 +18,11 @@ public struct AlarmNow: Sendable, Hashable {
   public var raisedAt: EventTime
 
   public init(
-    eventVersion: Int64, since: EventTime, version: Int64, isShown: Bool, isUnread: Bool,
-    isWanted: Bool, raisedAt: EventTime
+    eventVersion: Int64, since: EventTime, version: Int64, isAhead: Bool = false, isShown: Bool,
+    isUnread: Bool, isWanted: Bool, raisedAt: EventTime
   ) {
     (self.eventVersion, self.since, self.version) = (eventVersion, since, version)
+    self.isAhead = isAhead
     (self.isShown, self.isUnread, self.isWanted) = (isShown, isUnread, isWanted)
     self.raisedAt = raisedAt
   }
@@ -80,7 +84,9 @@ public struct Look: Sendable, Hashable {
   ) {
     self.init()
     // What was never committed does not keep from ringing what was.
-    if alarm.version < alarm.eventVersion, let next = Self.nextLook(since: alarm.since, now: now) {
+    if alarm.version < alarm.eventVersion || alarm.isAhead,
+      let next = Self.nextLook(since: alarm.since, now: now)
+    {
       again = next
       return
     }
