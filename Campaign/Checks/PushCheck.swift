@@ -138,17 +138,22 @@ struct PushCheck {
       + (screen.badge ?? badge == badge ? [] : ["\(name) shows \(screen.badge ?? 0), not \(badge)"])
   }
 
-  /// Each alert replaces the notification's earlier ones, and what a provider has taken is only repeated as it was.
+  /// Each alert replaces the notification's earlier ones, and APNs gets again what it has taken only as it was, until
+  /// it refuses it. What has been refused, and what a webhook has not answered, is told anew: under the same id, with
+  /// the badge of that moment.
   private func repeated(_ sent: [SentPush], _ taken: [SentPush]) -> [String] {
     let replacing = sent.filter { $0.isAlert && $0.collapse != $0.notification }
-    let known = Dictionary(grouping: taken.filter { $0.requestID != nil }) { $0.requestID }
-    let different = sent.filter { push in
-      known[push.requestID]?.contains {
-        $0.received < push.received && $0.request.body != push.request.body
-      } ?? false
+    let known = Set(taken.map { [$0.requestID, "\($0.received)"] })
+    let repeated = Dictionary(grouping: sent.filter { $0.request.provider == .apns }) {
+      $0.requestID
+    }
+    let different = repeated.filter { id, pushes in
+      zip(pushes, pushes.dropFirst()).contains { former, push in
+        known.contains([id, "\(former.received)"]) && former.request.body != push.request.body
+      }
     }
     return replacing.map { "the alert of \($0.notification) replaces \($0.collapse ?? "nothing")" }
-      + different.map { "\($0.request.provider) had \($0.requestID ?? "") with another body" }
+      + different.keys.map { "APNs had \($0 ?? "") with another body" }
   }
 
   /// Nothing is sent about what was never committed.

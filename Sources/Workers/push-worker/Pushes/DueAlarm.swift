@@ -133,7 +133,8 @@ extension DueAlarm {
       microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
     alarm = AlarmNow(
       eventVersion: due.version, since: EventTime(microseconds: due.since),
-      version: try row.int8("row_version"), isAhead: try row.bool("ahead"), isShown: try row.bool("shown"),
+      version: try row.int8("row_version"), isAhead: try row.bool("ahead"),
+      isShown: try row.bool("shown"),
       isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
       raisedAt: raised)
     message = try PushMessage(row, due, raised: raised, surroundings)
