@@ -250,7 +250,7 @@ let package = Package(
     .executableTarget(
       name: "magpie-campaign",
       dependencies: [
-        "Verification", "EmbeddedStack", "Events", "FaultInjection", "Kafka",
+        "Verification", "EmbeddedStack", "Events", "FaultInjection", "Kafka", "LocalProviders",
         "Model", "Postgres", "RecordLog", "Schema", "Workload", argumentParser,
       ],
       path: "Campaign", exclude: ["Clock", "Mutations", "README.md", "Regressions"],

@@ -137,6 +137,7 @@ final class Round {
       throw Unsettled("\(error)")
     }
     report.drainedAfter = (ContinuousClock.now - healedAt) / .seconds(1)
+    try finishPushing(world)
     Thread.sleep(forTimeInterval: 0.5)
     for watcher in watching { watcher.stop() }
     note("applied after \(seconds(report.drainedAfter ?? 0)); checking")
@@ -171,6 +172,7 @@ final class Round {
     add(
       try ReminderCheck(log: log, prefix: world.topicPrefix)
         .findings(world.connection(), note: note))
+    add(try PushCheck(world: world, log: log).findings())
     add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
     for problem in readers.problems { add(.reads, problem) }
     add(LeakCheck.sessions(world))
@@ -241,6 +243,34 @@ final class Round {
     try world.wait(seconds: seconds, "everything is applied") {
       try Lag(world, admin).isZero
     }
+  }
+
+  /// Lets the hour pass for which providers can demand to be left alone, and waits until everything is pushed.
+  private func finishPushing(_ world: World) throws {
+    let started = ContinuousClock.now
+    func wait(_ what: String, _ waiting: String) throws {
+      do {
+        try world.wait(seconds: recoverySecondsMax, what) {
+          try world.connection().query("SELECT \(waiting)").only.int(0) == 0
+        }
+      } catch {
+        throw Unsettled("\(error)")
+      }
+    }
+    // Else what is under way would seem to be without an answer.
+    try wait(
+      "no push is under way",
+      """
+      count(*) FROM push_claims
+      WHERE state = 'claimed' AND due_at < now() + interval '1 hour 40 seconds'
+      """)
+    world.clock.passPushHour()
+    try wait(
+      "everything is pushed",
+      """
+      (SELECT count(*) FROM push_due) + (SELECT count(*) FROM push_claims WHERE state = 'claimed')
+      """)
+    note("pushed after \(seconds((ContinuousClock.now - started) / .seconds(1)))")
   }
 
   private func add(_ findings: [Finding]) {

@@ -10,6 +10,7 @@ struct Finding: Codable, Equatable, CustomStringConvertible {
     case transactions = "results, dead letters and offsets are written in one transaction"
     case deadLetters = "every record that needs a dead letter has exactly one, and no other has any"
     case reminders = "a reminder rings once, unless it is cancelled or moved before it is due"
+    case pushes = "each device shows what is unread, once, and nothing else"
     case reported = "offsets reported to Kafka are stored"
     case liveness = "after healing, everything is applied within the time limit"
     case replay = "a replay leaves the checksums unchanged"

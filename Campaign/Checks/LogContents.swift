@@ -35,7 +35,8 @@ struct LogContents {
           + "of it. Produce less: use a lower --rate or shorter rounds (--round-minutes).")
     }
     for group in ConsumerGroup.required { models[group] = Model() }
-    let now = EventTime.now
+    // By the clock that is furthest ahead.
+    let now = world.clock.pushNow
     try log.read(spans, maxRecords: 1000) { batch in
       guard let topic = Topic(name: batch.topic, prefix: world.topicPrefix) else { return }
       for record in batch.records { add(record, topic, now: now, prefix: world.topicPrefix) }
@@ -45,12 +46,13 @@ struct LogContents {
   private mutating func add(_ record: Record, _ topic: Topic, now: EventTime, prefix: String) {
     records[record.topicPartition, default: []].append(record)
     let event = try? EventCodec.decode(record.wire, topic: topic, now: now)
-    if let event {
+    if var event {
+      (event.partition, event.offset) = (record.topicPartition.partition, record.offset)
       events[record.topicPartition, default: []].append(event)
       eventCount += 1
     }
-    let refusing = event.map { Poison.refusing($0) } ?? ConsumerGroup.required
-    for group in ConsumerGroup.reading(topic, includingOptional: false) {
+    let refusing = event.map { Poison.refusing($0) } ?? ConsumerGroup.allCases
+    for group in ConsumerGroup.reading(topic) {
       if let event, !refusing.contains(group) {
         models[group]?.apply(event)
       } else {

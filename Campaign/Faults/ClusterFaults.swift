@@ -97,11 +97,11 @@ extension PlannedFault {
     let proxy = try clusterProxy(world)
     // Use a topic with a single consumer group, because others would miss the records too.
     let topics = Topic.allCases.filter {
-      ConsumerGroup.reading($0, includingOptional: false).count == 1
+      ConsumerGroup.reading($0).count == 1
     }
     let topic = topics[Int(target) % topics.count]
     let name = topic.name(prefix: world.topicPrefix)
-    guard let group = ConsumerGroup.reading(topic, includingOptional: false).first else { return }
+    guard let group = ConsumerGroup.reading(topic).first else { return }
     let workers = world.workers.filter { $0.group == group }
     world.injected.onHeal(self) {
       proxy.change { $0.logStarts[name] = nil }
@@ -152,7 +152,7 @@ extension World {
       """)
     let groups = Dictionary(
       uniqueKeysWithValues: Topic.allCases.map {
-        ($0.name(prefix: topicPrefix), ConsumerGroup.reading($0, includingOptional: false).count)
+        ($0.name(prefix: topicPrefix), ConsumerGroup.reading($0).count)
       })
     return Set(
       try rows.compactMap { row in

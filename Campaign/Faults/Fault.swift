@@ -55,6 +55,12 @@ extension PlannedFault {
     case .logStartMoves: try moveLogStart(world)
     case .brokerRestart: try restartBroker()
     case .poisonFlood: world.load.flood(poison: 100 + Int(target % 300))
+    case .providerErrors: breakProviders(world)
+    case .providerThrottles: throttle(world)
+    case .providerAnswersLost: loseAnswers(world)
+    case .providerSlow: slowProviders(world)
+    case .providersDown: stopProviders(world)
+    case .tokenGone: loseDevice(world)
     }
   }
 

@@ -41,6 +41,13 @@ enum FaultKind: String, CaseIterable, Codable {
   case logStartMoves = "log-start-moves"
   case brokerRestart = "broker-restart"
   case poisonFlood = "poison-flood"
+
+  case providerErrors = "provider-errors"
+  case providerThrottles = "provider-throttles"
+  case providerAnswersLost = "provider-answers-lost"
+  case providerSlow = "provider-slow"
+  case providersDown = "providers-down"
+  case tokenGone = "token-gone"
 }
 
 extension FaultKind {
@@ -88,6 +95,12 @@ extension FaultKind {
     case .logStartMoves: "records that a worker has not applied yet disappear from the log"
     case .brokerRestart: "runs the command in \(BrokerCommand.restart.rawValue)"
     case .poisonFlood: "100 to 400 records at once that cannot be decoded"
+    case .providerErrors: "Apple, Google or a webhook answers 500 or 503"
+    case .providerThrottles: "a provider answers 429, with Retry-After"
+    case .providerAnswersLost: "a provider takes messages, and resets in the middle of its answers"
+    case .providerSlow: "a provider answers after seconds, and some requests not at all"
+    case .providersDown: "all connections to providers are reset, or nothing passes"
+    case .tokenGone: "a device's token is answered 410 from now on"
     }
   }
 
@@ -109,7 +122,7 @@ extension FaultKind {
   var duration: ClosedRange<Double> {
     switch self {
     case .kill, .terminate, .gatewayKill, .brokerRestart, .coordinatorMoves, .leaderMoves,
-      .poisonFlood:
+      .poisonFlood, .tokenGone:
       0...0
     // The session timeout is six seconds.
     case .suspend: 4...12
@@ -128,7 +141,10 @@ extension FaultKind {
     switch self {
     case .diskFull, .logDiskFull:
       SmallDisk.isPossible ? nil : "mounting a small disk needs root and permission to mount"
-    case .clockJump: HourClock.isPossible ? nil : "it needs Linux"
+    // Providers may demand that push-worker waits for a quarter of an hour.
+    case .clockJump, .providerErrors, .providerThrottles, .providerAnswersLost, .providerSlow,
+      .providersDown:
+      HourClock.isPossible ? nil : "it needs Linux"
     case .memoryLimit, .descriptorLimit:
       FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit")
         ? nil : "prlimit (util-linux) is not installed"

@@ -35,12 +35,14 @@ final class Load: Sendable {
   private let clock: HourClock
   private let ended = DispatchSemaphore(value: 0)
 
+  /// - Parameter hooks: the beginning of webhooks' URLs.
   init(
-    _ plan: CampaignPlan, clock: HourClock, configuration: ClientConfiguration, prefix: String
+    _ plan: CampaignPlan, clock: HourClock, hooks: String, configuration: ClientConfiguration,
+    prefix: String
   ) {
     (self.configuration, self.clock) = (configuration, clock)
     rate = plan.rate
-    state = Mutex(State(events: LoadEvents(plan, clock: clock, prefix: prefix)))
+    state = Mutex(State(events: LoadEvents(plan, clock: clock, hooks: hooks, prefix: prefix)))
   }
 
   /// Produces the initial records and returns when they are acknowledged.

@@ -3,21 +3,23 @@ import Kafka
 import Workload
 
 /// The records of a round, reproducible by seed but for the times of reminders: a social network's events,
-/// the readers' probe events, reminders, and poison.
+/// the readers' probe events, reminders, devices and what is pushed to them, and poison.
 struct LoadEvents {
   private var random: SplitMix64
   private var social: SocialEvents
   private var probes: ProbeEvents
   private var reminders: ReminderEvents
+  private var pushes: PushEvents
   private var made = 0
   private let prefix: String
 
-  init(_ plan: CampaignPlan, clock: HourClock, prefix: String) {
+  init(_ plan: CampaignPlan, clock: HourClock, hooks: String, prefix: String) {
     random = SplitMix64(seed: plan.seed ^ 0x10AD)
     let events = Int(plan.rate * plan.seconds * 4) + 10_000
     social = SocialWorkload(users: plan.users, events: events, seed: plan.seed).makeIterator()
     probes = ProbeEvents(seed: plan.seed)
     reminders = ReminderEvents(plan, clock: clock)
+    pushes = PushEvents(plan, clock: clock, hooks: hooks)
     self.prefix = prefix
   }
 
@@ -28,6 +30,7 @@ struct LoadEvents {
     case 1: return try record(refused())
     case 2..<20: return try record(probes.next())
     case 20..<28: return try record(reminders.next())
+    case 28..<40: return try record(pushes.next())
     default:
       guard let event = social.next() else { return try record(probes.next()) }
       return try record(event)
@@ -41,10 +44,10 @@ struct LoadEvents {
     return Poison.undecodable(try record(event), &random)
   }
 
-  /// The records that must exist before the readers start.
+  /// The records that must exist before the readers start, and before anything is pushed.
   func initialRecords() throws -> [OutgoingRecord] {
     var copy = self
-    return try ProbeEvents.initialEvents.map { try copy.record($0) }
+    return try (ProbeEvents.initialEvents + pushes.initialEvents).map { try copy.record($0) }
   }
 
   private mutating func refused() -> Event {

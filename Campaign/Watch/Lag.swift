@@ -39,7 +39,7 @@ struct Lag {
     var lag: Int64 = 0
     for (partition, log) in watermarks {
       guard let topic = Topic(name: partition.topic, prefix: world.topicPrefix) else { continue }
-      for group in ConsumerGroup.reading(topic, includingOptional: false) {
+      for group in ConsumerGroup.reading(topic) {
         let place =
           "\(group.name(prefix: world.topicPrefix)) \(partition.topic) \(partition.partition)"
         lag += max(0, log.high - (stored[place] ?? 0))

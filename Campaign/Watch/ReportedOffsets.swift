@@ -13,7 +13,7 @@ final class ReportedOffsets: Sendable {
 
   init(_ world: World) {
     (url, kafka) = (world.superuserURL, world.kafka)
-    groups = ConsumerGroup.required.map { group in
+    groups = ConsumerGroup.allCases.map { group in
       let partitions = group.topics.flatMap { topic in
         (0..<world.partitions(of: topic)).map {
           TopicPartition(

@@ -26,11 +26,13 @@ final class HourClock: Sendable {
     var ahead = 0.0
     /// By worker, seconds.
     var jumps: [String: Int] = [:]
+    /// How many seconds push-worker's clock is ahead of the real one.
+    var pushAhead: Double
   }
 
   private let seconds: Double
   private let directory: URL
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// - Parameters:
   ///   - seconds: the duration of the faults.
@@ -38,7 +40,15 @@ final class HourClock: Sendable {
   init(seconds: Double, directory: URL) {
     (self.seconds, self.directory) = (seconds, directory)
     span = Self.isPossible ? max(3600, seconds) : seconds
+    state = Mutex(State(pushAhead: Self.isPossible ? span : 0))
   }
+
+  /// push-worker's time, and the providers'. It compares the time of day with how long a request takes, so its clock is
+  /// not fast, but an hour ahead: no other worker's is ahead of it.
+  var pushNow: EventTime { after(state.withLock { $0.pushAhead }) }
+
+  /// Everything is due that push-worker does within an hour.
+  func passPushHour() { state.withLock { if Self.isPossible { $0.pushAhead += 3600 } } }
 
   /// The time, for events: no worker's clock is behind it, but for a jump.
   var now: EventTime {
@@ -67,12 +77,13 @@ final class HourClock: Sendable {
 
   /// Sets the workers' clocks. Called several times a second.
   func tick(_ workers: [WorkerProcess]) throws {
-    let (ahead, jumps) = state.withLock { state in
+    let (ahead, pushAhead, jumps) = state.withLock { state in
       let passed = state.start.map { min((ContinuousClock.now - $0) / .seconds(1), seconds) } ?? 0
-      return (passed * (rate - 1), state.jumps)
+      return (passed * (rate - 1), state.pushAhead, state.jumps)
     }
     for worker in workers {
-      let offset = Int64((ahead + Double(jumps[worker.name] ?? 0)) * 1_000_000)
+      let base = worker.group == .push ? pushAhead : ahead
+      let offset = Int64((base + Double(jumps[worker.name] ?? 0)) * 1_000_000)
       // In place, because the worker has mapped the file.
       let handle = try FileHandle(forWritingTo: file(worker))
       try handle.write(contentsOf: withUnsafeBytes(of: offset) { Data($0) })

@@ -28,6 +28,8 @@ final class World {
   /// Of the workers and of the load's reminders.
   let clock: HourClock
   let load: Load
+  /// Of pushes.
+  let providers: Providers
   private(set) var workers: [WorkerProcess] = []
   private(set) var gateway: GatewayProcess?
   let injected = InjectedFaults()
@@ -68,7 +70,9 @@ final class World {
       settings: Self.serverSettings)
     proxy = try PostgresProxy(to: cluster.url()) { .none }
     clock = HourClock(seconds: plan.seconds, directory: directory)
-    load = Load(plan, clock: clock, configuration: kafka, prefix: topicPrefix)
+    providers = try Providers(clock: clock, directory: directory)
+    load = Load(
+      plan, clock: clock, hooks: providers.hooks, configuration: kafka, prefix: topicPrefix)
     do {
       try prepare()
     } catch {
@@ -123,7 +127,7 @@ final class World {
 
   /// Starts the workers and waits until every partition is claimed.
   func startWorkers() throws {
-    for group in ConsumerGroup.required {
+    for group in ConsumerGroup.allCases {
       for number in 1...plan.processes { workers.append(WorkerProcess(group, number: number)) }
     }
     for worker in workers {
@@ -136,7 +140,7 @@ final class World {
     try wait(seconds: Self.hangLimitSeconds, "every partition is claimed") {
       let owned = try connection().query("SELECT count(*) FROM consumer_offsets").only.int(0)
       return owned
-        == ConsumerGroup.required.reduce(0) { total, group in
+        == ConsumerGroup.allCases.reduce(0) { total, group in
           total + group.topics.reduce(0) { $0 + plan.partitions(of: $1) }
         }
     }
@@ -168,7 +172,7 @@ final class World {
     ) { identity in
       environment(identity: identity).merging([
         "MAGPIE_HTTP_PORT": "0", "MAGPIE_LANES": "\(plan.lanes)",
-      ]) { $1 }.merging(Sabotage.environment) { $1 }
+      ]) { $1 }.merging(Sabotage.environment) { $1 }.merging(providers.environment) { $1 }
     }
   }
 
@@ -242,6 +246,7 @@ final class World {
     ticking?.stop()
     for worker in workers { worker.current?.child.terminate(SIGKILL) }
     gateway?.stop()
+    providers.stop()
     proxy.close()
     cluster.stop()
     disk?.close()
@@ -280,7 +285,8 @@ final class World {
       """
       SELECT audit_start();
       CREATE ROLE \(Self.workersRole) LOGIN
-        IN ROLE magpie_fanout, magpie_notification, magpie_alarm, magpie_reminder, magpie_reader;
+        IN ROLE magpie_fanout, magpie_notification, magpie_alarm, magpie_reminder, magpie_push,
+        magpie_reader;
       CREATE ROLE \(ConnectionHog.role) LOGIN;
       -- Poison that decodes but is rejected by the database.
       ALTER TABLE messages ADD CONSTRAINT campaign_refuses
@@ -315,7 +321,7 @@ struct CampaignError: Error, CustomStringConvertible {
 func builtExecutables() throws -> URL {
   let own = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
   guard let own,
-    (ConsumerGroup.required.map(\.executable) + ["magpie", "magpie-gateway"]
+    (ConsumerGroup.allCases.map(\.executable) + ["magpie", "magpie-gateway"]
       + (HourClock.isPossible ? [HourClock.library] : [])).allSatisfy({
         FileManager.default.isExecutableFile(atPath: own.appending(path: $0).path)
       })

@@ -246,6 +246,28 @@ import Testing
     #expect(strangers == 0)
   }
 
+  @Test("providers: disturbed, unreachable, and without a device")
+  func providers() throws {
+    let stage = try Stage()
+    defer { stage.stop() }
+    let providers = stage.world.providers
+    for kind in [
+      FaultKind.providerAnswersLost, .providerSlow, .providerThrottles, .providerErrors,
+    ] {
+      let before = providers.disturbed
+      try stage.inject(kind, target: 3, "a request is disturbed") { _ in
+        providers.disturbed > before
+      }
+    }
+    try stage.inject(.providersDown, target: 1, "no request arrives, although messages are claimed")
+    { _ in
+      try stage.number(
+        "SELECT count(*) FROM push_claims WHERE state = 'claimed' AND purpose <> 'part'") > 0
+    }
+    try stage.inject(.tokenGone, "a token is refused") { _ in !providers.refused.isEmpty }
+    #expect(stage.world.unexpectedEnds == [])
+  }
+
   @Test("a full disk for standard error loses log lines but stops no worker")
   func logDisk() throws {
     let stage = try Stage()

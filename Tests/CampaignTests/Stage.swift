@@ -105,7 +105,7 @@ final class Stage {
 
   /// The stored offset of every partition, summed over the groups that read it.
   func storedOffsets() throws -> [TopicPartition: Int64] {
-    try ConsumerGroup.required.reduce(into: [:]) { all, group in
+    try ConsumerGroup.allCases.reduce(into: [:]) { all, group in
       let group = group.name(prefix: world.topicPrefix)
       all.merge(try world.storedOffsets(group: group)) { $0 + $1 }
     }

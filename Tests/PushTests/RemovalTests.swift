@@ -103,6 +103,23 @@ struct RemovalTests {
     #expect(try world.dueCount() == 0)
   }
 
+  @Test("a webhook that gave no answer is told when the alarm is read")
+  func readWithoutAnAnswer() async throws {
+    let world = try PushWorld()
+    let secret = "whsec_" + String(repeating: "A", count: 32)
+    try world.register(
+      token: #"{"url":"https://shop.example/hook","secrets":["\#(secret)"]}"#, provider: .webhook)
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(
+      Answered(claim, .answer(Webhook.answerToFailure(attempt: 1)), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    try world.apply(.alarmReadAll(.with { $0.user = "ann" }))
+    world.pass(seconds: 10)
+    #expect(try await world.push().map(\.message.purpose) == [.removal])
+    #expect(try world.dueCount() == 0)
+  }
+
   @Test("a withdrawn alarm that is held is taken away at once")
   func withdrawnInQuietHours() async throws {
     let world = try PushWorld(at: "2026-11-23T20:00:00Z")

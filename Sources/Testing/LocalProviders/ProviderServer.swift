@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+public import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdHTTP2
@@ -33,6 +33,7 @@ public final class ProviderServer: Sendable {
   let identity: LocalIdentity
   let apnsKey = P256.Signing.PrivateKey()
   private let apns: APNsRules
+  private let clock: @Sendable () -> Date
   private let observe: @Sendable (PushRequest, Screen) -> Void
   private let plain: (@Sendable (PlainRequest) async throws -> PushReply)?
 
@@ -41,15 +42,17 @@ public final class ProviderServer: Sendable {
   ///   - observe: called with each request that was accepted, and with what its device shows then.
   ///   - plain: answers everything in place of the rules. Then nothing is kept, checked or shown, so that the
   ///     server costs as little as it can: for measurements.
+  ///   - clock: the time by which it judges what it receives.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
     names: [String] = ["localhost"],
     observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in },
-    plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil
+    plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil,
+    clock: @escaping @Sendable () -> Date = { Date() }
   ) throws {
     identity = try LocalIdentity(names: names)
     apns = APNsRules(key: apnsKey.publicKey)
-    (self.plain, self.observe) = (plain, observe)
+    (self.plain, self.clock, self.observe) = (plain, clock, observe)
   }
 
   /// The requests that came, in order; without those for access tokens.
@@ -144,7 +147,7 @@ public final class ProviderServer: Sendable {
   private func push(_ path: String) -> PushRequest? {
     func request(_ provider: PushRequest.Provider, _ address: some StringProtocol) -> PushRequest {
       PushRequest(
-        provider: provider, address: String(address), headers: [:], body: [], received: Date(),
+        provider: provider, address: String(address), headers: [:], body: [], received: clock(),
         httpVersion: "")
     }
     if path.hasPrefix(Self.devicePath) { return request(.apns, path.dropFirst(10)) }

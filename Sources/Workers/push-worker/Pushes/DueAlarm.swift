@@ -12,6 +12,8 @@ struct DueAlarm {
   struct Target {
     var active: ActiveDevice
     var now: DeviceNow
+    /// For which `raisedAt` its last claim was, whatever came of it.
+    var lastRaisedAt: EventTime?
     /// How often it was told so already, if the provider did not accept it.
     var attempts: Int
   }
@@ -195,6 +197,7 @@ extension DueAlarm {
         mayShow: try row.bool("may_show") || purpose == "removal" && isWaiting,
         waitsUntil: [busy, waiting].compactMap(\.self).max().map { EventTime(microseconds: $0) },
         expires: EventTime(microseconds: alarm.raisedAt.microseconds + seconds * 1_000_000)),
+      lastRaisedAt: claimed.map { EventTime(microseconds: $0) },
       attempts: isSame ? try row.intOrNil("attempts") ?? 0 : 0)
   }
 }

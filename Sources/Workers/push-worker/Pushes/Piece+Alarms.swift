@@ -103,7 +103,7 @@ extension Piece {
     message.alsoRemoved = told.dropFirst().map(\.due.row.notification)
     let claim = add(
       message, to: first.target.active,
-      raisedAt: first.target.now.claimedFor ?? first.due.alarm.raisedAt,
+      raisedAt: first.target.lastRaisedAt ?? first.due.alarm.raisedAt,
       attempt: first.target.attempts + 1, partition: first.due.row.partition)
     addOthers(told.dropFirst(), of: claim, purpose: "removal")
   }
@@ -136,7 +136,7 @@ extension Piece {
       shown.partition = other.due.row.partition
       let raisedAt =
         purpose == "part"
-        ? other.due.alarm.raisedAt : other.target.now.claimedFor ?? other.due.alarm.raisedAt
+        ? other.due.alarm.raisedAt : other.target.lastRaisedAt ?? other.due.alarm.raisedAt
       written.append(
         NewClaim(claim: shown, purpose: purpose, raisedAt: raisedAt, content: nil))
     }
