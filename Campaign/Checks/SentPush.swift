@@ -1,9 +1,10 @@
+import Foundation
 import LocalProviders
 
 /// A request to a provider, as far as the device's app understands it.
 struct SentPush {
   let request: PushRequest
-  /// The notification that is shown or taken away; zero for a badge.
+  /// The notification that is shown, or the first that is taken away; zero for a badge.
   let notification: String
   let version: Int64
   /// Whether it shows something.
@@ -37,7 +38,9 @@ struct SentPush {
       isAlert = members["body"] != nil
       (collapse, requestID) = (members["id"] as? String, request.headers["webhook-id"])
     }
-    guard let id = members["id"] ?? members["remove"], let notification = id as? String,
+    let ids = members["id"] ?? members["remove"]
+    let first = (ids as? [String])?.first ?? (ids as? String)?.components(separatedBy: ",").first
+    guard let notification = first,
       let version = members["version"].flatMap({ Int64("\($0)") })
     else { return nil }
     (self.notification, self.version) = (notification, version)

@@ -74,6 +74,41 @@ struct PlacesTests {
     #expect(try world.claims() == ["phone alert gone"])
   }
 
+  @Test("a repetition goes to the token that was registered since, and closes the breaker")
+  func registeredSince() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    for number in 0..<9 {
+      try world.register(of: "u\(number)", token: "abcdef\(1_000_000 + number)")
+      try world.like("bo", "q\(number)", of: "u\(number)")
+    }
+    let claims = try await world.turn()
+    let claim = try #require(claims.first { $0.device.user == "ann" })
+    for claim in claims {
+      world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    }
+    #expect(world.outbox.broken(now: world.now) == [.apns: 1])
+    world.pass(seconds: 1)
+    try world.register(token: "fedcba9876543210")
+    var again = claim
+    // One is tried at a time, whose turn comes by chance.
+    while again.preparedAt == claim.preparedAt {
+      world.pass(seconds: 31)
+      for repeated in try await world.turn() {
+        if repeated.device.user == "ann" {
+          again = repeated
+          continue
+        }
+        world.outbox.note(Answered(repeated, .unanswered(reason: "reset"), at: world.now))
+      }
+    }
+    #expect(!world.outbox.isOutdated(again))
+    #expect(again.claimedAt == claim.claimedAt && again.fingerprint != claim.fingerprint)
+    world.outbox.note(Answered(again, .answer(.accepted), at: world.now))
+    #expect(world.outbox.openUntil(app) == nil)
+  }
+
   @Test("a lane records the answers of its own partitions; others' are forgotten when they are due")
   func answers() async throws {
     let world = try PushWorld()

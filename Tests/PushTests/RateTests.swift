@@ -45,11 +45,11 @@ import Testing
   func breaker() {
     var breaker = Breaker()
     func fail(_ claimed: EventTime, _ now: EventTime, demanded: Int64 = 0) {
-      breaker.fail(claimedAt: claimed, demandedMicroseconds: demanded, now: now)
+      breaker.fail(sentAt: claimed, demandedMicroseconds: demanded, now: now)
     }
     for _ in 0..<9 { fail(noon, noon, demanded: 60_000_000) }
     #expect(breaker.permits(underWay: 100, now: noon))
-    breaker.succeed(claimedAt: noon)
+    breaker.succeed(sentAt: noon)
     for _ in 0..<9 { fail(noon, noon) }
     #expect(breaker.permits(underWay: 100, now: noon))
     fail(noon, noon)
@@ -59,7 +59,7 @@ import Testing
     // What was sent before it opened, such as the streams of a broken connection, neither opens it for longer nor
     // closes it.
     for _ in 0..<100 { fail(EventTime(microseconds: noon.microseconds - 1), later(1)) }
-    breaker.succeed(claimedAt: EventTime(microseconds: noon.microseconds - 1))
+    breaker.succeed(sentAt: EventTime(microseconds: noon.microseconds - 1))
     #expect(breaker.openUntil == later(1))
     fail(later(1), later(1))
     #expect(breaker.openUntil == later(3))
@@ -71,7 +71,7 @@ import Testing
     fail(now, now)
     #expect(breaker.openUntil == EventTime(microseconds: now.microseconds + 900_000_000))
     now = breaker.openUntil ?? now
-    breaker.succeed(claimedAt: now)
+    breaker.succeed(sentAt: now)
     #expect(breaker == Breaker())
     for _ in 0..<10 { fail(now, now, demanded: .max) }
     #expect(breaker.openUntil == EventTime(microseconds: now.microseconds + 86_400_000_000))

@@ -129,8 +129,8 @@ func recordGone(_ answers: [Answered]) -> [Statement] {
   var gone: [[UInt8]: Int64] = [:]
   for answered in answers {
     guard case .answer(.tokenGone(let since)) = answered.outcome else { continue }
-    // Without a time, since the request: it was made after the claim.
-    let time = (since ?? answered.claim.claimedAt).microseconds
+    // Without a time, since the request: it was made after the device was read.
+    let time = (since ?? answered.claim.preparedAt).microseconds
     gone[answered.claim.fingerprint] = max(gone[answered.claim.fingerprint] ?? .min, time)
   }
   guard !gone.isEmpty else { return [] }

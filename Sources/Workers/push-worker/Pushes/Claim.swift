@@ -17,6 +17,8 @@ public struct Claim: Sendable {
   public var message: PushMessage
   /// When it was committed first.
   public var claimedAt: EventTime
+  /// When its device was read for this attempt.
+  public var preparedAt: EventTime
   /// When the same bytes are sent again. Nobody sends them, or waits for an answer, after that time.
   public var dueAt: EventTime
   /// How often it is sent with this time, from 1.

@@ -154,7 +154,7 @@ struct ActiveDevice {
     Claim(
       number: Claim.newNumber(), device: device, partition: partition, scope: scope,
       fingerprint: fingerprint, sealedToken: sealedToken, message: message,
-      claimedAt: surroundings.now,
+      claimedAt: surroundings.now, preparedAt: surroundings.now,
       dueAt: surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000),
       attempt: attempt)
   }

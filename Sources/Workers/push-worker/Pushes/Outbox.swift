@@ -157,7 +157,7 @@ public final class Outbox: Sendable {
     func fail(_ demanded: Duration = .zero) {
       breaker = breaker ?? Breaker()
       breaker?.fail(
-        claimedAt: answered.claim.claimedAt, demandedMicroseconds: demanded.microseconds,
+        sentAt: answered.claim.preparedAt, demandedMicroseconds: demanded.microseconds,
         now: answered.at)
     }
     switch answered.outcome {
@@ -167,7 +167,7 @@ public final class Outbox: Sendable {
     // Every failure of a webhook's server is one of its own; elsewhere, one device is to be left alone.
     case .answer(.retry) where answered.claim.device.provider == .webhook: fail()
     case .answer(.accepted), .answer(.tokenGone):
-      breaker?.succeed(claimedAt: answered.claim.claimedAt)
+      breaker?.succeed(sentAt: answered.claim.preparedAt)
       if breaker == Breaker() { breaker = nil }
     case .answer(.retry), .unsendable, .unsent: break
     }
@@ -207,11 +207,11 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Whether the claim's device was registered or removed after the claim, so that the token may not be its
+  /// Whether the claim's device was registered or removed after it was read, so that the token may not be its
   /// any more. The row is looked at again when it is due.
   public func isOutdated(_ claim: Claim) -> Bool {
     state.withLock { state in
-      state.changed[DeviceKey(claim.device)].map { $0 > claim.claimedAt } ?? false
+      state.changed[DeviceKey(claim.device)].map { $0 > claim.preparedAt } ?? false
     }
   }
 

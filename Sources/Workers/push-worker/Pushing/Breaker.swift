@@ -23,21 +23,21 @@ public struct Breaker: Sendable, Hashable {
 
   /// A provider took a message, or refused it for the token's own sake.
   ///
-  /// - Parameter claimedAt: of the message. What was sent before the breaker opened says nothing about the
+  /// - Parameter sentAt: of the message, or a little before. What was sent before the breaker opened says nothing about the
   ///   time after.
-  public mutating func succeed(claimedAt: EventTime) {
-    if let openedAt, claimedAt <= openedAt { return }
+  public mutating func succeed(sentAt: EventTime) {
+    if let openedAt, sentAt <= openedAt { return }
     self = Breaker()
   }
 
   /// The provider is broken, or refuses.
   ///
   /// - Parameters:
-  ///   - claimedAt: of the message. Messages that failed together open it once, not once each.
+  ///   - sentAt: of the message, or a little before. Messages that failed together open it once, not once each.
   ///   - demandedMicroseconds: how long the provider is to be left alone at least, if it opens; at most a
   ///     day counts.
-  public mutating func fail(claimedAt: EventTime, demandedMicroseconds: Int64, now: EventTime) {
-    if let openedAt, claimedAt <= openedAt { return }
+  public mutating func fail(sentAt: EventTime, demandedMicroseconds: Int64, now: EventTime) {
+    if let openedAt, sentAt <= openedAt { return }
     if openedAt == nil {
       failures += 1
       guard failures >= Self.limit else { return }
