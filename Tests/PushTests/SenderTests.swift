@@ -42,6 +42,10 @@ struct SenderTests {
         }
         let request = try #require(stage.server.requests.first)
         #expect(request.httpVersion == "2")
+        if provider == .apns || provider == .fcm {
+          let body = String(decoding: request.body, as: UTF8.self)
+          #expect(body.contains(#""title":"Magpie""#), "the app's")
+        }
         let address = LocalStage.address(provider)
         #expect(stage.server.screen(address).rings == 1)
         world.pass(seconds: 1)

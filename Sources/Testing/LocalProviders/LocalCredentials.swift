@@ -37,10 +37,10 @@ extension ProviderServer {
       """
       {
         "apns": {"\(Self.app)": {"keyId": "ABCDEFGHIJ", "teamId": "KLMNOPQRST", "keyFile": "apns.p8",
-          "origin": "\(origin)"}},
-        "fcm": {"\(Self.project)": {"serviceAccountFile": "fcm.json", "origin": "\(origin)"}},
+          "origin": "\(origin)", "title": "Magpie"}},
+        "fcm": {"\(Self.project)": {"serviceAccountFile": "fcm.json", "origin": "\(origin)", "title": "Magpie"}},
         "webPush": {"\(Self.webApp)": {"subject": "mailto:push@example.com",
-          "privateKeyFile": "vapid.key"}},
+          "privateKeyFile": "vapid.key", "title": "Magpie"}},
         "certificateAuthorityFile": "ca.crt", "allowsLoopback": true
       }
 

@@ -1,4 +1,5 @@
 public import Devices
+import Events
 import Foundation
 import Providers
 
@@ -11,8 +12,8 @@ import Providers
 ///       "certificateAuthorityFile": "ca.pem", "allowsLoopback": true
 ///     }
 ///
-/// Files are relative to the file's directory. `origin` beside an app's credentials names another server than
-/// the provider's. The last two members are for such servers: more authorities whose certificates are
+/// Files are relative to the file's directory. `title` beside an app's credentials is that of its notifications;
+/// without one they have a body alone. `origin` names another server than the provider's. The last two members are for such servers: more authorities whose certificates are
 /// trusted, and whether browsers' and webhooks' URLs may lead to this machine. Webhooks need no credentials.
 public struct PushApps: Sendable, Redacted {
   private static let fileBytesMax = 1 << 20
@@ -23,14 +24,17 @@ public struct PushApps: Sendable, Redacted {
       var teamId: String
       var keyFile: String
       var origin: String?
+      var title: String?
     }
     struct FCMApp: Decodable {
       var serviceAccountFile: String
       var origin: String?
+      var title: String?
     }
     struct WebPushApp: Decodable {
       var subject: String
       var privateKeyFile: String
+      var title: String?
     }
 
     var apns: [String: APNsApp]?
@@ -43,12 +47,16 @@ public struct PushApps: Sendable, Redacted {
   private(set) var apns: [String: APNs.Credentials] = [:]
   private(set) var fcm: [String: FCM.Credentials] = [:]
   private(set) var webPush: [String: WebPush.Credentials] = [:]
+  private var titles: [PushProvider: [String: String]] = [:]
   /// PEM; nil trusts the system's authorities alone.
   private(set) var certificateAuthorities: [UInt8]?
   private(set) var allowsLoopback = false
 
   /// No credentials.
   public init() {}
+
+  /// The title of notifications of a device's app; nil if it has none.
+  func title(_ device: Device) -> String? { titles[device.provider]?[device.app] }
 
   /// - Parameter keys: from which the secret of Web Push's message keys is derived.
   /// - Throws: ``PushAppsError`` for a file that is missing, too long or malformed.
@@ -90,6 +98,11 @@ public struct PushApps: Sendable, Redacted {
         messageSecret: keys.derivedKey(for: "web-push"))
       guard webPush[app] != nil else { throw .invalid("webPush", app) }
     }
+    titles = [
+      .apns: (file.apns ?? [:]).compactMapValues(\.title),
+      .fcm: (file.fcm ?? [:]).compactMapValues(\.title),
+      .webPush: (file.webPush ?? [:]).compactMapValues(\.title),
+    ]
     if let name = file.certificateAuthorityFile { certificateAuthorities = try contents(name) }
     allowsLoopback = file.allowsLoopback ?? false
   }

@@ -22,7 +22,9 @@ extension Sender {
   func request(
     _ claim: Claim, _ token: DeviceToken, now: EventTime
   ) async throws(Unmade) -> ProviderRequest {
-    let (device, message) = (claim.device, claim.message)
+    let device = claim.device
+    var message = claim.message
+    if message.purpose == .alert, let title = apps.title(device) { message.title = title }
     guard now < message.expires else { throw .unsendable(.expired) }
     switch device.provider {
     case .apns:
