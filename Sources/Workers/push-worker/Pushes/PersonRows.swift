@@ -73,9 +73,9 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
 }
 
-/// Makes alarms due that devices may show although they are read or hidden.
-func makeDue(_ hidden: [Piece.Hidden: Int32], now: EventTime) -> Statement {
-  let rows = Array(hidden)
+/// Makes alarms and people due, now at the latest.
+func makeDue(_ keys: [Piece.DueKey: Int32], now: EventTime) -> Statement {
+  let rows = Array(keys)
   return Statement(
     """
     INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, since)
@@ -88,24 +88,6 @@ func makeDue(_ hidden: [Piece.Hidden: Int32], now: EventTime) -> Statement {
     [
       .textArray(rows.map(\.key.user.string)), .uuidArray(rows.map(\.key.notification)),
       .int4Array(rows.map(\.value)), .timestamptz(now.microseconds),
-    ])
-}
-
-/// Makes people due whose devices may have been told another badge.
-func checkBadges(_ people: [BytewiseString: Int32], now: EventTime) -> Statement {
-  let rows = Array(people)
-  return Statement(
-    """
-    INSERT INTO push_due AS d (user_id, partition, due_at, since)
-    SELECT e.user_id, e.partition, $3, $3
-    FROM unnest($1::text[], $2::int[]) AS e (user_id, partition)
-    ORDER BY e.user_id COLLATE "C"
-    ON CONFLICT (user_id, notification_id) DO UPDATE SET
-      due_at = least(d.due_at, EXCLUDED.due_at), revision = d.revision + 1
-    """,
-    [
-      .textArray(rows.map(\.key.string)), .int4Array(rows.map(\.value)),
-      .timestamptz(now.microseconds),
     ])
 }
 
@@ -137,7 +119,7 @@ extension Piece {
     }
     if let ids = try row.textOrNil("hidden") {
       for id in ids.split(separator: ",").compactMap({ UUID(uuidString: String($0)) }) {
-        hidden[Hidden(user: BytewiseString(due.user), notification: id)] = due.partition
+        madeDue[DueKey(user: BytewiseString(due.user), notification: id)] = due.partition
       }
       // The removals bring the badge, and their answers wake the person: for other devices, and because there may
       // be more behind those that are taken away now.
@@ -162,7 +144,7 @@ extension Piece {
     case .full: return later(surroundings.time(after: 1_000_000))
     }
     let message = PushMessage(
-      purpose: .badge, notification: UUID(uuid: UUID.zero), version: now.microseconds, kind: "",
+      purpose: .badge, notification: .zero, version: now.microseconds, kind: "",
       badge: try row.int("badge"), created: now, expires: silentExpiry(active))
     _ = add(
       message, to: active, raisedAt: now, attempt: (try row.intOrNil("attempts") ?? 0) + 1,
@@ -182,6 +164,6 @@ extension Piece {
 }
 
 extension UUID {
-  /// The id of the badge among a device's claims.
-  fileprivate static let zero: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  /// In the place of a notification's id: a person, and the badge among a device's claims.
+  static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }

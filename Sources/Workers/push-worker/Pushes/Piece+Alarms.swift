@@ -18,9 +18,6 @@ private struct Looks {
   var placeless: Set<Int> = []
 }
 
-/// The most notifications that one message takes away.
-private let removedMax = 50
-
 extension Piece {
   /// Decides about alarms, and claims what is to be sent: for each device what is to be taken away first, then
   /// what was held as one message, then one alert. What has no turn is looked at again.
@@ -50,7 +47,8 @@ extension Piece {
       // A busy device is told the badge when the alarm is looked at again. Its person, looked at now, would
       // make the alarm due now.
       guard looks.all[index].again == nil || looks.all[index].hold != nil else { continue }
-      badges[BytewiseString(alarm.row.user)] = alarm.row.partition
+      let person = DueKey(user: BytewiseString(alarm.row.user), notification: .zero)
+      madeDue[person] = alarm.row.partition
     }
     for key in order { tell(tellings[key] ?? [], due, &looks) }
     for (index, (alarm, look)) in zip(due, looks.all).enumerated() {
@@ -75,7 +73,8 @@ extension Piece {
     guard let first = removals.first ?? alerts.first else { return }
     let isCollapsed = alerts.count > 1 && alerts.contains { due[$0.alarm].held != nil }
     let told =
-      !removals.isEmpty ? Array(removals.prefix(removedMax)) : isCollapsed ? alerts : [first]
+      !removals.isEmpty
+      ? Array(removals.prefix(PushMessage.alsoRemovedMax)) : isCollapsed ? alerts : [first]
     func wait(_ tellings: [Telling], until time: EventTime) {
       for telling in tellings {
         looks.all[telling.alarm].again = min(looks.all[telling.alarm].again ?? time, time)

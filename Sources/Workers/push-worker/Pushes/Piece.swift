@@ -14,9 +14,10 @@ struct Piece {
     var hold: Look.Hold?
   }
 
-  /// An alarm that is made due.
-  struct Hidden: Hashable {
+  /// The key of a row of `push_due`.
+  struct DueKey: Hashable {
     var user: BytewiseString
+    /// Of a person, whose badge is to be looked at, ``UUID/zero``.
     var notification: UUID
   }
 
@@ -29,10 +30,9 @@ struct Piece {
   var closed: [DueRow] = []
   var again: [Again] = []
   var people: [DuePerson] = []
-  /// What devices may show although it is read or hidden, and the partitions to look in.
-  var hidden: [Hidden: Int32] = [:]
-  /// Whose badge may have changed although nothing was sent about the alarm, and their partitions.
-  var badges: [BytewiseString: Int32] = [:]
+  /// What devices may show although it is read or hidden, and people whose badge may have changed although nothing
+  /// was sent about the alarm; and their partitions.
+  var madeDue: [DueKey: Int32] = [:]
   /// The devices that a claim of this piece is for.
   private var claimed: Set<DeviceKey> = []
   private var sentAgain = 0
@@ -45,8 +45,6 @@ struct Piece {
 
   /// How many due rows are closed or postponed.
   var moved: Int { closed.count + again.count }
-  /// Whether the piece itself makes something due.
-  var makesDue: Bool { !badges.isEmpty || !hidden.isEmpty }
 
   func isClaimed(_ key: DeviceKey) -> Bool { claimed.contains(key) }
 
@@ -164,8 +162,7 @@ struct Piece {
     if !ends.isEmpty { statements.append(recordEnds(ends, now: now)) }
     if !closed.isEmpty { statements.append(closeRows(closed)) }
     if !again.isEmpty { statements.append(postponeRows(again)) }
-    if !badges.isEmpty { statements.append(checkBadges(badges, now: now)) }
-    if !hidden.isEmpty { statements.append(makeDue(hidden, now: now)) }
+    if !madeDue.isEmpty { statements.append(makeDue(madeDue, now: now)) }
     if !repeats.isEmpty { statements.append(repeatClaims(repeats)) }
     if !written.isEmpty { statements.append(writeClaims(written)) }
     return statements

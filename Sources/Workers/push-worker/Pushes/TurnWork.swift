@@ -42,7 +42,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       statements: statements.isEmpty ? [] : [turn.fence] + statements,
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
     // A turn has a price of its own: what finds no place waits for more answers.
-    outcome.hasMore = piece.moved >= rowsMax / 5 && due.count >= rowsMax || piece.makesDue
+    outcome.hasMore = piece.moved >= rowsMax / 5 && due.count >= rowsMax || !piece.madeDue.isEmpty
     let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
       outbox.remove(answers)
