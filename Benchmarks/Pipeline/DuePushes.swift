@@ -132,9 +132,9 @@ extension BenchStack {
     try connection.script(
       """
       INSERT INTO push_devices (
-        user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
-        sealed_token, key_id)
-      SELECT user_id, 'phone', now(), 'loaded', 'apns', '\(BenchProvider.app)', '',
+        user_id, installation, version_time, version_id, partition, provider, app, locale, scope,
+        fingerprint, sealed_token, key_id)
+      SELECT user_id, 'phone', now(), 'loaded', 0, 'apns', '\(BenchProvider.app)', '',
         '\(BenchProvider.app)', fingerprint, sealed_token, 'bench'
       FROM loaded;
       INSERT INTO push_tokens (fingerprint, user_id, installation, version_time, version_id)

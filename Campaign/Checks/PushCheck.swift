@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import LocalProviders
 import Postgres
 
@@ -134,8 +135,28 @@ struct PushCheck {
     let name = "the \(device.installation) of \(device.user)"
     let stale = screen.notifications.keys.filter { alarms[$0]?.isUnread != true }
     let badge = try connection.query("SELECT badge($1)", [.text(device.user)]).only.int(0)
-    return stale.map { "\(name) shows \($0), which is read, hidden or withdrawn" }
+    return try stale.map {
+      "\(name) shows \($0), which is read, hidden or withdrawn: \(try history(device, $0, connection))"
+    }
       + (screen.badge ?? badge == badge ? [] : ["\(name) shows \(screen.badge ?? 0), not \(badge)"])
+  }
+
+  /// What the device was told of an alarm, by push-worker's record and by the providers.
+  private func history(
+    _ device: PushEvents.Device, _ notification: String, _ connection: Connection
+  ) throws -> String {
+    let rows = try connection.query(
+      """
+      SELECT (SELECT string_agg(concat_ws(' ', p.purpose, p.state, p.version, p.claimed_at, p.attempts, p.answer,
+        p.answered_at), ', ') FROM push_explanation($1) p WHERE p.installation = $2),
+        (SELECT concat_ws(' ', s.version, s.shown, s.unread) FROM push_status($1) s), now()::text
+      """, [.uuid(UUID(uuidString: notification)), .text(device.installation)]
+    ).only
+    let requests = world.providers.server.requests.filter {
+      $0.address == device.address && String(decoding: $0.body, as: UTF8.self).contains(notification)
+    }
+    return "claimed \(try rows.textOrNil(0) ?? "never"); now \(try rows.textOrNil(1) ?? "gone"); "
+      + "at \(try rows.text(2)); got \(requests.map { "\($0.received) \(String(decoding: $0.body, as: UTF8.self))" })"
   }
 
   /// Each alert replaces the notification's earlier ones, and APNs gets again what it has taken only as it was, until

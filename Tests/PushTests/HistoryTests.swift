@@ -8,7 +8,8 @@ import Testing
 
 @testable import Pushes
 
-/// Generated histories of likes, readings, devices, lost answers and outages, against what devices show.
+/// Generated histories of likes, messages, readings, blocks, devices, lost answers and outages, of workers that are
+/// ahead of each other, against what devices show.
 @Suite("Histories")
 struct HistoryTests {
   @Test("after any history each device shows what is unread, once, and the badge", arguments: 0..<6)
@@ -17,7 +18,7 @@ struct HistoryTests {
     let seed = generator.seed
     let phones = try Phones()
     for _ in 0..<150 { try await phones.step(using: &generator) }
-    try await phones.heal()
+    try await phones.heal(using: &generator)
     let problems = try phones.problems()
     #expect(problems.isEmpty, "seed \(seed): \(problems)")
   }
@@ -43,6 +44,7 @@ private final class Phones {
   init() throws {
     world = try PushWorld(bounds: PushBounds(alertsAMinute: 2))
     for person in Self.people { try world.register(of: person, token: newToken()) }
+    world.isLate = true
   }
 
   private func newToken() -> String {
@@ -71,10 +73,23 @@ private final class Phones {
       let name = "Bo \(Int.random(in: 0..<100, using: &generator))"
       try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", name) }))
     case 12: try world.register(installation, of: person, token: newToken())
+    case 14:
+      posts += 1
+      try world.apply(
+        .messageSent(
+          .with { ($0.message, $0.sender, $0.receiver, $0.text) = ("m\(posts)", "bo", person, "hi") }
+        ))
+    case 15: try world.apply(.conversationRead(.with { ($0.user, $0.peer) = (person, "bo") }))
+    case 16:
+      try world.apply(
+        Bool.random(using: &generator)
+          ? .personBlocked(.with { ($0.user, $0.person) = (person, "bo") })
+          : .personUnblocked(.with { ($0.user, $0.person) = (person, "bo") }))
     case 13 where Bool.random(using: &generator):
       try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = (person, installation) }))
     default: break
     }
+    try world.catchUp(using: &generator)
     world.pass(seconds: Int64.random(in: 1...20, using: &generator))
     for claim in try await turn() {
       switch Int.random(in: 0..<10, using: &generator) {
@@ -92,7 +107,8 @@ private final class Phones {
   }
 
   /// Lets time pass until nothing is left to do, with providers that accept everything.
-  func heal() async throws {
+  func heal(using generator: inout SeededGenerator) async throws {
+    while !world.isCaughtUp { try world.catchUp(using: &generator) }
     for _ in 0..<2000 {
       for claim in try await turn() { note(claim, .answer(.accepted), isShown: true) }
       let left = try world.admin.query(
@@ -121,12 +137,14 @@ private final class Phones {
         found.append("two messages at once for \(claim.device)")
       }
       if message.expires <= world.now { found.append("\(message.notification) has expired") }
-      if message.purpose == .alert,
-        try !alarms(of: claim.device.user).contains(where: {
-          $0.id == message.notification && $0.isUnread
-        })
-      {
+      let isUnread = try alarms(of: claim.device.user).contains {
+        $0.id == message.notification && $0.isUnread
+      }
+      if message.purpose == .alert, !isUnread {
         found.append("\(message.notification) is not unread")
+      }
+      if message.purpose == .removal, isUnread, claim.attempt == 1 {
+        found.append("\(message.notification) was taken away, and is unread")
       }
       let active = try world.admin.query(
         "SELECT FROM push_active_devices WHERE fingerprint = $1 AND user_id = $2",
@@ -154,7 +172,8 @@ private final class Phones {
   private struct Alarm {
     var id: UUID
     var isUnread: Bool
-    var raisedAt: Int64
+    /// Nil: it never was.
+    var raisedAt: Int64?
   }
 
   private func alarms(of person: String) throws -> [Alarm] {
@@ -166,7 +185,7 @@ private final class Phones {
       WHERE a.recipient = $1
       """, [.text(person)]
     ).map {
-      Alarm(id: try $0.uuid(0), isUnread: try $0.bool(1), raisedAt: try $0.timestamptz(2))
+      Alarm(id: try $0.uuid(0), isUnread: try $0.bool(1), raisedAt: try $0.timestamptzOrNil(2))
     }
   }
 
@@ -187,14 +206,16 @@ private final class Phones {
       if let shown = screen.badge, shown != badge {
         found.append("\(name) shows \(shown), not \(badge)")
       }
-      for alarm in alarms where alarm.isUnread && alarm.raisedAt > registered {
+      for alarm in alarms where alarm.isUnread {
+        guard let raisedAt = alarm.raisedAt, raisedAt > registered else { continue }
         let told = try world.admin.query(
           """
           SELECT FROM push_claims
           WHERE user_id = $1 AND installation = $2 AND notification_id = $3
-            AND purpose IN ('alert', 'part') AND state = 'accepted' AND raised_at >= $4
+            -- Taken away: it was hidden meanwhile. That it is back rings nobody.
+            AND purpose IN ('alert', 'part', 'removal') AND state = 'accepted' AND raised_at >= $4
           """,
-          [.text(person), .text(installation), .uuid(alarm.id), .timestamptz(alarm.raisedAt)])
+          [.text(person), .text(installation), .uuid(alarm.id), .timestamptz(raisedAt)])
         if told.isEmpty { found.append("\(name) was not told of \(alarm.id)") }
       }
     }

@@ -30,6 +30,10 @@ final class PushWorld {
   private let clock = Clock()
   private var sent: AsyncStream<Claim>.Iterator
   private var events = 0
+  /// Whether notification-worker and push-worker consume an event only when ``catchUp(using:)`` says so.
+  var isLate = false
+  private var unapplied: [Topic: [Event]] = [:]
+  private var unheard: [Topic: [Event]] = [:]
 
   init(
     at time: String = "2026-11-23T12:00:00Z", capacity: Int = 100, rate: Int64 = 1_000_000,
@@ -79,21 +83,47 @@ final class PushWorld {
   /// - Parameter isHeard: whether push-worker consumes the events, too.
   func apply(_ applied: [Event], isHeard: Bool = true) throws {
     for event in applied {
-      let notifications = notificationHandler()
-      if notifications.topics.contains(event.topic) {
-        let outcome = try notifications.applyDirectly([event], topic: event.topic, on: notifier)
-        try note(event)
-        try render { try $0.applyDirectly(outcome.events, topic: .notificationChanges, on: $1) }
+      if notificationHandler().topics.contains(event.topic) {
+        if isLate { unapplied[event.topic, default: []].append(event) } else { try notify(event) }
       }
       if event.topic == .profiles {
         try render { try $0.applyDirectly([event], topic: .profiles, on: $1) }
         try render { try $0.runBacklogDirectly(on: $1) }
       }
       if isHeard, handler.topics.contains(event.topic) {
-        try handler.applyDirectly([event], topic: event.topic, on: pusher)
+        if isLate { unheard[event.topic, default: []].append(event) } else { try hear(event) }
       }
     }
   }
+
+  private func notify(_ event: Event) throws {
+    let outcome = try notificationHandler().applyDirectly(
+      [event], topic: event.topic, on: notifier)
+    try note(event)
+    try render { try $0.applyDirectly(outcome.events, topic: .notificationChanges, on: $1) }
+  }
+
+  /// Lets the workers consume some events that wait for them, those of each topic in order.
+  func catchUp(using generator: inout some RandomNumberGenerator) throws {
+    for topic in Topic.allCases {
+      for event in late(&unapplied[topic, default: []], &generator) { try notify(event) }
+      for event in late(&unheard[topic, default: []], &generator) { try hear(event) }
+    }
+  }
+
+  /// None, some or all, and what waits longest first.
+  private func late(
+    _ waiting: inout [Event], _ generator: inout some RandomNumberGenerator
+  ) -> [Event] {
+    let count = [0, Int.random(in: 0...waiting.count, using: &generator), waiting.count]
+      .randomElement(using: &generator)
+    let events = Array(waiting.prefix(count ?? 0))
+    waiting.removeFirst(events.count)
+    return events
+  }
+
+  /// Whether the workers have consumed every event.
+  var isCaughtUp: Bool { unapplied.values.allSatisfy(\.isEmpty) && unheard.values.allSatisfy(\.isEmpty) }
 
   /// Applies an event before notification-worker does.
   func hear(_ event: Event) throws {

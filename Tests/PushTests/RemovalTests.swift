@@ -77,6 +77,21 @@ struct RemovalTests {
     #expect(try await world.push().map(\.message.purpose) == [.removal])
   }
 
+  @Test("what is read before its alarm comes, and applied later, is taken away")
+  func readBeforeTheAlarm() async throws {
+    let world = try PushWorld()
+    try world.register()
+    let like = world.event(.like("bo", "p1", of: "ann"))
+    let read = world.event(readAll)
+    try world.hear(read)
+    try world.apply([like])
+    let alert = try #require(try await world.turn().first)
+    world.outbox.note(Answered(alert, .answer(.accepted), at: world.now))
+    try world.apply([read], isHeard: false)
+    world.pass(seconds: 60)
+    #expect(try await world.push().map(\.message.purpose) == [.removal])
+  }
+
   @Test("a part of a message whose newest alarm was read is pushed by itself")
   func part() async throws {
     let world = try PushWorld()

@@ -39,6 +39,8 @@ CREATE TABLE push_devices (
   installation text COLLATE "C" NOT NULL,
   version_time timestamptz NOT NULL,
   version_id text COLLATE "C" NOT NULL,
+  -- Of the topic devices, and so of the person's alarms.
+  partition int NOT NULL,
   -- Null in a tombstone, with the columns below.
   provider text COLLATE "C" CHECK (provider IN ('apns', 'fcm', 'web-push', 'webhook')),
   app text COLLATE "C",

@@ -71,8 +71,8 @@ private func personID(_ topic: Topic, partition: Int32) -> UUID {
 }
 
 /// The topics `alarm-actions`, `people` and `messages`: what a person's devices show, and the badge, may have changed
-/// once notification-worker has applied the record. A person who was never rung, and for whom nothing is due, has
-/// nothing to change.
+/// once notification-worker has applied the record. Whoever has a device may be rung before that for what the record
+/// says was read, because the alarm may come later than the record.
 func peopleWork(_ events: [Event], topic: Topic, now: EventTime) -> Work {
   struct Key: Hashable {
     var person: BytewiseString
@@ -103,10 +103,14 @@ func peopleWork(_ events: [Event], topic: Topic, now: EventTime) -> Work {
           ORDER BY c.claimed_at DESC LIMIT 1
         )
         UNION ALL
-        -- What is due now may be claimed before notification-worker has applied the record.
         (
           SELECT q.partition FROM push_due q
           WHERE q.user_id = e.user_id AND q.notification_id >= \(personIDEnd) LIMIT 1
+        )
+        UNION ALL
+        (
+          SELECT d.partition FROM push_devices d
+          WHERE d.user_id = e.user_id AND d.provider IS NOT NULL LIMIT 1
         )
         LIMIT 1
       ) c
