@@ -5,7 +5,7 @@ export SWIFT ?= swift
 # recompile such a package and its dependents.
 BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 BUILD_FLAGS ?= --explicit-target-dependency-import-check error
-SOURCES = Package.swift Sources Tests Examples Benchmarks Campaign Simulation
+SOURCES = Package.swift Plugins Sources Tests Examples Benchmarks Campaign Simulation
 
 .DEFAULT_GOAL := help
 

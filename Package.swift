@@ -38,11 +38,12 @@ let serviceLifecycle = Target.Dependency.product(
 /// A library in the folder of its name: `Sources/<folder>/<name>`.
 func module(
   _ name: String, in folder: String = "", _ dependencies: [Target.Dependency],
-  exclude: [String] = [], resources: [Resource] = []
+  exclude: [String] = [], embedsTexts: Bool = false
 ) -> Target {
   .target(
     name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
-    exclude: ["README.md"] + exclude, resources: resources, swiftSettings: strict)
+    exclude: ["README.md"] + exclude, swiftSettings: strict,
+    plugins: embedsTexts ? ["EmbedTexts"] : [])
 }
 
 /// A worker's executable. What it does is in the libraries beside it.
@@ -63,11 +64,6 @@ func cLibrary(_ name: String, in folder: String, pkgConfig: String, apt: String,
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
-
-/// The locales whose catalogs are compiled into AlarmText.
-let alarmLocales = [
-  "en", "ko", "th", "ja", "zh-Hans", "zh-Hant", "vi", "id", "es", "ar", "he",
-]
 
 let package = Package(
   name: "magpie",
@@ -113,6 +109,10 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
   ],
   targets: [
+    .plugin(name: "EmbedTexts", capability: .buildTool, dependencies: ["embed-texts"]),
+    .executableTarget(
+      name: "embed-texts", path: "Plugins/embed-texts", swiftSettings: strict),
+
     // The vocabulary and the two wires.
     module("Records", in: "Kafka", []),
     module("Events", ["Records", crypto, protobuf], exclude: ["proto"]),
@@ -122,7 +122,7 @@ let package = Package(
     module("RecordLog", in: "Kafka", ["Kafka"]),
     cLibrary("CLibPQ", in: "Postgres", pkgConfig: "libpq", apt: "libpq-dev", brew: "libpq"),
     module("Postgres", in: "Postgres", ["CLibPQ"]),
-    module("Schema", in: "Postgres", ["Postgres"], resources: [.embedInCode("migrations")]),
+    module("Schema", in: "Postgres", ["Postgres"], embedsTexts: true),
     module("MagpieProducer", ["Events", "Kafka"]),
 
     // What a handler is, what runs one, and what a process needs around it.
@@ -137,7 +137,7 @@ let package = Package(
       ]),
 
     // A folder for each worker, and what they share.
-    module("Kinds", in: "Workers", [], resources: [.embedInCode("kinds.json")]),
+    module("Kinds", in: "Workers", [], embedsTexts: true),
     module("Feeds", in: "Workers/fanout-worker", ["Events", "Handling", "Postgres"]),
     worker("fanout-worker"),
     module(
@@ -145,8 +145,7 @@ let package = Package(
       ["Events", "Handling", "Kinds", "Postgres"]),
     worker("notification-worker"),
     module(
-      "AlarmText", in: "Workers/alarm-worker", ["Kinds"],
-      resources: alarmLocales.map { .embedInCode("Catalogs/\($0).arb") }),
+      "AlarmText", in: "Workers/alarm-worker", ["Kinds"], embedsTexts: true),
     module(
       "Alarms", in: "Workers/alarm-worker", ["AlarmText", "Events", "Handling", "Postgres"]),
     worker("alarm-worker"),
@@ -188,7 +187,7 @@ let package = Package(
         "Postgres", "Reminders", "Schedules", "Schema", "Service", argumentParser,
         asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore, jwt, logging, nioCore,
         nioHTTPTypes, serviceLifecycle,
-      ], resources: [.embedInCode("openapi.yaml"), .embedInCode("pages")]),
+      ], embedsTexts: true),
     .executableTarget(
       name: "magpie-gateway", dependencies: ["Gateway", argumentParser],
       path: "Sources/Gateway/Executable", swiftSettings: strict),
@@ -216,11 +215,7 @@ let package = Package(
         "Workload", argumentParser, logging,
       ],
       path: "Sources/Operations/magpie", exclude: ["README.md"],
-      resources: [
-        .embedInCode("stack/story.jsonl"), .embedInCode("stack/story-screens.txt"),
-        .embedInCode("operate/pages"),
-      ],
-      swiftSettings: strict),
+      swiftSettings: strict, plugins: ["EmbedTexts"]),
 
     // What everything is tried on and measured against.
     module("EmbeddedStack", in: "Testing", ["Kafka", "Postgres"]),

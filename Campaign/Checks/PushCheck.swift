@@ -153,7 +153,8 @@ struct PushCheck {
       """, [.uuid(UUID(uuidString: notification)), .text(device.installation)]
     ).only
     let requests = world.providers.server.requests.filter {
-      $0.address == device.address && String(decoding: $0.body, as: UTF8.self).contains(notification)
+      $0.address == device.address
+        && String(decoding: $0.body, as: UTF8.self).contains(notification)
     }
     return "claimed \(try rows.textOrNil(0) ?? "never"); now \(try rows.textOrNil(1) ?? "gone"); "
       + "at \(try rows.text(2)); got \(requests.map { "\($0.received) \(String(decoding: $0.body, as: UTF8.self))" })"

@@ -77,7 +77,9 @@ private final class Phones {
       posts += 1
       try world.apply(
         .messageSent(
-          .with { ($0.message, $0.sender, $0.receiver, $0.text) = ("m\(posts)", "bo", person, "hi") }
+          .with {
+            ($0.message, $0.sender, $0.receiver, $0.text) = ("m\(posts)", "bo", person, "hi")
+          }
         ))
     case 15: try world.apply(.conversationRead(.with { ($0.user, $0.peer) = (person, "bo") }))
     case 16:

@@ -123,7 +123,9 @@ final class PushWorld {
   }
 
   /// Whether the workers have consumed every event.
-  var isCaughtUp: Bool { unapplied.values.allSatisfy(\.isEmpty) && unheard.values.allSatisfy(\.isEmpty) }
+  var isCaughtUp: Bool {
+    unapplied.values.allSatisfy(\.isEmpty) && unheard.values.allSatisfy(\.isEmpty)
+  }
 
   /// Applies an event before notification-worker does.
   func hear(_ event: Event) throws {
