@@ -28,12 +28,7 @@ build: deps ## Build everything except the tests
 .PHONY: test
 test: test-deps ## Run all tests, including the end-to-end tests
 	$(BUILD) --build-tests $(BUILD_FLAGS)
-	@# Suites that start processes run separately, to limit the load; whole stacks run one at a time.
-	scripts/run-tests --skip 'EndToEndTests|GatewayTests\.|MagpieTests\.|SecurityTests\.|CampaignTests\.FaultTests'
-	scripts/run-tests --filter 'GatewayTests\.'
-	scripts/run-tests --filter 'MagpieTests\.'
-	scripts/run-tests --filter 'SecurityTests\.'
-	scripts/run-tests --no-parallel --filter 'EndToEndTests|CampaignTests.FaultTests'
+	scripts/run-all-tests
 
 .PHONY: upgrade-test
 upgrade-test: ## Upgrade a running system with data from the revision OLD to this one

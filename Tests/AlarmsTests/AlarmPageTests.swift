@@ -76,6 +76,54 @@ struct AlarmPageTests {
     #expect(violations.isEmpty, sourceLocation: location)
   }
 
+  @Test("the counts stop at a thousand, however much is unread", arguments: [false, true])
+  func counts(isReviewed: Bool) throws {
+    let database = try AlarmDatabase()
+    try notify(database, changed(0, raisedAt: 1))
+    if isReviewed {
+      try database.admin.query(
+        """
+        INSERT INTO notification_reviews (
+          recipient, type, after_time, upto_time, from_day, to_day, caused_at)
+        SELECT 'reader', 1, t, t, t, t, t FROM now() t
+        """)
+    }
+    func copies(_ numbers: ClosedRange<Int>) throws {
+      for table in ["notifications", "alarms"] {
+        try database.admin.query(
+          """
+          INSERT INTO \(table)
+          SELECT (jsonb_populate_record(t, jsonb_build_object(
+            'notification_id', md5(n::text)::uuid, 'subject', n::text))).*
+          FROM \(table) t CROSS JOIN generate_series(\(numbers.lowerBound), \(numbers.upperBound)) n
+          WHERE t.notification_id = '\(notificationID(0))'
+          """)
+      }
+      try database.admin.query("ANALYZE")
+    }
+    func counts() throws -> [Int] {
+      let row = try database.admin.query("SELECT badge('reader'), unread_count('reader')").only
+      return [try row.int(0), try row.int(1)]
+    }
+    func blocksRead() throws -> Int {
+      let plan = try database.admin.query(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT badge('reader'), unread_count('reader')"
+      ).only.text(0)
+      let json = try JSONSerialization.jsonObject(with: Data(plan.utf8))
+      let top = try #require((json as? [[String: Any]])?.first?["Plan"] as? [String: Any])
+      return try #require(top["Shared Hit Blocks"] as? Int)
+        + #require(top["Shared Read Blocks"] as? Int)
+    }
+    try copies(1...998)
+    #expect(try counts() == [999, 999])
+    try copies(999...1200)
+    #expect(try counts() == [1000, 1000])
+    let before = try blocksRead()
+    try copies(1201...20_000)
+    #expect(try counts() == [1000, 1000])
+    #expect(try blocksRead() < before * 2)
+  }
+
   @Test("newest first; read, deleted and below a watermark")
   func marks() throws {
     let database = try AlarmDatabase()

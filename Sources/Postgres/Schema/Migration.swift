@@ -61,5 +61,6 @@ extension Migrations {
     Migration(26, "applied_before_a_reset", PackageResources._026_applied_before_a_reset_sql),
     Migration(27, "follow_page_plan", PackageResources._027_follow_page_plan_sql),
     Migration(28, "push", PackageResources._028_push_sql),
+    Migration(29, "bounded_counts", PackageResources._029_bounded_counts_sql),
   ]
 }

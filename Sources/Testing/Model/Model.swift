@@ -7,6 +7,9 @@ public import Kinds
 /// All state is a greatest version, an earliest time or a set, so neither order nor duplicates of
 /// events matter. The queries compute everything else from scratch.
 public struct Model: Sendable {
+  /// Where `unread_count` and `badge` stop counting.
+  public static let countedAlarmsMax = 1000
+
   /// The newest event of a fact, and what its earlier events leave behind.
   struct Fact {
     var newest: Event

@@ -77,7 +77,7 @@ public struct ModelComparison {
       (
         "badges",
         Dictionary(grouping: notified.filter(\.isUnread)) { BytewiseString($0.recipient) }.map {
-          [$0.string, "\($1.count)"]
+          [$0.string, "\(min($1.count, Model.countedAlarmsMax))"]
         },
         try rows(
           """
@@ -88,7 +88,7 @@ public struct ModelComparison {
       (
         "unseen badges",
         Dictionary(grouping: notified.filter(\.isUnseen)) { BytewiseString($0.recipient) }.map {
-          [$0.string, "\($1.count)"]
+          [$0.string, "\(min($1.count, Model.countedAlarmsMax))"]
         },
         try rows(
           """

@@ -106,7 +106,8 @@ public struct ScreenComparison {
         model.people(behind: notification))
     }
     let (unread, unseen) = (
-      notifications.count(where: \.isUnread), notifications.count(where: \.isUnseen)
+      min(notifications.count(where: \.isUnread), Model.countedAlarmsMax),
+      min(notifications.count(where: \.isUnseen), Model.countedAlarmsMax)
     )
     for (function, count) in [
       ("unread_count", "\(unread)"), ("has_unread", "\(unread > 0)"), ("badge", "\(unseen)"),
