@@ -14,12 +14,16 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## Publish a few users' events to an embedded stack and show what each user sees
+demo: magpie ## Publish a few users' events to an embedded stack and show what each user sees
 	$$($(SWIFT) build --show-bin-path)/magpie demo
 
 .PHONY: up
-up: build ## Start the embedded stack with the pages, and keep it running until interrupted
+up: magpie ## Start the embedded stack with the pages, and keep it running until interrupted
 	$$($(SWIFT) build --show-bin-path)/magpie up --pages
+
+.PHONY: magpie
+magpie: deps
+	$(BUILD) $(BUILD_FLAGS) --product magpie
 
 .PHONY: build
 build: deps ## Build everything except the tests

@@ -124,6 +124,29 @@ struct CatalogTests {
     #expect(engine.kind(.follow)?.deepLink(["actor": "ü"]) == "magpie://users/%C3%BC")
   }
 
+  @Test("what stands for several alarms is said in the reader's language, or not at all")
+  func several() throws {
+    let english =
+      "{\"@@locale\": \"en\", \"raid\": \"{actor}\", \"raids\": \"{alarms, number} raids\"}"
+    let kinds = "{\"F77\": {\"name\": \"raid\", \"message\": \"raid\", \"several\": \"raids\"}}"
+    func file(_ name: String, _ text: String) -> CatalogFile {
+      CatalogFile(name: name, bytes: Array(text.utf8))
+    }
+    let engine = try AlarmTextEngine(
+      catalogs: [file("en.arb", english)], kinds: [file("kinds.json", kinds)])
+    let raid = try #require(engine.kind(named: "raid"))
+    #expect(engine.text(ofSeveral: raid.code, count: 1234, locale: "en-GB") == "1,234 raids")
+    #expect(engine.text(ofSeveral: raid.code, count: 5, locale: "ko") == nil)
+    #expect(engine.text(ofSeveral: .follow, count: 5, locale: "en") == nil)
+    #expect(engine.text(ofSeveral: .comment, count: 5, locale: "ko-KR") == "새 댓글 5개가 있습니다")
+    #expect(engine.text(ofSeveral: .comment, count: 2, locale: "ar") == "تعليقان جديدان")
+    #expect(
+      registryFailure(
+        "{\"F77\": {\"name\": \"raid\", \"message\": \"raid\", \"several\": \"like\"}}"
+      )
+      .contains("is that of one alarm of F00"))
+  }
+
   @Test("every built-in locale has every message and its own plural categories")
   func complete() throws {
     let english = try Catalog(try #require(BuiltIn.catalogs.first))
@@ -135,16 +158,17 @@ struct CatalogTests {
         (0...2_000_000).lazy.filter { $0 < 1000 || $0 % 1_000_000 == 0 }.map {
           rules.plurals.category($0)
         })
-      for kind in AlarmTextEngine.builtIn.kinds {
-        let nodes = catalog.messages[kind.messageKey]?.pattern.nodes ?? []
+      for key in AlarmTextEngine.builtIn.kinds.flatMap({ [$0.messageKey, $0.severalKey] }) {
+        guard let key else { continue }
+        let nodes = try #require(catalog.messages[key]).pattern.nodes
         #expect(
           nodes.count == 1 || !nodes.contains { $0.isPlural },
-          "\(catalog.locale) \(kind.name): not a single plural around whole sentences")
+          "\(catalog.locale) \(key): not a single plural around whole sentences")
         for plural in nodes.flatMap(\.plurals) where plural.showsNumber {
           for category in categories {
             #expect(
               plural.categories[category.rawValue] != nil,
-              "\(catalog.locale) \(kind.name) lacks \(category)")
+              "\(catalog.locale) \(key) lacks \(category)")
           }
         }
       }

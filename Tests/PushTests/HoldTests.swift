@@ -60,7 +60,7 @@ struct HoldTests {
     let claims = try await world.push()
     #expect(claims.map(\.device.installation).sorted() == ["phone", "tablet"])
     #expect(
-      claims.allSatisfy { $0.message.body == "3 new alarms are waiting" && $0.message.badge == 3 })
+      claims.allSatisfy { $0.message.body == "New likes on 3 posts" && $0.message.badge == 3 })
     #expect(try world.dueCount() == 0)
     #expect(
       try world.claims().sorted() == [
@@ -81,8 +81,23 @@ struct HoldTests {
     }
     world.pass(seconds: 60)
     let claims = try await world.push()
-    #expect(claims.count == 1 && claims.first?.message.body == "5 new alarms are waiting")
+    #expect(claims.count == 1 && claims.first?.message.body == "New likes on 5 posts")
     #expect(try world.dueCount() == 0)
+  }
+
+  @Test("alarms of different kinds come as a number of alarms")
+  func mixed() async throws {
+    let world = try PushWorld(bounds: PushBounds(alertsAMinute: 1))
+    try world.register()
+    try world.like("bo", "p0")
+    #expect(try await world.push().count == 1)
+    try world.like("bo", "p1")
+    try world.apply(.followCreated(.with { ($0.follower, $0.followee) = ("bo", "ann") }))
+    #expect(try await world.push().filter { $0.message.purpose == .alert }.isEmpty)
+    world.pass(seconds: 61)
+    #expect(
+      try await world.push().filter { $0.message.purpose == .alert }.map(\.message.body)
+        == ["2 new alarms are waiting"])
   }
 
   @Test("the badge is the derived one also while nothing rings")

@@ -5,6 +5,9 @@ public struct AlarmKind: Sendable, Equatable {
   public var name: String
   /// The key of its message in the catalogs.
   public var messageKey: String
+  /// The key of the message that stands for several alarms of this kind in one push; it gets their number as
+  /// `alarms`. Nil: pushes say "3 new alarms", as for alarms of different kinds.
+  public var severalKey: String?
   /// Whether all contributions of a UTC day to one recipient and subject form one notification.
   /// Otherwise each contribution is a notification of its own.
   public var isGrouped: Bool
@@ -23,7 +26,8 @@ public struct AlarmKind: Sendable, Equatable {
   public init(
     code: AlarmCode, name: String, messageKey: String, isGrouped: Bool = false,
     actor: ActorRule = .required, arguments: [AlarmArgument] = [], deepLinks: [String] = [],
-    badgeIcon: String = "", highlightStyle: String = "bold"
+    badgeIcon: String = "", highlightStyle: String = "bold",
+    severalKey: String? = nil
   ) {
     self.code = code
     self.name = name
@@ -34,5 +38,6 @@ public struct AlarmKind: Sendable, Equatable {
     self.deepLinks = deepLinks
     self.badgeIcon = badgeIcon
     self.highlightStyle = highlightStyle
+    self.severalKey = severalKey
   }
 }

@@ -54,7 +54,8 @@ public struct AlarmKinds: Sendable {
     codes = try checkTogether(file.name)
   }
 
-  /// Names are unique, and kinds that share a message offer it the same values.
+  /// Names are unique, kinds that share a message offer it the same values, and no message stands both for one alarm
+  /// and for several.
   /// - Returns: the codes by name.
   private func checkTogether(_ file: String) throws(CatalogError) -> [String: AlarmCode] {
     var names: [String: AlarmCode] = [:]
@@ -72,6 +73,13 @@ public struct AlarmKinds: Sendable {
           file: file, key: "\(kind.code)",
           message: "shares the message \"\(kind.messageKey)\" with \(first.code), but differs in "
             + "actor or arguments")
+      }
+    }
+    for kind in all {
+      if let key = kind.severalKey, let other = messages[key] {
+        throw CatalogError(
+          file: file, key: "\(kind.code)",
+          message: "the message \"\(key)\" of several alarms is that of one alarm of \(other.code)")
       }
     }
     return names

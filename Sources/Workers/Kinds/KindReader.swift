@@ -19,6 +19,7 @@ struct KindReader {
       switch (field.key, field.value) {
       case ("name", .string(let text)): kind.name = text
       case ("message", .string(let text)): kind.messageKey = text
+      case ("several", .string(let text)): kind.severalKey = text
       case ("group", .string("day")):
         guard code != .authorPost else {
           throw failure(
@@ -39,8 +40,9 @@ struct KindReader {
       case ("description", .string): break
       default:
         throw failure(
-          "\"\(field.key)\" is unknown or of the wrong type; the fields are name, message, group, "
-            + "actor, arguments, deepLinks, badgeIcon, highlight, description", field)
+          "\"\(field.key)\" is unknown or of the wrong type; the fields are name, message, "
+            + "several, group, actor, arguments, deepLinks, badgeIcon, highlight, description",
+          field)
       }
     }
     guard !kind.name.isEmpty, !kind.messageKey.isEmpty else {

@@ -49,14 +49,14 @@ final class WorkerFleet {
   ///
   /// - Parameters:
   ///   - name: of its log.
-  ///   - executable: its name in the directory of this executable.
+  ///   - executable: its name, by which this executable knows what to run: see `Entry`.
   ///   - arguments: before those of every process.
   ///   - additions: to the environment of all processes.
   func start(
     _ name: String, _ executable: String, _ arguments: [String] = [],
     adding additions: [String: String]
   ) throws {
-    let path = try Self.executable(executable)
+    let path = try link(executable)
     let log = "\(logDirectory)/\(name).log"
     try? FileManager.default.removeItem(atPath: log)
     let environment = environment.merging(additions) { $1 }
@@ -117,15 +117,15 @@ final class WorkerFleet {
     workers = []
   }
 
-  /// The path of a worker, in the directory of this executable.
-  private static func executable(_ name: String) throws -> String {
-    let own = Bundle.main.executableURL?.resolvingSymlinksInPath()
-    let path = own?.deletingLastPathComponent().appendingPathComponent(name).path ?? name
-    guard FileManager.default.isExecutableFile(atPath: path) else {
-      throw Failure(
-        .unavailable, "\(path) does not exist or is not executable. Build it: swift build")
+  /// A symbolic link to this executable, beside the logs. So whoever builds `magpie` can run every worker.
+  private func link(_ name: String) throws -> String {
+    guard let own = Bundle.main.executableURL?.resolvingSymlinksInPath() else {
+      throw Failure(.unavailable, "the path of this executable is not known")
     }
-    return path
+    let link = URL(filePath: logDirectory).appending(path: name)
+    try? FileManager.default.removeItem(at: link)
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: own)
+    return link.path
   }
 
   private static func end(of log: String) -> String {

@@ -39,6 +39,8 @@ public final class AlarmTextEngine: Sendable {
   public let registry: AlarmKinds
   /// By code number: the message's index; -1 if there is no such kind.
   private let messages: [Int]
+  /// The same of the message that stands for several alarms; -1 if the kind has none.
+  private let severals: [Int]
   /// By locale and message: the closest catalog that has the message.
   private let sources: [[Int]]
 
@@ -73,6 +75,7 @@ public final class AlarmTextEngine: Sendable {
     var keys: [String] = []
     let codeCount = (registry.all.last?.code.number ?? -1) + 1
     var messages = Array(repeating: -1, count: codeCount)
+    var severals = messages
     for kind in registry.all {
       guard fallback.messages[kind.messageKey] != nil else {
         throw CatalogError(
@@ -81,6 +84,10 @@ public final class AlarmTextEngine: Sendable {
       }
       messages[kind.code.number] = keys.count
       keys.append(kind.messageKey)
+      if let key = kind.severalKey {
+        severals[kind.code.number] = keys.count
+        keys.append(key)
+      }
     }
     let signatures = keys.map { known[$0] ?? MessageSignature() }
     var compiled: [CompiledCatalog] = []
@@ -105,6 +112,7 @@ public final class AlarmTextEngine: Sendable {
     }
     self.registry = registry
     self.messages = messages
+    self.severals = severals
     self.catalogs = compiled
     self.localeIDs = localeIDs
     self.defaultID = LocaleID(index: defaultIndex)
@@ -169,6 +177,25 @@ public final class AlarmTextEngine: Sendable {
     let entry = Int(catalog.entries[message])
     MessageRun(catalog, configuration, input, message: message)
       .run(input, from: entry, into: &buffer)
+  }
+
+  /// What stands for several alarms of one kind, such as "5 new comments".
+  ///
+  /// - Parameter locale: the reader's BCP-47 tag; empty for the default.
+  /// - Returns: nil if the kind has no such message, or the locale's catalog lacks it.
+  public func text(ofSeveral code: AlarmCode, count: Int, locale: String) -> String? {
+    guard code.number < severals.count, severals[code.number] >= 0 else { return nil }
+    let (message, locale) = (severals[code.number], localeID(locale))
+    let catalog = catalogs[sources[locale.index][message]]
+    guard let own = LocaleTag(name(of: locale)), own.candidates.contains(catalog.locale),
+      catalog.entries[message] >= 0
+    else { return nil }
+    let input = AlarmInput(code: code, actor: nil, arguments: ["alarms": String(count)])
+    var buffer = AlarmBuffer()
+    buffer.localeIndex = sources[locale.index][message]
+    MessageRun(catalog, configuration, input, message: message)
+      .run(input, from: Int(catalog.entries[message]), into: &buffer)
+    return rendered(input, buffer).text
   }
 
   private func rendered(_ input: AlarmInput, _ buffer: AlarmBuffer) -> RenderedAlarm {

@@ -74,8 +74,16 @@ struct MessageSignature: Sendable, Equatable {
   static func table(_ registry: AlarmKinds) -> [String: MessageSignature] {
     registry.all.reduce(into: [:]) { table, kind in
       table[kind.messageKey] = MessageSignature(actor: kind.actor, arguments: kind.arguments)
+      if let key = kind.severalKey { table[key] = several }
     }
   }
+
+  /// Of a message that stands for several alarms.
+  private static let several = MessageSignature(
+    actor: .none,
+    arguments: [
+      AlarmArgument(name: "alarms", type: .number, bytesMax: AlarmArgument.numberBytes)
+    ])
 
   static let builtIn = table(.builtIn)
 }

@@ -77,10 +77,16 @@ struct Surroundings: Sendable {
   var bounds: PushBounds
   var now: EventTime
 
-  /// What stands for several alarms, such as "5 new alarms are waiting".
+  /// What stands for several alarms: "5 new comments" if all are comments, else "5 new alarms are waiting".
   ///
+  /// - Parameter kinds: their codes.
   /// - Returns: nil if the operator's catalogs have no such sentence.
-  func summary(_ count: Int, locale: String) -> String? {
+  func summary(_ count: Int, kinds: Set<String>, locale: String) -> String? {
+    if kinds.count == 1, let kind = kinds.first.flatMap({ AlarmCode($0) }),
+      let text = engine.text(ofSeveral: kind, count: count, locale: locale)
+    {
+      return text
+    }
     guard let code = AlarmCode(Int(digestNumber)) else { return nil }
     let input = AlarmInput(code: code, actor: nil, arguments: ["alarms": String(count)])
     return try? engine.render(input, locale: locale).text
