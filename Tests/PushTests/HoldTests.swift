@@ -85,6 +85,23 @@ struct HoldTests {
     #expect(try world.dueCount() == 0)
   }
 
+  @Test("how much a push disturbs is the kind's")
+  func interruption() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.apply(
+      .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind, $0.subject, $0.source) = ("ann", "memory", "p1", "2026")
+          $0.arguments = ["years": "3"]
+        }))
+    let memory = try #require(try await world.push().first?.message)
+    #expect(memory.interruption == .passive && memory.sound == nil)
+    try world.like("bo", "p1")
+    let like = try #require(try await world.push().first?.message)
+    #expect(like.interruption == .active && like.sound == "default")
+  }
+
   @Test("alarms of different kinds come as a number of alarms")
   func mixed() async throws {
     let world = try PushWorld(bounds: PushBounds(alertsAMinute: 1))

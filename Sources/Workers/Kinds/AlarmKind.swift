@@ -22,12 +22,14 @@ public struct AlarmKind: Sendable, Equatable {
   /// How clients draw the nickname: `bold`, `accent`, or a style that the operator's client
   /// defines.
   public var highlightStyle: String
+  /// How much a push of it may disturb.
+  public var interruption: Interruption
 
   public init(
     code: AlarmCode, name: String, messageKey: String, isGrouped: Bool = false,
     actor: ActorRule = .required, arguments: [AlarmArgument] = [], deepLinks: [String] = [],
     badgeIcon: String = "", highlightStyle: String = "bold",
-    severalKey: String? = nil
+    severalKey: String? = nil, interruption: Interruption = .active
   ) {
     self.code = code
     self.name = name
@@ -39,5 +41,6 @@ public struct AlarmKind: Sendable, Equatable {
     self.badgeIcon = badgeIcon
     self.highlightStyle = highlightStyle
     self.severalKey = severalKey
+    self.interruption = interruption
   }
 }

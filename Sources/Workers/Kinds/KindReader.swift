@@ -36,6 +36,12 @@ struct KindReader {
       case ("arguments", .object(let arguments)): kind.arguments = try read(arguments, field)
       case ("badgeIcon", .string(let text)): kind.badgeIcon = text
       case ("highlight", .string(let text)): kind.highlightStyle = text
+      case ("interruption", .string(let text)):
+        guard let interruption = Interruption(rawValue: text) else {
+          throw failure(
+            "interruption must be \"passive\", \"active\" or \"time-sensitive\"", field)
+        }
+        kind.interruption = interruption
       case ("deepLinks", .array(let templates)): kind.deepLinks = try read(templates, field)
       case ("description", .string): break
       default:

@@ -38,6 +38,8 @@ struct KindsList: ParsableCommand {
     var deepLinks: [String]
     var badgeIcon: String
     var highlight: String
+    var several: String?
+    var interruption: String
 
     init(_ kind: AlarmKind) {
       code = kind.code.description
@@ -52,6 +54,8 @@ struct KindsList: ParsableCommand {
       deepLinks = kind.deepLinks
       badgeIcon = kind.badgeIcon
       highlight = kind.highlightStyle
+      several = kind.severalKey
+      interruption = kind.interruption.rawValue
     }
 
     var cells: [String] {

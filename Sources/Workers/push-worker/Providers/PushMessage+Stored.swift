@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import Kinds
 
 /// A message in a row of `push_claims`, from which a request is repeated with the same bytes.
 extension PushMessage {

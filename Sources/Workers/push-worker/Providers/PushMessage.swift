@@ -1,5 +1,6 @@
 public import Events
 public import Foundation
+public import Kinds
 
 /// What one device is told about one version of a notification.
 public struct PushMessage: Sendable, Hashable {
@@ -11,15 +12,6 @@ public struct PushMessage: Sendable, Hashable {
     case badge
     /// Take the notification away, because it was withdrawn or read on another device.
     case removal
-  }
-
-  /// How much it may disturb.
-  public enum Interruption: String, Sendable, Hashable {
-    /// Listed without light or sound.
-    case passive
-    case active
-    /// Also shown while notifications are silenced for a while.
-    case timeSensitive = "time-sensitive"
   }
 
   /// A part of the body that the app may highlight; in UTF-16 code units, like `AlarmSpan`.

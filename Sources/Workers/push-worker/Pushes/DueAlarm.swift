@@ -220,6 +220,7 @@ extension PushMessage {
       var length: Int
     }
     let code = try row.intOrNil("type").flatMap { AlarmCode($0) }
+    let kind = code.flatMap { surroundings.engine.registry[$0] }
     let spans: [Text] = try row.textOrNil("spans").map { try value($0) } ?? []
     let image = try row.textOrNil("image_url") ?? ""
     self.init(
@@ -227,7 +228,8 @@ extension PushMessage {
       kind: code?.description ?? "", body: try row.textOrNil("text") ?? "",
       spans: spans.map { Span(kind: $0.kind, start: $0.start, length: $0.length) },
       image: image.isEmpty ? nil : image, deepLink: try row.textOrNil("deep_link"),
-      thread: code.flatMap { surroundings.engine.registry[$0]?.name }, sound: "default",
-      badge: try row.int("badge"), created: raised, expires: raised)
+      thread: kind?.name, sound: kind?.interruption == .passive ? nil : "default",
+      badge: try row.int("badge"), interruption: kind?.interruption ?? .active, created: raised,
+      expires: raised)
   }
 }
