@@ -3,7 +3,8 @@ import Foundation
 import LocalProviders
 import Postgres
 
-/// Compares what the providers got, and what the devices show, with the alarms. Nothing is due any more.
+/// Compares the requests that the providers received, and what the devices show, with the alarms. Runs when
+/// nothing is due any more.
 struct PushCheck {
   let world: World
   let log: LogContents
@@ -23,13 +24,14 @@ struct PushCheck {
     var claimedAt: Int64
   }
 
-  /// One person's use of an address that is over.
+  /// A person's former use of a device's address (its token).
   private struct Use: Hashable {
     var user: BytewiseString
     var address: String
   }
 
-  /// How long push-worker may go on with a request that it has claimed; its clocks differ by up to ten seconds.
+  /// How long push-worker may continue with a request that it has claimed; its clocks differ by up to ten
+  /// seconds.
   private static let graceMicroseconds: Int64 = 40_000_000
 
   func findings() throws -> [Finding] {
@@ -86,7 +88,7 @@ struct PushCheck {
       })
   }
 
-  /// By device and notification.
+  /// The claims by device and notification.
   private func claims(_ connection: Connection) throws -> [[BytewiseString]: [String: Claim]] {
     let rows = try connection.query(
       """
@@ -101,7 +103,8 @@ struct PushCheck {
     }
   }
 
-  /// What stays unread was accepted for the device, alone or as part of one message for many.
+  /// Each alarm that is still unread must have been accepted for the device, alone or as part of one message
+  /// for several.
   private func arrived(
     _ device: PushEvents.Device, _ alarms: [String: Alarm], _ claims: [String: Claim],
     _ taken: [SentPush]
@@ -127,7 +130,7 @@ struct PushCheck {
     }
   }
 
-  /// What the device shows is unread, and the badge is the person's.
+  /// All notifications that the device shows must be unread, and its badge must be the person's.
   private func shown(
     _ device: PushEvents.Device, _ alarms: [String: Alarm], _ connection: Connection
   ) throws -> [String] {
@@ -141,7 +144,7 @@ struct PushCheck {
       + (screen.badge ?? badge == badge ? [] : ["\(name) shows \(screen.badge ?? 0), not \(badge)"])
   }
 
-  /// What the device was told of an alarm, by push-worker's record and by the providers.
+  /// What was sent to the device about an alarm, from push-worker's tables and from the providers.
   private func history(
     _ device: PushEvents.Device, _ notification: String, _ connection: Connection
   ) throws -> String {
@@ -160,9 +163,9 @@ struct PushCheck {
       + "at \(try rows.text(2)); got \(requests.map { "\($0.received) \(String(decoding: $0.body, as: UTF8.self))" })"
   }
 
-  /// Each alert replaces the notification's earlier ones, and APNs gets again what it has taken only as it was, until
-  /// it refuses it. What has been refused, and what a webhook has not answered, is told anew: under the same id, with
-  /// the badge of that moment.
+  /// Each alert must replace the notification's earlier alerts. A message that APNs accepted may be repeated
+  /// only with the same body. A message that was refused, or that a webhook did not answer, may be sent anew
+  /// under the same id with the current badge.
   private func repeated(_ sent: [SentPush], _ taken: [SentPush]) -> [String] {
     let replacing = sent.filter { $0.isAlert && $0.collapse != $0.notification }
     let known = Set(taken.map { [$0.requestID, "\($0.received)"] })
@@ -178,7 +181,7 @@ struct PushCheck {
       + different.keys.map { "APNs had \($0 ?? "") with another body" }
   }
 
-  /// Nothing is sent about what was never committed.
+  /// Nothing may be sent about an alarm or a version that was never committed.
   private func committed(_ sent: [SentPush], _ alarms: [String: Alarm]) -> [String] {
     sent.compactMap { push in
       guard push.notification != Self.badge else { return nil }
@@ -204,8 +207,8 @@ struct PushCheck {
     }
   }
 
-  /// A device has one claim at a time, so until the answer is recorded nothing else is sent to it, and afterwards
-  /// nothing at all.
+  /// After a provider has answered that a token is gone, nothing may be sent to it: a device has one claim at
+  /// a time, so until the answer is recorded only the same notification can be sent again.
   private func gone() -> [String] {
     let refused = world.providers.refused.compactMap { SentPush($0) }
     return Dictionary(grouping: refused) { $0.request.address }.compactMap { address, pushes in
@@ -214,7 +217,7 @@ struct PushCheck {
     }
   }
 
-  /// Nothing is sent to a device that was removed, or to the former owner of a token.
+  /// Nothing may be sent to a device that was removed, or to the former owner of a token.
   private func ended(
     _ sent: [SentPush], _ alarms: [String: Alarm], _ connection: Connection
   ) throws -> [String] {
@@ -242,14 +245,15 @@ struct PushCheck {
     }
   }
 
-  /// The events that ended uses of addresses. What has left never comes back.
+  /// The events that ended uses of addresses. The load never registers an address again for a person who has
+  /// lost it.
   private static func ends(_ events: [Event]) -> [Use: Event] {
     var ends: [Use: Event] = [:]
     var (addresses, users): ([[String]: String], [String: String]) = ([:], [:])
     for event in events.sorted(by: { $0.version < $1.version }) {
       switch event.payload {
       case .deviceRegistered(let data):
-        // A webhook's is the last part of its URL.
+        // A webhook's address is the last part of its URL.
         let address = String(
           data.token.split(separator: "\"").first { $0.hasPrefix("https:") }?.split(separator: "/")
             .last ?? Substring(data.token))

@@ -2,8 +2,8 @@ import Events
 import LocalProviders
 import Workload
 
-/// Devices, and what is pushed to them: alarms of people of their own, of the present, because older ones are not
-/// worth a push. Their times are those of `HourClock`.
+/// The load on push-worker: devices, and alarms for people who occur nowhere else. The alarms are of the
+/// present, at the times of `HourClock`, because older ones are too old to be pushed.
 struct PushEvents {
   enum Provider: CaseIterable { case apns, fcm, webhook }
 
@@ -11,36 +11,36 @@ struct PushEvents {
     var user: String
     var installation: String
     var provider: Provider
-    /// By which the provider knows it; hexadecimal.
+    /// The token by which the provider knows it, or the last part of a webhook's URL; hexadecimal.
     var address: String
   }
 
   private static let people = 24
   private static let movingCount = 3
 
-  /// Devices that their owners keep: of everybody here, of some people who are reminded, and of one whose alarms of
-  /// last year are not worth a push.
+  /// Devices that stay registered: of all people here, of some who have reminders, and of one whose alarms of
+  /// last year are too old to be pushed.
   static let kept: [Device] =
     (0..<people).map { device(person($0), "phone", $0) }
     + stride(from: 0, to: people, by: 3).map { device(person($0), "tablet", $0 / 3) }
     + (0..<3).map { device("\(ReminderEvents.people)\($0)", "phone", $0) }
     + [device(SocialWorkload(users: 1, events: 0, seed: 0).userID(0), "phone", 0)]
 
-  /// Devices whose app may be deleted.
+  /// Devices whose app may be deleted, so that their tokens are gone.
   static let deletable: [Device] = stride(from: 0, to: people, by: 4).map {
     device(person($0), "deletable", 0)
   }
 
   private var random: SplitMix64
   private let clock: HourClock
-  /// The beginning of webhooks' URLs.
+  /// The prefix of webhooks' URLs.
   private let hooks: String
   private var made = 0
-  /// What takes back what was raised.
+  /// The events that undo raised alarms.
   private var undos: [Payload] = []
   private var notifications: [(user: String, id: String)] = []
   private var spares: [Device] = []
-  /// How often the devices with one token each have changed hands.
+  /// For each moving token, how often it has changed its owner.
   private var moves = [Int](repeating: 0, count: movingCount)
 
   init(_ plan: CampaignPlan, clock: HourClock, hooks: String) {
@@ -48,7 +48,7 @@ struct PushEvents {
     (self.clock, self.hooks) = (clock, hooks)
   }
 
-  /// The devices, and a person who wants no gifts.
+  /// The registrations of the devices, and the preferences of a person who wants no gifts.
   var initialEvents: [Event] {
     let devices = (Self.kept + Self.deletable).map { registration($0) }
     let quiet = Payload.pushPreferences(
@@ -129,7 +129,7 @@ struct PushEvents {
   }
 
   private mutating func read() -> Payload {
-    // Mostly of the last, which may be under way.
+    // One of the newest, whose push may be under way.
     guard let (user, id) = notifications.suffix(20).randomElement(using: &random) else {
       return readAll()
     }
@@ -142,14 +142,15 @@ struct PushEvents {
       ? .alarmSeen(.with { $0.user = user }) : .alarmReadAll(.with { $0.user = user })
   }
 
-  /// A device is registered again, goes to another person, comes or is removed. What has left never comes back.
+  /// Registers a device again, moves a token to another person, or adds or removes a device. A removed device
+  /// never comes back.
   private mutating func device() -> Payload {
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return registration(Self.kept[Int.random(in: 0..<Self.people, using: &random)])
     case 1:
       let token = Int.random(in: 0..<Self.movingCount, using: &random)
       moves[token] += 1
-      // Everybody has each of them once.
+      // Each person has each moving token at most once.
       guard moves[token] < Self.people else { break }
       let user = Self.person(token * 7 + moves[token])
       var moved = Self.device(user, "moving-\(token)", token)
@@ -183,7 +184,7 @@ struct PushEvents {
       })
   }
 
-  /// Of 24 bytes.
+  /// 24 bytes in Base64.
   private static let secret = "whsec_" + String(repeating: "A", count: 32)
 
   private static func person(_ number: Int) -> String { "pushed-\(number % people)" }
@@ -195,7 +196,7 @@ struct PushEvents {
       address: address("\(user) \(installation)"))
   }
 
-  /// The text's bytes.
+  /// The text's UTF-8 bytes in hexadecimal.
   private static func address(_ text: String) -> String {
     text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
   }

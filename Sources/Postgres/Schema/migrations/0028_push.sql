@@ -1,7 +1,7 @@
 -- compatible-from: 9
--- Devices, and what is sent to them: see docs/decisions/0039.
+-- Devices and the messages sent to them: see docs/decisions/0039.
 --
--- Workers of an older version go on beside this schema. Until push-worker runs, nothing reads the topic devices.
+-- Workers of an older version keep running with this schema. Nothing reads the topic devices until push-worker runs.
 
 DO $$
 BEGIN
@@ -33,45 +33,46 @@ GRANT SELECT, INSERT, UPDATE ON consumer_offsets, dead_letters TO magpie_push;
 GRANT SELECT, INSERT ON dead_letter_history TO magpie_push;
 GRANT INSERT ON batch_audit TO magpie_push;
 
--- The newest event of each installation. Never deleted by providers' answers: what they say is of the token.
+-- The newest event of each installation. Providers' answers never delete a row, because they are about the token.
 CREATE TABLE push_devices (
   user_id text COLLATE "C" NOT NULL,
   installation text COLLATE "C" NOT NULL,
   version_time timestamptz NOT NULL,
   version_id text COLLATE "C" NOT NULL,
-  -- Of the topic devices, and so of the person's alarms.
+  -- The partition in the topic devices, which is also that of the person's alarms.
   partition int NOT NULL,
   -- Null in a tombstone, with the columns below.
   provider text COLLATE "C" CHECK (provider IN ('apns', 'fcm', 'web-push', 'webhook')),
   app text COLLATE "C",
   locale text COLLATE "C",
-  -- What is rated and broken together: the app, or the origin of the endpoint that a browser or a webhook chose.
+  -- The unit of rate limiting and circuit breaking: the app, or the origin of the endpoint that a browser or a webhook
+  -- chose.
   scope text COLLATE "C",
   fingerprint bytea CHECK (octet_length(fingerprint) = 32),
-  -- Never plain. Nobody but push-worker may read the column: see the grants below.
+  -- Always encrypted. Only push-worker may read the column: see the grants below.
   sealed_token bytea CHECK (octet_length(sealed_token) <= 4300),
-  -- The id of the key that sealed it, to find what a rotation still has to seal anew.
+  -- The id of the key that sealed it, to find the tokens that are still to be sealed anew after a rotation.
   key_id text COLLATE "C",
   PRIMARY KEY (user_id, installation),
   CHECK (num_nulls(provider, app, locale, scope, fingerprint, sealed_token, key_id) IN (0, 7))
 );
 CREATE INDEX push_devices_by_key ON push_devices (key_id) WHERE key_id IS NOT NULL;
 
--- Who has a token: the newest registration, whichever person's. A table of its own, because the events of two people are
--- in two partitions: rows are locked in the order of the fingerprint, after push_devices, and no lane writes another
--- person's device.
+-- The owner of each token: the newest registration, whichever person's it is. A separate table, because the events of
+-- two people are in two partitions: when a token moves, no lane writes the former owner's device. Rows are locked in
+-- the order of the fingerprint, after push_devices.
 CREATE TABLE push_tokens (
   fingerprint bytea PRIMARY KEY,
   user_id text COLLATE "C" NOT NULL,
   installation text COLLATE "C" NOT NULL,
   version_time timestamptz NOT NULL,
   version_id text COLLATE "C" NOT NULL,
-  -- The latest time since when the provider says that the token is gone.
+  -- The latest time since when, according to the provider, the token is gone.
   gone_since timestamptz NOT NULL DEFAULT '-infinity'
 );
 
--- The devices that may be rung: registered, not removed, the owner of their token, and registered later than the
--- provider says the token has been gone.
+-- The devices that may be pushed to: registered, not removed, the owner of their token, and registered later than the
+-- time since when the token is gone.
 CREATE VIEW push_active_devices AS
 SELECT d.user_id, d.installation, d.provider, d.app, d.locale, d.scope, d.fingerprint, d.sealed_token,
   d.version_time AS registered_at
@@ -80,80 +81,83 @@ JOIN push_tokens t ON t.fingerprint = d.fingerprint
   AND t.user_id = d.user_id AND t.installation = d.installation
 WHERE d.provider IS NOT NULL AND d.version_time > t.gone_since;
 
--- push.preferences.v1. No row: everything rings.
+-- push.preferences.v1. Without a row, all kinds are pushed.
 CREATE TABLE push_preferences (
   user_id text COLLATE "C" PRIMARY KEY,
   version_time timestamptz NOT NULL,
   version_id text COLLATE "C" NOT NULL,
-  -- Kinds that do not ring. They are shown in the app as before.
+  -- Kinds that are not pushed. The app still lists their alarms.
   silent_kinds smallint[] NOT NULL DEFAULT '{}' CHECK (cardinality(silent_kinds) <= 1000),
-  -- Local times; the second may be before the first, across midnight. Null: no quiet hours.
+  -- Local times. quiet_until is before quiet_from if midnight is between. Null: no quiet hours.
   quiet_from time,
   quiet_until time,
-  -- Empty: the person's, as reminder-worker knows it.
+  -- Empty: the person's zone from reminder_people.
   zone text NOT NULL DEFAULT '',
   CHECK ((quiet_from IS NULL) = (quiet_until IS NULL)),
   CHECK (quiet_from <> quiet_until)
 );
 
--- What is to be looked at: an alarm of which an event came, or a person (the notification is null's id) whose visible
--- pushes or badge may have changed. One row however many events came, so a storm for one person is one row.
+-- What is to be evaluated: an alarm for which an event came, or a person (notification_id is then an id that no
+-- notification has, see the indexes) whose visible pushes or badge may have changed. However many events come, there is
+-- one row for each alarm, and one for each person and partition from which a record came.
 CREATE TABLE push_due (
   user_id text COLLATE "C" NOT NULL,
   notification_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
   partition int NOT NULL,
-  -- When to look. Moved by phantoms (10 ms to 60 s), quiet hours and bursts.
+  -- When to evaluate it. Postponed for phantoms (10 ms to 60 s), quiet hours and bursts.
   due_at timestamptz NOT NULL,
-  -- The greatest version of an event; 0 for a person.
+  -- The greatest version of the events; 0 for a person.
   version bigint NOT NULL DEFAULT 0,
-  -- When the first event came that is not dealt with, for the time from like to request and for giving up phantoms.
+  -- When the oldest event came that is not processed yet: for the time from like to request, and for giving up
+  -- phantoms.
   since timestamptz NOT NULL,
-  -- Of a person: the record after which to look, once notification-worker's stored offset is past it.
+  -- For a person: the record that notification-worker's stored offset must have passed before the evaluation.
   topic text COLLATE "C",
   topic_partition int,
   after_offset bigint,
-  -- quiet: part of the digest at due_at; burst: part of a collapsed push at due_at.
+  -- quiet: held by quiet hours; burst: held by a burst. At due_at the held alarms are sent as one message.
   held text COLLATE "C" CHECK (held IN ('quiet', 'burst')),
-  -- Counts changes: a row is closed only as it was read.
+  -- Incremented by each change: a row is closed only if it has not changed since it was read.
   revision bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (user_id, notification_id),
   CHECK (num_nulls(topic, topic_partition, after_offset) IN (0, 3))
 );
--- The due alarms and the due people of a partition, apart: many of one must not be read to find the others. What was
--- held for a person comes back together.
+-- Separate indexes for due alarms and due people, so that many of one kind need not be read to find the other. user_id
+-- keeps the alarms together that were held for a person.
 CREATE INDEX push_due_alarms ON push_due (partition, due_at, user_id)
   WHERE notification_id >= '00000000-0000-0000-0001-000000000000';
 CREATE INDEX push_due_people ON push_due (partition, due_at, user_id)
   WHERE notification_id < '00000000-0000-0000-0001-000000000000';
 
--- The last claim of each alarm on each device: what the device may be showing, and what is under way.
+-- The last claim of each alarm on each device: what the device may show, and what is under way.
 CREATE TABLE push_claims (
   user_id text COLLATE "C" NOT NULL,
   installation text COLLATE "C" NOT NULL,
   -- Zero for the badge.
   notification_id uuid NOT NULL,
-  -- Drawn with each claim, so that an answer to an earlier one is not recorded as that of a later one.
+  -- Random, new for each claim, so that an answer to an earlier claim is not recorded for a later one.
   claim bigint NOT NULL,
-  -- part: shown by the alert of another alarm that has the same claim ("5 new"). Removals with the same claim are one
-  -- message, too.
+  -- part: shown by the alert of another alarm, which has the same claim ("5 new"). Removals with the same claim are
+  -- also one message.
   purpose text COLLATE "C" NOT NULL CHECK (purpose IN ('alert', 'badge', 'removal', 'part')),
   version bigint NOT NULL,
-  -- Rings again only if the alarm's is later.
+  -- The alarm's raised_at when it was claimed. There is another alert only if the alarm's raised_at is later by then.
   raised_at timestamptz NOT NULL,
   state text COLLATE "C" NOT NULL
     CHECK (state IN ('claimed', 'waiting', 'accepted', 'gone', 'refused', 'expired')),
-  -- The message as it is sent, while claimed: until an answer is recorded, it may have arrived. One row of a claim has it.
+  -- The message as it is sent, while claimed: until an answer is recorded, it may have arrived. One row of a claim has
+  -- it.
   content bytea CHECK (octet_length(content) <= 32768),
   -- Whether an alert of an earlier claim of the row, or an attempt without an answer, may be visible.
   may_show boolean NOT NULL DEFAULT false,
   -- The number on the app's icon that the message sets.
   badge int,
   claimed_at timestamptz NOT NULL,
-  -- While claimed, when the same bytes are sent again. While waiting, after an answer that says that it was not
-  -- accepted: when the alarm is looked at again, and claimed anew if it is still unread.
+  -- While claimed: when the same bytes are sent again. While waiting, after an answer that says that the message was
+  -- not accepted: when the alarm is evaluated again, and claimed anew if it is still unread.
   due_at timestamptz,
   attempts int NOT NULL DEFAULT 0,
-  -- The provider's last word, never a token.
+  -- The provider's last reason, or push-worker's. Never a token.
   answer text COLLATE "C" CHECK (octet_length(answer) <= 64),
   answered_at timestamptz,
   expires_at timestamptz NOT NULL,
@@ -162,18 +166,18 @@ CREATE TABLE push_claims (
   CHECK (content IS NULL OR state = 'claimed' AND purpose <> 'part'),
   CHECK ((state IN ('claimed', 'waiting')) = (due_at IS NOT NULL))
 ) WITH (fillfactor = 70);
--- What to send again.
+-- Claims to send again.
 CREATE INDEX push_claims_due ON push_claims (partition, due_at) WHERE state = 'claimed' AND content IS NOT NULL;
--- A device has at most one claim under way, so a removal is behind the alert that it removes. What waits does not count:
--- a webhook that is retried for days does not hold up the next one.
+-- A device has at most one claim under way, so a removal follows the alert that it removes. A waiting claim does not
+-- count: a webhook that is retried for days must not hold up the next message.
 CREATE INDEX push_claims_under_way ON push_claims (user_id, installation)
   WHERE state = 'claimed' AND content IS NOT NULL;
--- What may be visible somewhere, the newest first: what a person who has read something elsewhere is looked up by.
+-- A person's claims that may be visible, the newest first. Read for people who may have read something elsewhere.
 CREATE INDEX push_claims_visible ON push_claims (user_id, claimed_at)
   WHERE may_show OR purpose = 'alert' AND state IN ('claimed', 'accepted');
--- A person's newest claims: bursts, and the badge that was told last.
+-- A person's newest claims: for bursts, and for the badge that was sent last.
 CREATE INDEX push_claims_by_time ON push_claims (user_id, claimed_at);
--- Rows are kept as long as a notification can be visible, then deleted in pieces.
+-- Rows are kept for as long as a notification can be visible, then deleted in small numbers.
 CREATE INDEX push_claims_by_expiry ON push_claims (partition, expires_at) WHERE state <> 'claimed';
 
 -- A person's devices, without tokens.
@@ -217,7 +221,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
   WHERE a.notification_id = $1
 $$;
 
--- What each device was told of an alarm.
+-- What was sent to each device about an alarm.
 CREATE FUNCTION push_explanation(notification uuid)
 RETURNS TABLE (
   installation text, provider text, is_active boolean, purpose text, state text, version bigint, claimed_at timestamptz,

@@ -1,4 +1,5 @@
-/// What a provider addresses a device by. Whoever has it, and the app's credentials, can ring the device.
+/// A provider's address of a device. With it and the app's credentials, anybody can push to the
+/// device.
 ///
 /// It is one text for every provider: the hexadecimal token of APNs, the registration token of FCM, a
 /// browser's subscription as JSON, or a webhook's URL and secrets as JSON.

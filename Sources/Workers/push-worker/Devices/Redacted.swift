@@ -1,5 +1,5 @@
-/// A value whose description, debug description and mirror show its type only, so that neither a log, an
-/// error, a failed expectation nor `dump` shows what is in it.
+/// A value whose description, debug description and mirror show only its type, so that neither a
+/// log, an error, a failed expectation nor `dump` reveals its content.
 public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
 }
 

@@ -37,13 +37,13 @@ extension TokenKeys {
     return token
   }
 
-  /// The id of the key that seals.
+  /// The id of the key that new tokens are sealed with.
   public var newestKeyID: String { sealing[0].id }
 
-  /// 32 bytes that are equal for equal addresses of one provider and app, and tell nothing about the address
-  /// without the key: how a device is found that moves to another person.
+  /// 32 bytes that are equal for equal addresses of one provider and app, and reveal nothing about
+  /// the address without the key. A device that moves to another person is found by it.
   ///
-  /// - Parameter address: the one spelling of what a token addresses.
+  /// - Parameter address: the canonical form of what the token addresses.
   public func fingerprint(
     ofAddress address: String, provider: PushProvider, app: String
   ) -> [UInt8] {

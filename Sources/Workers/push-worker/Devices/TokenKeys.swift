@@ -9,9 +9,10 @@ import Foundation
 ///     seal 2026-11 9fZ0…=
 ///     seal 2026-05 u4Xc…=
 ///
-/// The first `seal` line seals; every one of them opens. A key is rotated by adding a line above, and
-/// removed when no row is sealed with it any more. The fingerprint's key stays, because equal tokens must
-/// keep equal fingerprints.
+/// New tokens are sealed with the key of the first `seal` line; tokens are opened with the key that
+/// sealed them. To rotate, add a line above the others, and remove a key when no row is sealed with
+/// it any more. The key `fingerprint` must not change, because equal tokens must keep equal
+/// fingerprints.
 public struct TokenKeys: Sendable, Redacted {
   /// The greatest number of keys for sealing.
   static let sealingMax = 16
@@ -26,7 +27,7 @@ public struct TokenKeys: Sendable, Redacted {
   }
 
   let fingerprint: SymmetricKey
-  /// Never empty; the first one seals.
+  /// Never empty. New tokens are sealed with the first one.
   let sealing: [SealingKey]
 
   /// Reads the keys of a file of at most 64 KiB.

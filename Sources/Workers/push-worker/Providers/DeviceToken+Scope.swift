@@ -2,10 +2,11 @@ public import Devices
 public import Events
 
 extension DeviceToken {
-  /// What is rated and broken together with the device: the app, the app and the origin of a browser's push
-  /// service, or a webhook's origin. No secret.
+  /// The scope of the device, the unit of rate limiting and circuit breaking: the app, the app and
+  /// the origin of a browser's push service, or a webhook's origin. Not a secret.
   ///
-  /// A push service that does not accept one app's key says nothing about another app.
+  /// Web Push includes the app, because a push service that does not accept one app's key may
+  /// accept another's.
   ///
   /// - Returns: nil if the token is not one of the provider.
   public func scope(at provider: PushProvider, app: String) -> String? {
@@ -17,8 +18,8 @@ extension DeviceToken {
     }
   }
 
-  /// What the token addresses, in one spelling: a subscription is the same one with other white space, and a
-  /// webhook with another secret. As secret as the token.
+  /// What the token addresses, in canonical form: white space in a subscription and the secrets of
+  /// a webhook make no difference. As secret as the token.
   fileprivate func address(at provider: PushProvider) -> String {
     switch provider {
     case .apns: revealed.lowercased()
@@ -30,8 +31,8 @@ extension DeviceToken {
 }
 
 extension TokenKeys {
-  /// 32 bytes that are equal for tokens of one provider and app that address the same device, however they are
-  /// written, and tell nothing about them without the key.
+  /// 32 bytes that are equal for tokens of one provider and app that address the same device,
+  /// however they are written, and that reveal nothing about them without the key.
   public func fingerprint(of token: DeviceToken, provider: PushProvider, app: String) -> [UInt8] {
     fingerprint(ofAddress: token.address(at: provider), provider: provider, app: app)
   }

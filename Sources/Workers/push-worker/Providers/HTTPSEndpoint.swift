@@ -1,6 +1,6 @@
 import Foundation
 
-/// A URL to which requests may be sent that a stranger chose: `https`, a host, neither user nor fragment.
+/// A user-supplied URL to which requests may be sent: `https`, a host, neither user nor fragment.
 ///
 /// Its path is a secret, so it is shown nowhere; its origin may be.
 public struct HTTPSEndpoint: Sendable, Hashable, CustomStringConvertible {
@@ -8,10 +8,11 @@ public struct HTTPSEndpoint: Sendable, Hashable, CustomStringConvertible {
   /// RFC 1035, 2.3.4.
   private static let hostBytesMax = 253
 
-  /// In the one form in which it is requested: scheme and host in lower case, no port if it is 443, a path.
+  /// The canonical form, as it is requested: scheme and host in lower case, no port if it is 443, a
+  /// path.
   public let url: String
-  /// In lower case; an IPv6 address without brackets. Exactly the host that a client finds in ``url``, so
-  /// that it cannot connect to another than the one that was checked.
+  /// In lower case; an IPv6 address without brackets. Exactly the host that an HTTP client finds in
+  /// ``url``, so that it cannot connect to a host other than the checked one.
   public let host: String
   public let port: Int
 
@@ -29,7 +30,7 @@ public struct HTTPSEndpoint: Sendable, Hashable, CustomStringConvertible {
     (self.host, self.port) = (host, port)
     let path = rest[end...]
     url = Self.origin(host, port) + (path.hasPrefix("/") ? "" : "/") + path
-    // What reads the URL later must find the same in it.
+    // An HTTP client that parses the URL later must find the same parts in it.
     guard let read = URL(string: url), read.scheme == "https", read.user == nil,
       read.host(percentEncoded: false)?.trimmingCharacters(
         in: CharacterSet(charactersIn: "[]")) == host,
@@ -55,8 +56,8 @@ public struct HTTPSEndpoint: Sendable, Hashable, CustomStringConvertible {
     return (String(host), number)
   }
 
-  /// Whether it is labels of letters, digits, hyphens and underscores. One whose last label begins with a
-  /// digit is no name but another spelling of an IPv4 address, of which only the usual one is taken.
+  /// Whether it consists of labels of letters, digits, hyphens and underscores. If the last label
+  /// begins with a digit, it is an IPv4 address, of which only the usual notation is accepted.
   private static func isName(_ host: Substring) -> Bool {
     let labels = host.split(separator: ".", omittingEmptySubsequences: false)
     guard host.utf8.count <= hostBytesMax, let last = labels.last else { return false }

@@ -2,7 +2,7 @@ import Foundation
 
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-  /// 4 or 16, in network order.
+  /// 4 or 16 bytes, in network order.
   public let bytes: [UInt8]
 
   /// - Returns: nil unless there are 4 or 16 bytes.
@@ -31,7 +31,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }.joined(separator: ":")
   }
 
-  /// Whether the first bits are those of a prefix.
+  /// Whether the address begins with the first `length` bits of a prefix.
   ///
   /// - Parameter length: in bits, at most as many as the prefix has.
   func isIn(_ prefix: [UInt8], _ length: Int) -> Bool {

@@ -1,5 +1,5 @@
-/// A JSON text (RFC 8259) whose members are in the order in which they were given, so that a message
-/// always becomes the same bytes.
+/// A JSON text (RFC 8259) whose members keep their order, so that a message is always encoded as
+/// the same bytes.
 enum JSON: Sendable {
   case text(String)
   case number(Int64)
@@ -14,7 +14,7 @@ enum JSON: Sendable {
     return bytes
   }
 
-  /// The same as a string.
+  /// ``bytes`` as a string.
   var string: String { String(decoding: bytes, as: UTF8.self) }
 
   private func append(to bytes: inout [UInt8]) {

@@ -2,25 +2,27 @@ public import Events
 
 /// What an answer of a provider means for the message, the device and the provider.
 public enum ProviderAnswer: Sendable, Hashable {
-  /// The provider took the message. That is no promise that the device shows it.
+  /// The provider accepted the message. That does not promise that the device shows it.
   case accepted
-  /// The token addresses nothing any more, since that time; nil if the provider does not say, and then
-  /// since the request. A token that was registered later stays.
+  /// The token is no longer valid since that time; nil if the provider names none, and then since
+  /// the request. A token that was registered later stays active.
   case tokenGone(since: EventTime?)
-  /// This message, device or endpoint must be left alone at least so long; then again. Says nothing about
-  /// others. The reason is the provider's word or ours, as in ``refused(reason:)``.
+  /// This message, device or endpoint must not be tried again for at least that long; then the
+  /// message is retried. Says nothing about others. The reason is the provider's or ours, in the
+  /// form of ``refused(reason:)``.
   case retry(reason: String = "retry", after: Duration)
-  /// Neither the message nor a repetition of it will be accepted. The token stays: the cause may be the
-  /// configuration. The reason is the provider's word, at most 64 letters and digits.
+  /// Neither the message nor a repetition of it will be accepted. The token stays active, because
+  /// the cause may be the configuration. The reason is the provider's, at most 64 letters, digits,
+  /// `_` and `-`.
   case refused(reason: String)
-  /// The provider is down, or does not accept the credentials: nothing will be accepted for at least so
-  /// long, whatever the device. Counts towards the breaker.
+  /// The provider is down, or does not accept the credentials: it will accept nothing for at least
+  /// that long, for any device. Counts as a failure for the breaker.
   case providerBroken(reason: String, after: Duration)
 }
 
-/// An HTTP response, as far as answers depend on it.
+/// The parts of an HTTP response that answers depend on.
 public struct ProviderResponse: Sendable {
-  /// The bytes of a body that are of interest. A client reads no more.
+  /// The most bytes of a body that an HTTP client reads.
   public static let bodyBytesMax = 16 << 10
 
   public var status: Int
@@ -33,11 +35,11 @@ public struct ProviderResponse: Sendable {
     (self.status, self.retryAfter, self.body) = (status, retryAfter, body)
   }
 
-  /// A label for an answer without a word of its own, such as `http-502`.
+  /// The reason for an answer that names none, such as `http-502`.
   var statusReason: String { "http-\(status)" }
 }
 
-/// A provider's word for an error, if it is short and plain enough to be a label; else `other`. A provider
+/// A provider's error code, if it is short and plain enough to be a label; else `other`. A provider
 /// must not be able to write tokens or line feeds into logs.
 func label(_ reason: String?) -> String {
   guard let reason, 1...64 ~= reason.utf8.count,

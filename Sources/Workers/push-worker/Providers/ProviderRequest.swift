@@ -13,12 +13,11 @@ public struct ProviderRequest: Sendable, Redacted {
 
   /// `POST` at every provider.
   public let method = "POST"
-  /// With scheme, host and path. Always https, except for providers of tests.
+  /// With scheme, host and path. Always https, except for local providers in tests.
   public var url: String
   public var headers: [Header]
   public var body: [UInt8]
-  /// The only address to connect to, if the URL's host was chosen by a stranger. Redirects must not be
-  /// followed.
+  /// The only address to connect to, if the URL is user-supplied. Redirects must not be followed.
   public var address: PublicAddress?
 
   init(
@@ -39,7 +38,7 @@ public struct ProviderRequest: Sendable, Redacted {
 public enum Unsendable: String, Error, Hashable {
   /// Its time to live has passed.
   case expired
-  /// It is too long even without texts.
+  /// It is too long even without title and body.
   case tooLarge = "too-large"
   /// The device's token is not one of its provider.
   case malformedToken = "malformed-token"
@@ -53,7 +52,7 @@ extension PushMessage {
     guard now < expires else { throw .expired }
   }
 
-  /// The whole seconds that are left, from 0 to `limit`.
+  /// The whole seconds until the message expires, from 0 to `limit`.
   func secondsToLive(_ now: EventTime, atMost limit: Int64) -> Int64 {
     min(now.duration(until: expires).components.seconds, limit)
   }

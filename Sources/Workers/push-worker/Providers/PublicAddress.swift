@@ -1,14 +1,14 @@
-/// An address of the public internet, to which a URL that a stranger chose may lead.
+/// An address of the public internet: the only kind to which a user-supplied URL may lead.
 ///
-/// A name is resolved once, its addresses are checked, and the connection is made to one of them: a name
-/// that is resolved again may lead elsewhere (DNS rebinding).
+/// A name is resolved once, its addresses are checked, and the connection is made to one of them.
+/// If the name were resolved again, it could lead elsewhere (DNS rebinding).
 public struct PublicAddress: Sendable, Hashable, CustomStringConvertible {
   public let address: IPAddress
 
   public var description: String { address.description }
 
-  /// - Parameter allowingLoopback: for providers of tests on the same machine.
-  /// - Returns: nil if the address is of a network of its own: see ``isPublic(_:)``.
+  /// - Parameter allowingLoopback: for local providers in tests.
+  /// - Returns: nil if the address is not public: see ``isPublic(_:)``.
   public init?(_ address: IPAddress, allowingLoopback: Bool = false) {
     guard Self.isPublic(address) || allowingLoopback && Self.isLoopback(address) else {
       return nil
@@ -16,10 +16,10 @@ public struct PublicAddress: Sendable, Hashable, CustomStringConvertible {
     self.address = address
   }
 
-  /// The address to connect to, of those to which a name resolves.
+  /// The address to connect to, out of those to which a name resolves.
   ///
-  /// - Returns: nil if there is none, or if any of them is not public: a name for both is a mistake or
-  ///   an attack.
+  /// - Returns: nil if there is none, or if any of them is not public: a name with both kinds is a
+  ///   mistake or an attack.
   public static func first(
     of addresses: [IPAddress], allowingLoopback: Bool = false
   ) -> PublicAddress? {
@@ -28,8 +28,8 @@ public struct PublicAddress: Sendable, Hashable, CustomStringConvertible {
     return checked.first ?? nil
   }
 
-  /// The IPv4 blocks that are not globally reachable, or reach many: the IANA registry of special-purpose
-  /// addresses (RFC 6890), and multicast (RFC 5771).
+  /// The IPv4 blocks that are not globally reachable (IANA registry of special-purpose addresses,
+  /// RFC 6890), and multicast (RFC 5771).
   private static let special4: [([UInt8], Int)] = [
     ([0, 0, 0, 0], 8),  // this network (RFC 791)
     ([10, 0, 0, 0], 8),  // private (RFC 1918)
@@ -60,8 +60,9 @@ public struct PublicAddress: Sendable, Hashable, CustomStringConvertible {
     bytes + [UInt8](repeating: 0, count: 16 - bytes.count)
   }
 
-  /// Of IPv6 only 2000::/3 is assigned to the public (RFC 4291, 2.4): loopback, unique local (RFC 4193),
-  /// link-local, multicast, IPv4-mapped and translated (RFC 6052) addresses are outside it.
+  /// Of IPv6 only 2000::/3 is assigned as global unicast (RFC 4291, 2.4): loopback, unique local
+  /// (RFC 4193), link-local, multicast, IPv4-mapped and translated (RFC 6052) addresses are outside
+  /// it.
   static func isPublic(_ address: IPAddress) -> Bool {
     if address.bytes.count == 4 { return !special4.contains { address.isIn($0.0, $0.1) } }
     return address.isIn(prefix(0x20), 3) && !special6.contains { address.isIn($0.0, $0.1) }

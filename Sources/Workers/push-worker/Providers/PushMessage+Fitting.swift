@@ -1,22 +1,24 @@
 extension PushMessage {
   typealias Fitted = (message: PushMessage, bytes: [UInt8])
 
-  /// The graphemes of a body that stay while there is something else to leave out.
+  /// How many graphemes of the body are kept for as long as picture or link can be left out
+  /// instead.
   private static let bodyWorthKeeping = 40
 
   /// The encoded message in at most `limit` bytes.
   ///
-  /// What does not fit is left out in this order: the end of the body down to 40 graphemes, the picture,
-  /// the link, the rest of the body, the end of the title. Texts end at the boundary of a grapheme
-  /// (UAX #29), so neither an emoji, a Hangul syllable nor a mark is cut apart, and then with "…".
+  /// If it is too long, these parts are left out in this order: the end of the body down to 40
+  /// graphemes, the picture, the link, the rest of the body, the end of the title. A shortened text
+  /// ends at a grapheme boundary (UAX #29), so that no emoji, Hangul syllable or combining mark is
+  /// cut apart, and then with "…".
   ///
   /// - Parameter encoded: must not become longer when a text becomes shorter.
-  /// - Returns: the shortened message and what it is encoded as; nil if even a message without texts is
-  ///   too long.
+  /// - Returns: the shortened message and its encoding; nil if even a message without title and
+  ///   body is too long.
   func fitted(to limit: Int, _ encoded: (PushMessage) -> [UInt8]) -> Fitted? {
     let whole = encoded(self)
     if whole.count <= limit { return (self, whole) }
-    // A text of more bytes than the limit cannot fit; this bounds the search below.
+    // A text with more bytes than the limit cannot fit; cutting it first bounds the search below.
     var message = self
     if let cut = firstCut(title, bytes: limit) { message = message.shortened(\.title, to: cut) }
     if let cut = firstCut(body, bytes: limit) { message = message.shortened(\.body, to: cut) }
@@ -42,7 +44,7 @@ extension PushMessage {
     return message
   }
 
-  /// With the longest beginning of one text that fits.
+  /// The message with the longest beginning of one text that fits; nil if none does.
   private func fitted(
     to limit: Int, _ text: WritableKeyPath<PushMessage, String>, keeping least: Int,
     _ encoded: (PushMessage) -> [UInt8]
@@ -75,7 +77,7 @@ extension PushMessage {
   }
 }
 
-/// The spans within a number of UTF-16 code units.
+/// The spans, clipped to the first `end` UTF-16 code units.
 private func clipped(_ spans: [PushMessage.Span], to end: Int) -> [PushMessage.Span] {
   spans.compactMap { span in
     guard span.start < end else { return nil }
@@ -85,7 +87,8 @@ private func clipped(_ spans: [PushMessage.Span], to end: Int) -> [PushMessage.S
   }
 }
 
-/// Where the graphemes end that have at most so many bytes of UTF-8 together; nil if all of them do.
+/// The end of the longest run of graphemes of at most `limit` bytes of UTF-8; nil if the whole text
+/// fits.
 private func firstCut(_ text: String, bytes limit: Int) -> String.Index? {
   guard text.utf8.count > limit else { return nil }
   var (end, count) = (text.startIndex, 0)
@@ -97,8 +100,8 @@ private func firstCut(_ text: String, bytes limit: Int) -> String.Index? {
   return end
 }
 
-/// The text and "…", with the bidi isolates (UAX #9) closed that it leaves open, so that the mark does not
-/// become part of a name. Empty stays empty.
+/// The text and "…". Closes the bidi isolates (UAX #9) that the text leaves open, so that the mark
+/// does not become part of a name. An empty text stays empty.
 private func ellipsized(_ text: Substring) -> String {
   guard !text.isEmpty else { return "" }
   var open = 0

@@ -2,8 +2,8 @@ import Crypto
 public import Devices
 public import Foundation
 
-/// Ids that follow from what is sent. The providers do not deduplicate, so a request that is repeated
-/// after a crash has the same ids, and replaces what the first one showed.
+/// Ids that are derived from the message. Providers do not deduplicate, so a request that is
+/// repeated after a crash must have the same ids, to replace what the first one showed.
 extension PushMessage {
   /// 2d0a5b0e-2f6c-5c36-9d5e-707573680000, chosen once.
   private static let namespace: [UInt8] = [
@@ -11,7 +11,7 @@ extension PushMessage {
   ]
 
   /// The id of the request: a UUID version 5 (RFC 9562, 5.5) of the notification, its version, the
-  /// purpose, the device, and what else is removed.
+  /// purpose, the device, and the other notifications of a removal.
   public func requestID(for device: Device) -> UUID {
     var hash = Insecure.SHA1()
     hash.update(data: Self.namespace)
@@ -19,7 +19,8 @@ extension PushMessage {
       idText, String(version), purpose.rawValue, device.user, device.installation,
       device.provider.rawValue, device.app,
     ]
-    // A removal of other notifications is another request: a receiver may ignore an id that it knows.
+    // A removal of other notifications is another request, because a receiver may ignore an id that
+    // it knows.
     let others = purpose == .removal ? removedIDs.dropFirst() : []
     for part in parts + others { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
     var bytes = Array(hash.finalize().prefix(16))
@@ -36,11 +37,12 @@ extension PushMessage {
     [idText] + alsoRemoved.prefix(Self.alsoRemovedMax).map { $0.uuidString.lowercased() }
   }
 
-  /// Whether it is about several notifications, so that a later message of one must not replace it while it is
-  /// undelivered: the others would stay.
+  /// Whether it removes several notifications. While such a message is undelivered, no later
+  /// message about one of them may replace it: the others would stay visible.
   var isOfSeveral: Bool { purpose == .removal && !alsoRemoved.isEmpty }
 
-  /// What a later message replaces: the notification, or the last badge. At most 36 bytes.
+  /// The id under which a later message replaces this one: that of the notification, or of all
+  /// badges. At most 36 bytes.
   var collapseID: String { purpose == .badge ? "badge" : idText }
 
   /// ``collapseID`` in at most 32 characters of the URL-safe alphabet, as RFC 8030, 5.4 requires; nil if no later

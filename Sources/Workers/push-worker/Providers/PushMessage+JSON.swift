@@ -1,5 +1,5 @@
 extension PushMessage {
-  /// What the app's own code reads, under the same names at every provider.
+  /// The members that the app's code reads, under the same names at every provider.
   var appMembers: [(String, JSON)] {
     var members: [(String, JSON)] = [
       purpose == .removal
@@ -14,7 +14,7 @@ extension PushMessage {
     return members
   }
 
-  /// The same with the texts, for receivers that show nothing by themselves.
+  /// ``appMembers`` and the texts, for receivers that show nothing by themselves.
   var allMembers: [(String, JSON)] {
     var members = appMembers
     if let badge { members.append(("badge", .number(Int64(badge)))) }

@@ -2,9 +2,10 @@ import Events
 import Foundation
 import Kinds
 
-/// A message in a row of `push_claims`, from which a request is repeated with the same bytes.
+/// The form of a message in a row of `push_claims`, from which a request is repeated with the same
+/// bytes.
 extension PushMessage {
-  /// The longest stored message. What no provider takes is not stored.
+  /// The most bytes of a stored message. That is above every provider's limit.
   public static let storedBytesMax = 32 << 10
 
   private struct Stored: Codable {
@@ -33,8 +34,8 @@ extension PushMessage {
     var expires: Int64
   }
 
-  /// The message as JSON, at most ``storedBytesMax`` bytes: a longer one is shortened as
-  /// ``fitted(to:_:)`` says. Empty if not even that helps.
+  /// The message as JSON, at most ``storedBytesMax`` bytes. A longer message is shortened by
+  /// ``fitted(to:_:)``. Empty if it does not fit even then.
   public var stored: [UInt8] { fitted(to: Self.storedBytesMax, \.storedBytes)?.bytes ?? [] }
 
   private var storedBytes: [UInt8] {
@@ -48,13 +49,13 @@ extension PushMessage {
       expires: expires.microseconds)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // It has neither numbers that JSON lacks nor keys that could fail.
+    // It cannot fail: there are no floating-point numbers and no computed keys.
     return (try? encoder.encode(stored)).map(Array.init) ?? []
   }
 
   /// The message that ``stored`` wrote.
   ///
-  /// - Returns: nil if the bytes are not one.
+  /// - Returns: nil if the bytes are not a stored message.
   public init?(stored bytes: [UInt8]) {
     guard let stored = try? JSONDecoder().decode(Stored.self, from: Data(bytes)),
       let purpose = Purpose(rawValue: stored.purpose),

@@ -2,7 +2,7 @@ public import Events
 public import Foundation
 public import Kinds
 
-/// What one device is told about one version of a notification.
+/// A message to one device about one version of a notification.
 public struct PushMessage: Sendable, Hashable {
   /// What the device is to do.
   public enum Purpose: String, Sendable, Hashable {
@@ -29,7 +29,7 @@ public struct PushMessage: Sendable, Hashable {
   public var purpose: Purpose
   /// The notification's id, or an id derived from a person for a badge.
   public var notification: UUID
-  /// Of a removal: more notifications to take away, at most ``alsoRemovedMax``. More are not sent.
+  /// Further notifications of a removal. Only the first ``alsoRemovedMax`` are sent.
   public var alsoRemoved: [UUID] = []
   /// The version of the alarm. A later one replaces what is shown.
   public var version: Int64
@@ -54,10 +54,10 @@ public struct PushMessage: Sendable, Hashable {
   /// When it is no longer worth showing.
   public var expires: EventTime
 
-  /// So many ids fit into a message of every provider.
+  /// The most further ids in a removal, which fit into a message of every provider.
   public static let alsoRemovedMax = 50
 
-  /// - Parameter body: of any length; it is shortened to what the provider takes.
+  /// - Parameter body: of any length; it is shortened to what the provider accepts.
   public init(
     purpose: Purpose = .alert, notification: UUID, version: Int64, kind: String,
     title: String = "", body: String = "", spans: [Span] = [], image: String? = nil,

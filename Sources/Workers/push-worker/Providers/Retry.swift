@@ -1,38 +1,38 @@
 public import Events
 import Foundation
 
-/// When a message is sent again.
+/// The delays after which a message is sent again.
 public enum Retry {
-  /// The longest time that a provider's `Retry-After` can demand: a day.
+  /// The longest delay that a provider's `Retry-After` can demand: a day.
   public static let longest = Duration.seconds(86_400)
 
   /// The time that a `Retry-After` header asks for, as seconds or as a date (RFC 9110, 10.2.3), from zero
   /// to ``longest``.
   ///
-  /// - Returns: nil if there is none, or if it is neither.
+  /// - Returns: nil if there is no header, or if it is neither.
   public static func after(header: String?, now: EventTime) -> Duration? {
     guard let text = header?.trimmingCharacters(in: .whitespaces), !text.isEmpty else {
       return nil
     }
     if text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
-      // More digits than fit are a long time, too.
+      // A number that does not fit into `Int64` is a long time, too.
       return min(.seconds(Int64(text) ?? Int64.max), longest)
     }
     guard let date = httpDate(text) else { return nil }
     return min(now.duration(until: date), longest)
   }
 
-  /// The delay before the next attempt: doubled with each attempt from one second up to an hour, spread
-  /// by ±25 % so that what failed together does not return together, and not below what the provider
-  /// demands.
+  /// The delay before the next attempt: doubled with each attempt from one second up to an hour,
+  /// with a jitter of ±25 % so that messages that failed together do not return together. Never
+  /// below the provider's demand.
   ///
   /// - Parameters:
-  ///   - attempt: how often it was sent, from 1.
+  ///   - attempt: how often it has been sent, from 1.
   ///   - demanded: as in ``ProviderAnswer/retry(reason:after:)``.
   ///   - spread: in 0..<1, at random.
   public static func delay(attempt: Int, demanded: Duration, spread: Double) -> Duration {
     let doubled = Duration.seconds(min(3600, 1 << min(max(attempt - 1, 0), 12)))
-    // Spread upwards only from what is demanded, which must not be undercut.
+    // The jitter of a demanded delay is only upwards: the delay must not be shorter.
     return max(doubled * (0.75 + spread / 2), demanded * (1 + spread / 4))
   }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// A JSON Web Token in its compact form (RFC 7519; RFC 7515, 3.1).
 ///
-/// - Parameter sign: the signature in the algorithm's form, such as r and s of 32 bytes each for ES256
-///   (RFC 7518, 3.4).
+/// - Parameter sign: returns the signature in the form of the algorithm, such as r and s of 32
+///   bytes each for ES256 (RFC 7518, 3.4).
 func signedToken(
   header: [(String, JSON)], claims: [(String, JSON)], sign: (Data) throws -> Data
 ) throws(Unsendable) -> String {
@@ -11,7 +11,7 @@ func signedToken(
   do {
     return signed + "." + base64URL(try sign(Data(signed.utf8)))
   } catch {
-    // What swift-crypto says may quote key material.
+    // swift-crypto's errors may quote key material.
     throw .cryptography
   }
 }

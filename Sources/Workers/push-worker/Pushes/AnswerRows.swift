@@ -2,7 +2,7 @@ import Events
 import Postgres
 import Providers
 
-/// What a claim becomes.
+/// The state that an answer, or the lane, gives to a claim's row.
 struct ClaimEnd {
   enum State: String { case waiting, accepted, gone, refused, expired }
 
@@ -10,10 +10,10 @@ struct ClaimEnd {
   var installation: String
   var claim: Int64
   var state: State
-  /// The provider's word, or ours.
+  /// The provider's reason, or one of ours.
   var answer: String
   var at: EventTime
-  /// Of `waiting`: when the alarm is looked at again.
+  /// For `waiting`: when the alarm is evaluated again.
   var dueAt: EventTime?
 }
 
@@ -31,7 +31,7 @@ extension ClaimEnd {
     func end(_ state: State, _ answer: String, after delay: Duration? = nil) -> ClaimEnd {
       var due = delay.map { EventTime(microseconds: answered.at.microseconds + $0.microseconds) }
       if let known = due, let openUntil, openUntil > known {
-        // Not all at once when the breaker closes.
+        // Spread over ten seconds, so that not all of them return at once when the breaker closes.
         due = EventTime(microseconds: openUntil.microseconds + Int64(spread * 10_000_000))
       }
       let isExpired = due.map { $0 >= claim.message.expires } ?? false
@@ -57,10 +57,11 @@ extension ClaimEnd {
   }
 }
 
-/// Records what claims have become, once: a later claim of the same alarm is not touched. What waits becomes
-/// due again, and so does what waited for a device.
+/// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
+/// is not touched. The alarms of waiting claims become due at the claims' times. Due rows of these
+/// people that waited for a device become due now, at most 8 for each person.
 ///
-/// - Parameter now: what is due now.
+/// - Parameter now: the time at which those rows become due.
 func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
   Statement(
     """
@@ -121,15 +122,16 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
     ])
 }
 
-/// Records since when providers say that tokens are gone. A token that was registered later stays.
+/// Records the times since when tokens are gone, as providers report it. A token that was
+/// registered later stays active.
 ///
-/// Locks the tokens in their order in one statement and writes them in the next, so that two lanes do not wait
-/// for each other.
+/// Locks the tokens in the order of their fingerprints in one statement and updates them in the
+/// next, so that two lanes cannot deadlock.
 func recordGone(_ answers: [Answered]) -> [Statement] {
   var gone: [[UInt8]: Int64] = [:]
   for answered in answers {
     guard case .answer(.tokenGone(let since)) = answered.outcome else { continue }
-    // Without a time, since the request: it was made after the device was read.
+    // Without a time, since the device was read, which is before the request was made.
     let time = (since ?? answered.claim.preparedAt).microseconds
     gone[answered.claim.fingerprint] = max(gone[answered.claim.fingerprint] ?? .min, time)
   }

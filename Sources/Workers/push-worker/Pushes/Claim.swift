@@ -2,33 +2,33 @@ public import Devices
 public import Events
 public import Providers
 
-/// A message that is to be sent to a device, as a committed row of `push_claims` says.
+/// A message to send to a device: a committed row of `push_claims`.
 public struct Claim: Sendable {
-  /// Drawn at random with each claim, so that an answer to an earlier one is not taken for that of a later
-  /// one of the same alarm and device.
+  /// Random, new for each claim, so that an answer to an earlier claim of the same alarm and device
+  /// is not recorded for a later one.
   public var number: Int64
   public var device: Device
-  /// Of `alarm-changes`: the lane that owns it records the answer.
+  /// The partition of `alarm-changes` whose lane records the answer.
   public var partition: Int32
-  /// What is rated and broken together with the device: see `DeviceToken.scope(at:app:)`.
+  /// The unit of rate limiting and circuit breaking: see `DeviceToken.scope(at:app:)`.
   public var scope: String
   public var fingerprint: [UInt8]
   public var sealedToken: [UInt8]
   public var message: PushMessage
-  /// When it was committed first.
+  /// When it was claimed first. A repetition keeps this time.
   public var claimedAt: EventTime
-  /// When its device was read for this attempt.
+  /// When the device was read from the database for this attempt.
   public var preparedAt: EventTime
-  /// When the same bytes are sent again. Nobody sends them, or waits for an answer, after that time.
+  /// When the same bytes are sent again. This attempt is neither begun nor waited for after it.
   public var dueAt: EventTime
-  /// How often it is sent with this time, from 1.
+  /// The number of this attempt, from 1.
   public var attempt: Int
 
   /// A new number, never negative.
   static func newNumber() -> Int64 { .random(in: 1...Int64.max) }
 }
 
-/// What became of a claim.
+/// How an attempt to send a claim ended, and when.
 public struct Answered: Sendable {
   public var claim: Claim
   public var outcome: ClaimOutcome
@@ -39,15 +39,17 @@ public struct Answered: Sendable {
   }
 }
 
-/// What is recorded of a claim.
+/// How an attempt to send a claim ended.
 public enum ClaimOutcome: Sendable, Hashable {
   /// The provider's answer.
   case answer(ProviderAnswer)
-  /// It could not be sent, and never can be.
+  /// No request can be made from it, now or later.
   case unsendable(Unsendable)
-  /// There was no answer, so it may have arrived: the same bytes again when the claim is due.
+  /// No answer, so the message may have arrived. The same bytes are sent again when the claim is
+  /// due.
   case unanswered(reason: String)
-  /// It was not sent: its time was over before its turn came, or its device has changed since.
+  /// Not sent: its `dueAt` passed while it waited to be sent, or its device has changed since it
+  /// was read.
   case unsent
 
   /// For metrics: `accepted`, `gone`, `retry`, `refused`, `broken`, `unsendable`, `unanswered` or `unsent`.
@@ -64,14 +66,14 @@ public enum ClaimOutcome: Sendable, Hashable {
     }
   }
 
-  /// For metrics: every ``label``.
+  /// All values of ``label``.
   public static let labels = [
     "accepted", "gone", "retry", "refused", "broken", "unsendable", "unanswered",
     "unsent",
   ]
 }
 
-/// A person's installation.
+/// The key of a device: a person and an installation.
 struct DeviceKey: Sendable, Hashable {
   var user: BytewiseString
   var installation: BytewiseString

@@ -5,20 +5,20 @@ import Handling
 import Postgres
 import Providers
 
-/// A row of `push_claims` that is written.
+/// A row of `push_claims` to write.
 struct NewClaim {
   var claim: Claim
   var purpose: String
-  /// For which the device is rung: see `Look`.
+  /// The alarm's `raised_at` for which the device was alerted: see `Look`.
   var raisedAt: EventTime
-  /// Nil for what another row with the same number shows or removes.
+  /// The stored message; nil if another row with the same claim number has it.
   var content: [UInt8]?
 }
 
-/// SQL: whether a device may show what the row `c`, or one before it, has sent.
+/// SQL: whether the device may show an alert of the claim `c`, or of an earlier claim of its row.
 let mayShow = "(c.may_show OR c.purpose = 'alert' AND c.state IN ('claimed', 'accepted'))"
 
-/// Writes claims in the place of earlier ones of the same alarms and devices.
+/// Upserts claims. Each replaces the earlier claim of the same alarm and device.
 func writeClaims(_ claims: [NewClaim]) -> Statement {
   let messages = claims.map(\.claim.message)
   return Statement(
@@ -59,7 +59,7 @@ func writeClaims(_ claims: [NewClaim]) -> Statement {
     ])
 }
 
-/// The claims without an answer whose time has come, with the state of their alarms and devices.
+/// Reads the due claims that have no answer, with the current state of their alarms and devices.
 func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   Statement(
     """
@@ -85,7 +85,7 @@ func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Stateme
     [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber)])
 }
 
-/// Notes that claims are sent again, or later.
+/// Writes the next due times, and the attempts, of claims that are sent again or postponed.
 func repeatClaims(_ claims: [Claim]) -> Statement {
   Statement(
     """
@@ -105,7 +105,8 @@ func repeatClaims(_ claims: [Claim]) -> Statement {
     ])
 }
 
-/// Forgets what is so old that no device shows it: 30 days after it has expired.
+/// Deletes claims that expired more than 30 days ago, which no device shows any more; at most 100
+/// of each partition.
 func deleteOldClaims(_ partitions: Parameter, now: EventTime) -> Statement {
   Statement(
     """
@@ -122,7 +123,7 @@ func deleteOldClaims(_ partitions: Parameter, now: EventTime) -> Statement {
     """, [partitions, .timestamptz(now.microseconds)])
 }
 
-/// A device that may be rung, as a statement reads it.
+/// A row of `push_active_devices`, as a statement reads it.
 struct ActiveDevice {
   var device: Device
   var scope: String
@@ -147,7 +148,7 @@ struct ActiveDevice {
 
   var outboxScope: Outbox.Scope { Outbox.Scope(provider: device.provider, name: scope) }
 
-  /// A claim of a message for the device.
+  /// A new claim to send the message to the device.
   func claim(
     _ message: PushMessage, attempt: Int, partition: Int32, _ surroundings: Surroundings
   ) -> Claim {

@@ -1,7 +1,7 @@
 import Events
 import Postgres
 
-/// Writes devices that are newer than their rows.
+/// Upserts devices. A row with the same or a newer version stays.
 func writeDevices(_ rows: [DeviceRow]) -> Statement {
   let sealed = rows.map(\.sealed)
   return Statement(
@@ -34,7 +34,7 @@ func writeDevices(_ rows: [DeviceRow]) -> Statement {
     ])
 }
 
-/// Writes who has the tokens: the newest registration, whichever person's.
+/// Upserts the owners of tokens: the newest registration wins, whichever person it belongs to.
 func writeTokens(_ rows: [DeviceRow]) -> Statement {
   Statement(
     """
@@ -55,8 +55,9 @@ func writeTokens(_ rows: [DeviceRow]) -> Statement {
     ])
 }
 
-/// Makes due what a registration may let be pushed: what found the installation's earlier token gone, and what
-/// was raised after the registration but was looked at before it.
+/// Makes the alarms due that can be pushed because of a registration: those whose last claim on the
+/// installation ended as `gone`, and those raised since the registration, which may have been
+/// evaluated before it was applied.
 func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
   Statement(
     """
@@ -93,10 +94,10 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
     ])
 }
 
-/// A registration looks at this many alarms.
+/// The most alarms that a registration makes due, of each of the two kinds.
 private let wokenMax = 100
 
-/// Returns how many devices each person has, if too many.
+/// Returns the people who have more than ``devicesMax`` devices, with their counts.
 func countDevices(_ people: [BytewiseString]) -> Statement {
   Statement(
     """
@@ -106,7 +107,7 @@ func countDevices(_ people: [BytewiseString]) -> Statement {
     """, [.textArray(people.map(\.string))])
 }
 
-/// Writes preferences that are newer than their rows.
+/// Upserts preferences. A row with the same or a newer version stays.
 func writePreferences(_ rows: [Preferences]) -> Statement {
   Statement(
     """

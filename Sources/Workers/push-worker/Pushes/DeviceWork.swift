@@ -6,11 +6,11 @@ import Postgres
 import Providers
 import Schedules
 
-/// The topic `devices`: each installation is a register, of which the newest event wins; so are each token's
-/// owner and each person's preferences. Tokens are sealed before they leave this function.
+/// Applies `devices`. Installations, the owners of tokens and people's preferences are registers:
+/// the newest event wins. Tokens are sealed before they leave this function.
 ///
 /// - Parameters:
-///   - outbox: is told which devices change, so that earlier claims of theirs are not sent any more.
+///   - outbox: is told which devices change, so that earlier claims of them are not sent any more.
 /// - Throws: `EventError` for an event that cannot be applied. It quotes no token.
 func devicesWork(
   _ events: [Event], kinds: AlarmKinds, keys: TokenKeys, zones: ZoneDirectory, outbox: Outbox,
@@ -43,7 +43,7 @@ func devicesWork(
   }
   if !people.isEmpty { statements.append(writePreferences(people)) }
   var work = Work(statements)
-  // A person's devices are counted with this batch's, which the statements before have written.
+  // The count includes this batch's devices, which the statements above have written.
   let counts = work.add(countDevices(Set(devices.map { BytewiseString($0.user) }).sorted()))
   work.finish = { results in
     for row in results[counts] where try row.int("devices") > devicesMax {
@@ -55,10 +55,10 @@ func devicesWork(
   return work
 }
 
-/// A person may have this many devices.
+/// The most devices that a person may have.
 let devicesMax = 100
 
-/// What one event says of an installation.
+/// An installation's state, from one event.
 struct DeviceRow: Versioned {
   struct Sealed {
     var device: Device
@@ -72,7 +72,7 @@ struct DeviceRow: Versioned {
   var user: String
   var installation: String
   var version: Version
-  /// Of the event, and of the person's alarms.
+  /// The partition of the event, and so of the person's alarms.
   var partition: Int32
   /// Nil: removed.
   var sealed: Sealed?
@@ -98,11 +98,11 @@ extension DeviceRow {
   }
 }
 
-/// What one event says of what a person wants.
+/// A person's preferences, from one event.
 struct Preferences: Versioned {
   var user: String
   var version: Version
-  /// Numbers of codes.
+  /// The numbers of the kinds' codes.
   var silentKinds: [Int16]
   /// Seconds after midnight.
   var quietHours: (from: Int64, until: Int64)?
@@ -129,14 +129,14 @@ struct Preferences: Versioned {
     do throws(ZoneError) {
       _ = try zones.zone(zone)
     } catch {
-      // Data that cannot be read is no fault of the event; the quiet hours wait for it.
+      // Zone data that cannot be read is not a fault of the event. Quiet hours apply once it can.
       guard error.isNamesFault else { return }
       throw EventError(.badValue, "\(error)", field: "zone")
     }
   }
 }
 
-/// `HH:MM`, which has been checked.
+/// The seconds after midnight of `HH:MM`, which has been checked.
 private func secondsOfDay(_ text: String) -> Int64 {
   let parts = text.split(separator: ":").compactMap { Int64($0) }
   return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0

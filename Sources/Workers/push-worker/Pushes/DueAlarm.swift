@@ -6,15 +6,16 @@ import Postgres
 import Providers
 import Pushing
 
-/// A row of `push_due` about an alarm, with the alarm, its person and their devices as they are now.
+/// A due row of an alarm, with the current state of the alarm, its recipient and the recipient's
+/// devices.
 struct DueAlarm {
-  /// A device, and what it was last told of the alarm.
+  /// An active device of the recipient, and its last claim of the alarm.
   struct Target {
     var active: ActiveDevice
     var now: DeviceNow
-    /// For which `raisedAt` its last claim was, whatever came of it.
+    /// The `raisedAt` that the device's last claim was for, whatever came of the claim.
     var lastRaisedAt: EventTime?
-    /// How often it was told so already, if the provider did not accept it.
+    /// How often the same message was sent already without being accepted.
     var attempts: Int
   }
 
@@ -24,12 +25,12 @@ struct DueAlarm {
   var held: Look.Hold?
   var quietUntil: EventTime?
   var burstUntil: EventTime?
-  /// Of the person's catalog.
+  /// The recipient's locale, in which the alarm is rendered.
   var locale: String
   var targets: [Target] = []
 }
 
-/// The part of a row of `push_due` by which it is found unchanged.
+/// The columns of a row of `push_due` that identify it and tell whether it has changed.
 struct DueRow {
   var user: String
   var notification: UUID
@@ -46,10 +47,12 @@ struct DueRow {
   }
 }
 
-/// The due alarms with everything that decides about them: a row for each of the person's devices, or one.
+/// Reads the due alarms with all that the decisions about them need: a row for each active device
+/// of the recipient, or one without a device.
 ///
-/// Those that have been due for longest, and a fifth as many that became due last, so that what is new does not
-/// wait behind what cannot be sent. What was held for a person comes together.
+/// Reads the alarms that have been due for longest, and a fifth as many that became due last, so
+/// that new alarms do not wait behind alarms that cannot be sent. With a held alarm it reads the
+/// other due held alarms of the same person.
 func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   func end(_ direction: String, _ limit: String) -> String {
     """
@@ -131,7 +134,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     ])
 }
 
-/// The number of the kind of a digest of alarms, which no digest holds.
+/// The number of the kind of the digest itself, which is never held back for a digest.
 let digestNumber: Int16 = 43
 
 /// The due alarms of ``readDueAlarms(_:limit:now:)``, in order.
@@ -157,7 +160,8 @@ extension DueAlarm {
       microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
     alarm = AlarmNow(
       eventVersion: due.version, since: EventTime(microseconds: due.since),
-      // An alarm that is ahead of its notification is not what it will be.
+      // notification-worker has not committed what this alarm was rendered from. Version 0 makes
+      // `Look` wait for it.
       version: try row.bool("is_ahead") ? 0 : row.int8("row_version"),
       isShown: try row.bool("shown"),
       isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
@@ -179,14 +183,15 @@ extension DueAlarm {
     let (purpose, state) = (try row.textOrNil("purpose"), try row.textOrNil("state"))
     let isAlert = purpose == "alert" || purpose == "part"
     let isWaiting = state == "waiting"
-    // An overdue claim is still under way: it is sent again first.
+    // An overdue claim is still under way: it is sent again before anything else.
     let busy = try row.timestamptzOrNil("busy_until").map {
       max($0, surroundings.now.microseconds + 1_000_000)
     }
     let waiting = isWaiting ? try row.timestamptzOrNil("waits_until") : nil
     let claimed = try row.timestamptzOrNil("claimed_for")
     let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
-    // What waits was not accepted, and what found the token gone is for the one that was registered since.
+    // An alert can be claimed again if the provider did not accept it, or if it was sent to a token
+    // that is gone: the device has registered another one since.
     let isOpen = isAlert && (isWaiting || state == "gone")
     let isSame = isAlert ? isOpen && claimed == alarm.raisedAt.microseconds : isWaiting
     return Target(
@@ -203,14 +208,15 @@ extension DueAlarm {
 }
 
 extension PushBounds {
-  /// A webhook's receiver may be away for days ("Deliverability and reliability" of its specification).
+  /// The time to live at a provider: at least four days for webhooks, whose receivers may be down
+  /// for days ("Deliverability and reliability" of their specification).
   func timeToLiveSeconds(_ provider: PushProvider) -> Int64 {
     provider == .webhook ? max(timeToLiveSeconds, 4 * 86_400) : timeToLiveSeconds
   }
 }
 
 extension PushMessage {
-  /// The alarm's alert, which expires later for each device.
+  /// The alarm's alert. Its `expires` is set later, for each device.
   fileprivate init(
     _ row: Row, _ due: DueRow, raised: EventTime, _ surroundings: Surroundings
   ) throws {

@@ -3,7 +3,8 @@ import Foundation
 import Handling
 import Postgres
 
-/// The topic `alarm-changes`: each alarm of a person with devices is to be looked at, whatever the event says.
+/// Applies `alarm-changes`: makes each changed alarm due if its recipient has devices. Of an event
+/// only the version, and whether it is a retraction, are used: it may never be committed.
 func changesWork(_ events: [Event], now: EventTime) -> Work {
   struct Change {
     var user: String
@@ -56,10 +57,12 @@ func changesWork(_ events: [Event], now: EventTime) -> Work {
   ])
 }
 
-/// SQL: ids below it stand for a person. No notification has such an id: see `NotificationID`.
+/// SQL: the ids of `push_due` below this one stand for people. No notification has such an id: see
+/// `NotificationID`.
 let personIDEnd = "'00000000-0000-0000-0001-000000000000'::uuid"
 
-/// The id of a row that stands for a person: one for each partition, because each waits for another record.
+/// The id of a due row that stands for a person. There is one for each topic and partition, because
+/// each waits for an offset of its own.
 private func personID(_ topic: Topic, partition: Int32) -> UUID {
   let number = UInt32(bitPattern: partition)
   func byte(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }
@@ -70,9 +73,12 @@ private func personID(_ topic: Topic, partition: Int32) -> UUID {
     ))
 }
 
-/// The topics `alarm-actions`, `people` and `messages`: what a person's devices show, and the badge, may have changed
-/// once notification-worker has applied the record. Whoever has a device may be rung before that for what the record
-/// says was read, because the alarm may come later than the record.
+/// Applies `alarm-actions`, `people` and `messages`: makes the people due whose visible
+/// notifications or badge may change once notification-worker has applied the record.
+///
+/// Includes people who have a device but neither a claim nor a due alarm. The alarm that a record
+/// marks as read may reach push-worker later than the record, and be pushed before
+/// notification-worker applies the record.
 func peopleWork(_ events: [Event], topic: Topic, now: EventTime) -> Work {
   struct Key: Hashable {
     var person: BytewiseString
@@ -129,7 +135,8 @@ func peopleWork(_ events: [Event], topic: Topic, now: EventTime) -> Work {
   ])
 }
 
-/// Whose alarms an event may hide, show or mark as read: conversations are read with the alarms of their messages.
+/// The people whose alarms an event may hide, show or mark as read. Reading a conversation reads
+/// the alarms of its messages.
 private func people(_ event: Event) -> [String] {
   switch event.payload {
   case .personBlocked(let data): [data.user, data.person]

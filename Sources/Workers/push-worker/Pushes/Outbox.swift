@@ -4,31 +4,33 @@ import Providers
 import Pushing
 import Synchronization
 
-/// What passes between the lanes, which claim and record, and the sender. Thread-safe and bounded: lanes
-/// claim only what there is a place for.
+/// The queue between the lanes, which claim messages and record answers, and the sender. Bounded: a
+/// lane claims a message only after it has taken a place for it. Thread-safe.
 public final class Outbox: Sendable {
-  /// A provider and what is rated and broken together at it.
+  /// The unit of rate limiting and circuit breaking: see `DeviceToken.scope(at:app:)`.
   struct Scope: Hashable {
     var provider: PushProvider
     var name: String
   }
 
   private struct State {
-    /// Claims without an answer, and places of pieces that have not been committed.
+    /// Places taken: those of claims without an answer, and of transactions that have not
+    /// committed.
     var underWay: [Scope: Int] = [:]
     var underWayAt: [PushProvider: Int] = [:]
     var count = 0
     var answers: [Int64: Answered] = [:]
     var breakers: [Scope: Breaker] = [:]
     var allowances: [Scope: Allowance] = [:]
-    /// When the devices were registered or removed whose claims may still be on their way.
+    /// When devices were last registered or removed. Kept while earlier claims of them may still be
+    /// sent.
     var changed: [DeviceKey: EventTime] = [:]
     var isFinished = false
   }
 
-  /// More scopes and devices than this are forgotten.
+  /// Entries are dropped above this many breakers, allowances or changed devices.
   private static let keptMax = 10_000
-  /// The most requests to one webhook's server at the same time.
+  /// The most concurrent requests to one webhook's server.
   private static let underWayAtWebhookMax = 20
 
   /// The claims to send, in the order of their commits. For one consumer.
@@ -39,19 +41,19 @@ public final class Outbox: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - capacity: the most claims that are under way, or have an answer that is not recorded yet. One
-  ///     provider has at most three quarters of these places, and one of its scopes half, so that one
-  ///     that does not answer leaves places for the others.
+  ///   - capacity: the number of places: the most claims that have no answer, or an answer that is
+  ///     not recorded yet. One provider takes at most three quarters of them, and one scope half,
+  ///     so that a provider that does not answer leaves places for the others.
   ///   - rate: messages a second for each scope, 1 to 1,000,000.
   public init(capacity: Int, rate: Int64) {
     (self.capacity, self.rate) = (capacity, rate)
     (claims, continuation) = AsyncStream.makeStream()
   }
 
-  /// Whether there is a place for a claim.
+  /// Whether any place is free.
   var hasRoom: Bool { state.withLock { hasRoom($0, freed: 0) } }
 
-  /// How many claims have no answer yet.
+  /// How many claims have no answer yet, including those that are about to be committed.
   public var underWay: Int { state.withLock { $0.count } }
 
   private func hasRoom(_ state: State, freed: Int) -> Bool {
@@ -64,18 +66,18 @@ public final class Outbox: Sendable {
       && (state.underWayAt[scope.provider] ?? 0) < max(1, capacity * 3 / 4)
   }
 
-  /// What becomes of a request for a place.
+  /// The answer to a request for a place.
   enum Admission: Equatable {
     case admitted
-    /// Not now; to be asked again at this time.
+    /// The breaker or the rate does not permit it now; ask again at this time.
     case later(EventTime)
-    /// There is no place until an answer comes.
+    /// No place is free until an answer arrives.
     case full
   }
 
-  /// Takes a place and the allowance for one message.
+  /// Takes a place, and one message of the scope's rate.
   ///
-  /// - Parameter freed: the answers that the same transaction records.
+  /// - Parameter freed: how many answers the same transaction records. Their places count as free.
   fileprivate func admit(_ scope: Scope, freed: Int, now: EventTime) -> Admission {
     state.withLock { state in
       guard hasRoom(state, freed: freed) else { return .full }
@@ -84,7 +86,7 @@ public final class Outbox: Sendable {
       if let breaker = state.breakers[scope],
         !breaker.permits(underWay: state.underWay[scope] ?? 0, now: now)
       {
-        // After the time, one is tried at a time.
+        // Even after `openUntil` the breaker permits only one request at a time.
         let soon = EventTime(microseconds: now.microseconds + 1_000_000)
         let open = max(breaker.openUntil ?? soon, soon)
         return .later(state.allowances[scope, default: fresh].turn(after: open))
@@ -105,7 +107,8 @@ public final class Outbox: Sendable {
     state.underWayAt[scope.provider, default: 0] += change
   }
 
-  /// Forgets endpoints' scopes, which strangers choose, when there are too many; never an app's.
+  /// Drops the scopes of browsers' and webhooks' URLs if there are too many, because users choose
+  /// those. An app's scope is kept.
   private static func forgetStrangers(_ state: inout State) {
     func isKept(_ scope: Scope) -> Bool { scope.provider == .apns || scope.provider == .fcm }
     if state.breakers.count > keptMax { state.breakers = state.breakers.filter { isKept($0.key) } }
@@ -114,10 +117,10 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Hands over committed claims, whose places were taken.
+  /// Passes committed claims to the sender. Their places are taken already.
   fileprivate func put(_ claims: [Claim]) {
     for claim in claims where !isYielded(claim) {
-      // The process stops. The row is sent again when it is due.
+      // The outbox is finished. The row is sent again when it is due.
       state.withLock { Self.count(claim.outboxScope, -1, &$0) }
     }
   }
@@ -132,20 +135,20 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Ends ``claims`` after those that it has, and gives no more places.
+  /// Ends ``claims`` after those that are already in it, and gives out no more places.
   public func finish() {
     state.withLock { $0.isFinished = true }
     continuation.finish()
   }
 
-  /// Notes what became of a claim that ``claims`` returned. Each claim must be noted once.
+  /// Notes how a claim of ``claims`` ended. Must be called exactly once for each claim.
   public func note(_ answered: Answered) {
     let claim = answered.claim
     let scope = claim.outboxScope
     state.withLock { state in
       Self.count(scope, -1, &state)
       Self.note(answered, &state.breakers[scope])
-      // A repetition follows from the row.
+      // There is nothing to record: the row itself is sent again when it is due.
       switch answered.outcome {
       case .unanswered, .unsent: return
       case .answer, .unsendable: state.answers[claim.number] = answered
@@ -162,9 +165,10 @@ public final class Outbox: Sendable {
     }
     switch answered.outcome {
     case .answer(.providerBroken(_, let after)): fail(after)
-    // Many in a row are a wrong topic or environment, not as many wrong tokens.
+    // Many refusals in a row mean a wrong topic or environment, not many invalid tokens.
     case .answer(.refused), .unanswered: fail()
-    // Every failure of a webhook's server is one of its own; elsewhere, one device is to be left alone.
+    // A webhook's scope is its own server, so a retry is that server's failure. Elsewhere a retry
+    // concerns one device.
     case .answer(.retry) where answered.claim.device.provider == .webhook: fail()
     case .answer(.accepted), .answer(.tokenGone):
       breaker?.succeed(sentAt: answered.claim.preparedAt)
@@ -173,8 +177,8 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Answers of these partitions that are not recorded yet. Forgets those whose claims are due again, and
-  /// so are with the new owner of their partition.
+  /// The answers of these partitions that are not recorded yet. Drops those of other partitions
+  /// whose claims are due again: the partition's new owner sends these claims again.
   func answers(of partitions: [Int32], limit: Int, now: EventTime) -> [Answered] {
     let own = Set(partitions)
     return state.withLock { state in
@@ -186,20 +190,21 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Whether answers are not recorded yet.
+  /// Whether any answers are not recorded yet.
   public var hasAnswers: Bool { state.withLock { !$0.answers.isEmpty } }
 
-  /// Forgets answers that are recorded.
+  /// Drops answers that are recorded, which frees their places.
   func remove(_ answers: [Answered]) {
     state.withLock { state in
       for answer in answers { state.answers[answer.claim.number] = nil }
     }
   }
 
-  /// Notes that devices are about to be registered or removed: earlier claims of them are not sent.
+  /// Notes that devices are about to be registered or removed, so that earlier claims of them are
+  /// not sent.
   func noteChanges(_ devices: [DeviceKey], now: EventTime) {
     state.withLock { state in
-      // No claim is on its way for so long.
+      // No claim waits to be sent for as long as this.
       let oldest = now.microseconds - 120_000_000
       state.changed = state.changed.filter { $0.value.microseconds > oldest }
       if state.changed.count > Self.keptMax { state.changed = [:] }
@@ -207,20 +212,20 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Whether the claim's device was registered or removed after it was read, so that the token may not be its
-  /// any more. The row is looked at again when it is due.
+  /// Whether the device was registered or removed after the claim read it, so that the token may no
+  /// longer be its own. The row is evaluated again when it is due.
   public func isOutdated(_ claim: Claim) -> Bool {
     state.withLock { state in
       state.changed[DeviceKey(claim.device)].map { $0 > claim.preparedAt } ?? false
     }
   }
 
-  /// Until when nothing is sent to a scope, if its breaker is open.
+  /// The end of the time in which a scope's breaker permits nothing; nil if the breaker is closed.
   func openUntil(_ scope: Scope) -> EventTime? {
     state.withLock { $0.breakers[scope]?.openUntil }
   }
 
-  /// How many scopes of each provider are broken, for metrics.
+  /// How many scopes of each provider have an open breaker, for metrics.
   public func broken(now: EventTime) -> [PushProvider: Int] {
     state.withLock { state in
       var counts: [PushProvider: Int] = [:]
@@ -232,25 +237,26 @@ public final class Outbox: Sendable {
   }
 }
 
-/// The places of a piece: given back when its transaction does not commit. Thread-safe.
+/// The places that one transaction has taken. Those that are not used by ``put(_:)``, as after a
+/// rollback, are given back on deinit. Thread-safe.
 final class Places: Sendable {
   private let outbox: Outbox
   private let freed: Int
   private let taken = Mutex<[Outbox.Scope: Int]>([:])
 
-  /// - Parameter freed: the answers that the same transaction records.
+  /// - Parameter freed: how many answers the same transaction records.
   init(in outbox: Outbox, freed: Int) { (self.outbox, self.freed) = (outbox, freed) }
 
   deinit { outbox.giveBack(taken.withLock { $0 }) }
 
-  /// Takes a place, and the allowance, for one message.
+  /// Takes a place, and one message of the scope's rate.
   func take(_ scope: Outbox.Scope, now: EventTime) -> Outbox.Admission {
     let admission = outbox.admit(scope, freed: freed, now: now)
     if admission == .admitted { taken.withLock { $0[scope, default: 0] += 1 } }
     return admission
   }
 
-  /// Hands over committed claims; places that they did not need are given back.
+  /// Passes committed claims to the sender. Places that they did not need are given back on deinit.
   func put(_ claims: [Claim]) {
     taken.withLock { taken in
       for claim in claims { taken[claim.outboxScope, default: 0] -= 1 }

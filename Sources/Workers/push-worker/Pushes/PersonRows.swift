@@ -4,8 +4,8 @@ import Handling
 import Postgres
 import Providers
 
-/// SQL: the rows of people that are due, `q`, whose record notification-worker has applied. The parameters are the
-/// partitions, the most rows, and the time.
+/// SQL: the due rows `q` of people, with `reached`: whether notification-worker has applied the
+/// row's record. The parameters are the partitions, the most rows, and the time.
 private let reachedPeople = """
   (
     SELECT q.*, q.topic IS NULL OR EXISTS (
@@ -25,13 +25,16 @@ private let reachedPeople = """
   )
   """
 
-/// The most visible pushes of a person that are looked at, the newest: of an app, Android shows 50.
+/// How many of a person's visible notifications are checked, the newest first. Android shows 50 of
+/// an app.
 private let visibleMax = 500
 
-/// The due people: a row for each of their devices, or one, with the badge as it is now and as the device was
-/// last told, and with the alarms that devices may show although they are read or hidden.
+/// Reads the due people: a row for each active device, or one without a device, with the current
+/// badge, the badge that the device was last sent, and the alarms that devices may show although
+/// they are read or hidden.
 ///
-/// All of one snapshot: a person whose record has been applied is closed only with what that record has hidden.
+/// Reads it all in one snapshot. Otherwise notification-worker could commit the record between two
+/// reads, and the person would be closed without what the record has hidden.
 func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   Statement(
     """
@@ -73,7 +76,7 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
 }
 
-/// Makes alarms and people due, now at the latest.
+/// Makes alarms and people due now, unless they are due already.
 func makeDue(_ keys: [Piece.DueKey: Int32], now: EventTime) -> Statement {
   let rows = Array(keys)
   return Statement(
@@ -94,13 +97,13 @@ func makeDue(_ keys: [Piece.DueKey: Int32], now: EventTime) -> Statement {
 /// A row of `push_due` that stands for a person.
 struct DuePerson {
   var row: DueRow
-  /// When to look again; nil if the matter is closed.
+  /// When to evaluate it again; nil if the row can be deleted.
   var again: EventTime?
 }
 
 extension Piece {
-  /// Sends the badge to a device that was told another one. A removal, which this or an earlier piece has
-  /// claimed, brings it as well.
+  /// Evaluates a due person on one device. Makes the alarms due that must be removed from devices,
+  /// or else claims a badge if the device was last sent another one. Removals carry the badge, too.
   mutating func look(atPerson row: Row) throws {
     let due = try DueRow(row)
     if people.last?.row.notification != due.notification
@@ -113,7 +116,8 @@ extension Piece {
       people[last].again = min(people[last].again ?? time, time)
     }
     guard try row.bool("reached") else {
-      // notification-worker is behind: after 50 ms, then half as long again as it has taken.
+      // notification-worker is behind: wait half as long as the row has waited, 50 ms at least and
+      // 10 s at most.
       let age = (now.microseconds - due.since) / 2
       return later(surroundings.time(after: min(max(age, 50_000), 10_000_000)))
     }
@@ -121,11 +125,12 @@ extension Piece {
       for id in ids.split(separator: ",").compactMap({ UUID(uuidString: String($0)) }) {
         madeDue[DueKey(user: BytewiseString(due.user), notification: id)] = due.partition
       }
-      // The removals bring the badge, and their answers wake the person: for other devices, and because there may
-      // be more behind those that are taken away now.
+      // The removals carry the badge, and their answers make the person due again, for other
+      // devices and for alarms beyond the newest `visibleMax`.
       return later(surroundings.time(after: 2_000_000))
     }
-    // A browser may show a notification of its own for a push that shows none.
+    // No badge alone for browsers: they may show a notification of their own for a push that shows
+    // none.
     guard let active = try ActiveDevice(row), active.device.provider != .webPush,
       let told = try row.intOrNil("told"), try row.int("badge") != told
     else { return }
@@ -134,7 +139,7 @@ extension Piece {
     }
     let busy = try row.timestamptzOrNil("busy_until")
     if busy != nil || isClaimed(DeviceKey(active.device)) {
-      // An answer wakes the person.
+      // At the latest: the device's answer makes the person due earlier.
       let until = (busy ?? 0) - now.microseconds
       return later(surroundings.time(after: min(max(until, 200_000), 30_000_000)))
     }
@@ -164,6 +169,7 @@ extension Piece {
 }
 
 extension UUID {
-  /// In the place of a notification's id: a person, and the badge among a device's claims.
+  /// In place of a notification's id: stands for a person in `push_due`, for the badge in
+  /// `push_claims`.
   static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }

@@ -2,31 +2,34 @@ import Events
 import Providers
 import Pushing
 
-/// What a device may be told in one piece: of several alarms, one at a time.
+/// An alert or a removal that a due alarm calls for on one device. A piece claims at most one
+/// message for each device.
 private struct Telling {
-  /// The place of the alarm among the due ones.
+  /// The index of the alarm among the due ones.
   var alarm: Int
   var target: DueAlarm.Target
   var isRemoval: Bool
 }
 
-/// What becomes of the due alarms of a piece.
+/// The decisions about the due alarms of a piece, by index.
 private struct Looks {
   var all: [Look] = []
-  /// Which of them are claimed for a device, and which found no place for another.
+  /// The alarms that are claimed for at least one device, and those that found no place for one.
   var claimed: Set<Int> = []
   var placeless: Set<Int> = []
 }
 
 extension Piece {
-  /// Decides about alarms, and claims what is to be sent: for each device what is to be taken away first, then
-  /// what was held as one message, then one alert. What has no turn is looked at again.
+  /// Decides about due alarms, and claims at most one message for each device: one removal of all
+  /// that must be removed; else, if an alarm was held, one message for all alerts; else the newest
+  /// alert. The alarms that have to wait are evaluated again.
   mutating func look(at due: [DueAlarm]) {
     var looks = Looks()
     var order: [DeviceKey] = []
     var tellings: [DeviceKey: [Telling]] = [:]
     for (index, alarm) in due.enumerated() {
-      // What was held is let go together when its time has come.
+      // Alarms held by a burst are released together at their time, even if another burst has
+      // begun.
       let isReleased = alarm.held == .burst
       let look = Look(
         at: alarm.alarm, devices: alarm.targets.map(\.now), quietUntil: alarm.quietUntil,
@@ -44,8 +47,8 @@ extension Piece {
     }
     let told = Set(tellings.values.joined().map(\.alarm))
     for (index, alarm) in due.enumerated() where !told.contains(index) && !alarm.targets.isEmpty {
-      // A busy device is told the badge when the alarm is looked at again. Its person, looked at now, would
-      // make the alarm due now.
+      // An alarm that waits for a busy device carries the badge when it is evaluated again. Making
+      // its person due now would make the alarm due now, too.
       guard looks.all[index].again == nil || looks.all[index].hold != nil else { continue }
       let person = DueKey(user: BytewiseString(alarm.row.user), notification: .zero)
       madeDue[person] = alarm.row.partition
@@ -54,7 +57,8 @@ extension Piece {
     for (index, (alarm, look)) in zip(due, looks.all).enumerated() {
       var next = look.again
       if looks.placeless.contains(index) {
-        // Without a place it stays as it is, at the head of the queue, unless another device was told.
+        // Without a place the row stays unchanged at the head of the queue, unless the alarm was
+        // claimed for another device.
         guard looks.claimed.contains(index) else { continue }
         next = surroundings.time(after: 1_000_000)
       }
@@ -87,14 +91,14 @@ extension Piece {
       let pairs = told.map { (due[$0.alarm], $0.target) }
       if first.isRemoval { remove(pairs) } else { alert(pairs) }
       looks.claimed.formUnion(told.map(\.alarm))
-      // An answer wakes what waits for the device.
+      // At the latest: the device's answer makes them due earlier.
       wait(
         tellings.filter { telling in !told.contains { $0.alarm == telling.alarm } },
         until: surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000))
     }
   }
 
-  /// One message that takes all of them away.
+  /// Claims one removal for all of these alarms.
   private mutating func remove(_ told: [(due: DueAlarm, target: DueAlarm.Target)]) {
     guard let first = told.first else { return }
     var message = removal(
@@ -107,7 +111,7 @@ extension Piece {
     addOthers(told.dropFirst(), of: claim, purpose: "removal")
   }
 
-  /// The first alarm's alert, which shows all of them as a number.
+  /// Claims the first alarm's alert. For several alarms its text is a summary with their number.
   private mutating func alert(_ told: [(due: DueAlarm, target: DueAlarm.Target)]) {
     guard let first = told.first else { return }
     var message = first.due.message
@@ -125,7 +129,8 @@ extension Piece {
     addOthers(told.dropFirst(), of: claim, purpose: "part")
   }
 
-  /// Rows of the other alarms of a message, with its number: its answer is theirs.
+  /// Adds the claims of the message's other alarms, with the same claim number, so that its answer
+  /// is recorded for them, too.
   private mutating func addOthers(
     _ told: ArraySlice<(due: DueAlarm, target: DueAlarm.Target)>, of claim: Claim, purpose: String
   ) {

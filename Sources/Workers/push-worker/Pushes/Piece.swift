@@ -5,9 +5,9 @@ import Postgres
 import Providers
 import Pushing
 
-/// What one turn decides, and the statements that write it.
+/// The decisions of one transaction about what is due, and the statements that write them.
 struct Piece {
-  /// A row of `push_due` that stays.
+  /// A row of `push_due` that is evaluated again later.
   struct Again {
     var row: DueRow
     var at: EventTime
@@ -17,7 +17,7 @@ struct Piece {
   /// The key of a row of `push_due`.
   struct DueKey: Hashable {
     var user: BytewiseString
-    /// Of a person, whose badge is to be looked at, ``UUID/zero``.
+    /// The alarm's id; ``UUID/zero`` for a person whose badge is to be evaluated.
     var notification: UUID
   }
 
@@ -30,10 +30,11 @@ struct Piece {
   var closed: [DueRow] = []
   var again: [Again] = []
   var people: [DuePerson] = []
-  /// What devices may show although it is read or hidden, and people whose badge may have changed although nothing
-  /// was sent about the alarm; and their partitions.
+  /// Rows to make due, with their partitions: alarms that devices may show although they are read
+  /// or hidden, and people whose badge may have changed although no message about the alarm was
+  /// claimed.
   var madeDue: [DueKey: Int32] = [:]
-  /// The devices that a claim of this piece is for.
+  /// The devices for which this piece has claimed a message.
   private var claimed: Set<DeviceKey> = []
   private var sentAgain = 0
 
@@ -48,10 +49,10 @@ struct Piece {
 
   func isClaimed(_ key: DeviceKey) -> Bool { claimed.contains(key) }
 
-  /// Takes a place and the allowance for a message to a device.
+  /// Takes a place, and one message of the scope's rate, for a message to the device.
   mutating func admit(_ active: ActiveDevice) -> Outbox.Admission {
     let key = DeviceKey(active.device)
-    // An answer wakes what waits for a device.
+    // At the latest: the device's answer makes what waits for it due earlier.
     guard !claimed.contains(key) else {
       return .later(surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000))
     }
@@ -60,14 +61,15 @@ struct Piece {
     return admission
   }
 
-  /// Writes a claim that is sent after the commit.
+  /// Adds a claim, which is sent after the commit.
   mutating func add(
     _ message: PushMessage, to active: ActiveDevice, raisedAt: EventTime, attempt: Int,
     partition: Int32
   ) -> Claim {
     let claim = active.claim(message, attempt: attempt, partition: partition, surroundings)
     let content = message.stored
-    // What is sent is what is stored, which may have been shortened.
+    // Send the message as it is stored: it may have been shortened, and a repetition reads it from
+    // the row.
     guard let kept = PushMessage(stored: content) else { return claim }
     var sent = claim
     sent.message = kept
@@ -78,8 +80,9 @@ struct Piece {
     return sent
   }
 
-  /// The claim of a row without an answer: sent again, unless its time is over, its device is gone, what it
-  /// shows has been read or withdrawn, or the person does not want to be rung for it now.
+  /// Sends a claim without an answer again, unless it has expired, its device is not active any
+  /// more, its alarm was read or withdrawn, or the person does not want alerts of it now. For an
+  /// alarm that was read or withdrawn, claims a removal instead.
   mutating func repeatClaim(_ row: Row) throws {
     let (user, installation) = (try row.text("user_id"), try row.text("installation"))
     let (number, now) = (try row.int8("claim"), now)
@@ -97,7 +100,7 @@ struct Piece {
     let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
     let isRead = isAlert && !isUnread
     if isAlert, !isRead {
-      // Whether it arrived is unknown.
+      // The alert may have arrived: see `ClaimEnd.maybeArrived`.
       guard try !row.bool("unwanted") else { return ends.append(end(.refused, "silenced")) }
       if let until = try quietUntil(row, user: user, surroundings) {
         return ends.append(end(.waiting, "quiet", dueAt: until))
@@ -119,7 +122,8 @@ struct Piece {
       return repeats.append(claim)
     }
     guard !isRead else {
-      // A removal is right whether it arrived or not. Its parts are looked at anew.
+      // A removal is right whether the alert arrived or not. The other alarms of the claim become
+      // due.
       ends.append(end(.waiting, "read", dueAt: now))
       let raisedAt = EventTime(microseconds: try row.timestamptz("raised_at"))
       _ = add(
@@ -137,14 +141,15 @@ struct Piece {
     repeats.append(claim)
   }
 
-  /// Takes away what an alert shows. What is visible is there for long, so it does not expire with the alert.
+  /// The removal of what an alert shows. It has a time to live of its own, because a notification
+  /// stays visible after its alert has expired.
   func removal(of alert: PushMessage, badge: Int?, for active: ActiveDevice) -> PushMessage {
     PushMessage(
       purpose: .removal, notification: alert.notification, version: alert.version,
       kind: alert.kind, badge: badge, created: alert.created, expires: silentExpiry(active))
   }
 
-  /// When a message is no longer worth sending that shows nothing.
+  /// When a removal or a badge that is claimed now expires.
   func silentExpiry(_ active: ActiveDevice) -> EventTime {
     let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
     return surroundings.time(after: seconds * 1_000_000)
@@ -169,9 +174,9 @@ struct Piece {
   }
 }
 
-// push_due is empty most of the time, and the planner believes that it still is when it is not. So what is written
-// is found in ways that leave it no choice, by the key and by the row's place. Otherwise it reads all that is due for
-// each row.
+// `push_due` is empty most of the time, and the planner's statistics say so even when it is not.
+// These statements find rows only by primary key and by ctid, so that the planner has no other
+// choice. Otherwise it would read all due rows for each row to write.
 
 private func parameters(_ rows: [DueRow]) -> [Parameter] {
   [
@@ -180,7 +185,8 @@ private func parameters(_ rows: [DueRow]) -> [Parameter] {
   ]
 }
 
-/// Deletes rows that are as they were read. What has changed since is looked at again.
+/// Deletes due rows that have not changed since they were read. A row that has changed stays, and
+/// is evaluated again.
 private func closeRows(_ rows: [DueRow]) -> Statement {
   Statement(
     """
@@ -200,7 +206,8 @@ private func closeRows(_ rows: [DueRow]) -> Statement {
     """, parameters(rows))
 }
 
-/// Moves rows that are as they were read. One that is gone would come back: nothing but its lane deletes it.
+/// Moves due rows that have not changed since they were read. The statement would insert a deleted
+/// row again, but only the lane of its partition deletes it.
 private func postponeRows(_ again: [Piece.Again]) -> Statement {
   let rows = again.map(\.row)
   return Statement(

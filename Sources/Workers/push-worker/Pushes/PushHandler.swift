@@ -4,8 +4,8 @@ public import Events
 public import Handling
 public import Schedules
 
-/// The work of push-worker: stores devices and what people want, notes which alarms have changed, and claims
-/// what is to be sent. The sender beside the lanes takes the claims from the outbox.
+/// The handler of push-worker: stores devices and preferences, makes changed alarms due, and claims
+/// the messages to send. The sender, which runs beside the lanes, takes the claims from the outbox.
 ///
 /// A claim is committed before it is sent, and its answer is recorded by a later transaction; without an
 /// answer the same message is sent again. See docs/decisions/0039. Counts reported: `devices`,
@@ -13,11 +13,12 @@ public import Schedules
 /// `push_tokens_gone`.
 ///
 /// - Parameters:
-///   - engine: the registry, and the catalogs for what stands for several alarms. Evaluated once per batch.
+///   - engine: the registry of kinds, and the catalogs for the summary of several alarms. Evaluated
+///     once per batch.
 ///   - keys: seal tokens.
 ///   - zones: the time zones of quiet hours.
 ///   - outbox: shared with the sender.
-///   - bounds: how long things are worth sending.
+///   - bounds: the time to live, the timeout of requests and the limit of alerts.
 ///   - clock: the time.
 public func pushHandler(
   engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine, keys: TokenKeys,
@@ -41,8 +42,8 @@ public func pushHandler(
   return handler
 }
 
-/// What push-worker does with the records that a redrive can apply again: dead letters of the topic devices keep
-/// no value.
+/// The part of the handler that applies redriven records. It lacks the topic `devices`, whose dead
+/// letters keep no value.
 public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .now }) -> Handler {
   Handler(
     name: ConsumerGroup.push.rawValue, topics: [.alarmChanges, .alarmActions, .people, .messages],
@@ -52,13 +53,16 @@ public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .n
     })
 }
 
-/// How long things are worth sending, and how many at once.
+/// The time to live, the timeout of requests and the limit of alerts.
 public struct PushBounds: Sendable {
-  /// An alarm that was raised longer ago is not sent any more, in seconds.
+  /// The age in seconds above which an alarm is not sent any more. For webhooks, at least four
+  /// days.
   public var timeToLiveSeconds: Int64
-  /// How long a request may take, from its claim to its answer, in seconds. After that it is repeated.
+  /// How long a request may take, from its claim to its answer, in seconds. After that it is
+  /// repeated.
   public var answerSeconds: Int64
-  /// A person who was rung for so many alarms within a minute gets the next ones as one message.
+  /// A person who got alerts for this many alarms within a minute gets the next ones as one
+  /// message.
   public var alertsAMinute: Int
 
   public init(
@@ -69,7 +73,7 @@ public struct PushBounds: Sendable {
   }
 }
 
-/// What a turn depends on besides the tables.
+/// What the decisions of a turn depend on besides the tables.
 struct Surroundings: Sendable {
   var engine: AlarmTextEngine
   var zones: ZoneDirectory
@@ -77,7 +81,7 @@ struct Surroundings: Sendable {
   var bounds: PushBounds
   var now: EventTime
 
-  /// What stands for several alarms: "5 new comments" if all are comments, else "5 new alarms are waiting".
+  /// The text of a message for several alarms: "5 new comments" if all are comments, else "5 new alarms are waiting".
   ///
   /// - Parameter kinds: their codes.
   /// - Returns: nil if the operator's catalogs have no such sentence.
@@ -92,7 +96,7 @@ struct Surroundings: Sendable {
     return try? engine.render(input, locale: locale).text
   }
 
-  /// The time so many microseconds from now.
+  /// The time this many microseconds from now.
   func time(after microseconds: Int64) -> EventTime {
     EventTime(microseconds: now.microseconds + microseconds)
   }

@@ -2,11 +2,11 @@ import Events
 import Handling
 import Postgres
 
-/// One piece of what is due: records what became of earlier claims, and claims what there are places for. The
-/// claims go to the sender once they are committed.
+/// One transaction of what is due: records the answers to earlier claims, and claims messages as
+/// far as there are places for them. The claims go to the sender after the commit.
 ///
-/// Reads before it takes the fence. Nothing can have come between: another owner would have changed the epoch
-/// that the fence compares.
+/// Reads before it takes the fence. If another lane had claimed the partitions since the read, it
+/// would have changed the epoch that the fence compares.
 func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let (outbox, now) = (surroundings.outbox, surroundings.now)
   let answers = outbox.answers(of: turn.partitions, limit: answersMax, now: now)
@@ -30,7 +30,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let people = work.add(readPeople(partitions, limit: peopleMax, now: now))
   let alarms = work.add(readDueAlarms(partitions, limit: rowsMax, now: now))
   work.finish = { results in
-    // The places of these answers are free once they are recorded.
+    // Recording these answers frees their places.
     var piece = Piece(Places(in: outbox, freed: answers.count), surroundings)
     for row in results[repeats] { try piece.repeatClaim(row) }
     let due = try dueAlarms(results[alarms], surroundings)
@@ -41,7 +41,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     var outcome = Outcome(
       statements: statements.isEmpty ? [] : [turn.fence] + statements,
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
-    // A turn has a price of its own: what finds no place waits for more answers.
+    // Each turn has a fixed cost. If few rows moved for lack of places, wait for more answers.
     outcome.hasMore = piece.moved >= rowsMax / 5 && due.count >= rowsMax || !piece.madeDue.isEmpty
     let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
@@ -53,10 +53,11 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   return work
 }
 
-/// The most due alarms and repetitions that a piece looks at, and the most answers that it records.
+/// The most due alarms and the most repetitions that a piece reads, and the most answers that it
+/// records.
 private let rowsMax = 500
 private let answersMax = 2000
-/// The most people whose badge and visible alarms a piece looks at.
+/// The most people whose badge and visible alarms a piece evaluates.
 private let peopleMax = 100
 
 private func counts(of answers: [Answered]) -> [String: Int] {

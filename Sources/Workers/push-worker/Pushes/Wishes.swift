@@ -2,7 +2,8 @@ import Events
 import Postgres
 import Pushing
 
-/// What a person wants to be rung for, as a statement reads it beside rows `q` of the person and `a` of the alarm.
+/// SQL fragments that read a person's push preferences. The statement has rows `q` with the
+/// person's `user_id`, and rows `a` of `alarms`.
 enum Wishes {
   /// SQL: the columns that ``quietUntil(_:user:_:)`` reads, and `unwanted`.
   static let columns = """
@@ -12,9 +13,9 @@ enum Wishes {
       coalesce(nullif(p.zone, ''), nullif(z.zone, ''), 'UTC') AS zone
     """
 
-  /// SQL: what the columns come from.
+  /// SQL: the joins that ``columns`` needs.
   ///
-  /// - Parameter digest: the parameter with the number of the kind that no digest holds.
+  /// - Parameter digest: the placeholder, such as `$4`, whose value is `digestNumber`.
   static func joins(_ digest: String) -> String {
     """
     LEFT JOIN push_preferences p ON p.user_id = q.user_id
@@ -29,7 +30,8 @@ enum Wishes {
   }
 }
 
-/// The end of the person's quiet hours, if they are now.
+/// The end of the person's quiet hours, delayed by up to a minute; nil outside quiet hours, or if
+/// the time zone cannot be read.
 func quietUntil(_ row: Row, user: String, _ surroundings: Surroundings) throws -> EventTime? {
   guard let from = try row.intOrNil("quiet_from"), let until = try row.intOrNil("quiet_until"),
     let hours = QuietHours(from: from, until: until),
@@ -40,7 +42,8 @@ func quietUntil(_ row: Row, user: String, _ surroundings: Surroundings) throws -
   }
 }
 
-/// Up to a minute in microseconds, the same for a person each time: not everybody's quiet hours end at once.
+/// 0 to 60 s in microseconds, constant for a person, so that not everybody's quiet hours end at
+/// once.
 private func spread(of user: String) -> Int64 {
   // FNV-1a.
   let hash = user.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {

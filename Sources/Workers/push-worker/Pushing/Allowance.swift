@@ -1,18 +1,18 @@
 public import Events
 
-/// How much may be sent to a provider: so many at once, and so many a second (a token bucket).
+/// The rate limit of a scope: a token bucket, with a rate a second and a burst.
 public struct Allowance: Sendable, Hashable {
-  /// A second, 1 or more.
+  /// Messages a second, 1 or more.
   public let rate: Int64
-  /// At once, 1 or more.
+  /// The most messages at once, 1 or more.
   public let burst: Int64
-  /// In millionths of a message, from 0 to `burst`.
+  /// What the bucket holds, in millionths of a message, from 0 to `burst` messages.
   private var level: Int64
   private var filledAt: EventTime
-  /// The last turn that was given away, in microseconds since 1970.
+  /// The last time that ``turn(after:)`` returned, in microseconds since 1970.
   private var lastTurn: Int64
 
-  /// Full.
+  /// A full bucket.
   ///
   /// - Parameters:
   ///   - rate: 1 to 1,000,000 a second.
@@ -24,11 +24,11 @@ public struct Allowance: Sendable, Hashable {
     (filledAt, lastTurn) = (now, now.microseconds)
   }
 
-  /// Takes one message's worth.
+  /// Takes one message from the bucket.
   ///
   /// - Returns: whether it was taken.
   public mutating func take(now: EventTime) -> Bool {
-    // A clock that was set back adds nothing; one that leaps fills it once.
+    // A clock that is set back adds nothing; one that jumps forward fills the bucket once.
     let passed = min(max(now.microseconds - filledAt.microseconds, 0), 1_000_000_000_000)
     // Below 1e12 microseconds times 1e6: no overflow.
     level = min(burst * 1_000_000, level + passed * rate)
@@ -38,10 +38,10 @@ public struct Allowance: Sendable, Hashable {
     return true
   }
 
-  /// When to ask again: each caller gets a later turn, at the rate, so that what waits comes back in line
-  /// and not together.
+  /// When to ask again. Each call returns a later time, at intervals of the rate, so that waiting
+  /// messages do not all come back together.
   ///
-  /// - Parameter earliest: no turn is before it.
+  /// - Parameter earliest: the returned time is after it.
   public mutating func turn(after earliest: EventTime) -> EventTime {
     let step = max(1, 1_000_000 / rate)
     lastTurn = max(lastTurn, earliest.microseconds) + step

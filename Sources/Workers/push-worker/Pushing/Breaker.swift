@@ -1,13 +1,14 @@
 public import Events
 
-/// Stops sending to a provider that does not work, so that an outage or wrong credentials cost one request
-/// at a time.
+/// A circuit breaker: stops sending to a scope that fails, so that an outage or wrong credentials
+/// cost one request at a time.
 ///
-/// It never touches tokens: that a provider refuses many of them says more about it than about them.
+/// It never touches tokens: many refusals in a row are about the provider or the configuration, not
+/// about the tokens.
 public struct Breaker: Sendable, Hashable {
   /// Failures in a row that open it.
   static let limit = 10
-  /// The longest time that it stays open before a request is tried.
+  /// The longest back-off before a request is tried. The provider may demand more.
   static let longestMicroseconds: Int64 = 900_000_000
 
   /// Failures in a row while it was closed, at most ``limit``.
@@ -16,26 +17,27 @@ public struct Breaker: Sendable, Hashable {
   public private(set) var openUntil: EventTime?
   /// When it opened last.
   private var openedAt: EventTime?
-  /// How often it opened without a success between, at most 20.
+  /// How often it opened since the last success, at most 20.
   private var openings = 0
 
   public init() {}
 
-  /// A provider took a message, or refused it for the token's own sake.
+  /// Notes that the provider accepted a message, or said that its token is gone.
   ///
-  /// - Parameter sentAt: of the message, or a little before. What was sent before the breaker opened says nothing about the
-  ///   time after.
+  /// - Parameter sentAt: when the message was sent, or a little before. A message that was sent
+  ///   before the breaker opened is ignored.
   public mutating func succeed(sentAt: EventTime) {
     if let openedAt, sentAt <= openedAt { return }
     self = Breaker()
   }
 
-  /// The provider is broken, or refuses.
+  /// Notes that the provider is broken, or refused a message.
   ///
   /// - Parameters:
-  ///   - sentAt: of the message, or a little before. Messages that failed together open it once, not once each.
-  ///   - demandedMicroseconds: how long the provider is to be left alone at least, if it opens; at most a
-  ///     day counts.
+  ///   - sentAt: when the message was sent, or a little before. A message that was sent before the
+  ///     breaker opened is ignored: requests that fail together open it once.
+  ///   - demandedMicroseconds: the least time that it stays open, if it opens; at most a day
+  ///     counts.
   public mutating func fail(sentAt: EventTime, demandedMicroseconds: Int64, now: EventTime) {
     if let openedAt, sentAt <= openedAt { return }
     if openedAt == nil {
@@ -51,8 +53,8 @@ public struct Breaker: Sendable, Hashable {
 
   /// Whether a request may be made now.
   ///
-  /// - Parameter underWay: the requests to the provider without an answer, and those that are about to be
-  ///   made. After an outage one at a time is tried.
+  /// - Parameter underWay: the scope's requests without an answer, and those about to be made.
+  ///   After ``openUntil``, one at a time is permitted.
   public func permits(underWay: Int, now: EventTime) -> Bool {
     guard let openUntil else { return true }
     return now >= openUntil && underWay == 0

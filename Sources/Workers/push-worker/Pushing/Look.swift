@@ -1,16 +1,16 @@
 public import Events
 
-/// An alarm as the claiming transaction reads it, and the event that called for it.
+/// An alarm as the claiming transaction reads it, and the event that made it due.
 public struct AlarmNow: Sendable, Hashable {
   /// The version of the event: see docs/events/alarm-changes.md.
   public var eventVersion: Int64
-  /// When that event came.
+  /// When that event was applied.
   public var since: EventTime
-  /// The version of the row; 0 if there is none.
+  /// The version of the alarm's row; 0 if there is none.
   public var version: Int64
   public var isShown: Bool
   public var isUnread: Bool
-  /// Whether the person wants this kind on devices.
+  /// Whether the person wants pushes of this kind.
   public var isWanted: Bool
   public var raisedAt: EventTime
 
@@ -24,18 +24,18 @@ public struct AlarmNow: Sendable, Hashable {
   }
 }
 
-/// A device that may be rung, and what it was last told of the alarm.
+/// An active device, and its last claim of the alarm.
 public struct DeviceNow: Sendable, Hashable {
   public var installation: String
-  /// For which `raisedAt` it was last claimed, whatever came of that; nil if never, or if the provider
-  /// said that it did not accept it.
+  /// The `raisedAt` that its last claim was for, whatever came of the claim; nil if there is none,
+  /// or if the provider said that it did not accept it.
   public var claimedFor: EventTime?
   /// Whether an alert may be visible: accepted, or without an answer yet.
   public var mayShow: Bool
-  /// Until when nothing may be sent to it: another claim is under way, it was refused for a while, or its
-  /// provider is broken.
+  /// Until when nothing may be sent to it, because another claim is under way, it was refused for a
+  /// while, or its provider is broken.
   public var waitsUntil: EventTime?
-  /// When the alarm is no longer worth a notification on it.
+  /// When the alarm is too old to alert this device.
   public var expires: EventTime
 
   public init(
@@ -47,50 +47,50 @@ public struct DeviceNow: Sendable, Hashable {
   }
 }
 
-/// What to do about an alarm.
+/// The decision about an alarm.
 public struct Look: Sendable, Hashable {
   public enum Hold: String, Sendable, Hashable {
-    /// The person's quiet hours: it becomes part of a digest.
+    /// The person's quiet hours: the alarm is sent after them, as part of one message.
     case quiet
-    /// Too many alerts in a short time: it becomes part of one message.
+    /// Too many alerts in a short time: the alarm is sent later, as part of one message.
     case burst
   }
 
-  /// The installations to show it, and those to take it away from.
+  /// The installations that get an alert, and those that get a removal.
   public var alerts: [String] = []
   public var removals: [String] = []
-  /// When to look again; nil if the matter is closed.
+  /// When to evaluate the alarm again; nil if nothing is left to do.
   public var again: EventTime?
-  /// Why it is looked at again, if that is the person's wish.
+  /// Why the alerts are held until then, if they are.
   public var hold: Hold?
 
   public init() {}
 
-  /// How long an event may be ahead of its row. A lane's transaction is never idle for longer, so a
-  /// later event that is not committed by then is a phantom.
+  /// How long an event may be ahead of its row. A lane's transaction is never idle for longer, so
+  /// an event that is not committed by then is a phantom.
   static let phantomMicroseconds: Int64 = 60_000_000
 
   /// - Parameters:
-  ///   - devices: that may be rung; all that may show the alarm are among them.
-  ///   - quietUntil: the end of the person's quiet hours, if they are now.
-  ///   - burstUntil: the end of a burst, if the person has been rung too often.
+  ///   - devices: the person's active devices. All that may show the alarm are among them.
+  ///   - quietUntil: the end of the person's quiet hours; nil outside them.
+  ///   - burstUntil: the end of a burst; nil if the person has not had too many alerts.
   public init(
     at alarm: AlarmNow, devices: [DeviceNow], quietUntil: EventTime?, burstUntil: EventTime?,
     now: EventTime
   ) {
     self.init()
-    // What was never committed does not keep from ringing what was.
+    // Wait for the event to be committed. If it is a phantom, go on with the committed row.
     if alarm.version < alarm.eventVersion, let next = Self.nextLook(since: alarm.since, now: now) {
       again = next
       return
     }
     guard alarm.isShown && alarm.isUnread else {
-      // Also during quiet hours: what is taken away makes no sound.
+      // Also during quiet hours: a removal makes no sound.
       add(devices.filter(\.mayShow), to: \.removals, now: now)
       return
     }
     let ringable = devices.filter { device in
-      // Another name or language publishes the same alarm again, and does not ring again.
+      // A new name or language publishes the alarm again with the same `raisedAt`: no new alert.
       now < device.expires && device.claimedFor.map { $0 < alarm.raisedAt } ?? true
     }
     guard alarm.isWanted, !ringable.isEmpty else { return }

@@ -1,9 +1,10 @@
 public import Events
 public import Schedules
 
-/// The hours of a day in which a person wants to be left alone, in local time.
+/// A person's quiet hours: a part of each day without alerts, in local time.
 public struct QuietHours: Sendable, Hashable {
-  /// Seconds after midnight, 0..<86400. Different; the second may be before the first, across midnight.
+  /// Seconds after midnight, 0..<86400. Never equal; `until` is before `from` if midnight is
+  /// between.
   public var from: Int
   public var until: Int
 
@@ -13,12 +14,12 @@ public struct QuietHours: Sendable, Hashable {
     (self.from, self.until) = (from, until)
   }
 
-  /// The end of the quiet hours that are now.
+  /// The end of the current quiet hours.
   ///
-  /// An end that a change of clocks skips is taken as the schedules of reminders take it. One that comes
-  /// twice is the first, unless that is over.
+  /// An end that a change of clocks skips is resolved as in reminders' schedules. Of an end that
+  /// occurs twice, the first is used, unless it has passed.
   ///
-  /// - Returns: nil if they are not now.
+  /// - Returns: nil outside the quiet hours.
   public func end(at now: EventTime, in zone: Zone) -> EventTime? {
     let seconds = now.microseconds / 1_000_000
     let local = zone.local(at: seconds)
@@ -27,7 +28,8 @@ public struct QuietHours: Sendable, Hashable {
     guard isQuiet else { return nil }
     let day = time < until ? local.day : local.day + 1
     let end = zone.instant(of: LocalTime(day: day, secondsOfDay: until))
-    // In the repeated hour the local time is before the end, and its first instant is not.
+    // In a repeated hour the local time can be before the end although the end's first instant has
+    // passed.
     return EventTime(microseconds: max(end, seconds + 1) * 1_000_000)
   }
 }

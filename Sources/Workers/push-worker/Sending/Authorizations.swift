@@ -1,9 +1,11 @@
 import Events
 import Providers
 
-/// What authorizes requests at the moment: one for all of the process, renewed in time.
+/// The tokens that authorize requests: APNs provider tokens, FCM access tokens and VAPID
+/// authorizations. Shared by the whole process, and renewed before they expire.
 ///
-/// What is signed here is signed once, because this is an actor and signing does not suspend.
+/// Concurrent callers never sign the same token twice: this is an actor, and signing does not
+/// suspend.
 actor Authorizations {
   private struct Origin: Hashable {
     var app: String
@@ -15,9 +17,9 @@ actor Authorizations {
     var asked: EventTime
   }
 
-  /// Those of more push services than this are forgotten and signed anew.
+  /// Above this many push services, all VAPID authorizations are dropped and signed anew.
   private static let originsMax = 1000
-  /// How long nobody asks for an access token again after nobody got one, in microseconds.
+  /// How long no access token is requested after a request for one has failed, in microseconds.
   private static let pause: Int64 = 10_000_000
 
   private let apps: PushApps
@@ -26,7 +28,7 @@ actor Authorizations {
   private var refused: Set<String> = []
   private var fcm: [String: Access] = [:]
   private var requests: [String: Task<Void, Never>] = [:]
-  /// When an app got no access token.
+  /// When an app's last request for an access token failed.
   private var failures: [String: EventTime] = [:]
   private var webPush: [Origin: WebPush.Authorization] = [:]
 
@@ -57,13 +59,14 @@ actor Authorizations {
     return authorization
   }
 
-  /// Nil if none can be had. Without a new one, the old one is used until its end.
+  /// The access token of an app; nil if there is none. If it cannot be renewed, the old one is used
+  /// until it expires.
   func fcm(_ app: String, _ credentials: FCM.Credentials, now: EventTime) async -> FCM.AccessToken?
   {
     if let access = fcm[app], !access.token.isDue(now: now) { return access.token }
     let isPaused = failures[app].map { now.microseconds - $0.microseconds < Self.pause } ?? false
     if !isPaused {
-      // One request, whoever waits for it.
+      // All callers wait for the same request.
       let request = requests[app] ?? Task { await renew(app, credentials, now: now) }
       requests[app] = request
       await request.value
@@ -83,9 +86,10 @@ actor Authorizations {
     requests[app] = nil
   }
 
-  /// The provider does not accept what authorized a request.
+  /// Notes that the provider did not accept the token of a request.
   ///
-  /// - Parameter sent: when the request was begun. One of before the renewal says nothing about what is new.
+  /// - Parameter sent: when the request was begun. If that is before the token was renewed, the new
+  ///   token is not affected.
   func refuse(_ app: String, isFCM: Bool, sent: EventTime) {
     if !isFCM {
       if let token = apns[app], token.isIssued(by: sent) { refused.insert(app) }

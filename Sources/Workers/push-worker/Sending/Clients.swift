@@ -4,20 +4,20 @@ import NIOCore
 import NIOSSL
 import Providers
 
-/// HTTP clients: one for the providers of the configuration, and one for each host that a stranger chose, which
-/// connects to the checked address only.
+/// HTTP clients: one for the providers of the configuration, and one for each user-supplied host,
+/// which connects to the checked address only.
 actor Clients {
   /// Why there is no address to connect to.
   enum NoAddress: Error {
     /// The name does not resolve, at least not now.
     case unresolved
-    /// One of its addresses is of a network of its own.
+    /// One of its addresses is not public: see `PublicAddress`.
     case notPublic
   }
 
-  /// No whole response within the time.
+  /// The response was not complete within the time limit.
   struct TimeOver: Error {}
-  /// A request that names an address, and whose URL is not the one that was checked.
+  /// The request has an address, but its URL is not one that `HTTPSEndpoint` has checked.
   struct Unchecked: Error {}
 
   private struct Pin: Hashable {
@@ -25,7 +25,7 @@ actor Clients {
     var address: PublicAddress
   }
 
-  /// A client, and the requests that it has under way: it is shut down when it has none.
+  /// A client and the number of its requests under way. It is shut down only when it has none.
   private struct Pinned {
     var client: HTTPClient
     var used: ContinuousClock.Instant
@@ -37,11 +37,11 @@ actor Clients {
     var resolved: ContinuousClock.Instant
   }
 
-  /// Hosts whose connections are kept.
+  /// The most clients of user-supplied hosts that are kept while idle.
   private static let pinnedMax = 64
-  /// Hosts whose addresses are kept.
+  /// The most hosts whose addresses are cached.
   private static let knownMax = 10_000
-  /// How long an address is used before the name is resolved again.
+  /// How long an address is cached before the name is resolved again.
   static let resolvedFor = Duration.seconds(60)
 
   private let configuration: HTTPClient.Configuration
@@ -67,7 +67,7 @@ actor Clients {
       tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMBytes(pem))]
       configuration.tlsConfiguration = tls
     }
-    // Whoever offers HTTP/2 gets it: APNs offers nothing else.
+    // HTTP/2 with every server that offers it. APNs offers nothing else.
     configuration.httpVersion = .automatic
     self.configuration = configuration
     shared = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -83,15 +83,16 @@ actor Clients {
     pinned = [:]
   }
 
-  /// How many hosts' connections are kept.
+  /// How many clients of user-supplied hosts there are.
   var pinnedCount: Int { pinned.count }
 
-  /// The address to which a host's requests go: the one that they went to before, as long as the host has it.
+  /// The address for a host's requests. It stays the same for as long as the host's name resolves
+  /// to it.
   ///
   /// - Throws: ``NoAddress``.
   func address(of host: String) async throws(NoAddress) -> PublicAddress {
     if let known = known[host], .now - known.resolved < resolvedFor { return known.address }
-    // One lookup, whoever waits for it.
+    // All callers wait for the same lookup.
     let lookup = resolving[host] ?? Task { await resolve(host) }
     resolving[host] = lookup
     return try await lookup.value.get()
@@ -105,7 +106,7 @@ actor Clients {
       return .failure(.notPublic)
     }
     let before = known[host]?.address
-    // Name servers that rotate what they answer must not cost a connection each time.
+    // If a name server rotates its answers, that must not cost a new connection each time.
     let address = before.flatMap { addresses.contains($0.address) ? $0 : nil } ?? first
     if known.count >= Self.knownMax { known = [:] }
     known[host] = Known(address: address, resolved: .now)
@@ -113,15 +114,15 @@ actor Clients {
     return .success(address)
   }
 
-  /// Sends a request, and returns its response. Redirections are responses.
+  /// Sends a request, and returns its response. Redirects are not followed but returned.
   ///
-  /// - Parameter seconds: from connecting to the end of the body.
+  /// - Parameter seconds: the limit for the whole exchange, from connecting to the end of the body.
   /// - Throws: ``TimeOver``, ``Unchecked``, or AsyncHTTPClient's and NIO's errors.
   nonisolated func response(to request: ProviderRequest, seconds: Double) async throws
     -> ProviderResponse
   {
     guard let address = request.address else {
-      // Not through the actor: most requests are to the same few hosts.
+      // Bypasses the actor: most requests go to the same few hosts.
       return try await shared.response(to: request, seconds: seconds)
     }
     return try await response(to: request, at: address, seconds: seconds)
@@ -177,7 +178,8 @@ actor Clients {
 }
 
 extension HTTPClient {
-  /// The whole exchange has one limit: the client's own deadline ends with the response's head.
+  /// One limit for the whole exchange: the client's own deadline covers it up to the response's
+  /// head only.
   fileprivate func response(to request: ProviderRequest, seconds: Double) async throws
     -> ProviderResponse
   {
@@ -194,7 +196,7 @@ extension HTTPClient {
     let response = try await execute(
       sent, deadline: .now() + .milliseconds(Int64(seconds * 1000)))
     var body: [UInt8] = []
-    // An answer says what matters at its beginning. The rest is not read.
+    // The answers need only the beginning of the body. The rest is not read.
     for try await part in response.body {
       body += part.readableBytesView
       if body.count >= ProviderResponse.bodyBytesMax { break }
@@ -205,7 +207,7 @@ extension HTTPClient {
   }
 }
 
-/// The result of `body`, which is cancelled after the time.
+/// The result of `body`, which is cancelled after this many seconds.
 private func within<Result: Sendable>(
   seconds: Double, _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {

@@ -3,7 +3,7 @@ import Events
 import Foundation
 import Providers
 
-/// The credentials of the apps that are pushed to, from a file of JSON:
+/// The credentials of the apps to push to, from a JSON file:
 ///
 ///     {
 ///       "apns": {"com.example.app": {"keyId": "…", "teamId": "…", "keyFile": "apns.p8"}},
@@ -12,9 +12,11 @@ import Providers
 ///       "certificateAuthorityFile": "ca.pem", "allowsLoopback": true
 ///     }
 ///
-/// Files are relative to the file's directory. `title` beside an app's credentials is that of its notifications;
-/// without one they have a body alone. `origin` names another server than the provider's. The last two members are for such servers: more authorities whose certificates are
-/// trusted, and whether browsers' and webhooks' URLs may lead to this machine. Webhooks need no credentials.
+/// File names are relative to this file's directory. `title` is the title of an app's
+/// notifications; without it they have only a body. `origin` replaces the provider's server by
+/// another one. The last two members are for such servers: additional trusted certificate
+/// authorities, and whether the URLs of browsers and webhooks may resolve to loopback addresses.
+/// Webhooks need no credentials.
 public struct PushApps: Sendable, Redacted {
   private static let fileBytesMax = 1 << 20
 
@@ -48,17 +50,17 @@ public struct PushApps: Sendable, Redacted {
   private(set) var fcm: [String: FCM.Credentials] = [:]
   private(set) var webPush: [String: WebPush.Credentials] = [:]
   private var titles: [PushProvider: [String: String]] = [:]
-  /// PEM; nil trusts the system's authorities alone.
+  /// PEM; nil trusts only the system's certificate authorities.
   private(set) var certificateAuthorities: [UInt8]?
   private(set) var allowsLoopback = false
 
   /// No credentials.
   public init() {}
 
-  /// The title of notifications of a device's app; nil if it has none.
+  /// The title of the notifications of a device's app; nil if it has none.
   func title(_ device: Device) -> String? { titles[device.provider]?[device.app] }
 
-  /// - Parameter keys: from which the secret of Web Push's message keys is derived.
+  /// - Parameter keys: the secret of Web Push's message keys is derived from them.
   /// - Throws: ``PushAppsError`` for a file that is missing, too long or malformed.
   public init(file path: String, keys: TokenKeys) throws(PushAppsError) {
     let directory = URL(filePath: path).deletingLastPathComponent()

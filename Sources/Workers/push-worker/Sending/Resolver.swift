@@ -3,15 +3,15 @@ import NIOPosix
 import Providers
 import Synchronization
 
-/// Finds the addresses of names that strangers chose. `getaddrinfo` blocks for as long as a name server likes, so it
-/// runs on threads of its own, one for a name; whoever asks waits a few seconds at most, and so few wait that
-/// names which never resolve cannot pile up.
+/// Resolves user-supplied host names. `getaddrinfo` blocks for as long as the name server takes, so
+/// it runs on separate threads, one for each name. A caller waits for a few seconds at most, and
+/// the number of names is limited, so that names that never resolve cannot pile up.
 final class Resolver: Sendable {
   /// The addresses of a name, in the system's order; none if it does not resolve.
   typealias Lookup = @Sendable (String) -> [IPAddress]
 
   private static let threads = 16
-  /// Names that are looked up or wait for it.
+  /// The most names that are being looked up or wait for it.
   private static let namesMax = 256
 
   private let pool = NIOThreadPool(numberOfThreads: threads)
@@ -20,18 +20,18 @@ final class Resolver: Sendable {
   private let names = Mutex(Set<String>())
 
   /// - Parameters:
-  ///   - limit: how long a name may take.
+  ///   - limit: how long a caller waits for a name.
   ///   - lookup: may block.
   init(limit: Duration = .seconds(5), lookup: @escaping Lookup = systemAddresses) {
     (self.limit, self.lookup) = (limit, lookup)
     pool.start()
   }
 
-  /// Does not wait for what is under way.
+  /// Does not wait for lookups under way.
   func shutdown() { pool.shutdownGracefully { _ in } }
 
-  /// The addresses of a host; none if it does not resolve in time, if too many are asked for, or if the name is
-  /// still being looked up for somebody who has given up.
+  /// The addresses of a host; none if it does not resolve in time, if too many names are being
+  /// looked up, or if an earlier lookup of the name, whose caller has given up, still runs.
   func addresses(of host: String) async -> [IPAddress] {
     if let address = IPAddress(host) { return [address] }
     let isTaken = names.withLock { names in
@@ -41,7 +41,7 @@ final class Resolver: Sendable {
     let (results, result) = AsyncStream<[IPAddress]>.makeStream()
     let end = ContinuousClock.now + limit
     pool.submit { [lookup] state in
-      // What waited for too long has nobody who wants it.
+      // Skip a lookup whose caller has given up.
       let isWanted = state == .active && ContinuousClock.now < end
       let found = isWanted ? lookup(host) : []
       _ = self.names.withLock { $0.remove(host) }

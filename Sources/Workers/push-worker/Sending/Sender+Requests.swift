@@ -3,22 +3,23 @@ import Events
 import Providers
 import Pushes
 
-/// Why there is no request.
+/// Why no request can be made from a claim.
 enum Unmade: Error {
   case unsendable(Unsendable)
   case answer(ProviderAnswer)
 
-  /// The configuration has no credentials for the app, which is all of the scope.
+  /// The configuration has no credentials for the app, which concerns its whole scope.
   static let noCredentials = Unmade.answer(
     .providerBroken(reason: "no-credentials", after: .seconds(60)))
-  /// The same of an app whose name a browser's registration gave: no fault of the push service.
+  /// The same for an app name from a browser's registration. It is not a failure of the push
+  /// service, so the breaker does not count it.
   static let noWebCredentials = Unmade.answer(
     .retry(reason: "no-credentials", after: .seconds(60)))
 }
 
 extension Sender {
-  /// - Parameter now: of this attempt, from which times to live count: a repetition must not outlive the
-  ///   message. Ids and payload are the same each time.
+  /// - Parameter now: the time of this attempt, from which times to live count: a repetition must
+  ///   not outlive the message. Ids and payload are the same in each attempt.
   func request(
     _ claim: Claim, _ token: DeviceToken, now: EventTime
   ) async throws(Unmade) -> ProviderRequest {
@@ -72,8 +73,9 @@ extension Sender {
     }
   }
 
-  /// - Parameter unresolved: the answer if the name does not resolve. A name server that is down is no reason
-  ///   to wait longer than for a server that is; an address that is not public is a mistake or an attack.
+  /// - Parameter unresolved: the answer if the name does not resolve, which is retried no later
+  ///   than a failure of the server. An address that is not public is a mistake or an attack, and
+  ///   is refused.
   private func address(
     of endpoint: HTTPSEndpoint,
     unresolved: ProviderAnswer = .retry(reason: "no-address", after: .zero)

@@ -7,10 +7,10 @@ import Providers
 public import Pushes
 public import ServiceLifecycle
 
-/// Sends the claims of an outbox, and notes their answers there. Runs beside the lanes; ends first, when all
-/// requests have an answer or their time is over.
+/// Sends the claims of an outbox, and notes their answers in it. Runs beside the lanes. Ends before
+/// them, when all requests are answered or have timed out.
 public struct Sender: Service {
-  /// How long an answer may take, however late the claim is sent again.
+  /// The longest time to wait for an answer in seconds, even if the claim's `dueAt` is later.
   private static func answerSecondsMax(_ provider: PushProvider) -> Double {
     provider == .webhook ? Double(Webhook.timeout.components.seconds) : 30
   }
@@ -44,7 +44,7 @@ public struct Sender: Service {
   /// Returns after `Outbox.finish`, or when the process is shut down gracefully.
   public func run() async {
     await withGracefulShutdownHandler {
-      // Bounded by the outbox: lanes claim only what it has room for.
+      // Bounded by the outbox: lanes claim only what it has places for.
       await withDiscardingTaskGroup { group in
         for await claim in outbox.claims {
           group.addTask { await send(claim) }
@@ -87,14 +87,14 @@ public struct Sender: Service {
 
   func outcome(of claim: Claim) async -> ClaimOutcome {
     let now = EventTime.now
-    // Another lane may send what is due again.
+    // A claim that is due again may be sent by another lane.
     guard now < claim.dueAt, !outbox.isOutdated(claim) else { return .unsent }
     let token: DeviceToken
     do throws(TokenKeyError) {
       token = try keys.opened(claim.sealedToken, for: claim.device)
     } catch {
       guard case .unknownKey = error else { return .answer(.refused(reason: "sealed-token")) }
-      // Others of its app are sealed with keys that we have.
+      // Other tokens of its app are sealed with keys that are in the file.
       return .answer(.retry(reason: "unknown-key", after: .seconds(60)))
     }
     let request: ProviderRequest

@@ -27,7 +27,7 @@ extension APNs {
       // with a delay". Apple names none; a minute is ours.
       return .retry(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
     case (400, "IdleTimeout"):
-      // A connection that was closed for want of use: says nothing about the message.
+      // APNs closed an idle connection, which says nothing about the message.
       return .retry(reason: reason, after: demanded ?? .zero)
     case (400, "BadTopic"), (400, "TopicDisallowed"):
       // The topic is the app's: the same for each device.
@@ -41,13 +41,15 @@ extension APNs {
       // The certificate, the provider token or its key: the same for each device.
       return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
     case (500..., _):
-      // "After 15 minutes, you can retry JSON payloads that receive response status codes that begin
-      // with 5XX. While retrying, you may employ a back-off technique." One such answer is no outage, and an
-      // alarm is worth little after 15 minutes: the back-off begins at once, and gets there if it lasts.
+      // "After 15 minutes, you can retry JSON payloads that receive response status codes that
+      // begin with 5XX. While retrying, you may employ a back-off technique." A single such answer
+      // is not an outage, and an alarm is worth little after 15 minutes. So the back-off begins at
+      // once, and reaches 15 minutes only if the failure lasts.
       return .providerBroken(reason: reason, after: demanded ?? .seconds(5))
     default:
-      // Among them BadDeviceToken, which is also the answer to a valid token of the other environment,
-      // and DeviceTokenNotForTopic, which is a wrong topic: neither is proof that the token is gone.
+      // These include BadDeviceToken, which APNs also answers to a valid token of the other
+      // environment, and DeviceTokenNotForTopic, which means a wrong topic: neither proves that the
+      // token is gone.
       return .refused(reason: reason)
     }
   }

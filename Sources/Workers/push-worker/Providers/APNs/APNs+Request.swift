@@ -16,7 +16,7 @@ extension APNs {
     authorization: ProviderToken, now: EventTime
   ) throws(Unsendable) -> ProviderRequest {
     try message.checkNotExpired(now)
-    // Part of the path, so nothing but digits.
+    // The token becomes part of the URL's path, so it may contain nothing but digits.
     guard isToken(token) else { throw .malformedToken }
     guard let fitted = message.fitted(to: payloadBytesMax, { payload($0).bytes }) else {
       throw .tooLarge
@@ -32,7 +32,7 @@ extension APNs {
         "apns-topic": credentials.topic,
         "apns-push-type": isBackground(message) ? "background" : "alert",
         "apns-id": id,
-        // At most 64 bytes. Notifications with the same one are shown as one.
+        // At most 64 bytes. Notifications with the same id are shown as one.
         "apns-collapse-id": message.isOfSeveral ? id : message.collapseID,
         "apns-expiration": String(message.expires.seconds),
         "apns-priority": priority(message),
@@ -44,13 +44,13 @@ extension APNs {
     message.purpose == .removal && message.badge == nil
   }
 
-  /// 10 sends at once, 5 considers the device's power, and is required of background notifications
+  /// 10: immediately. 5: with regard to the device's power; required for background notifications
   /// (*Sending…*, `apns-priority`).
   private static func priority(_ message: PushMessage) -> String {
     message.purpose == .alert && message.interruption != .passive ? "10" : "5"
   }
 
-  /// *Generating…*, "Payload key reference", and the app's own members beside `aps`.
+  /// The payload (*Generating…*, "Payload key reference"), with the app's own members beside `aps`.
   static func payload(_ message: PushMessage) -> JSON {
     var aps: [(String, JSON)] = []
     switch message.purpose {

@@ -12,7 +12,7 @@ import Foundation
 /// - *Pushing background updates to your App* (removals);
 /// - *Handling notification responses from APNs* (answers).
 public enum APNs {
-  /// The key with which an app's team signs (*Establishing…*, "Obtain an encryption key").
+  /// A team's signing key for an app (*Establishing…*, "Obtain an encryption key").
   public struct Credentials: Sendable, Redacted {
     let keyID: String
     let teamID: String
@@ -44,16 +44,16 @@ public enum APNs {
   /// "Refresh your token no more than once every 20 minutes and no less than once every 60 minutes"
   /// (*Establishing…*, "Refresh your token regularly").
   public struct ProviderToken: Sendable, Redacted {
-    /// When it is renewed as a matter of course. In the middle, so that neither a slow clock nor a
-    /// request that waits crosses a bound.
+    /// The age at which it is renewed regularly. In the middle of the allowed range, so that
+    /// neither a wrong clock nor a delayed request crosses a bound.
     static let age = Duration.seconds(40 * 60)
-    /// The earliest that it can be renewed, after ``isRenewalNeeded(reason:)``.
+    /// The least age at which it is renewed if ``isRenewalNeeded(reason:)``.
     static let youngest = Duration.seconds(20 * 60)
 
     let text: String
     let issued: EventTime
 
-    /// Signs a token. One for all connections of the process.
+    /// Signs a token. Use one for all connections of the process.
     ///
     /// - Throws: ``Unsendable/cryptography``.
     public init(_ credentials: Credentials, now: EventTime) throws(Unsendable) {
@@ -69,12 +69,12 @@ public enum APNs {
     ///
     /// - Parameter isRefused: whether APNs has refused this one: see ``isRenewalNeeded(reason:)``.
     public func isDue(now: EventTime, isRefused: Bool = false) -> Bool {
-      // A clock that was set back must not keep a token from the future.
+      // After the clock was set back, a token from the future must not be kept.
       now < issued
         || issued.duration(until: now) >= (isRefused ? Self.youngest : Self.age)
     }
 
-    /// Whether a request of a time can have had it.
+    /// Whether a request that was begun at a time can have used it.
     public func isIssued(by time: EventTime) -> Bool { issued <= time }
   }
 

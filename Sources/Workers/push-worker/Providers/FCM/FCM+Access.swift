@@ -33,7 +33,7 @@ extension FCM {
         ("iat", .number(now.seconds)), ("exp", .number(now.seconds + 3600)),
       ]
     ) { try key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation }
-    // Every character of the assertion is unreserved; in the grant only colons are not.
+    // Of both values only the colons of `grant` need percent-encoding.
     let form =
       "grant_type=\(grant.replacingOccurrences(of: ":", with: "%3A"))&assertion=\(assertion)"
     return ProviderRequest(
@@ -43,7 +43,7 @@ extension FCM {
 
   /// The access token in the answer to ``accessRequest(_:now:)``.
   ///
-  /// - Returns: nil if there is none; then the provider is broken.
+  /// - Returns: nil if there is none. Then the provider counts as broken.
   public static func accessToken(_ response: ProviderResponse, now: EventTime) -> AccessToken? {
     guard response.status == 200,
       let grant = try? JSONDecoder().decode(Grant.self, from: Data(response.body)),

@@ -8,7 +8,7 @@ extension FCM {
 
       /// A canonical code, such as `NOT_FOUND`.
       var status: String?
-      /// One of them is an `FcmError`, with a word of FCM's own.
+      /// One of them is an `FcmError`, with FCM's own error code.
       var details: [Detail]?
     }
 
@@ -26,18 +26,19 @@ extension FCM {
     case (404, "UNREGISTERED"):
       return .tokenGone(since: nil)
     case (404, _):
-      // The project or the path: nothing that a token's removal would repair.
+      // The project or the path is wrong, which removing a token would not repair.
       return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
     case (429, _):
       // "For 429 errors: retry after waiting for the duration set in the retry-after header. If no
-      // retry-after header is set, default to 60 seconds" (*Best practices…*). The quota is the project's,
-      // unless one device's rate is exceeded, which looks the same.
+      // retry-after header is set, default to 60 seconds" (*Best practices…*). The quota is the
+      // project's. Exceeding the rate of a single device looks the same.
       return .providerBroken(reason: reason, after: demanded ?? .seconds(60))
     case (401, _):
-      // UNAUTHENTICATED, or THIRD_PARTY_AUTH_ERROR: the credentials, here or for another provider.
+      // UNAUTHENTICATED or THIRD_PARTY_AUTH_ERROR: our credentials, or those for another provider.
       return .providerBroken(reason: reason, after: demanded ?? .zero)
     case (403, "SENDER_ID_MISMATCH"):
-      // The token is of another project's app; the configuration may be wrong, so it stays.
+      // The token belongs to another project's app. The configuration may be wrong, so the token
+      // stays active.
       return .refused(reason: reason)
     case (403, _):
       return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(60)))
@@ -46,13 +47,13 @@ extension FCM {
       // practices…*).
       return .providerBroken(reason: reason, after: max(demanded ?? .zero, .seconds(10)))
     default:
-      // INVALID_ARGUMENT among them, whose cause may be the token or the message.
+      // These include INVALID_ARGUMENT, whose cause may be the token or the message.
       return .refused(reason: reason)
     }
   }
 
   /// Whether a new access token may help against ``ProviderAnswer/providerBroken(reason:after:)``.
-  /// THIRD_PARTY_AUTH_ERROR is about the credentials of another provider, which are kept at Google.
+  /// THIRD_PARTY_AUTH_ERROR is about another provider's credentials, which are stored at Google.
   public static func isRenewalNeeded(reason: String) -> Bool {
     reason == "UNAUTHENTICATED" || reason == "http-401"
   }

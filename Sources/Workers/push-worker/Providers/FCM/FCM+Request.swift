@@ -2,8 +2,8 @@ public import Devices
 public import Events
 
 extension FCM {
-  /// "4096 bytes for most messages", with keys and values (*ErrorCode*, `INVALID_ARGUMENT`). What exactly
-  /// is counted is not said, so the message is counted as a whole, without its token.
+  /// "4096 bytes for most messages", with keys and values (*ErrorCode*, `INVALID_ARGUMENT`). Google
+  /// does not say what exactly counts, so the whole message is counted, without its token.
   static let messageBytesMax = 4096
   /// Four weeks (*ErrorCode*, "Invalid TTL").
   static let secondsMax: Int64 = 2_419_200
@@ -12,7 +12,8 @@ extension FCM {
   ///
   /// - Parameters:
   ///   - authorization: current: see ``AccessToken/isDue(now:)``.
-  ///   - now: of this attempt, from which the time to live counts. But for it, a repetition has the same body.
+  ///   - now: the time of this attempt, from which the time to live counts. Everything else in the
+  ///     body is the same in a repetition.
   /// - Throws: ``Unsendable``.
   public static func request(
     _ message: PushMessage, token: DeviceToken, credentials: Credentials,
@@ -20,7 +21,8 @@ extension FCM {
   ) throws(Unsendable) -> ProviderRequest {
     try message.checkNotExpired(now)
     let seconds = message.secondsToLive(now, atMost: secondsMax)
-    // With the longest time to live, so that a repetition with fewer digits does not keep more of a text.
+    // Encoded with the longest time to live: a repetition, whose time has fewer digits, must not
+    // keep more of a text.
     let encoded = { (message: PushMessage) in
       JSON.object(members(message, seconds: secondsMax)).bytes
     }
@@ -51,11 +53,11 @@ extension FCM {
     return members
   }
 
-  /// For the app's own code. Values are strings, and no key is one of FCM's own: they begin with `magpie_`
-  /// (*projects.messages*, `data`).
+  /// The members for the app's own code. Values are strings, and keys begin with `magpie_` so that
+  /// none is reserved by FCM (*projects.messages*, `data`).
   private static func data(_ message: PushMessage) -> [(String, JSON)] {
     var data: [(String, JSON)] = message.appMembers.compactMap { name, value in
-      // The picture is in the notification, where FCM expects it.
+      // The picture is in `notification`, where FCM expects it.
       if name == "image" { return nil }
       if name == "remove" {
         return ("magpie_remove", .text(message.removedIDs.joined(separator: ",")))
@@ -67,7 +69,7 @@ extension FCM {
         }
       return ("magpie_\(name)", .text(text))
     }
-    // What is not shown by FCM, the app applies by itself.
+    // FCM applies the badge of alerts only. In other messages the app does.
     if message.purpose != .alert, let badge = message.badge {
       data.append(("magpie_badge", .text(String(badge))))
     }

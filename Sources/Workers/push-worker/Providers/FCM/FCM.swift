@@ -32,7 +32,7 @@ public enum FCM {
     let project: String
     let account: String
     let keyID: String?
-    /// Where access tokens are requested; also the audience of what is signed.
+    /// Where access tokens are requested; also the audience of the signed assertion.
     let tokenURL: String
     /// Such as `https://fcm.googleapis.com`.
     let origin: String
@@ -53,17 +53,17 @@ public enum FCM {
     }
   }
 
-  /// What authorizes requests for up to an hour.
+  /// The token that authorizes requests, valid for up to an hour.
   public struct AccessToken: Sendable, Redacted {
     let text: String
     let expires: EventTime
 
-    /// Whether a new one should be requested: in its last five minutes, during which it still works.
+    /// Whether a new one should be requested: in its last five minutes, in which it is still valid.
     public func isDue(now: EventTime) -> Bool {
       now.duration(until: expires) <= .seconds(300)
     }
 
-    /// Whether it does not work any more.
+    /// Whether it has expired.
     public func isOver(now: EventTime) -> Bool { now >= expires }
   }
 }

@@ -24,14 +24,14 @@ extension WebPush {
       // The authorization is missing or not understood (RFC 8292, 4.2), whatever the subscription.
       return .providerBroken(reason: reason, after: demanded ?? .zero)
     case 403:
-      // The subscription is restricted to another key (RFC 8292, 4.2), or the authorization's claims are
-      // invalid (2): neither a new token nor this subscription's removal is sure to help, so it waits for
-      // an operator or for its end.
+      // The subscription is restricted to another key (RFC 8292, 4.2), or the claims of the
+      // authorization are invalid (2). Neither a new authorization nor removing the subscription is
+      // sure to help, so the message waits for an operator, or until it expires.
       return .retry(reason: reason, after: demanded ?? .seconds(3600))
     case 500...:
       return .providerBroken(reason: reason, after: demanded ?? .seconds(10))
     default:
-      // Redirects among them: a subscription's URL does not change.
+      // These include redirects: a subscription's URL does not change.
       return .refused(reason: reason)
     }
   }

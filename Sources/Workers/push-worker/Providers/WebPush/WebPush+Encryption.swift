@@ -5,9 +5,9 @@ extension WebPush {
   /// The keys of one message: a key pair for the agreement and a salt, which must never be used for
   /// another plaintext (RFC 8291, 3.1; RFC 8188, 4.1).
   ///
-  /// They are derived, not random, so that a message that is sent again after a crash is the same bytes
-  /// without having been stored. As in RFC 6979, what is derived depends on a secret and on all that is
-  /// encrypted: another plaintext, subscription or id has other keys.
+  /// They are derived, not random, so that a message that is sent again after a crash has the same
+  /// bytes without the keys being stored. As in RFC 6979, the derivation depends on a secret and on
+  /// all that is encrypted: another plaintext, subscription or id has other keys.
   struct MessageKeys {
     var pair: P256.KeyAgreement.PrivateKey
     /// 16 bytes.
@@ -26,7 +26,8 @@ extension WebPush {
       hash.update(data: subscription.authentication)
       hash.update(data: plaintext)
       let context = Data(hash.finalize())
-      // One in 2³² candidates is not a private key: zero, or not below the order of the curve.
+      // One in 2³² candidates is not a valid private key: zero, or not below the order of the
+      // curve.
       for attempt in UInt8(0)..<8 {
         let bytes = HKDF<SHA256>.deriveKey(
           inputKeyMaterial: secret, info: Data("magpie web-push".utf8) + context + [attempt],
@@ -41,8 +42,9 @@ extension WebPush {
     }
   }
 
-  /// The longest plaintext whose body is not longer than the 4096 bytes that every push service takes
-  /// (RFC 8030, 7.2; RFC 8291, 4): less 86 of the header, 1 of the delimiter and 16 of the tag.
+  /// The longest plaintext whose body is at most the 4096 bytes that every push service accepts
+  /// (RFC 8030, 7.2; RFC 8291, 4): 4096 less 86 for the header, 1 for the delimiter and 16 for the
+  /// tag.
   static let plaintextBytesMax = 3993
 
   /// The body with the content coding `aes128gcm`: a header and one record.
@@ -68,8 +70,8 @@ extension WebPush {
         inputKeyMaterial: input, salt: keys.salt,
         info: Data("Content-Encoding: nonce\0".utf8), outputByteCount: 12
       ).withUnsafeBytes { Data($0) }
-      // 2 delimits the last record (RFC 8188, 2). There is no padding beyond it: the length of a text is
-      // no secret from the push service, which knows the recipient and the time.
+      // 2 delimits the last record (RFC 8188, 2). There is no further padding: the length of a text
+      // is not worth hiding from the push service, which knows the recipient and the time.
       let box = try AES.GCM.seal(
         plaintext + [2], using: key, nonce: AES.GCM.Nonce(data: nonce))
       return header(salt: keys.salt, key: own) + box.ciphertext + box.tag

@@ -8,9 +8,10 @@ extension WebPush {
   /// The request that sends a message to a browser (RFC 8030, 5).
   ///
   /// - Parameters:
-  ///   - address: of the subscription's host.
+  ///   - address: an address of the subscription's host.
   ///   - authorization: for the subscription's origin, and current: see ``Authorization/isDue(now:)``.
-  ///   - now: of this attempt, from which the time to live counts. A repetition has the same topic and body.
+  ///   - now: the time of this attempt, from which the time to live counts. Topic and body are the
+  ///     same in a repetition.
   /// - Throws: ``Unsendable``.
   public static func request(
     _ message: PushMessage, to device: Device, subscription: Subscription,
@@ -36,8 +37,8 @@ extension WebPush {
         // RFC 8030, 5.3.
         "urgency": urgency(message),
       ], body: body, address: address)
-    // RFC 8030, 5.4: replaces an undelivered message of the same topic. What is delivered already, the app's
-    // service worker replaces, by the id as its tag.
+    // RFC 8030, 5.4: the topic replaces an undelivered message. A delivered one is replaced by the
+    // app's service worker, which uses the id as the tag.
     if let topic = message.topic { request.headers.append(.init(name: "topic", value: topic)) }
     return request
   }

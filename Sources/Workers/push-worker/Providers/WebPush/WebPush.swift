@@ -7,18 +7,18 @@ import Foundation
 ///
 /// Sources: RFC 8030 (requests and answers), RFC 8291 and RFC 8188 (encryption), RFC 8292 (VAPID).
 public enum WebPush {
-  /// The key by which push services know the application server (RFC 8292, 2).
+  /// The VAPID key, by which push services identify the application server (RFC 8292, 2).
   public struct Credentials: Sendable, Redacted {
     /// The contact: a `mailto:` or `https:` URI (RFC 8292, 2.1).
     let subject: String
     let key: P256.Signing.PrivateKey
-    /// From which the keys of single messages are derived: see ``WebPush/MessageKeys``.
+    /// The keys of each message are derived from it: see ``WebPush/MessageKeys``.
     let messageSecret: SymmetricKey
 
     /// - Parameters:
     ///   - subject: a `mailto:` or `https:` URI.
     ///   - privateKey: 32 bytes in the URL-safe Base64 in which VAPID keys are usually written.
-    ///   - messageSecret: of 32 bytes, for nothing else.
+    ///   - messageSecret: 32 bytes that are used for nothing else.
     /// - Returns: nil if the subject or the key is malformed.
     public init?(subject: String, privateKey: String, messageSecret: SymmetricKey) {
       guard subject.hasPrefix("mailto:") || subject.hasPrefix("https:"),
@@ -32,7 +32,7 @@ public enum WebPush {
     public var publicKey: String { base64URL(key.publicKey.x963Representation) }
   }
 
-  /// What a browser's `PushSubscription` consists of; as JSON it is the device's token.
+  /// A browser's `PushSubscription`. Its JSON is the device's token.
   public struct Subscription: Sendable, Redacted {
     private struct Text: Decodable {
       struct Keys: Decodable {
@@ -44,7 +44,7 @@ public enum WebPush {
       var keys: Keys
     }
 
-    /// Chosen by a stranger: connect to its ``PublicAddress`` only.
+    /// User-supplied: connect to its ``PublicAddress`` only.
     public let endpoint: HTTPSEndpoint
     /// The browser's key (RFC 8291, 3.1).
     let publicKey: P256.KeyAgreement.PublicKey
@@ -64,10 +64,10 @@ public enum WebPush {
     }
   }
 
-  /// What authorizes requests to one push service: a token for its origin only, because "the audience is
-  /// the origin of the push resource" (RFC 8292, 2).
+  /// The VAPID authorization for one push service. It is valid for one origin, because "the
+  /// audience is the origin of the push resource" (RFC 8292, 2).
   public struct Authorization: Sendable, Redacted {
-    /// Below the day that RFC 8292, 2 allows, for slow clocks.
+    /// Below the 24 hours that RFC 8292, 2 allows, for wrong clocks.
     private static let seconds: Int64 = 12 * 3600
 
     /// The scheme `vapid` with the token and the key (RFC 8292, 3).
@@ -92,7 +92,7 @@ public enum WebPush {
       (self.origin, expires) = (origin, EventTime(seconds: end))
     }
 
-    /// Whether a new one should be signed: in the last hour. Until then it should be reused, which
+    /// Whether a new one should be signed: in its last hour. Until then it should be reused, which
     /// saves the push service work (RFC 8292, 2).
     public func isDue(now: EventTime) -> Bool { now.duration(until: expires) <= .seconds(3600) }
   }

@@ -9,7 +9,8 @@ extension Webhook {
 
   /// What an answer means ("Delivery success and failure").
   ///
-  /// - Parameter attempt: how often it was sent, from 1. After the tenth time it is refused.
+  /// - Parameter attempt: how often it has been sent, from 1. A failure of the tenth attempt is
+  ///   final.
   public static func answer(
     _ response: ProviderResponse, attempt: Int, now: EventTime
   ) -> ProviderAnswer {
@@ -19,14 +20,14 @@ extension Webhook {
       // "Sender should disable the webhook endpoint, and stop sending it messages."
       return .tokenGone(since: nil)
     default:
-      // Redirects, too, are failures. 429, 502 and 504 ask for fewer requests, which a delay of the
-      // whole endpoint is.
+      // Redirects are failures, too. 429, 502 and 504 ask for fewer requests; the delay applies to
+      // the whole endpoint.
       let demanded = Retry.after(header: response.retryAfter, now: now)
       return failed(attempt: attempt, reason: response.statusReason, demanded: demanded)
     }
   }
 
-  /// What an attempt without an answer means: no connection, a reset, a timeout.
+  /// The meaning of an attempt without an answer: no connection, a reset, a timeout.
   ///
   /// - Parameters:
   ///   - attempt: as in ``answer(_:attempt:now:)``.

@@ -11,9 +11,10 @@ extension Webhook {
   /// The request that sends a message to a server.
   ///
   /// - Parameters:
-  ///   - address: of the destination's host.
-  ///   - now: of this attempt. "Every time an attempt is retried the timestamp of the attempt is
-  ///     updated" ("Webhook metadata"), and with it the signature; id and body stay the same.
+  ///   - address: an address of the destination's host.
+  ///   - now: the time of this attempt. "Every time an attempt is retried the timestamp of the
+  ///     attempt is updated" ("Webhook metadata"), and so is the signature; id and body stay the
+  ///     same.
   /// - Throws: ``Unsendable``.
   public static func request(
     _ message: PushMessage, to device: Device, destination: Destination, address: PublicAddress,
@@ -23,7 +24,7 @@ extension Webhook {
     guard let fitted = message.fitted(to: bodyBytesMax, { payload($0).bytes }) else {
       throw .tooLarge
     }
-    // A UUID has no full stop.
+    // A UUID contains no full stop: see ``signatures(_:id:seconds:body:)``.
     let id = message.requestID(for: device).uuidString.lowercased()
     return ProviderRequest(
       url: destination.endpoint.url,

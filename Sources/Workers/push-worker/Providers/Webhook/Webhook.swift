@@ -4,7 +4,7 @@ import Foundation
 
 /// Servers that follow the Standard Webhooks specification, version 1.0.0; its sections are cited by name.
 public enum Webhook {
-  /// Where a webhook is sent, and with what it is signed; as JSON it is the device's token:
+  /// A webhook's URL and signing secrets. Its JSON is the device's token:
   /// `{"url":"https://…","secrets":["whsec_…"]}`.
   public struct Destination: Sendable, Redacted {
     private struct Text: Decodable {
@@ -12,13 +12,13 @@ public enum Webhook {
       var secrets: [String]
     }
 
-    /// Chosen by a stranger: connect to its ``PublicAddress`` only. https, so that nobody on the way
-    /// reads the contents ("Enforcing HTTPS").
+    /// User-supplied: connect to its ``PublicAddress`` only. https, so that nobody on the way can
+    /// read the contents ("Enforcing HTTPS").
     public let endpoint: HTTPSEndpoint
     /// One or, while a secret is being replaced, two.
     let secrets: [SymmetricKey]
 
-    /// - Returns: nil if it is not such a destination, or a secret not one of 24 to 64 bytes.
+    /// - Returns: nil if it is not such a destination, or if a secret does not have 24 to 64 bytes.
     public init?(_ token: DeviceToken) {
       guard
         let text = try? JSONDecoder().decode(Text.self, from: Data(token.revealed.utf8)),
