@@ -45,8 +45,8 @@ CREATE TABLE push_devices (
   provider text COLLATE "C" CHECK (provider IN ('apns', 'fcm', 'web-push', 'webhook')),
   app text COLLATE "C",
   locale text COLLATE "C",
-  -- The unit of rate limiting and circuit breaking: the app, or the origin of the endpoint that a browser or a webhook
-  -- chose.
+  -- The unit of rate limiting and circuit breaking: the app, for browsers with the origin of their push service; for
+  -- webhooks the origin.
   scope text COLLATE "C",
   fingerprint bytea CHECK (octet_length(fingerprint) = 32),
   -- Always encrypted. Only push-worker may read the column: see the grants below.
@@ -108,8 +108,7 @@ CREATE TABLE push_due (
   due_at timestamptz NOT NULL,
   -- The greatest version of the events; 0 for a person.
   version bigint NOT NULL DEFAULT 0,
-  -- When the oldest event came that is not processed yet: for the time from like to request, and for giving up
-  -- phantoms.
+  -- When the first event of the newest version came, for giving up phantoms.
   since timestamptz NOT NULL,
   -- For a person: the record that notification-worker's stored offset must have passed before the evaluation.
   topic text COLLATE "C",

@@ -27,7 +27,7 @@ public struct PushMessage: Sendable, Hashable {
   }
 
   public var purpose: Purpose
-  /// The notification's id, or an id derived from a person for a badge.
+  /// The notification's id; zero for a badge.
   public var notification: UUID
   /// Further notifications of a removal. Only the first ``alsoRemovedMax`` are sent.
   public var alsoRemoved: [UUID] = []

@@ -83,7 +83,7 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         AND c.state = 'claimed'
       RETURNING c.user_id, c.notification_id, c.partition,
         CASE
-          -- The device may have been registered since. Not for ever: the provider may be wrong about the time.
+          -- The device may have been registered again since. At most twice: the provider's time may be wrong.
           WHEN e.state = 'gone' AND c.purpose IN ('alert', 'part') AND c.attempts < 3 THEN $8
           ELSE e.due_at
         END AS due_at

@@ -33,7 +33,7 @@ func changesWork(_ events: [Event], now: EventTime) -> Work {
     Statement(
       """
       INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, version, since)
-      -- Before the event: a retraction.
+      -- A retraction is due before the time of its event, which the conflict below recognizes.
       SELECT e.user_id, e.id, e.partition,
         CASE WHEN e.is_retracted THEN $5 - interval '1 second' ELSE $5 END, e.version, $5
       FROM unnest($1::text[], $2::uuid[], $3::int[], $4::bigint[], $6::boolean[])
@@ -44,7 +44,7 @@ func changesWork(_ events: [Event], now: EventTime) -> Work {
       ON CONFLICT (user_id, notification_id) DO UPDATE SET
         partition = EXCLUDED.partition, version = greatest(d.version, EXCLUDED.version),
         since = CASE WHEN EXCLUDED.version > d.version THEN EXCLUDED.since ELSE d.since END,
-        -- What is held stays held, unless it is to be taken away.
+        -- A held alarm stays held, unless it is retracted.
         due_at = CASE WHEN d.held IS NULL OR EXCLUDED.due_at < EXCLUDED.since
           THEN least(d.due_at, EXCLUDED.due_at) ELSE d.due_at END,
         revision = d.revision + 1

@@ -49,7 +49,7 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
         FROM (
           SELECT c.notification_id FROM push_claims c
           WHERE c.user_id = q.user_id AND \(mayShow)
-            -- Nothing can be taken away from the others.
+            -- No removal can reach an inactive device.
             AND EXISTS (
               SELECT FROM push_active_devices d
               WHERE d.user_id = c.user_id AND d.installation = c.installation)

@@ -20,8 +20,8 @@ extension Webhook {
       // "Sender should disable the webhook endpoint, and stop sending it messages."
       return .tokenGone(since: nil)
     default:
-      // Redirects are failures, too. 429, 502 and 504 ask for fewer requests; the delay applies to
-      // the whole endpoint.
+      // Redirects are failures, too. 429, 502 and 504 ask for fewer requests; more of them in
+      // a row open the endpoint's breaker.
       let demanded = Retry.after(header: response.retryAfter, now: now)
       return failed(attempt: attempt, reason: response.statusReason, demanded: demanded)
     }
