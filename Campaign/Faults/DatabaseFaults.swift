@@ -76,8 +76,18 @@ extension PlannedFault {
 
   private func hold(_ connection: Connection, _ lock: String, _ world: World) throws {
     world.injected.onHeal(self) { connection.close() }
-    // Sessions that want the lock queue behind this one while it waits.
-    try connection.script("SET lock_timeout = '20s'; BEGIN; \(lock)")
+    try connection.script("SET lock_timeout = '20s'")
+    try world.wait(seconds: World.hangLimitSeconds, "the lock") {
+      do {
+        // Sessions that want the lock queue behind this one while it waits.
+        try connection.script("BEGIN; \(lock)")
+        return true
+      } catch let error as PostgresError where error.sqlstate == "40P01" {
+        // The workers lock rows in another order, and this session was the victim.
+        try connection.script("ROLLBACK")
+        return false
+      }
+    }
   }
 }
 
