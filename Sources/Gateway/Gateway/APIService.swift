@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// The HTTP server of the API, until it is stopped; requests in hand are finished.
+/// The HTTP server of the API. Runs until it is stopped; in-flight requests are finished.
 struct APIService: Service {
   let host: String
   let port: Int
@@ -25,7 +25,7 @@ struct APIService: Service {
         await following
       }
     } onGracefulShutdown: {
-      // The server waits for open streams as for all requests.
+      // On shutdown the server waits for all responses, including open streams, so end the streams.
       hints.close()
     }
   }

@@ -6,10 +6,12 @@ import Notifications
 import Reminders
 import Schedules
 
-/// What the workers accept, beyond the shape of events: kinds of alarms, time zones, rules of recurrence.
+/// Checks what the workers check beyond the shape of an event: kinds of alarms, time zones and
+/// recurrence rules.
 ///
-/// They would make a dead letter of any other event, and stop after too many: anybody could stop them.
-/// So the handlers themselves, which do no I/O, are asked before an event is published.
+/// Workers dead-letter an event that fails these checks and stop after too many dead letters, so
+/// any client could stop them. Therefore each event is passed through the workers' own handlers,
+/// which do no I/O, before it is published.
 struct Acceptance: Sendable {
   var kinds: AlarmKinds
   var zones: ZoneDirectory
@@ -18,8 +20,8 @@ struct Acceptance: Sendable {
     (self.kinds, self.zones) = (kinds, zones)
   }
 
-  /// - Parameter catalogDirectory: the workers' own; only its kinds.json is read.
-  /// - Throws: `ValidationError` if that is not valid, or if there are no time zones.
+  /// - Parameter catalogDirectory: the workers' catalog directory; only its kinds.json is read.
+  /// - Throws: `ValidationError` if kinds.json is not valid, or if there is no time zone data.
   init(catalogDirectory: String?, zoneinfoDirectory: String?) throws {
     zones = ZoneDirectory(path: zoneinfoDirectory ?? ZoneDirectory.systemPath)
     do {

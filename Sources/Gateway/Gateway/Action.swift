@@ -1,32 +1,32 @@
 import Events
 import HTTPTypes
 
-/// What a person does: one request that becomes one event.
+/// Something that a person does: one request that becomes one event.
 ///
-/// An action is a row of ``all``: nothing else in the gateway knows one of them. The event's data has
-/// the members of the body that the row names, and what the row says of the others. So the person who
-/// acts is always the one whom the token names.
+/// An action is a row of ``all``; no other code in the gateway knows individual actions. The
+/// event's data has the body members that the row lists, and the members whose sources the row
+/// defines. So the acting person is always the subject of the token.
 struct Action: Sendable {
-  /// Where a member of the event's data comes from that the body may not have.
+  /// The source of a member of the event's data that the body may not set.
   enum Source: Sendable {
-    /// The person who acts.
+    /// The acting person: the subject of the token.
     case person
     /// The id in the path's parameter of this name.
     case id(String)
     /// The UUID in the path's parameter of this name.
     case uuid(String)
-    /// The author of the post in the path, who must be visible to the person.
+    /// The author of the post in the path; the post must be visible to the acting person.
     case author
     /// A new id, which contains the person's tag: see ``OwnID``.
     case newID
   }
 
-  /// What is required beyond an identity.
+  /// A requirement beyond a valid token.
   enum Requirement: Sendable {
     case none
-    /// The person is the author of the post in the path.
+    /// The acting person is the author of the post in the path.
     case ownPost
-    /// The id in the path's parameter of this name has the person's tag.
+    /// The id in the path's parameter of this name has the acting person's tag: see ``OwnID``.
     case ownID(String)
   }
 
@@ -37,11 +37,11 @@ struct Action: Sendable {
   var requirement = Requirement.none
   /// The members that the body may have.
   var body: [String] = []
-  /// Those that it must have beyond what the event's own decoder requires: without them, the event would be
-  /// another action's.
+  /// The members that the body must have beyond those that the event's own decoder requires.
+  /// Without them, the event would be that of another action.
   var required: [String] = []
 
-  /// Whether the post in the path must be read first.
+  /// Whether the post in the path must be read before the event can be published.
   var readsPost: Bool {
     if case .ownPost = requirement { return true }
     return members.values.contains { if case .author = $0 { true } else { false } }

@@ -2,11 +2,11 @@ import Events
 import HTTPTypes
 
 extension Action {
-  /// The event of one request, checked as the workers check it.
+  /// Makes the event of one request, checked as the workers check it.
   ///
   /// - Parameters:
   ///   - path: the values of the path's parameters.
-  ///   - body: a JSON object, or nothing.
+  ///   - body: a JSON object, or empty.
   ///   - author: the author of the post in the path, if ``readsPost``.
   ///   - eventID: ``OwnID/event(_:_:key:)``.
   /// - Throws: ``Problem`` that names the parameter or the body's member.
@@ -43,14 +43,14 @@ extension Action {
     }
   }
 
-  /// The members of the body with their uninterpreted values.
+  /// The members of the body with their raw JSON values.
   private func bodyMembers(_ bytes: [UInt8]) throws(Problem) -> [(name: String, value: [UInt8])] {
     let members = try members(of: bytes)
     for name in required {
       let value = members.first { $0.name == name }.map {
         String(decoding: $0.value, as: UTF8.self)
       }
-      // As everywhere in events, an empty text is none.
+      // As in all events, an empty string counts as absent.
       guard let value, value != "\"\"", value != "null" else {
         throw Problem(.invalidMember, "\(name) is missing or empty; it is required.", field: name)
       }
@@ -80,9 +80,9 @@ extension Action {
 }
 
 extension Problem {
-  /// What is wrong with the data of an event that was made of a request.
+  /// Translates an error in the data of a request's event.
   init(_ error: EventError) {
-    // The API writes names as its answers do, with underscores.
+    // The API uses snake case in bodies, as in its responses.
     let field = error.field.map { name in
       name.reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
     }

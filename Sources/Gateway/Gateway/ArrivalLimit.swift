@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection whose request does not arrive: a head that comes byte by byte, a body that nobody
-/// reads and that has no end.
+/// Closes a connection whose request does not arrive in time: one whose headers trickle in byte by
+/// byte, or whose body is not consumed and never ends.
 ///
-/// One for each connection, between the decoder and the server. A connection without an unfinished request
-/// is the server's to close, when it was idle for long.
+/// One per connection, between the decoder and the server. Connections without an unfinished
+/// request are closed by the server's idle timeout.
 final class ArrivalLimit: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -17,7 +17,7 @@ final class ArrivalLimit: ChannelInboundHandler, RemovableChannelHandler {
   private var end: Scheduled<Void>?
 
   func handlerAdded(context: ChannelHandlerContext) {
-    // In front of the decoder, which tells nothing before a head is whole.
+    // Ahead of the decoder, which emits nothing before a request's headers are complete.
     let watch = ByteWatch { [weak self, channel = context.channel] in
       guard let self, awaited == .request else { return }
       awaited = .restOfHead
@@ -41,7 +41,7 @@ final class ArrivalLimit: ChannelInboundHandler, RemovableChannelHandler {
       let isFirstTooMany = bodyBytes <= GatewayLimits.bodyBytes
       bodyBytes += bytes.readableBytes
       if isFirstTooMany, bodyBytes > GatewayLimits.bodyBytes {
-        // The answer has a second to get through.
+        // Leaves a second for the response to be sent.
         close(context.channel, in: .seconds(1))
       }
     case .end:

@@ -1,10 +1,12 @@
 import Events
 import Postgres
 
-/// What must be applied before a screen is read: for each consumer group, the last record.
+/// The records that must be applied before a screen is read: for each consumer group, an offset per
+/// partition.
 ///
-/// Workers move `consumer_offsets` in the transaction that writes a batch's results. So a snapshot in
-/// which the next offset is greater than a record's contains that record's results, on a replica, too.
+/// Workers advance `consumer_offsets` in the transaction that writes a batch's results. So a
+/// snapshot in which the next offset is greater than a record's offset contains that record's
+/// results, also on a replica.
 struct Barrier: Equatable, Sendable {
   struct Bound: Hashable, Sendable {
     var group: ConsumerGroup
@@ -15,7 +17,7 @@ struct Barrier: Equatable, Sendable {
 
   var bounds: Set<Bound>
 
-  /// The positions, for each group that consumes their topic and whose results `groups` names.
+  /// One bound for each position and each group in `groups` that consumes its topic.
   init(_ positions: [Position], groups: Set<ConsumerGroup>) {
     bounds = Set(
       positions.flatMap { position in
@@ -29,11 +31,11 @@ struct Barrier: Equatable, Sendable {
 
   var isEmpty: Bool { bounds.isEmpty }
 
-  /// Whether notification-worker's results are waited for: what it then publishes, alarm-worker
-  /// renders in a transaction of its own.
+  /// Whether the barrier includes notification-worker. What it publishes is rendered by
+  /// alarm-worker in a separate, later transaction.
   var hasNotifications: Bool { bounds.contains { $0.group == .notification } }
 
-  /// Returns one row: whether the snapshot contains all of it.
+  /// Returns one row with one boolean: whether the snapshot contains the results of all bounds.
   func statement(topicPrefix: String) -> Statement {
     let bounds = Array(bounds)
     return Statement(

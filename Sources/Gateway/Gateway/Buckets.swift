@@ -1,21 +1,22 @@
-/// Token buckets, one for each key: each holds so many seconds' worth of tokens, and fills again as time
-/// passes.
+/// Token buckets, one per key. A bucket holds a fixed number of seconds' worth of tokens and
+/// refills over time.
 ///
-/// Bounded: keys that were not used for long are forgotten, which makes their buckets full.
+/// Bounded: keys that have not been used for long are evicted, which makes their buckets full.
 struct Buckets<Key: Hashable & Sendable>: Sendable {
-  /// Tokens that a bucket gains per second.
+  /// Tokens added to a bucket per second.
   private let perSecond: Double
-  /// The seconds after which an empty bucket is full.
+  /// The time in seconds in which an empty bucket fills up.
   private let seconds: Double
   private let keys: Int
-  /// When each bucket is or was full again, in seconds of the caller's clock. Of two halves, the older one is
-  /// dropped when the other one is at its bound: this costs the same for each key, whatever they are.
+  /// When each bucket is or was full again, in seconds of the caller's clock. Kept in two
+  /// generations: when the recent one reaches its bound, the older one is dropped. So the cost per
+  /// key is constant, whatever the keys are.
   private var recent: [Key: Double] = [:]
   private var older: [Key: Double] = [:]
 
   /// - Parameters:
   ///   - perSecond: at least 1.
-  ///   - keys: the most buckets that are remembered.
+  ///   - keys: the maximum number of buckets in memory.
   init(perSecond: Int, seconds: Double = GatewayLimits.burstSeconds, keys: Int) {
     (self.perSecond, self.seconds, self.keys) = (Double(perSecond), seconds, keys)
   }
@@ -25,14 +26,14 @@ struct Buckets<Key: Hashable & Sendable>: Sendable {
 
   /// Takes a token.
   ///
-  /// - Parameter now: in seconds of a clock that never goes back.
-  /// - Returns: the seconds until there is one, if there is none; nothing was taken then.
+  /// - Parameter now: in seconds of a monotonic clock.
+  /// - Returns: nil if a token was taken; otherwise the seconds until one is available.
   mutating func take(_ key: Key, now: Double) -> Double? {
     let full = max(fullTime(of: key), now) + 1 / perSecond
     let wait = full - now - seconds
-    // Less than what the clock's numbers can tell.
+    // Tolerates differences below the precision of the clock's values.
     guard wait < 1e-6 else {
-      // Not forgotten as long as it keeps asking.
+      // Keeps the key among the recent ones as long as it is used.
       set(key, fullTime(of: key))
       return wait
     }
@@ -40,7 +41,7 @@ struct Buckets<Key: Hashable & Sendable>: Sendable {
     return nil
   }
 
-  /// Takes more tokens, even if there are none: the bucket is then in debt.
+  /// Takes several tokens, even if the bucket lacks them: it is then in debt.
   mutating func charge(_ key: Key, tokens: Int, now: Double) {
     let full = max(fullTime(of: key), now) + Double(tokens) / perSecond
     set(key, min(full, now + 2 * seconds))

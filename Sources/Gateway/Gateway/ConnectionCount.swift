@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection of an address that has too many. One for each connection.
+/// Closes a new connection if its address already has too many. One handler per connection.
 final class ConnectionCount: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart

@@ -6,13 +6,13 @@ package import Postgres
 import Schema
 import Synchronization
 
-/// A bounded number of connections to PostgreSQL, each on a thread of its own, because libpq blocks.
+/// A fixed number of connections to PostgreSQL, each on a thread of its own, because libpq blocks.
 ///
-/// Every transaction is read-only and sees one snapshot. Work waits in a bounded queue, in order of
-/// arrival. Thread-safe.
+/// Every transaction is read-only and sees one snapshot. Work is queued in order of arrival; the
+/// queue is bounded. Thread-safe.
 package final class ConnectionPool: Sendable {
   private struct Work: Sendable {
-    /// Returns false if the connection was lost, unless it may not be tried again.
+    /// Returns false if the connection was lost and this was not the last attempt.
     var run: @Sendable (Connection, _ isLastTry: Bool) -> Bool
     var fail: @Sendable (any Error) -> Void
   }
@@ -30,7 +30,7 @@ package final class ConnectionPool: Sendable {
 
   /// - Parameters:
   ///   - connections: the number of threads that will call ``serve(_:_:)``.
-  ///   - applicationName: in `pg_stat_activity`.
+  ///   - applicationName: the name in `pg_stat_activity`.
   package init(
     databaseURL: String, connections: Int, applicationName: String = "magpie_gateway"
   ) {
@@ -39,9 +39,10 @@ package final class ConnectionPool: Sendable {
     waitingMax = connections * GatewayLimits.waitingPerConnection
   }
 
-  /// Runs `body` on one of the connections, and again on a new one if that was lost: it only reads.
+  /// Runs `body` on one of the connections. If that connection is lost, runs it once more on a new
+  /// one, which is safe because it only reads.
   ///
-  /// - Throws: ``Problem`` if too many others wait; the error of `body`, or of connecting.
+  /// - Throws: ``Problem`` if the queue is full; otherwise the error of `body` or of connecting.
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws -> Value {
@@ -70,7 +71,7 @@ package final class ConnectionPool: Sendable {
     }
   }
 
-  /// Does the queue's work on the calling thread with one connection, until `status` says `isStopping`.
+  /// Runs queued work on the calling thread over one connection, until `status` says `isStopping`.
   package func serve(_ status: LaneStatus, _ logger: Logger) {
     var connection: Connection?
     while !status.isStopping {
@@ -80,7 +81,7 @@ package final class ConnectionPool: Sendable {
         if connection == nil { Thread.sleep(forTimeInterval: 0.5) }
         continue
       }
-      // The timeout is for the heartbeat.
+      // The timeout lets the loop send its heartbeat.
       guard arrivals.wait(timeout: .now() + 1) == .success, let work = take(), let open = connection
       else { continue }
       if work.run(open, false) {
@@ -103,7 +104,7 @@ package final class ConnectionPool: Sendable {
     state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
   }
 
-  /// What waits while no thread has a connection is answered at once.
+  /// Fails all queued work at once. Used while no thread has a connection, and on shutdown.
   private func failWaiting(_ error: any Error) {
     let failed = state.withLock { state in
       defer { state.waiting = [] }

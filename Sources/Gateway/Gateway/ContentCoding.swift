@@ -1,23 +1,23 @@
 import CZlib
 
-/// How an answer's bytes are coded.
+/// The content coding of a response body.
 enum ContentCoding: Equatable, Sendable {
   case identity
   case gzip
 
-  /// Smaller bodies stay as they are: the head is most of the answer.
+  /// Smaller bodies are not compressed: headers are most of such a response.
   static let leastBytes = 512
 
-  /// What `Accept-Encoding` asks for (RFC 9110, 12.5.3): gzip, if it is worth it and the client does not
-  /// like identity more.
+  /// Negotiates the coding from `Accept-Encoding` (RFC 9110, 12.5.3): gzip, unless the body is too
+  /// small or the client prefers identity.
   ///
-  /// - Parameter bytes: of the body.
+  /// - Parameter bytes: the length of the body.
   /// - Throws: ``Problem`` if the client accepts neither.
   init(accepted header: String?, bytes: Int) throws(Problem) {
     let weights = header.map(weights) ?? [:]
     let any = weights["*"]
     let gzip = weights["gzip"] ?? weights["x-gzip"] ?? any ?? 0
-    // Acceptable unless it is excluded, by name or by a wildcard.
+    // Identity is acceptable unless it is excluded by name or by a wildcard.
     let identity = weights["identity"] ?? (any == 0 ? 0 : nil)
     guard gzip > 0 || identity != 0 else {
       throw Problem(
@@ -27,11 +27,11 @@ enum ContentCoding: Equatable, Sendable {
     self = identity == 0 || isBetter && bytes >= Self.leastBytes ? .gzip : .identity
   }
 
-  /// What the tag of a body has at its end: two codings of a body differ, and so do strong tags.
+  /// The suffix of the ETag: strong ETags must differ between codings of the same body.
   var tagSuffix: String { self == .gzip ? ".gzip" : "" }
 }
 
-/// The weights of an `Accept-Encoding`, in thousandths. What is malformed counts as absent.
+/// The weights in `Accept-Encoding`, in thousandths. Malformed items are ignored.
 private func weights(_ header: String) -> [String: Int] {
   var weights: [String: Int] = [:]
   for item in header.split(separator: ",") {
@@ -46,7 +46,7 @@ private func weights(_ header: String) -> [String: Int] {
   return weights
 }
 
-/// Of `q=0.123`: 123; nil if it is not a weight.
+/// Parses a weight: 123 for `q=0.123`; nil if it is malformed.
 private func weight(_ text: String) -> Int? {
   guard let match = text.wholeMatch(of: /q=(?:(0)(?:\.([0-9]{0,3}))?|1(?:\.0{0,3})?)/) else {
     return nil
@@ -56,12 +56,12 @@ private func weight(_ text: String) -> Int? {
   return Int(digits + String(repeating: "0", count: 3 - digits.count))
 }
 
-/// The bytes as a gzip file (RFC 1952), the same for the same bytes.
+/// Compresses to the gzip format (RFC 1952). Deterministic: equal input gives equal output.
 ///
-/// - Throws: ``CompressionError`` without memory.
+/// - Throws: ``CompressionError`` if memory runs out.
 func gzipped(_ bytes: [UInt8]) throws(CompressionError) -> [UInt8] {
   var stream = z_stream()
-  // 15 bits of window, and 16 for gzip's own head and checksum.
+  // A window of 15 bits; adding 16 selects the gzip header and checksum.
   guard
     deflateInit2_(
       &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
@@ -82,5 +82,5 @@ func gzipped(_ bytes: [UInt8]) throws(CompressionError) -> [UInt8] {
   return Array(result.prefix(Int(stream.total_out)))
 }
 
-/// zlib had no memory.
+/// zlib ran out of memory.
 struct CompressionError: Error {}

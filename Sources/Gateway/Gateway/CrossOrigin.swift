@@ -1,25 +1,25 @@
 import HTTPTypes
 
-/// Which pages of other origins may call the API from a browser: CORS, as the Fetch standard defines it.
+/// The origins whose pages may call the API from a browser: CORS, as the Fetch standard defines it.
 ///
-/// Tokens are in a header, never in a cookie: so credentials are never allowed, and a page that is not
-/// listed has nothing to send in somebody's name.
+/// Tokens travel in a header, never in a cookie. So credentials are never allowed, and a page of an
+/// unlisted origin has nothing with which to act on a person's behalf.
 struct CrossOrigin: Sendable {
-  /// The headers of requests that the API reads.
+  /// The request headers that the API reads.
   static let requestHeaders: [HTTPField.Name] = [
     .authorization, .contentType, .idempotencyKey, .ifNoneMatch, .lastEventID, .magpieAfter,
     .magpieTime, .traceparent,
   ]
-  /// The headers of answers that a page may read.
+  /// The response headers that a page may read.
   static let exposedHeaders: [HTTPField.Name] = [.eTag, .location, .magpiePosition, .retryAfter]
-  /// How long a browser may remember what a path allows, in seconds.
+  /// How long a browser may cache a preflight response, in seconds.
   static let maxAgeSeconds = 3600
 
   private let origins: Set<String>
 
   /// - Parameter list: origins as browsers send them, such as `https://app.example`, separated by commas;
   ///   nil for none.
-  /// - Throws: ``OriginError`` for `*`, `null` and whatever else is not an exact origin.
+  /// - Throws: ``OriginError`` for `*`, `null` and anything else that is not an exact origin.
   init(_ list: String?) throws(OriginError) {
     var origins: Set<String> = []
     for item in (list ?? "").split(separator: ",") {
@@ -30,9 +30,9 @@ struct CrossOrigin: Sendable {
     self.origins = origins
   }
 
-  /// Adds what lets the page read the answer, if its origin is listed.
+  /// Adds the headers that let the page read the response, if its origin is listed.
   ///
-  /// - Parameter preflight: the methods of the path, if the answer is to `OPTIONS`.
+  /// - Parameter preflight: the path's methods if this is a response to `OPTIONS`; otherwise nil.
   func allow(
     _ answer: inout HTTPFields, to request: HTTPFields, preflight: [HTTPRequest.Method]? = nil
   ) {
@@ -54,7 +54,7 @@ struct CrossOrigin: Sendable {
   }
 }
 
-/// An entry of the list is not an origin.
+/// An entry of the list that is not an origin.
 struct OriginError: Error, CustomStringConvertible {
   var origin: String
 
@@ -64,7 +64,8 @@ struct OriginError: Error, CustomStringConvertible {
   }
 }
 
-/// Whether a browser could send it as `Origin`. It compares bytes, so another spelling never matches.
+/// Whether a browser could send this text as `Origin`. Origins are compared byte by byte, so any
+/// other spelling would never match.
 private func isOrigin(_ text: String) -> Bool {
   guard text.utf8.count <= 255,
     let match = text.wholeMatch(
@@ -77,7 +78,7 @@ private func isOrigin(_ text: String) -> Bool {
 }
 
 extension HTTPFields {
-  /// Adds a header's name to `Vary`.
+  /// Appends a header's name to `Vary`.
   mutating func vary(on name: String) {
     self[.vary] = self[.vary].map { "\($0), \(name)" } ?? name
   }

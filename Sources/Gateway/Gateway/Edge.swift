@@ -2,17 +2,17 @@ import HTTPTypes
 import Hummingbird
 import Logging
 
-/// What stands before the routes of a server: limits, and whose token a request has.
+/// The checks before a server's routes: rate limits and authentication.
 struct Edge: Sendable {
   let keys: KeySource
   let rules: TokenRules
   let limits: RateLimits
   let logger: Logger
 
-  /// Counts the request.
+  /// Counts the request against the limit of its address.
   ///
-  /// - Returns: whom it comes from.
-  /// - Throws: ``Problem`` if its address asks too often.
+  /// - Returns: the client's address.
+  /// - Throws: ``Problem`` if the address has exceeded its limit.
   func admit(_ request: Request, _ context: RequestScope) throws(Problem) -> ClientAddress {
     let address = ClientAddress(
       peer: context.peer, forwardedFor: request.headers[.xForwardedFor],
@@ -21,10 +21,10 @@ struct Edge: Sendable {
     return address
   }
 
-  /// Whose token the request has.
+  /// Authenticates the request by its token, and counts it against the person's limit.
   ///
-  /// - Throws: ``Problem`` if it has no valid one, which counts as a failure of the address, or if its person asks
-  ///   too often.
+  /// - Throws: ``Problem`` if there is no valid token, which is counted as a failure of the
+  ///   address, or if the person has exceeded their limit.
   func identity(
     _ request: Request, from address: ClientAddress
   ) async throws(Problem) -> Identity {
@@ -39,8 +39,8 @@ struct Edge: Sendable {
     return identity
   }
 
-  /// What the client is told of an error. Logs those of the server, and ends the connection after those that
-  /// leave it in doubt.
+  /// Converts an error to the problem that the client gets. Logs server errors, and closes the
+  /// connection after errors that leave its state undefined.
   func problem(_ error: any Error, _ context: RequestScope) -> Problem {
     let problem = Problem(error)
     if problem.code.status.kind == .serverError, problem.code != .notAppliedYet {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Service
 
-/// The settings of what stands between the API and whoever calls it.
+/// The options for CORS and rate limits.
 struct EdgeOptions: ParsableArguments, Sendable {
   @Option(
     help: """
@@ -44,7 +44,7 @@ struct EdgeOptions: ParsableArguments, Sendable {
 
   @OptionGroup var proxies: ProxyOptions
 
-  /// - Throws: `ValidationError` for a number out of range.
+  /// - Throws: `ValidationError` for a number that is out of range.
   func limits(_ process: ProcessOptions) async throws -> RateLimits {
     var settings = RateLimits.Settings()
     settings.requestsPerSecondPerAddress = try await process.number(
@@ -76,7 +76,7 @@ struct EdgeOptions: ParsableArguments, Sendable {
 }
 
 extension ProcessOptions {
-  /// A setting without a default.
+  /// A required setting.
   ///
   /// - Throws: `ValidationError` if it is not set.
   func required(_ flag: String?, _ name: String, _ option: String) async throws -> String {

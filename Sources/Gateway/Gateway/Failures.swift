@@ -5,7 +5,7 @@ import Postgres
 import Schema
 
 extension Problem {
-  /// The problem that an error of a lower layer is to the client.
+  /// Maps an error of a lower layer to the problem that the client gets.
   init(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem
@@ -22,10 +22,11 @@ extension Problem {
 
   private init(_ error: PostgresError) {
     switch error.sqlstate {
-    // The page functions' error for a cursor that is damaged or of another list.
+    // The page functions raise it for a cursor that is malformed or belongs to another list.
     case "22P02": self.init(.invalidParameter, "It is not a cursor of this list.", field: "cursor")
     case "57014": self.init(.databaseUnavailable, "The database took too long.")
-    // Shutting down, no more connections, or a replica's conflict with its primary.
+    // The server is shutting down or out of connections, or a query on a replica conflicts with
+    // replay.
     case "57P01", "57P02", "57P03", "53300", "40001":
       self.init(.databaseUnavailable, "The database has no time for it.")
     default:

@@ -2,13 +2,14 @@ import AsyncHTTPClient
 package import Foundation
 import NIOCore
 
-/// The bytes at a URL; a redirection is an error, because it could lead anywhere.
+/// Downloads a URL. A redirection is an error, because its target is not under the operator's
+/// control.
 ///
 /// - Parameters:
-///   - accept: the types of content that can be used.
-///   - bytesMax: longer answers are an error.
-///   - seconds: how long it may take.
-/// - Throws: what AsyncHTTPClient throws, and ``FetchError`` for an answer other than 200.
+///   - accept: the value of the `Accept` header.
+///   - bytesMax: a longer response body is an error.
+///   - seconds: the timeout.
+/// - Throws: the errors of AsyncHTTPClient, and ``FetchError`` for a status other than 200.
 package func fetched(
   _ url: URL, accept: String, bytesMax: Int, seconds: Int64
 ) async throws -> Data {
@@ -33,7 +34,7 @@ package func fetched(
   }
 }
 
-/// An answer that cannot be used.
+/// A response that cannot be used.
 package struct FetchError: Error, CustomStringConvertible {
   package let description: String
 }

@@ -122,7 +122,7 @@ public struct GatewayCommand: AsyncParsableCommand {
       HintReader(
         kafka: consumer.kafka, topicPrefix: settings.topicPrefix, topic: $0, hints: hints)
     }
-    // The first threads take what there is one of.
+    // Each single-instance task takes one of the first threads; the others serve the pool.
     let untaken = Mutex(readers.map { $0.run } + [visits.serve])
     try await consumer.run(threads: readers.count + 1 + connections, beside: api) {
       status, logger in

@@ -1,16 +1,16 @@
 import HTTPTypes
 
 extension HTTPField.Name {
-  /// Where Kafka stored the event of an action: see ``Position``.
+  /// The position at which Kafka stored an action's event: see ``Position``.
   static let magpiePosition = named("Magpie-Position")
-  /// The positions that an answer must contain.
+  /// The positions whose effects the response must contain.
   static let magpieAfter = named("Magpie-After")
-  /// When the person acted, RFC 3339.
+  /// When the person acted, an RFC 3339 time.
   static let magpieTime = named("Magpie-Time")
-  /// Makes a repeated action the same event.
+  /// A repeated action with the same key creates the same post, comment or message.
   static let idempotencyKey = named("Idempotency-Key")
   static let lastEventID = named("Last-Event-ID")
-  /// Tells proxies not to hold events back.
+  /// Tells proxies not to buffer events.
   static let xAccelBuffering = named("X-Accel-Buffering")
   static let traceparent = named("traceparent")
   static let xForwardedFor = named("X-Forwarded-For")

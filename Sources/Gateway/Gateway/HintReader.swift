@@ -4,10 +4,11 @@ import Kafka
 import Lanes
 import Logging
 
-/// Reads a topic from its end, without a consumer group, for hints of whose screens may change.
+/// Reads a topic from its end, without a consumer group, for hints about whose screens may have
+/// changed.
 struct HintReader: Sendable {
-  /// Their keys are the people whose own screens change, or what others see of them. What workers have rendered
-  /// again for another reason is in alarm-changes alone.
+  /// The record key is the person whose own screens change, or whose posts or profile others see
+  /// change. Renderings that workers repeat for another reason appear in alarm-changes only.
   static let topics: [Topic] = [
     .notificationChanges, .alarmChanges, .alarmActions, .people, .messages, .posts, .likes,
     .comments, .follows,
@@ -44,7 +45,7 @@ struct HintReader: Sendable {
     }
     let reader = try TopicReader(configuration: kafka, topic: name, from: starts)
     defer { reader.close() }
-    // What came before the ends, while nobody read.
+    // Covers records that arrived before these ends while no reader was running.
     hints.wakeAll(looking: nil)
     status.isReady = true
     while !status.isStopping {
@@ -57,7 +58,7 @@ struct HintReader: Sendable {
     }
   }
 
-  /// Whose screens a record may change, and which of them.
+  /// The hints that a record gives: whose screens it may change, and which of them.
   static func hints(of record: WireRecord, _ topic: Topic) -> [Hint] {
     guard let key = record.key, let person = String(validating: key, as: UTF8.self) else {
       return []
@@ -77,14 +78,15 @@ struct HintReader: Sendable {
     let event = try? EventCodec.decode(record, topic: topic, now: .now)
     switch event?.payload {
     case .messageSent(let data)?:
-      // Its alarm comes with a hint of its own. It is on its sender's list, too.
+      // The message's alarm gives a hint of its own. The message also appears in its sender's list.
       return [data.receiver, data.sender].map {
         Hint(subject: .person($0), screens: [.conversations, .watched])
       }
     case .conversationRead(let data)?:
-      // It also reads the alarms of its messages, and the other one sees that it was read.
+      // This also marks the alarms of the messages as read, and the peer sees that the messages
+      // were read.
       return [everything(of: data.user), everything(of: data.peer)]
-    // Whoever is blocked no longer sees what this person made, and the other way round.
+    // A block hides what either person made from the other.
     case .personBlocked(let data)?: hints.append(everything(of: data.person))
     case .personUnblocked(let data)?: hints.append(everything(of: data.person))
     default: break

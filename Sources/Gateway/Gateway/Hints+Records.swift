@@ -1,8 +1,8 @@
 import Events
 
-// When streams look after a record.
+// Decides when streams look after a record.
 extension Hints {
-  /// A record was published, which may change what the hint is about.
+  /// Notes a published record that may change the screens that the hint names.
   func hint(_ hint: Hint, _ record: Position) {
     let isWaiting = state.withLock { state -> Bool? in
       guard state.watching[hint.subject] != nil else { return nil }
@@ -23,14 +23,16 @@ extension Hints {
     }
   }
 
-  /// Hints of a partition that ends at `end` are of records before it.
+  /// Drops pending records of a partition at offset `end` or later, after the topic was recreated.
   func forget(_ topic: Topic, _ partition: Int32, from end: Int64) {
     state.withLock { $0.unapplied.forget(topic, partition, from: end) }
   }
 
-  /// Wakes streams whose hints' records are applied, until ``close()`` or until its task is cancelled.
+  /// Wakes streams once the records of their hints are applied. Runs until ``close()`` or until its
+  /// task is cancelled.
   ///
-  /// - Parameter nextOffsets: what workers have stored for these sources; those without a row may be missing.
+  /// - Parameter nextOffsets: reads the offsets that workers have stored for these sources; a
+  ///   source without a row may be missing from its result.
   func follow(
     _ nextOffsets: ([UnappliedHints.Source]) async throws -> [(UnappliedHints.Source, Int64)]
   ) async {
@@ -45,7 +47,7 @@ extension Hints {
           }
           await pause(.milliseconds(20))
         } catch {
-          // The looks fail, too.
+          // While PostgreSQL is unavailable, looks would fail, too.
           await pause(.seconds(1))
         }
       }
@@ -58,7 +60,7 @@ extension Hints {
     }
     guard isNew else { return }
     Task {
-      // Once more from the beginning if there was a hint meanwhile.
+      // Starts over if another hint arrived in the meantime.
       while let streams = takeScheduled(hint) {
         if case .person = hint.subject {
           await pause(.seconds(1))
@@ -67,7 +69,8 @@ extension Hints {
           wakeOwed(hint)
           continue
         }
-        // What many see may change all the time, so these streams look less often the more they are.
+        // Screens that many people see may change all the time: the more streams watch the subject,
+        // the less often each of them looks.
         let first = Duration.milliseconds(max(500, streams * 1000 / GatewayLimits.looksPerSecond))
         for delay in [first, first, max(first, .seconds(4) - first * 2)] {
           await pause(delay)
@@ -78,7 +81,8 @@ extension Hints {
     }
   }
 
-  /// - Returns: the number of streams that watch the subject; nil if there was no hint since.
+  /// - Returns: the number of streams that watch the subject; nil if no hint arrived since the last
+  ///   call.
   private func takeScheduled(_ hint: Hint) -> Int? {
     state.withLock { state in
       guard state.scheduled[hint] == true, let watching = state.watching[hint.subject] else {
@@ -100,10 +104,10 @@ extension Hints {
 
   private func wake(_ hint: Hint) { wake(hint.subject) { _ in hint.screens } }
 
-  /// Those that have not looked since they owe it.
+  /// Wakes the streams that have not looked since the hint's screens were marked as owed.
   private func wakeOwed(_ hint: Hint) { wake(hint.subject) { $0.intersection(hint.screens) } }
 
-  /// - Parameter screens: at what to look, of what a stream owes.
+  /// - Parameter screens: returns the screens to look at, given those that a stream owes.
   private func wake(
     _ subject: Subject, at screens: (_ owed: StreamScreens) -> StreamScreens
   ) {

@@ -1,16 +1,18 @@
 import Events
 import Synchronization
 
-/// Which streams are open here, what they show, and at what each must look again. Thread-safe.
+/// The open streams of this gateway, the subjects that they show, and the screens that each must
+/// look at again. To look is to read screens from PostgreSQL and to send those that have changed.
+/// Thread-safe.
 ///
-/// What one person alone sees is looked at once a worker has applied the hint's record, which ``follow(_:)`` finds out.
-/// What many see is looked at now and then after a hint.
+/// A stream looks at what only its person sees once a worker has applied the hint's record, which
+/// ``follow(_:)`` detects. It looks at what many people see at intervals after a hint.
 ///
-/// A hint holds nothing but that a subject may have something new: what a stream sends is always read from
-/// PostgreSQL. So hints may be lost, repeated or early without harm, and wakes are not queued: a stream that is
-/// still writing looks once afterwards.
+/// A hint says only that a subject may have changed; what a stream sends is always read from
+/// PostgreSQL. So losing, repeating or delivering hints early does no harm, and wakes are not
+/// queued: a stream that is still writing looks once afterwards.
 final class Hints: Sendable {
-  /// A subscription's wakes.
+  /// A stream's registration; its `wakes` yield whenever the stream has something to do.
   struct Subscription: Sendable {
     var wakes: AsyncStream<Void>
     fileprivate var id: UInt64
@@ -19,11 +21,11 @@ final class Hints: Sendable {
   struct Stream {
     var continuation: AsyncStream<Void>.Continuation
     var subjects: Set<Subject>
-    /// At what the next look is.
+    /// The screens of the next look.
     var pending = StreamScreens.all
-    /// At what it looks soon, unless it does before.
+    /// The screens that the stream will be woken for shortly, unless it looks at them before.
     var owed: StreamScreens = []
-    /// Whether it has to show that the connection lives.
+    /// Whether a heartbeat comment is due.
     var owesComment = false
   }
 
@@ -31,7 +33,7 @@ final class Hints: Sendable {
     var nextID: UInt64 = 0
     var streams: [UInt64: Stream] = [:]
     var watching: [Subject: Set<UInt64>] = [:]
-    /// Those for which looks are scheduled, and whether there was another one since.
+    /// The hints with scheduled looks, and whether another such hint has arrived since.
     var scheduled: [Hint: Bool] = [:]
     var unapplied = UnappliedHints()
     var isClosed = false
@@ -44,7 +46,7 @@ final class Hints: Sendable {
   }
 
   let state = Mutex(State())
-  /// Yields when a hint begins to wait for its record, and ends with ``close()``.
+  /// Yields when a hint starts to wait for its record to be applied. Ends with ``close()``.
   let (arrivals, arrived) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
   let pause: @Sendable (Duration) async -> Void
@@ -55,7 +57,8 @@ final class Hints: Sendable {
     self.pause = pause
   }
 
-  /// The first wake comes at once. Ends with ``close()`` or ``unsubscribe(_:)``.
+  /// Registers a stream. The first wake comes at once; the wakes end with ``close()`` or
+  /// ``unsubscribe(_:)``.
   func subscribe(_ person: String) -> Subscription {
     let (wakes, continuation) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -70,12 +73,12 @@ final class Hints: Sendable {
     return Subscription(wakes: wakes, id: id)
   }
 
-  /// Wakes the stream for hints of these subjects, too.
+  /// Wakes the stream also for hints about these subjects.
   func watch(_ subjects: Set<Subject>, _ subscription: Subscription) {
     state.withLock { $0.watch(subjects, for: subscription.id) }
   }
 
-  /// Ends its wakes.
+  /// Removes the stream and ends its wakes.
   func unsubscribe(_ subscription: Subscription) {
     let stream = state.withLock { state in
       let stream = state.streams.removeValue(forKey: subscription.id)
@@ -88,12 +91,12 @@ final class Hints: Sendable {
     stream?.continuation.finish()
   }
 
-  /// Whether the wake was to look, and not only to show that the connection lives.
+  /// Whether there are screens to look at; if not, the wake was only for a heartbeat comment.
   func hasLook(_ subscription: Subscription) -> Bool {
     state.withLock { $0.streams[subscription.id]?.pending.isEmpty == false }
   }
 
-  /// At what to look now. What is hinted from here on is for the next look.
+  /// Returns the screens to look at now. Hints that arrive from here on are for the next look.
   func takeLook(_ subscription: Subscription) -> StreamScreens {
     state.withLock { state in
       let pending = state.streams[subscription.id]?.pending ?? []
@@ -103,12 +106,12 @@ final class Hints: Sendable {
     }
   }
 
-  /// The look at these was in vain: the stream's next wake looks at them again.
+  /// Reports that a look at these screens failed: the stream's next wake looks at them again.
   func missed(_ subscription: Subscription, _ screens: StreamScreens) {
     state.withLock { $0.streams[subscription.id]?.pending.formUnion(screens) }
   }
 
-  /// Whether to show now that the connection lives.
+  /// Returns whether a heartbeat comment is due, and clears that flag.
   func takeComment(_ subscription: Subscription) -> Bool {
     state.withLock { state in
       let owesComment = state.streams[subscription.id]?.owesComment ?? false
@@ -117,9 +120,9 @@ final class Hints: Sendable {
     }
   }
 
-  /// Wakes every stream, and lets some of them look at everything, for hints that may have been lost.
+  /// Wakes every stream, and lets a share of them look at all screens, in case hints were lost.
   ///
-  /// - Parameter share: which of ``GatewayLimits/heartbeatsPerLook`` shares of them looks; nil is all.
+  /// - Parameter share: which of the ``GatewayLimits/heartbeatsPerLook`` shares looks; nil for all.
   func wakeAll(looking share: Int?) {
     let continuations = state.withLock { state in
       for id in state.streams.keys {
@@ -131,7 +134,7 @@ final class Hints: Sendable {
     for continuation in continuations { continuation.yield() }
   }
 
-  /// Ends all streams, and those that come.
+  /// Ends all streams, including those that subscribe later.
   func close() {
     let streams = state.withLock { state in
       state.isClosed = true
@@ -143,6 +146,6 @@ final class Hints: Sendable {
 }
 
 extension UInt64 {
-  /// In which of the looks without a hint the stream with this id takes part.
+  /// The share in which the stream with this id looks without a hint.
   fileprivate var share: Int { Int(self % UInt64(GatewayLimits.heartbeatsPerLook)) }
 }

@@ -1,9 +1,9 @@
 import Events
 import Foundation
 
-/// An id of a person, post or reminder, as events may have it.
+/// Checks the id of a person, post or reminder.
 ///
-/// - Throws: ``Problem`` if it is not one.
+/// - Throws: ``Problem`` if events cannot have this id.
 func identifier(_ value: String, _ name: String) throws(Problem) -> String {
   guard isIdentifier(value) else {
     throw Problem(
@@ -13,7 +13,7 @@ func identifier(_ value: String, _ name: String) throws(Problem) -> String {
   return value
 }
 
-/// Whether events may have this id: 1 to 128 bytes without control characters.
+/// Whether events may contain this id: 1 to 128 bytes without control characters.
 func isIdentifier(_ value: String) -> Bool {
   1...Limits.idBytes ~= value.utf8.count
     && value.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }

@@ -2,29 +2,29 @@ import Events
 import Foundation
 import JWTKit
 
-/// Whom a token proves.
+/// The identity that a valid token proves.
 struct Identity: Equatable, Sendable {
   var person: String
-  /// When the token ends, in seconds since 1970.
+  /// When the token expires, in seconds since 1970.
   var expires: Double
 }
 
-/// Who tokens must come from and for whom they must be.
+/// The required issuer and audience of tokens.
 struct TokenRules: Hashable, Sendable {
   /// The `iss` that every token must have.
   var issuer: String
-  /// One of the values of every token's `aud`.
+  /// The value that every token's `aud` must contain.
   var audience: String
-  /// How far a token's `nbf` may be ahead of this machine's clock, in seconds. `exp` has no tolerance.
+  /// The tolerance for a token's `nbf`, in seconds. `exp` has none.
   static let notBeforeTolerance = 60.0
-  /// A newer key set may have the key.
+  /// Thrown for a token whose key is not in the set; a newer set may have it.
   static let unknownKey = Problem(.invalidToken, "None of the keys is the one it names.")
 
-  /// The person whom the header `Authorization` proves: `sub` of a JWT (RFC 7519) that one of `keys`
-  /// signed.
+  /// Verifies the JWT (RFC 7519) in the header `Authorization`, which must be signed by one of
+  /// `keys`, and returns its `sub`.
   ///
   /// - Parameter now: in seconds since 1970.
-  /// - Throws: ``Problem``, which says what is wrong with the token but quotes nothing of it.
+  /// - Throws: ``Problem``, which says what is wrong with the token without quoting any of it.
   func identity(
     authorization: String?, keys: KeySet, now: Double = Date().timeIntervalSince1970
   ) throws(Problem) -> Identity {
@@ -59,7 +59,7 @@ struct TokenRules: Hashable, Sendable {
       let claimBytes = base64URLDecoded(parts[1]), let signature = base64URLDecoded(parts[2]),
       let header = try? JSONDecoder().decode(Header.self, from: headerBytes)
     else { throw invalid("It is not a JWT in compact form.") }
-    // An extension that must be understood, and is not.
+    // RFC 7515 requires rejecting a token with `crit` extensions that are not understood; none is.
     guard !header.hasCritical else { throw invalid("It has critical header parameters.") }
     guard let algorithm = KeySet.Algorithm(rawValue: header.alg) else {
       throw invalid("Its algorithm is not accepted.")

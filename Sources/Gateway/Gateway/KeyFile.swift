@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The key set in a file, read again when the file changes. Thread-safe.
+/// A key set in a file, read again when the file changes. Thread-safe.
 final class KeyFile: Sendable {
   private let path: String
   private let state: Mutex<State>
@@ -12,7 +12,7 @@ final class KeyFile: Sendable {
     var stamp: Stamp?
   }
 
-  /// What tells two versions of a file apart, also if a link to it was changed.
+  /// Identifies a version of the file, also when a symbolic link to it changes.
   private struct Stamp: Equatable, Sendable {
     var modified: Date?
     var inode: UInt64?
@@ -29,9 +29,10 @@ final class KeyFile: Sendable {
   /// The keys in use.
   var keys: KeySet { state.withLock { $0.keys } }
 
-  /// Reads the file again if it has changed. If it cannot be used, the former keys stay in use.
+  /// Reads the file again if it has changed. If the new contents are not valid, the previous keys
+  /// stay in use.
   func refresh(_ logger: Logger) async {
-    // Of before the reading: a change meanwhile is noticed the next time.
+    // Taken before reading: a change during the read is noticed the next time.
     let stamp = Self.stamp(path)
     guard state.withLock({ $0.stamp != stamp }) else { return }
     do throws(KeySetError) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Logging
 import Service
 
-/// The settings of who signs tokens.
+/// The options for the keys and the issuer of tokens.
 struct KeyOptions: ParsableArguments, Sendable {
   @Option(
     help: """
@@ -22,7 +22,7 @@ struct KeyOptions: ParsableArguments, Sendable {
   @Option(help: "The iss that every token must have. [env: MAGPIE_TOKEN_ISSUER]")
   var tokenIssuer: String?
 
-  /// - Throws: `ValidationError` unless exactly one of the two is there and can be used.
+  /// - Throws: `ValidationError` unless exactly one of file and URL is set and valid.
   func keys(_ process: ProcessOptions, _ logger: Logger) async throws -> KeySource {
     let file = try await process.setting("jwksFile", flag: jwksFile)
     switch (file, try await process.setting("jwksUrl", flag: jwksURL)) {

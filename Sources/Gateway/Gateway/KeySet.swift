@@ -1,11 +1,11 @@
 import Foundation
 import JWTKit
 
-/// The keys with which tokens may be signed: a JSON Web Key Set (RFC 7517).
+/// The keys that may sign tokens: a JSON Web Key Set (RFC 7517).
 ///
-/// Each key has one algorithm, that of its type, whatever a token's header says.
+/// Each key has exactly one algorithm, that of its type, regardless of a token's header.
 struct KeySet: Sendable {
-  /// The algorithms that are accepted. There is no other list: a key of another kind is left out.
+  /// The accepted algorithms. Keys for other algorithms are ignored.
   enum Algorithm: String, CaseIterable, Sendable {
     case hs256 = "HS256"
     case rs256 = "RS256"
@@ -20,13 +20,14 @@ struct KeySet: Sendable {
   }
 
   private(set) var keys: [Key]
-  /// The number of keys that were left out: for encryption, or of another type or algorithm.
+  /// The number of ignored keys: for encryption, or of another type or algorithm.
   private(set) var ignored = 0
-  /// The tokens that these keys have signed. A set is never changed, only replaced, and they with it.
+  /// The cache of verified tokens. A key set is never changed, only replaced, and its cache with
+  /// it.
   let verified = VerifiedTokens()
 
-  /// - Throws: ``KeySetError`` if it is not a key set, if one of its keys is malformed or weak, or if
-  ///   none of them can be used.
+  /// - Throws: ``KeySetError`` if it is not a key set, if one of its keys is malformed or weak, or
+  ///   if none of its keys can be used.
   init(json: Data) async throws(KeySetError) {
     let entries: [JSONWebKey]
     do {
@@ -57,7 +58,7 @@ struct KeySet: Sendable {
   }
 }
 
-/// Why a file is not used as a key set. Quotes nothing of the file.
+/// Why a key set is rejected. Quotes none of its contents.
 public struct KeySetError: Error, CustomStringConvertible {
   public let description: String
 
@@ -68,7 +69,7 @@ struct JSONWebKeys: Decodable {
   var keys: [JSONWebKey]
 }
 
-/// The members of a key that matter here. Private parts of a key are not read.
+/// The members of a JSON Web Key that are needed. Private parts of a key are not read.
 struct JSONWebKey: Decodable {
   var kty: String
   var kid: String?
@@ -81,7 +82,8 @@ struct JSONWebKey: Decodable {
   var x: String?
   var y: String?
 
-  /// The only algorithm of this type of key; nil if the key is not for signatures, or names another.
+  /// The algorithm of this key type; nil if the key is not for signatures or names another
+  /// algorithm.
   var algorithm: KeySet.Algorithm? {
     let own: KeySet.Algorithm? =
       switch (kty, crv) {
@@ -95,7 +97,8 @@ struct JSONWebKey: Decodable {
     return own
   }
 
-  /// The secret for HS256; nil if there is none, or one shorter than the hash, as which RFC 7518 requires it to be.
+  /// The secret for HS256; nil if there is none or it is shorter than the hash, the minimum that
+  /// RFC 7518 requires.
   var secret: Data? {
     guard let secret = k.flatMap({ base64URLDecoded($0) }), secret.count >= 32 else { return nil }
     return secret
@@ -122,7 +125,7 @@ struct JSONWebKey: Decodable {
   }
 }
 
-/// - Returns: nil if a character is not of the URL-safe alphabet, or the length is impossible.
+/// - Returns: nil if a character is not in the URL-safe alphabet, or the length is impossible.
 func base64URLDecoded(_ text: some StringProtocol) -> Data? {
   var base64 = ""
   for byte in text.utf8 {

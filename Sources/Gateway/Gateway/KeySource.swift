@@ -2,14 +2,14 @@ import Foundation
 import Lanes
 import Logging
 
-/// Where the keys of tokens come from.
+/// The source of the keys that sign tokens.
 enum KeySource: Sendable {
   case file(KeyFile)
   case url(KeyURL)
 
   /// The keys in use.
   ///
-  /// - Throws: ``Problem`` if none were fetched yet.
+  /// - Throws: ``Problem`` if none have been fetched yet.
   var keys: KeySet {
     get throws(Problem) {
       switch self {
@@ -23,7 +23,7 @@ enum KeySource: Sendable {
     }
   }
 
-  /// Reads the keys again if it is time to. Meant to be called every second.
+  /// Reloads the keys if they have changed or are due. Meant to be called every second.
   func refresh(_ logger: Logger) async {
     switch self {
     case .file(let file): await file.refresh(logger)
@@ -31,8 +31,8 @@ enum KeySource: Sendable {
     }
   }
 
-  /// Waits on the calling thread until there are keys, or `status` says `isStopping`. A process without
-  /// keys is not ready.
+  /// Blocks the calling thread until there are keys, or `status` says `isStopping`. A process
+  /// without keys is not ready.
   func wait(_ status: LaneStatus) {
     guard case .url(let url) = self else { return }
     while url.keys == nil, !status.isStopping {
@@ -41,8 +41,8 @@ enum KeySource: Sendable {
     }
   }
 
-  /// The person whom the header `Authorization` proves. If its token names an unknown key, the set is
-  /// fetched again, as often as that is allowed.
+  /// Verifies the token in the header `Authorization`. If it names an unknown key, the key set is
+  /// fetched again, at most as often as ``KeyURL`` allows, and the token is verified once more.
   ///
   /// - Throws: ``Problem``.
   func identity(_ authorization: String?, _ rules: TokenRules) async throws(Problem) -> Identity {

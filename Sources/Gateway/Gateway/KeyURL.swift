@@ -2,14 +2,14 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The key set at a URL, fetched on a schedule, and soon when a token names a key that is not in it.
-/// Thread-safe.
+/// A key set at a URL, fetched periodically, and ahead of schedule when a token names an unknown
+/// key. Thread-safe.
 ///
-/// What was fetched last and could be used stays in use, however long the URL fails.
+/// The last valid set stays in use, however long fetching fails.
 final class KeyURL: Sendable {
   private struct State: Sendable {
     var keys: KeySet?
-    /// The fetch that is under way.
+    /// The fetch in progress.
     var fetch: Task<Void, Never>?
     var lastStart: ContinuousClock.Instant?
     var failures = 0
@@ -19,7 +19,7 @@ final class KeyURL: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// - Parameter fetch: the bytes at the URL, in bounded time and number.
+  /// - Parameter fetch: downloads the key set; must be bounded in time and size.
   init(logger: Logger, fetch: @escaping @Sendable () async throws -> Data) {
     (self.fetch, self.logger) = (fetch, logger)
   }
@@ -38,8 +38,9 @@ final class KeyURL: Sendable {
     }
   }
 
-  /// Fetches the set, or waits for the fetch under way, because a token names a key that is not in it;
-  /// but not if it was fetched within ``GatewayLimits/unknownKeySeconds``, because anybody can name one.
+  /// Fetches the set, or waits for a fetch in progress, because a token names an unknown key. Does
+  /// nothing within ``GatewayLimits/unknownKeySeconds`` of the last fetch, because any client can
+  /// name an unknown key.
   func refreshForUnknownKey(now: ContinuousClock.Instant = .now) async {
     await fetched(now) { _ in .seconds(GatewayLimits.unknownKeySeconds) }
   }
@@ -82,9 +83,11 @@ final class KeyURL: Sendable {
   }
 }
 
-/// A URL from which keys may come: https, or http on this machine, where nobody is in between.
+/// Parses a URL from which keys may be fetched: https, or http on this machine, where nobody can
+/// intercept it.
 ///
-/// - Returns: nil for any other, and with a user or password, which would be in logs.
+/// - Returns: nil for any other URL, and for one with a user or password, which would appear in
+///   logs.
 func keyURL(_ text: String) -> URL? {
   guard let url = URL(string: text), let host = url.host(), !host.isEmpty, url.user == nil,
     url.password == nil, url.fragment == nil
@@ -96,7 +99,7 @@ func keyURL(_ text: String) -> URL? {
   }
 }
 
-/// The bytes of a key set.
+/// Downloads a key set.
 ///
 /// - Throws: as ``fetched(_:accept:bytesMax:seconds:)``.
 func keySetBytes(at url: URL) async throws -> Data {

@@ -5,12 +5,13 @@ import Hummingbird
 import Lanes
 import Postgres
 
-/// Screens as server-sent events: each event is a whole screen as it is committed now.
+/// Screens as server-sent events. Each event holds a whole screen, as of the latest commit.
 ///
-/// `id` names the states that the client then has, as tags. So a client that comes back with
-/// `Last-Event-ID` gets exactly the screens that are others since, from any gateway.
+/// An event's `id` lists tags of the screen states that the client then has. So a client that
+/// reconnects with `Last-Event-ID` gets exactly the screens that have changed since, from any
+/// gateway.
 struct LiveStream: Sendable {
-  /// The screens of every stream, in the order in which they are sent.
+  /// The screens that every stream sends, in this order.
   static let screens: [(name: String, kind: StreamScreens, screen: Screen)] = [
     ("badge", StreamScreens.alarms), ("alarms", .alarms), ("conversations", .conversations),
   ].compactMap { name, kind in
@@ -19,24 +20,24 @@ struct LiveStream: Sendable {
 
   /// A screen that the stream sends.
   private struct Part {
-    /// What stands for it in an event's id.
+    /// The screen's name in an event's id.
     var name: String
     var kind: StreamScreens
-    /// Of a screen that the client watches.
+    /// The path of a watched screen; nil for the others.
     var path: String?
     var statement: Statement
   }
 
   let reader: Reader
   let hints: Hints
-  /// Streams that read at the same time, so that requests find a connection.
+  /// Limits how many streams read at the same time, so that requests find a free connection.
   let turns: Turns
   let person: String
-  /// What else the client looks at.
+  /// The screens in the request's `watch` parameter.
   let watched: [Watched]
   let metrics: Metrics
 
-  /// The tags in a `Last-Event-ID`; what is not one is ignored, so its screen is sent.
+  /// Parses the tags in a `Last-Event-ID`. Malformed parts are ignored, so their screens are sent.
   static func tags(_ lastEventID: String?) -> [String: String] {
     var tags: [String: String] = [:]
     let text = (lastEventID ?? "").prefix(GatewayLimits.lastEventIDBytes)
@@ -47,18 +48,18 @@ struct LiveStream: Sendable {
     return tags
   }
 
-  /// Writes until the subscription's wakes end.
+  /// Writes events until the subscription's wakes end.
   ///
   /// - Parameters:
-  ///   - subscription: to the hints of the stream's person.
-  ///   - lastEventID: of the request.
-  ///   - write: sends text, or throws if the client does not take it.
+  ///   - subscription: the stream's subscription to hints.
+  ///   - lastEventID: the request's `Last-Event-ID`.
+  ///   - write: sends text; throws if the client does not accept it.
   func run(
     _ subscription: Hints.Subscription, lastEventID: String?,
     write: (String) async throws -> Void
   ) async throws {
     var tags = Self.tags(lastEventID)
-    // Clients come back at different times.
+    // A random delay, so that clients do not all reconnect at the same time.
     try await write("retry: \(Int.random(in: 500...3000))\n\n")
     let parts = try parts()
     var posts = Set(watched.compactMap(\.post))
@@ -68,10 +69,11 @@ struct LiveStream: Sendable {
       if hints.hasLook(subscription) {
         var screens: StreamScreens = []
         do {
-          // Before the look: what changes in between is hinted.
+          // Subscribe before looking: a change in between then gives a hint.
           try await watchAuthors(of: &posts, subscription)
           text = try await turns.run {
-            // Not earlier: what is hinted while the stream waits for its turn needs no look of its own.
+            // Only when the turn has come: hints that arrive while the stream waits for it need no
+            // look of their own.
             screens = hints.takeLook(subscription)
             return try await changes(of: parts, at: screens, &tags)
           }
@@ -84,7 +86,8 @@ struct LiveStream: Sendable {
     }
   }
 
-  /// Takes those out of `posts` whose authors are known: a post may not be there yet.
+  /// Subscribes to the authors of `posts`, and removes the posts whose authors are known. The
+  /// others remain, because a post may not have been applied yet.
   private func watchAuthors(
     of posts: inout Set<String>, _ subscription: Hints.Subscription
   ) async throws {
@@ -95,7 +98,7 @@ struct LiveStream: Sendable {
     posts.subtract(authors.map(\.post))
   }
 
-  /// What the stream sends.
+  /// The screens that the stream sends.
   private func parts() throws -> [Part] {
     try Self.screens.map { name, kind, screen in
       Part(
@@ -107,7 +110,7 @@ struct LiveStream: Sendable {
       }
   }
 
-  /// The events of those among `screens` that differ from `tags`, all of one snapshot.
+  /// The events of the parts in `screens` whose tags differ from `tags`, all from one snapshot.
   private func changes(
     of parts: [Part], at screens: StreamScreens, _ tags: inout [String: String]
   ) async throws -> String {
@@ -119,7 +122,8 @@ struct LiveStream: Sendable {
       let tag = base64URLEncoded(SHA256.hash(data: Data(body.utf8)).prefix(12))
       guard tags.updateValue(tag, forKey: part.name) != tag else { continue }
       let id = parts.compactMap { part in tags[part.name].map { "\(part.name)=\($0)" } }
-      // Line feeds in JSON are between its tokens only. By bytes: a search by characters takes a millisecond.
+      // Line feeds occur only between JSON tokens. Replaced byte by byte, because a search by
+      // characters takes a millisecond.
       let line = String(decoding: body.utf8.map { $0 == 0x0A ? 0x20 : $0 }, as: UTF8.self)
       let data = part.path.map { #"{"path":\#(jsonText($0)),"screen":\#(line)}"# } ?? line
       metrics.increment(.streamEvents)

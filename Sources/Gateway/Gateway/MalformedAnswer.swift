@@ -2,14 +2,14 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Gives the server's own answer to what is no HTTP the body that every other problem has. One for each
-/// connection.
+/// Replaces the server's empty 400 response to malformed HTTP by one with problem details. One
+/// handler per connection.
 final class MalformedAnswer: ChannelOutboundHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPResponsePart
   typealias OutboundOut = HTTPResponsePart
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    // The gateway's own answers with this status have a body.
+    // The gateway's own 400 responses have a body.
     guard case .head(var head) = unwrapOutboundIn(data), head.status == .badRequest,
       head.headerFields[.contentLength] == "0"
     else {

@@ -2,15 +2,17 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Connections whose tasks run on their event loops.
+/// Runs each connection's tasks on its event loop.
 ///
-/// On Swift's own threads, each request would wake two more: one of these, and the event loop to write its
-/// answer. In return, nothing that answers requests may block: libpq has threads of its own.
+/// On Swift's global executor, each request would wake two more threads: one of the executor's, and
+/// the event loop's to write the response. The price is that request handling must never block;
+/// libpq has threads of its own.
 struct OnEventLoop<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-    // A connection keeps its buffer, which grows when it is full. Most requests are smaller than this.
+    // Each connection keeps a receive buffer, which grows when it is full. Most requests fit into
+    // this initial size.
     let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 1 << 16)
     do {
       try channel.syncOptions?.setOption(.recvAllocator, value: buffers)
@@ -27,7 +29,7 @@ struct OnEventLoop<Base: ServerChildChannel>: ServerChildChannel {
   }
 }
 
-/// Runs tasks on an event loop.
+/// A task executor that runs jobs on an event loop.
 private final class EventLoopTasks: TaskExecutor {
   private let loop: any EventLoop
 

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs what blocks outside of the concurrency pool, on a thread of Dispatch.
+/// Runs blocking work outside of the concurrency thread pool, on a Dispatch thread.
 ///
 /// - Throws: what `body` throws.
 package func onThread<Value: Sendable, Failure: Error>(

@@ -2,7 +2,7 @@ import ArgumentParser
 package import Logging
 package import Service
 
-/// Where operators' pages are served, and to whom.
+/// The options for serving the operators' pages: address, port, audience and keys.
 package struct OperatorOptions: ParsableArguments, Sendable {
   @OptionGroup var keySet: KeyOptions
 
@@ -27,16 +27,16 @@ package struct OperatorOptions: ParsableArguments, Sendable {
 
   package init() {}
 
-  /// A server that does `work` as long as it serves.
+  /// Makes the server of the pages, which runs `work` for as long as it serves.
   ///
-  /// - Throws: `ValidationError` for a setting that is missing or not valid.
+  /// - Throws: `ValidationError` for a setting that is missing or invalid.
   package func service(
     _ process: ProcessOptions, logger: Logger, api: SignedAPI,
     beside work: @escaping @Sendable () async -> Void
   ) async throws -> OperatorService {
     let audience = try await process.required(
       operateAudience, "operateAudience", "--operate-audience")
-    // The two may share a file of settings.
+    // The gateway and the pages may share a file of settings.
     if try await process.setting("tokenAudience", flag: nil) == audience {
       throw ValidationError(
         "--operate-audience is that of the gateway's tokens: everybody would be an operator.")

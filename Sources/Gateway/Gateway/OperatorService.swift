@@ -1,14 +1,15 @@
 package import Lanes
 import ServiceLifecycle
 
-/// The HTTP server of the operators' pages, until it is stopped; requests in hand are finished.
+/// The HTTP server of the operators' pages. Runs until it is stopped; in-flight requests are
+/// finished.
 package struct OperatorService: Service {
   let host: String
   let port: Int
   let responder: SignedResponder
   let work: @Sendable () async -> Void
 
-  /// Waits on the calling thread until there are keys, or `status` says `isStopping`.
+  /// Blocks the calling thread until there are keys, or `status` says `isStopping`.
   package func waitForKeys(_ status: LaneStatus) { responder.edge.keys.wait(status) }
 
   package func run() async throws {

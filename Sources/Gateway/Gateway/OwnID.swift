@@ -1,31 +1,34 @@
 import Crypto
 import Foundation
 
-/// Ids that the gateway makes, so that nobody can name another person's event, post, comment or message.
+/// Generates ids so that no client can choose the id of another person's event, post, comment or
+/// message.
 ///
-/// A fact is the newest event with its id: whoever could choose any id could change what others wrote.
+/// A fact is defined by the newest event with its id: a client that could choose any id could
+/// overwrite what others wrote.
 enum OwnID {
-  /// An event's id: the same for the same person, action and key, and for nobody else.
+  /// An event's id. Equal only for the same person, action and key.
   ///
-  /// - Parameter key: the request's `Idempotency-Key`; nil for an id that is never made again.
+  /// - Parameter key: the request's `Idempotency-Key`; nil for a unique id.
   static func event(_ person: String, _ action: String, key: String?) -> String {
     digest([person, action, key ?? UUID().uuidString])
   }
 
-  /// The id of what the event creates: the person's tag, then a digest of the event's id.
+  /// The id of the post, comment or message that the event creates: the person's tag, then a digest
+  /// of the event's id.
   static func new(_ person: String, event: String) -> String {
     tag(person) + digest(["new", event]).prefix(22)
   }
 
-  /// Whether the gateway made this id for this person.
+  /// Whether the gateway generated this id for this person.
   static func isOwn(_ id: String, of person: String) -> Bool { id.hasPrefix(tag(person)) }
 
-  /// 96 bits: nobody finds another person's id with the same tag.
+  /// 96 bits of a hash: too many for finding a person id with the same tag.
   private static func tag(_ person: String) -> String {
     digest(["person", person]).prefix(16) + "-"
   }
 
-  /// Lengths keep different parts from forming the same text.
+  /// The length prefixes prevent different lists of parts from giving the same input.
   private static func digest(_ parts: [String]) -> String {
     var hash = SHA256()
     for part in parts {

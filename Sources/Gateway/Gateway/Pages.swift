@@ -1,17 +1,17 @@
 import HTTPTypes
 
-/// A file of the pages for people.
+/// A static file of the web pages.
 ///
-/// Anybody may have it: it holds nothing of anybody. What the pages show they ask of the API, with a
-/// token of the person who looks.
+/// Public, because it holds no personal data. The pages get their data from the API, with the token
+/// of the person who uses them.
 package struct PageFile: Sendable {
   let contentType: String
   package let text: String
   private let contentSecurityPolicy: String
 
   /// - Parameters:
-  ///   - name: whose end says the type of content.
-  ///   - contentSecurityPolicy: nil for that of the gateway's pages.
+  ///   - name: its extension determines the content type.
+  ///   - contentSecurityPolicy: nil for the policy of the gateway's pages.
   package init(_ name: String, _ bytes: [UInt8], contentSecurityPolicy: String? = nil) {
     self.contentSecurityPolicy = contentSecurityPolicy ?? Pages.contentSecurityPolicy
     contentType =
@@ -33,34 +33,36 @@ package struct PageFile: Sendable {
   }
 }
 
-/// A file of the gateway's pages that other pages use, too; nil if there is none of this name.
+/// Returns a file of the gateway's pages, for other servers' pages that share it; nil if there is
+/// none of this name.
 package func gatewayPageFile(_ name: String) -> PageFile? { Pages.files[name] }
 
-/// The pages for people: modules and a style sheet at `/pages/NAME`, index.html at each page's address.
+/// The web pages: modules and a style sheet at `/pages/NAME`, and index.html at the address of each
+/// page.
 enum Pages {
-  /// No script, style or request but the gateway's own, no markup from texts, no frame around them.
-  /// Pictures of people are wherever people have them.
+  /// Scripts, styles and requests only from the gateway's own origin, no markup from strings, no
+  /// embedding in frames. Images may come from any https origin, because people's pictures do.
   static let contentSecurityPolicy = """
     default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'
     """
 
-  /// The addresses of pages, as main.js routes them; "/" is the first page.
+  /// The paths of the pages, as routed by main.js; "/" is the first page.
   static let addresses = [
     "/following", "/search", "/alarms", "/alarms/{alarm}/people", "/messages", "/new-message",
     "/messages/{peer}", "/post/{post}", "/post/{post}/likes", "/u/{user}", "/u/{user}/followers",
     "/u/{user}/following", "/edit-profile", "/reminders", "/settings",
   ].map { PathTemplate($0) }
 
-  /// The file at a path; nil if it is none of the pages'.
+  /// The file at a path; nil if no page has it.
   static func file(_ path: [String]) -> PageFile? {
     if path.count == 2, path[0] == "pages" { return files[path[1]] }
     let isPage = path == [""] || addresses.contains { $0.match(path) != nil }
     return isPage ? files["index.html"] : nil
   }
 
-  /// By name. A test compares the names with the folder.
+  /// The files by name. A test compares the names with the folder's contents.
   static let files: [String: PageFile] = Dictionary(
     uniqueKeysWithValues: embedded.map { ($0.name, PageFile($0.name, $0.bytes)) })
 

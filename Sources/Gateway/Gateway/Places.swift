@@ -1,14 +1,15 @@
 import Synchronization
 
-/// How many of something each key has at a time: nobody alone can take all that a gateway has. Thread-safe.
+/// Counts how many of something each key holds and limits it, so that no single client can exhaust
+/// the gateway. Thread-safe.
 final class Places<Key: Hashable & Sendable>: Sendable {
   private let limit: Int
   private let taken = Mutex<[Key: Int]>([:])
 
-  /// - Parameter limit: of each key; 0 is none.
+  /// - Parameter limit: the maximum per key; 0 for no limit.
   init(limit: Int) { self.limit = limit }
 
-  /// Whether the key may have one more, which is then counted.
+  /// Takes a place for the key if the limit allows it; returns whether it did.
   func take(_ key: Key) -> Bool {
     taken.withLock { taken in
       let count = taken[key, default: 0]

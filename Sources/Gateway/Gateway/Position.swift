@@ -1,6 +1,7 @@
 import Events
 
-/// Where Kafka stored an event, such as `likes/3@17`: topic without prefix, partition, offset.
+/// The position of an event in Kafka, such as `likes/3@17`: topic without prefix, partition,
+/// offset.
 struct Position: Hashable, Sendable, CustomStringConvertible {
   var topic: Topic
   var partition: Int32
@@ -12,7 +13,7 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
     (self.topic, self.partition, self.offset) = (topic, partition, offset)
   }
 
-  /// nil unless `text` has the form of `description`, of a topic to which apps' events go.
+  /// Nil unless `text` has the form of `description` and names a topic that clients' events go to.
   init?(_ text: some StringProtocol) {
     guard let at = text.lastIndex(of: "@"), let slash = text[..<at].lastIndex(of: "/"),
       let topic = Topic(rawValue: String(text[..<slash])), !topic.isInternal,
@@ -22,7 +23,7 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
     self.init(topic: topic, partition: partition, offset: offset)
   }
 
-  /// The positions of a header `Magpie-After`: one or several, separated by commas.
+  /// Parses a `Magpie-After` header: one or more positions, separated by commas.
   ///
   /// - Throws: ``Problem`` if one is malformed, or there are too many.
   static func all(in header: String) throws(Problem) -> [Position] {

@@ -1,9 +1,9 @@
 package import HTTPTypes
 import Hummingbird
 
-/// Why a request was not answered as asked: the problem details (RFC 9457) of its answer.
+/// The problem details (RFC 9457) of an error response.
 package struct Problem: Error, Equatable {
-  /// The kind of problem, the last part of its `type`. Clients compare it: never rename one.
+  /// The kind of problem, the fragment of `type`. Clients compare it: never rename one.
   package enum Code: String, CaseIterable, Sendable {
     case noToken = "no-token"
     case invalidToken = "invalid-token"
@@ -31,17 +31,18 @@ package struct Problem: Error, Equatable {
   }
 
   var code: Code
-  /// What was wrong with this request. Never quotes what the request must not have back, such as a token.
+  /// What is wrong with this request. Never quotes anything that must not be sent back, such as a
+  /// token.
   var detail: String
-  /// The body's member, the parameter or the header concerned.
+  /// The body member, parameter or header concerned.
   var field: String?
-  /// The methods of the resource, in the order of their names, for `methodNotAllowed`.
+  /// The methods of the resource, sorted by name, for `methodNotAllowed`.
   var allowed: [HTTPRequest.Method] = []
 
-  /// When it may be tried again, for codes with `Retry-After`.
+  /// The value of `Retry-After`, for codes that have it.
   var retryAfterSeconds = 1
 
-  /// Whether the rest of the request must not be read.
+  /// Whether the connection is closed without reading the rest of the request.
   var endsConnection = false
 
   package init(
@@ -109,7 +110,7 @@ extension Problem.Code {
 }
 
 extension Problem {
-  /// Where `type` points: `GET /problems` describes all of them.
+  /// The path in `type`: `GET /problems` describes all kinds.
   static let path = "/problems"
 
   var response: Response {
@@ -147,7 +148,7 @@ extension Problem {
   }
 }
 
-/// The text as a JSON string, quoted and escaped.
+/// Encodes a text as a JSON string, with quotes and escapes.
 func jsonText(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {

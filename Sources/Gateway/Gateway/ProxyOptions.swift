@@ -1,7 +1,7 @@
 import ArgumentParser
 import Service
 
-/// What a server believes about whom it is asked by.
+/// The option for the number of trusted proxies.
 struct ProxyOptions: ParsableArguments, Sendable {
   @Option(
     parsing: .unconditional,
@@ -11,7 +11,7 @@ struct ProxyOptions: ParsableArguments, Sendable {
       """)
   var trustedProxies: Int?
 
-  /// - Throws: `ValidationError` for a number out of range.
+  /// - Throws: `ValidationError` for a number that is out of range.
   func count(_ process: ProcessOptions) async throws -> Int {
     try await process.number(
       trustedProxies, "trustedProxies", "--trusted-proxies", 0...16, default: 0)

@@ -1,16 +1,16 @@
 import HTTPTypes
 import Synchronization
 
-/// How much one person, and one address, may ask of this gateway. Thread-safe.
+/// Rate limits per person and per address. Thread-safe.
 ///
-/// In memory, so of this gateway alone: several gateways allow several times as much.
+/// Kept in memory, so each gateway counts on its own: N gateways allow N times as much.
 final class RateLimits: Sendable {
-  /// A value of 0 is no limit.
+  /// 0 means no limit, except for `trustedProxies`.
   struct Settings: Sendable {
     var requestsPerSecondPerAddress = 200
     var requestsPerSecondPerPerson = 20
     var streamsPerPerson = 8
-    /// Not counted behind trusted proxies, whose connections they would be.
+    /// Not enforced behind trusted proxies, because all connections are then the proxies'.
     var connectionsPerAddress = GatewayLimits.connections / 2
     /// See ``ClientAddress``.
     var trustedProxies = 0
@@ -35,7 +35,7 @@ final class RateLimits: Sendable {
     people = buckets(settings.requestsPerSecondPerPerson, [UInt8].self)
   }
 
-  /// Counts a request before anything of it is looked at.
+  /// Counts a request before any of it is examined.
   ///
   /// - Throws: ``Problem`` if there were too many.
   func countRequest(from address: ClientAddress) throws(Problem) {
@@ -43,7 +43,8 @@ final class RateLimits: Sendable {
     try refuse(addresses?.withLock { $0.take(address, now: now) }, "from this address")
   }
 
-  /// Counts a request without a valid identity, as many requests.
+  /// Counts a request without a valid identity as ``GatewayLimits/requestsPerFailure`` requests in
+  /// total.
   func countFailure(from address: ClientAddress) {
     let now = seconds
     addresses?.withLock {
@@ -51,7 +52,7 @@ final class RateLimits: Sendable {
     }
   }
 
-  /// Counts a request of a person whom a token has proved.
+  /// Counts a request of a person whom a token has authenticated.
   ///
   /// - Throws: ``Problem`` if there were too many.
   func countRequest(of person: String) throws(Problem) {
@@ -59,16 +60,16 @@ final class RateLimits: Sendable {
     try refuse(people?.withLock { $0.take(Array(person.utf8), now: now) }, "of this person")
   }
 
-  /// A person's stream is open for as long as the result is held.
+  /// Takes one of the person's stream places; it is held as long as the result exists.
   ///
-  /// - Throws: ``Problem`` if there are too many.
+  /// - Throws: ``Problem`` if all of them are taken.
   func stream(of person: String) throws(Problem) -> StreamPlace {
     let key = Array(person.utf8)
     guard streams.take(key) else { throw limited(5, "The person has too many streams open.") }
     return StreamPlace { [streams] in streams.free(key) }
   }
 
-  /// Whether a request that was refused shows, as the first one, that a proxy is counted as one client.
+  /// Whether a refused request is the first sign that a proxy's clients are counted as one address.
   func isFirstOfProxy(_ headers: HTTPFields) -> Bool {
     guard settings.trustedProxies == 0, headers[.xForwardedFor] != nil else { return false }
     return hasSeenProxy.withLock { hasSeen in
@@ -91,7 +92,8 @@ final class RateLimits: Sendable {
   }
 }
 
-/// Frees its place when nothing holds it any more, such as an answer whose client has gone before it began.
+/// Frees its place when the last reference is gone, also if the client left before the response
+/// began.
 final class StreamPlace: Sendable {
   private let free: @Sendable () -> Void
 

@@ -2,15 +2,17 @@ import Events
 import Kafka
 import Postgres
 
-/// Reads screens from PostgreSQL, if asked to once they contain certain records.
+/// Reads screens from PostgreSQL, optionally from a snapshot that contains the results of given
+/// records.
 struct Reader: Sendable {
   let pool: ConnectionPool
   let admin: Admin
   let topicPrefix: String
-  /// How long to wait for a record to be applied.
+  /// The maximum time to wait for records to be applied.
   let waitLimit: Duration
 
-  /// The body of a screen, from one snapshot that contains the results of the records at `positions`.
+  /// Reads the body of a screen from one snapshot that contains the results of the records at
+  /// `positions`.
   ///
   /// - Returns: nil if there is nothing to show, such as a post that the viewer may not see.
   /// - Throws: ``Problem``.
@@ -20,8 +22,9 @@ struct Reader: Sendable {
     var barrier = Barrier(positions, groups: screen.groups)
     let deadline = ContinuousClock.now + waitLimit
     if screen.showsAlarms, barrier.hasNotifications {
-      // What notification-worker published for these records lies before the ends that the change
-      // topic has once a snapshot contains its results: it publishes before it commits.
+      // notification-worker publishes before it commits. So once a snapshot contains its results,
+      // everything that it published for these records lies before the current end offsets of the
+      // change topic.
       _ = try await rows(nil, behind: barrier, until: deadline)
       barrier.bounds.formUnion(try await publishedChanges())
     }
@@ -31,7 +34,7 @@ struct Reader: Sendable {
     return try row.textOrNil(0)
   }
 
-  /// The bodies of several screens, from one snapshot; nil for those with nothing to show.
+  /// Reads the bodies of several screens from one snapshot; nil for those with nothing to show.
   func bodies(_ statements: [Statement]) async throws -> [String?] {
     for _ in 0..<5 {
       let results = try await pool.read { try oneSnapshot(statements, on: $0) }
@@ -41,7 +44,7 @@ struct Reader: Sendable {
     throw Problem(.databaseUnavailable, "Tables are being exchanged.")
   }
 
-  /// The author of a post that the viewer may see.
+  /// Reads the author of a post that the viewer may see.
   ///
   /// - Throws: ``Problem``.
   func author(of post: String, viewer: String, after positions: [Position]) async throws -> String {
@@ -55,7 +58,7 @@ struct Reader: Sendable {
     return try row.text(0)
   }
 
-  /// The authors of those posts that the viewer may see.
+  /// Reads the authors of those posts that the viewer may see.
   func authors(
     of posts: [String], viewer: String
   ) async throws -> [(post: String, author: String)] {
@@ -67,8 +70,8 @@ struct Reader: Sendable {
     }
   }
 
-  /// How far these workers are: the offset after the last record that they have applied. Those that have not begun
-  /// are missing.
+  /// The progress of these workers: the offset after the last record that each has applied. Workers
+  /// that have not stored an offset yet are missing.
   func nextOffsets(
     _ sources: [UnappliedHints.Source]
   ) async throws -> [(UnappliedHints.Source, Int64)] {
@@ -93,7 +96,8 @@ struct Reader: Sendable {
     }
   }
 
-  /// The statement's rows, from the first snapshot that contains what `barrier` names.
+  /// Runs the statement in the first snapshot that contains the results of all records in
+  /// `barrier`.
   private func rows(
     _ statement: Statement?, behind barrier: Barrier, until deadline: ContinuousClock.Instant
   ) async throws -> Rows? {
@@ -120,7 +124,7 @@ struct Reader: Sendable {
       return (true, try statement.map { try connection.query($0) })
     }
     let barrier = barrier.statement(topicPrefix: topicPrefix)
-    // Alone, as long as it has to be asked again.
+    // Until the barrier is reached, query it alone.
     guard try connection.query(barrier).only.bool(0),
       let results = try oneSnapshot([barrier] + (statement.map { [$0] } ?? []), on: connection),
       try results[0].only.bool(0)
@@ -128,8 +132,8 @@ struct Reader: Sendable {
     return (true, statement == nil ? nil : results[1])
   }
 
-  /// The statements' results, in one round trip: a pipeline is a transaction, and each transaction of the pool sees
-  /// one snapshot.
+  /// Runs the statements in one round trip. A pipeline is one transaction, and each of the pool's
+  /// transactions sees one snapshot.
   ///
   /// - Returns: nil if rebuilt tables were swapped in meanwhile.
   private func oneSnapshot(_ statements: [Statement], on connection: Connection) throws -> [Rows]? {
@@ -138,12 +142,14 @@ struct Reader: Sendable {
     return Array(results.dropLast())
   }
 
-  /// Returns one row: whether the names of tables still stand for those of the transaction's snapshot.
+  /// Returns one row with one boolean: whether the table names still resolve to the tables of the
+  /// transaction's snapshot.
   ///
-  /// Rebuilt tables may have been swapped in since it was taken, and it may lack their last rows: a swap waits for
-  /// older snapshots of its own server, but not of a replica, and not if it does not catch up. Names are found as of
-  /// now, rows of the catalog as of the snapshot. One table stands for each group that is swapped as a whole;
-  /// consumer_offsets stays where it is.
+  /// Rebuilt tables may have been swapped in after the snapshot was taken, and the snapshot may
+  /// lack their latest rows. A swap waits for older snapshots on its own server, but not for those
+  /// on a replica, and not if it does not catch up. Names are resolved as of now, rows of the
+  /// catalog are read as of the snapshot. One table represents each group that is swapped as a
+  /// whole; consumer_offsets is never swapped.
   static let hasTablesOfSnapshot = Statement(
     """
     SELECT count(*) = 4 FROM pg_class c
@@ -154,7 +160,8 @@ struct Reader: Sendable {
         SELECT o.relnamespace FROM pg_class o WHERE o.oid = to_regclass('consumer_offsets'))
     """)
 
-  /// What alarm-worker must have read to have rendered all that is published now.
+  /// The records that alarm-worker must have applied for everything published so far to be
+  /// rendered.
   private func publishedChanges() async throws -> Set<Barrier.Bound> {
     let topic = Topic.notificationChanges
     let ends = try await onThread { [admin, name = topic.name(prefix: topicPrefix)] in
@@ -162,7 +169,7 @@ struct Reader: Sendable {
     }
     return Set(
       ends.compactMap { partition, watermarks in
-        // An empty partition has nothing to wait for.
+        // In an empty partition there is nothing to wait for.
         watermarks.high == watermarks.low
           ? nil
           : Barrier.Bound(

@@ -4,7 +4,7 @@ import Lanes
 extension Metrics {
   private static let kinds = ["screen", "action", "stream", "page"]
 
-  /// Starts the gateway's series at 0.
+  /// Initializes the gateway's series to 0.
   func beginRequests() {
     set(.streams, to: 0)
     increment(.streamEvents, by: 0)
@@ -14,7 +14,8 @@ extension Metrics {
     }
   }
 
-  /// Counts an answer. The kind is that of the path, so that clients cannot make series.
+  /// Counts a response. The kind is derived from the path alone, so that clients cannot create
+  /// series.
   func count(_ request: Request, _ response: Response, after duration: Duration) {
     let path = request.uri.path
     let kind =

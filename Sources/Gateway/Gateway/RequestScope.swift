@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What the server tells of a request besides the request.
+/// The context of a request: its connection.
 struct RequestScope: RequestContext {
   var coreContext: CoreRequestContextStorage
   private let channel: any Channel
@@ -14,10 +14,11 @@ struct RequestScope: RequestContext {
     channel = source.channel
   }
 
-  /// The other end of the connection.
+  /// The remote address of the connection.
   var peer: SocketAddress? { channel.remoteAddress }
 
-  /// Runs `body`, and closes the connection if it takes longer: a client that does not read would keep it.
+  /// Runs `body`, and closes the connection if that takes longer than `limit`: a client that does
+  /// not read would block it.
   func closing<Value>(
     after limit: TimeAmount, _ body: () async throws -> Value
   ) async throws -> Value {
@@ -28,15 +29,15 @@ struct RequestScope: RequestContext {
     return try await body()
   }
 
-  /// Runs `action` when it is `time`, in seconds since 1970, or at once, unless it is cancelled.
+  /// Schedules `action` for `time`, in seconds since 1970; runs it at once if that has passed.
   func run(at time: Double, _ action: @escaping @Sendable () -> Void) -> Scheduled<Void> {
-    // Nothing here lives for a year.
+    // Bounds the conversion; nothing here lives for a year.
     let seconds = min(max(0, time - Date().timeIntervalSince1970), 365 * 86_400)
     return channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9)), action)
   }
 
-  /// Closes the connection a second from now: the server would read an unfinished body to its end, and
-  /// closing it at once could lose the answer.
+  /// Closes the connection in one second. Otherwise the server would read an unfinished body to its
+  /// end; closing at once could lose the response.
   func closeSoon() {
     channel.eventLoop.scheduleTask(in: .seconds(1)) { [channel] in
       channel.close(promise: nil)
@@ -44,11 +45,11 @@ struct RequestScope: RequestContext {
   }
 }
 
-/// The request's body, which is empty or JSON.
+/// Reads the request's body, which must be empty or JSON.
 ///
-/// - Throws: ``Problem`` if it is too large, too slow or of another type.
+/// - Throws: ``Problem`` if it is too large, too slow or of another media type.
 func collectedBody(_ request: Request) async throws -> [UInt8] {
-  // A coded body could be small here and large later.
+  // A compressed body could be small here and large when decoded.
   if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
     throw Problem(
       .unsupportedMediaType, "A body must not be coded.", field: "Content-Encoding")
@@ -91,7 +92,7 @@ func collectedBody(_ request: Request) async throws -> [UInt8] {
 private let tooLarge = Problem(
   .bodyTooLarge, "A body has at most \(GatewayLimits.bodyBytes) bytes.", endsConnection: true)
 
-/// - Returns: nil if there is none.
+/// - Returns: the `Idempotency-Key`; nil if there is none.
 /// - Throws: ``Problem`` if it is too long or not printable ASCII.
 func idempotencyKey(_ headers: HTTPFields) throws(Problem) -> String? {
   guard let key = headers[.idempotencyKey] else { return nil }
@@ -106,9 +107,9 @@ func idempotencyKey(_ headers: HTTPFields) throws(Problem) -> String? {
   return key
 }
 
-/// When the person acted: the header's time, at most `now`.
+/// The time at which the person acted: `Magpie-Time`, but at most `now`.
 ///
-/// - Throws: ``Problem`` if it is not a time, or too long ago.
+/// - Throws: ``Problem`` if it is not a valid time, or too long ago.
 func eventTime(_ headers: HTTPFields, now: EventTime = .now) throws(Problem) -> EventTime {
   guard let text = headers[.magpieTime] else { return now }
   guard let time = try? EventTime(rfc3339: text) else {
@@ -119,6 +120,6 @@ func eventTime(_ headers: HTTPFields, now: EventTime = .now) throws(Problem) -> 
   guard time.microseconds >= now.microseconds - GatewayLimits.pastMicroseconds else {
     throw Problem(.invalidHeader, "It is more than seven days ago.", field: "Magpie-Time")
   }
-  // A phone's clock that is ahead must not win against later events.
+  // An event from a device whose clock is ahead must not win against later events.
   return min(time, now)
 }

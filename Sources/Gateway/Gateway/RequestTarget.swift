@@ -1,8 +1,8 @@
 import Events
 
-/// A request's path and query, decoded strictly: what is ambiguous is refused rather than guessed.
+/// A request's path and query, decoded strictly: ambiguous input is rejected.
 struct RequestTarget: Equatable {
-  /// The decoded segments of the path. A segment may contain any character, "/" included, but NUL.
+  /// The decoded path segments. A segment may contain any character except NUL, including "/".
   var segments: [String]
   /// The decoded parameters.
   var query: [String: String]

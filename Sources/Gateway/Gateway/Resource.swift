@@ -1,17 +1,17 @@
 import HTTPTypes
 
-/// What a path names: a file of the pages, or the routes that have this path.
+/// The resource at a path: a file of the pages, or the routes with this path.
 struct Resource: Sendable {
   private let file: PageFile?
   private let routes: [(route: Route, parameters: [String: String])]
 
-  /// What a request with a certain method gets.
+  /// The target of a request with a certain method.
   enum Found: Sendable {
     case file(PageFile)
     case route(Route, parameters: [String: String])
   }
 
-  /// - Throws: ``Problem`` if the path names nothing.
+  /// - Throws: ``Problem`` if there is no resource at the path.
   init(_ path: [String]) throws(Problem) {
     file = Pages.file(path)
     routes = file == nil ? Route.at(path) : []
@@ -20,7 +20,7 @@ struct Resource: Sendable {
     }
   }
 
-  /// The methods, in the order of their names. What has GET has HEAD, unless it is the stream.
+  /// The methods, sorted by name. GET implies HEAD, except for the stream.
   var methods: [HTTPRequest.Method] {
     var methods: Set<HTTPRequest.Method> = [.options]
     if file != nil { methods.formUnion([.get, .head]) }
@@ -34,7 +34,7 @@ struct Resource: Sendable {
   /// `Allow`: the methods, separated by commas.
   var allow: String { methods.map(\.rawValue).joined(separator: ", ") }
 
-  /// - Throws: ``Problem`` if it does not have the method.
+  /// - Throws: ``Problem`` if the resource does not support the method.
   func found(_ method: HTTPRequest.Method) throws(Problem) -> Found {
     let isRead = method == .get || method == .head
     if let file, isRead { return .file(file) }
@@ -50,20 +50,21 @@ struct Resource: Sendable {
 }
 
 extension Route {
-  /// A stream has no end, so no length that HEAD could tell.
+  /// A stream is endless, so it has no length that HEAD could report.
   fileprivate var hasHead: Bool {
     if case .stream = endpoint { return false }
     return method == .get
   }
 
-  /// The routes with this path, and the values of its parameters.
+  /// The routes that match this path, with the values of its parameters.
   static func at(
     _ path: [String]
   ) -> [(route: Route, parameters: [String: String])] {
     let candidates = all.compactMap { route in
       route.path.match(path).map { (route: route, parameters: $0) }
     }
-    // A literal path hides the templates that it matches: /v1/alarms/seen is no alarm.
+    // A literal path takes precedence over templates that match it: /v1/alarms/seen is not an
+    // alarm.
     let fewest = candidates.map(\.parameters.count).min()
     return candidates.filter { $0.parameters.count == fewest }
   }

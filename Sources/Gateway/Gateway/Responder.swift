@@ -6,7 +6,8 @@ import MagpieProducer
 import NIOCore
 import Postgres
 
-/// Answers requests: finds the route, identifies the person, reads a screen or publishes an event.
+/// Responds to requests: finds the route, authenticates the person, and reads a screen or publishes
+/// an event.
 struct Responder: HTTPResponder {
   typealias Context = RequestScope
 
@@ -88,14 +89,14 @@ struct Responder: HTTPResponder {
     }
   }
 
-  /// What a path has, for whoever asks, and for browsers that ask on behalf of a page.
+  /// Responds to OPTIONS, including CORS preflight requests. Needs no token.
   private func options(_ resource: Resource, _ request: Request) -> Response {
     var headers: HTTPFields = [.allow: resource.allow]
     origins.allow(&headers, to: request.headers, preflight: resource.methods)
     return Response(status: .noContent, headers: headers)
   }
 
-  /// - Parameter place: held until the stream ends, with the token at the latest.
+  /// - Parameter place: held until the stream ends, which is when the token expires at the latest.
   private func events(
     of stream: LiveStream, _ identity: Identity, _ place: StreamPlace, _ request: Request,
     _ context: RequestScope
@@ -123,7 +124,7 @@ struct Responder: HTTPResponder {
             }
           }
         } onInboundClosed: {
-          // A page that is left closes its stream, and must not hold the place until the next heartbeat.
+          // The client closed the connection. Release the place now, not at the next heartbeat.
           hints.unsubscribe(subscription)
         }
         try await writer.finish(nil)

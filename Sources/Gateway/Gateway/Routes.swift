@@ -18,12 +18,12 @@ struct PathTemplate: Sendable {
     }
   }
 
-  /// The names in braces, in order.
+  /// The names of the parameters in braces, in order.
   var parameters: [String] {
     segments.compactMap { if case .parameter(let name) = $0 { name } else { nil } }
   }
 
-  /// The values of the parameters; nil if the path is another one.
+  /// The values of the parameters; nil if the path does not match.
   func match(_ path: [String]) -> [String: String]? {
     guard path.count == segments.count else { return nil }
     var values: [String: String] = [:]
@@ -42,9 +42,9 @@ struct Route: Sendable {
   enum Endpoint: Sendable {
     case screen(Screen)
     case action(Action)
-    /// The person's screens as they change.
+    /// Server-sent events with the person's screens.
     case stream
-    /// A text that needs no identity.
+    /// A public text.
     case text(contentType: String, String)
   }
 
@@ -52,7 +52,7 @@ struct Route: Sendable {
   let path: PathTemplate
   let endpoint: Endpoint
 
-  /// Everything that the gateway answers.
+  /// All routes of the gateway, except the pages.
   static let all: [Route] =
     Screen.all.map { Route(method: .get, path: PathTemplate($0.path), endpoint: .screen($0)) }
     + Action.all.map {
@@ -77,5 +77,5 @@ extension Problem {
   }
 }
 
-/// openapi.yaml: the contract, which a test compares with ``Route/all``.
+/// openapi.yaml, the API's contract. A test compares it with ``Route/all``.
 let openAPIDocument = PackageResources.openapi_yaml

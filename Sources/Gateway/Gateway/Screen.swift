@@ -2,12 +2,13 @@ import Events
 import Foundation
 import Postgres
 
-/// What an app shows at once: one call of a function of docs/sql.md, for the person who asks.
+/// The content of one screen of an app: one call of a function of docs/sql.md on behalf of the
+/// viewer.
 ///
-/// A screen is a row of ``all``: nothing else in the gateway knows one of them.
+/// A screen is a row of ``all``; no other code in the gateway knows individual screens.
 struct Screen: Sendable {
   enum Argument: Sendable {
-    /// The person whom the token names. Never a parameter: nobody can ask as somebody else.
+    /// The subject of the token. Never a parameter, so no client can read as somebody else.
     case viewer
     /// The id in the path's parameter of this name.
     case id(String)
@@ -18,7 +19,8 @@ struct Screen: Sendable {
   }
 
   enum Shape: Sendable {
-    /// Rows with a cursor: `{"items": […], "next": …}`. The function takes a cursor and a limit, too.
+    /// Rows with a cursor: `{"items": […], "next": …}`. The function also takes a cursor and a
+    /// limit.
     case page
     /// One row as an object, or none.
     case row
@@ -28,14 +30,14 @@ struct Screen: Sendable {
 
   let path: String
   let shape: Shape
-  /// The function's name; for a value an expression with `$1`, `$2`, ….
+  /// The function's name; for `value`, an expression with `$1`, `$2`, ….
   let function: String
   let arguments: [Argument]
-  /// The workers whose results the screen shows.
+  /// The consumer groups of the workers whose results the screen shows.
   let groups: Set<ConsumerGroup>
-  /// Whether it shows alarms, which two workers write one after the other.
+  /// Whether it shows alarms, which two workers write, one after the other.
   let showsAlarms: Bool
-  /// The text that all of its statements share: open streams keep theirs.
+  /// The SQL text, shared by all of the screen's statements, which open streams keep.
   private let sql: String
 
   init(
@@ -54,7 +56,7 @@ extension Screen.Shape {
     case .value: return "SELECT (\(function))::text"
     case .row: return "SELECT row_to_json(r)::text FROM \(call(function, arguments)) r"
     case .page:
-      // And a cursor and a limit.
+      // Plus a cursor and a limit.
       let count = arguments + 2
       return """
         SELECT '{"items":' || coalesce(json_agg(r)::text, '[]') || ',"next":' || coalesce(
@@ -147,10 +149,10 @@ extension Screen {
       + (shape == .page ? ["cursor", "limit"] : [])
   }
 
-  /// The statement for one request. Its only column is the answer's body, NULL or no row if there is
-  /// nothing to show.
+  /// The statement for one request. Its only column is the response body. There is no row, or NULL,
+  /// if there is nothing to show.
   ///
-  /// - Throws: ``Problem`` for a parameter that is unknown, or not valid.
+  /// - Throws: ``Problem`` for a parameter that is unknown or invalid.
   func statement(
     viewer: String, path: [String: String], query: [String: String]
   ) throws(Problem) -> Statement {

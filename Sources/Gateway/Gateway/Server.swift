@@ -4,19 +4,19 @@ import Lanes
 import Logging
 import NIOCore
 
-/// How a server is named in its log.
+/// How a server's log names it.
 struct ServerWords: Sendable {
   /// Such as "the API".
   var name: String
-  /// What to choose if its address is taken.
+  /// What to choose if the address is in use.
   var nextStep: String
 }
 
-/// Serves HTTP until it is stopped, within the bounds that each connection has; requests in hand are
-/// finished. As long as it serves, `work` is done and the keys are fetched again when it is time.
+/// Serves HTTP within the limits of each connection until it is stopped; in-flight requests are
+/// finished. Meanwhile runs `work` and keeps the keys up to date.
 ///
-/// - Parameter work: ends when its task is cancelled.
-/// - Throws: `WorkerStopped` if it cannot serve, having logged it.
+/// - Parameter work: must end when its task is cancelled.
+/// - Throws: `WorkerStopped` if it cannot serve; the error has been logged.
 func serveHTTP<Answering: HTTPResponder>(
   _ responder: Answering, behind edge: Edge, host: String, port: Int, words: ServerWords,
   beside work: @escaping @Sendable () async -> Void

@@ -1,8 +1,8 @@
-/// A request for which a token has proved who sent it.
+/// An authenticated request.
 package struct SignedRequest: Sendable {
   /// The token's `sub`.
   package let person: String
-  /// The values of the names in braces in the route's path.
+  /// The values of the parameters in the route's path.
   package let parameters: [String: String]
   package let query: [String: String]
   /// Empty, or JSON of at most 384 KiB.
@@ -19,7 +19,7 @@ package struct SignedRoute: Sendable {
 
   /// - Parameters:
   ///   - path: such as `/v1/dead-letters/{id}`.
-  ///   - answer: JSON, or throws ``Problem``; other errors become the problems that they are in the gateway.
+  ///   - answer: returns JSON. May throw ``Problem``; other errors are mapped as in the gateway.
   package init(
     _ method: Method, _ path: String,
     _ answer: @escaping @Sendable (SignedRequest) async throws -> String
@@ -28,12 +28,12 @@ package struct SignedRoute: Sendable {
   }
 }
 
-/// An API beside the gateway's, with the same edge: files for everybody, and routes for those whom a token
-/// proves.
+/// An API other than the gateway's that uses the same ``Edge``: public files, and routes that
+/// require a token.
 package struct SignedAPI: Sendable {
   /// By path, such as `/pages/main.js`.
   let files: [String: PageFile]
-  /// Paths of pages, all of which are the file at `/`.
+  /// The paths of pages, which all serve the file at `/`.
   let pages: [PathTemplate]
   let routes: [SignedRoute]
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Answers requests to a ``SignedAPI``.
+/// Responds to requests to a ``SignedAPI``.
 struct SignedResponder: HTTPResponder {
   typealias Context = RequestScope
 
@@ -30,7 +30,8 @@ struct SignedResponder: HTTPResponder {
       }
       return try textResponse(file.text, file.headers, request)
     }
-    // Whoever has no token does not learn which paths there are.
+    // Authenticate before looking up the route, so that nobody without a token learns which paths
+    // exist.
     let person = try await edge.identity(request, from: address).person
     let found = api.routes.compactMap { route in
       route.path.match(target.segments).map { (route: route, parameters: $0) }

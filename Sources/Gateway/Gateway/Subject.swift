@@ -1,20 +1,21 @@
-/// The screens of a stream, by what changes them.
+/// The groups of a stream's screens, by what changes them.
 struct StreamScreens: OptionSet, Hashable, Sendable {
   let rawValue: UInt8
 
-  /// The alarms and the badge, which counts them. They change together, so they are read of one snapshot.
+  /// The alarms and the badge, which counts them. They change together, so they are read in one
+  /// snapshot.
   static let alarms = Self(rawValue: 1)
   static let conversations = Self(rawValue: 2)
-  /// All that the client watches.
+  /// All screens that the client watches.
   static let watched = Self(rawValue: 4)
   static let all: Self = [.alarms, .conversations, .watched]
 }
 
-/// What a screen shows may change with one of these. Ids are compared byte by byte.
+/// Something whose changes may change a screen. Ids are compared byte by byte.
 enum Subject: Hashable, Sendable {
-  /// What one person alone sees: alarms, the badge, conversations.
+  /// What only this person sees: alarms, the badge, conversations.
   case person([UInt8])
-  /// What anybody sees of a person: posts with their counts and comments, the profile.
+  /// What others see of this person: posts with their counts and comments, the profile.
   case author([UInt8])
   /// The list of all posts.
   case posts
@@ -23,7 +24,7 @@ enum Subject: Hashable, Sendable {
   static func author(_ id: String) -> Subject { .author(Array(id.utf8)) }
 }
 
-/// A hint that a subject may have something new, and which screens show it.
+/// A hint that a subject may have changed, and which screens show it.
 struct Hint: Hashable, Sendable {
   var subject: Subject
   var screens: StreamScreens

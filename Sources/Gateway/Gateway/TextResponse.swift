@@ -4,9 +4,10 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The text with a strong ETag, coded as the client likes it, or 304 if the client has it.
+/// Responds with the text, a strong ETag and the negotiated content coding, or with 304 if the
+/// client has it.
 ///
-/// - Throws: ``Problem`` if the client accepts no coding of it; ``CompressionError``.
+/// - Throws: ``Problem`` if the client accepts neither coding; ``CompressionError``.
 func textResponse(_ text: String, _ headers: HTTPFields, _ request: Request) throws -> Response {
   let coding = try ContentCoding(
     accepted: request.headers[.acceptEncoding], bytes: text.utf8.count)
@@ -18,7 +19,7 @@ func textResponse(_ text: String, _ headers: HTTPFields, _ request: Request) thr
   if let known = request.headers[.ifNoneMatch], matches(known, tag) {
     headers[.contentType] = nil
     var response = Response(status: .notModified, headers: headers)
-    // It would be the length of the body that the client has.
+    // A Content-Length would be that of the body that the client already has.
     response.headers[.contentLength] = nil
     return response
   }
@@ -32,7 +33,7 @@ func textResponse(_ text: String, _ headers: HTTPFields, _ request: Request) thr
     body: .init(byteBuffer: ByteBuffer(bytes: try gzipped(Array(text.utf8)))))
 }
 
-/// Whether `If-None-Match` names the tag; weak comparison, as RFC 9110 prescribes.
+/// Whether `If-None-Match` contains the tag, by weak comparison, as RFC 9110 prescribes.
 private func matches(_ header: String, _ tag: String) -> Bool {
   header.split(separator: ",").contains { item in
     let item = item.drop { $0 == " " }.prefix { $0 != " " }

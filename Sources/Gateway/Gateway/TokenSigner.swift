@@ -2,9 +2,9 @@ import Crypto
 import Events
 import Foundation
 
-/// Signs tokens with the HS256 secret of a key set, for demonstrations and tests of an app.
+/// Signs tokens with the HS256 secret of a key set, for demonstrations and for testing an app.
 ///
-/// In production, the service where people log in signs their tokens.
+/// In production, the service that people log in to signs their tokens.
 public struct TokenSigner: Sendable {
   private let issuer: String
   private let audience: String
@@ -14,7 +14,7 @@ public struct TokenSigner: Sendable {
   /// Reads the first HS256 secret of a JSON Web Key Set.
   ///
   /// - Parameters:
-  ///   - path: of the file, at most 1 MiB.
+  ///   - path: the path of the key set file, of at most 1 MiB.
   ///   - issuer: the tokens' `iss`.
   ///   - audience: the tokens' `aud`.
   /// - Throws: ``KeySetError`` if it cannot be read, or has no such secret of at least 32 bytes.
@@ -29,9 +29,9 @@ public struct TokenSigner: Sendable {
     (keyID, self.secret) = (secret.id, SymmetricKey(data: secret.bytes))
   }
 
-  /// Writes a key set with a new random secret, which only the file's owner may read.
+  /// Writes a key set with a new random secret to a file that only its owner may read.
   ///
-  /// - Returns: false if there already is a file, which is left as it is.
+  /// - Returns: false if the file already exists; it is left unchanged.
   /// - Throws: `CocoaError` if it cannot be written.
   public static func makeKeySet(at path: String) throws -> Bool {
     let secret = SymmetricKey(size: .bits256).withUnsafeBytes { base64URLEncoded($0) }
@@ -46,11 +46,11 @@ public struct TokenSigner: Sendable {
     return true
   }
 
-  /// A token that proves the person, from now on.
+  /// Signs a token for the person, valid from now on.
   ///
   /// - Parameters:
   ///   - person: the token's `sub`.
-  ///   - lifetime: how long it is valid, in whole seconds.
+  ///   - lifetime: until it expires, in whole seconds.
   public func token(for person: String, lifetime: Duration) -> String {
     let key = keyID.map { #","kid":\#(jsonText($0))"# } ?? ""
     let expires = Int64(Date().timeIntervalSince1970) + lifetime.components.seconds

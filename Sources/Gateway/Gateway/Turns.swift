@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Lets a bounded number of tasks run at a time, in order of arrival. Thread-safe.
+/// Lets a limited number of tasks run at a time, in order of arrival. Thread-safe.
 final class Turns: Sendable {
   private struct State {
     var free: Int
-    /// The numbers of those who wait: from `next` to before `end`.
+    /// The waiting tasks by number, from `next` up to but not including `end`.
     var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var next: UInt64 = 0
     var end: UInt64 = 0

@@ -1,8 +1,8 @@
 import Events
 
-/// Hints whose records workers have not applied yet: until then there is nothing to see.
+/// Hints whose records workers have not applied yet. Until then, a look would find nothing new.
 struct UnappliedHints: Sendable {
-  /// Where a worker's progress is stored: a row of `consumer_offsets`.
+  /// The key of a worker's progress: a row of `consumer_offsets`.
   struct Source: Hashable, Sendable {
     var group: ConsumerGroup
     var topic: Topic
@@ -12,7 +12,7 @@ struct UnappliedHints: Sendable {
   /// The offsets of each hint's records, ascending.
   private var hints: [Source: [Hint: [Int64]]] = [:]
 
-  /// What hints wait for.
+  /// The sources that hints wait for.
   var sources: [Source] { Array(hints.keys) }
 
   /// Adds a hint of a record.
@@ -24,20 +24,21 @@ struct UnappliedHints: Sendable {
       hints[source, default: [:]][hint] = [offset]
       return true
     }
-    // The last one always counts; of many before it, not each is looked at.
+    // The newest record is always tracked; beyond the limit, the records just before it are not.
     let kept = offsets.prefix(GatewayLimits.unappliedRecords - 1)
     hints[source]?[hint] = kept.last == offset ? Array(kept) : kept + [offset]
     return true
   }
 
-  /// Removes the records before `nextOffset`, which are applied, and returns their hints.
+  /// Removes the records before `nextOffset`, which have been applied, and returns their hints.
   mutating func take(_ source: Source, before nextOffset: Int64) -> [Hint] {
     let applied = (hints[source] ?? [:]).filter { ($0.value.first ?? nextOffset) < nextOffset }
     for (hint, offsets) in applied { keep(offsets.drop { $0 < nextOffset }, of: hint, source) }
     return Array(applied.keys)
   }
 
-  /// Removes the records at `end` or later of a partition that ends there: its topic was made anew.
+  /// Removes the records at offset `end` or later of a partition that now ends there, because its
+  /// topic was recreated.
   mutating func forget(_ topic: Topic, _ partition: Int32, from end: Int64) {
     for source in sources where source.topic == topic && source.partition == partition {
       for (hint, offsets) in hints[source] ?? [:] {

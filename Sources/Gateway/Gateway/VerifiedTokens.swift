@@ -2,13 +2,13 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Whom tokens prove that a key set's keys have signed, so that the next request with one costs a hash
-/// instead of a verification. Thread-safe.
+/// A cache of the identities of tokens that a key set has verified, so that further requests with a
+/// token cost a hash instead of a signature verification. Thread-safe.
 ///
-/// Each key set has its own, so the tokens of a key that is rotated away go with the set. Tokens themselves
-/// are not kept, and wrong ones never are.
+/// Each key set has its own cache, so when a set is replaced, the cache entries go with it. Tokens
+/// themselves are not stored, and invalid tokens are never cached.
 final class VerifiedTokens: Sendable {
-  /// One token, under the rules that accepted it.
+  /// A token, together with the rules that accepted it.
   struct Key: Hashable, Sendable {
     private let digest: SHA256Digest
     private let rules: TokenRules
@@ -27,7 +27,7 @@ final class VerifiedTokens: Sendable {
   /// The number of tokens.
   var count: Int { identities.withLock { $0.count } }
 
-  /// nil if the token was not verified, was forgotten, or has expired at `now`.
+  /// Nil if the token has not been verified, was evicted, or has expired at `now`.
   func identity(_ key: Key, now: Double) -> Identity? {
     identities.withLock { identities in
       guard let identity = identities[key], identity.expires > now else {
@@ -38,7 +38,7 @@ final class VerifiedTokens: Sendable {
     }
   }
 
-  /// Remembers a token that was verified. If there are too many, all others are forgotten.
+  /// Caches a verified token. If the cache is full, it is cleared first.
   func keep(_ identity: Identity, _ key: Key) {
     identities.withLock { identities in
       if identities.count >= limit { identities.removeAll() }

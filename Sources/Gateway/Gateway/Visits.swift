@@ -5,18 +5,18 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Records with `feed_touch` who was here, so that fanout-worker keeps their feeds, and stores them again when they
-/// come back. Thread-safe.
+/// Records visits with `feed_touch`, so that fanout-worker keeps the visitors' feeds, and stores
+/// evicted feeds again when their owners come back. Thread-safe.
 ///
-/// Whoever visits never waits for it. A visit that cannot be recorded is recorded with a later request.
+/// Requests never wait for it. A visit that cannot be recorded is recorded with a later request.
 final class Visits: Sendable {
   private struct State {
-    /// Who was here in the hour that ends at `end`, recorded or waiting.
+    /// The people whose visit in the hour that ends at `end` is recorded or queued.
     var people: Set<[UInt8]> = []
     var end = ContinuousClock.now
     var waiting: [String] = []
-    /// Of `people`, those whose visit counts again at `unstoredEnd`: no event has named them yet, or their feed is
-    /// stored in a moment.
+    /// Those of `people` whose next visit counts again from `unstoredEnd` on: either no event has
+    /// named them yet, or their feed is about to be stored.
     var unstored: Set<[UInt8]> = []
     var unstoredEnd = ContinuousClock.now
   }
@@ -25,14 +25,14 @@ final class Visits: Sendable {
   private let state = Mutex(State())
   private let arrivals = DispatchSemaphore(value: 0)
 
-  /// - Parameter databaseURL: of the primary server.
+  /// - Parameter databaseURL: must be that of the primary server.
   init(databaseURL: String) { self.databaseURL = databaseURL }
 
-  /// Notes a visit, once an hour for each person.
+  /// Queues a visit, at most once an hour for each person.
   func note(_ person: String) {
     let isNew = state.withLock { state in
       let now = ContinuousClock.now
-      // `feed_touch` writes once an hour.
+      // `feed_touch` itself writes at most once an hour.
       if now >= state.end { (state.people, state.end) = ([], now + .seconds(3600)) }
       if now >= state.unstoredEnd {
         state.people.subtract(state.unstored)
@@ -51,11 +51,11 @@ final class Visits: Sendable {
   /// Records visits on the calling thread, until `status` says `isStopping`.
   func serve(_ status: LaneStatus, _ logger: Logger) {
     var connection: Connection?
-    // Screens are served whether or not visits are recorded.
+    // Always ready: screens are served whether or not visits are recorded.
     status.isReady = true
     while !status.isStopping {
       status.beat()
-      // The timeout is for the heartbeat.
+      // The timeout lets the loop send its heartbeat.
       guard arrivals.wait(timeout: .now() + 1) == .success,
         let person = state.withLock({ $0.waiting.popLast() })
       else { continue }
@@ -81,7 +81,7 @@ final class Visits: Sendable {
     connection?.close()
   }
 
-  /// Lets whoever waits be noted again.
+  /// Forgets all people, so that their next visits are queued again.
   private func forget() {
     state.withLock { ($0.people, $0.waiting) = ([], []) }
   }

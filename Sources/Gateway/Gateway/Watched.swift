@@ -3,22 +3,23 @@ import Events
 import Foundation
 import Postgres
 
-/// A screen that the client of a stream is looking at, besides those that every stream sends.
+/// A screen that a stream's client watches, besides those that every stream sends.
 struct Watched: Sendable {
   /// As the client wrote it, such as `/v1/posts/p1/comments?limit=20`.
   let path: String
-  /// What stands for it in an event's id.
+  /// The screen's name in an event's id.
   let name: String
   let statement: Statement
-  /// Whose changes change it, if not the viewer's or those of ``post``'s author.
+  /// The subject whose changes change the screen, if it is neither the viewer nor the author of
+  /// ``post``.
   let subject: Subject?
-  /// The id of the post whose author's changes change it.
+  /// The id of the post whose author's changes change the screen.
   let post: String?
 
-  /// The screens in the parameter `watch`: paths of this API, separated by commas. A comma in a path is written as
-  /// `%2C`.
+  /// Parses the parameter `watch`: paths of this API, separated by commas. A comma in a path is
+  /// written as `%2C`.
   ///
-  /// - Throws: ``Problem`` if there are too many, or one is not a screen.
+  /// - Throws: ``Problem`` if there are too many paths, or if one is not a screen.
   static func all(in text: String, viewer: String) throws(Problem) -> [Watched] {
     let paths = text.split(separator: ",")
     guard paths.count <= GatewayLimits.watched else {

@@ -1,5 +1,5 @@
-/// What the pages show of one process's metrics, from the Prometheus text format that Magpie's own
-/// processes write. Series of one family are added up, or the largest one is taken.
+/// The metrics of one process that the pages show, parsed from the Prometheus text format as
+/// Magpie's own processes write it. Series of a family are summed, or their maximum is taken.
 struct Exposition: Sendable {
   /// Nil for a process that is neither a worker nor the gateway.
   private(set) var isReady: Bool?
@@ -8,18 +8,19 @@ struct Exposition: Sendable {
   private(set) var residentBytes: Double?
   private(set) var lagSeconds: Double?
   private(set) var overdueReminders: Double?
-  /// Counters since the process began.
+  /// Counters since the process started.
   private(set) var retries = 0.0
   private(set) var deadLetters = 0.0
   private(set) var lostLogLines = 0.0
   private(set) var failedRequests = 0.0
   private(set) var requests = 0.0
-  /// From an event's time to its commit: cumulative counts by upper bound, in seconds.
+  /// Histogram of the time from an event to its commit: cumulative counts by upper bound, in
+  /// seconds.
   private(set) var eventAges: [Double: Double] = [:]
 
   init(_ text: String) {
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-      // Our lines have no timestamps, and values no spaces.
+      // Magpie's processes write no timestamps, and values contain no spaces.
       guard let space = line.lastIndex(of: " "),
         let value = Double(line[line.index(after: space)...]), value.isFinite
       else { continue }
@@ -50,18 +51,18 @@ struct Exposition: Sendable {
     }
   }
 
-  /// A label without escaped characters; those of the labels above have none.
+  /// Reads a label's value. Does not unescape: the labels above need no escapes.
   private static func label(_ name: String, _ labels: Substring) -> String? {
     guard let start = labels.firstRange(of: "\(name)=\"") else { return nil }
     return String(labels[start.upperBound...].prefix { $0 != "\"" })
   }
 }
 
-/// The quantile of what a histogram has observed between two looks, as Prometheus estimates it; nil if
-/// nothing.
+/// The quantile of the observations that a histogram gained between two samples, estimated as
+/// Prometheus does; nil if there were none.
 ///
-/// - Parameters: cumulative counts by upper bound. A process that was started again has smaller ones,
-///   all of which are new.
+/// - Parameters: cumulative counts by upper bound. A restarted process has smaller counts, all of
+///   which are new.
 func quantile(
   _ share: Double, of now: [Double: Double], since before: [Double: Double]
 ) -> Double? {

@@ -6,14 +6,15 @@ import Lanes
 import Logging
 import Postgres
 
-/// What operators do with dead letters: look, redrive, discard.
+/// The operators' actions on dead letters: read, redrive, discard.
 ///
-/// Looking is as `magpie_reader`. A change opens a connection of the login, takes the role of the worker
-/// where it applies records, and closes it: between changes nobody holds these rights.
+/// Reads as `magpie_reader`. Each change opens a connection with the login's own rights, assumes
+/// the role of the worker where it applies records, and closes the connection afterwards: between
+/// changes, no connection holds these rights.
 struct LetterDesk: Sendable {
-  /// Bytes of a value that are shown.
+  /// The maximum number of bytes of a value that are shown.
   private static let bytesMax = 64 << 10
-  /// How long a change waits for a lock, a broker or a server.
+  /// How long a change waits for a lock, a broker or the database.
   private static let patience = Duration.seconds(10)
   private static let statementSeconds = 30
   private static let redriveBatch = 50
@@ -34,7 +35,7 @@ struct LetterDesk: Sendable {
     (self.prefix, self.handlers, self.logger) = (prefix, handlers, logger)
   }
 
-  /// A page in the order of the ids, and the id after which the next one begins.
+  /// A page in the order of the ids, and the id to pass as `after` for the next page.
   struct Page: Encodable, Sendable {
     var items: [ListedLetter]
     var next: String?
@@ -57,7 +58,8 @@ struct LetterDesk: Sendable {
     var newest: String
   }
 
-  /// The open ones by group, topic and reason, the most first; at most 200 of these.
+  /// Counts the open dead letters by group, topic and reason, largest counts first; at most 200
+  /// rows.
   func counts() async throws -> [Count] {
     try await pool.read { [prefix] connection in
       var condition = LetterFilter(states: ["open"]).condition(prefix: prefix)
@@ -87,7 +89,7 @@ struct LetterDesk: Sendable {
     var discarded: Int64
   }
 
-  /// Those that are not open any more are passed over.
+  /// Discards the open dead letters of the order; the others are skipped.
   func discard(_ order: LetterOrder, by person: String) async throws -> Discarded {
     try await change("discard", order, by: person) { condition in
       let connection = try open()
@@ -97,7 +99,8 @@ struct LetterDesk: Sendable {
     }
   }
 
-  /// Those that fail again stay open, with one more entry in their history.
+  /// Redrives the open dead letters of the order. One that fails again stays open, with another
+  /// entry in its history.
   func redrive(_ order: LetterOrder, by person: String) async throws -> RedriveResult {
     try await change("redrive", order, by: person) { condition in
       let producer = EventProducer(configuration: kafka, topicPrefix: prefix)
@@ -117,8 +120,8 @@ struct LetterDesk: Sendable {
     }
   }
 
-  /// One change at a time, with a line in the log before and after it: also one that fails has somebody who
-  /// asked for it.
+  /// Runs one change at a time. Logs it before and after, so that the log names the operator even
+  /// if the change fails.
   private func change<Value: Sendable>(
     _ what: String, _ order: LetterOrder, by person: String,
     _ body: @escaping @Sendable (SQLCondition) throws -> Value
@@ -160,7 +163,7 @@ private func found(_ id: LetterID, _ connection: Connection) throws -> DeadLette
   }
 }
 
-/// What an operator can do something about.
+/// Converts errors that an operator can act on to problems.
 private func problem(_ error: any Error) -> any Error {
   switch error {
   case let error as KafkaError: Problem(.notAcknowledged, "\(error.name): \(error.message)")

@@ -1,7 +1,7 @@
 import Foundation
 import Gateway
 
-/// Which dead letters a page shows.
+/// The query for a page of dead letters.
 struct LetterQuery: Sendable {
   static let limitMax = 200
   private static let states = ["open", "redriven", "discarded", "rebuilt"]
@@ -10,11 +10,11 @@ struct LetterQuery: Sendable {
   var group: String?
   var topic: String?
   var reasonCode: String?
-  /// The last one of the page before.
+  /// The last id of the previous page.
   var after: LetterID?
   var limit: Int
 
-  /// - Throws: ``Problem`` for a parameter that is unknown, or not valid.
+  /// - Throws: ``Problem`` for a parameter that is unknown or invalid.
   init(_ request: SignedRequest) throws {
     let query = try request.only(["state", "group", "topic", "reason", "after", "limit"])
     state = query["state"] ?? "open"
@@ -35,7 +35,7 @@ struct LetterQuery: Sendable {
   }
 }
 
-/// What to do with which dead letters, and why.
+/// The body of a redrive or discard: dead letters, and the reason.
 struct LetterOrder: Sendable {
   var ids: [LetterID]
   var reason: String
@@ -64,9 +64,9 @@ struct LetterOrder: Sendable {
   }
 }
 
-/// An id with its group.
+/// Parses an id that includes its group.
 ///
-/// - Throws: ``Problem`` if it is none.
+/// - Throws: ``Problem`` if it is malformed.
 func letterID(_ text: String, field: String) throws -> LetterID {
   guard !text.utf8.contains(0), let id = LetterID(text), id.group != nil else {
     throw Problem(.invalidParameter, "It is not GROUP:TOPIC/PARTITION/OFFSET.", field: field)

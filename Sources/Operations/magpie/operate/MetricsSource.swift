@@ -1,22 +1,22 @@
 import ArgumentParser
 import Foundation
 
-/// Where processes of one name serve /metrics.
+/// The host and port at which the processes of one name serve /metrics.
 struct MetricsSource: Sendable {
   var name: String
   var host: String
   var port: Int
 
-  /// The ports that workers and the gateway have unless they are given others.
+  /// The default ports of the workers and the gateway.
   static let ofThisMachine =
     "fanout-worker=127.0.0.1:9471,notification-worker=127.0.0.1:9472,alarm-worker=127.0.0.1:9473,"
     + "reminder-worker=127.0.0.1:9475,push-worker=127.0.0.1:9480,magpie-gateway=127.0.0.1:9477"
 
-  /// The most entries, and the most addresses of all of them.
+  /// The maximum number of entries, and of addresses of all entries together.
   static let addressesMax = 128
 
   /// - Parameter list: `NAME=HOST:PORT`, separated by commas; nil for this machine's.
-  /// - Throws: `ValidationError` for an entry that is none, and for too many.
+  /// - Throws: `ValidationError` for a malformed entry, and for too many entries.
   static func all(_ list: String?) throws -> [MetricsSource] {
     let entries = (list ?? ofThisMachine).split(separator: ",")
     guard entries.count <= addressesMax else {
@@ -36,7 +36,7 @@ struct MetricsSource: Sendable {
     }
   }
 
-  /// The URLs of the host's addresses at this moment, sorted. Blocks while the name is looked up.
+  /// The URLs of the host's current addresses, sorted. Blocks during the DNS lookup.
   var urls: [URL] {
     addresses(of: host).compactMap { address in
       let text = address.contains(":") ? "[\(address)]" : address
@@ -45,7 +45,7 @@ struct MetricsSource: Sendable {
   }
 }
 
-/// The numeric addresses of a name, sorted; none if it has none.
+/// Resolves a name to its numeric addresses, sorted; empty if it has none.
 private func addresses(of host: String) -> [String] {
   var list: UnsafeMutablePointer<addrinfo>?
   guard getaddrinfo(host, nil, nil, &list) == 0 else { return [] }
@@ -59,7 +59,7 @@ private func addresses(of host: String) -> [String] {
       entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
     guard status == 0 else { continue }
     let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    // A link-local address is one of an interface, which a URL cannot name.
+    // Skip link-local addresses: they need an interface, which a URL cannot name.
     let address = String(decoding: bytes, as: UTF8.self)
     if !address.contains("%") { result.insert(address) }
   }

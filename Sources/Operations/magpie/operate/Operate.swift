@@ -30,7 +30,7 @@ struct Operate: ParsableCommand {
       """)
   var processes: String?
 
-  /// Connections for looking. Changes open one of their own, one at a time.
+  /// The number of connections for reading. Changes open one of their own, one at a time.
   private static let connections = 4
 
   func run() throws {

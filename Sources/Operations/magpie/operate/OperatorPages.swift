@@ -1,18 +1,18 @@
 import Gateway
 
-/// The files of the operators' pages, and those of the gateway's pages that they use.
+/// The files of the operators' pages, including those that they share with the gateway's pages.
 enum OperatorPages {
-  /// As the gateway's, without pictures of people.
+  /// The gateway's policy, without images of other origins.
   private static let policy = """
     default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'
     """
 
-  /// As main.js routes them.
+  /// The paths of the pages, as routed by main.js.
   static let addresses = ["/dead-letters", "/dead-letters/{id}", "/offsets", "/verify"]
 
-  /// By path.
+  /// The files by path.
   static let files: [String: PageFile] = {
     var files: [String: PageFile] = [:]
     for name in ["dom.js", "icon.svg", "refresh.js", "router.js", "session.js"] {
@@ -25,7 +25,7 @@ enum OperatorPages {
     return files
   }()
 
-  /// A test compares the names with the folder.
+  /// A test compares the names with the folder's contents.
   private static let own: [(name: String, bytes: [UInt8])] = [
     ("ask.js", PackageResources.ask_js),
     ("index.html", PackageResources.index_html),

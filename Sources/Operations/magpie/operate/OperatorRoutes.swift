@@ -2,7 +2,7 @@ import Foundation
 import Gateway
 import Kafka
 
-/// What the pages ask for and do. Each is bounded, and answered to any operator.
+/// The routes of the pages' API. Each is bounded and open to every operator.
 func operatorRoutes(
   _ watch: Watch, _ letters: LetterDesk, _ verification: VerificationRun
 ) -> [SignedRoute] {
@@ -32,7 +32,7 @@ func operatorRoutes(
   ]
 }
 
-/// A value as JSON with sorted keys; times are texts already.
+/// Encodes a value as JSON with sorted keys; times are strings already.
 func jsonBody(_ value: some Encodable) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -40,9 +40,9 @@ func jsonBody(_ value: some Encodable) throws -> String {
 }
 
 extension SignedRequest {
-  /// The query.
+  /// Returns the query after checking its parameters' names.
   ///
-  /// - Throws: ``Problem`` if it has another parameter.
+  /// - Throws: ``Problem`` for any other parameter.
   func only(_ names: Set<String>) throws -> [String: String] {
     if let unknown = query.keys.filter({ !names.contains($0) }).min() {
       throw Problem(.invalidParameter, "The resource does not have it.", field: unknown)
@@ -51,9 +51,9 @@ extension SignedRequest {
   }
 }
 
-/// A whole number of a query, at least 0; nil if it is not there.
+/// Reads a whole number of at least 0 from the query; nil if it is absent.
 ///
-/// - Throws: ``Problem`` if it is none.
+/// - Throws: ``Problem`` if it is not such a number.
 func wholeNumber(_ query: [String: String], _ name: String) throws -> Int? {
   guard let text = query[name] else { return nil }
   guard let value = Int(text), value >= 0 else {

@@ -1,6 +1,6 @@
 import Rebuild
 
-/// What the first page shows.
+/// The contents of the first page.
 struct Overview: Encodable, Sendable {
   struct Pending: Encodable, Sendable {
     var renders: Int64
@@ -16,11 +16,11 @@ struct Overview: Encodable, Sendable {
     }
   }
 
-  /// Those that the page does not have yet, oldest first.
+  /// The samples that the page does not have yet, oldest first.
   var samples: [Sample]
-  /// Whether the page must forget those that it has.
+  /// Whether the page must discard its samples, because this process was restarted.
   var isNew: Bool
-  /// Seconds between two samples.
+  /// The interval between samples, in seconds.
   var interval: Double
   var processes: [ProcessLook.Shown]
   var pending: Pending?
@@ -31,7 +31,7 @@ struct Overview: Encodable, Sendable {
   var cutOff: [String]
   var overdueReminders: Double?
   var rebuilds: [RebuildState]
-  /// Why there is nothing newer of PostgreSQL and Kafka.
+  /// Why the data of PostgreSQL or Kafka is missing.
   var problem: String?
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Gateway
 
-/// One process, as its /metrics said at one moment.
+/// A process and its /metrics, as scraped at one moment.
 struct ProcessLook: Sendable {
   var name: String
   /// Host and port.
@@ -9,10 +9,10 @@ struct ProcessLook: Sendable {
   /// Nil if it did not answer.
   var metrics: Exposition?
 
-  /// Whether it answers and does not say that it is not ready.
+  /// Whether it answered and did not report that it is not ready.
   var isReady: Bool { metrics.map { $0.isReady ?? true } ?? false }
 
-  /// For the pages.
+  /// The part that the pages show.
   var shown: Shown {
     Shown(
       name: name, address: address, isReady: isReady,
@@ -35,7 +35,8 @@ struct ProcessLook: Sendable {
   private static let bytesMax = 4 << 20
   private static let seconds: Int64 = 2
 
-  /// Looks at all processes at the same time. A name that is not known has one look without metrics.
+  /// Scrapes all processes concurrently. A host name that cannot be resolved gives one entry
+  /// without metrics.
   static func all(_ sources: [MetricsSource]) async -> [ProcessLook] {
     let found = await onThread {
       sources.map { source in (source: source, urls: source.urls) }

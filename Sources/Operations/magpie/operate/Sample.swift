@@ -1,24 +1,24 @@
 import Events
 import Kafka
 
-/// What the plots show of one moment.
+/// The values of all plots at one moment.
 struct Sample: Encodable, Sendable {
-  /// Counts up as long as the process runs, from 1.
+  /// A sequence number, starting from 1 when the process starts.
   var number: Int
   /// In seconds since 1970.
   var time: Double
-  /// By worker: the records to apply, and the sum of the next offsets, whose growth is the throughput.
-  /// Empty if PostgreSQL did not answer, and the first one if Kafka did not.
+  /// By worker: the lag in records, and the sum of the next offsets, whose growth is the
+  /// throughput. Both are empty if PostgreSQL did not answer, `lag` also if Kafka did not.
   var lag: [String: Int64] = [:]
   var applied: [String: Int64] = [:]
   var openDeadLetters: Int64?
-  /// By name of the processes: those that can commit, and the age of the oldest record that waits.
+  /// By process name: the number of ready processes, and the age of the oldest record that waits.
   var ready: [String: Int] = [:]
   var lagSeconds: [String: Double] = [:]
-  /// By name: of the events committed since the sample before, the time since the event that 95 % were
-  /// within, in seconds.
+  /// By process name: the 95th percentile of the time from event to commit, in seconds, of the
+  /// events committed since the previous sample.
   var eventAge: [String: Double] = [:]
-  /// By name, per second: attempts repeated, dead letters, and requests that failed.
+  /// By process name, per second: retries, dead letters, lost log lines and failed requests.
   var errors: [String: Double] = [:]
 
   init(number: Int, time: Double, processes: [ProcessLook]) {
@@ -31,7 +31,7 @@ struct Sample: Encodable, Sendable {
     }
   }
 
-  /// Adds how far the workers are.
+  /// Adds the workers' progress.
   ///
   /// - Parameter report: nil if Kafka did not answer.
   mutating func note(
@@ -47,9 +47,9 @@ struct Sample: Encodable, Sendable {
     }
   }
 
-  /// Adds what is the difference to an earlier look.
+  /// Adds the values that are differences from an earlier sample.
   ///
-  /// - Parameter seconds: between the two.
+  /// - Parameter seconds: the time between the two.
   mutating func compare(
     _ processes: [ProcessLook], with earlier: [ProcessLook], after seconds: Double
   ) {
@@ -60,7 +60,7 @@ struct Sample: Encodable, Sendable {
       guard let now = process.metrics,
         let then = before["\(process.name) \(process.address)"]?.metrics
       else { continue }
-      // Counters of a process that was started again begin at 0.
+      // The counters of a restarted process begin at 0.
       let isSame = now.startedAt == then.startedAt
       errors[process.name, default: 0] += (now.errors - (isSame ? then.errors : 0)) / seconds
       var both = ages[process.name] ?? (now: [:], before: [:])
@@ -75,6 +75,6 @@ struct Sample: Encodable, Sendable {
 }
 
 extension Exposition {
-  /// All that should not be, since the process began.
+  /// The number of errors of all kinds since the process started.
   fileprivate var errors: Double { retries + deadLetters + lostLogLines + failedRequests }
 }

@@ -6,14 +6,16 @@ import Synchronization
 final class SingleFile: Sendable {
   private let waitingMax: Int
   private let count = Mutex(0)
-  /// Half as long as the pages wait for the answer: what an operator has given up is not begun.
+  /// How long work may wait in the queue: half of the pages' timeout, so that nothing starts after
+  /// the operator has given up.
   private static let waiting = Duration.seconds(60)
   private let queue = DispatchQueue(label: "magpie.operate.changes")
 
-  /// - Parameter waitingMax: how many may run or wait.
+  /// - Parameter waitingMax: the maximum number that run or wait.
   init(waitingMax: Int) { self.waitingMax = waitingMax }
 
-  /// - Throws: ``Problem`` if too many wait; the error of `body`.
+  /// - Throws: ``Problem`` if too many wait or if the wait is too long; otherwise the error of
+  ///   `body`.
   func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     let isFree = count.withLock { count in
       guard count < waitingMax else { return false }

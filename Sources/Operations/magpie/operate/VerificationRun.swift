@@ -4,25 +4,25 @@ import Logging
 import Postgres
 import Synchronization
 
-/// `magpie verify` in the background: one at a time, however many ask. Thread-safe.
+/// Runs `magpie verify` in the background, at most one run at a time. Thread-safe.
 final class VerificationRun: Sendable {
   struct Check: Encodable, Sendable {
     var name: String
     var broken: Int64
-    /// The first rows that break it.
+    /// The first rows that violate it.
     var rows: [InvariantCheck.Row]
   }
 
-  /// The newest run; nothing of it is stored.
+  /// The state of the newest run. Kept in memory only.
   struct State: Encodable, Sendable {
     var isRunning = false
     var startedBy: String?
     var startedAt: String?
     var endedAt: String?
-    /// How many checks there are, once one of them is done.
+    /// The number of checks; known once the first one is done.
     var total: Int?
     var checks: [Check] = []
-    /// Why it did not finish.
+    /// Why the run failed.
     var problem: String?
   }
 
@@ -40,9 +40,9 @@ final class VerificationRun: Sendable {
 
   var state: State { current.withLock { $0 } }
 
-  /// Starts a run, unless one is under way.
+  /// Starts a run, unless one is in progress.
   ///
-  /// - Returns: the state of the one that is running now.
+  /// - Returns: the state of the run in progress.
   func start(by person: String) -> State {
     let (state, isNew) = current.withLock { state -> (State, Bool) in
       if state.isRunning { return (state, false) }
@@ -65,7 +65,7 @@ final class VerificationRun: Sendable {
     return state
   }
 
-  /// Ends a run that is under way.
+  /// Cancels a run in progress.
   func stop() { cancellation.withLock { $0 }?.cancel() }
 
   private func run() throws {

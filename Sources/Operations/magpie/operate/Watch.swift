@@ -6,22 +6,22 @@ import Postgres
 import Rebuild
 import Synchronization
 
-/// Looks at PostgreSQL, Kafka and the processes, once for all who look at the pages, and remembers an
-/// hour. Thread-safe.
+/// Samples PostgreSQL, Kafka and the processes periodically, once for all open pages, and keeps an
+/// hour of samples. Thread-safe.
 final class Watch: Sendable {
   private struct State: Sendable {
     var samples: [Sample] = []
     var number = 0
     var processes: [ProcessLook] = []
     var processesAt: ContinuousClock.Instant?
-    /// Nil before the first look, and if PostgreSQL did not answer the newest.
+    /// Nil before the first sample, and if PostgreSQL did not answer for the newest one.
     var tables: Tables?
-    /// Why PostgreSQL or Kafka could not be asked.
+    /// Why PostgreSQL or Kafka could not be queried.
     var problem: String?
     var lastAsked: ContinuousClock.Instant?
   }
 
-  /// What one look found in PostgreSQL and Kafka.
+  /// The state of PostgreSQL and Kafka at one sample.
   private struct Tables: Sendable {
     /// Nil if no broker answered.
     var report: LagReport?
@@ -31,9 +31,9 @@ final class Watch: Sendable {
     var rebuilds: [RebuildState]
   }
 
-  /// An hour of samples while somebody looks.
+  /// An hour of samples while somebody uses the pages.
   private static let samplesMax = 720
-  /// How often to look, and how often while nobody has asked for two minutes.
+  /// The sampling interval, and the longer one that applies after two minutes without requests.
   private static let interval = Duration.seconds(5)
   private static let idleInterval = Duration.seconds(30)
   private static let idleAfter = Duration.seconds(120)
@@ -49,7 +49,7 @@ final class Watch: Sendable {
     (self.pool, self.admin, self.prefix, self.sources) = (pool, admin, prefix, sources)
   }
 
-  /// Looks again and again until the task is cancelled.
+  /// Samples periodically until the task is cancelled.
   func run() async {
     var last: ContinuousClock.Instant?
     while !Task.isCancelled {
@@ -105,28 +105,28 @@ final class Watch: Sendable {
         [.text(prefix)])
       var tables = Tables(
         openDeadLetters: try open.only.int8(0), offsets: try StoredOffset.read(connection),
-        // One that is dropped meanwhile is none.
+        // A rebuild that is dropped during the query counts as none.
         rebuilds: (try? RebuildState.all(connection)) ?? [])
       do {
         tables.report = try LagReport.measure(
           connection, admin, prefix: prefix, timeoutMilliseconds: Self.kafkaMilliseconds)
       } catch let error as KafkaError {
-        // What PostgreSQL knows matters most when Kafka is away.
+        // Keep the data of PostgreSQL: it matters most when Kafka is unavailable.
         tables.problem = "Kafka: \(error.message)"
       }
       return tables
     }
   }
 
-  /// What there is to see.
+  /// Returns the contents of the first page.
   ///
-  /// - Parameter number: of the newest sample that the page has.
+  /// - Parameter number: the number of the newest sample that the page has.
   func overview(after number: Int) -> Overview {
     state.withLock { state in
       state.lastAsked = .now
       let report = state.tables?.report
       return Overview(
-        // A page that knows more samples than there are has looked at a former process.
+        // A page with a higher number got its samples from a previous process.
         samples: state.samples.filter { number > state.number || $0.number > number },
         isNew: number > state.number, interval: Self.interval / .seconds(1),
         processes: state.processes.map(\.shown), pending: report.map(Overview.Pending.init),
@@ -141,7 +141,8 @@ final class Watch: Sendable {
     }
   }
 
-  /// Every partition of every group as of the newest look; without Kafka, those that have a stored offset.
+  /// Every partition of every group as of the newest sample; without Kafka, only those with a
+  /// stored offset.
   func offsets() -> [ShownOffset] {
     state.withLock { state in
       state.lastAsked = .now

@@ -2,7 +2,7 @@ import Events
 import Kinds
 import Schedules
 
-/// A change of what a person asked for.
+/// A change to a reminder, a cycle or a digest, decoded from an event.
 struct Change: Sendable {
   var user: String
   /// A reminder's or a cycle's id; empty for the digest.
@@ -10,12 +10,13 @@ struct Change: Sendable {
   var version: Version
   /// The partition of the record.
   var partition: Int32
-  /// Nil: cancelled.
+  /// Nil if the reminder is cancelled or the digest is switched off.
   var definition: Definition?
 
-  /// Nil for an event of another topic.
+  /// Nil if the event is not one of the topic `reminders`.
   ///
-  /// - Throws: `EventError` for a kind that the registry does not have, or that cannot be rung.
+  /// - Throws: `EventError` for a kind that the registry does not have, or that a reminder cannot
+  ///   raise.
   init?(_ event: Event, kinds: AlarmKinds) throws(EventError) {
     version = event.version
     partition = event.partition ?? 0
@@ -46,8 +47,8 @@ extension Definition {
     if data.instant.isEmpty {
       (at, zone) = (data.at, data.zone)
     } else {
-      // An instant is a local time in UTC. Seconds are enough for a reminder; rounded up, it is after the
-      // event's time if the instant is.
+      // Store an instant as a local time in UTC. Seconds are precise enough for a reminder.
+      // Rounding up keeps an instant that is later than the event's time later than it.
       let instant = try EventTime(rfc3339: data.instant)
       let seconds = -(-instant.microseconds).quotient(1_000_000)
       (at, zone) = (LocalTime(seconds: seconds).description, "UTC")
@@ -86,18 +87,18 @@ extension Definition {
   }
 }
 
-/// `HH:MM`, which has been checked.
+/// Parses `HH:MM`. The event decoder has already validated the text.
 private func secondsOfDay(_ text: String) -> Int {
   let parts = text.split(separator: ":").compactMap { Int($0) }
   return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0
 }
 
-/// The kind that reminders ring as, unless they name another.
+/// The kind of a reminder's alarm if the event names none.
 private let reminderKind = "reminder"
-/// The kind that digests ring as.
+/// The kind of a digest's alarm.
 let digestKind = "F43"
 
-/// The code of a kind that can ring with these items.
+/// Checks that a kind can be raised without an actor and with these items, and returns its code.
 private func ringable(_ name: String, _ items: [Definition.Item], _ kinds: AlarmKinds)
   throws(EventError) -> String
 {
@@ -127,7 +128,7 @@ private func unknown(_ name: String, field: String) -> EventError {
 extension Definition.Item {
   /// The arguments of the alarm.
   ///
-  /// - Parameter dueAt: when it was due, if it rings late.
+  /// - Parameter dueAt: the local time at which the occurrence was due; nil if it rings on time.
   func arguments(dueAt: String?) -> [String: String] {
     ["text": title, "due": dueAt ?? "", "symbol": symbol, "link": link].filter { !$0.value.isEmpty }
   }

@@ -1,13 +1,13 @@
 import Events
 import Schedules
 
-/// What a person asked for, as the newest event says it: a reminder, a cycle or a digest. Stored as JSON.
+/// The definition of a reminder, a cycle or a digest, as of its newest event. Stored as JSON.
 struct Definition: Codable, Equatable, Sendable {
   enum Form: String, Codable { case reminder, cycle, digest }
 
   /// What is shown when an occurrence rings.
   struct Item: Codable, Equatable, Sendable {
-    /// Empty for the only item of a reminder.
+    /// Empty for a reminder, which has a single item.
     var id = ""
     var title: String
     var memo: String
@@ -18,21 +18,21 @@ struct Definition: Codable, Equatable, Sendable {
   var form: Form
   /// The kind of the alarm, such as `F39`.
   var kind: String
-  /// An IANA time zone; empty for the person's own.
+  /// An IANA time zone; empty to follow the zone in the person's profile.
   var zone: String
   /// The first local time of a reminder, `2026-11-23T07:00:00`, or a digest's time of day, `08:00`.
   var at: String?
   /// An RFC 5545 recurrence rule; nil for a reminder that rings once.
   var repeats: String?
-  /// One for a reminder, none for a digest.
+  /// A reminder has one item, a digest none.
   var items: [Item] = []
-  /// A cycle's window, in seconds of the local day, and the number of its moments in a period.
+  /// A cycle's window, in seconds of the local day, and the number of its moments per period.
   var window: Window?
-  /// A digest's days (`mo`, …), all if empty.
+  /// The weekdays of a digest (`mo`, …); empty for every day.
   var days: [String]?
-  /// The kinds that a digest counts, as numbers; all if empty.
+  /// The numbers of the kinds that a digest counts; empty for all kinds.
   var kinds: [Int16]?
-  /// Whether these kinds wait for the digest and do not ring on their own.
+  /// Whether alarms of these kinds are held for the digest instead of ringing on their own.
   var holds: Bool?
 
   struct Window: Codable, Equatable, Sendable {
@@ -43,7 +43,7 @@ struct Definition: Codable, Equatable, Sendable {
   }
 }
 
-/// When a definition rings.
+/// The local times at which a definition rings.
 enum Timetable: Sendable {
   case schedule(Schedule)
   case cycle(Cycle, key: [UInt8])
@@ -70,7 +70,7 @@ enum Timetable: Sendable {
 }
 
 extension Definition {
-  /// - Parameter key: of a cycle's random moments.
+  /// - Parameter key: the key from which a cycle's random moments are derived.
   /// - Throws: `ScheduleError` for a time, a rule or a window that is not supported.
   func timetable(key: @autoclosure () -> [UInt8]) throws(ScheduleError) -> Timetable {
     if let window {
@@ -82,7 +82,7 @@ extension Definition {
     let start = at ?? ""
     var rule: RecurrenceRule?
     if let repeats { rule = try RecurrenceRule(repeats) }
-    // A digest has a time of day, and its rule says on which days. 2000-01-03 is a Monday.
+    // A digest has only a time of day; its rule selects the days. 2000-01-03 is a Monday.
     let first = try LocalTime(form == .digest ? "2000-01-03T\(start)" : start)
     return .schedule(try Schedule(start: first, rule: rule))
   }

@@ -2,15 +2,16 @@ import Events
 import Handling
 public import Postgres
 
-/// One piece of what is due: publishes what an earlier piece has decided and committed, decides what is due
-/// now, and computes again what is to come if the time zone data is newer. So nothing is published that was
-/// not committed, and a piece that is repeated after a crash publishes the same events again.
+/// One piece of due work: publishes what an earlier piece decided and committed, decides what is
+/// due now, and recomputes due times that were computed with older time zone data. Nothing is
+/// published before it is committed, and a piece that is repeated after a crash publishes the same
+/// events again.
 func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let limit = Parameter.int8(Int64(max(100, pieceMax / max(1, turn.partitions.count))))
   let partitions = Parameter.int4Array(turn.partitions)
   let now = Parameter.timestamptz(surroundings.now)
   var work = Work([planByKey(keepsPlans: true)])
-  // Marks them in the statement that reads them, which saves finding each of them again.
+  // Reading and marking the rows in one statement avoids a second lookup of each row.
   let decided = work.add(
     Statement(
       """
@@ -44,7 +45,7 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       }
     }
     for var reminder in moved {
-      // Without the zone, it stays as it is until it is due.
+      // If the zone is unknown, leave the reminder unchanged; `takeDue` handles it when it is due.
       try? reminder.refresh(surroundings)
       reminders.append(reminder)
     }
@@ -68,11 +69,12 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   return work
 }
 
-/// The most reminders that a piece rings.
+/// The maximum number of reminders that one piece rings.
 private let pieceMax = 2500
 
-/// The reminders of each partition that meet a condition, locked. The first parameters are the partitions and the
-/// most of each; reminders that another lane has locked are left to it.
+/// Locks and returns the reminders of each partition that meet a condition. `$1` is the array of
+/// partitions, `$2` the maximum number of rows per partition. Skips rows that another lane has
+/// locked.
 private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> Statement {
   Statement(
     """
@@ -86,8 +88,8 @@ private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> 
     """, parameters)
 }
 
-/// A query for the number of reminders that were due at an instant, in microseconds since 1970, and are not
-/// published yet. Reads each partition's, because all indexes begin with it.
+/// Counts the reminders that were due by `instant` (microseconds since 1970) and are not published
+/// yet. Counts per partition, because every index begins with the partition.
 public func overdueReminders(at instant: Int64) -> Statement {
   Statement(
     """

@@ -2,10 +2,11 @@ public import Events
 public import Kinds
 public import Schedules
 
-/// Whether reminder-worker can apply an event, as far as the event alone tells: its kinds, its time zone and
-/// its rule. Events of topics that it does not consume pass.
+/// Checks whether reminder-worker could apply an event, as far as the event alone shows: its kinds,
+/// its time zone and its recurrence rule. Accepts events of topics that reminder-worker does not
+/// consume.
 ///
-/// - Throws: `EventError` for what would make the event a dead letter.
+/// - Throws: `EventError` if reminder-worker would dead-letter the event.
 public func checkForReminders(
   _ event: Event, kinds: AlarmKinds, zones: ZoneDirectory
 ) throws(EventError) {

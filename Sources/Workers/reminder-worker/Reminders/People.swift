@@ -1,6 +1,6 @@
 import Postgres
 
-/// Creates missing rows of people.
+/// Inserts the rows of `reminder_people` that are missing.
 func insertPeople(_ people: [String]) -> Statement {
   Statement(
     """
@@ -12,8 +12,9 @@ func insertPeople(_ people: [String]) -> Statement {
     """, [.textArray(people)])
 }
 
-/// Locks people, in the order of their ids, and returns their zones. Only the holder of a person's row adds or
-/// moves their reminders: a reminder that is set while its person's zone changes sees the new zone, or is seen.
+/// Locks people in the order of their ids and returns their zones. Only the holder of a person's
+/// row lock may add or move that person's reminders. So a reminder that is set while the person's
+/// zone changes either is written with the new zone or is seen and moved by the zone change.
 func lockPeople(_ people: [String]) -> Statement {
   Statement(
     """

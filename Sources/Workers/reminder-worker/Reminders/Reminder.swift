@@ -3,10 +3,10 @@ import Handling
 import Kinds
 import Schedules
 
-/// What decisions depend on besides the rows.
+/// The inputs of a decision other than the database rows.
 struct Surroundings: Sendable {
   var zones: ZoneDirectory
-  /// Of random moments; unknown to others.
+  /// The secret from which cycles derive their random moments.
   var secret: [UInt8]
   var bounds: LateBounds
   /// Microseconds since 1970.
@@ -15,7 +15,7 @@ struct Surroundings: Sendable {
   /// The version of the time zone data; empty if it is unknown.
   var zoneData: String { zones.version ?? "" }
 
-  /// The zone of this name.
+  /// Looks up a zone by its name.
   ///
   /// - Throws: `EventError` if it is not known.
   func zone(_ name: String) throws(EventError) -> Zone {
@@ -27,33 +27,34 @@ struct Surroundings: Sendable {
   }
 }
 
-/// When to try again to ring a reminder whose zone is not known.
+/// How long to wait before retrying a reminder whose zone is unknown.
 private let postponedMicroseconds: Int64 = 3_600_000_000
 
-/// A row of `reminders`: what a person asked for, and how far it has rung.
+/// A row of `reminders`: a definition, and how far its occurrences have been decided.
 struct Reminder: Sendable {
   var user: String
   var id: String
-  /// Nil while no event is known.
+  /// Nil until an event has been applied.
   var version: Version?
   /// Nil if it is cancelled.
   var definition: Definition?
   var partition: Int32
-  /// The zone that occurrences are in: the definition's, or the person's.
+  /// The zone of the occurrences: the definition's, or else the person's.
   var zone: String
-  /// All occurrences up to this local time have rung, or will not.
+  /// Every occurrence up to this local time has been decided: it has rung or never will.
   var decidedThrough = LocalTime.earliest
   var next: Occurrence?
   var shown = Shown()
   var unseen = Unseen()
 
-  /// Of a cycle: the items shown since all had been shown, and how often they had.
+  /// For a cycle: the items shown in the current round, and the number of completed rounds. A round
+  /// ends when every item has been shown once.
   struct Shown: Decodable {
     var round = 0
     var items: [String] = []
   }
 
-  /// Of a digest: what it would say now.
+  /// For a digest: what it would contain if it rang now.
   struct Unseen: Decodable {
     var alarms = 0
     var newest = ""
@@ -78,10 +79,11 @@ struct Reminder: Sendable {
     Cycle.key(secret: surroundings.secret, user: user, cycle: id)
   }
 
-  /// Replaces the definition. What is due after the change's time rings by the new one; after now, if the
-  /// change comes from a clock that is ahead: else nothing would ring what is due between the two.
+  /// Replaces the definition. Occurrences due after the change's event time follow the new
+  /// definition. If the producer's clock is ahead, the new definition applies from now on instead;
+  /// otherwise nothing would ring between now and the event time.
   ///
-  /// - Parameter personZone: the person's.
+  /// - Parameter personZone: the zone in the person's profile.
   /// - Throws: `EventError` for a zone or a rule that is not known.
   mutating func apply(_ change: Change, personZone: String, _ surroundings: Surroundings)
     throws(EventError)
@@ -96,10 +98,11 @@ struct Reminder: Sendable {
     next = plan.next(after: decidedThrough)
   }
 
-  /// Moves what is to come into another zone.
+  /// Moves the undecided occurrences to another zone.
   ///
-  /// - Parameter time: since when it is the person's zone, in microseconds since 1970. A definition that is
-  ///   not older was set in that zone, and only arrived before it.
+  /// - Parameter time: when it became the person's zone, in microseconds since 1970. A definition
+  ///   whose version is not older than this was made for that zone and only arrived before the zone
+  ///   change, so it is evaluated anew from its own event time.
   mutating func move(to zone: String, at time: Int64, _ surroundings: Surroundings)
     throws(EventError)
   {
@@ -110,13 +113,14 @@ struct Reminder: Sendable {
     try refresh(surroundings)
   }
 
-  /// Computes when it is due with other time zone data.
+  /// Recomputes the next occurrence, for example with newer time zone data.
   mutating func refresh(_ surroundings: Surroundings) throws(EventError) {
     next = try plan(surroundings)?.next(after: decidedThrough)
   }
 
-  /// Whether an occurrence of the definition before this one is the same occurrence of this one. A person's
-  /// new zone does not make it another one; another time does.
+  /// Whether an occurrence of the previous definition is also an occurrence of this one. It is if
+  /// both follow the person's zone, even if that zone has changed; otherwise its instant must be
+  /// the same, too.
   func has(_ occurrence: Occurrence, of before: Definition?, _ surroundings: Surroundings)
     throws(EventError) -> Bool
   {
@@ -127,23 +131,24 @@ struct Reminder: Sendable {
       || plan.occurrence(occurrence.local) == occurrence
   }
 
-  /// Decides about everything that is due at `instant` (in microseconds): the newest occurrence rings, or was
-  /// missed; older ones do not ring any more.
+  /// Decides everything that is due by `instant` (in microseconds): the newest occurrence rings or
+  /// is missed, and older ones never ring.
   ///
-  /// - Parameter start: it is late since then at most, in microseconds since 1970.
-  /// - Returns: nil if nothing rings and nothing that should have rung was missed.
+  /// - Parameter start: the earliest instant from which lateness counts, in microseconds since
+  ///   1970.
+  /// - Returns: nil if no occurrence rings and none is recorded as missed.
   mutating func takeDue(
     at instant: Int64, lateSince start: Int64 = .min, _ surroundings: Surroundings
   ) -> Ring? {
     guard let definition, let next, next.dueAt <= instant else { return nil }
     guard let plan = try? plan(surroundings) else {
-      // The zone data has lost the zone since. Others must not wait, and it must not be taken for another
-      // zone.
+      // The installed zone data no longer has the zone. Postpone this reminder, so that it neither
+      // blocks others nor rings by another zone's rules.
       self.next?.dueAt = surroundings.now + postponedMicroseconds
       return nil
     }
     guard let newest = plan.newest(after: decidedThrough, dueAt: instant) else {
-      // Newer zone data has moved it.
+      // Newer zone data has moved the occurrence to a later instant.
       self.next = plan.next(after: decidedThrough)
       return nil
     }
@@ -181,7 +186,8 @@ struct Reminder: Sendable {
     return ring
   }
 
-  /// The next item of a cycle: the first in a random order that has not been shown since all had been.
+  /// The next item of a cycle: the first, in the round's random order, that the round has not shown
+  /// yet.
   private mutating func takeItem(_ items: [Definition.Item], key: [UInt8]) -> Definition.Item? {
     let ids = items.map(\.id)
     func first() -> String? {

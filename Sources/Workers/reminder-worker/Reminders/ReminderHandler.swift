@@ -3,21 +3,22 @@ public import Handling
 public import Kinds
 public import Schedules
 
-/// The work of reminder-worker: stores what people asked to be reminded of, and turns what is due into
-/// `alarm.raised`.
+/// The work of reminder-worker: stores reminders, cycles and digests, and turns due occurrences
+/// into `alarm.raised` events.
 ///
-/// Each occurrence rings once, whatever crashed: it is decided and committed, under its local date and time as
-/// its name, before it is published, and publishing it again publishes the same event. Counts reported:
-/// `reminders`, `reminders_moved`, `reminders_rung`, `reminders_withdrawn` and `reminders_missed`.
+/// Each occurrence rings once, whatever crashes: the decision to ring is committed under the
+/// occurrence's name, its local date and time, before it is published, and publishing again
+/// produces the same event. Counts reported: `reminders`, `reminders_moved`, `reminders_rung`,
+/// `reminders_withdrawn` and `reminders_missed`.
 ///
 /// - Parameters:
 ///   - kinds: the registry. Evaluated once per batch.
-///   - zones: the time zones.
-///   - secret: the key of random moments. The same for all workers; with another one, cycles ring at other
-///     moments.
-///   - lateBoundSeconds: a reminder that was due for longer does not ring any more.
-///   - isRinging: false for tables that nobody reads yet.
-///   - clock: the time.
+///   - zones: the installed time zones.
+///   - secret: the secret of the cycles' random moments. All workers must use the same one; another
+///     secret gives other moments.
+///   - lateBoundSeconds: a reminder that has been due for longer than this is missed.
+///   - isRinging: false while a rebuild fills tables that nobody reads yet: nothing rings.
+///   - clock: returns the current time.
 public func reminderHandler(
   kinds: @autoclosure @escaping @Sendable () -> AlarmKinds = .builtIn,
   zones: ZoneDirectory, secret: [UInt8], lateBoundSeconds: Int = 86_400, isRinging: Bool = true,

@@ -3,8 +3,9 @@ import Handling
 import Postgres
 import Schedules
 
-/// SQL: the columns of `reminders r` that `Reminder(row)` reads, with what a cycle and a digest need to ring. Not
-/// joined, because PostgreSQL would keep the results of such joins in a cache that no other row of a piece uses.
+/// SQL: the columns of `reminders r` that `Reminder(row)` reads, including what a cycle or a digest
+/// needs to ring. Uses subqueries instead of lateral joins, whose results PostgreSQL would cache
+/// (Memoize) although no other row of a piece uses them.
 let reminderColumns = """
   r.user_id, r.reminder_id, r.version_time, r.version_id, r.definition, r.partition, r.zone,
     extract(epoch FROM r.decided_through)::bigint AS decided_through,
@@ -44,12 +45,12 @@ extension Reminder {
   }
 }
 
-/// SQL: a local time from seconds.
+/// SQL: a local time (`timestamp`) from seconds since 1970-01-01T00:00:00.
 func localTime(_ seconds: String) -> String {
   "timestamp '1970-01-01 00:00:00' + \(seconds) * interval '1 second'"
 }
 
-/// Writes the rows, which are locked or new.
+/// Writes whole rows, which must be locked or new.
 func writeReminders(_ reminders: [Reminder], zoneData: String) throws -> Statement {
   Statement(
     """
@@ -83,7 +84,7 @@ func writeReminders(_ reminders: [Reminder], zoneData: String) throws -> Stateme
     ])
 }
 
-/// Writes how far reminders have rung, which is all that ringing changes.
+/// Writes only the progress of reminders; ringing changes no other columns.
 func advanceReminders(_ reminders: [Reminder], zoneData: String) -> Statement {
   Statement(
     """

@@ -4,11 +4,12 @@ import Kinds
 import Postgres
 import Schedules
 
-/// The topic `reminders`: each reminder, cycle and digest is a register, of which the newest event wins. What
-/// an older version had made due before the newer event's time rings first; what it rang after that time, because
-/// the newer event arrived late, is withdrawn.
+/// Applies events of the topic `reminders`. Each reminder, cycle and digest is a register: the
+/// newest event wins. An occurrence of the older version that was due before the newer event's time
+/// rings first. An occurrence of the older version that was due after that time but rang because
+/// the newer event arrived late is withdrawn.
 ///
-/// - Parameter isRinging: false for tables that nobody reads yet.
+/// - Parameter isRinging: false while a rebuild fills tables that nobody reads yet: nothing rings.
 /// - Throws: `EventError` for an event that cannot be applied.
 func remindersWork(
   _ events: [Event], kinds: AlarmKinds, _ surroundings: Surroundings, isRinging: Bool
@@ -55,7 +56,7 @@ func remindersWork(
 
 /// The rows that a batch changes.
 private struct Changed {
-  /// The number of a person's reminders that have occurrences to come.
+  /// The number of reminders and cycles with a future occurrence, by person.
   var live: [BytewiseString: Int]
   var reminders: [Reminder] = []
   var rings: [Ring] = []
@@ -63,7 +64,7 @@ private struct Changed {
 
   init(live: [BytewiseString: Int]) { self.live = live }
 
-  /// Applies the changes of one reminder that are newer than its row.
+  /// Applies those changes of one reminder that are newer than its row.
   mutating func apply(
     _ changes: [Change], to row: Reminder?, rings known: [Ring], personZone: String,
     _ surroundings: Surroundings
@@ -111,7 +112,7 @@ private struct Changed {
     if !reminders.isEmpty {
       statements.append(try writeReminders(reminders, zoneData: surroundings.zoneData))
     }
-    // In this order: what was withdrawn may be set again, and ring again.
+    // Withdraw first, then add: an occurrence that was withdrawn may be set again and ring again.
     if isRinging, !withdrawn.isEmpty {
       statements.append(withdrawRings(withdrawn, now: surroundings.now))
     }
@@ -122,7 +123,7 @@ private struct Changed {
   }
 }
 
-/// A person may have this many reminders and cycles that have occurrences to come.
+/// The maximum number of a person's reminders and cycles with a future occurrence.
 let liveRemindersMax = 1000
 
 private func readReminders(_ users: [String], _ ids: [String]) -> Statement {
@@ -164,7 +165,7 @@ private func counts(_ rows: Rows) throws -> [BytewiseString: Int] {
   return result
 }
 
-/// The second column by the first one.
+/// The rows' second column, keyed by the first.
 func texts(_ rows: Rows) throws -> [BytewiseString: String] {
   var result: [BytewiseString: String] = [:]
   for row in rows { result[BytewiseString(try row.text(0))] = try row.text(1) }

@@ -2,7 +2,7 @@ import Crypto
 import Events
 import Schedules
 
-/// An occurrence that rang, was missed, or was withdrawn: a row of `reminder_rings`.
+/// An occurrence that has rung, was missed, or was withdrawn: a row of `reminder_rings`.
 struct Ring: Sendable {
   enum State: String { case rung, withdrawn, missed }
 
@@ -16,25 +16,26 @@ struct Ring: Sendable {
   /// Counts the changes of state.
   var revision = 0
 
-  /// What the alarm says. Stored as JSON, so that publishing it again says the same.
+  /// The content of the alarm. Stored as JSON, so that publishing it again gives the same event.
   struct Content: Codable, Equatable, Sendable {
     var kind: String
     var title = ""
     var memo = ""
     var symbol = ""
     var link = ""
-    /// When it was due, local time, if it rings late.
+    /// The local time at which it was due; nil unless it rings late.
     var due: String?
-    /// Of a cycle: the item shown, and how often all had been shown before.
+    /// For a cycle: the item shown, and the number of rounds completed before.
     var item: String?
     var round: Int?
-    /// Of a digest: the number of alarms, and the ids of the newest.
+    /// For a digest: the number of alarms, and the ids of the newest ones.
     var alarms: Int?
     var newest: String?
   }
 
-  /// The event that publishes the state: the same event for the same revision, so that publishing it again
-  /// changes nothing. A later revision overrules an earlier one, in any order.
+  /// The event that publishes the state. The same revision always gives the same event, so
+  /// publishing it again changes nothing. A higher revision wins over a lower one in whichever
+  /// order they arrive.
   var event: Event {
     var name: [UInt8] = []
     for part in [user, reminder, occurrence.local.description] {
@@ -75,7 +76,7 @@ struct Ring: Sendable {
   }
 }
 
-/// Two lowercase digits for each byte.
+/// The bytes in lowercase hexadecimal.
 private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   var digits: [UInt8] = []
   for byte in bytes {

@@ -26,8 +26,9 @@ extension Ring {
   }
 }
 
-/// Adds rings. An occurrence that has rung, or was missed, is left as it is; one that was withdrawn rings again,
-/// no earlier than before, so that its event is the newer one.
+/// Inserts rings. An occurrence that has rung or was missed is left unchanged. One that was
+/// withdrawn rings again, with a due time no earlier than before, so that its event is the newer
+/// one.
 ///
 /// - Parameter now: microseconds since 1970.
 func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
@@ -58,7 +59,7 @@ func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
     ])
 }
 
-/// Withdraws rings.
+/// Marks rings as withdrawn, to be published again.
 ///
 /// - Parameter now: microseconds since 1970.
 func withdrawRings(_ rings: [Ring], now: Int64) -> Statement {

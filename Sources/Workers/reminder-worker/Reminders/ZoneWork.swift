@@ -3,10 +3,11 @@ import Handling
 import Postgres
 import Schedules
 
-/// The topic `profiles`: the newest event that says a person's zone decides it, and moves their reminders that
-/// are to come in it. What has rung, has rung.
+/// Applies events of the topic `profiles`. The newest event that carries a zone sets the person's
+/// zone and moves the future occurrences of reminders that follow it. Occurrences that have rung
+/// are unaffected.
 ///
-/// - Throws: `EventError` for a zone that is not known.
+/// - Throws: `EventError` for an unknown zone.
 func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool) throws -> Work {
   let changes = newest(events) { event in zone(event).map { BytewiseString($0.user) } }
   guard !changes.isEmpty else { return Work([]) }
@@ -30,13 +31,13 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
     var rings: [Ring] = []
     for row in rows {
       var reminder = try Reminder(row)
-      // What was due before, in the old zone, rings.
+      // What was due in the old zone before the change rings.
       let changed = times[BytewiseString(reminder.user)] ?? surroundings.now
       let time = min(changed, surroundings.now)
       let ring = reminder.takeDue(at: time, surroundings)
       if let ring { rings.append(ring) }
       try reminder.move(to: try row.text("person_zone"), at: changed, surroundings)
-      // What the new zone has passed already was not late before.
+      // Occurrences that the new zone has already passed count as late only from the change on.
       let late = reminder.takeDue(at: time, lateSince: time, surroundings)
       if let late, late.occurrence.local != ring?.occurrence.local { rings.append(late) }
       reminders.append(reminder)
@@ -50,10 +51,10 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
   return work
 }
 
-/// The most reminders that a transaction moves, unless they are one person's.
+/// The maximum number of reminders that a transaction moves; a single event may exceed it.
 private let movedMax = 20_000
 
-/// Nil if the event does not say what the zone is.
+/// The zone that an event sets; nil if the event sets none.
 func zone(_ event: Event) -> (user: String, zone: String)? {
   switch event.payload {
   case .profileChanged(let data): (data.user, data.zone)
@@ -78,7 +79,7 @@ private func changeZones(_ events: [Event]) -> Statement {
     ])
 }
 
-/// The reminders that are not in their person's zone and should be.
+/// The reminders that follow their person's zone but are still in another one.
 private func readMoved(_ people: [String]) -> Statement {
   Statement(
     """

@@ -9,14 +9,14 @@
 /// The outcome of reading a regular file as a whole.
 enum BoundedFile {
   case bytes([UInt8])
-  /// There is none of that name, or it is a directory.
+  /// No file has that name, or it is not a regular file.
   case missing
-  /// The operating system's reason.
+  /// The file cannot be read or is too long; holds the reason.
   case failure(String)
 
-  /// - Parameter limit: in bytes; a longer file is a failure.
+  /// - Parameter limit: the maximum length in bytes; a longer file is a failure.
   init(path: String, limit: Int) {
-    // Nonblocking, because opening a pipe would wait for its writer.
+    // Nonblocking, because opening a named pipe would block until it has a writer.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
       let isMissing = [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno)

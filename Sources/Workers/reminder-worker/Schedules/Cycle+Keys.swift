@@ -1,8 +1,7 @@
 extension Cycle {
   /// The key of a user's cycle: HMAC-SHA256 of both ids under the secret.
   ///
-  /// - Parameter secret: at least 16 random bytes should be used; the same for as long as moments
-  ///   are to stay as they are.
+  /// - Parameter secret: should be at least 16 random bytes. Changing it changes all moments.
   public static func key(secret: [UInt8], user: String, cycle: String) -> [UInt8] {
     KeyedBits(key: secret).bytes(for: "cycle", Array(user.utf8), Array(cycle.utf8))
   }

@@ -1,11 +1,11 @@
-/// Random moments: so many in every day or week, within a window of the day.
+/// Random moments: a fixed number in every day or week, within a window of the day.
 ///
-/// The moments of a period are nominal local times, and a pure function of a key and the period, so
-/// that they are the same whenever they are computed, and nobody without the key can predict them.
+/// The moments of a period are nominal local times. They are a pure function of a key and the
+/// period, so recomputing them gives the same times, and nobody without the key can predict them.
 public struct Cycle: Hashable, Sendable {
   public enum Period: String, CaseIterable, Sendable {
     case day
-    /// ISO 8601's, which begins on Monday.
+    /// The ISO 8601 week, which begins on Monday.
     case week
 
     /// 1 or 7.
@@ -17,12 +17,12 @@ public struct Cycle: Hashable, Sendable {
   /// The window's end, exclusive, in seconds of the day, 0 to 86,400; if it is not after `from`, the
   /// window ends on the next day. A window belongs to the day on which it starts.
   public let to: Int
-  /// How many moments a period has, 1 to 100.
+  /// The number of moments in a period, 1 to 100.
   public let times: Int
   public let period: Period
 
   public static let timesLimit = 100
-  /// The shortest time that a window, or a week's windows together, may have for each moment.
+  /// The minimum time per moment, in seconds, of a window or of a week's windows together.
   public static let secondsPerMoment = 60
 
   /// - Throws: `ScheduleError` for a value outside its bounds, and for a window that has less than 60
@@ -52,19 +52,20 @@ public struct Cycle: Hashable, Sendable {
   /// The window's length in seconds, up to a day.
   public var window: Int { to > from ? to - from : to + 86_400 - from }
 
-  /// The seconds of a period's windows together.
+  /// The total length of a period's windows, in seconds.
   private var total: Int { window * period.days }
 
-  /// Two moments are at least this many seconds apart, also across periods and with the hours
-  /// between windows left out: a quarter of a slot, which is a window's share for one moment.
+  /// The minimum distance between two moments in seconds, also across periods; the hours between
+  /// windows do not count. It is a quarter of a slot, which is one moment's share of the windows.
   ///
-  /// Nominally: where clocks change between two moments, their instants are nearer or farther apart.
+  /// This holds for local times. If the clocks change between two moments, the distance between
+  /// their instants differs.
   public var minimumGap: Int { 2 * Self.margin(of: total / times) }
 
-  /// An eighth of a slot, rounded up: what a moment keeps clear on both sides.
+  /// An eighth of a slot, rounded up: the part at each end of a slot in which no moment falls.
   private static func margin(of slot: Int) -> Int { (slot + 7) / 8 }
 
-  /// The first day of the period of a day; both as days since 1970-01-01.
+  /// The first day of the period that contains a day; both as days since 1970-01-01.
   public func period(of day: Int) -> Int {
     period == .day ? day : day - Weekday(day: day).days(since: .monday)
   }
@@ -78,7 +79,7 @@ public struct Cycle: Hashable, Sendable {
   /// - Parameters:
   ///   - day: any day of the period, as days since 1970-01-01.
   ///   - key: see `key(secret:user:cycle:)`.
-  /// - Returns: none if the period does not begin and end in the years 2000 to 2199.
+  /// - Returns: an empty array if the period does not begin and end in the years 2000 to 2199.
   public func moments(in day: Int, key: [UInt8]) -> [LocalTime] {
     guard LocalTime.earliest.day...LocalTime.latest.day ~= day else { return [] }
     let first = period(of: day)
@@ -107,11 +108,11 @@ public struct Cycle: Hashable, Sendable {
     moments(around: time, key: key).last { $0 <= time }
   }
 
-  /// The moments of a time's period, the next one and two before, ascending. They suffice, because
-  /// a period has at least one, which is at most a day after its end: that of the last period may
-  /// still be ahead, that of the one before is not.
+  /// The moments of the period of `time`, the next one and the two before, ascending. These
+  /// suffice: each period has at least one moment, at most a day after the period's end. So the
+  /// last moment of the previous period may still be ahead, but that of the one before it is not.
   private func moments(around time: LocalTime, key: [UInt8]) -> [LocalTime] {
-    // Times further out have the same neighbors.
+    // Times outside the supported years have the same neighbors as its first or last second.
     let time = min(max(time, LocalTime.earliest), LocalTime.latest)
     let day = period(of: time.day)
     return (-2...1).flatMap { moments(in: day + $0 * period.days, key: key) }

@@ -1,6 +1,6 @@
 import Crypto
 
-/// Random bits that are a function of a key and what they are for: HMAC-SHA256.
+/// Pseudorandom bits derived from a key and their purpose with HMAC-SHA256.
 struct KeyedBits {
   private let key: SymmetricKey
 
@@ -8,7 +8,8 @@ struct KeyedBits {
     self.key = SymmetricKey(data: key)
   }
 
-  /// 32 bytes. Every field is preceded by its length, so different fields are different messages.
+  /// Returns 32 bytes. Each field is preceded by its length, so different lists of fields never
+  /// give the same message.
   func bytes(for purpose: String, _ fields: [UInt8]...) -> [UInt8] {
     let message = ([Array(purpose.utf8)] + fields).flatMap { Self.bytes($0.count) + $0 }
     return Array(HMAC<SHA256>.authenticationCode(for: message, using: key))

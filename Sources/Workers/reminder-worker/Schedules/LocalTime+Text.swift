@@ -38,19 +38,20 @@ extension LocalTime: CustomStringConvertible {
   }
 }
 
-/// A number of ASCII digits alone; nil for anything else, and for more than nine digits.
+/// Parses one to nine ASCII digits; nil for anything else.
 func number(_ digits: some Collection<UInt8>) -> Int? {
   guard 1...9 ~= digits.count, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
   return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
 }
 
-/// A number with leading zeros.
+/// Formats a number with leading zeros.
 func padded(_ number: Int, _ width: Int = 2) -> String {
   let digits = String(number)
   return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
 }
 
-/// Untrusted text for a message: at most 40 bytes of printable ASCII, others as `?`.
+/// Quotes untrusted text for a message: its first 40 bytes, with everything but printable ASCII
+/// replaced by `?`.
 func quoted(_ text: some StringProtocol) -> String {
   let shown = text.utf8.prefix(40).map { 0x20...0x7E ~= $0 && $0 != 0x22 ? $0 : 0x3F }
   let rest = text.utf8.count > 40 ? "…" : ""

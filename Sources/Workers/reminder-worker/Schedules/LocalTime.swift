@@ -1,6 +1,6 @@
 import Events
 
-/// A date and a time of day without a zone, in whole seconds: what a clock on a wall shows.
+/// A date and a time of day without a zone, in whole seconds: what a wall clock shows.
 ///
 /// A zone's rules turn it into an instant; see `Zone.instant(of:)`. Parsed times are in the years
 /// 2000 to 2199; computed ones may lie outside.
@@ -12,11 +12,11 @@ public struct LocalTime: Hashable, Comparable, Sendable {
     self.seconds = seconds
   }
 
-  /// A time of a day. Saturates where 64 bits do not suffice.
+  /// A time on a day. Saturates instead of overflowing.
   ///
   /// - Parameters:
   ///   - day: days since 1970-01-01.
-  ///   - secondsOfDay: seconds since midnight; 86,400 and more are on the following days.
+  ///   - secondsOfDay: seconds since midnight; 86,400 and more mean a later day.
   public init(day: Int, secondsOfDay: Int = 0) {
     let limit = Int(Self.bound)
     let day = min(max(day, -limit / 86_400), limit / 86_400)
@@ -29,7 +29,7 @@ public struct LocalTime: Hashable, Comparable, Sendable {
     self.init(anyYear: year, month: month, day: day, hour: hour, minute: minute, second: second)
   }
 
-  /// As above, but for any year from 0 to 9999: the end of a rule may lie beyond 2199.
+  /// As above, but for any year from 0 to 9999: the UNTIL of a rule may lie beyond 2199.
   init?(anyYear year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
     guard 0...9999 ~= year, 1...12 ~= month,
       day >= 1, day <= CivilDate.days(inMonth: month, of: year),
@@ -40,7 +40,7 @@ public struct LocalTime: Hashable, Comparable, Sendable {
       secondsOfDay: hour * 3600 + minute * 60 + second)
   }
 
-  /// The years of times that are parsed, and of all occurrences.
+  /// The years that parsed times and all occurrences lie in.
   public static let years = 2000...2199
   /// 2000-01-01T00:00:00.
   public static let earliest = LocalTime(
@@ -49,7 +49,8 @@ public struct LocalTime: Hashable, Comparable, Sendable {
   public static let latest = LocalTime(
     day: CivilDate(year: years.upperBound, month: 12, day: 31).dayNumber, secondsOfDay: 86_399)
 
-  /// More than any computed time; far enough from the ends of 64 bits to add and subtract days.
+  /// Larger than any computed time, and small enough that adding or subtracting days does not
+  /// overflow.
   static let bound: Int64 = 1 << 55
 
   /// Days since 1970-01-01.

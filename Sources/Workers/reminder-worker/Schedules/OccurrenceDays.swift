@@ -1,6 +1,7 @@
 import Events
 
-/// The days on which a schedule occurs, as numbers of days since 1970-01-01. Knows COUNT, not UNTIL.
+/// The days on which a schedule has occurrences, as days since 1970-01-01. Applies COUNT but not
+/// UNTIL.
 struct OccurrenceDays {
   var start: Int
   var rule: RecurrenceRule?
@@ -44,7 +45,8 @@ struct OccurrenceDays {
     return nil
   }
 
-  /// The first, second, … day of the schedule, counted from 1; nil if it is after the last year.
+  /// The schedule's day with this ordinal, counted from 1; nil if it is after the last supported
+  /// year.
   private func day(number: Int, _ rule: RecurrenceRule) -> Int? {
     var number = number - 1
     var period = 0
@@ -54,7 +56,8 @@ struct OccurrenceDays {
       if number < days.count { return days[number] }
       number -= days.count
       period += 1
-      // Only months differ in how many days are selected; and the first period, which is cut off.
+      // Every period selects the same number of days, except for months and for the first period,
+      // which the start may cut short. So whole periods are skipped by division.
       if rule.frequency != .monthly, period == 1 {
         let size = max(1, rule.weekdays.count)
         period += number / size
@@ -64,8 +67,8 @@ struct OccurrenceDays {
     return nil
   }
 
-  /// Days, weeks or months that the rule selects are its periods. The start's is 0. This is the
-  /// last one that begins on `day` or earlier.
+  /// A period is a day, week or month that the rule selects; the start's period is 0. Returns the
+  /// last period that begins on `day` or earlier.
   private func period(of day: Int, _ rule: RecurrenceRule) -> Int {
     switch rule.frequency {
     case .daily: (day - start).quotient(rule.interval)

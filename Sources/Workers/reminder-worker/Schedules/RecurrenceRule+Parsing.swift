@@ -1,16 +1,17 @@
 extension RecurrenceRule {
-  /// Reads the value of an RRULE, such as `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;COUNT=10`.
+  /// Parses the value of an RRULE, such as `FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;COUNT=10`.
   ///
-  /// In any case and order (RFC 5545 section 3.3.10), each part at most once, at most 512 bytes:
+  /// Parts may be in any case and order (RFC 5545 section 3.3.10), each at most once; the text has
+  /// at most 512 bytes:
   ///
   /// - FREQ, required: DAILY, WEEKLY or MONTHLY
   /// - INTERVAL: 1 to 1000
   /// - BYDAY with WEEKLY: weekdays MO to SU
-  /// - BYMONTHDAY with MONTHLY: 1 to 31, and -31 to -1 from the month's end
+  /// - BYMONTHDAY with MONTHLY: 1 to 31, or -31 to -1 counted from the month's end
   /// - WKST: a weekday; MO if absent
   /// - UNTIL: a date, a local time or a UTC time; or COUNT: 1 to 10,000
   ///
-  /// - Throws: `ScheduleError` for everything else, naming the part.
+  /// - Throws: `ScheduleError` for any other text, naming the offending part.
   public init(_ text: String) throws(ScheduleError) {
     guard text.utf8.count <= Self.bytesLimit else {
       throw ScheduleError(part: "rule", message: "it has more than \(Self.bytesLimit) bytes")
@@ -54,7 +55,7 @@ extension RecurrenceRule {
     return (sides[0], sides[1])
   }
 
-  /// ASCII letters alone: the upper case of others may be ASCII.
+  /// Maps ASCII letters only: some other characters have an ASCII letter as their upper case.
   private static func upperCased(_ text: Substring) -> String {
     String(decoding: text.utf8.map { 0x61...0x7A ~= $0 ? $0 - 32 : $0 }, as: UTF8.self)
   }
@@ -132,7 +133,7 @@ extension RecurrenceRule {
 }
 
 extension RecurrenceRule.Until {
-  /// Reads `20261231`, `20261231T235959` or `20261231T235959Z`, in upper case.
+  /// Parses `20261231`, `20261231T235959` or `20261231T235959Z`, in upper case.
   init(_ text: String) throws(ScheduleError) {
     guard let until = Self.read(Array(text.utf8)) else {
       throw ScheduleError(

@@ -1,6 +1,6 @@
 /// How a schedule repeats: a subset of RFC 5545's RRULE (section 3.3.10).
 ///
-/// Read from text; see `init(_:)`.
+/// Parsed from text; see `init(_:)`.
 public struct RecurrenceRule: Hashable, Sendable {
   public enum Frequency: String, CaseIterable, Sendable {
     case daily = "DAILY"
@@ -10,30 +10,30 @@ public struct RecurrenceRule: Hashable, Sendable {
 
   /// The last moment that may be an occurrence.
   public enum Until: Hashable, Sendable {
-    /// A nominal time. A date alone is its last second, so that its day is included.
+    /// A nominal local time, inclusive. UNTIL as a date means the last second of that day.
     case local(LocalTime)
-    /// An instant, in seconds since 1970-01-01T00:00:00Z. An occurrence's is that of its nominal
-    /// time by the zone's rules.
+    /// An instant, inclusive, in seconds since 1970-01-01T00:00:00Z. It is compared with the
+    /// instants that occurrences have in the zone.
     case instant(Int64)
   }
 
   public internal(set) var frequency: Frequency
-  /// Every how many days, weeks or months: 1 to 1000.
+  /// INTERVAL, in days, weeks or months: 1 to 1000.
   public internal(set) var interval = 1
-  /// BYDAY, ascending and distinct, if weekly; empty for the start's weekday.
+  /// BYDAY of a weekly rule, ascending and distinct; empty for the start's weekday.
   public internal(set) var weekdays: [Weekday] = []
-  /// BYMONTHDAY, distinct, if monthly: 1 to 31, and -31 to -1 from the month's end, ascending; empty
-  /// for the start's day. A month without the day is skipped.
+  /// BYMONTHDAY of a monthly rule, ascending and distinct: 1 to 31, or -31 to -1 counted from the
+  /// month's end; empty for the start's day. A month without such a day is skipped.
   public internal(set) var monthDays: [Int] = []
-  /// WKST: when a week begins. Matters if weeks are skipped.
+  /// WKST: the first day of a week. Matters only if `interval` is greater than 1.
   public internal(set) var weekStart = Weekday.monday
   public internal(set) var until: Until?
-  /// COUNT: how many occurrences there are, 1 to 10,000. Nil if `until` is not.
+  /// COUNT: the number of occurrences, 1 to 10,000. At most one of `until` and `count` is set.
   public internal(set) var count: Int?
 
   public static let intervals = 1...1000
   public static let counts = 1...10_000
-  /// The longest text that is read, in bytes.
+  /// The maximum length of a rule's text, in bytes.
   public static let bytesLimit = 512
 
   init(frequency: Frequency) {
@@ -42,7 +42,7 @@ public struct RecurrenceRule: Hashable, Sendable {
 }
 
 extension Weekday {
-  /// RFC 5545's `weekday`.
+  /// The two-letter code of RFC 5545, such as `MO`.
   var code: String { Self.codes[rawValue - 1] }
 
   init?(code: String) {
@@ -54,7 +54,7 @@ extension Weekday {
 }
 
 extension RecurrenceRule: CustomStringConvertible {
-  /// The rule as a text that reads as an equal rule, without parts that say the default.
+  /// The rule as text that parses to an equal rule. Parts with default values are left out.
   public var description: String {
     var parts = ["FREQ=\(frequency.rawValue)"]
     if interval != 1 { parts.append("INTERVAL=\(interval)") }

@@ -1,13 +1,13 @@
-/// A start, and how it repeats: a sequence of nominal times, at most one a day, all at the start's
-/// time of day.
+/// A start and an optional recurrence: a sequence of nominal times, at most one a day, all at the
+/// start's time of day.
 ///
-/// Nominal times are local. `Zone.instant(of:)` tells when one is due. As they are a day apart or
-/// more, and a gap is at most a day, their instants are in the same order, if not always distinct:
-/// two are the same where a zone skipped a whole day.
+/// Nominal times are local; `Zone.instant(of:)` converts them to instants. They are at least a day
+/// apart and a gap is at most a day, so the instants have the same order. Two instants are equal
+/// where a zone skipped a whole day.
 public struct Schedule: Hashable, Sendable {
-  /// The first time that may be an occurrence. It is one if it matches the rule.
+  /// The earliest possible occurrence. It is one only if it matches the rule.
   public let start: LocalTime
-  /// Nil for the start alone.
+  /// Nil if the schedule has the start as its only occurrence.
   public let rule: RecurrenceRule?
 
   /// - Throws: `ScheduleError` if the start is not in the years 2000 to 2199.
@@ -22,12 +22,12 @@ public struct Schedule: Hashable, Sendable {
     self.rule = rule
   }
 
-  /// The first occurrence strictly after a nominal time; nil if there is none. None is after the
+  /// The first occurrence strictly after a nominal time; nil if there is none by the end of the
   /// year 2199.
   ///
   /// - Parameters:
-  ///   - time: nil for the first occurrence of all.
-  ///   - zone: matters if the rule ends at an instant.
+  ///   - time: nil for the very first occurrence.
+  ///   - zone: matters only if the rule's UNTIL is an instant.
   public func next(after time: LocalTime?, in zone: Zone) -> LocalTime? {
     let day = time.map { $0.secondsOfDay < start.secondsOfDay ? $0.day : $0.day + 1 }
     guard let next = days.first(from: max(day ?? start.day, start.day)) else { return nil }
@@ -42,7 +42,7 @@ public struct Schedule: Hashable, Sendable {
     while let last = days.last(through: day) {
       let occurrence = LocalTime(day: last, secondsOfDay: start.secondsOfDay)
       if isBeforeEnd(occurrence, zone) { return occurrence }
-      // The end is in the middle of its day, so this repeats for days, not for years.
+      // The last day or two may be past the end of the rule, so this repeats for days, not years.
       day = last - 1
     }
     return nil
@@ -63,12 +63,12 @@ public struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// A day after which there is no occurrence, if the rule has an end: not always the last one.
+  /// An upper bound for the day of the last occurrence; nil if the rule has no UNTIL.
   private func lastDay(in zone: Zone) -> Int? {
     switch rule?.until {
     case nil: nil
     case .local(let end): end.day
-    // Clocks that were put back since may show an earlier day than before.
+    // Clocks that are set back at the end may show an earlier date than shortly before.
     case .instant(let end): zone.local(at: end).day + 1
     }
   }

@@ -1,10 +1,10 @@
-/// The reason to reject a time, a rule, a schedule or a cycle. It is the author's to correct: the
-/// same text fails always.
+/// Why a time, a rule, a schedule or a cycle was rejected. Its author must correct it: retrying the
+/// same text always fails.
 public struct ScheduleError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong, such as `BYDAY` or `local time`.
+  /// The part that is wrong, such as `BYDAY` or `local time`.
   public var part: String
-  /// The error, and what is expected instead. Printable ASCII and at most a few hundred bytes,
-  /// except for an ellipsis where it quotes a long text.
+  /// The error, and what is expected instead. Printable ASCII of at most a few hundred bytes,
+  /// except for an ellipsis where a long quotation is cut.
   public var message: String
 
   public init(part: String, message: String) {

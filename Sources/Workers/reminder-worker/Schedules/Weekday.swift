@@ -1,6 +1,6 @@
 import Events
 
-/// A day of the week. Raw values are ISO 8601's: Monday is 1, Sunday is 7.
+/// A day of the week. Raw values follow ISO 8601: Monday is 1, Sunday is 7.
 public enum Weekday: Int, CaseIterable, Comparable, Sendable {
   case monday = 1
   case tuesday, wednesday, thursday, friday, saturday, sunday

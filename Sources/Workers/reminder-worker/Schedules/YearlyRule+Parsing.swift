@@ -1,5 +1,5 @@
 extension YearlyRule {
-  /// Reads a POSIX TZ string with the extensions of RFC 9636 section 3.3, such as
+  /// Parses a POSIX TZ string with the extensions of RFC 9636 section 3.3, such as
   /// `EST5EDT,M3.2.0,M11.1.0` or `<+03>-3`. Nil for any other text.
   init?(_ text: [UInt8]) {
     var reader = RuleReader(rest: text[...])
@@ -26,7 +26,8 @@ private struct RuleReader {
       daylight: YearlyRule.Daylight(offset: daylight, start: start, end: end))
   }
 
-  /// Three letters or more; between angle brackets, digits and signs too.
+  /// Skips an abbreviation of three or more letters; in angle brackets, digits and signs are
+  /// allowed, too.
   private mutating func skipName() -> Bool {
     let isQuoted = skip("<")
     let name = rest.prefix { byte in

@@ -1,6 +1,6 @@
 import Events
 
-/// The offsets after a TZif file's last transition: its footer, a POSIX TZ string.
+/// The offsets after a TZif file's last transition, from the file's footer, a POSIX TZ string.
 struct YearlyRule: Sendable, Equatable {
   /// Seconds east of UTC in standard time.
   var standard: Int
@@ -14,7 +14,7 @@ struct YearlyRule: Sendable, Equatable {
     var end: Change
   }
 
-  /// When clocks change: a day of each year, and the local time before the change.
+  /// When the clocks change each year: a day, and a local time by the clocks before the change.
   struct Change: Sendable, Equatable {
     var day: Day
     /// Seconds after the day's midnight: -167 hours to 167 hours (RFC 9636 section 3.3.2).
@@ -33,12 +33,14 @@ struct YearlyRule: Sendable, Equatable {
   /// Seconds east of UTC at an instant.
   func offset(at instant: Int64) -> Int {
     guard daylight != nil else { return standard }
-    // A change is at most a week and two days outside its year, so the last one is near.
+    // A change lies at most a week and two days outside its year, so the last change before the
+    // instant is in one of these years.
     let year = Self.year(of: instant)
     return changes(in: year - 2...year + 1).last { $0.instant <= instant }?.offset ?? standard
   }
 
-  /// The changes in a stretch of time of days or years, ascending.
+  /// The offset changes after `start`, up to and including `end`, ascending. Both are in seconds
+  /// since 1970-01-01T00:00:00Z.
   func changes(after start: Int64, through end: Int64) -> [OffsetChange] {
     guard daylight != nil, start < end else { return [] }
     return changes(in: Self.year(of: start) - 1...Self.year(of: end) + 1)
@@ -59,7 +61,7 @@ struct YearlyRule: Sendable, Equatable {
       changes.append(OffsetChange(instant: Int64(end), offset: standard))
     }
     // All-year daylight saving time ends at the instant at which it starts (RFC 9636 section
-    // 3.3.2), so of two simultaneous changes the start counts.
+    // 3.3.2), so of two simultaneous changes the start wins: it is sorted last.
     let offset = daylight.offset
     changes.sort {
       ($0.instant, $0.offset == offset ? 1 : 0) < ($1.instant, $1.offset == offset ? 1 : 0)
@@ -71,7 +73,7 @@ struct YearlyRule: Sendable, Equatable {
 extension YearlyRule.Change {
   /// Seconds since 1970-01-01T00:00:00Z.
   ///
-  /// - Parameter offset: seconds east of UTC, before the change.
+  /// - Parameter offset: the offset before the change, in seconds east of UTC.
   func secondsOfUTC(in year: Int, offset: Int) -> Int {
     dayNumber(in: year) * 86_400 + time - offset
   }

@@ -1,14 +1,14 @@
 extension Zone {
-  /// The largest file that is read: 1 MiB. Real ones have at most a few KiB.
+  /// The maximum size of a file, in bytes: 1 MiB. Real files have at most a few KiB.
   public static let bytesLimit = 1 << 20
 
-  /// Reads a TZif file (RFC 9636): its block of 64-bit times and its footer.
+  /// Parses a TZif file (RFC 9636): its block of 64-bit times and its footer.
   ///
   /// - Parameters:
-  ///   - name: for `name` and for errors.
-  ///   - bytes: the whole file.
-  /// - Throws: `ZoneError.corrupt` for anything else, including version 1, which has only times of
-  ///   32 bits, and a file that counts leap seconds.
+  ///   - name: the zone's name, also used in errors.
+  ///   - bytes: the file's contents.
+  /// - Throws: `ZoneError.corrupt` for anything else, including version 1 of the format, which has
+  ///   only 32-bit times, and files with leap seconds.
   public init(name: String, tzif bytes: [UInt8]) throws(ZoneError) {
     do throws(TZifReader.Failure) {
       guard bytes.count <= Self.bytesLimit else {
@@ -23,7 +23,7 @@ extension Zone {
   }
 }
 
-/// Reads a TZif file from its start.
+/// A parser that consumes a TZif file from its start.
 struct TZifReader {
   struct Failure: Error {
     var reason: String
@@ -94,11 +94,11 @@ struct TZifReader {
       throw Failure(reason: "a transition to a local time type that it does not have")
     }
     _ = try take(header.characters + header.standardIndicators + header.utIndicators)
-    // Type 0 applies before the first transition (section 3.2).
+    // Before the first transition, type 0 applies (section 3.2).
     return (transitions, [types[0]] + indexes.map { types[$0] })
   }
 
-  /// A POSIX TZ string between line feeds; nil if it is empty.
+  /// Reads the footer: a POSIX TZ string between line feeds; nil if it is empty.
   private mutating func footer() throws(Failure) -> YearlyRule? {
     guard try take(1).first == 0x0A, let end = rest.firstIndex(of: 0x0A) else {
       throw Failure(reason: "its footer is missing or cut off")
@@ -111,7 +111,7 @@ struct TZifReader {
     return rule
   }
 
-  /// A big-endian number. Those of four bytes are read unsigned.
+  /// Reads a big-endian integer. Four-byte integers are read as unsigned.
   private mutating func integer(_ size: Int) throws(Failure) -> Int {
     try Int(truncatingIfNeeded: take(size).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
   }

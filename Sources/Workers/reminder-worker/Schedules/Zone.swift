@@ -1,17 +1,19 @@
 /// The rules of one time zone: the offset from UTC at every instant.
 ///
-/// Read from a TZif file (RFC 9636); see `ZoneDirectory`. A value without I/O.
+/// Parsed from a TZif file (RFC 9636); see `ZoneDirectory`. An immutable value that does no I/O.
 public struct Zone: Sendable {
-  /// As asked for, such as `Europe/Berlin`. Not compared with anything.
+  /// The name under which it was requested, such as `Europe/Berlin`. Never compared with anything.
   public let name: String
   /// The instants at which the offset may change, ascending; seconds since 1970-01-01T00:00:00Z.
   let transitions: [Int64]
-  /// `offsets[i]` applies before `transitions[i]`, the last one after them all. Seconds east.
+  /// `offsets[i]` applies before `transitions[i]`, the last one after all transitions. Seconds east
+  /// of UTC.
   let offsets: [Int]
-  /// What applies from the last transition on, if the file says so.
+  /// The rule that applies from the last transition on, if the file has one.
   let rule: YearlyRule?
 
-  /// More than any offset or any two, so that all that matters to a local time is this near.
+  /// Larger than any offset and than the difference of any two, so only offset changes within this
+  /// distance can affect a local time. In seconds.
   private static let reach: Int64 = 2 * 86_400
 
   /// The local time at an instant.
@@ -24,10 +26,11 @@ public struct Zone: Sendable {
 
   /// The instant of a local time, in seconds since 1970-01-01T00:00:00Z.
   ///
-  /// A local time that exists twice, as when clocks are put back, is the first of the two instants.
-  /// One that does not exist, as when clocks are put forward, is read with the offset before the
-  /// gap (RFC 5545 section 3.3.5): 02:30 between 02:00 and 03:00 is the instant of 03:30. Thus the
-  /// order of local times near a gap is not always that of their instants.
+  /// A local time that exists twice, because clocks are set back, means the first of the two
+  /// instants. One that does not exist, because clocks are set forward, is interpreted with the
+  /// offset before the gap (RFC 5545 section 3.3.5): if the clocks skip from 02:00 to 03:00, 02:30
+  /// is the instant of 03:30. So near a gap, local times and their instants can be in different
+  /// orders.
   public func instant(of local: LocalTime) -> Int64 {
     let wall = min(max(local.seconds, -LocalTime.bound), LocalTime.bound)
     var offset = Int64(offset(at: wall - Self.reach))
@@ -37,7 +40,8 @@ public struct Zone: Sendable {
       (start, previous) = (change.instant, offset)
       offset = Int64(change.offset)
     }
-    // Later than all that came before and earlier than this: it does not exist.
+    // The local time is past the end of the previous offset but before the start of this one: it
+    // lies in a gap.
     return wall - offset < start ? wall - previous : wall - offset
   }
 
@@ -48,7 +52,7 @@ public struct Zone: Sendable {
     return offsets[index]
   }
 
-  /// How many transitions are at or before an instant.
+  /// The number of transitions at or before an instant.
   private func index(after instant: Int64) -> Int {
     var (low, high) = (0, transitions.count)
     while low < high {
@@ -58,7 +62,8 @@ public struct Zone: Sendable {
     return low
   }
 
-  /// The changes of the offset in a stretch of time, ascending. Some change nothing.
+  /// The offset changes after `start`, up to and including `end`, ascending. Some leave the offset
+  /// as it was.
   private func changes(after start: Int64, through end: Int64) -> [OffsetChange] {
     let listed = transitions[index(after: start)..<index(after: end)]
     var changes = listed.map { OffsetChange(instant: $0, offset: offset(at: $0)) }
@@ -74,6 +79,6 @@ public struct Zone: Sendable {
 struct OffsetChange {
   /// Seconds since 1970-01-01T00:00:00Z.
   var instant: Int64
-  /// Seconds east.
+  /// Seconds east of UTC.
   var offset: Int
 }

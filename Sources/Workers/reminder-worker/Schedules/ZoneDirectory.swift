@@ -1,28 +1,29 @@
 import Synchronization
 
-/// The time zones that are installed: a directory of TZif files, as the package `tzdata` installs it.
+/// The installed time zones: a directory of TZif files, as the package `tzdata` installs them.
 ///
-/// Reads each zone once, and keeps it. For updated data, start the process again. Any thread may
-/// use it.
+/// Reads each zone once and caches it. Restart the process to use updated data. Thread-safe.
 public final class ZoneDirectory: Sendable {
-  /// Where the data is on Linux and macOS.
+  /// The directory on Linux and macOS.
   public static let systemPath = "/usr/share/zoneinfo"
-  /// More zones than there are, counting old names. Bounds the memory to a few MiB.
+  /// The maximum number of cached zones: more than exist, including old names. Bounds memory to a
+  /// few MiB.
   static let zonesLimit = 1024
 
   public let path: String
   private let read = Mutex((zones: [String: Zone](), version: String??.none))
 
-  /// Does not access the directory yet.
+  /// Does not access the directory.
   public init(path: String = ZoneDirectory.systemPath) {
     self.path = path
   }
 
-  /// The rules of a zone.
+  /// Returns the rules of a zone.
   ///
-  /// - Parameter name: an IANA name such as `Europe/Berlin`, in the case in which it is defined; old
-  ///   names such as `Asia/Saigon` are zones too. At most 64 bytes.
-  /// - Throws: `ZoneError`; `isNamesFault` tells a wrong name from a machine without data.
+  /// - Parameter name: an IANA name such as `Europe/Berlin`, case-sensitive, at most 64 bytes. Old
+  ///   names such as `Asia/Saigon` are valid, too.
+  /// - Throws: `ZoneError`, whose `isNamesFault` tells a wrong name from a problem of the machine's
+  ///   data.
   public func zone(_ name: String) throws(ZoneError) -> Zone {
     guard ZoneName.isValid(name) else { throw .invalidName(quoted(name)) }
     if let zone = read.withLock({ $0.zones[name] }) { return zone }
@@ -34,9 +35,9 @@ public final class ZoneDirectory: Sendable {
     return zone
   }
 
-  /// The version of the data, such as `2025b`; nil if the directory does not tell.
+  /// The version of the data, such as `2025b`; nil if the directory does not state it.
   ///
-  /// From the first line of `tzdata.zi`, or the file `+VERSION`. Like a zone, it is read once.
+  /// Taken from the first line of `tzdata.zi`, or from the file `+VERSION`. Read once, like a zone.
   public var version: String? {
     if let version = read.withLock(\.version) { return version }
     let version = Self.version(in: path)
@@ -48,7 +49,7 @@ public final class ZoneDirectory: Sendable {
     let file = "\(path)/\(name)"
     switch BoundedFile(path: file, limit: Zone.bytesLimit) {
     case .bytes(let bytes):
-      // Other files lie beside the zones, such as leapseconds.
+      // The directory also has files that are not zones, such as leapseconds.
       if bytes.count >= 4, !bytes.starts(with: "TZif".utf8) {
         throw .unknown(name, directory: path)
       }

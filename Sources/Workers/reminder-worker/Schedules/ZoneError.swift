@@ -1,19 +1,19 @@
 import Events
 
-/// The reason why a zone's rules cannot be had.
+/// Why the rules of a zone are unavailable.
 public enum ZoneError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The name cannot be that of a zone. It is shown quoted and shortened.
+  /// The text is not a valid zone name. Holds it quoted and shortened.
   case invalidName(String)
-  /// The installed data has no zone of that name: a typing error, or a zone newer than the data.
+  /// The installed data has no zone of that name: it is misspelled, or newer than the data.
   case unknown(String, directory: String)
   /// The directory has no zones at all.
   case noData(directory: String)
-  /// The file exists, but the operating system does not let it be read.
+  /// The file exists, but reading it failed.
   case unreadable(path: String, reason: String)
-  /// The file is not what RFC 9636 describes.
+  /// The file is not valid TZif (RFC 9636).
   case corrupt(String, reason: String)
 
-  /// Whether the name is at fault, so that trying again is useless. Otherwise the machine is.
+  /// Whether the name is at fault, so that retrying is useless. Otherwise the machine's data is.
   public var isNamesFault: Bool {
     switch self {
     case .invalidName, .unknown: true
