@@ -82,10 +82,10 @@ extension PlannedFault {
         // Sessions that want the lock queue behind this one while it waits.
         try connection.script("BEGIN; \(lock)")
         return true
-      } catch let error as PostgresError where error.sqlstate == "40P01" {
-        // The workers lock rows in another order, and this session was the victim.
-        try connection.script("ROLLBACK")
-        return false
+      } catch {
+        // Tried again: workers lock rows in another order, and this session may be a deadlock's victim.
+        try? connection.script("ROLLBACK")
+        throw error
       }
     }
   }
