@@ -156,7 +156,8 @@ let package = Package(
     worker("reminder-worker"),
     module("Devices", in: "Workers/push-worker", ["Events", crypto]),
     module("Pushing", in: "Workers/push-worker", ["Events", "Schedules"]),
-    module("Providers", in: "Workers/push-worker", ["Devices", "Events", "Kinds", crypto, cryptoExtras]),
+    module(
+      "Providers", in: "Workers/push-worker", ["Devices", "Events", "Kinds", crypto, cryptoExtras]),
     module(
       "Pushes", in: "Workers/push-worker",
       [
