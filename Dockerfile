@@ -1,4 +1,4 @@
-# One image with all executables: magpie, the entry point, and the four workers and the gateway, which are
+# One image with all executables: magpie, the entry point, and the five workers and the gateway, which are
 # links to it.
 #
 #   docker build --tag magpie .

@@ -27,8 +27,8 @@ final class KeyURL: Sendable {
   /// The keys in use; nil before the first set.
   var keys: KeySet? { state.withLock { $0.keys } }
 
-  /// Fetches the set if it is time to: after ``GatewayLimits/keysSeconds``, or earlier and earlier again if
-  /// that failed.
+  /// Fetches the set if it is time to: after ``GatewayLimits/keysSeconds``. After a failure, the
+  /// delay begins at ``GatewayLimits/keysRetrySeconds`` and doubles up to that.
   func refresh(now: ContinuousClock.Instant = .now) async {
     await fetched(now) { state in
       guard state.failures > 0 else { return .seconds(GatewayLimits.keysSeconds) }

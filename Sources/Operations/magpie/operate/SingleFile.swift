@@ -2,7 +2,7 @@ import Dispatch
 import Gateway
 import Synchronization
 
-/// Runs what blocks, one after the other, on a thread of its own. Thread-safe.
+/// Runs what blocks, one after the other, on a queue of its own. Thread-safe.
 final class SingleFile: Sendable {
   private let waitingMax: Int
   private let count = Mutex(0)

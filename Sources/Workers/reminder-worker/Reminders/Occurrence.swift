@@ -11,7 +11,7 @@ struct Occurrence: Equatable {
 
 /// How late an occurrence may still ring.
 struct LateBounds: Sendable {
-  /// A reminder or a digest that has been due for longer than this is missed.
+  /// A reminder that has been due for longer than this is recorded as missed; a digest is skipped.
   var reminderSeconds: Int64 = 86_400
   /// A moment of a cycle that has been due for longer than this is skipped: ringing it when the
   /// worker comes back would not be random.

@@ -41,7 +41,7 @@ struct TZifReader {
 
   var rest: ArraySlice<UInt8>
 
-  /// RFC 9636 section 3.2: what keeps an offset plus a day's time in a day and a half.
+  /// RFC 9636 section 3.2: an offset is more than -25 hours and less than 26 hours, in seconds.
   private static let offsetRange = -89_999...93_599
 
   mutating func rules() throws(Failure) -> ([Int64], [Int], YearlyRule?) {
