@@ -11,7 +11,9 @@ struct Lag {
   /// Reads stored offsets before end offsets. If they are equal, no records were waiting at the
   /// time of the query, because workers publish their own records before storing the offsets of the
   /// records that caused them.
-  init(_ world: World, _ admin: Admin) throws {
+  ///
+  /// - Parameter ends: up to which records count; nil for all.
+  init(_ world: World, _ admin: Admin, upTo ends: [TopicPartition: Int64]? = nil) throws {
     let rows = try world.connection().query(
       """
       SELECT consumer_group, topic, partition, next_offset,
@@ -42,7 +44,7 @@ struct Lag {
       for group in ConsumerGroup.reading(topic) {
         let place =
           "\(group.name(prefix: world.topicPrefix)) \(partition.topic) \(partition.partition)"
-        lag += max(0, log.high - (stored[place] ?? 0))
+        lag += max(0, (ends?[partition] ?? log.high) - (stored[place] ?? 0))
       }
     }
     records = lag
