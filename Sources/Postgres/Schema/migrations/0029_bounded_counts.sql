@@ -17,7 +17,7 @@ DECLARE
     SELECT greatest(r.deleted_all_at, r.read_all_at)
     FROM notification_recipients r WHERE r.user_id = $1);
 BEGIN
-  IF EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1) THEN
+  IF has_reviews($1) THEN
     RETURN (
       SELECT count(*) FROM (
         SELECT FROM shown_alarms a
@@ -48,7 +48,7 @@ DECLARE
     SELECT greatest(r.deleted_all_at, r.read_all_at, r.seen_all_at)
     FROM notification_recipients r WHERE r.user_id = $1);
 BEGIN
-  IF EXISTS (SELECT FROM notification_reviews v WHERE v.recipient = $1) THEN
+  IF has_reviews($1) THEN
     RETURN (
       SELECT count(*) FROM (
         SELECT FROM shown_alarms a
