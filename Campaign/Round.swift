@@ -176,7 +176,7 @@ final class Round {
     add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
     for problem in readers.problems { add(.reads, problem) }
     add(LeakCheck.sessions(world))
-    add(LeakCheck.growth(sampler.figures, lanes: world.lanes))
+    add(LeakCheck.resources(sampler.figures, lanes: world.lanes))
     try count(world, sampler, readers, log, audit)
   }
 

@@ -28,24 +28,16 @@ enum LeakCheck {
   ///
   /// - Parameter lanes: of each process. A lane has a session, a consumer and a producer, each with connections to
   ///   three brokers: a worker with two lanes has 50 to 75 descriptors.
-  static func growth(_ figures: [String: [(age: Double, ProcessFigures)]], lanes: Int) -> [Finding]
-  {
-    figures.sorted { $0.key < $1.key }.flatMap { identity, samples -> [Finding] in
-      guard let last = samples.last else { return [] }
-      var findings: [Finding] = []
-      if last.1.descriptors > 60 + 20 * lanes {
-        findings.append(
-          Finding(
-            check: .leaks,
-            text: "\(identity) had \(last.1.descriptors) descriptors after \(Int(last.age)) s"))
+  static func resources(
+    _ figures: [String: (age: Double, ProcessFigures)], lanes: Int
+  ) -> [Finding] {
+    figures.sorted { $0.key < $1.key }.flatMap { identity, last -> [Finding] in
+      var texts: [String] = []
+      if last.1.descriptors > 60 + 20 * lanes { texts.append("\(last.1.descriptors) descriptors") }
+      if last.1.residentBytes > 160 << 20 { texts.append("\(last.1.residentBytes >> 20) MiB") }
+      return texts.map {
+        Finding(check: .leaks, text: "\(identity) had \($0) after \(Int(last.age)) s")
       }
-      if last.1.residentBytes > 256 << 20 {
-        findings.append(
-          Finding(
-            check: .leaks,
-            text: "\(identity) had \(last.1.residentBytes >> 20) MiB after \(Int(last.age)) s"))
-      }
-      return findings
     }
   }
 

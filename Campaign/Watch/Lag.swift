@@ -33,20 +33,26 @@ struct Lag {
       stored["\(try row.text(0)) \(try row.text(1)) \(try row.int(2))"] = try row.int8(3)
     }
     other = try rows.first?.int(4) ?? 1
-    let names = Set(Topic.allCases.map { $0.name(prefix: world.topicPrefix) })
-    let watermarks = try admin.watermarks(topics: names.sorted(), timeoutMilliseconds: 3000)
-    // A broker that has just started may not list all topics yet.
-    let missing = names.subtracting(watermarks.keys.map(\.topic))
-    guard missing.isEmpty else { throw CampaignError("not listed: \(missing.sorted())") }
     var lag: Int64 = 0
-    for (partition, log) in watermarks {
+    for (partition, end) in try ends ?? Self.ends(world, admin) {
       guard let topic = Topic(name: partition.topic, prefix: world.topicPrefix) else { continue }
       for group in ConsumerGroup.reading(topic) {
         let place =
           "\(group.name(prefix: world.topicPrefix)) \(partition.topic) \(partition.partition)"
-        lag += max(0, (ends?[partition] ?? log.high) - (stored[place] ?? 0))
+        lag += max(0, end - (stored[place] ?? 0))
       }
     }
     records = lag
+  }
+
+  /// The end of each partition's log.
+  ///
+  /// - Throws: `CampaignError` if a topic is not listed: a broker that has just started may not list all yet.
+  static func ends(_ world: World, _ admin: Admin) throws -> [TopicPartition: Int64] {
+    let names = Set(Topic.allCases.map { $0.name(prefix: world.topicPrefix) })
+    let watermarks = try admin.watermarks(topics: names.sorted(), timeoutMilliseconds: 3000)
+    let missing = names.subtracting(watermarks.keys.map(\.topic))
+    guard missing.isEmpty else { throw CampaignError("not listed: \(missing.sorted())") }
+    return watermarks.mapValues(\.high)
   }
 }

@@ -38,7 +38,7 @@ final class Sampler: Sendable {
     var progress: [Progress] = []
     /// The latest metrics of each process.
     var metrics: [String: [String: Double]] = [:]
-    var figures: [String: [(age: Double, ProcessFigures)]] = [:]
+    var figures: [String: (age: Double, ProcessFigures)] = [:]
     /// The HTTP port of each process.
     var ports: [String: UInt16] = [:]
   }
@@ -70,8 +70,8 @@ final class Sampler: Sendable {
     }
   }
 
-  /// Resource samples of each process, by identity, with the process's age in seconds.
-  var figures: [String: [(age: Double, ProcessFigures)]] { state.withLock { $0.figures } }
+  /// The last resource sample of each process, by identity, with the process's age in seconds.
+  var figures: [String: (age: Double, ProcessFigures)] { state.withLock { $0.figures } }
 
   /// Samples the stored offsets.
   func look(_ connection: Connection) throws {
@@ -115,7 +115,7 @@ final class Sampler: Sendable {
       }
       let age = (ContinuousClock.now - current.startedAt) / .seconds(1)
       if let figures = ProcessFigures(current.child.processID), current.child.isRunning {
-        state.withLock { $0.figures[current.identity, default: []].append((age, figures)) }
+        state.withLock { $0.figures[current.identity] = (age, figures) }
       }
       let port =
         state.withLock { $0.ports[current.identity] } ?? WorkerMetrics.port(inLog: current.log)

@@ -236,9 +236,7 @@ import Testing
     } healed: { _ in
       // More is published all the time, perhaps faster than this machine can apply it.
       let admin = try Admin(configuration: stage.world.kafka)
-      let ends = try admin.watermarks(
-        topics: Topic.allCases.map { $0.name(prefix: stage.world.topicPrefix) }
-      ).mapValues(\.high)
+      let ends = try Lag.ends(stage.world, admin)
       try stage.world.wait(seconds: hangLimitSeconds, "what had been published is applied") {
         try Lag(stage.world, admin, upTo: ends).records == 0
       }

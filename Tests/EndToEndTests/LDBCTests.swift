@@ -1,5 +1,6 @@
 import EmbeddedStack
 import Foundation
+import Model
 import Postgres
 import TestSupport
 import Testing
@@ -224,7 +225,7 @@ private struct Comparison {
     Comparison(
       name: "badges",
       expected: """
-        SELECT q.id, least(count(n.*), 1000) FROM ldbc.person q
+        SELECT q.id, least(count(n.*), \(Model.countedAlarmsMax)) FROM ldbc.person q
         LEFT JOIN (\(LDBCSchema.notifications)) n (recipient) ON n.recipient = q.id GROUP BY q.id
         """,
       found: """

@@ -73,6 +73,8 @@ private final class Phones {
       let name = "Bo \(Int.random(in: 0..<100, using: &generator))"
       try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", name) }))
     case 12: try world.register(installation, of: person, token: newToken())
+    case 13 where Bool.random(using: &generator):
+      try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = (person, installation) }))
     case 14:
       posts += 1
       try world.apply(
@@ -87,8 +89,6 @@ private final class Phones {
         Bool.random(using: &generator)
           ? .personBlocked(.with { ($0.user, $0.person) = (person, "bo") })
           : .personUnblocked(.with { ($0.user, $0.person) = (person, "bo") }))
-    case 13 where Bool.random(using: &generator):
-      try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = (person, installation) }))
     default: break
     }
     try world.catchUp(using: &generator)

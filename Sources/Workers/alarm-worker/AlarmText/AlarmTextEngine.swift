@@ -170,13 +170,18 @@ public final class AlarmTextEngine: Sendable {
       throw AlarmTextError.unknownKind(input.code)
     }
     let message = messages[number]
-    let index = sources[locale.index][message]
+    render(input, message, from: sources[locale.index][message], into: &buffer)
+  }
+
+  /// - Parameter index: of a catalog that has the message.
+  private func render(
+    _ input: AlarmInput, _ message: Int, from index: Int, into buffer: inout AlarmBuffer
+  ) {
     buffer.reset()
     buffer.localeIndex = index
     let catalog = catalogs[index]
-    let entry = Int(catalog.entries[message])
     MessageRun(catalog, configuration, input, message: message)
-      .run(input, from: entry, into: &buffer)
+      .run(input, from: Int(catalog.entries[message]), into: &buffer)
   }
 
   /// What stands for several alarms of one kind, such as "5 new comments".
@@ -186,15 +191,13 @@ public final class AlarmTextEngine: Sendable {
   public func text(ofSeveral code: AlarmCode, count: Int, locale: String) -> String? {
     guard code.number < severals.count, severals[code.number] >= 0 else { return nil }
     let (message, locale) = (severals[code.number], localeID(locale))
-    let catalog = catalogs[sources[locale.index][message]]
-    guard let own = LocaleTag(name(of: locale)), own.candidates.contains(catalog.locale),
-      catalog.entries[message] >= 0
+    let index = sources[locale.index][message]
+    guard let own = LocaleTag(name(of: locale)), own.candidates.contains(catalogs[index].locale),
+      catalogs[index].entries[message] >= 0
     else { return nil }
     let input = AlarmInput(code: code, actor: nil, arguments: ["alarms": String(count)])
     var buffer = AlarmBuffer()
-    buffer.localeIndex = sources[locale.index][message]
-    MessageRun(catalog, configuration, input, message: message)
-      .run(input, from: Int(catalog.entries[message]), into: &buffer)
+    render(input, message, from: index, into: &buffer)
     return rendered(input, buffer).text
   }
 

@@ -7,20 +7,21 @@ func writeDevices(_ rows: [DeviceRow]) -> Statement {
   return Statement(
     """
     INSERT INTO push_devices AS d (
-      user_id, installation, version_time, version_id, partition, provider, app, locale, scope,
-      fingerprint, sealed_token, key_id)
+      user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
+      sealed_token, key_id, partition)
     SELECT * FROM unnest(
-      $1::text[], $2::text[], $3::timestamptz[], $4::text[], $12::int[], $5::text[], $6::text[],
-      $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[]
+      $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[],
+      $8::text[], $9::bytea[], $10::bytea[], $11::text[], $12::int[]
     ) AS e (
-      user_id, installation, version_time, version_id, partition, provider, app, locale, scope,
-      fingerprint, sealed_token, key_id)
+      user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
+      sealed_token, key_id, partition)
     ORDER BY e.user_id COLLATE "C", e.installation COLLATE "C"
     ON CONFLICT (user_id, installation) DO UPDATE SET
       version_time = EXCLUDED.version_time, version_id = EXCLUDED.version_id,
-      partition = EXCLUDED.partition, provider = EXCLUDED.provider, app = EXCLUDED.app, locale = EXCLUDED.locale,
+      provider = EXCLUDED.provider, app = EXCLUDED.app, locale = EXCLUDED.locale,
       scope = EXCLUDED.scope, fingerprint = EXCLUDED.fingerprint,
-      sealed_token = EXCLUDED.sealed_token, key_id = EXCLUDED.key_id
+      sealed_token = EXCLUDED.sealed_token, key_id = EXCLUDED.key_id,
+      partition = EXCLUDED.partition
     WHERE (d.version_time, d.version_id) < (EXCLUDED.version_time, EXCLUDED.version_id)
     """,
     [
