@@ -30,7 +30,7 @@ import Testing
     func start(
       _ group: DispatchGroup, _ body: @escaping @Sendable (FeedDatabase) throws -> Void
     ) {
-      DispatchQueue.global().async(group: group) {
+      group.runOnOwnThread {
         do {
           let lane = try FeedDatabase(url: url, handler: handler)
           _ = try lane.connection.query("RESET ROLE")

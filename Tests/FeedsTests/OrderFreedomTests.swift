@@ -58,7 +58,7 @@ import Testing
     let (url, handler) = (database.url, database.handler)
     let writers = DispatchGroup()
     for share in shares {
-      DispatchQueue.global().async(group: writers) {
+      writers.runOnOwnThread {
         do {
           let writer = try FeedDatabase(url: url, handler: handler)
           for batch in share {
