@@ -150,9 +150,8 @@ import Testing
     // On a busy machine the writers may finish before any user has been idle for a day. Where posts
     // are pulled, what they leave may have nothing to rebuild.
     let awaited =
-      ["evicted", "returned"]
-      + (limits.pushLimit == Self.storingAll ? ["rebuilt"] : [])
-    try block(until: "\(awaited.joined(separator: ", "))") {
+      ["evicted", "returned"] + (limits.pushLimit == Self.storingAll ? ["rebuilt"] : [])
+    try block(until: "feeds were \(awaited.joined(separator: ", "))") {
       isOver.load(ordering: .relaxed)
         || awaited.allSatisfy { kind in counts.withLock { $0[kind] ?? 0 } > 0 }
     }
