@@ -124,7 +124,7 @@ extension Schedule {
   /// Whether a query fails now; then the lane has received the error.
   private mutating func isFailing(_ lane: Int) -> Bool {
     if hits(.connectionLost) {
-      lanes[lane].strained = nil
+      relieve(lane)
       tell(lane, .failed(.retry(reason: "connection")))
       if lanes[lane].machine.isReady { note(.honest, "lane \(lane)") }
     } else if hits(.permissionMissing) {
@@ -145,10 +145,16 @@ extension Schedule {
   private mutating func isBlocked(_ lane: Int, _ partitions: some Sequence<Int>) -> Bool {
     guard store.isLocked(partitions) else { return false }
     if hits(.lockTimeout) {
-      lanes[lane].strained = nil
+      relieve(lane)
       tell(lane, .failed(.retry(reason: "lock")))
     }
     return true
+  }
+
+  /// A failed look-up says that the database is slow, not the event, unless that is decided already and
+  /// its dead letter in hand.
+  private mutating func relieve(_ lane: Int) {
+    if lanes[lane].machine.inHand?.eventCount != 0 { lanes[lane].strained = nil }
   }
 
   private mutating func lookUp(_ lane: Int, _ partitions: [TopicPartition]) {
