@@ -41,6 +41,7 @@ extension Payload {
     case .deviceRegistered(let data): data
     case .deviceRemoved(let data): data
     case .pushPreferences(let data): data
+    case .userErased(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
     case .alarmChanged(let data): data
@@ -87,6 +88,7 @@ extension Payload {
     case .deviceRegistered: self = .deviceRegistered(try source.decode())
     case .deviceRemoved: self = .deviceRemoved(try source.decode())
     case .pushPreferences: self = .pushPreferences(try source.decode())
+    case .userErased: self = .userErased(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
     case .alarmChanged: self = .alarmChanged(try source.decode())

@@ -45,7 +45,9 @@ extension Payload {
       try checkIDs(
         ("message", data.message), ("sender", data.sender), ("receiver", data.receiver))
       try checkText(data.text, "text", Limits.messageBytes)
-    case .conversationRead(let data): try checkIDs(("user", data.user), ("peer", data.peer))
+    case .conversationRead(let data):
+      try checkID(data.user, "user")
+      try checkPeer(data.peer, "peer")
     case .profileChanged(let data):
       try checkID(data.user, "user")
       for field in ProfileField.allCases {
@@ -118,6 +120,7 @@ extension Payload {
     case .deviceRemoved(let data):
       try checkIDs(("user", data.user), ("installation", data.installation))
     case .pushPreferences(let data): try data.check()
+    case .userErased(let data): try checkID(data.user, "user")
     case .notificationChanged(let data): try data.check()
     case .notificationRetracted(let data):
       try checkUUID(data.notification, "notification")

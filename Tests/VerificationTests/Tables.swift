@@ -134,7 +134,9 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
               DO UPDATE SET next_offset = EXCLUDED.next_offset
             """, [.text(group), .text(place.topic), .int4(place.partition), .int8(end)])
         ] + deadLetterStatements(batch, consumerGroup: group, codeVersion: "test")
-      let outcome = try handler.apply(topic, batch.events).run(after: opening, on: connection)
+      try connection.pipeline(opening)
+      let outcome = try handler.applyUnerased(batch.events, topic: topic, on: connection)
+        .run(on: connection)
       try changes.append(outcome.events)
     }
   }

@@ -30,6 +30,10 @@ public struct Handler: Sendable {
   /// For events that can each write thousands of rows, so that other transactions need not wait long.
   public var recordsMax: [Topic: Int] = [:]
 
+  /// Whether a message to an erased person stays its sender's, so that the handler gets it with the id of a
+  /// former person as its receiver (`FormerPerson`). Otherwise it gets no such message.
+  public var keepsMessagesToErased = false
+
   /// The sequence that the handler draws the versions of published events from, if it publishes any. Each
   /// new connection skips some of its values (`skip_versions`).
   public var versionSequence: String?
@@ -86,12 +90,16 @@ public struct Outcome: Sendable {
   /// Further events, from the results of `statements`: one for each statement, in order. For events
   /// that depend on what a statement wrote.
   public var eventsFromResults: (@Sendable ([Rows]) throws -> [Event])?
+  /// Run after all of these, in the same transaction; its outcome is added to this one.
+  public var further: Work?
   /// Counts for metrics, by name (`deliveries`, ...).
   public var counts: [String: Int]
   /// How late each thing was that the clock made due, in seconds.
   public var latenesses: [Double] = []
   /// Whether a backlog has more work waiting.
   public var hasMore: Bool
+  /// Of a piece of a sweep that has more: it has to wait for another worker first.
+  public var isWaiting = false
   /// Of a backlog and of what is due: called once its transaction has been committed. Not called if the
   /// commit's reply was lost, so what it does must be found again in the tables.
   public var afterCommit: (@Sendable () -> Void)?

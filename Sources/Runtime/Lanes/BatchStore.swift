@@ -84,9 +84,11 @@ final class BatchStore {
             batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
             resolvedBy: "a replay"))
       }
-      let events = batch.events
-      let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
-      let outcome = try work.run(after: statements, on: connection)
+      // The fence has written, so the transaction has an id when it asks who is erased.
+      if owned == nil { statements.append(Statement("SELECT pg_current_xact_id()")) }
+      try connection.pipeline(statements)
+      let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
+        .run(on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
       do {
         // Also throws if the server responds with ROLLBACK because the transaction had failed.

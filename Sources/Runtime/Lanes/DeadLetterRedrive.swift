@@ -179,9 +179,10 @@ public final class DeadLetterRedrive {
       redrivenStatement(
         batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
         resolution: resolution))
-    let events = batch.events
-    let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
-    let outcome = try work.run(after: statements, on: connection)
+    // Its dead letters are marked first, so the transaction has an id when it asks who is erased.
+    try connection.pipeline(statements)
+    let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
+      .run(on: connection)
     if !outcome.events.isEmpty { try deliver(outcome.events) }
     try connection.query("COMMIT")
     return batch.items
