@@ -134,7 +134,7 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
               DO UPDATE SET next_offset = EXCLUDED.next_offset
             """, [.text(group), .text(place.topic), .int4(place.partition), .int8(end)])
         ] + deadLetterStatements(batch, consumerGroup: group, codeVersion: "test")
-      try connection.pipeline(opening)
+      _ = try connection.pipeline(opening)
       let outcome = try handler.applyUnerased(batch.events, topic: topic, on: connection)
         .run(on: connection)
       try changes.append(outcome.events)

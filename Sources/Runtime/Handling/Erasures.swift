@@ -1,5 +1,5 @@
 public import Events
-public import Postgres
+package import Postgres
 
 /// The people among `events` who were erased at the time of an event or later, and what is left of the
 /// events.
@@ -17,7 +17,7 @@ package struct Erasures {
       people = [:]
       return
     }
-    let ids = Array(Set(events.flatMap(\.people).map(BytewiseString.init)))
+    let ids = Set(events.flatMap(\.people).map { BytewiseString($0) })
     let rows = try connection.query(
       """
       SELECT i.id, e.erased_at, encode(e.person_hash, 'hex')

@@ -86,7 +86,7 @@ final class BatchStore {
       }
       // The fence has written, so the transaction has an id when it asks who is erased.
       if owned == nil { statements.append(Statement("SELECT pg_current_xact_id()")) }
-      try connection.pipeline(statements)
+      _ = try connection.pipeline(statements)
       let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
         .run(on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }

@@ -180,7 +180,7 @@ public final class DeadLetterRedrive {
         batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
         resolution: resolution))
     // Its dead letters are marked first, so the transaction has an id when it asks who is erased.
-    try connection.pipeline(statements)
+    _ = try connection.pipeline(statements)
     let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
       .run(on: connection)
     if !outcome.events.isEmpty { try deliver(outcome.events) }

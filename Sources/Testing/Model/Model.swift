@@ -152,6 +152,7 @@ public struct Model: Sendable {
     case .digestSet(let data): mergeReminder(event, data.user, "")
     case .deviceRegistered, .deviceRemoved, .pushPreferences:
       break  // What is pushed is no part of the expected tables.
+    case .userErased: break
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       break  // Written by the workers.
     }

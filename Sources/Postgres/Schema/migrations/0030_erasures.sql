@@ -60,6 +60,35 @@ CREATE FUNCTION has_erasing() RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM erasures e WHERE e.user_id IS NOT NULL)
 $$;
 
+-- Readers see nothing of who is blocked, and nothing of who is being erased. (What is written depends on blocks only:
+-- contribution_silenced has a condition of its own.)
+CREATE OR REPLACE FUNCTION has_blocks(user_id text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $1 AND b.active)
+    OR EXISTS (SELECT FROM person_blocks b WHERE b.blocked = $1 AND b.active)
+    OR EXISTS (SELECT FROM erasures e WHERE e.user_id IS NOT NULL);
+END
+$$;
+CREATE OR REPLACE FUNCTION is_blocked(user_id text, person text) RETURNS boolean
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $1 AND b.blocked = $2 AND b.active)
+    OR EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $2 AND b.blocked = $1 AND b.active)
+    OR EXISTS (SELECT FROM erasures e WHERE e.user_id = $1)
+    OR EXISTS (SELECT FROM erasures e WHERE e.user_id = $2);
+END
+$$;
+CREATE OR REPLACE FUNCTION feeds_hidden(viewer text, author bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  person CONSTANT text := (SELECT u.user_id FROM users u WHERE u.user_key = $2);
+BEGIN
+  RETURN EXISTS (SELECT FROM person_blocks b WHERE b.blocker = $1 AND b.blocked = person AND b.active)
+    OR EXISTS (SELECT FROM person_blocks b WHERE b.blocker = person AND b.blocked = $1 AND b.active)
+    OR EXISTS (SELECT FROM erasures e WHERE e.user_id = person);
+END
+$$;
+
 -- What each user.erased event leaves for good. Push-worker is waited for only if it has ever run.
 CREATE FUNCTION remember_erasures(user_ids text[], times timestamptz[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO erasures AS e (person_hash, erased_at, waits_for, user_id)

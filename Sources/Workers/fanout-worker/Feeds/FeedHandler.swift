@@ -28,17 +28,19 @@ public func feedHandler(
 }
 
 func feedHandler(_ limits: FeedLimits) -> Handler {
-  var handler = Handler(name: "fanout", topics: [.posts, .follows, .messages]) { topic, events in
+  var handler = Handler(name: "fanout", topics: ConsumerGroup.fanout.topics) { topic, events in
     switch topic {
     case .posts: postWork(events, limits: limits)
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
+    case .erasures: erasuresWork(events, worker: "fanout")
     case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .subscriptions,
       .reminders, .devices, .notificationChanges, .alarmChanges:
       Work([])
     }
   }
   handler.backlog = { feedBacklog(limits: limits) }
+  handler.keepsMessagesToErased = true
   handler.recordsMax = [.posts: FeedLimits.eventsMax, .follows: FeedLimits.eventsMax]
   return handler
 }

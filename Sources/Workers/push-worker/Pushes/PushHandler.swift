@@ -46,10 +46,13 @@ public func pushHandler(
 /// letters keep no value.
 public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .now }) -> Handler {
   Handler(
-    name: ConsumerGroup.push.rawValue, topics: [.alarmChanges, .alarmActions, .people, .messages],
+    name: ConsumerGroup.push.rawValue, topics: ConsumerGroup.push.topics.filter { !$0.isSecret },
     apply: { topic, events in
-      topic == .alarmChanges
-        ? changesWork(events, now: clock()) : peopleWork(events, topic: topic, now: clock())
+      switch topic {
+      case .alarmChanges: changesWork(events, now: clock())
+      case .erasures: erasuresWork(events, worker: "push")
+      default: peopleWork(events, topic: topic, now: clock())
+      }
     })
 }
 

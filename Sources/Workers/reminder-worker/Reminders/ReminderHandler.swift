@@ -30,11 +30,12 @@ public func reminderHandler(
       now: clock().microseconds)
   }
   var handler = Handler(
-    name: "reminder", topics: [.reminders, .profiles],
+    name: "reminder", topics: ConsumerGroup.reminder.topics,
     apply: { topic, events in
       switch topic {
       case .reminders:
         try remindersWork(events, kinds: kinds(), surroundings(), isRinging: isRinging)
+      case .erasures: erasuresWork(events, worker: "reminder")
       case .profiles: try zonesWork(events, surroundings(), isRinging: isRinging)
       case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
         .subscriptions, .devices, .notificationChanges, .alarmChanges:
