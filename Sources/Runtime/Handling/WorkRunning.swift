@@ -20,7 +20,8 @@ extension Handler {
     } catch let tooLarge as BatchTooLarge where events.count > 1 {
       var whole = Outcome()
       var rest = events[...]
-      for size in tooLarge.sizes where !rest.isEmpty {
+      // The sizes count what was left of the events: the last piece is all that remains.
+      for size in tooLarge.sizes.dropLast() + [events.count] where !rest.isEmpty {
         let outcome = try applyDirectly(Array(rest.prefix(size)), topic: topic, on: connection)
         whole.events += outcome.events
         whole.counts.merge(outcome.counts, uniquingKeysWith: +)

@@ -23,6 +23,45 @@ enum FollowSQL {
     ON CONFLICT (owner) DO UPDATE SET floor = feeds.floor WHERE false
     """
 
+  /// The part of a statement that adjusts both users' counts to the follows that were `flipped`.
+  static let count = """
+    -- Both users' counts.
+    counted AS (
+      INSERT INTO follow_counts (user_key, followers, following)
+      SELECT c.user_key, sum(c.followers), sum(c.following)
+      FROM (
+        SELECT f.followee, CASE WHEN f.active THEN 1 ELSE -1 END, 0 FROM flipped f
+        UNION ALL
+        SELECT f.follower, 0, CASE WHEN f.active THEN 1 ELSE -1 END FROM flipped f
+      ) c (user_key, followers, following)
+      GROUP BY c.user_key
+      ORDER BY c.user_key
+      ON CONFLICT (user_key) DO UPDATE
+        SET followers = follow_counts.followers + excluded.followers,
+          following = follow_counts.following + excluded.following
+    )
+    """
+
+  /// The part of a statement that deletes the entries of the follows that were `flipped` to inactive.
+  static let prune = """
+    -- For each unfollow, the entries to delete.
+    doomed AS MATERIALIZED (
+      SELECT f.follower AS owner, p.post_key
+      FROM flipped f
+      LEFT JOIN feeds b ON b.owner = f.follower
+      JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
+        AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
+        AND p.post_key >= coalesce(b.floor, 0)
+      WHERE NOT f.active
+    ),
+    pruned AS (
+      DELETE FROM feed_entries e
+      USING doomed d
+      WHERE e.owner = d.owner AND e.post_key = d.post_key
+      RETURNING 1
+    )
+    """
+
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
   /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
   ///
@@ -58,21 +97,7 @@ enum FollowSQL {
           version_id = excluded.version_id
     ),
     flipped AS (SELECT followee, follower, active FROM newer WHERE flips),
-    -- Both users' counts.
-    counted AS (
-      INSERT INTO follow_counts (user_key, followers, following)
-      SELECT c.user_key, sum(c.followers), sum(c.following)
-      FROM (
-        SELECT f.followee, CASE WHEN f.active THEN 1 ELSE -1 END, 0 FROM flipped f
-        UNION ALL
-        SELECT f.follower, 0, CASE WHEN f.active THEN 1 ELSE -1 END FROM flipped f
-      ) c (user_key, followers, following)
-      GROUP BY c.user_key
-      ORDER BY c.user_key
-      ON CONFLICT (user_key) DO UPDATE
-        SET followers = follow_counts.followers + excluded.followers,
-          following = follow_counts.following + excluded.following
-    ),
+    \(count),
     -- For each new follow, the followee's newest posts above the follower's floor;
     -- cut: a floor above all posts beyond the limit, 0 if there are none.
     candidates AS MATERIALIZED (
@@ -156,22 +181,7 @@ enum FollowSQL {
       SELECT owner, post_key FROM wanted WHERE post_key >= floor ORDER BY owner, post_key
       RETURNING 1
     ),
-    -- For each unfollow, the entries to delete.
-    doomed AS MATERIALIZED (
-      SELECT f.follower AS owner, p.post_key
-      FROM flipped f
-      LEFT JOIN feeds b ON b.owner = f.follower
-      JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-        AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
-        AND p.post_key >= coalesce(b.floor, 0)
-      WHERE NOT f.active
-    ),
-    pruned AS (
-      DELETE FROM feed_entries e
-      USING doomed d
-      WHERE e.owner = d.owner AND e.post_key = d.post_key
-      RETURNING 1
-    )
+    \(prune)
     SELECT
       (SELECT count(*) FROM backfilled) AS backfilled, (SELECT count(*) FROM pruned) AS pruned
     """

@@ -1,0 +1,342 @@
+/// The statements that delete what an erased person left. $1 is their id, $2 the time up to which they are
+/// erased.
+///
+/// Their order of locks is that of other transactions: see decision 0024. No transaction that applies an event
+/// of the person runs meanwhile: see `internUsers`.
+enum ErasingSQL {
+  /// Locks the person as an author.
+  static let lockAuthor = "SELECT FROM users u WHERE u.user_id = $1 FOR NO KEY UPDATE"
+
+  // MARK: Posts
+
+  /// Deletes the oldest posts, and their feed entries. $3 the maximum number of posts, $4 of entries.
+  static let posts = """
+    WITH replaced AS (
+      DELETE FROM posts p
+      USING (
+        SELECT p.post_id
+        FROM users u JOIN posts p ON p.author = u.user_key
+        WHERE u.user_id = $1 AND NOT p.deleted AND p.first_at <= $2 AND p.version_time <= $2
+        ORDER BY p.first_at, p.post_id
+        LIMIT $3::bigint
+      ) d
+      WHERE p.post_id = d.post_id
+      RETURNING p.post_key, p.delivery, p.author
+    ),
+    \(PostSQL.prune("$4"))
+    SELECT count(*) FROM replaced
+    """
+
+  /// Deletes the tombstones of posts. $3 their maximum number.
+  static let deletions = """
+    DELETE FROM posts p
+    USING (
+      SELECT p.post_id
+      FROM users u JOIN posts p ON p.author = u.user_key
+      WHERE u.user_id = $1 AND p.deleted AND p.version_time <= $2
+      LIMIT $3::bigint
+    ) d
+    WHERE p.post_id = d.post_id
+    """
+
+  /// Later tombstones: nothing was published before. $3 their maximum number.
+  static let laterDeletions = """
+    UPDATE posts p
+    SET first_at = 'infinity'
+    FROM (
+      SELECT p.post_id
+      FROM users u JOIN posts p ON p.author = u.user_key
+      WHERE u.user_id = $1 AND p.deleted AND p.version_time > $2 AND p.first_at <= $2
+      LIMIT $3::bigint
+    ) d
+    WHERE p.post_id = d.post_id
+    """
+
+  /// Removes posts that were published before and after, to be applied again as their newest event.
+  /// $3 the maximum number of posts, $4 of entries.
+  static let laterPosts = """
+    WITH replaced AS (
+      DELETE FROM posts p
+      USING (
+        SELECT p.post_id
+        FROM users u JOIN posts p ON p.author = u.user_key
+        WHERE u.user_id = $1 AND NOT p.deleted AND p.first_at <= $2
+        ORDER BY p.first_at, p.post_id
+        LIMIT (
+          SELECT greatest(1, least($3::bigint, $4::bigint / (1 + coalesce(max(c.followers), 0))))
+          FROM users u JOIN follow_counts c USING (user_key) WHERE u.user_id = $1)
+      ) d
+      WHERE p.post_id = d.post_id
+      RETURNING p.*
+    ),
+    \(PostSQL.prune("$4"))
+    SELECT post_id, title, caption, image_url, version_time, version_id FROM replaced
+    """
+
+  // MARK: Follows
+
+  /// Deletes the next follows of the person. $3 the last follower done, $4 the maximum number of follows, $5 of
+  /// entries. The person is locked.
+  static let followers = erase(
+    """
+    SELECT f.followee, f.follower
+    FROM users u JOIN follows f ON f.followee = u.user_key
+    WHERE u.user_id = $1 AND f.follower > $3::bigint
+    ORDER BY f.follower
+    LIMIT (
+      SELECT greatest(1, least($4::bigint, $5::bigint / (1 + coalesce(max(a.posts), 0))))
+      FROM users u JOIN author_posts a ON a.author = u.user_key WHERE u.user_id = $1)
+    """, done: "follower")
+
+  /// Picks the next follows by the person. $2 the last followee done, $3 the maximum number.
+  static let pickFollowees = """
+    SELECT set_config('magpie.erased_followees', coalesce(string_agg(followee::text, ','), ''), true)
+    FROM (
+      (
+        SELECT f.followee
+        FROM users u JOIN follows f ON f.follower = u.user_key AND f.active
+        WHERE u.user_id = $1 AND f.followee > $2::bigint
+        ORDER BY f.followee LIMIT $3::bigint
+      )
+      UNION ALL
+      (
+        SELECT f.followee
+        FROM users u JOIN follows f ON f.follower = u.user_key AND NOT f.active
+        WHERE u.user_id = $1 AND f.followee > $2::bigint
+        ORDER BY f.followee LIMIT $3::bigint
+      )
+      ORDER BY followee LIMIT $3::bigint
+    ) f
+    """
+
+  private static let pickedFollowees =
+    "unnest(string_to_array(current_setting('magpie.erased_followees'), ',')::bigint[])"
+
+  /// Locks them as authors.
+  static let lockFollowees = """
+    SELECT u.user_key
+    FROM users u
+    WHERE u.user_key IN (SELECT \(pickedFollowees))
+    ORDER BY u.user_key
+    FOR NO KEY UPDATE
+    """
+
+  /// Raises the floor of the person's feed above everything, so that no entry need be deleted with a follow.
+  static let closeFeed = """
+    INSERT INTO feeds (owner, floor)
+    SELECT u.user_key, 9223372036854775807
+    FROM users u
+    WHERE u.user_id = $1 AND current_setting('magpie.erased_followees') <> ''
+    ON CONFLICT (owner) DO UPDATE SET floor = excluded.floor WHERE feeds.floor < excluded.floor
+    """
+
+  /// Deletes the picked follows.
+  static let followees = erase(
+    """
+    SELECT i.followee, u.user_key AS follower
+    FROM users u, \(pickedFollowees) AS i (followee)
+    WHERE u.user_id = $1
+    """, done: "followee")
+
+  /// Deletes those of the follows in `slice` that are old enough, adjusts the counts, and saves the last one.
+  private static func erase(_ slice: String, done: String) -> String {
+    """
+    WITH slice AS MATERIALIZED (
+    \(slice)
+    ),
+    deleted AS (
+      DELETE FROM follows f
+      USING slice s
+      WHERE f.followee = s.followee AND f.follower = s.follower AND f.version_time <= $2
+      RETURNING f.followee, f.follower, f.active
+    ),
+    flipped AS (SELECT followee, follower, false AS active FROM deleted WHERE active),
+    \(FollowSQL.count),
+    \(FollowSQL.prune),
+    moved AS (
+      UPDATE fanout_erasures
+      SET position = (SELECT max(\(done))::text FROM slice)
+      WHERE user_id = $1 AND EXISTS (SELECT FROM slice)
+    )
+    SELECT EXISTS (SELECT FROM slice)
+    """
+  }
+
+  // MARK: Messages
+
+  /// Finds the next conversations, their messages to be erased, and who sent those that stay theirs. $3 the last
+  /// peer done, $4 the maximum number of conversations, $5 of messages.
+  static let pickMessages = """
+    WITH pairs AS MATERIALIZED (
+      SELECT c.owner, c.peer, p.user_id
+      FROM users u JOIN conversations c ON c.owner = u.user_key JOIN users p ON p.user_key = c.peer
+      WHERE u.user_id = $1 AND c.peer > $3::bigint
+      ORDER BY c.peer
+      LIMIT $4::bigint
+    ),
+    old AS MATERIALIZED (
+      SELECT m.message_id, p.user_id, m.sender <> p.owner AND NOT \(isErased("p.user_id")) AS stays
+      FROM pairs p
+      CROSS JOIN LATERAL (
+        SELECT m.message_id, m.sender, m.version_time
+        FROM messages m
+        WHERE least(m.sender, m.receiver) = least(p.owner, p.peer)
+          AND greatest(m.sender, m.receiver) = greatest(p.owner, p.peer) AND m.version_time <= $2
+        ORDER BY m.version_time, m.message_id
+        LIMIT $5::bigint
+      ) m
+      LIMIT $5::bigint
+    )
+    SELECT
+      (SELECT coalesce(array_agg(user_id), '{}') FROM pairs) AS peers,
+      (SELECT max(peer)::text FROM pairs) AS last,
+      coalesce(array_agg(message_id), '{}') AS messages,
+      coalesce(array_agg(DISTINCT user_id) FILTER (WHERE stays), '{}') AS senders
+    FROM old
+    """
+
+  /// Whether the sender of the message `m`, too, was erased at that time or later.
+  private static func isErased(_ sender: String) -> String {
+    """
+    EXISTS (
+      SELECT FROM fanout_erasures q WHERE q.user_id = \(sender) AND q.erased_at >= m.version_time)
+    """
+  }
+
+  /// Deletes the messages that the person sent, and gives those that they received to their former id. $3 the
+  /// messages, $4 the former id.
+  static let messages = """
+    WITH old AS MATERIALIZED (
+      SELECT m.message_id, s.user_id <> $1 AND NOT \(isErased("s.user_id")) AS stays
+      FROM users u
+      JOIN messages m ON m.message_id = ANY ($3::text[]) AND u.user_key IN (m.sender, m.receiver)
+      JOIN users s ON s.user_key = m.sender
+      WHERE u.user_id = $1 AND m.version_time <= $2
+    ),
+    deleted AS (
+      DELETE FROM messages m USING old o WHERE m.message_id = o.message_id AND NOT o.stays
+    )
+    UPDATE messages m
+    SET receiver = f.user_key
+    FROM old o, users f
+    WHERE m.message_id = o.message_id AND o.stays AND f.user_id = $4
+    """
+
+  /// Takes back what was read, and deletes the conversations of which nothing is left. $3 the peers.
+  static let conversations = """
+    WITH sides AS MATERIALIZED (
+      SELECT
+        s.owner, s.peer, c.read_at,
+        bool_and(c.last_message_id IS NULL AND c.read_at <= $2)
+          OVER (PARTITION BY least(s.owner, s.peer), greatest(s.owner, s.peer)) AS is_empty
+      FROM (
+        SELECT u.user_key, p.user_key FROM users u, users p WHERE u.user_id = $1 AND p.user_id = ANY ($3::text[])
+        UNION
+        SELECT p.user_key, u.user_key FROM users u, users p WHERE u.user_id = $1 AND p.user_id = ANY ($3::text[])
+      ) s (owner, peer)
+      JOIN conversations c ON c.owner = s.owner AND c.peer = s.peer
+    ),
+    deleted AS (
+      DELETE FROM conversations c USING sides s
+      WHERE c.owner = s.owner AND c.peer = s.peer AND s.is_empty
+    )
+    UPDATE conversations c
+    SET read_at = '-infinity'
+    FROM sides s
+    WHERE c.owner = s.owner AND c.peer = s.peer AND NOT s.is_empty
+      AND s.read_at <= $2 AND s.read_at > '-infinity'
+    """
+
+  /// Saves the last peer done. $2 the peer.
+  static let move = "UPDATE fanout_erasures SET position = $2 WHERE user_id = $1"
+
+  // MARK: The feed, and what is left
+
+  /// Locks the person's feed, so that no other transaction restores it.
+  static let lockFeed = """
+    SELECT FROM users u JOIN feeds b ON b.owner = u.user_key WHERE u.user_id = $1 FOR NO KEY UPDATE OF b
+    """
+
+  /// Deletes entries below the floor of the person's feed. Skips those that another transaction deletes.
+  /// $2 the maximum number.
+  static let entries = """
+    WITH doomed AS MATERIALIZED (
+      SELECT e.owner, e.post_key
+      FROM users u JOIN feeds b ON b.owner = u.user_key
+      JOIN feed_entries e ON e.owner = b.owner AND e.post_key < b.floor
+      WHERE u.user_id = $1
+      ORDER BY e.post_key
+      LIMIT $2::bigint
+      FOR UPDATE OF e SKIP LOCKED
+    )
+    DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
+    """
+
+  /// Removes the person from the queues and from the visits. Skips rows that another lane works on.
+  static let queues = """
+    WITH trims AS (
+      DELETE FROM feed_trims t
+      WHERE (t.kind, t.person) IN (
+        SELECT t.kind, t.person
+        FROM users u JOIN feed_trims t ON t.person = u.user_key AND t.kind IN ('owner', 'followers')
+        WHERE u.user_id = $1
+        FOR UPDATE OF t SKIP LOCKED)
+    ),
+    returns AS (
+      DELETE FROM feed_returns r
+      WHERE r.owner IN (
+        SELECT r.owner FROM users u JOIN feed_returns r ON r.owner = u.user_key
+        WHERE u.user_id = $1
+        FOR UPDATE OF r SKIP LOCKED)
+    )
+    DELETE FROM feed_visits v
+    WHERE v.user_id IN (
+      SELECT v.user_id FROM feed_visits v WHERE v.user_id = $1 FOR UPDATE SKIP LOCKED)
+    """
+
+  /// Whether some of these are left.
+  static let hasRest = """
+    SELECT EXISTS (SELECT FROM feed_visits v WHERE v.user_id = $1)
+      OR EXISTS (
+        SELECT FROM users u JOIN feed_trims t ON t.person = u.user_key AND t.kind IN ('owner', 'followers')
+        WHERE u.user_id = $1)
+      OR EXISTS (SELECT FROM users u JOIN feed_returns r ON r.owner = u.user_key WHERE u.user_id = $1)
+      OR EXISTS (
+        SELECT FROM users u JOIN feeds b ON b.owner = u.user_key
+        JOIN feed_entries e ON e.owner = b.owner AND e.post_key < b.floor
+        WHERE u.user_id = $1)
+    """
+
+  /// Locks the person against everybody.
+  static let lockPerson = "SELECT FROM users u WHERE u.user_id = $1 FOR UPDATE"
+
+  /// Deletes the person, if nothing of a new life refers to them, and else has their feed stored again.
+  static let person = """
+    WITH gone AS (
+      DELETE FROM users u
+      WHERE u.user_id = $1
+        AND NOT EXISTS (SELECT FROM follows f WHERE f.followee = u.user_key)
+        AND NOT EXISTS (SELECT FROM follows f WHERE f.follower = u.user_key AND f.active)
+        AND NOT EXISTS (SELECT FROM follows f WHERE f.follower = u.user_key AND NOT f.active)
+        AND NOT EXISTS (SELECT FROM posts p WHERE p.author = u.user_key AND NOT p.deleted)
+        AND NOT EXISTS (SELECT FROM posts p WHERE p.author = u.user_key AND p.deleted)
+        AND NOT EXISTS (SELECT FROM conversations c WHERE c.owner = u.user_key)
+      RETURNING u.user_key
+    ),
+    feed AS (DELETE FROM feeds b USING gone g WHERE b.owner = g.user_key),
+    pulling AS (DELETE FROM pull_authors a USING gone g WHERE a.author = g.user_key),
+    counts AS (DELETE FROM follow_counts c USING gone g WHERE c.user_key = g.user_key),
+    numbers AS (DELETE FROM author_posts c USING gone g WHERE c.author = g.user_key)
+    INSERT INTO feed_returns (owner)
+    SELECT b.owner
+    FROM users u JOIN feeds b ON b.owner = u.user_key
+    WHERE u.user_id = $1 AND b.floor = 9223372036854775807 AND NOT EXISTS (SELECT FROM gone)
+    ON CONFLICT DO NOTHING
+    """
+
+  /// Deletes what a trim has added since, if the person is gone.
+  static let visits = """
+    DELETE FROM feed_visits v
+    WHERE v.user_id = $1 AND NOT EXISTS (SELECT FROM users u WHERE u.user_id = v.user_id)
+    """
+}
