@@ -135,7 +135,8 @@ WHERE NOT EXISTS (
     WHERE e.user_id IS NOT NULL
       AND (e.user_id = s.recipient OR EXISTS (
         SELECT FROM notification_actors a
-        WHERE a.actor = e.user_id AND a.recipient = s.recipient AND a.notification_id = s.notification_id))
+        WHERE a.actor = e.user_id AND a.recipient = s.recipient AND a.notification_id = s.notification_id
+        OFFSET 0))
     OFFSET 0)
 UNION ALL
 SELECT * FROM reviewed_notifications;
