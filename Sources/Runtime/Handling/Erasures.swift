@@ -45,8 +45,18 @@ package struct Erasures {
           keepsMessages
             ? people[BytewiseString(receiver)].map { FormerPerson.id(hash: $0.hash) } : nil
         },
-        { id in people[BytewiseString(id)].map { event.time <= $0.at } ?? false })
+        isErased(at: event.time))
     }
+  }
+
+  /// The events of which nothing is left.
+  package func erased(_ events: [Event], keepsMessages: Bool) -> [ErasedEvent] {
+    events.filter { forgetting([$0], keepsMessages: keepsMessages).isEmpty }
+      .map { ErasedEvent($0, isErased: isErased(at: $0.time)) }
+  }
+
+  private func isErased(at time: EventTime) -> @Sendable (String) -> Bool {
+    { [people] id in people[BytewiseString(id)].map { time <= $0.at } ?? false }
   }
 }
 
@@ -56,9 +66,13 @@ extension Handler {
     -> Work
   {
     guard !events.isEmpty else { return Work([]) }
-    let left = try Erasures(of: events, on: connection)
-      .forgetting(events, keepsMessages: keepsMessagesToErased)
-    return left.isEmpty ? Work([]) : try apply(topic, left)
+    let erasures = try Erasures(of: events, on: connection)
+    let left = erasures.forgetting(events, keepsMessages: keepsMessagesToErased)
+    let work = left.isEmpty ? Work([]) : try apply(topic, left)
+    guard let afterErased, left.count < events.count else { return work }
+    return Work(joining: [
+      work, try afterErased(topic, erasures.erased(events, keepsMessages: keepsMessagesToErased)),
+    ])
   }
 }
 

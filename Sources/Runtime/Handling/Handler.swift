@@ -34,6 +34,11 @@ public struct Handler: Sendable {
   /// former person as its receiver (`FormerPerson`). Otherwise it gets no such message.
   public var keepsMessagesToErased = false
 
+  /// Work for the effects that an earlier attempt may have published of events that are erased now: it published, its
+  /// transaction failed, and the next attempt does not apply them. Not needed if nothing is published, or if each
+  /// attempt publishes the same.
+  public var afterErased: (@Sendable (Topic, [ErasedEvent]) throws -> Work)?
+
   /// The sequence that the handler draws the versions of published events from, if it publishes any. Each
   /// new connection skips some of its values (`skip_versions`).
   public var versionSequence: String?
@@ -51,6 +56,17 @@ public struct Handler: Sendable {
 
   /// The database role of the worker's connections.
   public var databaseRole: String { "magpie_\(name)" }
+}
+
+/// An event that has no effect any more.
+public struct ErasedEvent: Sendable {
+  public var event: Event
+  /// Whether a person was erased at the event's time or later.
+  public var isErased: @Sendable (_ id: String) -> Bool
+
+  public init(_ event: Event, isErased: @escaping @Sendable (_ id: String) -> Bool) {
+    (self.event, self.isErased) = (event, isErased)
+  }
 }
 
 /// A lane's turn to do what the clock has made due.

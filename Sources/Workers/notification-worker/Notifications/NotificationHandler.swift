@@ -33,5 +33,6 @@ public func notificationHandler(
       }
     }, backlog: notificationBacklog)
   handler.versionSequence = "notification_counter"
+  handler.afterErased = { _, events in afterErasedWork(events, kinds: kinds()) }
   return handler
 }
