@@ -104,7 +104,10 @@ func alarmBacklog(renderings: Work) -> Work {
           WHERE a.recipient = $1 AND NOT a.retracted AND a.raised_at <= $2 LIMIT \(pieceMax)
         )
         UNION ALL
-        (SELECT a.notification_id FROM alarms a WHERE a.recipient = $1 AND a.retracted LIMIT \(pieceMax))
+        (
+          SELECT a.notification_id FROM alarms a
+          WHERE a.recipient = $1 AND a.retracted LIMIT \(pieceMax)
+        )
       ),
       locked AS MATERIALIZED (
         SELECT a.notification_id FROM alarms a
@@ -127,7 +130,8 @@ func alarmBacklog(renderings: Work) -> Work {
     (
       SELECT a.notification_id, a.raised_at, a.generation, a.counter, a.recipient FROM alarms a
       WHERE a.\(column) = $1 AND NOT a.retracted \(condition)
-        AND (a.raised_at, a.notification_id) < (SELECT b.at, b.id FROM below b)
+        AND (a.raised_at, a.notification_id) < (unix_cursor_time(nullif($2, '')),
+          coalesce(nullif(feeds_cursor_id(nullif($2, '')), ''), 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid)
       ORDER BY a.raised_at DESC, a.notification_id DESC LIMIT \(pieceMax)
     )
     """
@@ -136,13 +140,7 @@ func alarmBacklog(renderings: Work) -> Work {
   let looked = work.add(
     Statement(
       """
-      WITH below AS MATERIALIZED (
-        SELECT unix_cursor_time(nullif($2, '')) AS at,
-          coalesce(
-            nullif(feeds_cursor_id(nullif($2, '')), ''), 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-          )::uuid AS id
-      ),
-      named AS MATERIALIZED (
+      WITH named AS MATERIALIZED (
         SELECT DISTINCT a.* FROM (
           \(named(as: "actor"))
           UNION ALL
