@@ -71,7 +71,7 @@ public struct ErasureSweep: Sendable {
         outcome.hasMore = !outcome.isWaiting
         return outcome
       }
-      var outcome = Outcome(hasMore: true)
+      var outcome = Outcome()
       outcome.further = piece
       return outcome
     }

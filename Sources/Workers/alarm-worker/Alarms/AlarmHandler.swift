@@ -34,7 +34,9 @@ public func alarmHandler(
         Work([])
       }
     },
-    backlog: { renderAgainWork(engine: engine(), isPublishing: isPublishing) })
+    backlog: {
+      alarmBacklog(renderings: renderAgainWork(engine: engine(), isPublishing: isPublishing))
+    })
   handler.versionSequence = isPublishing ? "alarm_versions" : nil
   return handler
 }

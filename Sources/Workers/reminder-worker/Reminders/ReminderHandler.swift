@@ -41,7 +41,9 @@ public func reminderHandler(
         .subscriptions, .devices, .notificationChanges, .alarmChanges:
         Work([])
       }
-    })
+    }, backlog: { erasing(surroundings()).backlog() })
+  // Whoever is erased is not reminded any more.
+  handler.dueAfter = [.erasures]
   guard isRinging else { return handler }
   handler.due = { dueWork($0, surroundings()) }
   handler.overdue = { overdueReminders(at: clock().microseconds - 60_000_000) }
