@@ -5,7 +5,8 @@ public import Handling
 public import Schedules
 
 /// The handler of push-worker: stores devices and preferences, makes changed alarms due, and claims
-/// the messages to send. The sender, which runs beside the lanes, takes the claims from the outbox.
+/// the messages to send. The sender, which runs beside the lanes, takes the claims from the outbox. The
+/// backlog forgets people.
 ///
 /// A claim is committed before it is sent, and its answer is recorded by a later transaction; without an
 /// answer the same message is sent again. See docs/decisions/0039. Counts reported: `devices`,
@@ -33,6 +34,7 @@ public func pushHandler(
     return try devicesWork(
       events, kinds: engine().registry, keys: keys, zones: zones, outbox: outbox, now: clock())
   }
+  handler.backlog = { erasureSweep(outbox: outbox, clock: clock).backlog() }
   handler.dueAfter = [.devices]
   handler.due = { turn in
     turnWork(
@@ -50,7 +52,11 @@ public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .n
     apply: { topic, events in
       switch topic {
       case .alarmChanges: changesWork(events, now: clock())
-      case .erasures: erasuresWork(events, worker: "push")
+      case .erasures:
+        Work(joining: [
+          erasuresWork(events, worker: "push"),
+          Work([deleteDevices(events.map { ($0.key, $0.time) })]),
+        ])
       default: peopleWork(events, topic: topic, now: clock())
       }
     })
