@@ -13,7 +13,9 @@ func checkID(_ value: String, _ field: String) throws(EventError) {
 
 /// The other side of a conversation, who may be a former person.
 func checkPeer(_ value: String, _ field: String) throws(EventError) {
-  try checkID(FormerPerson.has(id: value) ? String(value.dropFirst(FormerPerson.prefix.count)) : value, field)
+  try checkLength(value, field, Limits.idBytes)
+  let isFormer = FormerPerson.has(id: value)
+  try checkID(isFormer ? String(value.dropFirst(FormerPerson.prefix.count)) : value, field)
 }
 
 func checkPresent(_ value: String, _ field: String) throws(EventError) {

@@ -14,7 +14,7 @@ func erasureSweep(outbox: Outbox, clock: @escaping @Sendable () -> EventTime) ->
     // Alarms are rendered without the person first, so that no new message names them.
     after: ["alarm"],
     stages: [
-      { forgetDevices(of: $0, outbox: outbox, now: clock()) },
+      { forgetDevices([($0.id, $0.erasedAt)], outbox: outbox, now: clock()) },
       forgetTokens,
       forgetClaims,
       { forgetDue(of: $0, now: clock()) },
@@ -27,35 +27,44 @@ func erasureSweep(outbox: Outbox, clock: @escaping @Sendable () -> EventTime) ->
 /// The most rows that a piece deletes.
 private let pieceRows = 1000
 
-/// Deletes the devices whose newest event is at or before the erasure. Part of the transaction that applies the
-/// event, so that nothing is sent to them from then on, although the sweep waits for other workers.
-func deleteDevices(_ people: [(id: String, erasedAt: EventTime)]) -> Statement {
-  Statement(
-    """
-    DELETE FROM push_devices d
-    WHERE d.ctid = ANY (ARRAY(
-      SELECT d.ctid FROM push_devices d
-      JOIN unnest($1::text[], $2::timestamptz[]) AS e (user_id, erased_at)
-        ON d.user_id = e.user_id AND d.version_time <= e.erased_at
-      ORDER BY d.user_id, d.installation LIMIT \(pieceRows)
-      FOR UPDATE OF d
-    ))
-    RETURNING d.user_id, d.installation
-    """, [.textArray(people.map(\.id)), .timestamptzArray(people.map(\.erasedAt.microseconds))])
-}
-
-private func forgetDevices(
-  of person: ErasureSweep.Person, outbox: Outbox, now: EventTime
+/// Deletes the devices and preferences whose newest event is at or before their person's erasure.
+///
+/// - Parameter outbox: is told which devices are gone, so that earlier claims of them are not sent any more.
+func forgetDevices(
+  _ people: [(id: String, erasedAt: EventTime)], outbox: Outbox?, now: EventTime
 ) -> Work {
+  let parameters: [Parameter] = [
+    .textArray(people.map(\.id)), .timestamptzArray(people.map(\.erasedAt.microseconds)),
+  ]
   var work = Work([planByKey(keepsPlans: true)])
-  let deleted = work.add(deleteDevices([(person.id, person.erasedAt)]))
+  let deleted = work.add(
+    Statement(
+      """
+      DELETE FROM push_devices d
+      WHERE d.ctid = ANY (ARRAY(
+        SELECT d.ctid FROM push_devices d
+        JOIN unnest($1::text[], $2::timestamptz[]) AS e (user_id, erased_at)
+          ON d.user_id = e.user_id AND d.version_time <= e.erased_at
+        ORDER BY d.user_id, d.installation LIMIT \(pieceRows)
+        FOR UPDATE OF d
+      ))
+      RETURNING d.user_id, d.installation
+      """, parameters))
   work.add(
     Statement(
-      "DELETE FROM push_preferences p WHERE p.user_id = $1 AND p.version_time <= $2",
-      person.parameters))
+      """
+      DELETE FROM push_preferences p
+      WHERE p.ctid = ANY (ARRAY(
+        SELECT p.ctid FROM push_preferences p
+        JOIN unnest($1::text[], $2::timestamptz[]) AS e (user_id, erased_at)
+          ON p.user_id = e.user_id AND p.version_time <= e.erased_at
+        ORDER BY p.user_id
+        FOR UPDATE OF p
+      ))
+      """, parameters))
   work.finish = { results in
     let keys = try results[deleted].map { DeviceKey(try $0.text(0), try $0.text(1)) }
-    outbox.noteChanges(keys, now: now)
+    outbox?.noteChanges(keys, now: now)
     return Outcome(hasMore: keys.count == pieceRows)
   }
   return work

@@ -26,7 +26,7 @@ public func pushHandler(
   zones: ZoneDirectory, outbox: Outbox, bounds: PushBounds = PushBounds(),
   clock: @escaping @Sendable () -> EventTime = { .now }
 ) -> Handler {
-  var handler = pushRedriveHandler(clock: clock)
+  var handler = redriveHandler(outbox: outbox, clock: clock)
   let redriven = handler.apply
   handler.topics.append(.devices)
   handler.apply = { topic, events in
@@ -47,6 +47,12 @@ public func pushHandler(
 /// The part of the handler that applies redriven records. It lacks the topic `devices`, whose dead
 /// letters keep no value.
 public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .now }) -> Handler {
+  redriveHandler(outbox: nil, clock: clock)
+}
+
+private func redriveHandler(
+  outbox: Outbox?, clock: @escaping @Sendable () -> EventTime
+) -> Handler {
   Handler(
     name: ConsumerGroup.push.rawValue, topics: ConsumerGroup.push.topics.filter { !$0.isSecret },
     apply: { topic, events in
@@ -55,7 +61,8 @@ public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .n
       case .erasures:
         Work(joining: [
           erasuresWork(events, worker: "push"),
-          Work([deleteDevices(events.map { ($0.key, $0.time) })]),
+          // At once, so that nothing is sent to them although the sweep waits for other workers.
+          forgetDevices(events.map { ($0.key, $0.time) }, outbox: outbox, now: clock()),
         ])
       default: peopleWork(events, topic: topic, now: clock())
       }
