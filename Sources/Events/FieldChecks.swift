@@ -13,7 +13,8 @@ func checkID(_ value: String, _ field: String) throws(EventError) {
 
 /// The other side of a conversation, who may be a former person.
 func checkPeer(_ value: String, _ field: String) throws(EventError) {
-  let isFormer = value.utf8.starts(with: FormerPerson.prefix.utf8)
+  try checkLength(value, field, Limits.idBytes)
+  let isFormer = FormerPerson.has(id: value)
   try checkID(isFormer ? String(value.dropFirst(FormerPerson.prefix.count)) : value, field)
 }
 
@@ -30,7 +31,7 @@ func checkOptionalID(_ value: String, _ field: String) throws(EventError) {
       .badID, "\(field) \(excerpt(value)) contains a control character; ids may not.",
       field: field)
   }
-  guard !value.utf8.starts(with: FormerPerson.prefix.utf8) else {
+  guard !FormerPerson.has(id: value) else {
     throw EventError(
       .badID,
       "\(field) \(excerpt(value)) begins with \(FormerPerson.prefix), which stands for people who were erased.",

@@ -6,4 +6,7 @@ public enum FormerPerson {
 
   /// - Parameter hash: the person's row in `erasures`, in hexadecimal.
   public static func id(hash: String) -> String { prefix + hash }
+
+  /// Whether it is the id of a former person.
+  public static func has(id: String) -> Bool { id.utf8.starts(with: prefix.utf8) }
 }

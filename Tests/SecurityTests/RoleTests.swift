@@ -47,8 +47,12 @@ import Testing
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
     (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
     (["reminder_people", "reminders", "reminder_rings"], ["magpie_reminder"], [.insert, .update]),
-    (["push_devices", "push_tokens", "push_preferences"], ["magpie_push"], [.insert, .update]),
-    (["push_due", "push_claims"], ["magpie_push"], [.insert, .update, .delete]),
+    (
+      [
+        "push_devices", "push_tokens", "push_preferences", "push_due", "push_claims",
+        "push_erasures",
+      ], ["magpie_push"], [.insert, .update, .delete]
+    ),
     (["schema_migrations", "notification_generation", "notification_generations"], [], []),
   ]
 
