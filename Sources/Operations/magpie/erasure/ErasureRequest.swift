@@ -38,7 +38,9 @@ struct ErasureRequest: ParsableCommand {
   @Flag(help: "Print the events as structured CloudEvents and send nothing.")
   var dryRun = false
 
-  @Flag(help: "Print one JSON object for each person: user, event, erasedAt, done (null without --wait).")
+  @Flag(
+    help:
+      "Print one JSON object for each person: user, event, erasedAt, done (null without --wait).")
   var json = false
 
   @Flag(help: "Show progress even if standard error is not a terminal.")

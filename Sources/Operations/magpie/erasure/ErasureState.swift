@@ -41,9 +41,9 @@ struct ErasureState {
       users == nil
       ? "SELECT NULL::text AS person, * FROM erasures"
       : """
-        SELECT p.id AS person, x.* FROM unnest($2::text[]) AS p (id)
-        JOIN erasures x ON x.person_hash = person_hash(p.id)
-        """
+      SELECT p.id AS person, x.* FROM unnest($2::text[]) AS p (id)
+      JOIN erasures x ON x.person_hash = person_hash(p.id)
+      """
     let rows = try explaining {
       try connection.query(
         """

@@ -150,7 +150,8 @@ struct ErasureVerify: ParsableCommand {
   }
 
   /// Looks into one place; the others still count if that fails.
-  private func attempt(_ place: String, _ total: inout Total, _ body: (inout Total) throws -> Void) {
+  private func attempt(_ place: String, _ total: inout Total, _ body: (inout Total) throws -> Void)
+  {
     do {
       try body(&total)
     } catch {

@@ -9,8 +9,9 @@ struct SearchedTable {
     /// An id, if it is a UUID.
     case uuid
 
-    init?(_ name: String, category: String, type: String, elementCategory: String?, element: String?)
-    {
+    init?(
+      _ name: String, category: String, type: String, elementCategory: String?, element: String?
+    ) {
       switch (category, type, elementCategory, element) {
       case (_, "json", _, _), (_, "jsonb", _, _): self = .json
       case (_, "bytea", _, _): self = .bytes
@@ -122,7 +123,8 @@ extension SearchedTable.Column {
       "(" + (1...patterns).map(test).joined(separator: " OR ") + ")"
     }
     return switch kind {
-    case .id: "(\(column)::text = $1 OR \(any { $0 == 1 ? "false" : "strpos(\(column)::text, $\($0)) > 0" }))"
+    case .id:
+      "(\(column)::text = $1 OR \(any { $0 == 1 ? "false" : "strpos(\(column)::text, $\($0)) > 0" }))"
     case .text, .json: any { "strpos(\(column)::text, $\($0)) > 0" }
     case .uuid: "\(column)::text = lower($1)"
     case .bytes: any { "position(convert_to($\($0), 'UTF8') IN \(column)) > 0" }
@@ -157,7 +159,8 @@ extension SearchedTable.Column {
     case .textArray:
       return try row.textArray(index).compactMap(\.self).reduce(into: []) { found, text in
         found.formUnion(
-          name == "mentions" ? sought.indices(inID: text) : sought.indices(inBytes: Array(text.utf8)))
+          name == "mentions"
+            ? sought.indices(inID: text) : sought.indices(inBytes: Array(text.utf8)))
       }
     case .bytesArray:
       return try row.byteaArray(index).compactMap(\.self).reduce(into: []) {

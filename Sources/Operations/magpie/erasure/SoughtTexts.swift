@@ -62,7 +62,8 @@ struct SoughtTexts {
 
   /// In bytes of unknown format: JSON, Protobuf or text, perhaps damaged.
   func indices(inBytes bytes: [UInt8]) -> Set<Int> {
-    guard bytes.contains(UInt8(ascii: "\\")) || texts.contains(where: { isFirst($0.bytes, in: bytes) })
+    guard
+      bytes.contains(UInt8(ascii: "\\")) || texts.contains(where: { isFirst($0.bytes, in: bytes) })
     else { return [] }
     if let first = bytes.first(where: { $0 > 0x20 }), [0x7B, 0x5B, 0x22].contains(first) {
       return indices(inJSON: bytes)
@@ -132,7 +133,8 @@ struct SoughtTexts {
 
   /// A length as a varint, its last byte first.
   private func framing(_ count: Int) -> [UInt8] {
-    count < 0x80 ? [UInt8(count)] : [UInt8(truncatingIfNeeded: count >> 7), UInt8(count & 0x7F | 0x80)]
+    count < 0x80
+      ? [UInt8(count)] : [UInt8(truncatingIfNeeded: count >> 7), UInt8(count & 0x7F | 0x80)]
   }
 
   private func isWord(_ byte: UInt8) -> Bool {
@@ -149,12 +151,19 @@ struct SoughtTexts {
   }
 
   private func first(_ text: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
-    guard bytes.count - start >= text.count else { return nil }
+    guard let head = text.first, bytes.count >= text.count else { return nil }
     return bytes.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress,
-        let found = memmem(base + start, bytes.count - start, text, text.count)
-      else { return nil }
-      return base.distance(to: UnsafeRawPointer(found))
+      guard let base = bytes.baseAddress else { return nil }
+      var start = start
+      while start <= bytes.count - text.count,
+        let found = memchr(base + start, Int32(head), bytes.count - text.count + 1 - start)
+      {
+        if memcmp(found, text, text.count) == 0 {
+          return base.distance(to: UnsafeRawPointer(found))
+        }
+        start = base.distance(to: UnsafeRawPointer(found)) + 1
+      }
+      return nil
     }
   }
 }
