@@ -27,8 +27,10 @@ import Workload
       }
       seen.insert(event.type)
     }
-    // A generated social network has no devices.
-    let sent = EventType.allCases.filter { !$0.topic.isInternal && $0.topic != .devices }
+    // A generated social network has no devices, and nobody asks to be forgotten.
+    let sent = EventType.allCases.filter {
+      !$0.topic.isInternal && ![.devices, .erasures].contains($0.topic)
+    }
     #expect(seen == Set(sent))
   }
 
