@@ -1,5 +1,5 @@
 import Events
-import Postgres
+package import Postgres
 
 /// What the dead letters of erased people say instead of reasons and notes, which may quote ids.
 package let erasedText = "not kept: a person whom the record named was erased"
@@ -21,9 +21,13 @@ func forgetDeadLetters(of person: ErasureSweep.Person, worker: String) -> Work {
       WITH RECURSIVE \(pageOfLetters(worker))
       SELECT l.consumer_group, l.topic, l.partition, l.record_offset,
         least(l.record_time, l.dead_lettered_at), l.key, l.value, l.header_names, l.header_values
-      FROM page p JOIN dead_letters l USING (consumer_group, topic, partition, record_offset)
+      FROM page p
+      CROSS JOIN LATERAL (
+        SELECT * FROM dead_letters l
+        WHERE (l.consumer_group, l.topic, l.partition, l.record_offset)
+          = (p.consumer_group, p.topic, p.partition, p.record_offset)
+        FOR UPDATE SKIP LOCKED) AS l
       WHERE p.may_name
-      FOR UPDATE OF l SKIP LOCKED
       """, parameters))
   let page = work.add(
     Statement(
@@ -72,12 +76,17 @@ private func pageOfLetters(_ worker: String) -> String {
     ORDER BY d.consumer_group, d.topic, d.partition, d.record_offset LIMIT 500
   ),
   page AS (
-    SELECT n.consumer_group, n.topic, n.partition, n.record_offset,
+    SELECT n.consumer_group, n.topic, n.partition, n.record_offset, coalesce(l.place > 0, false) AS may_name
+    FROM next n
+    CROSS JOIN LATERAL (
       -- In JSON, any character may be escaped.
-      coalesce(greatest(
+      SELECT greatest(
         position($1 IN l.key), position($1 IN l.value), position('\\x5c'::bytea IN l.value),
-        (SELECT max(position($1 IN h.value)) FROM unnest(l.header_values) AS h (value))) > 0, false) AS may_name
-    FROM next n JOIN dead_letters l USING (consumer_group, topic, partition, record_offset)
+        (SELECT max(position($1 IN h.value)) FROM unnest(l.header_values) AS h (value))) AS place
+      FROM dead_letters l
+      WHERE (l.consumer_group, l.topic, l.partition, l.record_offset)
+        = (n.consumer_group, n.topic, n.partition, n.record_offset)
+      LIMIT 1) AS l
     WHERE n.bytes_before < 8388608
   )
   """
@@ -114,13 +123,20 @@ private func forgetting(_ row: Row, _ person: ErasureSweep.Person, _ worker: Str
         .bytea(left.key), .bytea(left.value), .textArray(left.headers.map(\.name)),
         .byteaArray(left.headers.map(\.value)), .text(erasedText),
       ] + (left.isErased ? [.text(erasedBy)] : [])),
-    Statement(
-      """
-      UPDATE dead_letter_history SET reason = CASE WHEN reason IS NOT NULL THEN $5 END,
-        note = CASE WHEN note IS NOT NULL THEN $5 END
-      WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND record_offset = $4
-      """, place.parameters + [.text(erasedText)]),
+    forgettingHistory(of: place.parameters),
   ]
+}
+
+/// The statement that leaves of a dead letter's history what happened, but not what was said about it.
+///
+/// - Parameter place: the letter's primary key.
+package func forgettingHistory(of place: [Parameter]) -> Statement {
+  Statement(
+    """
+    UPDATE dead_letter_history SET reason = CASE WHEN reason IS NOT NULL THEN $5 END,
+      note = CASE WHEN note IS NOT NULL THEN $5 END
+    WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND record_offset = $4
+    """, place + [.text(erasedText)])
 }
 
 /// A letter's primary key; a sweep has done all up to it.
