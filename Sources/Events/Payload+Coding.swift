@@ -122,6 +122,13 @@ extension Payload: Equatable {
     left.type == right.type && left.protobufBytes == right.protobufBytes
   }
 
+  func bytes(as contentType: ContentType) throws(EventError) -> [UInt8] {
+    switch contentType {
+    case .protobuf: protobufBytes
+    case .json: try jsonBytes()
+    }
+  }
+
   /// The data in Protobuf's binary encoding.
   var protobufBytes: [UInt8] {
     // Arguments in one order, so that the same data is always the same bytes.

@@ -1,8 +1,9 @@
 extension Payload {
   /// Validates the data and removes duplicate mentions.
   ///
+  /// - Parameter isChangedByErasure: whether a message may have a former person as its receiver.
   /// - Throws: ``EventError`` for the first field that violates ``Limits``.
-  func validated() throws(EventError) -> Payload {
+  func validated(isChangedByErasure: Bool = false) throws(EventError) -> Payload {
     switch self {
     case .postPublished(var data):
       try checkID(data.post, "post")
@@ -20,6 +21,11 @@ extension Payload {
       try checkText(data.text, "text", Limits.commentBytes)
       data.mentions = try checkedMentions(data.mentions)
       return .commentCreated(data)
+    case .messageSent(var data) where isChangedByErasure:
+      try checkPeer(data.receiver, "receiver")
+      data.receiver = data.sender
+      try Payload.messageSent(data).check()
+      return self
     default:
       try check()
       return self

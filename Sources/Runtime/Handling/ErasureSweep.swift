@@ -28,13 +28,15 @@ public struct ErasureSweep: Sendable {
 
   /// The handler's name.
   public var worker: String
-  /// Each deletes what the stages before it may have left, or what only they need.
+  /// Each deletes what the stages before it may have left, or what only they need. The first stage of every
+  /// sweep forgets dead letters.
   public var stages: [Stage]
   /// The workers that must be done with the person first.
   public var after: [String]
 
   public init(worker: String, after: [String] = [], stages: [Stage]) {
-    (self.worker, self.after, self.stages) = (worker, after, stages)
+    (self.worker, self.after) = (worker, after)
+    self.stages = [{ forgetDeadLetters(of: $0, worker: worker) }] + stages
   }
 
   /// One piece of the sweep of one person, whoever waits longest.

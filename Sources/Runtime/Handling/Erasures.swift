@@ -13,11 +13,16 @@ package struct Erasures {
 
   /// Reads the erasures of the people whom the events name.
   package init(of events: [Event], on connection: Connection) throws {
+    try self.init(ids: events.lazy.flatMap(\.people), on: connection)
+  }
+
+  /// Reads the erasures of people.
+  package init(ids: some Sequence<String>, on connection: Connection) throws {
     guard try connection.query("SELECT EXISTS (SELECT FROM erasures)").only.bool(0) else {
       people = [:]
       return
     }
-    let ids = Set(events.flatMap(\.people).map { BytewiseString($0) })
+    let ids = Set(ids.map { BytewiseString($0) })
     let rows = try connection.query(
       """
       SELECT i.id, e.erased_at, encode(e.person_hash, 'hex')
@@ -34,10 +39,19 @@ package struct Erasures {
       }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// The erasure of the person with this id, if there is one.
+  package subscript(id: String) -> PersonErasure? {
+    people[BytewiseString(id)].map {
+      PersonErasure(erasedAt: $0.at, formerID: FormerPerson.id(hash: $0.hash))
+    }
+  }
+
   /// The events that still have an effect, without the names of erased people.
   ///
   /// - Parameter keepsMessages: whether a message to an erased person stays its sender's.
   package func forgetting(_ events: [Event], keepsMessages: Bool) -> [Event] {
+    // In an archive that was erased, messages to former people are those of their senders already.
+    let events = keepsMessages ? events : events.filter { !$0.isToFormerPerson }
     guard !people.isEmpty else { return events }
     return events.compactMap { event in
       event.forgetting(
@@ -57,6 +71,13 @@ package struct Erasures {
 
   private func isErased(at time: EventTime) -> @Sendable (String) -> Bool {
     { [people] id in people[BytewiseString(id)].map { time <= $0.at } ?? false }
+  }
+}
+
+extension Event {
+  fileprivate var isToFormerPerson: Bool {
+    guard case .messageSent(let data) = payload else { return false }
+    return data.receiver.utf8.starts(with: FormerPerson.prefix.utf8)
   }
 }
 

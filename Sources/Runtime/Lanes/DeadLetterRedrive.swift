@@ -173,13 +173,14 @@ public final class DeadLetterRedrive {
       try connection.query("ROLLBACK")
       return []
     }
+    // Its dead letters are locked, so the transaction has an id when it asks who is erased.
     var statements = deadLetterStatements(
-      batch, consumerGroup: consumerGroup, codeVersion: codeVersion)
+      try forgettingErased(batch, on: connection), consumerGroup: consumerGroup,
+      codeVersion: codeVersion)
     statements.append(
       redrivenStatement(
         batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
         resolution: resolution))
-    // Its dead letters are marked first, so the transaction has an id when it asks who is erased.
     _ = try connection.pipeline(statements)
     let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
       .run(on: connection)
