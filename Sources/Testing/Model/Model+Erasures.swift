@@ -20,10 +20,10 @@ extension Model {
   /// What is left of the event: nil if it was one of somebody who was erased, or about them.
   func remaining(_ event: Event) -> Event? {
     guard !erasures.isEmpty else { return event }
+    var event = event
     func without(_ people: String...) -> Event? {
       people.contains { isErased($0, event.time) } ? nil : event
     }
-    var event = event
     switch event.payload {
     // Mentions go alone.
     case .postPublished(var data):
