@@ -184,7 +184,7 @@ import Workload
     }
   }
 
-  @Test("people are erased, for good or not, popular and not, and some of their events arrive later")
+  @Test("people are erased, for good or not, popular or not, and some of their events arrive later")
   func erasures() {
     var (gone, back, twice, popular, late, mentioned, again) = (0, 0, 0, 0, 0, 0, 0)
     for seed: UInt64 in 1...4 {
@@ -194,7 +194,7 @@ import Workload
       #expect(events.count == 6000)
       for (id, erasedAt, named) in lives(events) {
         let erasures = events.enumerated().filter {
-          if case .userErased(let data) = $0.element.payload { data.user.hasSameBytes(as: id) } else { false }
+          $0.element.type == .userErased && $0.element.key.hasSameBytes(as: id)
         }
         if named.contains(where: { $0.time > erasedAt }) { back += 1 } else { gone += 1 }
         if Set(erasures.map(\.element.id)).count > 1 { twice += 1 }
@@ -215,8 +215,9 @@ import Workload
         again += likes.count { $0.1 > erasedAt && before.contains($0.0) }
       }
     }
-    #expect(gone > 12 && back > 4 && twice > 2 && popular > 4, "\(gone) \(back) \(twice) \(popular)")
-    #expect(late > 20 && mentioned > 20 && again > 0, "\(late) \(mentioned) \(again)")
+    #expect(gone > 12 && back > 4 && twice > 2, "\(gone), \(back), \(twice)")
+    #expect(popular > 4 && late > 20, "\(popular), \(late)")
+    #expect(mentioned > 20 && again > 0, "\(mentioned), \(again)")
   }
 
   @Test("erasures of half of all people are valid, and more are not made")

@@ -33,6 +33,13 @@ extension CanonicalTable {
     "push_tokens": "secrets, whose events are not archived",
     "push_preferences": "whom to push, of the same topic",
     "push_due": "backlog",
+    "erasures": "hashes of ids, whose key is the database's own: compared with the log only",
+    "erasure_key": "the database's own",
+    "fanout_erasures": "backlog",
+    "notification_erasures": "backlog",
+    "alarm_erasures": "backlog",
+    "reminder_erasures": "backlog",
+    "push_erasures": "backlog",
     "push_claims": "what was pushed, which depends on the clock and the providers",
   ]
 }
