@@ -26,8 +26,9 @@ extension Event {
       case .personUnblocked(let data): [data.user, data.person]
       case .personMuted(let data): [data.user, data.person]
       case .personUnmuted(let data): [data.user, data.person]
-      case .alarmRaised(let data): [data.recipient, data.actor]
-      // Where each person counts once, the source is the actor.
+      // Where each person counts once, the source is the actor. It counts in both events, or a withdrawal would
+      // be forgotten without the alarm.
+      case .alarmRaised(let data): [data.recipient, data.actor, data.source]
       case .alarmWithdrawn(let data): [data.recipient, data.source]
       case .authorSubscribed(let data): [data.author, data.subscriber]
       case .authorUnsubscribed(let data): [data.author, data.subscriber]

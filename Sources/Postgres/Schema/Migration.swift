@@ -62,5 +62,6 @@ extension Migrations {
     Migration(27, "follow_page_plan", PackageResources._027_follow_page_plan_sql),
     Migration(28, "push", PackageResources._028_push_sql),
     Migration(29, "bounded_counts", PackageResources._029_bounded_counts_sql),
+    Migration(30, "erasures", PackageResources._030_erasures_sql),
   ]
 }
