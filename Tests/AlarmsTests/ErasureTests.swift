@@ -17,8 +17,8 @@ private struct Fact {
   var isActive: Bool
 }
 
-/// Stands in for notification-worker: keeps `notifications` and publishes snapshots, which arrive in
-/// order for each recipient.
+/// Stands in for notification-worker: keeps `notifications` and publishes snapshots, which arrive
+/// in order for each recipient.
 private final class Notifier {
   let database: AlarmDatabase
   private(set) var log: [String: [Event]] = [:]
@@ -328,7 +328,7 @@ struct ErasureTests {
     try database.apply(
       profile("ann", nickname: "Old Nao", name: "Ann", major: "art", at: 1, id: "1"))
     for (time, edit) in [
-      (2, Payload.edit("ann", locale: "ko", image: "old")), (5, .edit("ann", nickname: "New Nao")),
+      (2.0, Payload.edit("ann", locale: "ko", image: "old")), (5.0, .edit("ann", nickname: "New Nao")),
     ] {
       try database.apply(Event(id: "\(time)", source: "test", time: at(time), payload: edit))
     }
