@@ -68,7 +68,7 @@ struct ErasedHistory {
     case .alarmRaised(var data):
       let word = word([data.recipient, data.actor, data.source], event.time)
       data.headText += word
-      data.arguments = data.arguments.mapValues { $0 + word }
+      data.arguments = data.arguments.mapValues { Int($0) == nil ? $0 + word : $0 }
       data.imageURL = image(data.imageURL, word)
       event.payload = .alarmRaised(data)
     case .reminderSet(var data):
