@@ -328,7 +328,8 @@ struct ErasureTests {
     try database.apply(
       profile("ann", nickname: "Old Nao", name: "Ann", major: "art", at: 1, id: "1"))
     for (time, edit) in [
-      (2.0, Payload.edit("ann", locale: "ko", image: "old")), (5.0, .edit("ann", nickname: "New Nao")),
+      (2.0, Payload.edit("ann", locale: "ko", image: "old")),
+      (5.0, .edit("ann", nickname: "New Nao")),
     ] {
       try database.apply(Event(id: "\(time)", source: "test", time: at(time), payload: edit))
     }

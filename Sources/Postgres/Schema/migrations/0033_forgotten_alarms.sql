@@ -40,7 +40,7 @@ LANGUAGE sql STABLE ROWS 1 AS $$
   LIMIT 1
 $$;
 
--- Readers see nothing of who is being erased. (Search does so with is_blocked.)
+-- Readers see nothing of who is being erased. (Search does so with is_blocked, alarm_state with shown_alarms.)
 DO $do$
 DECLARE
   change record;
@@ -52,25 +52,6 @@ BEGIN
         'profile(text, text)', 'b.blocker = $2 AND b.blocked = $1 AND b.active)',
         '
     AND NOT EXISTS (SELECT FROM erasures e WHERE e.user_id IN ($1, $2))'
-      ),
-      (
-        'alarm_state(text, uuid)', 's.notification_id = $2 AND s.recipient = $1',
-        '
-      AND NOT EXISTS (SELECT FROM erasures e WHERE e.user_id IN ($1, s.actor, s.second_actor))'
-      ),
-      (
-        'alarm_people(text, uuid, text, int)', 'IF NOT FOUND',
-        ' OR EXISTS (SELECT FROM erasures e WHERE e.user_id = $1)'
-      ),
-      (
-        'alarm_people(text, uuid, text, int)', 'c.active AND NOT c.muted AND c.first_at > deleted',
-        '
-      AND NOT EXISTS (SELECT FROM erasures e WHERE e.user_id = c.actor)'
-      ),
-      (
-        'alarm_people(text, uuid, text, int)', 'c.notification_id = $2 AND c.first_at > deleted',
-        '
-      AND NOT EXISTS (SELECT FROM erasures e WHERE e.user_id = c.actor)'
       ),
       (
         'reminder_page(text, text, int)', 'WHERE r.user_id = $1 AND r.due_at IS NOT NULL',

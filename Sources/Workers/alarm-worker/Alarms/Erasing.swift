@@ -4,8 +4,8 @@ import Postgres
 
 /// What alarm-worker forgets with a person: what they said of themselves, and what they received.
 ///
-/// Alarms of others that named the person change as always, by snapshots. Notification-worker has published
-/// them when this sweep begins, and the sweep waits until they are applied.
+/// Alarms of others that named the person change as always, by snapshots. Notification-worker has
+/// published them when this sweep begins, and the sweep waits until they are applied.
 private let erasing = ErasureSweep(
   worker: "alarm", after: ["notification"],
   stages: [
@@ -18,11 +18,11 @@ private let erasing = ErasureSweep(
 /// The most alarms in one piece of the sweep.
 private let pieceMax = 2_000
 
-/// One piece of the sweep, or the renderings. While there is work for both, chance decides, so that neither
-/// waits for the other's end.
+/// One piece of the sweep, or the renderings. While there is work for both, chance decides, so that
+/// neither waits for the other's end.
 ///
-/// They do not share a transaction: both lock alarms, and the sweep's locks on profiles come before. A piece
-/// that only waits takes no such locks.
+/// They do not share a transaction: both lock alarms, and the sweep's locks on profiles come before.
+/// A piece that only waits takes no such locks.
 func alarmBacklog(renderings: Work) -> Work {
   var work = erasing.backlog()
   let sweep = work.finish
@@ -91,8 +91,8 @@ func alarmBacklog(renderings: Work) -> Work {
   ])
 }
 
-/// Deletes the alarms that the person received, and all rows of retracted ones: whether these are from before
-/// the erasure is not known, and their notifications are gone.
+/// Deletes the alarms that the person received, and all rows of retracted ones: whether these are from
+/// before the erasure is not known, and their notifications are gone.
 @Sendable private func forgetReceived(_ person: ErasureSweep.Person) -> Work {
   var work = Work([planByKey(keepsPlans: false)])
   let deleted = work.add(
@@ -122,8 +122,8 @@ func alarmBacklog(renderings: Work) -> Work {
   return work
 }
 
-/// Waits until each alarm that names the person names them in its notification, too, and until their alarms
-/// are rendered without the former name.
+/// Waits until each alarm that names the person does so in its notification, too, and until these
+/// alarms are rendered without the former name.
 @Sendable private func awaitSnapshots(_ person: ErasureSweep.Person) -> Work {
   func named(as column: String, _ condition: String = "") -> String {
     """
@@ -131,7 +131,9 @@ func alarmBacklog(renderings: Work) -> Work {
       SELECT a.notification_id, a.raised_at, a.generation, a.counter, a.recipient FROM alarms a
       WHERE a.\(column) = $1 AND NOT a.retracted \(condition)
         AND (a.raised_at, a.notification_id) < (unix_cursor_time(nullif($2, '')),
-          coalesce(nullif(feeds_cursor_id(nullif($2, '')), ''), 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid)
+          coalesce(
+            nullif(feeds_cursor_id(nullif($2, '')), ''), 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+          )::uuid)
       ORDER BY a.raised_at DESC, a.notification_id DESC LIMIT \(pieceMax)
     )
     """

@@ -3,9 +3,9 @@ import Postgres
 
 /// What reminder-worker forgets with a person: their zone, their reminders, and what has rung.
 ///
-/// From the commit of the erasure on, nothing rings that the person set before: every statement leaves out
-/// what `isForgotten`. What had rung already may be due later than the erasure; `is_forgotten_ring` recognizes
-/// its events.
+/// From the commit of the erasure on, nothing rings that the person set before: every statement leaves
+/// out what `isForgotten`. What had rung already may have been due after the erasure's time; the SQL
+/// function `is_forgotten_ring` recognizes its events.
 func erasing(_ surroundings: Surroundings) -> ErasureSweep {
   ErasureSweep(
     worker: "reminder",
@@ -31,7 +31,7 @@ let isForgottenRing = isForgotten("r.set_at", of: "r.user_id")
 /// The most rows of a table that one piece of the sweep deletes.
 private let pieceMax = 2_000
 
-/// Without the zone, later reminders that follow it are due in UTC, as if they had been set without it.
+/// Without the zone, later reminders that follow it are due in UTC, as if they were set without it.
 private func forgetZone(_ person: ErasureSweep.Person, _ surroundings: Surroundings) -> Work {
   var work = Work([
     planByKey(keepsPlans: false), lockPeople([person.id]),
