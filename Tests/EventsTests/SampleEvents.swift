@@ -180,6 +180,7 @@ struct Samples {
           $0.silentKinds = (0..<Int.random(in: 0...5, using: &random)).map { _ in alarmType() }
           if Bool.random(using: &random) { ($0.quietFrom, $0.quietUntil) = ("22:30", "07:15") }
         })
+    case .userErased: .userErased(.with { $0.user = id() })
     case .notificationChanged: .notificationChanged(snapshot())
     case .notificationRetracted:
       .notificationRetracted(
