@@ -1,3 +1,5 @@
+import Crypto
+
 /// Who an erased person is to those who wrote to them: nobody who can be recognized, but the same in all
 /// of their conversation.
 public enum FormerPerson {
@@ -9,4 +11,26 @@ public enum FormerPerson {
 
   /// Whether it is the id of a former person.
   public static func has(id: String) -> Bool { id.utf8.starts(with: prefix.utf8) }
+}
+
+/// HMAC-SHA256 of ids, as the function `person_hash` of the database computes it.
+public struct PersonHash: Sendable {
+  private var inner = SHA256()
+  private var outer = SHA256()
+
+  /// - Parameters:
+  ///   - innerPad: the column of that name of the table `erasure_key`.
+  ///   - outerPad: likewise.
+  public init(innerPad: [UInt8], outerPad: [UInt8]) {
+    inner.update(data: innerPad)
+    outer.update(data: outerPad)
+  }
+
+  /// The hash of an id.
+  public func callAsFunction(_ id: String) -> [UInt8] {
+    var (inner, outer) = (inner, outer)
+    inner.update(data: Array(id.utf8))
+    outer.update(data: Array(inner.finalize()))
+    return Array(outer.finalize())
+  }
 }
