@@ -27,12 +27,12 @@ import Testing
         "post_counts", "likes", "comments", "post_facts", "notification_recipients",
         "notification_marks", "notification_sizes", "message_facts", "person_blocks",
         "conversation_reads",
-      ], ["magpie_notification"], [.insert, .update]
+      ], ["magpie_notification"], [.insert, .update, .delete]
     ),
     (["contribution_check"], ["magpie_notification"], [.update, .delete]),
     (
       ["notification_mutes", "notification_silences", "author_subscriptions"],
-      ["magpie_notification"], [.insert]
+      ["magpie_notification"], [.insert, .delete]
     ),
     (
       [

@@ -15,6 +15,7 @@ let notificationErasures = ErasureSweep(
     eraseSubscriptions,
     { try eraseContributions(.received, $0) },
     { try eraseContributions(.made, $0) },
+    { try eraseContributions(.posts, $0) },
     { try eraseContributions(.other, $0) },
     eraseRelations,
     eraseOwnRows,
@@ -198,13 +199,14 @@ private func reviewOwnContributions(_ person: ErasureSweep.Person) -> Work {
       """
       INSERT INTO notification_reviews AS v
         (recipient, type, after_time, upto_time, from_day, to_day, caused_at)
-      SELECT $1, t.type, '-infinity', 'infinity', '-infinity', 'infinity', $2
-      FROM contribution_types($1) t
-      WHERE EXISTS (
-        SELECT FROM notification_actors a WHERE a.recipient = $1 AND a.type = t.type AND a.muted)
+      SELECT $1, t.type, '-infinity', 'infinity', '-infinity', 'infinity', $3
+      FROM (
+        SELECT DISTINCT a.type FROM notification_actors a
+        WHERE a.recipient = $1 AND a.muted AND a.first_at > $2
+      ) t
       ORDER BY t.type
       \(widenReview)
-      """, [.text(person.id), .timestamptz(person.changesAt.microseconds)]),
+      """, person.parameters + [.timestamptz(person.changesAt.microseconds)]),
   ])
 }
 
@@ -236,7 +238,8 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
         """
         DELETE FROM notification_recipients r
         WHERE r.user_id = $1 AND greatest(r.read_all_at, r.deleted_all_at, r.seen_all_at) = '-infinity'
-          AND NOT EXISTS (SELECT FROM notification_actors a WHERE a.recipient = $1)
+          -- What is neither here nor hidden by anything below is withdrawn.
+          AND NOT EXISTS (SELECT FROM notifications n WHERE n.recipient = $1 AND n.raised_at > $2)
           AND NOT EXISTS (SELECT FROM notification_marks m WHERE m.recipient = $1)
           AND NOT EXISTS (SELECT FROM notification_mutes m WHERE m.recipient = $1)
           AND NOT EXISTS (SELECT FROM notification_silences s WHERE s.recipient = $1)
@@ -244,7 +247,7 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
           AND NOT EXISTS (SELECT FROM person_blocks b WHERE b.blocked = $1 AND b.active)
           AND NOT EXISTS (SELECT FROM person_blocks b WHERE b.blocked = $1 AND NOT b.active)
           AND NOT EXISTS (SELECT FROM author_subscriptions s WHERE s.subscriber = $1)
-        """, [.text(person.id)]),
+        """, person.parameters),
     ])
   }
   return work

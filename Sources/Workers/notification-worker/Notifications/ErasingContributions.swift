@@ -9,7 +9,7 @@ import Postgres
 #endif
 
 /// The maximum number of contributions that a piece deletes. A comment with its mentions is never split.
-private let erasedMax = 1_000
+private let erasedMax = 500
 
 /// Where the contributions and facts of an erased person are found.
 enum ErasedContributions {
@@ -17,6 +17,8 @@ enum ErasedContributions {
   case received
   /// By the person to others' notifications.
   case made
+  /// The person's posts, with their mentions.
+  case posts
   /// Withdrawn alarms, which have no actor, and facts that notify nobody.
   case other
 
@@ -38,6 +40,19 @@ enum ErasedContributions {
       WHERE a.actor = $1 AND a.recipient >= $5 AND \(isErased)
       ORDER BY a.recipient, a.notification_id LIMIT $3
       """
+    case .posts:
+      """
+      (
+        SELECT NULL, 4, 'post:' || p.post_id, 'post:' || p.post_id FROM post_facts p
+        WHERE p.author = $1 AND p.first_at IS NOT NULL AND (p.version_time <= $2 OR p.first_at <= $2) LIMIT $3
+      )
+      UNION ALL
+      (
+        SELECT NULL, 4, 'post:' || p.post_id, 'post:' || p.post_id FROM post_facts p
+        WHERE p.author = $1 AND p.first_at IS NULL AND p.version_time <= $2 LIMIT $3
+      )
+      LIMIT $3
+      """
     case .other:
       """
       (
@@ -58,16 +73,6 @@ enum ErasedContributions {
       (
         SELECT NULL, 1, c.comment_id, c.comment_id FROM comments c
         WHERE c.post_owner = $1 AND c.first_at IS NULL AND c.version_time <= $2 LIMIT $3
-      )
-      UNION ALL
-      (
-        SELECT NULL, 4, 'post:' || p.post_id, 'post:' || p.post_id FROM post_facts p
-        WHERE p.author = $1 AND p.first_at IS NOT NULL AND (p.version_time <= $2 OR p.first_at <= $2) LIMIT $3
-      )
-      UNION ALL
-      (
-        SELECT NULL, 4, 'post:' || p.post_id, 'post:' || p.post_id FROM post_facts p
-        WHERE p.author = $1 AND p.first_at IS NULL AND p.version_time <= $2 LIMIT $3
       )
       UNION ALL
       (
@@ -228,7 +233,7 @@ extension ErasedContributions {
     return switch self {
     case .received: [last("p.type::text"), last("p.subject"), last("p.source")].joined(separator: ", ")
     case .made: "'-1', \(last("p.recipient")), ''"
-    case .other: "'-1', '', ''"
+    case .posts, .other: "'-1', '', ''"
     }
   }
 }
