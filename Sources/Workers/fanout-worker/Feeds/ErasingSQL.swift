@@ -9,7 +9,8 @@ enum ErasingSQL {
 
   // MARK: Posts
 
-  /// Deletes the oldest posts, and their feed entries. $3 the maximum number of posts, $4 of entries.
+  /// Deletes the oldest posts, and their feed entries. $3 the time of the last post done, $4 the maximum number of
+  /// posts, $5 of entries.
   static let posts = """
     WITH replaced AS (
       DELETE FROM posts p
@@ -17,14 +18,20 @@ enum ErasingSQL {
         SELECT p.post_id
         FROM users u JOIN posts p ON p.author = u.user_key
         WHERE u.user_id = $1 AND NOT p.deleted AND p.first_at <= $2 AND p.version_time <= $2
+          AND p.first_at >= coalesce(nullif($3, '')::timestamptz, '-infinity')
         ORDER BY p.first_at, p.post_id
-        LIMIT $3::bigint
+        LIMIT $4::bigint
       ) d
       WHERE p.post_id = d.post_id
-      RETURNING p.post_key, p.delivery, p.author
+      RETURNING p.post_key, p.delivery, p.author, p.first_at
     ),
-    \(PostSQL.prune("$4"))
-    SELECT count(*) FROM replaced
+    \(PostSQL.prune("$5")),
+    moved AS (
+      UPDATE fanout_erasures
+      SET position = (SELECT max(first_at)::text FROM replaced)
+      WHERE user_id = $1 AND EXISTS (SELECT FROM replaced)
+    )
+    SELECT EXISTS (SELECT FROM replaced)
     """
 
   /// Deletes the tombstones of posts. $3 their maximum number.
@@ -59,7 +66,9 @@ enum ErasingSQL {
       DELETE FROM posts p
       USING (
         SELECT p.post_id
-        FROM users u JOIN posts p ON p.author = u.user_key
+        FROM users u
+        JOIN author_posts a ON a.author = u.user_key AND a.posts > 0
+        JOIN posts p ON p.author = u.user_key
         WHERE u.user_id = $1 AND NOT p.deleted AND p.first_at <= $2
         ORDER BY p.first_at, p.post_id
         LIMIT (
@@ -75,37 +84,57 @@ enum ErasingSQL {
 
   // MARK: Follows
 
-  /// Deletes the next follows of the person. $3 the last follower done, $4 the maximum number of follows, $5 of
-  /// entries. The person is locked.
-  static let followers = erase(
+  /// Deletes the next follows of the person, and the entries of what the person has published since, as an unfollow
+  /// does. $3 the last follower done, $4 the maximum number of follows, $5 of entries.
+  static let followers = """
+    WITH slice AS MATERIALIZED (
+      SELECT f.followee, f.follower
+      FROM users u JOIN follows f ON f.followee = u.user_key
+      WHERE u.user_id = $1 AND f.follower > $3::bigint
+      ORDER BY f.follower
+      LIMIT (
+        SELECT greatest(1, least($4::bigint, $5::bigint / (1 + coalesce(max(a.posts), 0))))
+        FROM users u JOIN author_posts a ON a.author = u.user_key WHERE u.user_id = $1)
+    ),
+    \(erase),
+    moved AS (
+      UPDATE fanout_erasures
+      SET position = (SELECT max(follower)::text FROM slice)
+      WHERE user_id = $1 AND EXISTS (SELECT FROM slice)
+    ),
+    -- Usually none, so the index, full of deleted posts, is not read.
+    later AS MATERIALIZED (
+      SELECT p.post_key
+      FROM users u
+      JOIN author_posts a ON a.author = u.user_key AND a.posts > 0
+      JOIN posts p ON p.author = u.user_key AND NOT p.deleted AND p.delivery = 'push'
+      WHERE u.user_id = $1
+    ),
+    doomed AS MATERIALIZED (SELECT f.follower AS owner, p.post_key FROM flipped f, later p),
+    pruned AS (
+      DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
+    )
+    SELECT EXISTS (SELECT FROM slice)
     """
-    SELECT f.followee, f.follower
-    FROM users u JOIN follows f ON f.followee = u.user_key
-    WHERE u.user_id = $1 AND f.follower > $3::bigint
-    ORDER BY f.follower
-    LIMIT (
-      SELECT greatest(1, least($4::bigint, $5::bigint / (1 + coalesce(max(a.posts), 0))))
-      FROM users u JOIN author_posts a ON a.author = u.user_key WHERE u.user_id = $1)
-    """, done: "follower")
 
-  /// Picks the next follows by the person. $2 the last followee done, $3 the maximum number.
+  /// Picks follows by the person. $3 the maximum number.
   static let pickFollowees = """
     SELECT set_config('magpie.erased_followees', coalesce(string_agg(followee::text, ','), ''), true)
     FROM (
       (
         SELECT f.followee
         FROM users u JOIN follows f ON f.follower = u.user_key AND f.active
-        WHERE u.user_id = $1 AND f.followee > $2::bigint
-        ORDER BY f.followee LIMIT $3::bigint
+        WHERE u.user_id = $1 AND f.version_time <= $2
+        ORDER BY f.version_time LIMIT $3::bigint
       )
       UNION ALL
       (
         SELECT f.followee
         FROM users u JOIN follows f ON f.follower = u.user_key AND NOT f.active
-        WHERE u.user_id = $1 AND f.followee > $2::bigint
-        ORDER BY f.followee LIMIT $3::bigint
+        WHERE u.user_id = $1 AND f.version_time <= $2
+        ORDER BY f.version_time LIMIT $3::bigint
       )
-      ORDER BY followee LIMIT $3::bigint
+      LIMIT $3::bigint
     ) f
     """
 
@@ -131,19 +160,19 @@ enum ErasingSQL {
     """
 
   /// Deletes the picked follows.
-  static let followees = erase(
-    """
-    SELECT i.followee, u.user_key AS follower
-    FROM users u, \(pickedFollowees) AS i (followee)
-    WHERE u.user_id = $1
-    """, done: "followee")
-
-  /// Deletes those of the follows in `slice` that are old enough, adjusts the counts, and saves the last one.
-  private static func erase(_ slice: String, done: String) -> String {
-    """
+  static let followees = """
     WITH slice AS MATERIALIZED (
-    \(slice)
+      SELECT i.followee, u.user_key AS follower
+      FROM users u, \(pickedFollowees) AS i (followee)
+      WHERE u.user_id = $1
     ),
+    \(erase)
+    SELECT EXISTS (SELECT FROM slice)
+    """
+
+  /// The part of a statement that deletes those follows of `slice` that are old enough, and adjusts the counts.
+  /// Those that were active are `flipped`.
+  private static let erase = """
     deleted AS (
       DELETE FROM follows f
       USING slice s
@@ -151,16 +180,8 @@ enum ErasingSQL {
       RETURNING f.followee, f.follower, f.active
     ),
     flipped AS (SELECT followee, follower, false AS active FROM deleted WHERE active),
-    \(FollowSQL.count),
-    \(FollowSQL.prune),
-    moved AS (
-      UPDATE fanout_erasures
-      SET position = (SELECT max(\(done))::text FROM slice)
-      WHERE user_id = $1 AND EXISTS (SELECT FROM slice)
-    )
-    SELECT EXISTS (SELECT FROM slice)
+    \(FollowSQL.count)
     """
-  }
 
   // MARK: Messages
 
@@ -311,16 +332,30 @@ enum ErasingSQL {
   static let lockPerson = "SELECT FROM users u WHERE u.user_id = $1 FOR UPDATE"
 
   /// Deletes the person, if nothing of a new life refers to them, and else has their feed stored again.
+  ///
+  /// Whatever is left is later than $2, which saves reading index entries of all that was deleted.
   static let person = """
     WITH gone AS (
       DELETE FROM users u
       WHERE u.user_id = $1
-        AND NOT EXISTS (SELECT FROM follows f WHERE f.followee = u.user_key)
-        AND NOT EXISTS (SELECT FROM follows f WHERE f.follower = u.user_key AND f.active)
-        AND NOT EXISTS (SELECT FROM follows f WHERE f.follower = u.user_key AND NOT f.active)
-        AND NOT EXISTS (SELECT FROM posts p WHERE p.author = u.user_key AND NOT p.deleted)
-        AND NOT EXISTS (SELECT FROM posts p WHERE p.author = u.user_key AND p.deleted)
-        AND NOT EXISTS (SELECT FROM conversations c WHERE c.owner = u.user_key)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.followee = u.user_key AND f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.followee = u.user_key AND NOT f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.follower = u.user_key AND f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.follower = u.user_key AND NOT f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM posts p WHERE p.author = u.user_key AND NOT p.deleted AND p.first_at > $2)
+        AND NOT EXISTS (
+          SELECT FROM posts p WHERE p.author = u.user_key AND p.deleted AND p.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM conversations c
+          WHERE c.owner = u.user_key AND c.last_message_id IS NOT NULL AND c.last_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM conversations c
+          WHERE c.owner = u.user_key AND c.last_message_id IS NULL AND c.read_at > $2)
       RETURNING u.user_key
     ),
     feed AS (DELETE FROM feeds b USING gone g WHERE b.owner = g.user_key),
