@@ -317,12 +317,17 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
   work.finish = { results in
     var outcome = try snapshots(
       results[recomputed], causes: Causes([], otherwise: person.changesAt))
-    // Consumers forget what the person was notified of until then by themselves. A retraction would tell them about
-    // the person again.
-    let known = Set(try results[touched].only.text(0).split(separator: ",").map(String.init))
+    // Consumers forget what the person was notified of until then by themselves. An event would tell them about the
+    // person again.
+    let later = Set(try results[touched].only.text(0).split(separator: ",").map(String.init))
     outcome.events.removeAll { event in
-      guard case .notificationRetracted(let data) = event.payload else { return false }
-      return data.recipient.hasSameBytes(as: person.id) && !known.contains(data.notification)
+      switch event.payload {
+      case .notificationChanged(let data):
+        data.recipient.hasSameBytes(as: person.id) && data.raisedAt <= person.erasedAt.microseconds
+      case .notificationRetracted(let data):
+        data.recipient.hasSameBytes(as: person.id) && !later.contains(data.notification)
+      default: false
+      }
     }
     outcome.counts["notifications_retracted"] = nil
     return outcome
