@@ -82,6 +82,27 @@ import Testing
     }
   }
 
+  @Test("what a transaction of a new life has found is not deleted before it ends")
+  func besideNewLife() throws {
+    let database = try FeedDatabase()
+    try database.apply(Say.post("p1", by: "ann", at: 1), Say.erase("ann", at: 10))
+    let last = feedErasure(limits: FeedLimits()).stages.count - 1
+    try block(until: "the last stage is next") {
+      try database.runPieceRetrying()
+      return try database.count("fanout_erasures WHERE stage = \(last) AND horizon IS NOT NULL") == 1
+    }
+    let writer = try FeedDatabase(url: database.url, handler: database.handler)
+    try writer.connection.transaction {
+      for statement in internUsers(["ann"]) {
+        _ = try writer.connection.query(statement.sql, statement.parameters)
+      }
+      for _ in 0..<20 { try database.runPieceRetrying() }
+      #expect(try database.count("users") == 1)
+    }
+    try database.sweepErased()
+    #expect(try database.count("users") == 0)
+  }
+
   @Test("any order and any batches, between sweeps, give what the other events alone give")
   func orders() throws {
     var random = SeededGenerator()
