@@ -329,7 +329,6 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
       default: false
       }
     }
-    outcome.counts["notifications_retracted"] = nil
     return outcome
   }
   return work
