@@ -203,7 +203,9 @@ struct MeasurementTests {
     try world.apply(erasure("star", at: 100_000))
     print("forgetting: \(try Backlog(of: world))")
     #expect(try world.connection.query("SELECT FROM notification_erasures").isEmpty)
-    #expect(try world.connection.query("SELECT FROM likes WHERE actor = 'star' OR post_owner = 'star'").isEmpty)
+    #expect(
+      try world.connection.query("SELECT FROM likes WHERE actor = 'star' OR post_owner = 'star'")
+        .isEmpty)
   }
 
   /// A million likes of 50,000 posts, 100,000 of them of a single post.

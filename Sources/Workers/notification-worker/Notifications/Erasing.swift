@@ -238,7 +238,7 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
       Statement(
         """
         UPDATE notification_recipients r
-        SET \(["read_all_at", "deleted_all_at", "seen_all_at", "swept_at"].map(kept).joined(separator: ", "))
+        SET \(kept("read_all_at")), \(kept("deleted_all_at")), \(kept("seen_all_at")), \(kept("swept_at"))
         WHERE r.user_id = $1
         """, person.parameters),
       Statement(
