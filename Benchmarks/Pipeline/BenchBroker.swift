@@ -23,6 +23,10 @@ final class BenchBroker {
   /// `host:port` of its brokers.
   var bootstrap: String { configuration.bootstrap }
 
+  /// The bytes of records that may wait for a worker in one partition, with a margin for how they
+  /// are stored: the embedded broker keeps 5 MiB, and a cluster whatever this process holds.
+  var bytesMax: Int { embedded == nil ? 256 << 20 : 4 << 20 }
+
   func name(_ topic: Topic) -> String { topic.name(prefix: prefix) }
 
   func createTopic(_ name: String, partitions: Int) throws {

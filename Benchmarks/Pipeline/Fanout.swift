@@ -26,19 +26,31 @@ func measureFanout(_ bench: Bench) throws -> Measured {
   measured["followsPerSecond"] = follows.rate
   measured["followsSteadyPerSecond"] = follows.steadyRate
 
+  let (posts, run) = try measurePosts(
+    workload.postEvents(at: start), delivering: workload.deliveries, stack)
+  measured.merge(posts) { $1 }
+  measured.merge(
+    try measureRebuild(stack, liveSeconds: follows.seconds + run.seconds)
+  ) { $1 }
+  try stack.verify()
+  return measured
+}
+
+/// Applies posts in one burst to empty feeds, and writes the same rows by SQL and by COPY.
+func measurePosts(
+  _ posts: [Event], delivering expected: Int, _ stack: BenchStack
+) throws -> (Measured, Burst) {
   let bytes = try feedBytes(stack)
-  let run = try stack.burst(
-    workload.postEvents(at: start), topic: .posts, by: "fanout-worker", commits: postCommits)
+  let run = try stack.burst(posts, topic: .posts, by: "fanout-worker", commits: postCommits)
   let deliveries = try stack.count("feed_entries")
-  guard deliveries == workload.deliveries else {
-    throw BenchError(
-      description: "\(deliveries) deliveries instead of \(workload.deliveries)")
+  guard deliveries == expected else {
+    throw BenchError(description: "\(deliveries) deliveries instead of \(expected)")
   }
-  measured["deliveries"] = Double(deliveries)
+  var measured: Measured = ["deliveries": Double(deliveries)]
   measured["deliveriesPerSecond"] = run.rate
   measured["deliveriesSteadyPerSecond"] = run.steadyRate
   measured["secondsToFirstCommit"] = run.secondsToFirstCommit
-  measured["postsPerTransaction"] = Double(workload.posts) / Double(run.commits.count)
+  measured["postsPerTransaction"] = Double(posts.count) / Double(run.commits.count)
   measured["logBytesPerDelivery"] = run.logBytes / Double(deliveries)
   measured["diskBytesPerDelivery"] = (try feedBytes(stack) - bytes) / Double(deliveries)
   measured["memoryAtCapacity"] = run.memory?.most
@@ -62,11 +74,7 @@ func measureFanout(_ bench: Bench) throws -> Measured {
     try stack.count("bench_copied") == deliveries
   else { throw BenchError(description: "the baselines wrote different rows than the pipeline") }
   try stack.connection.script("DROP TABLE bench_inserted, bench_copied")
-  measured.merge(
-    try measureRebuild(stack, liveSeconds: follows.seconds + run.seconds)
-  ) { $1 }
-  try stack.verify()
-  return measured
+  return (measured, run)
 }
 
 private func feedBytes(_ stack: BenchStack) throws -> Double {

@@ -10,7 +10,7 @@ struct MagpieBench: ParsableCommand {
       Everything runs on this machine: a private durable PostgreSQL, the embedded broker, and the \
       worker executables built next to this one. If MAGPIE_KAFKA_BOOTSTRAP is set, the topics \
       "bench-…" of that Kafka replace the embedded broker. Exit status 1 if events were lost or \
-      applied twice, or an invariant is violated.
+      applied twice, or an invariant is violated; 65 if a CSV file is invalid.
       """,
     subcommands: [MeasureCommand.self, ReportCommand.self, ProviderCommand.self],
     defaultSubcommand: MeasureCommand.self)

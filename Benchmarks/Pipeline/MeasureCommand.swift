@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Workload
 
 struct MeasureCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -26,6 +27,9 @@ struct MeasureCommand: ParsableCommand {
   var entries = "1000000,10000000"
   @Option(help: "pages: numbers of people, separated by commas.")
   var people = "1000,100000,1000000"
+  @Option(help: "graph: a CSV file with the columns follower,followee.") var follows: String?
+  @Option(help: "graph: a CSV file with the columns author,[post],[time]; times as in RFC 3339.")
+  var posts: String?
   @Option(help: "Likes in a burst of notifications.") var likes = 60_000
   @Option(
     name: .customLong("postgres"),
@@ -61,10 +65,16 @@ struct MeasureCommand: ParsableCommand {
         let bench = Bench(
           isQuick: quick, seed: seed &+ UInt64(number - 1), likes: likes,
           entries: try numbers(entries, "--entries", 10_000),
-          people: try numbers(people, "--people", 200), settings: try pairs(postgres, "--postgres"),
+          people: try numbers(people, "--people", 200), graph: graph(),
+          settings: try pairs(postgres, "--postgres"),
           kafka: try pairs(kafka, "--kafka"),
           serverLog: serverLog)
-        result.add(try scenario.measure(bench))
+        do {
+          result.add(try scenario.measure(bench))
+        } catch let error as CSVError {
+          progress("Error: \(error)")
+          throw ExitCode(65)  // EX_DATAERR of sysexits.h
+        }
       }
       result.finish()
       measured[scenario.rawValue] = result
@@ -88,8 +98,16 @@ struct MeasureCommand: ParsableCommand {
         "--runs must be at least 1, and --likes 1 to 150000: the embedded broker keeps 5 MiB per "
           + "partition.")
     }
+    let files = [follows, posts].compactMap { $0 }
+    guard files.count == (try scenarios().contains(.graph) ? 2 : 0) || quick && files.isEmpty else {
+      throw ValidationError(
+        "--only graph reads the files --follows and --posts; the other scenarios read none.")
+    }
+    for file in files where !FileManager.default.isReadableFile(atPath: file) {
+      throw ValidationError("\(file) cannot be read.")
+    }
     _ = try (
-      scenarios(), pairs(postgres, "--postgres"), pairs(kafka, "--kafka"),
+      pairs(postgres, "--postgres"), pairs(kafka, "--kafka"),
       numbers(entries, "--entries", 10_000), numbers(people, "--people", 200)
     )
   }
@@ -104,6 +122,11 @@ struct MeasureCommand: ParsableCommand {
       }
       return scenario
     }
+  }
+
+  private func graph() -> Bench.Graph? {
+    guard let follows, let posts else { return nil }
+    return Bench.Graph(follows: follows, posts: posts)
   }
 
   private func pairs(_ list: [String], _ option: String) throws -> [String: String] {
@@ -134,12 +157,19 @@ struct Bench {
   var likes: Int
   var entries: [Int]
   var people: [Int]
+  /// The files of `graph`; nil: small ones are generated.
+  var graph: Graph?
   /// PostgreSQL settings that override the defaults.
   var settings: [String: String]
   /// librdkafka properties of the workers that override the defaults.
   var kafka: [String: String]
   /// The file that PostgreSQL's log is appended to.
   var serverLog: String?
+
+  struct Graph {
+    var follows: String
+    var posts: String
+  }
 }
 
 /// Prints a line on standard error.

@@ -12,8 +12,8 @@ struct Measure {
 
   /// All regularly measured figures, in table order.
   static let all: [Measure] =
-    fanout + notifications + consumption + latency + reads + lanes + pages + gateway + reminders
-    + push + invariants
+    fanout + graph + notifications + consumption + latency + reads + lanes + pages + gateway
+    + reminders + push + invariants
 
   private static let fanout = [
     Measure(.fanout, "followsPerSecond", "follow events per second, Kafka to committed rows"),
@@ -52,6 +52,18 @@ struct Measure {
       "deliveries per second, `magpie replay --rebuild feeds`"),
     Measure(.fanout, "rebuiltToLive", "rebuild / live, for the same log", digits: 2),
   ]
+
+  private static let graph =
+    [
+      Measure(.graph, "follows", "follows of the file"),
+      Measure(.graph, "followsPerSecond", "follows per second, file to committed rows"),
+      Measure(.graph, "posts", "posts of the file"),
+      Measure(.graph, "deliveries", "deliveries, as many as the files say"),
+    ]
+    + fanout.dropFirst().map { Measure(.graph, $0.key, $0.title, digits: $0.digits) }
+    + ["p50", "p99", "max"].map {
+      Measure(.graph, "alone.\($0)", "a post alone, produced to visible, \($0), ms", digits: 1)
+    }
 
   private static let notifications = [
     Measure(

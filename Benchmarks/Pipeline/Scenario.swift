@@ -1,13 +1,13 @@
 /// The scenarios. Each runs on its own stack.
 enum Scenario: String, CaseIterable {
-  case fanout, notifications, consumption, latency, lanes, scale, pages, gateway, reminders, push,
-    invariants, settings
+  case fanout, graph, notifications, consumption, latency, lanes, scale, pages, gateway, reminders,
+    push, invariants, settings
 
   /// The scenarios of `make bench`.
-  static let usual = allCases.filter { $0 != .settings }
+  static let usual = allCases.filter { $0 != .settings && $0 != .graph }
   /// The scenarios of `make bench-quick`.
   static let quick: [Scenario] = [
-    .fanout, .notifications, .consumption, .latency, .pages, .gateway, .reminders,
+    .fanout, .graph, .notifications, .consumption, .latency, .pages, .gateway, .reminders,
     .push, .invariants,
   ]
 
@@ -15,6 +15,8 @@ enum Scenario: String, CaseIterable {
     switch self {
     case .fanout:
       "posts into feeds, compared with the same rows by INSERT … SELECT, by COPY and by a rebuild."
+    case .graph:
+      "follows and posts of CSV files, compared like fanout, then posts one by one; runs only if requested."
     case .notifications:
       "likes into notifications, compared with the same rows by hand-written bulk SQL."
     case .consumption: "records consumed and decoded, compared with librdkafka's own tool."
@@ -37,7 +39,7 @@ enum Scenario: String, CaseIterable {
   /// The number of runs for a value of `--runs`.
   func runs(_ asked: Int) -> Int {
     switch self {
-    case .fanout, .notifications, .consumption, .latency, .gateway, .push, .settings: asked
+    case .fanout, .graph, .notifications, .consumption, .latency, .gateway, .push, .settings: asked
     case .lanes, .scale, .pages, .reminders, .invariants: 1
     }
   }
@@ -45,6 +47,7 @@ enum Scenario: String, CaseIterable {
   func measure(_ bench: Bench) throws -> Measured {
     switch self {
     case .fanout: try measureFanout(bench)
+    case .graph: try measureGraph(bench)
     case .notifications: try measureNotifications(bench)
     case .consumption: try measureConsumption(bench)
     case .latency: try measureLatency(bench)

@@ -41,6 +41,7 @@ import Testing
       case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
         expected = [event.key]
       case .userErased: expected = []
+      case .alarmRaised(let data): expected.append(data.source)
       case .alarmWithdrawn(let data): expected.append(data.source)
       case .alarmDisabled(let data) where isAboutMessages(data.scope, data.kind):
         expected.append(data.subject)

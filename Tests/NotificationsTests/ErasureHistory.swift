@@ -26,7 +26,8 @@ struct ErasureHistory {
       event.id = "\(UInt32.random(in: 0...UInt32.max, using: &random))"
       events.append(event)
     }
-    for person in Self.people.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random)) {
+    for person in Self.people.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random))
+    {
       for _ in 0..<Int.random(in: 1...2, using: &random) {
         erasures.append(erasure(person, at: chance(30) ? 40_000 : minutes()))
       }
@@ -110,7 +111,8 @@ struct ErasureHistory {
       return NotificationsTests.message(message, sender, to: receiver, text, at: at)
     case 53..<61: return post(aPost, by: owner(aPost), text, mentions: mentions, at: at)
     case 61..<63: return postDeletion(aPost, by: owner(aPost), at: at)
-    case 63..<70: return raised(pick(["grouped", "F903"]), to: someone, aPost, other, by: other, text, at: at)
+    case 63..<70:
+      return raised(pick(["grouped", "F903"]), to: someone, aPost, other, by: other, text, at: at)
     case 70..<72: return withdrawn(pick(["grouped", "F903"]), to: someone, aPost, other, at: at)
     case 72..<75: return mute(someone, pick(AlarmType.allCases), at: at)
     case 75..<77: return unmute(someone, pick(AlarmType.allCases), at: at)
@@ -126,7 +128,8 @@ struct ErasureHistory {
     case 97: return deletion(someone, notificationID(of: someone, aPost, at), at: at)
     default:
       return disable(
-        someone, .subject, kind: chance(50) ? "message" : "like", subject: chance(50) ? other : aPost,
+        someone, .subject, kind: chance(50) ? "message" : "like",
+        subject: chance(50) ? other : aPost,
         off: chance(60), at: at)
     }
   }
@@ -158,7 +161,8 @@ extension Event {
 
   fileprivate var makesFact: Bool {
     switch payload {
-    case .likeCreated, .commentCreated, .followCreated, .messageSent, .postPublished, .alarmRaised: true
+    case .likeCreated, .commentCreated, .followCreated, .messageSent, .postPublished, .alarmRaised:
+      true
     default: false
     }
   }

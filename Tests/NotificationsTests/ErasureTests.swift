@@ -34,14 +34,18 @@ struct ErasureTests {
         try expectNobodyErased(world, "seed \(seed)")
         for _ in 0..<Int.random(in: 0...12, using: &random) {
           try world.settle(pieces: 1)
-          if Int.random(in: 0..<4, using: &random) == 0 { try expectNobodyErased(world, "seed \(seed)") }
+          if Int.random(in: 0..<4, using: &random) == 0 {
+            try expectNobodyErased(world, "seed \(seed)")
+          }
         }
       }
       try world.forget()
       #expect(try world.shown() == model.shown, "seed \(seed)")
       #expect(try world.postCounts() == model.postCounts, "seed \(seed)")
       #expect(try world.violations() == [], "seed \(seed)")
-      let (tables, others) = (try world.withoutEmptyRecipients(), try expected.withoutEmptyRecipients())
+      let (tables, others) = (
+        try world.withoutEmptyRecipients(), try expected.withoutEmptyRecipients()
+      )
       for (table, rows) in others { #expect(tables[table] == rows, "\(table), seed \(seed)") }
       for person in history.gone {
         #expect(try world.tablesWith(person) == [], "\(person), seed \(seed)")
@@ -92,12 +96,18 @@ struct ErasureTests {
     try expectLastSnapshots(world, published.withLock { $0 } + world.published, history)
   }
 
-  @Test("'X and 3 others' is 'A and 2 others' from the erasure's commit on, and is published by the sweep")
+  @Test(
+    "'X and 3 others' is 'A and 2 others' from the erasure's commit on, and is published by the sweep"
+  )
   func others() throws {
     let world = try World()
     try world.apply(
-      ["person-a", "b", "c", "person-x"].enumerated().map { like($1, "p", of: "o", at: Double($0)) })
-    let sees = { try world.connection.query("SELECT actor, second_actor, actor_count FROM shown_notifications").only }
+      ["person-a", "b", "c", "person-x"].enumerated().map { like($1, "p", of: "o", at: Double($0)) }
+    )
+    let sees = {
+      try world.connection.query("SELECT actor, second_actor, actor_count FROM shown_notifications")
+        .only
+    }
     #expect(try sees().text(0) == "person-x")
     try world.apply(erasure("person-x", at: 10))
     for _ in 0..<2 {
@@ -111,7 +121,9 @@ struct ErasureTests {
     #expect((last.actor, last.secondActor, last.actorCount) == ("c", "b", 3))
   }
 
-  @Test("notifications of which nobody is left are retracted, those of the person are not mentioned again")
+  @Test(
+    "notifications of which nobody is left are retracted, those of the person are not mentioned again"
+  )
   func retractions() throws {
     let world = try World()
     try world.apply(
@@ -126,14 +138,16 @@ struct ErasureTests {
     #expect(try world.shown() == [])
   }
 
-  @Test("an attempt that published and failed before the erasure leaves no snapshot of the person", arguments: [
-    like("person-x", "p", of: "o", at: 1), follow("person-x", "o", at: 1),
-    comment("c", by: "person-x", on: "p", of: "o", "hi", mentions: ["bob"], at: 1),
-    comment("c", by: "ann", on: "p", of: "person-x", "hi", mentions: ["o"], at: 1),
-    message("m", "person-x", to: "o", at: 1), post("p", by: "person-x", mentions: ["o"], at: 1),
-    raised("grouped", to: "o", "s", "person-x", by: "person-x", at: 1),
-    raised("F901", to: "o", "s", "person-x", by: "person-x", at: 1),
-  ])
+  @Test(
+    "an attempt that published and failed before the erasure leaves no snapshot of the person",
+    arguments: [
+      like("person-x", "p", of: "o", at: 1), follow("person-x", "o", at: 1),
+      comment("c", by: "person-x", on: "p", of: "o", "hi", mentions: ["bob"], at: 1),
+      comment("c", by: "ann", on: "p", of: "person-x", "hi", mentions: ["o"], at: 1),
+      message("m", "person-x", to: "o", at: 1), post("p", by: "person-x", mentions: ["o"], at: 1),
+      raised("grouped", to: "o", "s", "person-x", by: "person-x", at: 1),
+      raised("F901", to: "o", "s", "person-x", by: "person-x", at: 1),
+    ])
   func phantom(event: Event) throws {
     let world = try World()
     var phantom: [Event] = []
@@ -269,7 +283,9 @@ private func expectNobodyErased(_ world: World, _ comment: String) throws {
 
 /// The last snapshot of each notification is its row, or a retraction if there is none. Consumers forget the erased
 /// people's own ones by themselves.
-private func expectLastSnapshots(_ world: World, _ published: [Event], _ history: ErasureHistory) throws {
+private func expectLastSnapshots(_ world: World, _ published: [Event], _ history: ErasureHistory)
+  throws
+{
   let rows = try world.rows()
   let last = lastSnapshots(published)
   for (id, row) in rows { #expect(last[id]??.line == row) }
@@ -330,7 +346,9 @@ extension World {
 
   /// The number of contributions and likes.
   fileprivate func rowCount() throws -> Int {
-    try connection.query("SELECT greatest((SELECT count(*) FROM notification_actors), (SELECT count(*) FROM likes))")
-      .only.int(0)
+    try connection.query(
+      "SELECT greatest((SELECT count(*) FROM notification_actors), (SELECT count(*) FROM likes))"
+    )
+    .only.int(0)
   }
 }

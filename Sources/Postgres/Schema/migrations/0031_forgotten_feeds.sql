@@ -1,9 +1,11 @@
 -- compatible-from: 9
 -- What fanout-worker needs to forget people, and pages without those whom it forgets: see docs/decisions/0040.
 
--- The tombstones of a person, which only a sweep looks for.
-CREATE INDEX follows_ended ON follows (follower, followee) WHERE NOT active;
+-- What only a sweep looks for: the tombstones of a person, and conversations that were read before any message.
+CREATE INDEX follows_ended ON follows (follower, version_time) WHERE NOT active;
+CREATE INDEX follows_ended_of_followee ON follows (followee, version_time) WHERE NOT active;
 CREATE INDEX posts_deleted ON posts (author, version_time) WHERE deleted;
+CREATE INDEX conversations_without_message ON conversations (owner, read_at) WHERE last_message_id IS NULL;
 GRANT DELETE ON author_posts TO magpie_fanout;
 
 -- The numbers of posts, followers and following, without people who are being erased: such a person has none.
@@ -44,7 +46,7 @@ BEGIN
       ('conversation_list(text, text, int)', E'\nBEGIN\n',
         E'\nBEGIN\n  IF hides AND is_erasing($1) THEN RETURN; END IF;\n'),
       ('profile(text, text)', E'\nBEGIN\n',
-        E'\nBEGIN\n  IF is_erasing($1) OR is_erasing($2) THEN RETURN; END IF;\n'),
+        E'\nBEGIN\n  IF EXISTS (SELECT FROM erasures e WHERE e.user_id IN ($1, $2)) THEN RETURN; END IF;\n'),
       -- A visit is not recorded. The transaction has an id before it asks, so that a sweep waits for it.
       ('feed_touch(text)', E'\n    INSERT INTO feed_visits',
         E'\n    PERFORM pg_current_xact_id();\n    IF is_erasing($1) THEN RETURN false; END IF;'

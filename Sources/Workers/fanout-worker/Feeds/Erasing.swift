@@ -18,11 +18,11 @@ func feedErasure(limits: FeedLimits) -> ErasureSweep {
       { messages(of: $0, limits: limits) },
       { feed(of: $0, limits: limits) },
       { person in
-        Work(
-          [planByKey(keepsPlans: true)]
-            + [ErasingSQL.lockPerson, ErasingSQL.person, ErasingSQL.visits].map {
-              Statement($0, [.text(person.id)])
-            })
+        Work([
+          planByKey(keepsPlans: true), Statement(ErasingSQL.lockPerson, [.text(person.id)]),
+          Statement(ErasingSQL.person, person.parameters),
+          Statement(ErasingSQL.visits, [.text(person.id)]),
+        ])
       },
     ])
 }
@@ -46,13 +46,15 @@ private func lockingAuthor(_ person: ErasureSweep.Person) -> Work {
 private func posts(of person: ErasureSweep.Person, limits: FeedLimits) -> Work {
   var work = lockingAuthor(person)
   let posts = work.add(
-    Statement(ErasingSQL.posts, person.parameters + [limits.rows, limits.entries]))
+    Statement(
+      ErasingSQL.posts,
+      person.parameters + [.text(person.position), limits.rows, limits.entries]))
   let deletions = [ErasingSQL.deletions, ErasingSQL.laterDeletions].map {
     work.add(Statement($0, person.parameters + [limits.rows]))
   }
   work.finish = { results in
-    let deleted = try results[posts].only.int(0)
-    return Outcome(hasMore: deleted > 0 || deletions.contains { results[$0].affectedRows > 0 })
+    let hasDeleted = try results[posts].only.bool(0)
+    return Outcome(hasMore: hasDeleted || deletions.contains { results[$0].affectedRows > 0 })
   }
   return work
 }
@@ -69,7 +71,7 @@ private func followers(of person: ErasureSweep.Person, limits: FeedLimits) -> Wo
 private func followees(of person: ErasureSweep.Person, limits: FeedLimits) -> Work {
   var work = Work([
     planByKey(keepsPlans: true),
-    Statement(ErasingSQL.pickFollowees, [.text(person.id), person.done, limits.locked]),
+    Statement(ErasingSQL.pickFollowees, person.parameters + [limits.locked]),
     Statement(ErasingSQL.lockFollowees),
     Statement(ErasingSQL.closeFeed, [.text(person.id)]),
   ])

@@ -4,36 +4,44 @@
 /// Their order of locks is that of other transactions: see decision 0024. No transaction that applies an event
 /// of the person runs meanwhile: see `internUsers`.
 enum ErasingSQL {
+  /// Their key. A constant to the planner, so that it follows an index until a piece is full.
+  private static let key = "(SELECT u.user_key FROM users u WHERE u.user_id = $1)"
+
   /// Locks the person as an author.
   static let lockAuthor = "SELECT FROM users u WHERE u.user_id = $1 FOR NO KEY UPDATE"
 
   // MARK: Posts
 
-  /// Deletes the oldest posts, and their feed entries. $3 the maximum number of posts, $4 of entries.
+  /// Deletes the oldest posts, and their feed entries. $3 the time of the last post done, $4 the maximum number of
+  /// posts, $5 of entries.
   static let posts = """
     WITH replaced AS (
       DELETE FROM posts p
       USING (
-        SELECT p.post_id
-        FROM users u JOIN posts p ON p.author = u.user_key
-        WHERE u.user_id = $1 AND NOT p.deleted AND p.first_at <= $2 AND p.version_time <= $2
+        SELECT p.post_id FROM posts p
+        WHERE p.author = \(key) AND NOT p.deleted AND p.first_at <= $2 AND p.version_time <= $2
+          AND p.first_at >= coalesce(nullif($3, '')::timestamptz, '-infinity')
         ORDER BY p.first_at, p.post_id
-        LIMIT $3::bigint
+        LIMIT $4::bigint
       ) d
       WHERE p.post_id = d.post_id
-      RETURNING p.post_key, p.delivery, p.author
+      RETURNING p.post_key, p.delivery, p.author, p.first_at
     ),
-    \(PostSQL.prune("$4"))
-    SELECT count(*) FROM replaced
+    \(PostSQL.prune("$5")),
+    moved AS (
+      UPDATE fanout_erasures
+      SET position = (SELECT max(first_at)::text FROM replaced)
+      WHERE user_id = $1 AND EXISTS (SELECT FROM replaced)
+    )
+    SELECT EXISTS (SELECT FROM replaced)
     """
 
   /// Deletes the tombstones of posts. $3 their maximum number.
   static let deletions = """
     DELETE FROM posts p
     USING (
-      SELECT p.post_id
-      FROM users u JOIN posts p ON p.author = u.user_key
-      WHERE u.user_id = $1 AND p.deleted AND p.version_time <= $2
+      SELECT p.post_id FROM posts p
+      WHERE p.author = \(key) AND p.deleted AND p.version_time <= $2
       LIMIT $3::bigint
     ) d
     WHERE p.post_id = d.post_id
@@ -44,9 +52,8 @@ enum ErasingSQL {
     UPDATE posts p
     SET first_at = 'infinity'
     FROM (
-      SELECT p.post_id
-      FROM users u JOIN posts p ON p.author = u.user_key
-      WHERE u.user_id = $1 AND p.deleted AND p.version_time > $2 AND p.first_at <= $2
+      SELECT p.post_id FROM posts p
+      WHERE p.author = \(key) AND p.deleted AND p.version_time > $2 AND p.first_at <= $2
       LIMIT $3::bigint
     ) d
     WHERE p.post_id = d.post_id
@@ -58,13 +65,12 @@ enum ErasingSQL {
     WITH replaced AS (
       DELETE FROM posts p
       USING (
-        SELECT p.post_id
-        FROM users u JOIN posts p ON p.author = u.user_key
-        WHERE u.user_id = $1 AND NOT p.deleted AND p.first_at <= $2
+        SELECT p.post_id FROM posts p
+        WHERE p.author = \(key) AND NOT p.deleted AND p.first_at <= $2 AND \(hasPosts)
         ORDER BY p.first_at, p.post_id
         LIMIT (
           SELECT greatest(1, least($3::bigint, $4::bigint / (1 + coalesce(max(c.followers), 0))))
-          FROM users u JOIN follow_counts c USING (user_key) WHERE u.user_id = $1)
+          FROM follow_counts c WHERE c.user_key = \(key))
       ) d
       WHERE p.post_id = d.post_id
       RETURNING p.*
@@ -73,39 +79,56 @@ enum ErasingSQL {
     SELECT post_id, title, caption, image_url, version_time, version_id FROM replaced
     """
 
+  /// Usually false after `posts`, so that the index, full of what was deleted, is not read.
+  private static let hasPosts =
+    "EXISTS (SELECT FROM author_posts a WHERE a.author = \(key) AND a.posts > 0)"
+
   // MARK: Follows
 
-  /// Deletes the next follows of the person. $3 the last follower done, $4 the maximum number of follows, $5 of
-  /// entries. The person is locked.
-  static let followers = erase(
+  /// Deletes the next follows of the person, and the entries of what the person has published since, as an unfollow
+  /// does. $3 the last follower done, $4 the maximum number of follows, $5 of entries.
+  static let followers = """
+    WITH slice AS MATERIALIZED (
+      SELECT f.followee, f.follower FROM follows f
+      WHERE f.followee = \(key) AND f.follower > $3::bigint
+      ORDER BY f.follower
+      LIMIT (
+        SELECT greatest(1, least($4::bigint, $5::bigint / (1 + coalesce(max(a.posts), 0))))
+        FROM author_posts a WHERE a.author = \(key))
+    ),
+    \(erase),
+    moved AS (
+      UPDATE fanout_erasures
+      SET position = (SELECT max(follower)::text FROM slice)
+      WHERE user_id = $1 AND EXISTS (SELECT FROM slice)
+    ),
+    later AS MATERIALIZED (
+      SELECT p.post_key FROM posts p
+      WHERE p.author = \(key) AND NOT p.deleted AND p.delivery = 'push' AND \(hasPosts)
+    ),
+    doomed AS MATERIALIZED (SELECT f.follower AS owner, p.post_key FROM flipped f, later p),
+    pruned AS (
+      DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
+    )
+    SELECT EXISTS (SELECT FROM slice)
     """
-    SELECT f.followee, f.follower
-    FROM users u JOIN follows f ON f.followee = u.user_key
-    WHERE u.user_id = $1 AND f.follower > $3::bigint
-    ORDER BY f.follower
-    LIMIT (
-      SELECT greatest(1, least($4::bigint, $5::bigint / (1 + coalesce(max(a.posts), 0))))
-      FROM users u JOIN author_posts a ON a.author = u.user_key WHERE u.user_id = $1)
-    """, done: "follower")
 
-  /// Picks the next follows by the person. $2 the last followee done, $3 the maximum number.
+  /// Picks follows by the person. $3 the maximum number.
   static let pickFollowees = """
     SELECT set_config('magpie.erased_followees', coalesce(string_agg(followee::text, ','), ''), true)
     FROM (
       (
-        SELECT f.followee
-        FROM users u JOIN follows f ON f.follower = u.user_key AND f.active
-        WHERE u.user_id = $1 AND f.followee > $2::bigint
-        ORDER BY f.followee LIMIT $3::bigint
+        SELECT f.followee FROM follows f
+        WHERE f.follower = \(key) AND f.active AND f.version_time <= $2
+        ORDER BY f.version_time LIMIT $3::bigint
       )
       UNION ALL
       (
-        SELECT f.followee
-        FROM users u JOIN follows f ON f.follower = u.user_key AND NOT f.active
-        WHERE u.user_id = $1 AND f.followee > $2::bigint
-        ORDER BY f.followee LIMIT $3::bigint
+        SELECT f.followee FROM follows f
+        WHERE f.follower = \(key) AND NOT f.active AND f.version_time <= $2
+        ORDER BY f.version_time LIMIT $3::bigint
       )
-      ORDER BY followee LIMIT $3::bigint
+      LIMIT $3::bigint
     ) f
     """
 
@@ -124,26 +147,23 @@ enum ErasingSQL {
   /// Raises the floor of the person's feed above everything, so that no entry need be deleted with a follow.
   static let closeFeed = """
     INSERT INTO feeds (owner, floor)
-    SELECT u.user_key, 9223372036854775807
-    FROM users u
+    SELECT u.user_key, 9223372036854775807 FROM users u
     WHERE u.user_id = $1 AND current_setting('magpie.erased_followees') <> ''
     ON CONFLICT (owner) DO UPDATE SET floor = excluded.floor WHERE feeds.floor < excluded.floor
     """
 
   /// Deletes the picked follows.
-  static let followees = erase(
-    """
-    SELECT i.followee, u.user_key AS follower
-    FROM users u, \(pickedFollowees) AS i (followee)
-    WHERE u.user_id = $1
-    """, done: "followee")
-
-  /// Deletes those of the follows in `slice` that are old enough, adjusts the counts, and saves the last one.
-  private static func erase(_ slice: String, done: String) -> String {
-    """
+  static let followees = """
     WITH slice AS MATERIALIZED (
-    \(slice)
+      SELECT i.followee, \(key) AS follower FROM \(pickedFollowees) AS i (followee)
     ),
+    \(erase)
+    SELECT EXISTS (SELECT FROM slice)
+    """
+
+  /// The part of a statement that deletes those follows of `slice` that are old enough, and adjusts the counts.
+  /// Those that were active are `flipped`.
+  private static let erase = """
     deleted AS (
       DELETE FROM follows f
       USING slice s
@@ -151,16 +171,8 @@ enum ErasingSQL {
       RETURNING f.followee, f.follower, f.active
     ),
     flipped AS (SELECT followee, follower, false AS active FROM deleted WHERE active),
-    \(FollowSQL.count),
-    \(FollowSQL.prune),
-    moved AS (
-      UPDATE fanout_erasures
-      SET position = (SELECT max(\(done))::text FROM slice)
-      WHERE user_id = $1 AND EXISTS (SELECT FROM slice)
-    )
-    SELECT EXISTS (SELECT FROM slice)
+    \(FollowSQL.count)
     """
-  }
 
   // MARK: Messages
 
@@ -169,8 +181,8 @@ enum ErasingSQL {
   static let pickMessages = """
     WITH pairs AS MATERIALIZED (
       SELECT c.owner, c.peer, p.user_id
-      FROM users u JOIN conversations c ON c.owner = u.user_key JOIN users p ON p.user_key = c.peer
-      WHERE u.user_id = $1 AND c.peer > $3::bigint
+      FROM conversations c JOIN users p ON p.user_key = c.peer
+      WHERE c.owner = \(key) AND c.peer > $3::bigint
       ORDER BY c.peer
       LIMIT $4::bigint
     ),
@@ -208,10 +220,9 @@ enum ErasingSQL {
   static let messages = """
     WITH old AS MATERIALIZED (
       SELECT m.message_id, s.user_id <> $1 AND NOT \(isErased("s.user_id")) AS stays
-      FROM users u
-      JOIN messages m ON m.message_id = ANY ($3::text[]) AND u.user_key IN (m.sender, m.receiver)
-      JOIN users s ON s.user_key = m.sender
-      WHERE u.user_id = $1 AND m.version_time <= $2
+      FROM messages m JOIN users s ON s.user_key = m.sender
+      WHERE m.message_id = ANY ($3::text[]) AND \(key) IN (m.sender, m.receiver)
+        AND m.version_time <= $2
     ),
     deleted AS (
       DELETE FROM messages m USING old o WHERE m.message_id = o.message_id AND NOT o.stays
@@ -230,9 +241,9 @@ enum ErasingSQL {
         bool_and(c.last_message_id IS NULL AND c.read_at <= $2)
           OVER (PARTITION BY least(s.owner, s.peer), greatest(s.owner, s.peer)) AS is_empty
       FROM (
-        SELECT u.user_key, p.user_key FROM users u, users p WHERE u.user_id = $1 AND p.user_id = ANY ($3::text[])
+        SELECT \(key), p.user_key FROM users p WHERE p.user_id = ANY ($3::text[])
         UNION
-        SELECT p.user_key, u.user_key FROM users u, users p WHERE u.user_id = $1 AND p.user_id = ANY ($3::text[])
+        SELECT p.user_key, \(key) FROM users p WHERE p.user_id = ANY ($3::text[])
       ) s (owner, peer)
       JOIN conversations c ON c.owner = s.owner AND c.peer = s.peer
     ),
@@ -253,21 +264,18 @@ enum ErasingSQL {
   // MARK: The feed, and what is left
 
   /// Locks the person's feed, so that no other transaction restores it.
-  static let lockFeed = """
-    SELECT FROM users u JOIN feeds b ON b.owner = u.user_key WHERE u.user_id = $1 FOR NO KEY UPDATE OF b
-    """
+  static let lockFeed = "SELECT FROM feeds b WHERE b.owner = \(key) FOR NO KEY UPDATE"
 
   /// Deletes entries below the floor of the person's feed. Skips those that another transaction deletes.
   /// $2 the maximum number.
   static let entries = """
     WITH doomed AS MATERIALIZED (
-      SELECT e.owner, e.post_key
-      FROM users u JOIN feeds b ON b.owner = u.user_key
-      JOIN feed_entries e ON e.owner = b.owner AND e.post_key < b.floor
-      WHERE u.user_id = $1
+      SELECT e.owner, e.post_key FROM feed_entries e
+      WHERE e.owner = \(key)
+        AND e.post_key < (SELECT b.floor FROM feeds b WHERE b.owner = \(key))
       ORDER BY e.post_key
       LIMIT $2::bigint
-      FOR UPDATE OF e SKIP LOCKED
+      FOR UPDATE SKIP LOCKED
     )
     DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
     """
@@ -277,17 +285,14 @@ enum ErasingSQL {
     WITH trims AS (
       DELETE FROM feed_trims t
       WHERE (t.kind, t.person) IN (
-        SELECT t.kind, t.person
-        FROM users u JOIN feed_trims t ON t.person = u.user_key AND t.kind IN ('owner', 'followers')
-        WHERE u.user_id = $1
-        FOR UPDATE OF t SKIP LOCKED)
+        SELECT t.kind, t.person FROM feed_trims t
+        WHERE t.kind IN ('owner', 'followers') AND t.person = \(key)
+        FOR UPDATE SKIP LOCKED)
     ),
     returns AS (
       DELETE FROM feed_returns r
       WHERE r.owner IN (
-        SELECT r.owner FROM users u JOIN feed_returns r ON r.owner = u.user_key
-        WHERE u.user_id = $1
-        FOR UPDATE OF r SKIP LOCKED)
+        SELECT r.owner FROM feed_returns r WHERE r.owner = \(key) FOR UPDATE SKIP LOCKED)
     )
     DELETE FROM feed_visits v
     WHERE v.user_id IN (
@@ -297,30 +302,42 @@ enum ErasingSQL {
   /// Whether some of these are left.
   static let hasRest = """
     SELECT EXISTS (SELECT FROM feed_visits v WHERE v.user_id = $1)
+      OR EXISTS (SELECT FROM feed_trims t WHERE t.kind IN ('owner', 'followers') AND t.person = \(key))
+      OR EXISTS (SELECT FROM feed_returns r WHERE r.owner = \(key))
       OR EXISTS (
-        SELECT FROM users u JOIN feed_trims t ON t.person = u.user_key AND t.kind IN ('owner', 'followers')
-        WHERE u.user_id = $1)
-      OR EXISTS (SELECT FROM users u JOIN feed_returns r ON r.owner = u.user_key WHERE u.user_id = $1)
-      OR EXISTS (
-        SELECT FROM users u JOIN feeds b ON b.owner = u.user_key
-        JOIN feed_entries e ON e.owner = b.owner AND e.post_key < b.floor
-        WHERE u.user_id = $1)
+        SELECT FROM feed_entries e
+        WHERE e.owner = \(key)
+          AND e.post_key < (SELECT b.floor FROM feeds b WHERE b.owner = \(key)))
     """
 
   /// Locks the person against everybody.
   static let lockPerson = "SELECT FROM users u WHERE u.user_id = $1 FOR UPDATE"
 
   /// Deletes the person, if nothing of a new life refers to them, and else has their feed stored again.
+  ///
+  /// Whatever is left is later than $2, which saves reading index entries of all that was deleted.
   static let person = """
     WITH gone AS (
       DELETE FROM users u
       WHERE u.user_id = $1
-        AND NOT EXISTS (SELECT FROM follows f WHERE f.followee = u.user_key)
-        AND NOT EXISTS (SELECT FROM follows f WHERE f.follower = u.user_key AND f.active)
-        AND NOT EXISTS (SELECT FROM follows f WHERE f.follower = u.user_key AND NOT f.active)
-        AND NOT EXISTS (SELECT FROM posts p WHERE p.author = u.user_key AND NOT p.deleted)
-        AND NOT EXISTS (SELECT FROM posts p WHERE p.author = u.user_key AND p.deleted)
-        AND NOT EXISTS (SELECT FROM conversations c WHERE c.owner = u.user_key)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.followee = u.user_key AND f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.followee = u.user_key AND NOT f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.follower = u.user_key AND f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM follows f WHERE f.follower = u.user_key AND NOT f.active AND f.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM posts p WHERE p.author = u.user_key AND NOT p.deleted AND p.first_at > $2)
+        AND NOT EXISTS (
+          SELECT FROM posts p WHERE p.author = u.user_key AND p.deleted AND p.version_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM conversations c
+          WHERE c.owner = u.user_key AND c.last_message_id IS NOT NULL AND c.last_time > $2)
+        AND NOT EXISTS (
+          SELECT FROM conversations c
+          WHERE c.owner = u.user_key AND c.last_message_id IS NULL AND c.read_at > $2)
       RETURNING u.user_key
     ),
     feed AS (DELETE FROM feeds b USING gone g WHERE b.owner = g.user_key),
@@ -328,9 +345,8 @@ enum ErasingSQL {
     counts AS (DELETE FROM follow_counts c USING gone g WHERE c.user_key = g.user_key),
     numbers AS (DELETE FROM author_posts c USING gone g WHERE c.author = g.user_key)
     INSERT INTO feed_returns (owner)
-    SELECT b.owner
-    FROM users u JOIN feeds b ON b.owner = u.user_key
-    WHERE u.user_id = $1 AND b.floor = 9223372036854775807 AND NOT EXISTS (SELECT FROM gone)
+    SELECT b.owner FROM feeds b
+    WHERE b.owner = \(key) AND b.floor = 9223372036854775807 AND NOT EXISTS (SELECT FROM gone)
     ON CONFLICT DO NOTHING
     """
 

@@ -42,26 +42,6 @@ enum FollowSQL {
     )
     """
 
-  /// The part of a statement that deletes the entries of the follows that were `flipped` to inactive.
-  static let prune = """
-    -- For each unfollow, the entries to delete.
-    doomed AS MATERIALIZED (
-      SELECT f.follower AS owner, p.post_key
-      FROM flipped f
-      LEFT JOIN feeds b ON b.owner = f.follower
-      JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-        AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
-        AND p.post_key >= coalesce(b.floor, 0)
-      WHERE NOT f.active
-    ),
-    pruned AS (
-      DELETE FROM feed_entries e
-      USING doomed d
-      WHERE e.owner = d.owner AND e.post_key = d.post_key
-      RETURNING 1
-    )
-    """
-
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
   /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
   ///
@@ -181,7 +161,22 @@ enum FollowSQL {
       SELECT owner, post_key FROM wanted WHERE post_key >= floor ORDER BY owner, post_key
       RETURNING 1
     ),
-    \(prune)
+    -- For each unfollow, the entries to delete.
+    doomed AS MATERIALIZED (
+      SELECT f.follower AS owner, p.post_key
+      FROM flipped f
+      LEFT JOIN feeds b ON b.owner = f.follower
+      JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
+        AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
+        AND p.post_key >= coalesce(b.floor, 0)
+      WHERE NOT f.active
+    ),
+    pruned AS (
+      DELETE FROM feed_entries e
+      USING doomed d
+      WHERE e.owner = d.owner AND e.post_key = d.post_key
+      RETURNING 1
+    )
     SELECT
       (SELECT count(*) FROM backfilled) AS backfilled, (SELECT count(*) FROM pruned) AS pruned
     """

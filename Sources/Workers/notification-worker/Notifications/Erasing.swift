@@ -161,8 +161,7 @@ private func eraseOwnRows(_ person: ErasureSweep.Person) -> Work {
   return counting(
     after: [
       overruled("overruled_receiver"), overruled("overruled_sender"),
-      Statement(
-        "SELECT FROM notification_recipients r WHERE r.user_id = $1 FOR UPDATE", [.text(person.id)]),
+      lockOwnRow(person),
     ],
     [
       deletion("notification_marks", "t.recipient = $1 AND t.read_at <= $2 AND t.deleted_at <= $2"),
@@ -189,12 +188,16 @@ private func eraseOwnRows(_ person: ErasureSweep.Person) -> Work {
     ])
 }
 
+private func lockOwnRow(_ person: ErasureSweep.Person) -> Statement {
+  Statement(
+    "SELECT FROM notification_recipients r WHERE r.user_id = $1 FOR UPDATE", [.text(person.id)])
+}
+
 /// Puts what the person receives since under review, if mutes or blocks that are deleted now hid any of it.
 private func reviewOwnContributions(_ person: ErasureSweep.Person) -> Work {
   Work([
     planByKey(keepsPlans: true),
-    Statement(
-      "SELECT FROM notification_recipients r WHERE r.user_id = $1 FOR UPDATE", [.text(person.id)]),
+    lockOwnRow(person),
     Statement(
       """
       INSERT INTO notification_reviews AS v
@@ -213,7 +216,11 @@ private func reviewOwnContributions(_ person: ErasureSweep.Person) -> Work {
 /// Waits for the reviews that name the person. Then deletes their row, unless they came back, and their
 /// watermarks.
 private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
-  var work = Work([planByKey(keepsPlans: true)])
+  var work = Work([
+    planByKey(keepsPlans: true),
+    // The statement that deletes the row must see what its last holder has written.
+    lockOwnRow(person),
+  ])
   let waits = work.add(
     Statement(
       """
@@ -231,7 +238,7 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
       Statement(
         """
         UPDATE notification_recipients r
-        SET \(["read_all_at", "deleted_all_at", "seen_all_at", "swept_at"].map(kept).joined(separator: ", "))
+        SET \(kept("read_all_at")), \(kept("deleted_all_at")), \(kept("seen_all_at")), \(kept("swept_at"))
         WHERE r.user_id = $1
         """, person.parameters),
       Statement(

@@ -99,7 +99,8 @@ private let isErased = """
 /// the notification is that of its day.
 ///
 /// Locks facts, then recipients, as a batch of events does.
-func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Person) throws -> Work {
+func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Person) throws -> Work
+{
   var work = Work([planByKey(keepsPlans: true)])
   let piece = work.add(findPiece(found, person))
   work.add(
@@ -231,7 +232,8 @@ extension ErasedContributions {
       "coalesce((array_agg(\(column) ORDER BY p.place DESC))[1], '')"
     }
     return switch self {
-    case .received: [last("p.type::text"), last("p.subject"), last("p.source")].joined(separator: ", ")
+    case .received:
+      [last("p.type::text"), last("p.subject"), last("p.source")].joined(separator: ", ")
     case .made: "'-1', \(last("p.recipient")), ''"
     case .posts, .other: "'-1', '', ''"
     }
@@ -317,14 +319,18 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
   work.finish = { results in
     var outcome = try snapshots(
       results[recomputed], causes: Causes([], otherwise: person.changesAt))
-    // Consumers forget what the person was notified of until then by themselves. A retraction would tell them about
-    // the person again.
-    let known = Set(try results[touched].only.text(0).split(separator: ",").map(String.init))
+    // Consumers forget what the person was notified of until then by themselves. An event would tell them about the
+    // person again.
+    let later = Set(try results[touched].only.text(0).split(separator: ",").map(String.init))
     outcome.events.removeAll { event in
-      guard case .notificationRetracted(let data) = event.payload else { return false }
-      return data.recipient.hasSameBytes(as: person.id) && !known.contains(data.notification)
+      switch event.payload {
+      case .notificationChanged(let data):
+        data.recipient.hasSameBytes(as: person.id) && data.raisedAt <= person.erasedAt.microseconds
+      case .notificationRetracted(let data):
+        data.recipient.hasSameBytes(as: person.id) && !later.contains(data.notification)
+      default: false
+      }
     }
-    outcome.counts["notifications_retracted"] = nil
     return outcome
   }
   return work
@@ -353,7 +359,8 @@ private func deleteFacts(_ person: ErasureSweep.Person) -> [Statement] {
       UPDATE likes d SET first_at = CASE WHEN d.active THEN d.version_time END
       WHERE d.ctid = ANY (ARRAY(SELECT l.ctid \(likes) AND l.version_time > $2 AND l.first_at <= $2))
       """, person.parameters),
-    Statement("DELETE FROM comments c WHERE \(comment) AND c.version_time <= $2", person.parameters),
+    Statement(
+      "DELETE FROM comments c WHERE \(comment) AND c.version_time <= $2", person.parameters),
     Statement(
       """
       UPDATE comments c SET first_at = CASE WHEN c.active THEN c.version_time END
