@@ -16,8 +16,8 @@ import Workload
   func anyOrder(order: Int) throws {
     var random = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &random)
-    let history = ErasedHistory(users: 40, events: 1500, erasures: 9, seed: seed)
-    #expect(history.erasures.count > 5)
+    let history = ErasedHistory(users: 30, events: 900, erasures: 7, seed: seed)
+    #expect(history.erasures.count > 3)
     let log = MemoryLog()
     switch order {
     case 0: try log.append(history.events)
@@ -48,7 +48,7 @@ import Workload
   func last() throws {
     var random = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &random)
-    let history = ErasedHistory(users: 40, events: 1500, erasures: 9, seed: seed)
+    let history = ErasedHistory(users: 30, events: 900, erasures: 7, seed: seed)
     let log = MemoryLog()
     try log.append(history.events.filter { $0.type != .userErased })
     let tables = try Tables(log)
