@@ -23,7 +23,7 @@ struct SliceModels {
   private let log: any RecordLog
   private let prefix: String
   private let counted: (Int) -> Void
-  private let erased: ErasedPeople
+  private var erased: ErasedPeople
   private var facts: [Worker: Set<BytewiseString>] = [:]
   /// The authors to whom people of the slice ever subscribed.
   private var authors: Set<BytewiseString> = []
@@ -59,8 +59,12 @@ struct SliceModels {
         }
       }
     }
+    if !erased.times.isEmpty {
+      try read([.reminders]) { models, _, event in models.erased.note(event) }
+    }
     try read(Set(Topic.allCases.filter { !$0.isInternal && $0 != .profiles })) {
       models, worker, event in
+      guard !models.erased.isForgottenRing(event) else { return }
       let isNeeded =
         worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }
         ?? models.concerns(event, worker)

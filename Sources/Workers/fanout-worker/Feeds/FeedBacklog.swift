@@ -8,8 +8,10 @@ func feedBackground(limits: FeedLimits) -> Work {
   let erase = work.finish
   work.finish = { results in
     let erased = try erase(results)
-    if erased.hasMore, Bool.random() { return erased }
-    var outcome = Outcome(hasMore: erased.hasMore)
+    // Whether a piece of a sweep has more is known when it has run.
+    let hasWork = erased.hasMore || erased.further != nil
+    if hasWork, Bool.random() { return erased }
+    var outcome = Outcome(hasMore: hasWork)
     outcome.further = feedBacklog(limits: limits)
     return outcome
   }
