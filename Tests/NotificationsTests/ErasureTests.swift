@@ -336,6 +336,8 @@ extension World {
       """
       SELECT c.relname::text FROM pg_class c
       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+        -- It names whom the other workers have yet to forget.
+        AND c.relname <> 'erasures'
       """
     ).map { try $0.text(0) }.filter { table in
       try !owner.get().query(
