@@ -66,7 +66,7 @@ struct ErasedHistory {
       if data.hasNickname { data.nickname += word([data.user], event.time) }
       event.payload = .profileEdited(data)
     case .alarmRaised(var data):
-      let word = word([data.recipient, data.actor, data.source], event.time)
+      let word = word([data.recipient, data.actor], event.time)
       data.headText += word
       data.arguments = data.arguments.mapValues { Int($0) == nil ? $0 + word : $0 }
       data.imageURL = image(data.imageURL, word)

@@ -62,6 +62,9 @@ struct Leaving: Sendable {
     return .userErased(.with { $0.user = next.person.string })
   }
 
+  /// Whether none of these people is ever erased.
+  func areStaying(_ ids: [String]) -> Bool { ids.allSatisfy { people[.init($0)] == nil } }
+
   /// Whether the event may happen; if so, it is taken note of.
   mutating func allows(_ payload: Payload, number: Int) -> Bool {
     guard !people.isEmpty else { return true }

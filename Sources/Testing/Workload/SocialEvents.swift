@@ -20,7 +20,7 @@ public struct SocialEvents: IteratorProtocol, Sendable {
 
   let workload: SocialWorkload
   var random: SplitMix64
-  private var leaving: Leaving
+  private(set) var leaving: Leaving
   private var arrived = 0
   private var clock: Int64
   private var eventCount = 0

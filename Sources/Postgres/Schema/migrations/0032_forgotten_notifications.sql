@@ -9,7 +9,7 @@ CREATE INDEX conversation_reads_of_peer ON conversation_reads (peer_id);
 CREATE INDEX notification_silences_of_person ON notification_silences (value)
   WHERE scope = 'actor' OR scope = 'subject' AND type = 3;
 CREATE INDEX person_blocks_ended ON person_blocks (blocked) WHERE NOT active;
-CREATE INDEX notification_actors_withdrawn ON notification_actors (source) WHERE actor IS NULL AND NOT active;
+CREATE INDEX notification_actors_without_actor ON notification_actors (source) WHERE actor IS NULL;
 CREATE INDEX likes_of_own_post ON likes (actor) WHERE actor = post_owner;
 CREATE INDEX comments_of_actor ON comments (actor, post_id);
 CREATE INDEX comments_never_made ON comments (post_owner) WHERE first_at IS NULL;

@@ -19,7 +19,7 @@ enum ErasedContributions {
   case made
   /// The person's posts, with their mentions.
   case posts
-  /// Withdrawn alarms, which have no actor, and facts that notify nobody.
+  /// Alarms without an actor whose source is the person, and facts that notify nobody.
   case other
 
   /// SQL that selects `recipient, type, subject, source` of the next ones, with the erasure in `$1` and `$2`, at
@@ -57,7 +57,7 @@ enum ErasedContributions {
       """
       (
         SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
-        WHERE a.source = $1 AND a.actor IS NULL AND NOT a.active AND \(isErased) LIMIT $3
+        WHERE a.source = $1 AND a.actor IS NULL AND \(isErased) LIMIT $3
       )
       UNION ALL
       (
