@@ -115,6 +115,7 @@ private func isSeparator(_ byte: UInt8) -> Bool {
 
 /// The members of events' data that hold ids of people.
 private let fieldsOfIDs: Set<String> = [
-  "actor", "author", "followee", "follower", "mentions", "peer", "person", "postOwner", "post_owner",
+  "actor", "author", "followee", "follower", "mentions", "peer", "person", "postOwner",
+  "post_owner",
   "receiver", "recipient", "secondActor", "second_actor", "sender", "subscriber", "user",
 ]

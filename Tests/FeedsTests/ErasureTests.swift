@@ -89,7 +89,8 @@ import Testing
     let last = feedErasure(limits: FeedLimits()).stages.count - 1
     try block(until: "the last stage is next") {
       try database.runPieceRetrying()
-      return try database.count("fanout_erasures WHERE stage = \(last) AND horizon IS NOT NULL") == 1
+      return try database.count("fanout_erasures WHERE stage = \(last) AND horizon IS NOT NULL")
+        == 1
     }
     let writer = try FeedDatabase(url: database.url, handler: database.handler)
     try writer.connection.transaction {

@@ -23,7 +23,8 @@ import Workload
     case 0: try log.append(history.events)
     case 1: try log.append(history.events.reversed())
     case 2: try log.append((history.events + history.events).shuffled(using: &random))
-    default: try log.append(history.events.sorted { $0.type == .userErased && $1.type != .userErased })
+    default:
+      try log.append(history.events.sorted { $0.type == .userErased && $1.type != .userErased })
     }
     let tables = try Tables(log)
     let workers = try tables.workers(pushLimit: order == 2 ? 5 : 10_000)
@@ -118,8 +119,9 @@ import Workload
       worker.committed = {
         commits += 1
         // Two partitions: everybody is being erased after the first two commits.
-        if isFirst, try tables.admin.query("SELECT count(*) FROM erasures").only.int(0)
-          < history.erasures.count
+        if isFirst,
+          try tables.admin.query("SELECT count(*) FROM erasures").only.int(0)
+            < history.erasures.count
         {
           return
         }

@@ -31,7 +31,8 @@ public struct DatabaseDump: Sendable {
         of: Data("\nCOPY ".utf8), options: .backwards, in: bytes.startIndex..<range.lowerBound)
       let name = table.map { bytes[$0.upperBound...].prefix(60) } ?? Data()
       let excerpt = bytes[max(bytes.startIndex, range.lowerBound - 80)..<range.upperBound]
-      return "\(word): \(String(decoding: name, as: UTF8.self).split(separator: "(").first ?? "?"): "
+      return
+        "\(word): \(String(decoding: name, as: UTF8.self).split(separator: "(").first ?? "?"): "
         + String(decoding: excerpt, as: UTF8.self)
     }
   }

@@ -135,7 +135,8 @@ private struct ErasedPeople {
     for user in users where erasures[hash(user)] == nil {
       throw Failure(
         .found,
-        "\(user) is not erased in this database. Publish user.erased first, and let the workers apply it.")
+        "\(user) is not erased in this database. Publish user.erased first, and let the workers apply it."
+      )
     }
   }
 
