@@ -51,7 +51,7 @@ struct ErasedHistory {
       data.imageURL = image(data.imageURL, word)
       event.payload = .postPublished(data)
     case .commentCreated(var data):
-      data.text += word([data.actor, data.postOwner], event.time)
+      data.text += word([data.actor], event.time)
       event.payload = .commentCreated(data)
     case .messageSent(var data):
       data.text += word([data.sender], event.time)

@@ -19,17 +19,14 @@ struct PendingErasures {
   ///
   /// - Parameter connections: each in a transaction, with its `search_path` selecting one side's tables.
   init(_ connections: [Connection], _ log: any RecordLog, prefix: String) throws {
-    var people: [BytewiseString: EventTime] = [:]
-    let queues = Worker.allCases.map { "SELECT user_id, erased_at FROM \($0)_erasures" }
+    let queues = Worker.allCases.map { "SELECT user_id FROM \($0)_erasures" }
     let sql =
-      (["SELECT user_id, erased_at FROM erasures WHERE user_id IS NOT NULL"] + queues)
-      .joined(separator: " UNION ALL ")
-    for row in try connections.flatMap({ try $0.query(sql).map { $0 } }) {
-      let (id, at) = (BytewiseString(try row.text(0)), try row.timestamptz(1))
-      people[id] = max(people[id] ?? .init(microseconds: at), .init(microseconds: at))
-    }
+      (["SELECT user_id FROM erasures WHERE user_id IS NOT NULL"] + queues)
+      .joined(separator: " UNION ")
+    let people = Set(
+      try connections.flatMap { try $0.query(sql).map { BytewiseString(try $0.text(0)) } })
     guard !people.isEmpty else { return }
-    ids = Set(people.keys)
+    ids = people
     let topics = Set(Worker.allCases.flatMap(\.topics))
     let now = EventTime.now
     let spans = try log.spans(of: topics.map { $0.name(prefix: prefix) })
@@ -40,7 +37,8 @@ struct PendingErasures {
           continue
         }
         let named = event.people.map { BytewiseString($0) }
-        if named.contains(where: { person in people[person].map { event.time <= $0 } ?? false }) {
+        // Also what they did as somebody new, which readers do not see yet.
+        if named.contains(where: people.contains) {
           ids.formUnion(named + subjects(event.payload))
         }
       }
