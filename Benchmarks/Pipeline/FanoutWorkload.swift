@@ -64,17 +64,24 @@ struct FanoutWorkload {
   }
 
   static func post(by author: Int, _ name: String, at microseconds: Int64) -> Event {
-    Event(
-      id: "p-\(name)", source: "bench", time: EventTime(microseconds: microseconds),
-      payload: .postPublished(
-        .with {
-          $0.post = "post-\(name)"
-          $0.author = Self.author(author)
-          $0.title = "Title \(name)"
-          $0.caption = "A caption of an ordinary length, about as long as this one here."
-        }))
+    ordinaryPost(
+      "post-\(name)", by: Self.author(author), title: "Title \(name)", event: "p-\(name)",
+      at: EventTime(microseconds: microseconds))
   }
 
   static func reader(_ number: Int) -> String { "reader-\(number)" }
   static func author(_ number: Int) -> String { "author-\(number)" }
+}
+
+/// A post with the caption that all benchmarks use.
+func ordinaryPost(
+  _ id: String, by author: String, title: String, event: String, at time: EventTime
+) -> Event {
+  Event(
+    id: event, source: "bench", time: time,
+    payload: .postPublished(
+      .with {
+        ($0.post, $0.author, $0.title) = (id, author, title)
+        $0.caption = "A caption of an ordinary length, about as long as this one here."
+      }))
 }

@@ -64,15 +64,7 @@ private func readPosts(_ path: String, bytesMax: Int) throws -> [Event] {
 }
 
 private func post(by author: String, _ name: String, at time: EventTime) -> Event {
-  Event(
-    id: name, source: "bench", time: time,
-    payload: .postPublished(
-      .with {
-        $0.post = name
-        $0.author = author
-        $0.title = "Title"
-        $0.caption = "A caption of an ordinary length, about as long as this one here."
-      }))
+  ordinaryPost(name, by: author, title: "Title", event: name, at: time)
 }
 
 extension CSVFile {
