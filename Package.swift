@@ -332,9 +332,9 @@ let package = Package(
     tests(
       "VerificationTests",
       [
-        "Alarms", "Verification", "Events", "Feeds", "Kafka", "Notifications",
-        "Handling", "Lanes", "Service", "Postgres", "RecordLog", "Reminders", "Schedules",
-        "TestSupport", "Workload",
+        "Alarms", "Verification", "EmbeddedStack", "Events", "Feeds", "Kafka", "Model",
+        "Notifications", "Handling", "Lanes", "Service", "Postgres", "RecordLog", "Reminders",
+        "Schedules", "TestSupport", "Workload",
       ]),
     tests(
       "RebuildTests",

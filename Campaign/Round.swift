@@ -173,6 +173,7 @@ final class Round {
       try ReminderCheck(log: log, prefix: world.topicPrefix)
         .findings(world.connection(), note: note))
     add(try PushCheck(world: world, log: log).findings())
+    add(try ErasureCheck(world: world, log: log).findings(note: note))
     add(ReaderCheck(log: log, prefix: world.topicPrefix).findings(readers.answers))
     for problem in readers.problems { add(.reads, problem) }
     add(LeakCheck.sessions(world))

@@ -21,8 +21,8 @@ struct AuditCheck {
         "a process that does not own the partition changed its offset")
   }
 
-  /// Rows that were not written by a transaction that advanced an offset. Valid only before a
-  /// replay, after which later transactions may have written rows.
+  /// Rows that were written neither by a transaction that advanced an offset nor by the sweep of an erasure. Valid
+  /// only before a replay, after which later transactions may have written rows.
   func strays() throws -> [Finding] {
     let tables = ["follows", "posts", "messages", "likes", "comments", "profiles"]
     var findings: [Finding] = []
@@ -31,6 +31,7 @@ struct AuditCheck {
         """
         SELECT count(*) FROM \(table) r
         WHERE NOT EXISTS (SELECT FROM batch_audit a WHERE a.xmin = r.xmin)
+          AND NOT EXISTS (SELECT FROM campaign_sweeps s WHERE s.xmin = r.xmin)
         """
       ).only.int(0)
       guard count > 0 else { continue }
@@ -48,6 +49,7 @@ struct AuditCheck {
         WHERE (a.consumer_group, a.topic, a.partition) = (d.consumer_group, d.topic, d.partition)
           AND d.record_offset >= a.from_offset AND d.record_offset < a.to_offset
           AND a.xmin = d.xmin)
+        AND NOT EXISTS (SELECT FROM campaign_sweeps s WHERE s.xmin = d.xmin)
       LIMIT 5
       """
     ).map { "\(try $0.text(0)) was not written by the transaction that advanced past it" }

@@ -3,6 +3,7 @@ struct Finding: Codable, Equatable, CustomStringConvertible {
   /// The campaign's checks.
   enum Check: String, Codable, CaseIterable {
     case acknowledged = "every acknowledged event is in the results or the dead letters"
+    case erasures = "nothing is left of people who were erased"
     case tables = "every table equals the model's fold of the log"
     case offsets = "stored offsets only increase"
     case ranges = "committed ranges are contiguous and do not overlap"

@@ -1,7 +1,10 @@
+import EmbeddedStack
 import Events
+import Foundation
 import Kafka
 import Model
 import RecordLog
+import Verification
 
 /// The log's contents after a round, and the expected outcome of each record.
 struct LogContents {
@@ -25,6 +28,10 @@ struct LogContents {
   /// The records that each group must have dead-lettered.
   private(set) var poison: Set<Place> = []
   private(set) var eventCount = 0
+  /// Everybody who was erased.
+  private(set) var erased: ErasedPeople
+  /// Records that nobody can decode.
+  private(set) var undecodable: [Record] = []
 
   init(_ world: World) throws {
     let log = try KafkaLog(configuration: world.kafka)
@@ -34,13 +41,50 @@ struct LogContents {
         "\(lost.key) starts at offset \(lost.value.lowerBound): the embedded broker keeps only 5 MiB "
           + "of it. Produce less: use a lower --rate or shorter rounds (--round-minutes).")
     }
-    for group in ConsumerGroup.required { models[group] = Model() }
     // By the clock that is furthest ahead.
     let now = world.clock.pushNow
+    let connection = try world.connection()
+    defer { connection.close() }
+    erased = try ErasedPeople([], connection)
     try log.read(spans, maxRecords: 1000) { batch in
       guard let topic = Topic(name: batch.topic, prefix: world.topicPrefix) else { return }
       for record in batch.records { add(record, topic, now: now, prefix: world.topicPrefix) }
     }
+    let events = events.values.joined()
+    erased = try ErasedPeople(events.filter { $0.type == .userErased }, connection)
+    for event in events where event.topic == .reminders { erased.note(event) }
+    for group in ConsumerGroup.required { models[group] = Model(formerIDs: erased.formerIDs) }
+    for event in events.filter({ $0.type == .userErased }) + events
+    where !erased.isForgottenRing(event) {
+      for group in ConsumerGroup.reading(event.topic)
+      where !Poison.refusing(event).contains(group) {
+        models[group]?.apply(event)
+      }
+    }
+  }
+
+  /// The people of whom nothing must be left: no event names them since they were erased.
+  var gone: [String] {
+    let since = events.values.joined().filter { !$0.topic.isInternal }
+    return erased.times.compactMap { person, erasedAt in
+      let isBack = since.contains { event in
+        event.time > erasedAt && !erased.isForgottenRing(event)
+          && event.people.contains { $0.hasSameBytes(as: person.string) }
+      }
+      // Without a readable time, a record may be one of somebody new.
+      let isUnclear = undecodable.contains { record in
+        (try? EventTime(rfc3339: header("ce_time", of: record))) == nil
+          && ([record.key, record.value] + record.headers.map(\.value)).contains {
+            findWord(person.string, in: Data($0 ?? [])) != nil
+          }
+      }
+      return isBack || isUnclear ? nil : person.string
+    }
+  }
+
+  private func header(_ name: String, of record: Record) -> String {
+    let value = record.headers.first { $0.name == name }?.value
+    return value.map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
   private mutating func add(_ record: Record, _ topic: Topic, now: EventTime, prefix: String) {
@@ -50,12 +94,12 @@ struct LogContents {
       (event.partition, event.offset) = (record.topicPartition.partition, record.offset)
       events[record.topicPartition, default: []].append(event)
       eventCount += 1
+    } else {
+      undecodable.append(record)
     }
     let refusing = event.map { Poison.refusing($0) } ?? ConsumerGroup.allCases
     for group in ConsumerGroup.reading(topic) {
-      if let event, !refusing.contains(group) {
-        models[group]?.apply(event)
-      } else {
+      if event == nil || refusing.contains(group) {
         poison.insert(
           Place(
             group: group.name(prefix: prefix), partition: record.topicPartition,

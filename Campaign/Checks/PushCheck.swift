@@ -53,7 +53,7 @@ struct PushCheck {
       taken.contains(where: \.isAlert) ? [] : ["nothing was pushed"],
       sent.count == all.count ? [] : ["\(all.count - sent.count) requests are no messages"],
       repeated(sent, taken), committed(sent, alarms), inTime(sent, alarms), gone(),
-      try ended(sent, alarms, connection),
+      try ended(sent, alarms, connection), try erased(sent, connection),
     ]
     for device in PushEvents.kept {
       let key = [device.user, device.installation].map { BytewiseString($0) }
@@ -186,6 +186,8 @@ struct PushCheck {
     sent.compactMap { push in
       guard push.notification != Self.badge else { return nil }
       guard let alarm = alarms[push.notification] else {
+        // The alarms of a person who was erased are gone.
+        if push.request.address == PushEvents.leaving.address { return nil }
         return "\(push.notification) was sent, and there is no such alarm"
       }
       return push.version > alarm.version
@@ -243,6 +245,29 @@ struct PushCheck {
       else { return nil }
       return "\(push.notification) of \(user) was sent to \(push.request.address), which has left"
     }
+  }
+
+  /// Nothing may be sent to the device of a person who was erased, since push-worker applied that.
+  private func erased(_ sent: [SentPush], _ connection: Connection) throws -> [String] {
+    let topic = Topic.erasures.name(prefix: world.topicPrefix)
+    let erasure = log.events.filter { $0.key.topic == topic }.flatMap(\.value)
+      .first { $0.key.hasSameBytes(as: PushEvents.leaving.user) }
+    guard let erasure else { return ["\(PushEvents.leaving.user) was not erased"] }
+    let end = try connection.query(
+      """
+      SELECT min(written_at) FROM batch_audit
+      WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND to_offset > $4
+      """,
+      [
+        .text(ConsumerGroup.push.name(prefix: world.topicPrefix)), .text(topic),
+        .int4(erasure.partition ?? 0), .int8(erasure.offset ?? 0),
+      ]
+    ).only.timestamptz(0)
+    let ahead = Int64(world.clock.span * 1_000_000)
+    return sent.filter {
+      $0.request.address == PushEvents.leaving.address
+        && $0.received > end + ahead + Self.graceMicroseconds
+    }.map { "\($0.notification) was sent to \(PushEvents.leaving.user), who was erased" }
   }
 
   /// The events that ended uses of addresses. The load never registers an address again for a person who has

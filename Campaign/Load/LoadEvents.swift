@@ -3,7 +3,8 @@ import Kafka
 import Workload
 
 /// The records of a round, reproducible by seed but for the times of reminders: a social network's events,
-/// the readers' probe events, reminders, devices and what is pushed to them, and poison.
+/// the readers' probe events, reminders, devices and what is pushed to them, and poison. In all rounds, people are
+/// erased.
 struct LoadEvents {
   private var random: SplitMix64
   private var social: SocialEvents
@@ -15,8 +16,11 @@ struct LoadEvents {
 
   init(_ plan: CampaignPlan, clock: HourClock, hooks: String, prefix: String) {
     random = SplitMix64(seed: plan.seed ^ 0x10AD)
-    let events = Int(plan.rate * plan.seconds * 4) + 10_000
-    social = SocialWorkload(users: plan.users, events: events, seed: plan.seed).makeIterator()
+    // About as many as a round takes, so that people are erased throughout.
+    social = SocialWorkload(
+      users: plan.users, events: Int(plan.rate * plan.seconds * 0.7) + 100, seed: plan.seed,
+      erasures: min(plan.users / 6, 15)
+    ).makeIterator()
     probes = ProbeEvents(seed: plan.seed)
     reminders = ReminderEvents(plan, clock: clock)
     pushes = PushEvents(plan, clock: clock, hooks: hooks)

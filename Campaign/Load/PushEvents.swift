@@ -26,6 +26,11 @@ struct PushEvents {
     + (0..<3).map { device("\(ReminderEvents.people)\($0)", "phone", $0) }
     + [device(SocialWorkload(users: 1, events: 0, seed: 0).userID(0), "phone", 0)]
 
+  /// The device of a person who is erased before the load ends, and does not come back.
+  static let leaving = device("pushed-away", "phone", 0)
+  /// After how many events they are erased.
+  private static let leavingAfter = 40
+
   /// Devices whose app may be deleted, so that their tokens are gone.
   static let deletable: [Device] = stride(from: 0, to: people, by: 4).map {
     device(person($0), "deletable", 0)
@@ -50,7 +55,7 @@ struct PushEvents {
 
   /// The registrations of the devices, and the preferences of a person who wants no gifts.
   var initialEvents: [Event] {
-    let devices = (Self.kept + Self.deletable).map { registration($0) }
+    let devices = (Self.kept + Self.deletable + [Self.leaving]).map { registration($0) }
     let quiet = Payload.pushPreferences(
       .with { ($0.user, $0.silentKinds) = (Self.person(0), ["gift"]) })
     return (devices + [quiet]).enumerated().map { number, payload in
@@ -60,17 +65,28 @@ struct PushEvents {
 
   mutating func next() -> Event {
     made += 1
-    let payload =
-      switch Int.random(in: 0..<20, using: &random) {
-      case 0, 1: device()
-      case 2: readAll()
-      case 3..<6: read()
-      case 6..<9:
-        undos.isEmpty ? raise() : undos.remove(at: .random(in: undos.indices, using: &random))
-      default: raise()
-      }
+    let payload = made <= Self.leavingAfter && made.isMultiple(of: 4) ? leave() : act()
     return Event(
       id: "push-\(made)", source: "magpie/campaign", time: clock.now, payload: payload)
+  }
+
+  /// What happens to the person who leaves, and at last that they do.
+  private func leave() -> Payload {
+    let user = Self.leaving.user
+    guard made < Self.leavingAfter else { return .userErased(.with { $0.user = user }) }
+    return .likeCreated(
+      .with { ($0.actor, $0.post, $0.postOwner) = ("pusher-\(made)", "away-post-\(made)", user) })
+  }
+
+  private mutating func act() -> Payload {
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0, 1: device()
+    case 2: readAll()
+    case 3..<6: read()
+    case 6..<9:
+      undos.isEmpty ? raise() : undos.remove(at: .random(in: undos.indices, using: &random))
+    default: raise()
+    }
   }
 
   private mutating func raise() -> Payload {

@@ -25,7 +25,10 @@ struct Lag {
           + (SELECT count(*) FROM subscription_work)
           + (SELECT count(*) FROM feed_trims)
           + (SELECT count(*) FROM reminders WHERE due_at < now() + interval '1 hour')
-          + (SELECT count(*) FROM reminder_rings WHERE NOT is_published) AS other
+          + (SELECT count(*) FROM reminder_rings WHERE NOT is_published)
+          + (SELECT count(*) FROM erasures WHERE waits_for <> '{}')
+          + \(ConsumerGroup.allCases.map { "(SELECT count(*) FROM \($0)_erasures)" }
+            .joined(separator: " + ")) AS other
       FROM consumer_offsets
       """)
     var stored: [String: Int64] = [:]

@@ -17,15 +17,15 @@ public enum ConsumerGroup: String, CaseIterable, Sendable {
   /// The topics that the worker consumes.
   public var topics: [Topic] {
     switch self {
-    case .fanout: [.posts, .follows, .messages]
+    case .fanout: [.posts, .follows, .messages, .erasures]
     case .notification:
       [
         .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
-        .people,
+        .people, .erasures,
       ]
-    case .alarm: [.profiles, .notificationChanges]
-    case .reminder: [.reminders, .profiles]
-    case .push: [.alarmChanges, .devices, .alarmActions, .people, .messages]
+    case .alarm: [.profiles, .notificationChanges, .erasures]
+    case .reminder: [.reminders, .profiles, .erasures]
+    case .push: [.alarmChanges, .devices, .alarmActions, .people, .messages, .erasures]
     }
   }
 

@@ -18,11 +18,7 @@ public enum EventCodec {
     _ event: Event, as contentType: ContentType = .protobuf
   ) throws(EventError) -> WireRecord {
     let event = try validated(event)
-    let value: [UInt8]
-    switch contentType {
-    case .protobuf: value = event.payload.protobufBytes
-    case .json: value = try event.payload.jsonBytes()
-    }
+    let value = try event.payload.bytes(as: contentType)
     try checkValueSize(value.count)
     var headers: [Header] = [
       .init("ce_specversion", specVersion),
@@ -93,7 +89,8 @@ public enum EventCodec {
     case .json: payload = try jsonPayload(type, value)
     }
     let event = try validated(
-      Event(id: id, source: source, time: time, payload: payload, trace: headers.trace))
+      Event(id: id, source: source, time: time, payload: payload, trace: headers.trace),
+      isChangedByErasure: type == .messageSent && record.isChangedByErasure)
     guard key.elementsEqual(event.key.utf8) else {
       throw EventError(
         .wrongKey,
@@ -117,7 +114,9 @@ public enum EventCodec {
 
 // Shared by the binary and the structured mode.
 extension EventCodec {
-  static func validated(_ event: Event) throws(EventError) -> Event {
+  static func validated(
+    _ event: Event, isChangedByErasure: Bool = false
+  ) throws(EventError) -> Event {
     try checkID(event.id, "id")
     guard !event.source.isEmpty else {
       throw EventError(
@@ -129,7 +128,7 @@ extension EventCodec {
     }
     try checkTime(event.time, now: nil)
     var event = event
-    event.payload = try event.payload.validated()
+    event.payload = try event.payload.validated(isChangedByErasure: isChangedByErasure)
     return event
   }
 

@@ -36,6 +36,7 @@ public enum EventType: String, CaseIterable, Sendable {
   case deviceRegistered = "magpie.device.registered.v1"
   case deviceRemoved = "magpie.device.removed.v1"
   case pushPreferences = "magpie.push.preferences.v1"
+  case userErased = "magpie.user.erased.v1"
   case notificationChanged = "magpie.notification.changed.v1"
   case notificationRetracted = "magpie.notification.retracted.v1"
   case alarmChanged = "magpie.alarm.changed.v1"
@@ -58,6 +59,7 @@ public enum EventType: String, CaseIterable, Sendable {
     case .authorSubscribed, .authorUnsubscribed: .subscriptions
     case .reminderSet, .reminderCycleSet, .reminderCancelled, .digestSet: .reminders
     case .deviceRegistered, .deviceRemoved, .pushPreferences: .devices
+    case .userErased: .erasures
     case .notificationChanged, .notificationRetracted: .notificationChanges
     case .alarmChanged, .alarmRetracted: .alarmChanges
     }

@@ -4,10 +4,18 @@ func checkIDs(_ fields: (String, String)...) throws(EventError) {
   for (name, value) in fields { try checkID(value, name) }
 }
 
-/// 1 to 128 bytes without control characters. Ids are opaque and not normalised.
+/// 1 to 128 bytes without control characters, not beginning like the ids of former people. Ids are opaque and
+/// not normalised.
 func checkID(_ value: String, _ field: String) throws(EventError) {
   try checkPresent(value, field)
   try checkOptionalID(value, field)
+}
+
+/// The other side of a conversation, who may be a former person.
+func checkPeer(_ value: String, _ field: String) throws(EventError) {
+  try checkLength(value, field, Limits.idBytes)
+  let isFormer = FormerPerson.has(id: value)
+  try checkID(isFormer ? String(value.dropFirst(FormerPerson.prefix.count)) : value, field)
 }
 
 func checkPresent(_ value: String, _ field: String) throws(EventError) {
@@ -21,6 +29,12 @@ func checkOptionalID(_ value: String, _ field: String) throws(EventError) {
   guard !containsControlCharacter(value) else {
     throw EventError(
       .badID, "\(field) \(excerpt(value)) contains a control character; ids may not.",
+      field: field)
+  }
+  guard !FormerPerson.has(id: value) else {
+    throw EventError(
+      .badID,
+      "\(field) \(excerpt(value)) begins with \(FormerPerson.prefix), which stands for people who were erased.",
       field: field)
   }
 }

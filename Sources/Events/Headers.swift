@@ -11,6 +11,11 @@ struct Headers {
   /// Also nil if malformed or repeated: a broken trace must not make the event invalid.
   private(set) var trace: TraceContext?
 
+  static let names: Set<String> = [
+    "ce_specversion", "ce_id", "ce_source", "ce_type", "ce_time", "content-type",
+    TraceContext.headerName,
+  ]
+
   /// Other headers are ignored.
   init(_ headers: [Header]) throws(EventError) {
     guard headers.count <= Limits.headers else {

@@ -41,6 +41,7 @@ extension Payload {
     case .deviceRegistered(let data): data
     case .deviceRemoved(let data): data
     case .pushPreferences(let data): data
+    case .userErased(let data): data
     case .notificationChanged(let data): data
     case .notificationRetracted(let data): data
     case .alarmChanged(let data): data
@@ -87,6 +88,7 @@ extension Payload {
     case .deviceRegistered: self = .deviceRegistered(try source.decode())
     case .deviceRemoved: self = .deviceRemoved(try source.decode())
     case .pushPreferences: self = .pushPreferences(try source.decode())
+    case .userErased: self = .userErased(try source.decode())
     case .notificationChanged: self = .notificationChanged(try source.decode())
     case .notificationRetracted: self = .notificationRetracted(try source.decode())
     case .alarmChanged: self = .alarmChanged(try source.decode())
@@ -118,6 +120,13 @@ extension Payload: Equatable {
   /// Compares the encoded bytes, unlike `String`'s equality.
   public static func == (left: Self, right: Self) -> Bool {
     left.type == right.type && left.protobufBytes == right.protobufBytes
+  }
+
+  func bytes(as contentType: ContentType) throws(EventError) -> [UInt8] {
+    switch contentType {
+    case .protobuf: protobufBytes
+    case .json: try jsonBytes()
+    }
   }
 
   /// The data in Protobuf's binary encoding.

@@ -1,8 +1,9 @@
 extension Payload {
   /// Validates the data and removes duplicate mentions.
   ///
+  /// - Parameter isChangedByErasure: whether a message may have a former person as its receiver.
   /// - Throws: ``EventError`` for the first field that violates ``Limits``.
-  func validated() throws(EventError) -> Payload {
+  func validated(isChangedByErasure: Bool = false) throws(EventError) -> Payload {
     switch self {
     case .postPublished(var data):
       try checkID(data.post, "post")
@@ -20,6 +21,11 @@ extension Payload {
       try checkText(data.text, "text", Limits.commentBytes)
       data.mentions = try checkedMentions(data.mentions)
       return .commentCreated(data)
+    case .messageSent(var data) where isChangedByErasure:
+      try checkPeer(data.receiver, "receiver")
+      data.receiver = data.sender
+      try Payload.messageSent(data).check()
+      return self
     default:
       try check()
       return self
@@ -45,7 +51,9 @@ extension Payload {
       try checkIDs(
         ("message", data.message), ("sender", data.sender), ("receiver", data.receiver))
       try checkText(data.text, "text", Limits.messageBytes)
-    case .conversationRead(let data): try checkIDs(("user", data.user), ("peer", data.peer))
+    case .conversationRead(let data):
+      try checkID(data.user, "user")
+      try checkPeer(data.peer, "peer")
     case .profileChanged(let data):
       try checkID(data.user, "user")
       for field in ProfileField.allCases {
@@ -118,6 +126,7 @@ extension Payload {
     case .deviceRemoved(let data):
       try checkIDs(("user", data.user), ("installation", data.installation))
     case .pushPreferences(let data): try data.check()
+    case .userErased(let data): try checkID(data.user, "user")
     case .notificationChanged(let data): try data.check()
     case .notificationRetracted(let data):
       try checkUUID(data.notification, "notification")

@@ -37,6 +37,7 @@ public enum Payload: Sendable {
   case deviceRegistered(DeviceRegistered)
   case deviceRemoved(DeviceRemoved)
   case pushPreferences(PushPreferences)
+  case userErased(UserErased)
   case notificationChanged(NotificationChanged)
   case notificationRetracted(NotificationRetracted)
   case alarmChanged(AlarmChanged)
@@ -80,6 +81,7 @@ public enum Payload: Sendable {
     case .deviceRegistered: .deviceRegistered
     case .deviceRemoved: .deviceRemoved
     case .pushPreferences: .pushPreferences
+    case .userErased: .userErased
     case .notificationChanged: .notificationChanged
     case .notificationRetracted: .notificationRetracted
     case .alarmChanged: .alarmChanged
@@ -126,6 +128,7 @@ public enum Payload: Sendable {
     case .deviceRegistered(let data): data.user
     case .deviceRemoved(let data): data.user
     case .pushPreferences(let data): data.user
+    case .userErased(let data): data.user
     case .notificationChanged(let data): data.recipient
     case .notificationRetracted(let data): data.recipient
     case .alarmChanged(let data): data.recipient

@@ -57,11 +57,11 @@ private func protobufFieldLines(_ bytes: [UInt8]) -> [String] {
 }
 
 /// Reads Protobuf's wire format without a schema.
-private struct ProtobufReader {
+struct ProtobufReader {
   var rest: ArraySlice<UInt8>
 
   mutating func field() -> String? {
-    guard let tag = varint(), tag >> 3 > 0, tag >> 3 < 1 << 29 else { return nil }
+    guard let tag = tag() else { return nil }
     switch tag & 7 {
     case 0: return varint().map { "\(tag >> 3): \($0)" }
     case 1: return fixed(8).map { "\(tag >> 3): fixed64 \(hex($0))" }
@@ -72,6 +72,23 @@ private struct ProtobufReader {
       return "\(tag >> 3): \(bytes.count) bytes \(hex(bytes.prefix(64)))"
     default: return nil
     }
+  }
+
+  /// Skips a field. Returns its bytes if it is length-delimited, and otherwise nothing; nil if it is no field.
+  mutating func bytes() -> ArraySlice<UInt8>? {
+    guard let tag = tag() else { return nil }
+    switch tag & 7 {
+    case 0: return varint().map { _ in [] }
+    case 1: return fixed(8).map { _ in [] }
+    case 5: return fixed(4).map { _ in [] }
+    case 2: return varint().flatMap { fixed($0) }
+    default: return nil
+    }
+  }
+
+  private mutating func tag() -> UInt64? {
+    guard let tag = varint(), tag >> 3 > 0, tag >> 3 < 1 << 29 else { return nil }
+    return tag
   }
 
   private mutating func varint() -> UInt64? {

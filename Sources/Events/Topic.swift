@@ -12,6 +12,7 @@ public enum Topic: String, CaseIterable, Sendable {
   case subscriptions
   case reminders
   case devices
+  case erasures
   case notificationChanges = "notification-changes"
   case alarmChanges = "alarm-changes"
 

@@ -1,6 +1,6 @@
 public import Events
 
-/// People whom a person does not want to see or hear of.
+/// People whom a person does not want to see or hear of, and people who leave.
 extension Producer {
   /// Neither of the two sees the other's posts, comments, messages and profile in pages, or alarms of
   /// what the other did at any time, until the block is taken back.
@@ -42,5 +42,14 @@ extension Producer {
   ) async throws -> Acknowledgement {
     let data = PersonUnmuted.with { ($0.user, $0.person) = (user, person) }
     return try await publish(.personUnmuted(data), id: id, at: time)
+  }
+
+  /// Forgets a person who leaves: what they did, and what names them, until `time` has no effect any more,
+  /// whenever it arrives. There is no way back. What happens to the same id later is somebody new's.
+  @discardableResult
+  public func eraseUser(
+    _ user: String, id: String? = nil, at time: EventTime? = nil
+  ) async throws -> Acknowledgement {
+    try await publish(.userErased(.with { $0.user = user }), id: id, at: time)
   }
 }

@@ -29,7 +29,9 @@ struct AlarmDatabase {
 
   static func handler(backlogLimit: Int32, engine: AlarmTextEngine = .builtIn) -> Handler {
     var handler = alarmHandler(engine: engine)
-    handler.backlog = { renderAgainWork(engine: engine, limit: backlogLimit) }
+    handler.backlog = {
+      alarmBacklog(renderings: renderAgainWork(engine: engine, limit: backlogLimit))
+    }
     return handler
   }
 

@@ -8,7 +8,7 @@ import Verification
 /// The whole pipeline as processes, compared with the model.
 @Suite(.serialized) struct PipelineTests {
   @Test(
-    "20000 events equal the model after workers joined, left and were killed, and PostgreSQL crashed"
+    "20000 events, also of erased people, equal the model after workers joined, left and were killed, and PostgreSQL crashed"
   )
   func campaign() async throws {
     var generator = SeededGenerator()
@@ -19,7 +19,8 @@ import Verification
     let file = stack.directory.appending(path: "events.jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)
     let generated = try stack.magpie(
-      "generate", "--users", "300", "--events", "20000", "--seed", "\(seed)", "--output", file)
+      "generate", "--users", "300", "--events", "20000", "--seed", "\(seed)", "--erasures", "20",
+      "--output", file)
     #expect(generated.exit == .exited(0), "\(generated.output)")
 
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
@@ -43,11 +44,22 @@ import Verification
     }
     let verified = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(verified.exit == .exited(0), "seed \(seed)\n\(verified.output)\n\(stack.logTails)")
+    try await eventually("everybody is erased, and what that changes is rendered") {
+      try stack.connection().query(
+        "SELECT NOT EXISTS (SELECT FROM erasures WHERE user_id IS NOT NULL)"
+      ).only.bool(0)
+    }
+    let erased = try stack.magpie("verify", "--wait", hangLimitText)
+    #expect(erased.exit == .exited(0), "seed \(seed)\n\(erased.output)\n\(stack.logTails)")
     for child in running[3..<6] { #expect(child.wait(seconds: hangLimitSeconds) == .exited(0)) }
 
-    let model = Model(try lines.map { try StructuredEvent.decode(String($0)) })
-    let differences = try ModelComparison(model: model, connection: try stack.connection())
-      .differences()
+    let events = try lines.map { try StructuredEvent.decode(String($0)) }
+    let connection = try stack.connection()
+    let ids = try formerIDs(
+      of: events.filter { $0.type == .userErased }.map(\.key), on: connection)
+    let differences = try ModelComparison(
+      model: Model(events, formerIDs: ids), connection: connection
+    ).differences()
     #expect(differences.isEmpty, "seed \(seed)\n\(differences.joined(separator: "\n"))")
     let letters = try stack.connection().query("SELECT count(*) FROM dead_letters")
     #expect(try letters.only.int(0) == 0)

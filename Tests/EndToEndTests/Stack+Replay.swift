@@ -13,12 +13,14 @@ extension Stack {
   }
 
   /// Events of `magpie generate`, one per line.
-  func generated(users: Int, events: Int, generator: inout SeededGenerator) throws -> [Substring] {
+  func generated(
+    users: Int, events: Int, erasures: Int = 0, generator: inout SeededGenerator
+  ) throws -> [Substring] {
     let file = directory.appending(path: "events-\(UUID().uuidString).jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)
     try succeed(
       "generate", "--users", "\(users)", "--events", "\(events)", "--seed", "\(seed)",
-      "--output", file)
+      "--erasures", "\(erasures)", "--output", file)
     return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
   }
 

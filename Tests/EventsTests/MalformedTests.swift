@@ -129,6 +129,9 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     Malformed("structured mode", .unsupportedContentType) {
       $0.set("content-type", "application/cloudevents+json")
     },
+    Malformed("the id of a former person", .badID, field: "actor") {
+      $0.json("actor", #""erased:0f""#)
+    },
     Malformed("truncated JSON", .badJSON) { $0.value?.removeLast() },
     Malformed("an array", .badJSON) { $0.json("[]") },
     Malformed("null", .badJSON) { $0.json("null") },

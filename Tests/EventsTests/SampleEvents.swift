@@ -46,6 +46,12 @@ struct Samples {
     return id.isEmpty ? "u\(Int.random(in: 0...9, using: &random))" : id
   }
 
+  /// Somebody, or somebody who has left.
+  mutating func peer() -> String {
+    let hash = String(repeating: "0f", count: 32)
+    return Int.random(in: 0..<8, using: &random) == 0 ? FormerPerson.id(hash: hash) : id()
+  }
+
   mutating func ids(_ limit: Int) -> [String] {
     var seen = Set<BytewiseString>()
     return (0..<Int.random(in: 0...limit, using: &random)).map { _ in id() }
@@ -108,7 +114,7 @@ struct Samples {
           ($0.name, $0.major) = (text(Limits.nameBytes), text(Limits.majorBytes))
           ($0.bio, $0.zone) = (text(Limits.bioBytes), zone())
         })
-    case .conversationRead: .conversationRead(.with { ($0.user, $0.peer) = (id(), id()) })
+    case .conversationRead: .conversationRead(.with { ($0.user, $0.peer) = (id(), peer()) })
     case .profileEdited: .profileEdited(edit())
     case .alarmRead: .alarmRead(.with { ($0.user, $0.notification) = (id(), uuid()) })
     case .alarmReadAll: .alarmReadAll(.with { $0.user = id() })
@@ -180,6 +186,7 @@ struct Samples {
           $0.silentKinds = (0..<Int.random(in: 0...5, using: &random)).map { _ in alarmType() }
           if Bool.random(using: &random) { ($0.quietFrom, $0.quietUntil) = ("22:30", "07:15") }
         })
+    case .userErased: .userErased(.with { $0.user = id() })
     case .notificationChanged: .notificationChanged(snapshot())
     case .notificationRetracted:
       .notificationRetracted(

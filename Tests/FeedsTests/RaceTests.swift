@@ -26,7 +26,7 @@ import Testing
     return error?.sqlstate
   }
 
-  @Test("another writer publishes the same post after the locks were taken", arguments: 3...6)
+  @Test("another writer publishes the same post after the locks were taken", arguments: 4...7)
   func postMeanwhile(stoppedAfter statements: Int) throws {
     let database = try FeedDatabase()
     try database.apply(Say.follow("bo", "ann", at: 0), Say.follow("dee", "cy", at: 0))
@@ -41,7 +41,7 @@ import Testing
 
   @Test(
     "another writer publishes the same post later, so only the place is to be stored",
-    arguments: 3...6)
+    arguments: 4...7)
   func laterMeanwhile(stoppedAfter statements: Int) throws {
     let database = try FeedDatabase()
     try database.apply(
@@ -56,7 +56,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("another writer sends the same message after the locks were taken", arguments: 4...5)
+  @Test("another writer sends the same message after the locks were taken", arguments: 5...6)
   func messageMeanwhile(stoppedAfter statements: Int) throws {
     let database = try FeedDatabase()
     let events = [

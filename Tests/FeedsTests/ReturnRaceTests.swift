@@ -7,9 +7,12 @@ import Testing
 
 /// The restoring of a feed, stopped between two statements while other writers continue.
 @Suite struct ReturnRaceTests {
+  private static let limits = FeedLimits(feedLength: 5, evictIdleDays: 1)
+  private var backlog: [Statement] { feedBacklog(limits: Self.limits).statements }
+
   /// bo follows ann and cy, was away and has just returned; dee has a post, too.
   private func world() throws -> (FeedDatabase, FeedDatabase, [Event]) {
-    let database = try FeedDatabase(FeedLimits(feedLength: 5, evictIdleDays: 1))
+    let database = try FeedDatabase(Self.limits)
     let events = [
       Say.follow("bo", "ann", at: 0), Say.follow("bo", "cy", at: 0),
       Say.post("a", by: "ann", at: 1000), Say.post("c", by: "cy", at: 2000),
@@ -24,11 +27,6 @@ import Testing
     let other = try FeedDatabase(url: database.url, handler: database.handler)
     _ = try other.connection.query("SET lock_timeout = '200ms'")
     return (database, other, events)
-  }
-
-  private func backlog(_ database: FeedDatabase) throws -> [Statement] {
-    let backlog = try #require(database.handler.backlog)
-    return backlog().statements
   }
 
   @Test("restoring waits for a post that is being delivered, and then includes it")
@@ -55,7 +53,7 @@ import Testing
       Say.unfollow("bo", "cy", at: 5000), Say.follow("bo", "dee", at: 5000),
     ][number]
     try database.connection.transaction {
-      _ = try database.connection.pipeline(try backlog(database))
+      _ = try database.connection.pipeline(backlog)
       let error = #expect(throws: PostgresError.self) { try other.apply(event) }
       #expect(error?.sqlstate == "55P03")
     }
@@ -69,7 +67,7 @@ import Testing
   func followBetween() throws {
     let (database, other, events) = try world()
     let follow = Say.follow("bo", "dee", at: 5000)
-    let statements = try backlog(database)
+    let statements = backlog
     let error = #expect(throws: PostgresError.self) {
       try database.connection.transaction {
         _ = try database.connection.pipeline(Array(statements.prefix(3)))
@@ -86,7 +84,7 @@ import Testing
 
   @Test("so does a follow of an author without posts, even if there is nothing to store")
   func followBetweenWithNothingToStore() throws {
-    let database = try FeedDatabase(FeedLimits(feedLength: 5, evictIdleDays: 1))
+    let database = try FeedDatabase(Self.limits)
     let follows = [Say.follow("bo", "ann", at: 0), Say.follow("bo", "dee", at: 1)]
     try database.apply([follows[0]])
     _ = try database.touch("bo")
@@ -94,7 +92,7 @@ import Testing
     try database.runBacklog()
     #expect(try !database.touch("bo"))
     let other = try FeedDatabase(url: database.url, handler: database.handler)
-    let statements = try backlog(database)
+    let statements = backlog
     let error = #expect(throws: PostgresError.self) {
       try database.connection.transaction {
         _ = try database.connection.pipeline(Array(statements.prefix(3)))
@@ -115,7 +113,7 @@ import Testing
   func twoLanes() throws {
     let (database, other, events) = try world()
     try database.connection.transaction {
-      _ = try database.connection.pipeline(try backlog(database))
+      _ = try database.connection.pipeline(backlog)
       #expect(try other.handler.runBacklogDirectly(on: other.connection).counts["returned"] == 0)
     }
     #expect(try database.count("feed_entries") == 2)

@@ -62,9 +62,10 @@ import Testing
       #expect(answer.problem == problem, "\(method) \(path): \(answer)")
     }
     // Without its post, the others are refused.
+    let last: [EventType] = [.postDeleted, .userErased]
     let actions =
-      Action.all.filter { $0.type != .postDeleted }
-      + Action.all.filter { $0.type == .postDeleted }
+      Action.all.filter { !last.contains($0.type) }
+      + last.flatMap { type in Action.all.filter { $0.type == type } }
     for action in actions {
       var path = action.path.replacing("{post}", with: id)
       path = path.replacing("{comment}", with: OwnID.new("ann", event: "e"))
@@ -75,6 +76,36 @@ import Testing
       let event = try stack.event(at: #require(answer.headers["magpie-position"]))
       #expect(event.type == action.type && Self.actor(event.payload) == "ann", "\(event)")
       #expect(event.source == "magpie-gateway")
+    }
+  }
+
+  @Test("only a fresh token erases its person, also if it was accepted for something else")
+  func freshToken() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let tokens = try Tokens.ours.get()
+    let now = Date().timeIntervalSince1970.rounded()
+    for (issued, status) in [
+      (nil, 401), (now - 310, 401), (now + 3600, 401), (now - 280, 202), (now, 202),
+    ] as [(Double?, Int)] {
+      let claims = Tokens.claims("ann", replacing: ["iat": issued ?? NSNull()])
+      let authorization = "Bearer \(try tokens.token(claims: claims))"
+      for path in ["/v1/badge", "/v1/me"] {
+        let answer = try await stack.send(
+          path == "/v1/me" ? "DELETE" : "GET", path, authorization: authorization)
+        guard path == "/v1/me" else {
+          #expect(answer.status == 200, "\(answer)")
+          continue
+        }
+        #expect(answer.status == status, "\(answer)")
+        if status == 202 {
+          let event = try stack.event(at: #require(answer.headers["magpie-position"]))
+          #expect(event.type == .userErased && event.key == "ann")
+        } else {
+          #expect(answer.problem == "token-not-fresh")
+          #expect(answer.headers["www-authenticate"]?.contains(#"max_age="300""#) == true)
+        }
+      }
     }
   }
 

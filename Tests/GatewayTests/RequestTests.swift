@@ -101,6 +101,27 @@ import Testing
     }
   }
 
+  @Test("somebody who has left can be read, and nothing else")
+  func formerPeople() throws {
+    let former = "erased:" + String(repeating: "0", count: 64)
+    for action in Action.all where action.path.contains("{user}") {
+      let body = ActionTests.body(action) ?? ""
+      do throws(Problem) {
+        let event = try action.event(
+          person: "ann", path: ["user": former], body: Array(body.utf8), author: "", eventID: "e",
+          time: .now, source: "test"
+        ).event
+        #expect(event.type == .conversationRead)
+      } catch {
+        #expect(action.type != .conversationRead && error.code == .notFound, "\(action.path)")
+        #expect(error.field == "user")
+      }
+    }
+    let chat = try #require(Screen.all.first { $0.path == "/v1/conversations/{user}" })
+    let statement = try chat.statement(viewer: "ann", path: ["user": former], query: [:])
+    #expect(statement.parameters.count == 4)
+  }
+
   @Test("no body of generated members makes a person act as another one")
   func generatedBodies() throws {
     var random = SeededGenerator()

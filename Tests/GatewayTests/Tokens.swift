@@ -48,6 +48,7 @@ struct Tokens: Sendable {
   ) -> [String: Any] {
     var claims: [String: Any] = ["iss": issuer, "aud": audience, "sub": person]
     claims["exp"] = Date().timeIntervalSince1970.rounded() + 3600
+    claims["iat"] = Date().timeIntervalSince1970.rounded(.down)
     for (name, value) in replacing {
       if value is NSNull { claims.removeValue(forKey: name) } else { claims[name] = value }
     }
@@ -137,6 +138,8 @@ struct Tokens: Sendable {
       ("other audiences", try bearer(["aud": ["other", "another"]])),
       ("another issuer", try bearer(["iss": "https://evil.example"])),
       ("not valid yet", try bearer(["nbf": Date().timeIntervalSince1970 + 600])),
+      ("iat as text", try bearer(["iat": "4102444800"])),
+      ("a former person", try bearer(["sub": "erased:\(String(repeating: "0", count: 64))"])),
       ("exp as text", try bearer(["exp": "4102444800"])),
       ("an empty subject", try bearer(["sub": ""])),
       ("a subject with NUL", try bearer(["sub": "a\u{0}b"])),

@@ -107,9 +107,10 @@ struct ProducerTests {
       producer.mutePerson("v", by: "u", until: .now), producer.unmutePerson("v", by: "u"),
       producer.subscribe("v", to: "u"), producer.unsubscribe("v", from: "u"),
       producer.readConversation(user: "u", peer: "v"),
-      producer.editProfile("u", zone: "Asia/Seoul"),
+      producer.editProfile("u", zone: "Asia/Seoul"), producer.eraseUser("u"),
     ]
-    #expect(acknowledgements.count == 28)
+    #expect(acknowledgements.count == 29)
+    #expect(try fixture.events(.erasures, count: 1).map(\.type) == [.userErased])
     let subscriptions = try fixture.events(.subscriptions, count: 2)
     #expect(subscriptions.map(\.type) == [.authorSubscribed, .authorUnsubscribed])
     #expect(subscriptions.allSatisfy { $0.key == "u" })

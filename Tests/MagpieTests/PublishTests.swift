@@ -161,6 +161,7 @@ struct PublishTests {
       ),
       ("remove-device --user a --installation i", .deviceRemoved),
       ("push-preferences --user a --quiet-from 22:00 --quiet-until 07:00", .pushPreferences),
+      ("erase-user --user a", .userErased),
     ])
   func siblings(command: String, type: EventType) async throws {
     let arguments = ["publish"] + command.split(separator: " ").map(String.init)

@@ -12,6 +12,7 @@ struct UsageTests {
       "comments", "profile", "search", "alarms", "people", "conversations", "chat", "settings",
       "render", "kinds", "kinds list", "kinds check", "setup", "migrate", "topics",
       "lag", "verify", "operate", "token", "token keys", "token sign", "healthcheck",
+      "erasure request", "erasure report", "erasure verify",
     ])
   func help(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init) + ["--help"])
@@ -44,6 +45,8 @@ struct UsageTests {
       "render --type security --actor a --argument device=x", "render --type security",
       "render --type badge --argument badge", "render --type badge --argument bagde=x",
       "render --type ranking --argument title=t --argument rank=1st", "kinds check",
+      "erasure request", "erasure request u --timeout 0", "erasure report --max-age soon",
+      "erasure verify", "erasure verify u --name=", "erasure verify u",
     ])
   func usage(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init))
@@ -57,6 +60,8 @@ struct UsageTests {
       ("topics", "MAGPIE_KAFKA_BOOTSTRAP"), ("migrate", "MAGPIE_DATABASE_URL"),
       ("feed u", "MAGPIE_DATABASE_URL"), ("verify", "MAGPIE_DATABASE_URL"),
       ("publish read-all-alarms --user u", "MAGPIE_KAFKA_BOOTSTRAP"),
+      ("erasure request u", "MAGPIE_KAFKA_BOOTSTRAP"), ("erasure report", "MAGPIE_DATABASE_URL"),
+      ("erasure verify u --skip-kafka", "MAGPIE_DATABASE_URL"),
     ])
   func missingSetting(command: String, variable: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init))

@@ -1,7 +1,8 @@
 import Events
-import Model
 import Testing
 import Workload
+
+@testable import Model
 
 /// The complete state of the model as text.
 private func everything(_ model: Model) -> [String] {
@@ -9,6 +10,18 @@ private func everything(_ model: Model) -> [String] {
   lines += model.allMessages.map(\.description) + model.allProfiles.map(\.description)
   lines += model.allLikes.map(\.description) + model.allComments.map(\.description)
   lines += model.notifications.map(\.description) + model.home.map(\.description)
+  lines += model.allContributions.map { row in
+    var row = row
+    let arguments = row.arguments.map(jsonObject)
+    row.arguments = nil
+    return "\(row) \(arguments ?? "")"
+  }.sorted()
+  lines += model.sizes.map { "\($0)" }.sorted() + model.allWatermarks.map { "\($0)" }.sorted()
+  lines += model.allMarks.map { "\($0)" }.sorted() + model.allMutes.map { "\($0)" }.sorted()
+  lines += model.allSilences.map { "\($0)" }.sorted() + model.allBlocks.map { "\($0)" }.sorted()
+  lines += model.allSubscriptions.map { "\($0)" }.sorted() + model.allReads.map { "\($0)" }
+  lines += model.allProfileEdits.map { "\($0)" } + model.allZones.map { "\($0)" }.sorted()
+  lines += model.allReminders.map { "\($0.user) \($0.id) \($0.version)" }.sorted()
   for (user, feed) in model.feeds.sorted(by: { $0.key < $1.key }) {
     lines.append("\(user): \(feed.map(\.id))")
   }
@@ -22,7 +35,7 @@ private func everything(_ model: Model) -> [String] {
 @Suite struct ModelTests {
   @Test("any order and any repetition of the same events give the same tables", arguments: 1...3)
   func orderFree(seed: UInt64) {
-    let events = Array(SocialWorkload(users: 30, events: 1000, seed: seed))
+    let events = Array(SocialWorkload(users: 30, events: 1000, seed: seed, erasures: 5))
     let expected = everything(Model(events))
     #expect(expected.count > 500)
     var random = SplitMix64(seed: seed)
@@ -40,6 +53,111 @@ private func everything(_ model: Model) -> [String] {
     for user in model.people {
       #expect(model.feed(of: user) == feeds[BytewiseString(user)] ?? [])
     }
+  }
+}
+
+@Suite struct ModelErasureTests {
+  /// When each person was last erased.
+  private func erasures(_ events: [Event]) -> [BytewiseString: EventTime] {
+    events.reduce(into: [:]) { erasures, event in
+      guard case .userErased(let data) = event.payload else { return }
+      let person = BytewiseString(data.user)
+      erasures[person] = max(erasures[person] ?? event.time, event.time)
+    }
+  }
+
+  @Test("the model has what is left of each event, whenever the erasures arrive", arguments: 1...3)
+  func forgetting(seed: UInt64) {
+    let events = Array(SocialWorkload(users: 40, events: 1200, seed: seed, erasures: 8))
+    let erasures = erasures(events)
+    #expect(erasures.count > 5)
+    let left = events.compactMap { event in
+      event.forgetting(formerReceiver: { FormerPerson.id(hash: $0) }) { id in
+        erasures[BytewiseString(id)].map { event.time <= $0 } ?? false
+      }
+    }
+    #expect((events.count / 4..<events.count).contains(left.count))
+    let model = Model(events)
+    let others = events.filter { $0.type != .userErased }
+    for event in others {
+      let left = event.forgetting(
+        formerReceiver: { FormerPerson.id(hash: $0) },
+        { id in erasures[BytewiseString(id)].map { event.time <= $0 } ?? false })
+      if model.remaining(event) != left { Issue.record("\(event)") }
+    }
+    let expected = everything(Model(left.filter { $0.type != .userErased }))
+    var random = SplitMix64(seed: seed)
+    for log in [events, events.reversed(), events.shuffled(using: &random)] {
+      var applied = Model()
+      for event in log { applied.apply(event) }
+      let differences = everything(applied).difference(from: expected)
+      #expect(Array(differences.prefix(3)).isEmpty, "seed \(seed)")
+    }
+    // Of whom no later event is, no row names anybody.
+    let gone = erasures.filter { person, at in
+      !events.contains { $0.time > at && $0.people.contains { $0.hasSameBytes(as: person.string) } }
+    }
+    #expect(!gone.isEmpty)
+    for line in expected {
+      let words = line.split { $0 == " " || $0 == "\"" || $0 == "," || $0 == "|" }
+      let found = words.first { gone[BytewiseString(String($0))] != nil }
+      if let found { Issue.record("\(found): \(line)") }
+    }
+  }
+
+  @Test("silences of an erased person go, also those of the alarms of their messages")
+  func silences() {
+    var story = Story()
+    for (scope, kind, subject, actor) in [
+      ("actor", "", "", "x"), ("subject", "message", "x", ""), ("subject", "F03", "x", ""),
+      ("subject", "comment-like", "x", ""),
+    ] {
+      story.at(
+        1,
+        .alarmDisabled(
+          .with {
+            ($0.user, $0.scope, $0.kind) = ("ann", scope, kind)
+            ($0.subject, $0.actor) = (subject, actor)
+          }))
+    }
+    #expect(story.model.allSilences.count == 4)
+    story.at(2, .userErased(.with { $0.user = "x" }))
+    let kind = Model().kinds.kind("comment-like")?.code.number
+    #expect(story.model.allSilences.map(\.type) == [kind])
+  }
+
+  @Test("what happens after an erasure counts, and what arrives late does not")
+  func again() {
+    var story = Story()
+    story.at(5, .userErased(.with { $0.user = "x" }))
+    story.at(4, Story.like("x"))
+    #expect(story.model.allLikes == [])
+    story.at(6, Story.like("x"))
+    let firstAt = EventTime(microseconds: Story.start + 6_000_000)
+    #expect(story.model.allLikes.map(\.firstAt) == [firstAt])
+    story.at(5, Story.like("x", "q"))
+    #expect(story.model.allLikes.count == 1)
+    story.at(7, .userErased(.with { $0.user = "x" }))
+    story.at(5, .userErased(.with { $0.user = "x" }))
+    #expect(story.model.allLikes == [])
+  }
+
+  @Test("a message to an erased person stays its sender's, in a conversation with nobody")
+  func messages() {
+    var story = Story()
+    func message(_ id: String, _ sender: String, _ receiver: String) -> Payload {
+      .messageSent(.with { ($0.message, $0.sender, $0.receiver) = (id, sender, receiver) })
+    }
+    story.at(1, message("m", "ann", "x"))
+    story.at(2, message("n", "x", "ann"))
+    story.at(3, message("o", "x", "x"))
+    story.at(4, .conversationRead(.with { ($0.user, $0.peer) = ("ann", "x") }))
+    story.at(5, .userErased(.with { $0.user = "x" }))
+    #expect(story.model.allMessages.map(\.id) == ["m"])
+    #expect(story.model.conversations(of: "ann").map(\.peer) == ["erased:x"])
+    #expect(story.model.conversations(of: "x") == [])
+    #expect(story.model.notifications.isEmpty)
+    #expect(story.model.allReads.isEmpty)
   }
 }
 

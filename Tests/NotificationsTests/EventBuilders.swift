@@ -181,3 +181,7 @@ func withdrawn(
         ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, source)
       }))
 }
+
+func erasure(_ user: String, at minutes: Double) -> Event {
+  event(minutes, .userErased(.with { $0.user = user }))
+}

@@ -156,6 +156,58 @@ struct MeasurementTests {
     #expect(try world.violations() == [])
   }
 
+  /// Likes received, contributions to others' notifications, posts and subscribers of one person, who is erased.
+  @Test("forgetting a person with 500,000 likes and 100,000 contributions")
+  func forgetting() throws {
+    let world = try World()
+    try world.owner.get().script(
+      """
+      DELETE FROM contribution_check;
+      INSERT INTO notification_recipients (user_id) VALUES ('star');
+      INSERT INTO notification_recipients (user_id) SELECT 'user-' || n FROM generate_series(0, 19999) n;
+      CREATE TEMP TABLE l AS
+        SELECT 'star-' || n % 5000 AS post, 'user-' || n AS actor, 'star' AS owner, n
+        FROM generate_series(1, 500000) n
+        UNION ALL
+        SELECT 'post-' || n, CASE k WHEN 0 THEN 'star' ELSE 'fan-' || k END, 'user-' || n % 20000, n
+        FROM generate_series(1, 60000) n CROSS JOIN generate_series(0, 3) k;
+      INSERT INTO likes
+        SELECT l.post, l.actor, l.owner, true, t.at, t.at, l.n::text
+        FROM l CROSS JOIN LATERAL (SELECT '2026-03-01Z'::timestamptz + n * interval '1 ms') t (at);
+      INSERT INTO notification_actors
+        SELECT l.post_owner, 0, l.post_id, l.actor, l.actor, true, false, l.first_at,
+          md5(l.post_id)::uuid, l.post_id, NULL, '', l.version_time, l.version_id FROM likes l;
+      INSERT INTO comments
+        SELECT 'comment-' || n, 'post-' || n, 'user-' || n, 'star', 'text', '{}', true, '2026-03-01Z',
+          '2026-03-01Z', n::text
+        FROM generate_series(0, 19999) n;
+      INSERT INTO notification_actors
+        SELECT c.post_owner, 1, c.comment_id, c.comment_id, 'star', true, false, c.first_at,
+          md5(c.comment_id)::uuid, c.post_id, c.comment_id, 'text', c.version_time, c.version_id
+        FROM comments c
+        UNION ALL
+        SELECT 'user-' || n, 2, '', 'star', 'star', true, false, '2026-03-01Z', md5('f' || n)::uuid,
+          NULL, NULL, '', '2026-03-01Z', n::text
+        FROM generate_series(0, 19999) n;
+      INSERT INTO notifications
+        SELECT a.notification_id, a.recipient, a.type, a.subject, '2026-03-01', max(a.actor), min(a.actor),
+          count(*), count(*), a.subject, NULL, '', max(a.first_at), min(a.first_at), 1, 1
+        FROM notification_actors a GROUP BY a.notification_id, a.recipient, a.type, a.subject;
+      INSERT INTO post_facts
+        SELECT 'star-' || n, 'star', 'title', '', '{}', false, '2026-03-01Z', '2026-03-01Z', n::text
+        FROM generate_series(1, 20000) n;
+      INSERT INTO author_subscriptions
+        SELECT 'star', 'user-' || n, '2026-02-01Z', 'e', true FROM generate_series(0, 19999) n;
+      ANALYZE;
+      """)
+    try world.apply(erasure("star", at: 100_000))
+    print("forgetting: \(try Backlog(of: world))")
+    #expect(try world.connection.query("SELECT FROM notification_erasures").isEmpty)
+    #expect(
+      try world.connection.query("SELECT FROM likes WHERE actor = 'star' OR post_owner = 'star'")
+        .isEmpty)
+  }
+
   /// A million likes of 50,000 posts, 100,000 of them of a single post.
   private func fill(_ world: World) throws {
     let connection = try Connection(world.url, applicationName: "test")

@@ -11,6 +11,8 @@ final class World {
   let connection: Connection
   /// The published events, in order.
   private(set) var published: [Event] = []
+  /// A connection that may read everything, and act as other workers.
+  private(set) lazy var owner = Result { try Connection(url, applicationName: "test") }
 
   init(url: String? = nil) throws {
     self.url = try url ?? TestDatabase.fresh()
@@ -31,13 +33,14 @@ final class World {
     try apply(events)
   }
 
-  /// Runs the backlog until it is empty.
-  func settle() throws {
-    var hasMore = true
-    while hasMore {
+  /// Runs the backlog until it is empty, or as many pieces.
+  func settle(pieces: Int = .max) throws {
+    var (left, hasMore) = (pieces, true)
+    while hasMore, left > 0 {
       let piece = try testHandler.runBacklogDirectly(on: connection)
       published += piece.events
       hasMore = piece.hasMore
+      left -= 1
     }
   }
 

@@ -206,6 +206,28 @@ final class PushWorld {
     }
   }
 
+  /// Lets push-worker hear that a person was erased now.
+  func erase(_ user: String) throws {
+    try hear(event(.userErased(.with { $0.user = user })))
+  }
+
+  /// Runs push-worker's sweeps as if all other workers were done with theirs.
+  ///
+  /// - Returns: whether nobody is left to forget. Otherwise something under way is waited for.
+  func forget() async throws -> Bool {
+    for worker in ["fanout", "notification", "alarm", "reminder"] {
+      _ = try admin.query(
+        "SELECT erasure_done($1, q.user_id, q.erased_at) FROM push_erasures q", [.text(worker)])
+    }
+    // Other tests' transactions may delay a stage for a moment.
+    for _ in 0..<200 {
+      while try handler.runBacklogDirectly(on: pusher).hasMore {}
+      if try admin.query("SELECT FROM push_erasures").isEmpty { return true }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    return false
+  }
+
   /// The state of each claim, such as `phone alert accepted`.
   func claims() throws -> [String] {
     try admin.query(

@@ -19,7 +19,8 @@ import Testing
             AND c.relkind = 'S')
       """
     ).map { (name: try $0.text(0), kind: try $0.text(1)) }
-    let tables = TableGroup.allCases.flatMap(\.tables) + TableGroup.sharedTables
+    let tables =
+      TableGroup.allCases.flatMap(\.tables) + TableGroup.sharedTables + TableGroup.liveTables
     #expect(Set(tables).count == tables.count)
     #expect(Set(tables) == Set(relations.filter { "rpf".contains($0.kind) }.map(\.name)))
     #expect(

@@ -74,6 +74,9 @@ final class ClockedWorker {
     return try ring()
   }
 
+  /// Works on what is being forgotten.
+  func sweep() throws { try handler.runBacklogDirectly(on: connection) }
+
   /// The number that the metrics show.
   func overdue() throws -> Int {
     let overdue = try #require(handler.overdue)

@@ -27,12 +27,12 @@ import Testing
         "post_counts", "likes", "comments", "post_facts", "notification_recipients",
         "notification_marks", "notification_sizes", "message_facts", "person_blocks",
         "conversation_reads",
-      ], ["magpie_notification"], [.insert, .update]
+      ], ["magpie_notification"], [.insert, .update, .delete]
     ),
     (["contribution_check"], ["magpie_notification"], [.update, .delete]),
     (
       ["notification_mutes", "notification_silences", "author_subscriptions"],
-      ["magpie_notification"], [.insert]
+      ["magpie_notification"], [.insert, .delete]
     ),
     (
       [
@@ -47,10 +47,24 @@ import Testing
     (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
     (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
     (["reminder_people", "reminders", "reminder_rings"], ["magpie_reminder"], [.insert, .update]),
-    (["push_devices", "push_tokens", "push_preferences"], ["magpie_push"], [.insert, .update]),
-    (["push_due", "push_claims"], ["magpie_push"], [.insert, .update, .delete]),
-    (["schema_migrations", "notification_generation", "notification_generations"], [], []),
+    (
+      ["push_devices", "push_tokens", "push_preferences", "push_due", "push_claims"],
+      ["magpie_push"], [.insert, .update, .delete]
+    ),
+    (["erasures"], workers, [.insert, .update]),
+    (
+      ["schema_migrations", "notification_generation", "notification_generations", "erasure_key"],
+      [], []
+    ),
   ]
+
+  /// The queue of each worker's sweep.
+  private static let queues = workers.map { worker in
+    (
+      tables: ["\(worker.dropFirst("magpie_".count))_erasures"], roles: [worker],
+      verbs: [.insert, .update, .delete] as Set<Verb>
+    )
+  }
 
   private static let workers = [
     "magpie_fanout", "magpie_notification", "magpie_alarm", "magpie_reminder", "magpie_push",
@@ -99,7 +113,8 @@ import Testing
     let connection = try TestDatabase.connection()
     let relations = try relations(connection)
     #expect(relations.count > 30)
-    let known = Set(Self.writers.flatMap(\.tables))
+    let writers = Self.writers + Self.queues
+    let known = Set(writers.flatMap(\.tables))
     var (refused, allowed) = (0, 0)
     for (name, column) in relations {
       // Partitions may only be written through their parent, views not at all.
@@ -111,7 +126,7 @@ import Testing
       ).only.bool(0)
       #expect(isOther || known.contains(name), "which role owns \(name)?")
       for role in Self.roles {
-        let may = Self.writers.filter { $0.tables.contains(name) && $0.roles.contains(role) }
+        let may = writers.filter { $0.tables.contains(name) && $0.roles.contains(role) }
           .reduce(into: Set<Verb>()) { $0.formUnion($1.verbs) }
         for verb in Verb.allCases {
           let sql =
@@ -254,6 +269,35 @@ import Testing
         let state = try attempt(sql, as: role, connection)
         #expect(state == "42501", "\(role): \(sql): \(state ?? "allowed")")
       }
+    }
+  }
+
+  @Test(
+    "no SQL erases anybody for a backend, nor tells it whose a hash is; a worker has to apply the event"
+  )
+  func erasures() throws {
+    let connection = try TestDatabase.connection()
+    let asking = [
+      "INSERT INTO erasures (person_hash, erased_at, waits_for) VALUES (sha256('a'), now(), '{}')",
+      "SELECT remember_erasures('{a}', ARRAY[now()])", "SELECT erasure_done('fanout', 'a', now())",
+      "INSERT INTO fanout_erasures (user_id, erased_at) VALUES ('a', now())",
+      "SELECT person_hash('a')", "SELECT inner_pad FROM erasure_key",
+    ]
+    let reading = [
+      "SELECT * FROM erasures", "SELECT * FROM push_erasures", "SELECT is_erasing('a')",
+      "SELECT has_erasing()",
+    ]
+    for role in ["magpie_reader", "magpie_backend"] {
+      for sql in asking {
+        #expect(try attempt(sql, as: role, connection) == "42501", "\(role): \(sql)")
+      }
+      for sql in reading {
+        #expect(try attempt(sql, as: role, connection) == nil, "\(role): \(sql)")
+      }
+    }
+    for role in Self.workers {
+      #expect(
+        try attempt("SELECT remember_erasures('{a}', ARRAY[now()])", as: role, connection) == nil)
     }
   }
 

@@ -37,10 +37,27 @@ struct Tables {
     ].map { try TestWorker($0, url: url, log: log, changes: changes) }
   }
 
-  /// Applies all records, including those that handlers publish.
+  /// Applies all records, including those that handlers publish, and erases whom they erase.
   func applyAll(pushLimit: Int = 10_000, batch: Int = 500) throws {
     let workers = try workers(pushLimit: pushLimit)
-    while try workers.reduce(false, { try $1.step(batch: batch) || $0 }) {}
+    // Sweeps wait for transactions of other tests.
+    try block(until: "nobody is being erased") {
+      while try workers.reduce(false, { try $1.step(batch: batch) || $0 }) {}
+      return try !isErasing
+    }
+  }
+
+  /// Whether sweeps have something to do.
+  var isErasing: Bool {
+    get throws {
+      try admin.query(
+        """
+        SELECT EXISTS (SELECT FROM erasures WHERE user_id IS NOT NULL)
+          OR EXISTS (SELECT FROM fanout_erasures) OR EXISTS (SELECT FROM notification_erasures)
+          OR EXISTS (SELECT FROM alarm_erasures) OR EXISTS (SELECT FROM reminder_erasures)
+        """
+      ).only.bool(0)
+    }
   }
 
   func verify(
@@ -76,6 +93,8 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
   private let changes: MemoryLog
   private var next: [TopicPartition: Int64] = [:]
   private var group: String { log.prefix + handler.name }
+  /// Called after each commit.
+  var committed: () throws -> Void = {}
 
   init(_ handler: Handler, url: String, log: MemoryLog, changes: MemoryLog? = nil) throws {
     (self.handler, self.log, self.changes) = (handler, log, changes ?? log)
@@ -91,8 +110,12 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
 
   /// Applies one batch of each partition and a part of the backlog; returns whether there was any.
   ///
-  /// - Parameter ends: by consumer group, the offsets to stop at; nil for the end of the log.
-  func step(batch: Int, to ends: [String: [TopicPartition: Int64]]? = nil) throws -> Bool {
+  /// - Parameters:
+  ///   - ends: by consumer group, the offsets to stop at; nil for the end of the log.
+  ///   - includingBacklog: whether to work on the backlog, too.
+  func step(
+    batch: Int, to ends: [String: [TopicPartition: Int64]]? = nil, includingBacklog: Bool = true
+  ) throws -> Bool {
     var found = false
     for topic in handler.topics {
       let isLooped = topic.isInternal
@@ -109,13 +132,15 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
         found = true
       }
     }
-    guard let backlog = handler.backlog else { return found }
-    return try connection.transaction {
+    guard includingBacklog, let backlog = handler.backlog else { return found }
+    let hasWorked = try connection.transaction {
       let outcome = try backlog().run(on: connection)
       try changes.append(outcome.events)
       return outcome.hasMore || !outcome.events.isEmpty
         || outcome.counts.values.contains { $0 > 0 }
-    } || found
+    }
+    if hasWorked { try committed() }
+    return hasWorked || found
   }
 
   private func apply(_ records: [Record], _ topic: Topic, _ place: TopicPartition, _ end: Int64)
@@ -134,9 +159,12 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
               DO UPDATE SET next_offset = EXCLUDED.next_offset
             """, [.text(group), .text(place.topic), .int4(place.partition), .int8(end)])
         ] + deadLetterStatements(batch, consumerGroup: group, codeVersion: "test")
-      let outcome = try handler.apply(topic, batch.events).run(after: opening, on: connection)
+      _ = try connection.pipeline(opening)
+      let outcome = try handler.applyUnerased(batch.events, topic: topic, on: connection)
+        .run(on: connection)
       try changes.append(outcome.events)
     }
+    try committed()
   }
 }
 

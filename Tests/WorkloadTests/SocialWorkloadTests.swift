@@ -27,8 +27,10 @@ import Workload
       }
       seen.insert(event.type)
     }
-    // A generated social network has no devices.
-    let sent = EventType.allCases.filter { !$0.topic.isInternal && $0.topic != .devices }
+    // A generated social network has no devices, and nobody is erased unless that was asked for.
+    let sent = EventType.allCases.filter {
+      !$0.topic.isInternal && $0.topic != .devices && $0.topic != .erasures
+    }
     #expect(seen == Set(sent))
   }
 
@@ -158,6 +160,73 @@ import Workload
       authors[BytewiseString(data.post), default: []].insert(BytewiseString(data.author))
     }
     #expect(authors.values.contains { $0.count > 1 })
+  }
+
+  @Test("without erasures, the events are the same as ever")
+  func unchanged() {
+    let event = Self.workload.dropFirst(19_000).first { _ in true }
+    #expect(event?.id == "generated-7-18447" && event?.type == .commentCreated)
+    #expect(event?.time.rfc3339 == "2025-01-14T16:07:20.259131Z")
+  }
+
+  /// The events of people who are erased, by person, and when they are erased last.
+  private func lives(_ events: [Event]) -> [(id: String, erasedAt: EventTime, events: [Event])] {
+    var erasures: [BytewiseString: EventTime] = [:]
+    for event in events {
+      guard case .userErased(let data) = event.payload else { continue }
+      erasures[.init(data.user)] = max(erasures[.init(data.user)] ?? event.time, event.time)
+    }
+    return erasures.map { person, erasedAt in
+      (
+        person.string, erasedAt,
+        events.filter { $0.people.contains { $0.hasSameBytes(as: person.string) } }
+      )
+    }
+  }
+
+  @Test("people are erased, for good or not, popular or not, and some of their events arrive later")
+  func erasures() {
+    var (gone, back, twice, popular, late, mentioned, again) = (0, 0, 0, 0, 0, 0, 0)
+    for seed: UInt64 in 1...4 {
+      let workload = SocialWorkload(users: 60, events: 6000, seed: seed, erasures: 12)
+      let events = Array(workload)
+      #expect(events == Array(workload))
+      #expect(events.count == 6000)
+      for (id, erasedAt, named) in lives(events) {
+        let erasures = events.enumerated().filter {
+          $0.element.type == .userErased && $0.element.key.hasSameBytes(as: id)
+        }
+        if named.contains(where: { $0.time > erasedAt }) { back += 1 } else { gone += 1 }
+        if Set(erasures.map(\.element.id)).count > 1 { twice += 1 }
+        if (0..<6).contains(where: { workload.userID($0).hasSameBytes(as: id) }) { popular += 1 }
+        let arrived = erasures.last?.offset ?? 0
+        late += events.dropFirst(arrived).count { event in
+          event.time <= erasedAt && event.people.contains { $0.hasSameBytes(as: id) }
+        }
+        for case .postPublished(let data) in named.map(\.payload)
+        where !data.author.hasSameBytes(as: id) {
+          mentioned += 1
+        }
+        let likes = named.compactMap { event -> (String, EventTime)? in
+          guard case .likeCreated(let data) = event.payload else { return nil }
+          return (data.post + data.actor, event.time)
+        }
+        let before = Set(likes.filter { $0.1 <= erasedAt }.map(\.0))
+        again += likes.count { $0.1 > erasedAt && before.contains($0.0) }
+      }
+    }
+    #expect(gone > 12 && back > 4 && twice > 2, "\(gone), \(back), \(twice)")
+    #expect(popular > 4 && late > 20, "\(popular), \(late)")
+    #expect(mentioned > 20 && again > 0, "\(mentioned), \(again)")
+  }
+
+  @Test("erasures of half of all people are valid, and more are not made")
+  func many() {
+    for users in 1...5 {
+      let workload = SocialWorkload(users: users, events: 1000, seed: 3, erasures: 100)
+      #expect(workload.erasures == users / 2)
+      #expect(Array(workload).count == 1000)
+    }
   }
 
   @Test("a single user, and no events at all, are valid")

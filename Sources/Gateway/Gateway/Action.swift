@@ -28,6 +28,8 @@ struct Action: Sendable {
     case ownPost
     /// The id in the path's parameter of this name has the acting person's tag: see ``OwnID``.
     case ownID(String)
+    /// The token was issued a short time ago.
+    case freshToken
   }
 
   var method: HTTPRequest.Method
@@ -53,7 +55,7 @@ extension Action {
   private static let comment = ["text", "mentions"]
   private static let alarmScope = ["scope", "kind", "subject", "actor"]
 
-  static let all: [Action] = posts + people + alarms + reminders
+  static let all: [Action] = posts + people + alarms + reminders + account
 
   private static let posts: [Action] = [
     Action(
@@ -161,5 +163,11 @@ extension Action {
       method: .put, path: "/v1/digest", type: .digestSet, members: ["user": .person],
       body: ["at", "zone", "days", "kinds", "holds"], required: ["at"]),
     Action(method: .delete, path: "/v1/digest", type: .digestSet, members: ["user": .person]),
+  ]
+
+  private static let account: [Action] = [
+    Action(
+      method: .delete, path: "/v1/me", type: .userErased, members: ["user": .person],
+      requirement: .freshToken)
   ]
 }

@@ -20,7 +20,12 @@ extension Action {
       let value: String
       switch source {
       case .person: value = person
-      case .id(let parameter): value = try identifier(path[parameter] ?? "", parameter)
+      case .id(let parameter):
+        value = try identifier(path[parameter] ?? "", parameter)
+        // Only what somebody who has left wrote before can still be read.
+        guard !FormerPerson.has(id: value) || type == .conversationRead else {
+          throw Problem(.notFound, "It stands for somebody who has left.", field: parameter)
+        }
       case .uuid(let parameter):
         value = try uuid(path[parameter] ?? "", parameter).uuidString.lowercased()
       case .author: value = author

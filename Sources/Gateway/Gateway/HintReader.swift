@@ -11,7 +11,7 @@ struct HintReader: Sendable {
   /// change. Renderings that workers repeat for another reason appear in alarm-changes only.
   static let topics: [Topic] = [
     .notificationChanges, .alarmChanges, .alarmActions, .people, .messages, .posts, .likes,
-    .comments, .follows,
+    .comments, .follows, .erasures,
   ]
 
   let kafka: ClientConfiguration

@@ -7,6 +7,8 @@ struct Identity: Equatable, Sendable {
   var person: String
   /// When the token expires, in seconds since 1970.
   var expires: Double
+  /// The token's `iat`: when it was issued, in seconds since 1970.
+  var issued: Double?
 }
 
 /// The required issuer and audience of tokens.
@@ -17,6 +19,8 @@ struct TokenRules: Hashable, Sendable {
   var audience: String
   /// The tolerance for a token's `nbf`, in seconds. `exp` has none.
   static let notBeforeTolerance = 60.0
+  /// How long a token is fresh, in seconds from its `iat`. That may be as far ahead as `nbf`.
+  static let freshSeconds = 300.0
   /// Thrown for a token whose key is not in the set; a newer set may have it.
   static let unknownKey = Problem(.invalidToken, "None of the keys is the one it names.")
 
@@ -47,10 +51,27 @@ struct TokenRules: Hashable, Sendable {
     if let start = claims.nbf, start > now + Self.notBeforeTolerance {
       throw invalid("It is not valid yet.")
     }
-    guard isIdentifier(claims.sub) else { throw invalid("Its subject is not a person's id.") }
-    let identity = Identity(person: claims.sub, expires: claims.exp)
+    guard isIdentifier(claims.sub), !FormerPerson.has(id: claims.sub) else {
+      throw invalid("Its subject is not a person's id.")
+    }
+    let identity = Identity(person: claims.sub, expires: claims.exp, issued: claims.iat)
     keys.verified.keep(identity, key)
     return identity
+  }
+
+  /// - Throws: ``Problem`` unless the token was issued a short time ago, so that the person has just
+  ///   shown who they are.
+  static func requireFresh(
+    _ identity: Identity, now: Double = Date().timeIntervalSince1970
+  ) throws(Problem) {
+    guard let issued = identity.issued else {
+      throw Problem(.tokenNotFresh, "The token has no iat.")
+    }
+    guard now - freshSeconds...now + notBeforeTolerance ~= issued else {
+      throw Problem(
+        .tokenNotFresh,
+        "The token's iat is not within the last \(Int(freshSeconds)) s. Get a new token.")
+    }
   }
 
   private func verifiedClaims(_ token: Substring, _ keys: KeySet) throws(Problem) -> Claims {
@@ -77,7 +98,7 @@ struct TokenRules: Hashable, Sendable {
     do {
       return try JSONDecoder().decode(Claims.self, from: claimBytes)
     } catch {
-      throw invalid("It lacks iss, aud, exp or sub, or one of them has the wrong type.")
+      throw invalid("It lacks iss, aud, exp or sub, or a claim has the wrong type.")
     }
   }
 
@@ -99,12 +120,13 @@ private struct Header: Decodable {
   }
 }
 
-/// The claims that are required, and `nbf`.
+/// The claims that are required, `nbf` and `iat`.
 private struct Claims: Decodable {
   var iss: String
   var aud: Audience
   var exp: Double
   var nbf: Double?
+  var iat: Double?
   var sub: String
 }
 

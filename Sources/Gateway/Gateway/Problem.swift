@@ -7,6 +7,7 @@ package struct Problem: Error, Equatable {
   package enum Code: String, CaseIterable, Sendable {
     case noToken = "no-token"
     case invalidToken = "invalid-token"
+    case tokenNotFresh = "token-not-fresh"
     case notYours = "not-yours"
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
@@ -60,7 +61,7 @@ package struct Problem: Error, Equatable {
 extension Problem.Code {
   var status: HTTPResponse.Status {
     switch self {
-    case .noToken, .invalidToken: .unauthorized
+    case .noToken, .invalidToken, .tokenNotFresh: .unauthorized
     case .notYours: .forbidden
     case .notFound: .notFound
     case .methodNotAllowed: .methodNotAllowed
@@ -84,6 +85,7 @@ extension Problem.Code {
     switch self {
     case .noToken: "A bearer token is required."
     case .invalidToken: "The bearer token is not valid here."
+    case .tokenNotFresh: "The action requires a bearer token that was issued a short time ago."
     case .notYours: "It belongs to somebody else."
     case .notFound: "There is no such resource, or the viewer may not see it."
     case .methodNotAllowed: "The resource does not have this method."
@@ -135,6 +137,11 @@ extension Problem {
     case .noToken: headers[.wwwAuthenticate] = #"Bearer realm="magpie""#
     case .invalidToken:
       headers[.wwwAuthenticate] = #"Bearer realm="magpie", error="invalid_token""#
+    case .tokenNotFresh:
+      // RFC 9470.
+      let age = Int(TokenRules.freshSeconds)
+      headers[.wwwAuthenticate] =
+        #"Bearer realm="magpie", error="insufficient_user_authentication", max_age="\#(age)""#
     case .methodNotAllowed:
       headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ")
     case .unsupportedMediaType where field == "Content-Encoding":

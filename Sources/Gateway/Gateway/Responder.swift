@@ -76,7 +76,7 @@ struct Responder: HTTPResponder {
       if let name = target.query.keys.sorted().first {
         throw Problem(.invalidParameter, "Actions have no parameters.", field: name)
       }
-      return try await perform(action, person, path, positions ?? [], request)
+      return try await perform(action, identity, path, positions ?? [], request)
     case .stream:
       if let name = target.query.keys.filter({ $0 != "watch" }).min() {
         throw Problem(.invalidParameter, "The stream has only: watch.", field: name)
@@ -132,9 +132,11 @@ struct Responder: HTTPResponder {
   }
 
   private func perform(
-    _ action: Action, _ person: String, _ path: [String: String], _ positions: [Position],
+    _ action: Action, _ identity: Identity, _ path: [String: String], _ positions: [Position],
     _ request: Request
   ) async throws -> Response {
+    let person = identity.person
+    if case .freshToken = action.requirement { try TokenRules.requireFresh(identity) }
     let eventID = OwnID.event(
       person, action.type.rawValue, key: try idempotencyKey(request.headers))
     let time = try eventTime(request.headers)

@@ -53,10 +53,11 @@ public struct TokenSigner: Sendable {
   ///   - lifetime: until it expires, in whole seconds.
   public func token(for person: String, lifetime: Duration) -> String {
     let key = keyID.map { #","kid":\#(jsonText($0))"# } ?? ""
-    let expires = Int64(Date().timeIntervalSince1970) + lifetime.components.seconds
+    let now = Int64(Date().timeIntervalSince1970)
+    let expires = now + lifetime.components.seconds
     let parts = [
       #"{"alg":"HS256","typ":"JWT"\#(key)}"#,
-      #"{"iss":\#(jsonText(issuer)),"aud":\#(jsonText(audience)),"sub":\#(jsonText(person)),"exp":\#(expires)}"#,
+      #"{"iss":\#(jsonText(issuer)),"aud":\#(jsonText(audience)),"sub":\#(jsonText(person)),"iat":\#(now),"exp":\#(expires)}"#,
     ]
     let signed = parts.map { base64URLEncoded($0.utf8) }.joined(separator: ".")
     let code = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: secret)

@@ -33,3 +33,18 @@ public struct Header: Sendable, Hashable {
     self.init(name: name, value: Array(text.utf8))
   }
 }
+
+extension WireRecord {
+  /// The header of a record from which people were erased, wherever a copy of it is kept. Its value is null.
+  public static let erasedHeader = "magpie_erased"
+
+  /// What is left of a record that named an erased person: nothing.
+  public static let erased = WireRecord(
+    key: nil, value: nil, headers: [Header(name: erasedHeader, value: nil)])
+
+  /// Whether people were erased from the record, so that it is not the one in Kafka's log.
+  public var isChangedByErasure: Bool { headers.contains { $0.name == Self.erasedHeader } }
+
+  /// Whether nothing is left of the record.
+  public var isErased: Bool { key == nil && value == nil && isChangedByErasure }
+}

@@ -11,6 +11,10 @@ struct ArchiveIndex {
   var storage: any ArchiveStorage
   var manifest: Manifest
 
+  init(_ storage: any ArchiveStorage, _ manifest: Manifest) {
+    (self.storage, self.manifest) = (storage, manifest)
+  }
+
   /// Reads the current manifest. Throws `ArchiveError`.
   init(_ storage: any ArchiveStorage) throws {
     self.storage = storage
@@ -35,6 +39,25 @@ struct ArchiveIndex {
   }
 
   func segments(of page: Manifest.Page) throws -> [Manifest.Segment] {
+    try open(page).segments
+  }
+
+  /// A page's segments. If an erasure has replaced the page since the manifest was read, those of
+  /// its successor, which comes with them.
+  func open(_ page: Manifest.Page) throws -> (page: Manifest.Page, segments: [Manifest.Segment]) {
+    do {
+      return (page, try read(page))
+    } catch let error as ArchiveError where error.code == .missing {
+      // Pages keep their number.
+      let now = try ArchiveIndex(storage)
+      guard let index = manifest.pages.firstIndex(of: page),
+        let successor = now.manifest.pages.dropFirst(index).first, successor.file != page.file
+      else { throw ArchiveError(.damaged, file: page.file.name, "the file is missing") }
+      return try now.open(successor)
+    }
+  }
+
+  private func read(_ page: Manifest.Page) throws -> [Manifest.Segment] {
     let segments = try Checksummed(kind: "page").decode(
       PageContent.self, bytes(of: page.file), file: page.file.name
     ).segments
@@ -47,8 +70,33 @@ struct ArchiveIndex {
     return segments
   }
 
-  /// A segment's bytes and footer, after verifying the file's length and SHA-256.
+  /// A segment's bytes and footer, after verifying the file's length and SHA-256. If an erasure has
+  /// replaced the segment since the manifest was read, those of its successor.
   func open(_ segment: Manifest.Segment) throws -> (bytes: [UInt8], file: SegmentFile) {
+    do {
+      return try read(segment)
+    } catch let error as ArchiveError where error.code == .missing {
+      let now = try ArchiveIndex(storage)
+      guard let successor = try now.successor(of: segment), successor.file != segment.file else {
+        throw ArchiveError(.damaged, file: segment.file.name, "the file is missing")
+      }
+      return try now.open(successor)
+    }
+  }
+
+  /// The segment with the same offsets. An erasure keeps a segment's times, too.
+  private func successor(of segment: Manifest.Segment) throws -> Manifest.Segment? {
+    if let found = manifest.segments.first(where: { $0.spans == segment.spans }) { return found }
+    for page in manifest.pages
+    where page.minTime <= segment.minTime && segment.maxTime <= page.maxTime {
+      if let found = try segments(of: page).first(where: { $0.spans == segment.spans }) {
+        return found
+      }
+    }
+    return nil
+  }
+
+  private func read(_ segment: Manifest.Segment) throws -> (bytes: [UInt8], file: SegmentFile) {
     let bytes = try bytes(of: segment.file)
     let file = try SegmentFile(bytes, file: segment.file.name)
     let spans = segment.spans.map { ($0.topicPartition, $0.offsets) }
@@ -61,12 +109,11 @@ struct ArchiveIndex {
     return (bytes, file)
   }
 
+  /// Throws `ArchiveError` with code `missing` if the file does not exist.
   private func bytes(of file: Manifest.File) throws -> [UInt8] {
     let bytes: [UInt8]
     do {
       bytes = try storage.get(file.name, maxByteCount: file.bytes)
-    } catch let error as ArchiveError where error.code == .missing {
-      throw ArchiveError(.damaged, file: file.name, "the file is missing")
     } catch let error as ArchiveError where error.code == .damaged {
       throw ArchiveError(
         .damaged, file: file.name, offset: file.bytes,

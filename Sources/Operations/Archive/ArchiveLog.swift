@@ -4,7 +4,8 @@ public import RecordLog
 /// An archive as a readable log. Every call reads the manifest that is current at that moment.
 ///
 /// Each segment is verified against the manifest and its own checksums before any of its records is
-/// returned. Needs memory for one segment and one batch.
+/// returned. Records of which an erasure left nothing are skipped. Needs memory for one segment and
+/// one batch.
 public struct ArchiveLog: RecordLog {
   private let storage: any ArchiveStorage
   private let passesGaps: Bool
@@ -90,7 +91,10 @@ public struct ArchiveLog: RecordLog {
         guard let span = unread[partition], span.overlaps(block.offsets) else { continue }
         let records = try block.records(of: partition, in: bytes, file: segment.file.name)
         let reached = min(block.offsets.upperBound, span.upperBound)
-        try batches.add(records.filter { span.contains($0.offset) }, of: partition, upTo: reached)
+        // Of an erased record, only its offset is left, as after Kafka's compaction.
+        try batches.add(
+          records.filter { span.contains($0.offset) && !$0.wire.isErased }, of: partition,
+          upTo: reached)
         unread[partition] = reached < span.upperBound ? reached..<span.upperBound : nil
       }
       return !unread.isEmpty

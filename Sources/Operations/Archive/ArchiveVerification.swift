@@ -43,18 +43,22 @@ public struct ArchiveVerification: Sendable {
     let manifest = index.manifest
     gaps = manifest.gaps
     reached = manifest.spans.mapValues(\.lowerBound)
-    var files: Set<String> = [Manifest.key, Manifest.key + ".lock", "lock"]
-    for page in manifest.pages {
-      files.insert(page.file.name)
+    var files: Set<String> = [
+      Manifest.key, Manifest.key + ".lock", "lock", DirectoryStorage.erasureLock,
+    ]
+    for listed in manifest.pages {
+      files.insert(listed.file.name)
+      let page: Manifest.Page
       let segments: [Manifest.Segment]
       do {
-        segments = try index.segments(of: page)
+        (page, segments) = try index.open(listed)
       } catch let error as ArchiveError {
         note(error)
         // The page's segments are unknown; later ones are still verified.
         reached = [:]
         continue
       }
+      files.insert(page.file.name)
       for segment in segments { check(segment, index, &files, progress) }
       check(page, against: segments)
     }

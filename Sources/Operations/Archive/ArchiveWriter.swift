@@ -7,7 +7,8 @@ package import Lanes
 ///
 /// Owned by one thread. Creating a writer takes over the archive: an older writer's next
 /// replacement of the manifest fails. For a directory, call `DirectoryStorage.lockForWriting`
-/// first.
+/// first. An erasure (`ArchiveErasure`) may replace the manifest meanwhile: it keeps the writer's id
+/// and all offsets, and the writer repeats its own change.
 public final class ArchiveWriter {
   /// What a flush added to the archive.
   public struct Flushed: Sendable {
@@ -41,24 +42,46 @@ public final class ArchiveWriter {
   /// died. Throws `ArchiveError`.
   public init(_ storage: any ArchiveStorage) throws {
     self.storage = storage
-    var before: [UInt8]?
+    let before = try Self.current(storage)
+    (manifest, manifestBytes) = (before?.manifest ?? Manifest(), before?.bytes ?? [])
+    nextOffsets = [:]
+    try takeOver(isNew: before == nil)
+    nextOffsets = manifest.spans.mapValues(\.upperBound)
+  }
+
+  private static func current(_ storage: any ArchiveStorage) throws
+    -> (manifest: Manifest, bytes: [UInt8])?
+  {
     do {
-      before = try storage.get(Manifest.key, maxByteCount: Manifest.byteCountMax)
+      let bytes = try storage.get(Manifest.key, maxByteCount: Manifest.byteCountMax)
+      return (try Manifest(bytes), bytes)
     } catch let error as ArchiveError where error.code == .missing {
       guard try storage.list("segments/").isEmpty else {
         throw ArchiveError(
           .damaged, file: Manifest.key,
           "the manifest is missing although segments exist: restore it or use a new directory")
       }
+      return nil
     }
-    manifest = try before.map { try Manifest($0) } ?? Manifest()
-    manifestBytes = before ?? []
-    nextOffsets = manifest.spans.mapValues(\.upperBound)
-    // Listed before taking over and deleted afterwards, so that no file of a writer that later
-    // takes over from this one is deleted.
-    let leftovers = try leftovers()
-    try replaceManifest(with: manifest, isNew: before == nil)
-    for key in leftovers { try storage.delete(key) }
+  }
+
+  private func takeOver(isNew: Bool) throws {
+    let former = manifest.writer
+    while true {
+      // Listed before taking over and deleted afterwards, so that no file of a writer that later
+      // takes over from this one is deleted.
+      let leftovers = try leftovers()
+      let (next, bytes) = try successor(manifest)
+      if try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) {
+        (manifest, manifestBytes) = (next, bytes)
+        for key in leftovers { try storage.delete(key) }
+        return
+      }
+      guard let now = try Self.current(storage), !isNew, now.manifest.writer == former else {
+        throw fenced
+      }
+      (manifest, manifestBytes) = now
+    }
   }
 
   /// The next offset to archive, after the records buffered in memory; nil if the archive does not
@@ -77,16 +100,17 @@ public final class ArchiveWriter {
 
   /// Adds partitions that the archive does not have yet, each starting at the given offset.
   public func begin(_ starts: [TopicPartition: Int64]) throws {
-    var next = manifest
-    for (partition, offset) in starts where nextOffsets[partition] == nil {
-      next.partitions.append(
-        Manifest.Partition(
-          topic: partition.topic, partition: partition.partition, first: offset, next: offset,
-          records: 0))
+    let new = starts.filter { nextOffsets[$0.key] == nil }
+    guard !new.isEmpty else { return }
+    try replaceManifest { next in
+      for (partition, offset) in new {
+        next.partitions.append(
+          Manifest.Partition(
+            topic: partition.topic, partition: partition.partition, first: offset, next: offset,
+            records: 0))
+      }
+      next.partitions.sort { $0.topicPartition < $1.topicPartition }
     }
-    guard next != manifest else { return }
-    next.partitions.sort { $0.topicPartition < $1.topicPartition }
-    try replaceManifest(with: next)
     nextOffsets.merge(starts) { present, _ in present }
   }
 
@@ -111,24 +135,38 @@ public final class ArchiveWriter {
   public func flush() throws -> Flushed? {
     if pending == nil, !builder.isEmpty { pending = try finishSegment() }
     guard let pending else { return nil }
-    if !pending.isStored {
-      try storage.put(pending.segment.file.name, pending.bytes)
-      self.pending?.isStored = true
+    try replaceManifest { next in
+      let segment = try storePending(pending)
+      if next.segments.count >= Manifest.pageLength { try turnPage(&next) }
+      next.segments.append(segment)
+      for span in segment.spans {
+        advance(
+          &next, span, records: pending.recordCounts[span.topicPartition] ?? 0,
+          last: pending.last[span.topicPartition])
+      }
     }
-    var next = manifest
-    if next.segments.count >= Manifest.pageLength { try turnPage(&next) }
-    next.segments.append(pending.segment)
-    for span in pending.segment.spans {
-      advance(
-        &next, span, records: pending.recordCounts[span.topicPartition] ?? 0,
-        last: pending.last[span.topicPartition])
-    }
-    try replaceManifest(with: next)
     self.pending = nil
     return Flushed(
       recordCounts: Dictionary(
         pending.recordCounts.map { ($0.key.topic, $0.value) }, uniquingKeysWith: +),
       byteCount: pending.bytes.count)
+  }
+
+  /// Stores the finished segment under a name of the next generation, unless it is.
+  private func storePending(_ pending: Pending) throws -> Manifest.Segment {
+    var segment = self.pending?.segment ?? pending.segment
+    let file = newFile("segments/", segment.file)
+    if file != segment.file {
+      if self.pending?.isStored == true { try storage.delete(segment.file.name) }
+      self.pending?.isStored = false
+      segment.file = file
+      self.pending?.segment.file = file
+    }
+    if self.pending?.isStored == false {
+      try storage.put(file.name, pending.bytes)
+      self.pending?.isStored = true
+    }
+    return segment
   }
 
   /// Records in the manifest that the offsets from the partition's next offset up to `offset` were
@@ -143,10 +181,10 @@ public final class ArchiveWriter {
     }
     let gap = Manifest.Span(
       topic: partition.topic, partition: partition.partition, first: start, next: offset)
-    var next = manifest
-    next.gaps.append(gap)
-    advance(&next, gap, records: 0, last: nil)
-    try replaceManifest(with: next)
+    try replaceManifest { next in
+      next.gaps.append(gap)
+      advance(&next, gap, records: 0, last: nil)
+    }
     nextOffsets[partition] = offset
   }
 
@@ -199,7 +237,28 @@ public final class ArchiveWriter {
     }
   }
 
-  private func replaceManifest(with changed: Manifest, isNew: Bool = false) throws {
+  /// Replaces the manifest by a changed one.
+  ///
+  /// - Parameter change: called again if an erasure has replaced the manifest meanwhile.
+  private func replaceManifest(_ change: (inout Manifest) throws -> Void) throws {
+    while true {
+      var changed = manifest
+      try change(&changed)
+      let (next, bytes) = try successor(changed)
+      if try storage.replace(Manifest.key, bytes, ifStill: manifestBytes) {
+        (manifest, manifestBytes) = (next, bytes)
+        return
+      }
+      guard let now = try Self.current(storage), now.manifest.writer == id else { throw fenced }
+      // An earlier attempt that seemed to fail has succeeded, and an erasure came after it.
+      let isDone = now.manifest.hasSameOffsets(as: next)
+      guard isDone || now.manifest.hasSameOffsets(as: manifest) else { throw fenced }
+      (manifest, manifestBytes) = now
+      if isDone { return }
+    }
+  }
+
+  private func successor(_ changed: Manifest) throws -> (Manifest, [UInt8]) {
     var next = changed
     next.generation = manifest.generation + 1
     next.writer = id
@@ -209,24 +268,28 @@ public final class ArchiveWriter {
         .unusable, file: Manifest.key,
         "the manifest would need \(bytes.count) bytes: start a new archive")
     }
-    guard try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) else {
-      throw ArchiveError(
-        .fenced, file: Manifest.key,
-        "another process has taken this archive over; an archive has one writer at a time")
-    }
-    manifest = next
-    manifestBytes = bytes
+    return (next, bytes)
+  }
+
+  private var fenced: ArchiveError {
+    ArchiveError(
+      .fenced, file: Manifest.key,
+      "another process has taken this archive over; an archive has one writer at a time")
+  }
+
+  private func newFile(_ folder: String, _ bytes: [UInt8]) -> Manifest.File {
+    newFile(folder, Manifest.File(name: "", bytes: bytes.count, sha256: hex(sha256(bytes))))
   }
 
   /// The name contains the generation that will list the file, so a file of a newer generation was
-  /// never listed, and the content's hash, so two writers never use one name for different files.
-  private func newFile(_ folder: String, _ bytes: [UInt8]) -> Manifest.File {
-    let digest = hex(sha256(bytes))
+  /// never listed, one that is not listed by its generation never will be (`ArchiveErasure` deletes
+  /// it), and the content's hash, so two writers never use one name for different files.
+  private func newFile(_ folder: String, _ file: Manifest.File) -> Manifest.File {
     let generation = String(manifest.generation + 1)
     let padding = String(repeating: "0", count: max(0, 16 - generation.count))
     return Manifest.File(
-      name: "\(folder)\(padding)\(generation)-\(digest.prefix(16))", bytes: bytes.count,
-      sha256: digest)
+      name: "\(folder)\(padding)\(generation)-\(file.sha256.prefix(16))", bytes: file.bytes,
+      sha256: file.sha256)
   }
 
   /// Files that a dead writer left: their generation is newer than that of every listed file. They
@@ -239,11 +302,11 @@ public final class ArchiveWriter {
         || key.hasSuffix(DirectoryStorage.temporarySuffix)
     }
   }
+}
 
-  /// The generation in a file's name; nil for files that no writer created.
-  private func generation(_ key: String) -> Int64? {
-    let parts = key.split(separator: "/")
-    guard parts.count > 1 else { return nil }
-    return parts.last?.split(separator: "-").first.flatMap { Int64($0) }
-  }
+/// The generation in a file's name; nil for files that no writer created.
+func generation(_ key: String) -> Int64? {
+  let parts = key.split(separator: "/")
+  guard parts.count > 1 else { return nil }
+  return parts.last?.split(separator: "-").first.flatMap { Int64($0) }
 }

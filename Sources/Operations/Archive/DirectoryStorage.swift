@@ -125,6 +125,21 @@ public final class DirectoryStorage: ArchiveStorage {
     try FileLock(path: path("lock"), isWaiting: false)
   }
 
+  /// Takes the exclusive right to erase from this archive, which may be written meanwhile.
+  ///
+  /// Throws `ArchiveError` with code `locked` if another process holds it.
+  public func lockForErasing() throws -> some Sendable {
+    do {
+      return try FileLock(path: path(Self.erasureLock), isWaiting: false)
+    } catch let error as ArchiveError where error.code == .locked {
+      throw ArchiveError(
+        .locked, file: Self.erasureLock,
+        "another process is erasing from this archive; wait until it ends, then run this again")
+    }
+  }
+
+  static let erasureLock = "erasure.lock"
+
   /// The suffix of files that are still being written.
   static let temporarySuffix = ".tmp"
 

@@ -101,6 +101,11 @@ public struct Manifest: Codable, Sendable, Equatable {
     return least...greatest
   }
 
+  /// Whether only an erasure lies between the manifests.
+  func hasSameOffsets(as other: Manifest) -> Bool {
+    partitions == other.partitions && gaps == other.gaps
+  }
+
   var spans: [TopicPartition: Range<Int64>] {
     Dictionary(uniqueKeysWithValues: partitions.map { ($0.topicPartition, $0.first..<$0.next) })
   }

@@ -154,7 +154,7 @@ struct ShadowSchema {
       try connection.script("DROP ROUTINE IF EXISTS \(quoted(name)).\(function) CASCADE")
     }
     let others = TableGroup.allCases.filter { !tableGroups.contains($0) }
-    for table in others.flatMap(\.tables) {
+    for table in others.flatMap(\.tables) + TableGroup.liveTables {
       try connection.script("DROP TABLE \(quoted(name)).\(quoted(table)) CASCADE")
     }
     for sequence in others.flatMap(\.sequences) + TableGroup.sharedSequences {

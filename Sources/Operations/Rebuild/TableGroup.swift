@@ -39,7 +39,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
       [
         "users", "follows", "follow_counts", "posts", "pull_authors", "feeds", "feed_entries",
         "messages", "conversations", "retired_keys", "feed_trims", "feed_returns",
-        "author_posts",
+        "author_posts", "fanout_erasures",
       ]
     case .notifications:
       [
@@ -48,11 +48,14 @@ public enum TableGroup: String, CaseIterable, Sendable {
         "notification_silences", "person_blocks", "notification_actors", "notification_sizes",
         "notifications", "notification_generations", "notification_reviews",
         "notification_scoped_reviews", "author_subscriptions", "subscription_work",
-        "conversation_reads",
+        "conversation_reads", "notification_erasures",
       ]
     case .alarms:
-      ["profiles", "profile_edits", "alarms", "pending_renders", "pending_publications"]
-    case .reminders: ["reminders", "reminder_people"]
+      [
+        "profiles", "profile_edits", "alarms", "pending_renders", "pending_publications",
+        "alarm_erasures",
+      ]
+    case .reminders: ["reminders", "reminder_people", "reminder_erasures"]
     }
   }
 
@@ -64,8 +67,11 @@ public enum TableGroup: String, CaseIterable, Sendable {
   public static let sharedTables = [
     "consumer_offsets", "dead_letters", "dead_letter_history", "schema_migrations", "feed_visits",
     "batch_audit", "reminder_rings", "push_devices", "push_tokens", "push_preferences", "push_due",
-    "push_claims",
+    "push_claims", "push_erasures",
   ]
+
+  /// Tables of which a rebuild uses the live ones: whoever was ever erased is kept out of rebuilt tables, too.
+  public static let liveTables = ["erasures", "erasure_key"]
 
   /// Sequences outside every group: their values are unique across rebuilds.
   public static let sharedSequences = ["alarm_versions"]
@@ -81,10 +87,10 @@ public enum TableGroup: String, CaseIterable, Sendable {
   ]
 }
 
-/// The order of reading topics that causes the fewest corrections: follows before the posts that
+/// The order of reading topics that causes the fewest corrections: erasures before what they erase, follows before the posts that
 /// are delivered to followers, profiles before the alarms that contain their names.
 let readingOrder: [Topic] = [
-  .profiles, .alarmActions, .people, .follows, .subscriptions, .posts, .comments, .likes,
+  .erasures, .profiles, .alarmActions, .people, .follows, .subscriptions, .posts, .comments, .likes,
   .messages, .alarms, .reminders, .notificationChanges,
 ]
 

@@ -35,8 +35,8 @@ struct Magpie: ParsableCommand {
       Setup.self,
       Migrate.self, Topics.self,
       Lag.self, Verify.self, Operate.self,
-      DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, TokenCommand.self,
-      Healthcheck.self,
+      DeadLetters.self, Offsets.self, ArchiveCommand.self, Replay.self, ErasureCommand.self,
+      TokenCommand.self, Healthcheck.self,
     ])
 
   static func main() {

@@ -62,5 +62,11 @@ extension Migrations {
     Migration(27, "follow_page_plan", PackageResources._027_follow_page_plan_sql),
     Migration(28, "push", PackageResources._028_push_sql),
     Migration(29, "bounded_counts", PackageResources._029_bounded_counts_sql),
+    Migration(30, "erasures", PackageResources._030_erasures_sql),
+    Migration(31, "forgotten_feeds", PackageResources._031_forgotten_feeds_sql),
+    Migration(32, "forgotten_notifications", PackageResources._032_forgotten_notifications_sql),
+    Migration(33, "forgotten_alarms", PackageResources._033_forgotten_alarms_sql),
+    Migration(34, "forgotten_devices", PackageResources._034_forgotten_devices_sql),
+    Migration(35, "forgotten_dead_letters", PackageResources._035_forgotten_dead_letters_sql),
   ]
 }

@@ -30,6 +30,15 @@ public struct Handler: Sendable {
   /// For events that can each write thousands of rows, so that other transactions need not wait long.
   public var recordsMax: [Topic: Int] = [:]
 
+  /// Whether a message to an erased person stays its sender's, so that the handler gets it with the id of a
+  /// former person as its receiver (`FormerPerson`). Otherwise it gets no such message.
+  public var keepsMessagesToErased = false
+
+  /// Work for the effects that an earlier attempt may have published of events that are erased now: it published, its
+  /// transaction failed, and the next attempt does not apply them. Not needed if nothing is published, or if each
+  /// attempt publishes the same.
+  public var afterErased: (@Sendable (Topic, [ErasedEvent]) throws -> Work)?
+
   /// The sequence that the handler draws the versions of published events from, if it publishes any. Each
   /// new connection skips some of its values (`skip_versions`).
   public var versionSequence: String?
@@ -47,6 +56,17 @@ public struct Handler: Sendable {
 
   /// The database role of the worker's connections.
   public var databaseRole: String { "magpie_\(name)" }
+}
+
+/// An event that has no effect any more.
+public struct ErasedEvent: Sendable {
+  public var event: Event
+  /// Whether a person was erased at the event's time or later.
+  public var isErased: @Sendable (_ id: String) -> Bool
+
+  public init(_ event: Event, isErased: @escaping @Sendable (_ id: String) -> Bool) {
+    (self.event, self.isErased) = (event, isErased)
+  }
 }
 
 /// A lane's turn to do what the clock has made due.
@@ -86,12 +106,16 @@ public struct Outcome: Sendable {
   /// Further events, from the results of `statements`: one for each statement, in order. For events
   /// that depend on what a statement wrote.
   public var eventsFromResults: (@Sendable ([Rows]) throws -> [Event])?
+  /// Run after all of these, in the same transaction; its outcome is added to this one.
+  public var further: Work?
   /// Counts for metrics, by name (`deliveries`, ...).
   public var counts: [String: Int]
   /// How late each thing was that the clock made due, in seconds.
   public var latenesses: [Double] = []
   /// Whether a backlog has more work waiting.
   public var hasMore: Bool
+  /// Of a piece of a sweep that has more: it has to wait for another worker first.
+  public var isWaiting = false
   /// Of a backlog and of what is due: called once its transaction has been committed. Not called if the
   /// commit's reply was lost, so what it does must be found again in the tables.
   public var afterCommit: (@Sendable () -> Void)?

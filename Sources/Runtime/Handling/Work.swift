@@ -65,6 +65,9 @@ extension Work {
         total.copies += outcome.copies
         total.events += outcome.events
         total.counts.merge(outcome.counts, uniquingKeysWith: +)
+        if let further = outcome.further {
+          total.further = total.further.map { Work(joining: [$0, further]) } ?? further
+        }
         total.latenesses += outcome.latenesses
         total.hasMore = total.hasMore || outcome.hasMore
         if let further = outcome.afterCommit {

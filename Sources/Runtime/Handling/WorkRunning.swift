@@ -12,11 +12,16 @@ extension Handler {
     -> Outcome
   {
     do {
-      return try connection.transaction { try apply(topic, events).run(on: connection) }
+      return try connection.transaction {
+        // What a sweep waits for is the transaction's id: see `Erasures`.
+        try connection.query("SELECT pg_current_xact_id()")
+        return try applyUnerased(events, topic: topic, on: connection).run(on: connection)
+      }
     } catch let tooLarge as BatchTooLarge where events.count > 1 {
       var whole = Outcome()
       var rest = events[...]
-      for size in tooLarge.sizes where !rest.isEmpty {
+      // The sizes count what was left of the events: the last piece is all that remains.
+      for size in tooLarge.sizes.dropLast() + [events.count] where !rest.isEmpty {
         let outcome = try applyDirectly(Array(rest.prefix(size)), topic: topic, on: connection)
         whole.events += outcome.events
         whole.counts.merge(outcome.counts, uniquingKeysWith: +)
@@ -30,7 +35,7 @@ extension Handler {
   /// never throw `BatchTooLarge`.
   public func apply(_ events: [Event], inTransactionOf connection: Connection) throws {
     for (topic, events) in Dictionary(grouping: events, by: \.topic) {
-      _ = try apply(topic, events).run(on: connection)
+      _ = try applyUnerased(events, topic: topic, on: connection).run(on: connection)
     }
   }
 
@@ -53,14 +58,26 @@ extension Handler {
 }
 
 extension Work {
-  /// Runs all statements and copies in the open transaction of `connection`. `opening` runs first, in
-  /// the same round trip as `statements`.
-  package func run(after opening: [Statement] = [], on connection: Connection) throws -> Outcome {
-    let rows = try connection.pipeline(opening + statements)
-    var outcome = try finish(Results(rows.dropFirst(opening.count)))
+  /// Runs all statements and copies in the open transaction of `connection`.
+  package func run(on connection: Connection) throws -> Outcome {
+    var outcome = try finish(Results(try connection.pipeline(statements)[...]))
     let written = outcome.statements.isEmpty ? [] : try connection.pipeline(outcome.statements)
     for copy in outcome.copies { try connection.copyIn(copy.sql, copy.write) }
     if let further = outcome.eventsFromResults { outcome.events += try further(written) }
+    guard let further = outcome.further else { return outcome }
+    outcome.further = nil
+    let rest = try further.run(on: connection)
+    outcome.events += rest.events
+    outcome.counts.merge(rest.counts, uniquingKeysWith: +)
+    outcome.latenesses += rest.latenesses
+    outcome.hasMore = outcome.hasMore || rest.hasMore
+    if let later = rest.afterCommit {
+      let earlier = outcome.afterCommit
+      outcome.afterCommit = {
+        earlier?()
+        later()
+      }
+    }
     return outcome
   }
 }

@@ -11,6 +11,8 @@ package struct Batch: Sendable {
     package var content: Content
     /// Whether it was dead-lettered before: then it says nothing new about this code.
     var isKnownDeadLetter = false
+    /// What is stored of a dead letter that names erased people; nil if it is stored as it is.
+    var remainder: WireRecord?
 
     package init(record: Record, content: Content) {
       self.record = record
@@ -85,9 +87,13 @@ package struct Batch: Sendable {
     lastItems.mapValues { items[$0].record.offset + 1 }.merging(endOffsets) { max($0, $1) }
   }
 
-  /// The last record of each partition.
+  /// The last record of each partition, by which Kafka's log is recognized; none if people were erased from
+  /// it.
   var lastRecords: [TopicPartition: LastRecord] {
-    lastItems.mapValues { LastRecord(items[$0].record) }
+    lastItems.compactMapValues {
+      let record = items[$0].record
+      return record.wire.isChangedByErasure ? nil : LastRecord(record)
+    }
   }
 
   private var lastItems: [TopicPartition: Int] {

@@ -74,7 +74,15 @@ final class BatchStore {
   func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
     try connection.use { connection in
       var statements = [Statement("BEGIN")] + freshPlans()
-      if let owned { statements.append(fence.advance(owned, past: batch)) }
+      // Either gives the transaction an id before it asks who is erased.
+      statements.append(
+        owned.map { fence.advance($0, past: batch) } ?? Statement("SELECT pg_current_xact_id()"))
+      var batch = batch
+      if batch.eventCount < batch.items.count {
+        _ = try connection.pipeline(statements)
+        statements = []
+        batch = try forgettingErased(batch, on: connection)
+      }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
       // A replayed record may be a dead letter of its first attempt.
@@ -84,9 +92,9 @@ final class BatchStore {
             batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
             resolvedBy: "a replay"))
       }
-      let events = batch.events
-      let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
-      let outcome = try work.run(after: statements, on: connection)
+      _ = try connection.pipeline(statements)
+      let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
+        .run(on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
       do {
         // Also throws if the server responds with ROLLBACK because the transaction had failed.

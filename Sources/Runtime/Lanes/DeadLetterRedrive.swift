@@ -173,15 +173,17 @@ public final class DeadLetterRedrive {
       try connection.query("ROLLBACK")
       return []
     }
+    // Its dead letters are locked, so the transaction has an id when it asks who is erased.
     var statements = deadLetterStatements(
-      batch, consumerGroup: consumerGroup, codeVersion: codeVersion)
+      try forgettingErased(batch, on: connection), consumerGroup: consumerGroup,
+      codeVersion: codeVersion)
     statements.append(
       redrivenStatement(
         batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
         resolution: resolution))
-    let events = batch.events
-    let work = events.isEmpty ? Work([]) : try handler.apply(batch.topic, events)
-    let outcome = try work.run(after: statements, on: connection)
+    _ = try connection.pipeline(statements)
+    let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
+      .run(on: connection)
     if !outcome.events.isEmpty { try deliver(outcome.events) }
     try connection.query("COMMIT")
     return batch.items

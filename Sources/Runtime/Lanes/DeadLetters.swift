@@ -1,3 +1,5 @@
+import Events
+import Handling
 import Kafka
 import Postgres
 
@@ -5,19 +7,27 @@ import Postgres
 ///
 /// An existing row is from before an offset reset: the attempts are added, and the dead letter is open
 /// again, unless the same record was discarded. If the log was replaced, the new record replaces the old
-/// one. The value of a secret topic's record is not stored, so its dead letter can only be discarded.
+/// one. The value of a secret topic's record is not stored, so its dead letter can only be discarded. One of
+/// which erasures leave nothing is discarded at once.
 func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
   -> [Statement]
 {
-  batch.items.compactMap { item in
-    guard case .poison(let reason) = item.content else { return nil }
+  batch.items.flatMap { item -> [Statement] in
+    guard case .poison(let reason) = item.content else { return [] }
     let record = item.record
-    return Statement(
+    let wire = item.remainder ?? record.wire
+    let place: [Parameter] = [
+      .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
+    ]
+    let letter = Statement(
       """
       INSERT INTO dead_letters AS d (
         consumer_group, topic, partition, record_offset, record_time, key, value,
-        header_names, header_values, reason_code, reason, attempts, code_version)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        header_names, header_values, reason_code, reason, attempts, code_version,
+        state, resolved_at, resolved_by, resolution)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+        CASE WHEN $14::text IS NULL THEN 'open' ELSE 'discarded' END,
+        CASE WHEN $14 IS NOT NULL THEN now() END, $14, CASE WHEN $14 IS NOT NULL THEN $11 END)
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
         record_time = excluded.record_time, key = excluded.key, value = excluded.value,
         header_names = excluded.header_names, header_values = excluded.header_values,
@@ -25,24 +35,47 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
         attempts = d.attempts + excluded.attempts, code_version = excluded.code_version,
         dead_lettered_at = excluded.dead_lettered_at,
         (state, resolved_at, resolved_by, resolution) = (
-          SELECT CASE WHEN kept THEN d.state ELSE 'open' END,
-            CASE WHEN kept THEN d.resolved_at END, CASE WHEN kept THEN d.resolved_by END,
-            CASE WHEN kept THEN d.resolution END
+          SELECT CASE WHEN kept THEN d.state ELSE excluded.state END,
+            CASE WHEN kept THEN d.resolved_at ELSE excluded.resolved_at END,
+            CASE WHEN kept THEN d.resolved_by ELSE excluded.resolved_by END,
+            CASE WHEN kept THEN d.resolution ELSE excluded.resolution END
           FROM (SELECT d.state = 'discarded'
             AND (d.key, d.value, d.header_names, d.header_values) IS NOT DISTINCT FROM
               (excluded.key, excluded.value, excluded.header_names, excluded.header_values)
           ) AS same (kept))
       """,
-      [
-        .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
-        .timestamptz(recordTimeMicroseconds(record)), .bytea(record.key),
-        .bytea(batch.topic.isSecret ? nil : record.value),
-        .textArray(record.headers.map { storable($0.name) }),
-        .byteaArray(record.headers.map(\.value)), .text(reason.code),
-        .text(storable(reason.message)),
+      place + [
+        .timestamptz(recordTimeMicroseconds(record)), .bytea(wire.key),
+        .bytea(batch.topic.isSecret ? nil : wire.value),
+        .textArray(wire.headers.map { storable($0.name) }),
+        .byteaArray(wire.headers.map(\.value)), .text(reason.code),
+        .text(item.remainder == nil ? storable(reason.message) : erasedText),
         .int4(Int32(clamping: reason.attempts)), .text(codeVersion),
+        .text(item.remainder?.isErased == true ? erasedBy : nil),
       ])
+    return item.remainder == nil ? [letter] : [letter, forgettingHistory(of: place)]
   }
+}
+
+/// Finds what erasures leave of the batch's poison. The transaction must have a transaction id already, as for
+/// `Erasures`.
+func forgettingErased(_ batch: Batch, on connection: Connection) throws -> Batch {
+  let poison = batch.items.indices.filter { batch.items[$0].isPoison }
+  guard !poison.isEmpty else { return batch }
+  let letters = poison.map { index in
+    let record = batch.items[index].record
+    return RecordForgetting(
+      record.wire, topic: batch.topic,
+      time: recordTimeMicroseconds(record).map { EventTime(microseconds: $0) })
+  }
+  // More strings than that are in no record that anybody sends by mistake.
+  let ids = letters.lazy.flatMap { $0.ids.prefix(10_000) }
+  let erasures = try Erasures(ids: ids, on: connection)
+  var batch = batch
+  for (index, letter) in zip(poison, letters) {
+    batch.items[index].remainder = letter.remainder { erasures[$0] }
+  }
+  return batch
 }
 
 /// Marks the records of a batch that are already dead letters, in any state.

@@ -58,8 +58,8 @@ extension Record {
 /// Detects topics that were recreated: each partition is read from its last applied record, which is
 /// compared with the stored identity.
 ///
-/// A partition whose last record is unknown, or no longer in the log (retention, compaction), is not
-/// compared.
+/// A partition whose last record is unknown, or no longer in the log (retention, compaction, an erasure in an
+/// archive), is not compared.
 package struct Recognition: Sendable {
   private var expected: [TopicPartition: LastRecord] = [:]
   /// Whether a last applied record was found in its log, or there was none to find.
@@ -90,7 +90,7 @@ package struct Recognition: Sendable {
       let partition = record.topicPartition
       guard let last = expected.removeValue(forKey: partition) else { continue }
       let found = LastRecord(record)
-      if found.offset == last.offset, found != last {
+      if found.offset == last.offset, found != last, !record.wire.isChangedByErasure {
         throw AnotherLog(partition: partition, expected: last, found: found)
       }
       hasRecognized = hasRecognized || found == last

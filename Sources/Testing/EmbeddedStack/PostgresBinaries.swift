@@ -6,10 +6,13 @@ struct PostgresBinaries {
 
   var initdb: String { directory + "/initdb" }
   var postgres: String { directory + "/postgres" }
+  var baseBackup: String { client("pg_basebackup") }
+  var dump: String { client("pg_dump") }
+
   /// Beside the server itself, where `directory` has links to some of its programs only.
-  var baseBackup: String {
+  private func client(_ name: String) -> String {
     URL(filePath: postgres).resolvingSymlinksInPath().deletingLastPathComponent()
-      .appending(path: "pg_basebackup").path
+      .appending(path: name).path
   }
 
   /// Finds the first directory in PATH that has them, or else the newest in the usual places.

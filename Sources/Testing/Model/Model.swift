@@ -5,7 +5,8 @@ public import Kinds
 /// code, so that the two can be compared.
 ///
 /// All state is a greatest version, an earliest time or a set, so neither order nor duplicates of
-/// events matter. The queries compute everything else from scratch.
+/// events matter. The queries compute everything else from scratch. An erasure begins again without the
+/// events that it erases.
 public struct Model: Sendable {
   /// Where `unread_count` and `badge` stop counting.
   public static let countedAlarmsMax = 1000
@@ -64,14 +65,34 @@ public struct Model: Sendable {
   /// The subscriptions by author and subscriber: true subscribes.
   var subscriptions: [Key: [Version: Bool]] = [:]
 
+  /// When each person was last erased.
+  var erasures: [BytewiseString: EventTime] = [:]
+  /// All events but erasures, to begin again.
+  var events: [Event] = []
+
   let kinds: AlarmKinds
+  /// Who erased people are to those who wrote to them.
+  let formerIDs: [BytewiseString: String]
 
-  /// - Parameter kinds: the registry. Events that name another kind have no effect.
-  public init(kinds: AlarmKinds = .builtIn) { self.kinds = kinds }
+  /// - Parameters:
+  ///   - kinds: the registry. Events that name another kind have no effect.
+  ///   - formerIDs: who erased people are to those who wrote to them. The real ids depend on a key that is in
+  ///     the database; without them, the model makes up some.
+  public init(kinds: AlarmKinds = .builtIn, formerIDs: [BytewiseString: String] = [:]) {
+    (self.kinds, self.formerIDs) = (kinds, formerIDs)
+  }
 
-  public init(_ events: some Sequence<Event>, kinds: AlarmKinds = .builtIn) {
-    self.kinds = kinds
-    for event in events { apply(event) }
+  public init(
+    _ events: some Sequence<Event>, kinds: AlarmKinds = .builtIn,
+    formerIDs: [BytewiseString: String] = [:]
+  ) {
+    self.init(kinds: kinds, formerIDs: formerIDs)
+    var others: [Event] = []
+    for event in events {
+      // The erasures first, so that the model need not begin again.
+      if event.type == .userErased { apply(event) } else { others.append(event) }
+    }
+    for event in others { apply(event) }
   }
 
   /// Of workers that applied different events, because one may reject an event that another accepts.
@@ -82,6 +103,15 @@ public struct Model: Sendable {
   }
 
   public mutating func apply(_ event: Event) {
+    if case .userErased(let data) = event.payload {
+      erase(data.user, at: event.time)
+    } else {
+      events.append(event)
+      if let event = remaining(event) { fold(event) }
+    }
+  }
+
+  mutating func fold(_ event: Event) {
     switch event.payload {
     case .postPublished(let data):
       merge(event, into: &posts[[.init(data.post)]])
@@ -97,6 +127,8 @@ public struct Model: Sendable {
     case .commentRemoved(let data): mergeComment(event, data.comment)
     case .messageSent(let data):
       merge(event, into: &messages[[.init(data.message)]])
+      // Nobody is notified of what was written to a former person.
+      guard !data.receiver.utf8.starts(with: FormerPerson.prefix.utf8) else { return }
       mergeNamed(
         event, ["message", .init(data.message)], [.init(data.receiver), .init(data.sender)])
     case .conversationRead(let data):
@@ -152,6 +184,7 @@ public struct Model: Sendable {
     case .digestSet(let data): mergeReminder(event, data.user, "")
     case .deviceRegistered, .deviceRemoved, .pushPreferences:
       break  // What is pushed is no part of the expected tables.
+    case .userErased: break  // `apply` does not get here with it.
     case .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
       break  // Written by the workers.
     }

@@ -54,7 +54,10 @@ extension SocialEvents {
     // One in twelve is an edit: the same post with new content, sometimes by another author.
     let edited = random.chance(8) ? posts.pick(&random) : nil
     var post = edited ?? Post(id: "post-\(serial)", owner: popularUser())
-    if edited != nil, random.chance(25) { post.owner = popularUser() }
+    if edited != nil, random.chance(25) {
+      let owner = popularUser()
+      if leaving.areStaying([id(post.owner), id(owner)]) { post.owner = owner }
+    }
     posts.add(post)
     let (title, caption) = (sentence(), random.chance(70) ? sentence() : "")
     let mentions = mentions(onPostOf: post.owner)

@@ -20,6 +20,7 @@ public struct SocialEvents: IteratorProtocol, Sendable {
 
   let workload: SocialWorkload
   var random: SplitMix64
+  private(set) var leaving: Leaving
   private var arrived = 0
   private var clock: Int64
   private var eventCount = 0
@@ -48,6 +49,7 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   init(_ workload: SocialWorkload) {
     self.workload = workload
     random = SplitMix64(seed: workload.seed)
+    leaving = Leaving(workload)
     clock = workload.start.microseconds
   }
 
@@ -78,12 +80,24 @@ public struct SocialEvents: IteratorProtocol, Sendable {
       // Up to 72 late events happen without ever arriving, which the span easily accommodates.
       clock += Int64.random(in: 0...max(1, mean), using: &random)
     }
-    let payload = script.isEmpty ? randomAction() : script.removeFirst()
+    let payload = leaving.erasure(after: eventCount) ?? nextPayload()
     eventCount += 1
     note(payload)
+    let time = EventTime(microseconds: clock)
+    // What happens at the time of an erasure is erased, so a new life begins later.
+    if case .userErased = payload { clock += 1 }
     return Event(
       id: "generated-\(workload.seed)-\(eventCount)", source: "magpie/generate",
-      time: EventTime(microseconds: clock), payload: payload)
+      time: time, payload: payload)
+  }
+
+  /// The next action that people who leave allow.
+  private mutating func nextPayload() -> Payload {
+    for _ in 0..<100 {
+      let payload = script.isEmpty ? randomAction() : script.removeFirst()
+      if leaving.allows(payload, number: eventCount) { return payload }
+    }
+    return .alarmSeen(.with { $0.user = leaving.someoneStaying })
   }
 
   /// A unique number for an id.

@@ -10,7 +10,8 @@ public import Events
 /// - about 5 % arrive late, after events that happened later, such as their withdrawal;
 /// - some edits of a post name another author;
 /// - some happen in the same microsecond as others; some are actions of people on themselves;
-/// - ids of two people may differ only in their Unicode normal form.
+/// - ids of two people may differ only in their Unicode normal form;
+/// - if asked for, people are erased, and some of them come back.
 ///
 /// The order of the sequence is the order of arrival.
 public struct SocialWorkload: Sequence, Sendable {
@@ -26,16 +27,21 @@ public struct SocialWorkload: Sequence, Sendable {
   public let start: EventTime
   /// No event happens more than twice this long after `start`; about half of it is used.
   public let spanSeconds: Int
+  /// How many people are erased.
+  public let erasures: Int
 
   /// - Parameters:
   ///   - users: the number of people, at least 1.
   ///   - events: the sequence's length, retries included.
   ///   - start: the caller must ensure that `start` plus twice the span is in the past.
+  ///   - erasures: how many people are erased, at most half of all. If any are, the memory grows
+  ///     with the events.
   public init(
     users: Int, events: Int, seed: UInt64, start: EventTime = Self.defaultStart,
-    spanSeconds: Int = Self.defaultSpanSeconds
+    spanSeconds: Int = Self.defaultSpanSeconds, erasures: Int = 0
   ) {
     self.users = Swift.max(1, users)
+    self.erasures = Swift.min(Swift.max(0, erasures), self.users / 2)
     self.events = Swift.max(0, events)
     self.seed = seed
     self.start = start

@@ -105,7 +105,7 @@ async function request(method, target, headers, body, signal) {
     noteServerTime(answer.headers.get("Date"));
     if (answer.ok) return { headers: answer.headers, body: await answer.json() };
     const problem = await problemOf(answer);
-    if (problem.status === 401) end();
+    if (problem.status === 401 && problem.code !== "token-not-fresh") end();
     throw problem;
   } catch (error) {
     signal?.throwIfAborted();

@@ -9,7 +9,7 @@ import { avatar } from "./image.js";
 import { createList } from "./list.js";
 import { subscribe, watch } from "./live.js";
 import { badgeNumber, words } from "./locale.js";
-import { nameOf } from "./people.js";
+import { hasLeft, nameOf } from "./people.js";
 import { sendShown } from "./pending.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
@@ -44,7 +44,7 @@ function conversationRow(row) {
       avatar(row.peer_name, row.peer_image_url, row.peer_id),
       element(
         "span", { class: "about" },
-        element("span", { class: "name" }, theirs(nameOf(row.peer_name), "bdi")),
+        element("span", { class: "name" }, theirs(nameOf(row.peer_name, row.peer_id), "bdi")),
         element("span", { class: "excerpt" }, own, theirs(row.text)),
         element("span", { class: "soft" }, timeOf(row.sent_at))),
       unread));
@@ -64,7 +64,7 @@ export function chatPage({ peer }, signal) {
   let told = "";
   let newestShown = "";
   look();
-  nameTitle(peer, signal);
+  if (!hasLeft(peer)) nameTitle(peer, signal);
   watch([`${path("/v1/conversations", peer)}?limit=30`], look, signal);
   document.addEventListener("visibilitychange", () => markRead(), { signal });
 
@@ -73,7 +73,9 @@ export function chatPage({ peer }, signal) {
     sendShown(list, made, prepare("POST", path("/v1/conversations", peer), { text }));
     toEnd();
   });
-  return { title: words("chat"), back: routes.messages, content: [list.element, form] };
+  return hasLeft(peer)
+    ? { title: nameOf("", peer), back: routes.messages, content: [list.element] }
+    : { title: words("chat"), back: routes.messages, content: [list.element, form] };
 
   function shown(fresh) {
     rows = fresh;

@@ -10,8 +10,12 @@ import { attempt, drafted } from "./optimistic.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
 
+/** Whether the id stands for somebody who has left. */
+export const hasLeft = (id) => id.startsWith("erased:");
+
 /** The name that is shown for somebody. */
-export const nameOf = (name) => name || words("someone");
+export const nameOf = (name, id = "") =>
+  name || (hasLeft(id) ? words("someoneWhoLeft") : words("someone"));
 
 /**
  * Somebody's picture and name, which lead to them.

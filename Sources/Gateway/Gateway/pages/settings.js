@@ -135,14 +135,24 @@ function undoing({ scope, kind, value }) {
 
 function session() {
   const end = expiry();
-  const leave = () => {
+  const out = () => {
     signOut();
     location.assign(routes.home);
+  };
+  const leave = async () => {
+    if (!confirm(words("askLeave"))) return;
+    try {
+      await send(prepare("DELETE", "/v1/me"));
+      out();
+    } catch (problem) {
+      showProblem(problem);
+    }
   };
   return element(
     "section", { "aria-label": words("session"), class: "panel fields" },
     element("h2", {}, words("session")),
     element("p", {}, words("signedInAs"), " ", theirs(person(), "bdi")),
     end ? element("p", {}, words("signedInUntil", { time: wholeTime(end.toISOString()) })) : null,
-    button(words("signOut"), leave, { class: "plain" }));
+    button(words("signOut"), out, { class: "plain" }),
+    button(words("leave"), leave, { class: "plain", "data-action": "leave" }));
 }

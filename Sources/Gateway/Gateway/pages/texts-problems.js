@@ -21,6 +21,12 @@ export const problemTexts = {
     "เซสชันสิ้นสุดแล้ว เปิดลิงก์ใหม่เพื่อเข้าสู่ระบบอีกครั้ง",
     "انتهت جلستك. افتح رابطًا جديدًا للدخول مرة أخرى.",
   ],
+  "problem-token-not-fresh": [
+    "You signed in too long ago for this. Open a new link, then try again.",
+    "로그인한 지 오래되었습니다. 새 링크를 열고 다시 시도하세요.",
+    "คุณเข้าสู่ระบบนานเกินไปแล้ว เปิดลิงก์ใหม่แล้วลองอีกครั้ง",
+    "مضى وقت طويل على دخولك. افتح رابطًا جديدًا ثم أعد المحاولة.",
+  ],
   "problem-not-yours": [
     "It belongs to somebody else, so only they can change it.",
     "다른 사람의 것이라 그 사람만 바꿀 수 있습니다.",

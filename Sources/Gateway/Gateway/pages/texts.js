@@ -42,6 +42,7 @@ export const texts = {
   nobody: ["Nobody", "아무도 없습니다", "ไม่มีใคร", "لا أحد"],
   people: ["People", "사람", "ผู้คน", "الأشخاص"],
   someone: ["Someone", "알 수 없는 사용자", "ใครบางคน", "شخص ما"],
+  someoneWhoLeft: ["Someone who left", "탈퇴한 사용자", "ผู้ที่ออกไปแล้ว", "شخص غادر"],
   everybody: ["Everybody", "모두 보기", "ทุกคน", "الجميع"],
   you: ["You", "나", "คุณ", "أنت"],
   new: ["New", "새 알림", "ใหม่", "جديد"],
@@ -177,6 +178,12 @@ export const texts = {
   signedInUntil: ["Until {time}", "{time}까지", "จนถึง {time}", "حتى {time}"],
   signIn: ["Sign in", "로그인", "เข้าสู่ระบบ", "دخول"],
   signOut: ["Sign out", "로그아웃", "ออกจากระบบ", "خروج"],
+  leave: ["Delete account", "계정 삭제", "ลบบัญชี", "حذف الحساب"],
+  askLeave: [
+    "Delete your account with all that you have written? There is no way back.",
+    "작성한 모든 내용과 함께 계정을 삭제할까요? 되돌릴 수 없습니다.",
+    "ลบบัญชีพร้อมทุกสิ่งที่คุณเขียนหรือไม่ ย้อนกลับไม่ได้", "حذف حسابك مع كل ما كتبته؟ لا رجعة في ذلك.",
+  ],
   token: ["Token", "토큰", "โทเค็น", "رمز الدخول"],
 
   // The stream.

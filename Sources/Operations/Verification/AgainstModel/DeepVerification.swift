@@ -31,7 +31,8 @@ public struct DeepVerification {
   private let patience: Duration
 
   /// - Parameters:
-  ///   - connection: used exclusively, not in a transaction.
+  ///   - connection: used exclusively, not in a transaction. If anybody was erased, its role must be allowed to
+  ///     read the key of the hashes, as the workers' roles are.
   ///   - later: opens another connection to the same tables.
   ///   - prefix: the prefix of topic and consumer group names.
   ///   - engine: the alarm texts that the alarm-worker uses.
@@ -58,6 +59,9 @@ public struct DeepVerification {
     defer { _ = try? connection.query("ROLLBACK") }
     let snapshot = try Snapshot(connection, prefix: prefix)
     let subscriptions = try PendingSubscriptions([connection])
+    let erased = try ErasedPeople(
+      try snapshot.erasures(in: log, prefix: prefix), connection)
+    let erasures = try PendingErasures([connection], log, prefix: prefix)
     let topics = Set(Worker.allCases.flatMap(\.topics))
     let records = try snapshot.spans(of: topics, prefix: prefix, in: log).values
       .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
@@ -68,7 +72,9 @@ public struct DeepVerification {
       let slice = Slice(index, of: count)
       state.slice = index
       state.table = nil
-      let models = try SliceModels(slice, snapshot, log, prefix: prefix, kinds: engine.registry) {
+      let models = try SliceModels(
+        slice, snapshot, log, prefix: prefix, erased: erased, kinds: engine.registry
+      ) {
         state.records += $0
         progress(state)
       }
@@ -76,7 +82,8 @@ public struct DeepVerification {
         snapshot: connection,
         unapplied: try snapshot.unapplied(in: log, prefix: prefix, slice: slice),
         patience: patience, later: later)
-      var comparer = Comparer(report: report, alarms: alarms, subscriptions: subscriptions)
+      var comparer = Comparer(
+        report: report, alarms: alarms, subscriptions: subscriptions, erasures: erasures)
       for table in CanonicalTable.all {
         state.table = table.name
         progress(state)
@@ -92,7 +99,29 @@ public struct DeepVerification {
       // Every slice reads the same records.
       if index == 0 { for record in models.unexplained { report.add(difference(record)) } }
     }
+    try compareErasures(erased, &report)
     return report
+  }
+
+  /// The rows that stay for good.
+  private func compareErasures(_ erased: ErasedPeople, _ report: inout ComparisonReport) throws {
+    let expected = erased.times.reduce(into: [String: String]()) { rows, person in
+      if let id = erased.formerIDs[person.key] { rows[id] = person.value.rfc3339 }
+    }
+    var found: [String: String] = [:]
+    for row in try connection.query("SELECT encode(person_hash, 'hex'), erased_at FROM erasures") {
+      found[FormerPerson.id(hash: try row.text(0))] =
+        EventTime(microseconds: try row.timestamptz(1)).rfc3339
+    }
+    guard !expected.isEmpty || !found.isEmpty else { return }
+    report.count("erasures", expected: expected.count, found: found.count)
+    for id in Set(expected.keys).union(found.keys).sorted() where expected[id] != found[id] {
+      report.add(
+        Difference(
+          table: "erasures",
+          kind: expected[id] == nil ? .extra : found[id] == nil ? .missing : .different,
+          person: id, key: [], columns: [("erased_at", expected[id], found[id])]))
+    }
   }
 
   private func difference(

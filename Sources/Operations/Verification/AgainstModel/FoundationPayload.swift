@@ -170,6 +170,7 @@ private struct Fields {
     case .alarmDeleted:
       .alarmDeleted(
         try .with { ($0.user, $0.notification) = (try text("user"), try text("notification")) })
+    case .userErased: .userErased(try .with { $0.user = try text("user") })
     case .alarmAllDeleted: .alarmAllDeleted(try .with { $0.user = try text("user") })
     case .alarmMuted:
       .alarmMuted(try .with { ($0.user, $0.type) = (try text("user"), try text("type")) })

@@ -36,7 +36,8 @@ extension SliceModels {
         })
     case "message_facts":
       return rows(
-        notifications.allMessages.lazy.map { row in
+        notifications.allMessages.lazy.filter { !$0.receiver.hasPrefix(FormerPerson.prefix) }.map {
+          row in
           CanonicalRow(
             person: row.receiver, key: [row.id], fields: [row.sender] + version(row.version))
         })

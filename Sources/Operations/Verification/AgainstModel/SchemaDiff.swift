@@ -48,7 +48,7 @@ public struct SchemaDiff {
       patience: patience, later: later)
     var comparer = Comparer(
       report: report, alarms: alarms, subscriptions: try PendingSubscriptions([live, shadow]),
-      progress: progress)
+      erasures: try PendingErasures([live, shadow], log, prefix: prefix), progress: progress)
     try comparer.compare(tables, expected: shadow, found: live)
     return try comparer.finish()
   }

@@ -11,8 +11,8 @@ import RecordLog
 /// because an event that takes them away may not name that person; for the events; and for the profiles of the slice's people and of the people in their alarms.
 struct SliceModels {
   let slice: Slice
-  private(set) var feeds = Model()
-  private(set) var notifications: Model
+  private(set) var feeds: Model
+  private(set) var notifications = Model()
   private(set) var profiles = Model()
   private(set) var reminders = Model()
   /// Records that cannot be decoded but are not dead letters.
@@ -23,20 +23,30 @@ struct SliceModels {
   private let log: any RecordLog
   private let prefix: String
   private let counted: (Int) -> Void
+  private var erased: ErasedPeople
   private var facts: [Worker: Set<BytewiseString>] = [:]
   /// The authors to whom people of the slice ever subscribed.
   private var authors: Set<BytewiseString> = []
 
   /// - Parameters:
+  ///   - erased: those of the snapshot.
   ///   - kinds: the registry that the workers use.
   ///   - counted: called with the number of records read since the last call.
   init(
-    _ slice: Slice, _ snapshot: Snapshot, _ log: any RecordLog, prefix: String, kinds: AlarmKinds,
-    counted: @escaping (Int) -> Void
+    _ slice: Slice, _ snapshot: Snapshot, _ log: any RecordLog, prefix: String,
+    erased: ErasedPeople, kinds: AlarmKinds, counted: @escaping (Int) -> Void
   ) throws {
     (self.slice, self.snapshot, self.log) = (slice, snapshot, log)
-    (self.prefix, self.counted) = (prefix, counted)
+    (self.prefix, self.counted, self.erased) = (prefix, counted, erased)
+    feeds = Model(formerIDs: erased.formerIDs)
     notifications = Model(kinds: kinds)
+    // Once one worker has applied an erasure, no other applies what it erases. What others have yet to delete
+    // is in flight.
+    for event in erased.events {
+      for model in [\Self.feeds, \.notifications, \.profiles, \.reminders] {
+        self[keyPath: model].apply(event)
+      }
+    }
     if slice.count > 1 {
       try read([.subscriptions]) { models, worker, event in
         if models.concerns(event, worker) { models.authors.insert(BytewiseString(event.key)) }
@@ -49,8 +59,12 @@ struct SliceModels {
         }
       }
     }
+    if !erased.times.isEmpty {
+      try read([.reminders]) { models, _, event in models.erased.note(event) }
+    }
     try read(Set(Topic.allCases.filter { !$0.isInternal && $0 != .profiles })) {
       models, worker, event in
+      guard !models.erased.isForgottenRing(event) else { return }
       let isNeeded =
         worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }
         ?? models.concerns(event, worker)
@@ -84,7 +98,13 @@ struct SliceModels {
   }
 
   private func concerns(_ event: Event, _ worker: Worker) -> Bool {
-    slice.count == 1 || worker.slicedBy(event.payload).contains { slice.contains($0) }
+    guard slice.count > 1 else { return true }
+    if worker == .fanout, case .messageSent(let data) = event.payload,
+      let former = erased.formerIDs[.init(data.receiver)], slice.contains(former)
+    {
+      return true
+    }
+    return worker.slicedBy(event.payload).contains { slice.contains($0) }
   }
 
   /// Calls `body` with every event of the topics for each worker that has applied it.

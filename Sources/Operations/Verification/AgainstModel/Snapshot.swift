@@ -38,7 +38,7 @@ struct Snapshot {
 
   /// - Parameter connection: in a REPEATABLE READ transaction.
   init(_ connection: Connection, prefix: String) throws {
-    let groups = Worker.allCases.map { $0.consumerGroup(prefix: prefix) }
+    let groups = ConsumerGroup.allCases.map { $0.name(prefix: prefix) }
     for row in try connection.query(
       """
       SELECT consumer_group, topic, partition, next_offset FROM consumer_offsets
@@ -70,6 +70,22 @@ struct Snapshot {
     return deadLetters.isEmpty
       || !deadLetters.contains(
         Place(group: group, partition: record.topicPartition, offset: record.offset))
+  }
+
+  /// The erasures that any worker has applied.
+  func erasures(in log: any RecordLog, prefix: String) throws -> [Event] {
+    let groups = ConsumerGroup.allCases.map { $0.name(prefix: prefix) }
+    let now = EventTime.now
+    var events: [Event] = []
+    let spans = try log.spans(of: [Topic.erasures.name(prefix: prefix)])
+    try log.read(spans.filter { !$0.value.isEmpty }, maxRecords: 2000) { batch in
+      for record in batch.records where groups.contains(where: { holds(record, of: $0) }) {
+        let event = try? EventCodec.decode(
+          record.wire, topic: .erasures, now: now, jsonPayload: payloadReadByFoundation)
+        if let event { events.append(event) }
+      }
+    }
+    return events
   }
 
   /// The offsets to read to cover every group's applied records.

@@ -8,14 +8,14 @@ enum Worker: String, CaseIterable {
   /// computes.
   var topics: [Topic] {
     switch self {
-    case .fanout: [.posts, .follows, .messages]
+    case .fanout: [.posts, .follows, .messages, .erasures]
     case .notification:
       [
         .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
-        .people,
+        .people, .erasures,
       ]
-    case .alarm: [.profiles]
-    case .reminder: [.reminders, .profiles]
+    case .alarm: [.profiles, .erasures]
+    case .reminder: [.reminders, .profiles, .erasures]
     }
   }
 

@@ -34,5 +34,12 @@ extension CanonicalTable {
     "push_preferences": "whom to push, of the same topic",
     "push_due": "backlog",
     "push_claims": "what was pushed, which depends on the clock and the providers",
+    "erasures": "who was erased, as hashes under a key of the database, and when workers were done",
+    "erasure_key": "the key of these hashes",
+    "fanout_erasures": "backlog",
+    "notification_erasures": "backlog",
+    "alarm_erasures": "backlog",
+    "reminder_erasures": "backlog",
+    "push_erasures": "backlog",
   ]
 }

@@ -5,6 +5,7 @@ public struct Comparer {
   public private(set) var report: ComparisonReport
   private let alarms: AlarmsInFlight?
   private let subscriptions: PendingSubscriptions?
+  private let erasures: PendingErasures?
   /// Called periodically with the current table and the number of rows read.
   private let progress: (String, Int) -> Void
   private var read = 0
@@ -14,16 +15,19 @@ public struct Comparer {
     report: ComparisonReport = ComparisonReport(), alarms: AlarmsInFlight? = nil,
     progress: @escaping (String, Int) -> Void = { _, _ in }
   ) {
-    self.init(report: report, alarms: alarms, subscriptions: nil, progress: progress)
+    self.init(
+      report: report, alarms: alarms, subscriptions: nil, erasures: nil, progress: progress)
   }
 
-  /// - Parameter subscriptions: nil if no alarms of subscribers can be pending.
+  /// - Parameters:
+  ///   - subscriptions: nil if no alarms of subscribers can be pending.
+  ///   - erasures: nil if no erasure can be under way.
   init(
     report: ComparisonReport, alarms: AlarmsInFlight?, subscriptions: PendingSubscriptions?,
-    progress: @escaping (String, Int) -> Void = { _, _ in }
+    erasures: PendingErasures?, progress: @escaping (String, Int) -> Void = { _, _ in }
   ) {
     (self.report, self.alarms, self.progress) = (report, alarms, progress)
-    self.subscriptions = subscriptions
+    (self.subscriptions, self.erasures) = (subscriptions, erasures)
   }
 
   /// Adds a difference found elsewhere.
@@ -46,7 +50,7 @@ public struct Comparer {
         if read % 10_000 == 0 { progress(table.name, read) }
       },
       differs: { difference in
-        if try subscriptions?.covers(difference) ?? false {
+        if try erasures?.covers(difference) ?? false || subscriptions?.covers(difference) ?? false {
           report.addInFlight(difference.table)
         } else if let alarms {
           try alarms.judge(difference, into: &report)

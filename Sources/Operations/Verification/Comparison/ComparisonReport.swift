@@ -29,7 +29,7 @@ public struct ComparisonReport: Sendable {
     /// Number of rows found.
     public var found = 0
     public var counts = Counts()
-    /// Alarms that were in flight: not wrong, only behind their notification.
+    /// Rows that were in flight: not wrong, only behind their notification or an erasure.
     public var inFlight = 0
     /// The first differences of each kind.
     public var samples: [Difference] = []

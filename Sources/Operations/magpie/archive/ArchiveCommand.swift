@@ -5,13 +5,14 @@ import Foundation
 struct ArchiveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "archive",
-    abstract: "Copy the log to files, and check them.",
+    abstract: "Copy the log to files, check them, and erase people from them.",
     discussion: """
       Kafka deletes records after the retention time. Rebuilding tables needs the whole log. \
       docs/archive.md describes the files.
       """,
     subcommands: [
       ArchiveRun.self, ArchiveVerify.self, ArchiveShow.self, ArchiveAcceptGap.self,
+      ArchiveErase.self,
     ])
 }
 

@@ -9,6 +9,7 @@ extension DeadLetter {
 
   /// The reason why this version of the code cannot decode the record, if any.
   func problemToday(prefix: String) -> String? {
+    if record.wire.isErased { return "nothing is left of it; it is never applied" }
     guard let topic = Topic(name: record.topic, prefix: prefix) else {
       return "\(record.topic) is not one of the topics with the prefix \(prefix)"
     }
@@ -42,7 +43,8 @@ extension DeadLetter {
     for header in record.headers {
       text += "  \(excerpt(header.name, characters: 100)): \(shown(header.value))\n"
     }
-    text += "value     \(record.value.map { "\($0.count) bytes" } ?? "none (a tombstone)")\n"
+    let absent = record.wire.isErased ? "erased" : "none (a tombstone)"
+    text += "value     \(record.value.map { "\($0.count) bytes" } ?? absent)\n"
     if let type = anatomy.type, let json = anatomy.json {
       text += "as \(type.rawValue)\n  \(excerpt(json, characters: isFull ? .max / 8 : 4000))\n"
     }

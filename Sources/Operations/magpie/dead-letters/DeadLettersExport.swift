@@ -61,6 +61,8 @@ struct DeadLettersExport: ParsableCommand {
           try file.write(ExportedRecord.line(letter, event: event))
         } else if let event {
           try file.write(escapedJSON(event))
+        } else if letter.record.wire.isErased {
+          continue
         } else {
           left += 1
           continue

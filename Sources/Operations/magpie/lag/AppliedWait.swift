@@ -3,7 +3,7 @@ import Kafka
 import Postgres
 
 /// Waits until all records are applied: lag 0 in all groups, those of the workers' own topics
-/// included, and no pending renderings, reviews, alarms of subscribers or reminders that are due.
+/// included, and no pending renderings, reviews, alarms of subscribers, reminders that are due or erasures.
 func waitUntilApplied(
   _ connection: Connection, _ admin: Admin, prefix: String, seconds: Double,
   progress: inout Progress, isStopped: () -> Bool = { false }
@@ -15,8 +15,8 @@ func waitUntilApplied(
     if let cutOff = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cutOff) }
     progress.show(
       "waiting for \(report.total) records, \(report.pendingRenders) renderings, "
-        + "\(report.pendingReviews) reviews, \(report.pendingSubscriptions) posts to announce and "
-        + "\(report.pendingReminders) reminders")
+        + "\(report.pendingReviews) reviews, \(report.pendingSubscriptions) posts to announce, "
+        + "\(report.pendingReminders) reminders and \(report.pendingErasures) erasures")
     guard ContinuousClock.now < deadline else {
       progress.clear()
       throw Failure(
@@ -29,6 +29,7 @@ func waitUntilApplied(
             ? "" : ", \(report.pendingSubscriptions) posts to announce to subscribers")
           + (report.pendingReminders == 0
             ? "" : ", \(report.pendingReminders) reminders that are due")
+          + (report.pendingErasures == 0 ? "" : ", \(report.pendingErasures) people to erase")
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + (report.unanswered.isEmpty

@@ -34,7 +34,7 @@ struct Lag: ParsableCommand {
     help: """
       Print one JSON object per partition (group, topic, partition, nextOffset, lowWatermark, \
       highWatermark, lag; without the last three if its leader does not answer) and one with total, \
-      pendingRenders, openDeadLetters, missingTopics and unansweredPartitions.
+      pendingRenders, pendingErasures, openDeadLetters, missingTopics and unansweredPartitions.
       """)
   var json = false
 
@@ -47,6 +47,7 @@ struct Lag: ParsableCommand {
   private struct Total: Encodable {
     var total: Int64
     var pendingRenders: Int64
+    var pendingErasures: Int64
     var openDeadLetters: Int64
     var missingTopics: [String]
     var unansweredPartitions: [String]
@@ -72,6 +73,7 @@ struct Lag: ParsableCommand {
         printJSON(
           Total(
             total: report.total, pendingRenders: report.pendingRenders,
+            pendingErasures: report.pendingErasures,
             openDeadLetters: report.openDeadLetters, missingTopics: report.missingTopics,
             unansweredPartitions: unanswered))
       } else {
@@ -117,6 +119,10 @@ struct Lag: ParsableCommand {
       }
     }
     if report.pendingRenders > 0 { text += "people to render again: \(report.pendingRenders)\n" }
+    if report.pendingErasures > 0 {
+      text +=
+        "people to erase, once for each worker: \(report.pendingErasures); magpie erasure report\n"
+    }
     if report.openDeadLetters > 0 {
       text += Style.red("open dead letters: \(report.openDeadLetters)")
       text += "; magpie dead-letters list\n"

@@ -44,6 +44,8 @@ struct LagReport {
   var pendingSubscriptions: Int64
   /// Reminders that are due and have not rung.
   var pendingReminders: Int64
+  /// People whom workers are erasing, once for each worker.
+  var pendingErasures: Int64
   var missingTopics: [String]
   /// Partitions whose lag is unknown because their leaders did not answer, and the first one's error.
   var unanswered: [TopicPartition]
@@ -56,7 +58,8 @@ struct LagReport {
   /// Whether all records are applied and no background work is queued.
   var isApplied: Bool {
     total == 0 && pendingRenders == 0 && pendingReviews == 0 && pendingSubscriptions == 0
-      && pendingReminders == 0 && missingTopics.isEmpty && unanswered.isEmpty
+      && pendingReminders == 0 && pendingErasures == 0 && missingTopics.isEmpty
+      && unanswered.isEmpty
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 
@@ -80,6 +83,8 @@ struct LagReport {
     let reviews = try
       "\(count(of: "notification_reviews")) + \(count(of: "notification_scoped_reviews"))"
     let subscriptions = try count(of: "subscription_work")
+    let erasures = try ConsumerGroup.allCases.map { try count(of: "\($0.rawValue)_erasures") }
+      .joined(separator: " + ")
     // Dead letters have no states in a database that is not migrated yet.
     let hasStates = try exists("dead_letter_history")
     let overdue = overdueReminders(at: EventTime.now.microseconds)
@@ -93,7 +98,8 @@ struct LagReport {
     let rows = try connection.query(
       """
       SELECT consumer_group, topic, partition, next_offset, \(renders) AS renders,
-        \(reviews) AS reviews, \(subscriptions) AS subscriptions, \(letters) AS letters
+        \(reviews) AS reviews, \(subscriptions) AS subscriptions, \(letters) AS letters,
+        \(erasures) AS erasures
       FROM (SELECT) AS once LEFT JOIN consumer_offsets ON true
       """, hasStates ? [.text(prefix)] : [])
     var stored: [String: [TopicPartition: Int64]] = [:]
@@ -116,6 +122,7 @@ struct LagReport {
       pendingReviews: try rows.first?.int8("reviews") ?? 0,
       pendingSubscriptions: try rows.first?.int8("subscriptions") ?? 0,
       pendingReminders: reminders,
+      pendingErasures: try rows.first?.int8("erasures") ?? 0,
       missingTopics: names.filter { log.topics[$0] == nil },
       unanswered: log.unanswered.keys.sorted(),
       problem: log.unanswered.min { $0.key < $1.key }.map { "\($0.value)" },

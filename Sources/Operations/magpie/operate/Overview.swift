@@ -7,12 +7,14 @@ struct Overview: Encodable, Sendable {
     var reviews: Int64
     var subscriptions: Int64
     var reminders: Int64
+    var erasures: Int64
 
     init(_ report: LagReport) {
       renders = report.pendingRenders
       reviews = report.pendingReviews
       subscriptions = report.pendingSubscriptions
       reminders = report.pendingReminders
+      erasures = report.pendingErasures
     }
   }
 

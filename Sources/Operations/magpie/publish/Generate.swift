@@ -25,6 +25,9 @@ struct Generate: ParsableCommand {
   @Option(help: "Days over which the events are spread: 1 to 3650. None may lie in the future.")
   var days = SocialWorkload.defaultSpanSeconds / 86_400
 
+  @Option(parsing: .unconditional, help: "People who are erased: at most half of all.")
+  var erasures = 0
+
   @OptionGroup var destination: EventDestination
 
   @Flag(help: "Print one JSON object with the count of events.")
@@ -41,6 +44,9 @@ struct Generate: ParsableCommand {
     guard (0...1_000_000_000).contains(events) else {
       throw ValidationError("--events is \(events), but must be 0 to 1000000000.")
     }
+    guard (0...users / 2).contains(erasures) else {
+      throw ValidationError("--erasures is \(erasures), but must be 0 to half of --users.")
+    }
     guard (1...3650).contains(days) else {
       throw ValidationError("--days is \(days), but must be 1 to 3650.")
     }
@@ -49,7 +55,7 @@ struct Generate: ParsableCommand {
   func run() throws {
     let workload = SocialWorkload(
       users: users, events: events, seed: seed, start: try startTime(),
-      spanSeconds: days * 86_400)
+      spanSeconds: days * 86_400, erasures: erasures)
     let count = try destination.deliver(workload, of: events)
     if json {
       // Standard output may hold the events.

@@ -19,6 +19,7 @@ extension Publish {
     PublishEvent<Reminder>.self, PublishEvent<Cycle>.self, PublishEvent<CancelReminder>.self,
     PublishEvent<Digest>.self, PublishEvent<RegisterDevice>.self,
     PublishEvent<RemoveDevice>.self, PublishEvent<PushPreferencesFields>.self,
+    PublishEvent<EraseUser>.self,
   ]
 
   struct Post: EventFields {
@@ -321,6 +322,14 @@ extension Publish {
     @Option(help: "The person.") var person: String
 
     var payload: Payload { .personUnmuted(.with { ($0.user, $0.person) = (user, person) }) }
+  }
+
+  struct EraseUser: EventFields {
+    static let configuration = command(
+      "erase-user", "Send user.erased: forgets a person who leaves. There is no way back.")
+    @Option(help: "The person's id.") var user: String
+
+    var payload: Payload { .userErased(.with { $0.user = user }) }
   }
 
   struct RaiseAlarm: EventFields {

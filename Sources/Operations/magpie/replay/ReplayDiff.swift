@@ -35,6 +35,7 @@ extension Replay {
         return connection
       })
     shown.clear()
+    let note = try ErasureState.note(connect())
     let took = (ContinuousClock.now - start).formatted(.time(pattern: .hourMinuteSecond))
     try show(
       report,
@@ -44,7 +45,7 @@ extension Replay {
         "Rebuilt: \(names.map(\.rawValue).joined(separator: ", ")), in the schema \(schema); "
           + "compared in \(took)",
         "At \(Date.now.formatted(.iso8601))",
-      ],
+      ] + note,
       options: comparison, json: json)
   }
 

@@ -49,7 +49,8 @@ struct TopicSet {
         "magpie: new topics have the cluster's default retention (seven days unless it was changed). "
           + "Tables can be rebuilt only from records that are still in the log: pass "
           + "--retention, set retention.ms, or archive the log (`magpie archive run`). "
-          + "See docs/operations/topics.md.")
+          + "If people may ask to be forgotten: at most 28d, and an archive. See docs/operations/topics.md."
+      )
     }
     let created = dryRun ? [] : try admin.createTopics(plan.missing)
     // Another process may have created them meanwhile.

@@ -83,6 +83,7 @@ struct DeepOptions: ParsableArguments {
       slices: slices
     ).run(report: report)
     shown.clear()
+    let note = try ErasureState.note(database.connect())
     let took = (ContinuousClock.now - start).formatted(.time(pattern: .hourMinuteSecond))
     try show(
       report,
@@ -91,7 +92,7 @@ struct DeepOptions: ParsableArguments {
       notes: [
         "Computed from \(archive.map { "the archive \($0) and " } ?? "")the log, "
           + "topics \(kafka.prefix)*, in \(took)", "At \(Date.now.formatted(.iso8601))",
-      ],
+      ] + note,
       options: output, json: json)
   }
 

@@ -22,10 +22,11 @@ public func alarmHandler(
   engine: @autoclosure @escaping @Sendable () -> AlarmTextEngine, isPublishing: Bool = true
 ) -> Handler {
   var handler = Handler(
-    name: "alarm", topics: [.profiles, .notificationChanges],
+    name: "alarm", topics: ConsumerGroup.alarm.topics,
     apply: { topic, events in
       switch topic {
       case .profiles: profilesWork(events)
+      case .erasures: erasuresWork(events, worker: "alarm")
       case .notificationChanges:
         try snapshotsWork(events, engine: engine(), isPublishing: isPublishing)
       case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
@@ -33,7 +34,9 @@ public func alarmHandler(
         Work([])
       }
     },
-    backlog: { renderAgainWork(engine: engine(), isPublishing: isPublishing) })
+    backlog: {
+      alarmBacklog(renderings: renderAgainWork(engine: engine(), isPublishing: isPublishing))
+    })
   handler.versionSequence = isPublishing ? "alarm_versions" : nil
   return handler
 }

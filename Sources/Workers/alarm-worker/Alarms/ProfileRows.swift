@@ -5,15 +5,27 @@ import Postgres
 ///
 /// A separate statement, before any row is locked: transactions wait for each other's new rows in
 /// key order here and for each other's locks in key order later, so they never deadlock.
+///
+/// If somebody who was erased gets a row, a snapshot that notification-worker has replaced since may
+/// have named them, so they are swept again.
 func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
   Statement(
     """
-    INSERT INTO profiles (user_id)
-    SELECT i.user_id
-    FROM unnest($1::text[]) AS i (user_id)
-    WHERE NOT EXISTS (SELECT FROM profiles p WHERE p.user_id = i.user_id)
-    ORDER BY i.user_id COLLATE "C"
-    ON CONFLICT DO NOTHING
+    WITH added AS (
+      INSERT INTO profiles (user_id)
+      SELECT i.user_id
+      FROM unnest($1::text[]) AS i (user_id)
+      WHERE NOT EXISTS (SELECT FROM profiles p WHERE p.user_id = i.user_id)
+      ORDER BY i.user_id COLLATE "C"
+      ON CONFLICT DO NOTHING
+      RETURNING user_id
+    )
+    INSERT INTO alarm_erasures (user_id, erased_at)
+    SELECT a.user_id, e.erased_at
+    FROM added a JOIN erasures e ON e.person_hash = person_hash(a.user_id)
+    WHERE EXISTS (SELECT FROM erasures)
+    ORDER BY a.user_id
+    ON CONFLICT (user_id) DO UPDATE SET stage = 0, position = '', horizon = NULL
     """, [.textArray(people.map(\.string))])
 }
 

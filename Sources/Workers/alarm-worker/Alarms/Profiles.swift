@@ -12,14 +12,17 @@ func profilesWork(_ events: [Event]) -> Work {
   let edits = newestEdits(events)
   guard !newest.isEmpty || !edits.isEmpty else { return Work([]) }
   let people = Set(newest.map { BytewiseString($0.key) } + edits.map { BytewiseString($0.user) })
-  var work = Work([
-    planByKey(keepsPlans: false), ensureProfiles(people), lockProfilesToChange(people),
-  ])
+  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people)])
+  let locked = work.add(lockProfilesToChange(people))
   var changes: [Work.Key] = []
   if !newest.isEmpty { changes.append(work.add(changeProfiles(newest))) }
   if !edits.isEmpty { changes.append(work.add(editProfiles(edits))) }
   work.finish = { [changes] results in
-    Outcome(counts: ["profiles": try changes.reduce(0) { try $0 + results[$1].only.int(0) }])
+    var outcome = Outcome(
+      counts: ["profiles": try changes.reduce(0) { try $0 + results[$1].only.int(0) }])
+    // A sweep has deleted a row after it was found.
+    if results[locked].count < people.count { outcome.further = profilesWork(events) }
+    return outcome
   }
   return work
 }
@@ -132,7 +135,7 @@ private func editProfiles(_ edits: [Edit]) -> Statement {
 /// SQL: queues the alarms that show what `changed` changed. The profiles are locked, so every
 /// transaction that wrote an alarm with the old profile has committed, and this statement sees the
 /// alarm. Later ones wait and see the new profile.
-private let queueRenderings = """
+let queueRenderings = """
   pending AS (
     INSERT INTO pending_renders AS r (user_id, part)
     SELECT c.user_id, part.name

@@ -32,6 +32,12 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Boo
     guard !snapshots.isEmpty else {
       return Outcome(counts: ["snapshots_of_other_generations": candidates.count])
     }
+    guard results[profiles].count == people.count else {
+      // A sweep has deleted a row after it was found.
+      var again = Outcome()
+      again.further = try snapshotsWork(events, engine: engine, isPublishing: isPublishing)
+      return again
+    }
     var nicknames: [BytewiseString: String] = [:]
     var locales: [BytewiseString: String] = [:]
     for row in results[profiles] {

@@ -1,6 +1,23 @@
 import Handling
 import Postgres
 
+/// One piece of the sweep of erased people, or else of the feeds' background work: both lock people first, so
+/// one transaction cannot do both. If both have work, chance decides, so that neither waits for the other's end.
+func feedBackground(limits: FeedLimits) -> Work {
+  var work = feedErasure(limits: limits).backlog()
+  let erase = work.finish
+  work.finish = { results in
+    let erased = try erase(results)
+    // Whether a piece of a sweep has more is known when it has run.
+    let hasWork = erased.hasMore || erased.further != nil
+    if hasWork, Bool.random() { return erased }
+    var outcome = Outcome(hasMore: hasWork)
+    outcome.further = feedBacklog(limits: limits)
+    return outcome
+  }
+  return work
+}
+
 /// One piece of background work: restores the feeds of returning readers; if there are none, evicts
 /// the feeds of readers who have been away too long; if there are none, trims a few feeds that may
 /// have grown too long. Then sweeps some blocks of garbage.

@@ -10,7 +10,8 @@ import Postgres
 /// transactions run the same statements concurrently. Counts reported: `deliveries` (feed
 /// entries of posts), `pulled` (posts merged when feeds are read), `backfilled` and `pruned` (feed
 /// entries of follows and unfollows, and of posts that moved or were deleted). The backlog reports
-/// `trimmed`, `evicted` and `returned` (feeds), `rebuilt` and `swept` (their entries).
+/// `trimmed`, `evicted` and `returned` (feeds), `rebuilt` and `swept` (their entries), and
+/// `people_erased`.
 ///
 /// - Parameters:
 ///   - pushLimit: the posts of an author with fewer followers than this are pushed into each
@@ -28,31 +29,42 @@ public func feedHandler(
 }
 
 func feedHandler(_ limits: FeedLimits) -> Handler {
-  var handler = Handler(name: "fanout", topics: [.posts, .follows, .messages]) { topic, events in
+  var handler = Handler(name: "fanout", topics: ConsumerGroup.fanout.topics) { topic, events in
     switch topic {
     case .posts: postWork(events, limits: limits)
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
+    case .erasures: erasuresWork(events, worker: "fanout")
     case .likes, .comments, .profiles, .alarms, .alarmActions, .people, .subscriptions,
       .reminders, .devices, .notificationChanges, .alarmChanges:
       Work([])
     }
   }
-  handler.backlog = { feedBacklog(limits: limits) }
+  handler.backlog = { feedBackground(limits: limits) }
+  handler.keepsMessagesToErased = true
   handler.recordsMax = [.posts: FeedLimits.eventsMax, .follows: FeedLimits.eventsMax]
   return handler
 }
 
 /// Gives new users their bigint keys. Sorted, so that transactions that insert the same users
 /// cannot deadlock.
-func internUsers(_ ids: Set<BytewiseString>) -> Statement {
-  Statement(
-    """
-    INSERT INTO users (user_id)
-    SELECT i.user_id
-    FROM unnest($1::text[]) AS i (user_id)
-    WHERE NOT EXISTS (SELECT FROM users u WHERE u.user_id = i.user_id)
-    ORDER BY i.user_id COLLATE "C"
-    ON CONFLICT DO NOTHING
-    """, [.textArray(ids.map(\.string))])
+///
+/// First keeps the sweeps of erased people among them away, who may have a new life: a sweep deletes what
+/// this transaction finds (keys, conversations).
+func internUsers(_ ids: Set<BytewiseString>) -> [Statement] {
+  let ids = Parameter.textArray(ids.map(\.string))
+  return [
+    Statement(
+      "SELECT FROM fanout_erasures WHERE user_id = ANY ($1::text[]) ORDER BY user_id FOR SHARE",
+      [ids]),
+    Statement(
+      """
+      INSERT INTO users (user_id)
+      SELECT i.user_id
+      FROM unnest($1::text[]) AS i (user_id)
+      WHERE NOT EXISTS (SELECT FROM users u WHERE u.user_id = i.user_id)
+      ORDER BY i.user_id COLLATE "C"
+      ON CONFLICT DO NOTHING
+      """, [ids]),
+  ]
 }

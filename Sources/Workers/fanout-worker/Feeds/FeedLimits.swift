@@ -24,6 +24,9 @@ struct FeedLimits {
   var lockedAtOnce = 5_000
   /// The number of feeds that one piece evicts.
   var evictedAtOnce = 500
+  /// The number of an erased person's posts, followers or messages that one piece deletes, and of feed entries.
+  var erasedAtOnce = 1_000
+  var entriesErasedAtOnce: Int { min(5 * erasedAtOnce, entriesMax) }
 
   /// The probability that an entry queues its feed for trimming. On average a feed grows by its
   /// length before that, which spreads the cost of finding the n-th newest entry over n deliveries.

@@ -23,6 +23,25 @@ enum FollowSQL {
     ON CONFLICT (owner) DO UPDATE SET floor = feeds.floor WHERE false
     """
 
+  /// The part of a statement that adjusts both users' counts to the follows that were `flipped`.
+  static let count = """
+    -- Both users' counts.
+    counted AS (
+      INSERT INTO follow_counts (user_key, followers, following)
+      SELECT c.user_key, sum(c.followers), sum(c.following)
+      FROM (
+        SELECT f.followee, CASE WHEN f.active THEN 1 ELSE -1 END, 0 FROM flipped f
+        UNION ALL
+        SELECT f.follower, 0, CASE WHEN f.active THEN 1 ELSE -1 END FROM flipped f
+      ) c (user_key, followers, following)
+      GROUP BY c.user_key
+      ORDER BY c.user_key
+      ON CONFLICT (user_key) DO UPDATE
+        SET followers = follow_counts.followers + excluded.followers,
+          following = follow_counts.following + excluded.following
+    )
+    """
+
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
   /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
   ///
@@ -58,21 +77,7 @@ enum FollowSQL {
           version_id = excluded.version_id
     ),
     flipped AS (SELECT followee, follower, active FROM newer WHERE flips),
-    -- Both users' counts.
-    counted AS (
-      INSERT INTO follow_counts (user_key, followers, following)
-      SELECT c.user_key, sum(c.followers), sum(c.following)
-      FROM (
-        SELECT f.followee, CASE WHEN f.active THEN 1 ELSE -1 END, 0 FROM flipped f
-        UNION ALL
-        SELECT f.follower, 0, CASE WHEN f.active THEN 1 ELSE -1 END FROM flipped f
-      ) c (user_key, followers, following)
-      GROUP BY c.user_key
-      ORDER BY c.user_key
-      ON CONFLICT (user_key) DO UPDATE
-        SET followers = follow_counts.followers + excluded.followers,
-          following = follow_counts.following + excluded.following
-    ),
+    \(count),
     -- For each new follow, the followee's newest posts above the follower's floor;
     -- cut: a floor above all posts beyond the limit, 0 if there are none.
     candidates AS MATERIALIZED (

@@ -28,14 +28,15 @@ func followWork(_ events: [Event], limits: FeedLimits) -> Work {
   let follows = winners.compactMap { Follow($0.payload) }
   let followees = Parameter.textArray(follows.map(\.followee.string))
 
-  var work = Work([
-    planByKey(keepsPlans: false),
-    internUsers(Set(follows.flatMap(\.people))),
-    Statement(FollowSQL.lockFollowees, [followees]),
-    Statement(
-      FollowSQL.lockFeeds,
-      [.textArray(Set(follows.filter(\.isActive).map(\.follower)).map(\.string))]),
-  ])
+  var work = Work(
+    [planByKey(keepsPlans: false)]
+      + internUsers(Set(follows.flatMap(\.people)))
+      + [
+        Statement(FollowSQL.lockFollowees, [followees]),
+        Statement(
+          FollowSQL.lockFeeds,
+          [.textArray(Set(follows.filter(\.isActive).map(\.follower)).map(\.string))]),
+      ])
   let applied = work.add(
     Statement(
       FollowSQL.apply,

@@ -24,12 +24,13 @@ func messageWork(_ events: [Event]) -> Work {
   ]
   let people = messages.flatMap { [$0.sender, $0.receiver] } + readers + peers
 
-  var statements = [
-    planByKey(keepsPlans: false),
-    internUsers(Set(people.map { BytewiseString($0) })),
-    Statement(MessageSQL.ensureConversations, pairs),
-    Statement(MessageSQL.lockConversations, [ids] + pairs),
-  ]
+  var statements =
+    [planByKey(keepsPlans: false)]
+    + internUsers(Set(people.map { BytewiseString($0) }))
+    + [
+      Statement(MessageSQL.ensureConversations, pairs),
+      Statement(MessageSQL.lockConversations, [ids] + pairs),
+    ]
   if !messages.isEmpty {
     statements += [
       Statement(MessageSQL.takeBack, [ids, times, versions]),

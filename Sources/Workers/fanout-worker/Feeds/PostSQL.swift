@@ -100,6 +100,47 @@ enum PostSQL {
     ) p
     """
 
+  /// The part of a statement that deletes the feed entries of the posts `replaced`, whose authors are locked.
+  ///
+  /// Beyond `limit` entries, those of the posts with the most readers stay, and their keys are retired.
+  static func prune(_ limit: String) -> String {
+    """
+    -- The running total of entries to delete, posts with the fewest followers first.
+    weighed AS MATERIALIZED (
+      SELECT
+        r.post_key, r.author,
+        sum(coalesce(c.followers, 0)) OVER (ORDER BY coalesce(c.followers, 0), r.post_key) AS rows
+      FROM replaced r LEFT JOIN follow_counts c ON c.user_key = r.author
+      WHERE r.delivery = 'push' AND r.post_key IS NOT NULL
+    ),
+    -- Beyond \(limit) entries: retire the keys and queue a sweep.
+    retired AS (
+      INSERT INTO retired_keys (post_key)
+      SELECT w.post_key FROM weighed w WHERE w.rows > \(limit)::bigint ORDER BY w.post_key
+      ON CONFLICT DO NOTHING
+    ),
+    queued AS (
+      INSERT INTO feed_trims (kind, person)
+      SELECT 'garbage', pg_current_xact_id()::text::bigint
+      WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > \(limit)::bigint)
+        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
+      ON CONFLICT DO NOTHING
+    ),
+    -- Up to \(limit) entries: delete them now.
+    doomed AS MATERIALIZED (
+      SELECT f.follower AS owner, w.post_key
+      FROM weighed w JOIN follows f ON f.followee = w.author AND f.active
+      WHERE w.rows <= \(limit)::bigint
+    ),
+    pruned AS (
+      DELETE FROM feed_entries e
+      USING doomed d
+      WHERE e.owner = d.owner AND e.post_key = d.post_key
+      RETURNING 1
+    )
+    """
+  }
+
   /// Removes the posts that get another author or place, or are deleted or published again, and
   /// their feed entries. Keeps in `magpie.replaced` what `publish` needs of them: the earliest
   /// publication and, if the stored version wins, its content. The parameters of `batch`, then $7
@@ -135,39 +176,7 @@ enum PostSQL {
           THEN to_jsonb(r) - '{post_key,delivery,wins}'::text[] ELSE '{}' END AS post
       FROM replaced r
     ),
-    -- The running total of entries to delete, posts with the fewest followers first.
-    weighed AS MATERIALIZED (
-      SELECT
-        r.post_key, r.author,
-        sum(coalesce(c.followers, 0)) OVER (ORDER BY coalesce(c.followers, 0), r.post_key) AS rows
-      FROM replaced r LEFT JOIN follow_counts c ON c.user_key = r.author
-      WHERE r.delivery = 'push' AND r.post_key IS NOT NULL
-    ),
-    -- Beyond $7 entries: retire the keys and queue a sweep.
-    retired AS (
-      INSERT INTO retired_keys (post_key)
-      SELECT w.post_key FROM weighed w WHERE w.rows > $7::bigint ORDER BY w.post_key
-      ON CONFLICT DO NOTHING
-    ),
-    queued AS (
-      INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', pg_current_xact_id()::text::bigint
-      WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > $7::bigint)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
-      ON CONFLICT DO NOTHING
-    ),
-    -- Up to $7 entries: delete them now.
-    doomed AS MATERIALIZED (
-      SELECT f.follower AS owner, w.post_key
-      FROM weighed w JOIN follows f ON f.followee = w.author AND f.active
-      WHERE w.rows <= $7::bigint
-    ),
-    pruned AS (
-      DELETE FROM feed_entries e
-      USING doomed d
-      WHERE e.owner = d.owner AND e.post_key = d.post_key
-      RETURNING 1
-    )
+    \(prune("$7"))
     SELECT
       set_config(
         'magpie.replaced', coalesce((SELECT jsonb_agg(k.post) FROM kept k)::text, '[]'), true),

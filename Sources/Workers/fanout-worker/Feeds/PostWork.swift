@@ -55,11 +55,10 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let pushLimit = Parameter.int8(Int64(limits.pushLimit))
   let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
 
-  var work = Work([
-    planByKey(keepsPlans: false),
-    internUsers(Set(facts.map { BytewiseString($0.content.author) })),
-    Statement(PostSQL.lockAuthors, [posts, authors]),
-  ])
+  var work = Work(
+    [planByKey(keepsPlans: false)]
+      + internUsers(Set(facts.map { BytewiseString($0.content.author) }))
+      + [Statement(PostSQL.lockAuthors, [posts, authors])])
   let measured = work.add(
     Statement(
       PostSQL.measure,

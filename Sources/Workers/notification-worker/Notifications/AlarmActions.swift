@@ -17,7 +17,7 @@ import Postgres
 func alarmActionsWork(_ events: [Event], kinds: AlarmKinds) throws -> Work {
   let actions = try AlarmActions(events, kinds)
   let people = distinct(events.lazy.map(\.key))
-  var statements = [insertRecipients(people), lockRecipients(people)]
+  var statements = [lockRecipients(people)]
   statements += actions.watermarks + actions.marks + actions.mutes + actions.wideCuts
   statements += actions.silences.statements
   guard actions.canTouch else { return notificationWork(statements, recomputation: nil, events) }

@@ -95,8 +95,8 @@ private func keys(_ event: Event) -> [Key] {
   case .alarmRead, .alarmReadAll, .alarmSeen, .alarmMuted, .alarmUnmuted, .alarmDisabled,
     .alarmEnabled, .personMuted, .personUnmuted, .conversationRead, .profileChanged, .profileEdited,
     .authorSubscribed, .authorUnsubscribed, .reminderSet, .reminderCycleSet, .reminderCancelled,
-    .digestSet, .deviceRegistered, .deviceRemoved, .pushPreferences, .notificationChanged,
-    .notificationRetracted, .alarmChanged, .alarmRetracted:
+    .digestSet, .deviceRegistered, .deviceRemoved, .pushPreferences, .userErased,
+    .notificationChanged, .notificationRetracted, .alarmChanged, .alarmRetracted:
     []
   }
 }

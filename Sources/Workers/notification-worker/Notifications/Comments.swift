@@ -32,9 +32,9 @@ func commentsWork(_ events: [Event]) -> Work {
     .textArray(comments), .textArray(comments.map { "comment:\($0)" }),
   ]
   return notificationWork(
-    lockPostCounts(distinct(rows.map(\.post))) + [
+    [
+      lockPostCounts(distinct(rows.map(\.post))),
       upsertComments(rows),
-      insertRecipients(people),
       lockRecipients(
         people,
         existing: """

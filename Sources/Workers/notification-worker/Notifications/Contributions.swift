@@ -130,7 +130,7 @@ struct Contributions {
     let locked = lockRecipients(
       people, existing: hasFact ? "SELECT unnest(\(overruledRecipients))" : nil)
     return notificationWork(
-      statements + [insertRecipients(people), locked, write(people)]
+      statements + [locked, write(people)]
         + (hasFact ? [withdrawOverruled()] : []),
       recomputation: recompute(people), events)
   }

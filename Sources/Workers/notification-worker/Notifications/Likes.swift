@@ -37,7 +37,8 @@ func likesWork(_ events: [Event]) -> Work {
       active: isLiked(register.newest), post: post, register: register)
   }
   let posts = distinct(facts.keys.lazy.map(\.first.string))
-  return contributions.work(after: lockPostCounts(posts) + [upsertLikes(facts)], events)
+  return contributions.work(
+    after: [lockPostCounts(posts), upsertLikes(facts)], events)
 }
 
 private func isLiked(_ event: Event) -> Bool {

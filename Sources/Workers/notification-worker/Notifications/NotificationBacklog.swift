@@ -2,11 +2,20 @@ import Handling
 
 /// The worker's work between batches: a bounded piece of each kind, in one transaction.
 ///
-/// The check of contributions waits for locks, so it comes first. The other kinds skip recipients
-/// that another transaction has locked, so they cannot deadlock whatever locks they hold.
+/// A piece of a sweep and the check of contributions wait for locks, so they come first, and a sweep waits for
+/// the end of the check. The other kinds skip recipients that another transaction has locked, so they cannot
+/// deadlock whatever locks they hold.
 func notificationBacklog() -> Work {
-  Work(joining: [
-    Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork(),
-    subscribersWork(),
-  ])
+  var work = notificationErasures.backlog()
+  let finish = work.finish
+  work.finish = { results in
+    var outcome = try finish(results)
+    let others = Work(joining: [
+      Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork(),
+      subscribersWork(),
+    ])
+    outcome.further = outcome.further.map { Work(joining: [$0, others]) } ?? others
+    return outcome
+  }
+  return work
 }

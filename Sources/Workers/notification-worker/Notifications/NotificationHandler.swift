@@ -16,10 +16,7 @@ public func notificationHandler(
 ) -> Handler {
   var handler = Handler(
     name: "notification",
-    topics: [
-      .likes, .comments, .follows, .messages, .subscriptions, .posts, .alarms, .alarmActions,
-      .people,
-    ],
+    topics: ConsumerGroup.notification.topics,
     apply: { topic, events in
       switch topic {
       case .likes: likesWork(events)
@@ -31,9 +28,11 @@ public func notificationHandler(
       case .alarms: try raisedWork(events, kinds: kinds())
       case .alarmActions: try alarmActionsWork(events, kinds: kinds())
       case .people: try peopleWork(events)
+      case .erasures: erasuresWork(events, worker: "notification")
       case .profiles, .reminders, .devices, .notificationChanges, .alarmChanges: Work([])
       }
     }, backlog: notificationBacklog)
   handler.versionSequence = "notification_counter"
+  handler.afterErased = { _, events in afterErasedWork(events, kinds: kinds()) }
   return handler
 }

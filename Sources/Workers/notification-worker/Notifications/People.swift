@@ -29,7 +29,7 @@ func peopleWork(_ events: [Event]) throws -> Work {
   }
   let people = distinct(
     silences.people + blocks.keys.flatMap { [$0.first.string, $0.second.string] })
-  let statements = [insertRecipients(people), lockRecipients(people)] + silences.statements
+  let statements = [lockRecipients(people)] + silences.statements
   guard !blocks.keys.isEmpty else {
     return notificationWork(statements, recomputation: nil, events)
   }

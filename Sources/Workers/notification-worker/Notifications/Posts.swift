@@ -29,7 +29,6 @@ func postsWork(_ events: [Event]) -> Work {
       upsertPosts(facts),
       queueCombinedPosts(facts, events),
       traceQueuedPosts(facts),
-      insertRecipients(people),
       lockRecipients(
         people,
         existing: """

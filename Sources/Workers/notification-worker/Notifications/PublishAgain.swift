@@ -58,7 +58,7 @@ public struct PublishAgain: Sendable {
     let recipients = try rows.map { try $0.text("recipient") }
     let people = distinct(recipients)
     let work = notificationWork(
-      [insertRecipients(people), lockRecipients(people)],
+      [lockRecipients(people)],
       recomputation: recomputeNotifications(
         recipients: people,
         touched: """

@@ -319,7 +319,10 @@ private func write(_ posts: [String], _ people: [String], _ ids: [UUID]) -> Stat
       SELECT e.post_id, e.recipient, e.notification_id, p.author, p.head_text, p.first_at,
         coalesce(
           NOT p.deleted AND e.recipient <> p.author
-            AND is_subscribed(p.author, e.recipient, p.first_at), false) AS is_wanted
+            AND is_subscribed(p.author, e.recipient, p.first_at)
+            -- A sweep waits for this piece, which retracts what an earlier attempt may have published.
+            AND NOT EXISTS (
+              SELECT FROM erasures u WHERE u.user_id = p.author AND u.erased_at >= p.first_at), false) AS is_wanted
       FROM unnest($1::text[], $2::text[], $3::uuid[]) AS e (post_id, recipient, notification_id)
       LEFT JOIN LATERAL (SELECT f.* FROM post_facts f WHERE f.post_id = e.post_id LIMIT 1) p ON true
     ),

@@ -67,8 +67,9 @@ func subscriptionsWork(_ events: [Event]) -> Work {
         $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::boolean[])
       ON CONFLICT DO NOTHING
       """, columns + [.boolArray(toggles.map(\.isSubscribed))]),
-    // The backlog locks subscribers' rows and never waits, so it cannot create them.
-    insertRecipients(people),
+    // The backlog locks subscribers' rows and never waits, so it cannot create them. Locked, so that no sweep
+    // deletes the row of a person who came back.
+    lockRecipients(people),
   ])
 }
 

@@ -99,6 +99,10 @@ struct Piece {
     let isAlert = message.purpose == .alert
     let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
     let isRead = isAlert && !isUnread
+    guard try !isAlert || !row.bool("is_doubtful") else {
+      // The alarm is evaluated again, without whoever is being forgotten.
+      return ends.append(end(.waiting, isRead ? "read" : "no-answer", dueAt: now))
+    }
     if isAlert, !isRead {
       // The alert may have arrived: see `ClaimEnd.maybeArrived`.
       guard try !row.bool("unwanted") else { return ends.append(end(.refused, "silenced")) }
@@ -206,19 +210,26 @@ private func closeRows(_ rows: [DueRow]) -> Statement {
     """, parameters(rows))
 }
 
-/// Moves due rows that have not changed since they were read. The statement would insert a deleted
-/// row again, but only the lane of its partition deletes it.
+/// Moves due rows that have not changed since they were read. A deleted row is not inserted again.
 private func postponeRows(_ again: [Piece.Again]) -> Statement {
   let rows = again.map(\.row)
   return Statement(
     """
     INSERT INTO push_due AS q (
       user_id, notification_id, since, revision, due_at, held, partition, version)
-    SELECT * FROM unnest(
-      $1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::timestamptz[], $6::text[],
-      $7::int[], $8::bigint[]
-    ) AS e (user_id, notification_id, since, revision, due_at, held, partition, version)
-    ORDER BY e.user_id COLLATE "C", e.notification_id
+    SELECT e.* FROM (
+      SELECT * FROM unnest(
+        $1::text[], $2::uuid[], $3::timestamptz[], $4::bigint[], $5::timestamptz[], $6::text[],
+        $7::int[], $8::bigint[]
+      ) AS e (user_id, notification_id, since, revision, due_at, held, partition, version)
+      ORDER BY e.user_id COLLATE "C", e.notification_id
+    ) e
+    CROSS JOIN LATERAL (
+      SELECT FROM push_due d
+      WHERE d.user_id = e.user_id AND d.notification_id = e.notification_id
+      LIMIT 1
+      FOR UPDATE
+    ) d
     ON CONFLICT (user_id, notification_id) DO UPDATE SET
       due_at = EXCLUDED.due_at, held = EXCLUDED.held
     WHERE q.since = EXCLUDED.since AND q.revision = EXCLUDED.revision

@@ -5,7 +5,8 @@ public import Handling
 public import Schedules
 
 /// The handler of push-worker: stores devices and preferences, makes changed alarms due, and claims
-/// the messages to send. The sender, which runs beside the lanes, takes the claims from the outbox.
+/// the messages to send. The sender, which runs beside the lanes, takes the claims from the outbox. The
+/// backlog forgets people.
 ///
 /// A claim is committed before it is sent, and its answer is recorded by a later transaction; without an
 /// answer the same message is sent again. See docs/decisions/0039. Counts reported: `devices`,
@@ -25,7 +26,7 @@ public func pushHandler(
   zones: ZoneDirectory, outbox: Outbox, bounds: PushBounds = PushBounds(),
   clock: @escaping @Sendable () -> EventTime = { .now }
 ) -> Handler {
-  var handler = pushRedriveHandler(clock: clock)
+  var handler = redriveHandler(outbox: outbox, clock: clock)
   let redriven = handler.apply
   handler.topics.append(.devices)
   handler.apply = { topic, events in
@@ -33,6 +34,7 @@ public func pushHandler(
     return try devicesWork(
       events, kinds: engine().registry, keys: keys, zones: zones, outbox: outbox, now: clock())
   }
+  handler.backlog = { erasureSweep(outbox: outbox, clock: clock).backlog() }
   handler.dueAfter = [.devices]
   handler.due = { turn in
     turnWork(
@@ -45,11 +47,25 @@ public func pushHandler(
 /// The part of the handler that applies redriven records. It lacks the topic `devices`, whose dead
 /// letters keep no value.
 public func pushRedriveHandler(clock: @escaping @Sendable () -> EventTime = { .now }) -> Handler {
+  redriveHandler(outbox: nil, clock: clock)
+}
+
+private func redriveHandler(
+  outbox: Outbox?, clock: @escaping @Sendable () -> EventTime
+) -> Handler {
   Handler(
-    name: ConsumerGroup.push.rawValue, topics: [.alarmChanges, .alarmActions, .people, .messages],
+    name: ConsumerGroup.push.rawValue, topics: ConsumerGroup.push.topics.filter { !$0.isSecret },
     apply: { topic, events in
-      topic == .alarmChanges
-        ? changesWork(events, now: clock()) : peopleWork(events, topic: topic, now: clock())
+      switch topic {
+      case .alarmChanges: changesWork(events, now: clock())
+      case .erasures:
+        Work(joining: [
+          erasuresWork(events, worker: "push"),
+          // At once, so that nothing is sent to them although the sweep waits for other workers.
+          forgetDevices(events.map { ($0.key, $0.time) }, outbox: outbox, now: clock()),
+        ])
+      default: peopleWork(events, topic: topic, now: clock())
+      }
     })
 }
 

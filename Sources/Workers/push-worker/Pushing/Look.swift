@@ -68,7 +68,7 @@ public struct Look: Sendable, Hashable {
 
   /// How long an event may be ahead of its row. A lane's transaction is never idle for longer, so
   /// an event that is not committed by then is a phantom.
-  static let phantomMicroseconds: Int64 = 60_000_000
+  public static let phantomMicroseconds: Int64 = 60_000_000
 
   /// - Parameters:
   ///   - devices: the person's active devices. All that may show the alarm are among them.

@@ -19,7 +19,7 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       FROM unnest($1::int[]) AS p (partition)
       CROSS JOIN LATERAL (
         SELECT r.ctid FROM reminder_rings r
-        WHERE r.partition = p.partition AND NOT r.is_published
+        WHERE r.partition = p.partition AND NOT r.is_published AND NOT \(isForgottenRing)
         ORDER BY r.due_at
         LIMIT $2
         FOR UPDATE SKIP LOCKED
@@ -81,7 +81,7 @@ private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> 
     SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
     CROSS JOIN LATERAL (
       SELECT r.* FROM reminders r
-      WHERE r.partition = p.partition AND \(condition)
+      WHERE r.partition = p.partition AND NOT \(isForgottenReminder) AND \(condition)
       LIMIT $2
       FOR UPDATE SKIP LOCKED
     ) r

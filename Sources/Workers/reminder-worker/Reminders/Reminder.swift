@@ -157,7 +157,8 @@ struct Reminder: Sendable {
     let lateSeconds = (surroundings.now - newest.dueAt) / 1_000_000
     var ring = Ring(
       user: user, reminder: id, occurrence: newest, state: .rung, zone: zone,
-      content: .init(kind: definition.kind), partition: partition)
+      content: .init(kind: definition.kind), partition: partition,
+      setAt: version?.time.microseconds)
     var item: Definition.Item?
     switch definition.form {
     case .reminder: item = definition.items.first

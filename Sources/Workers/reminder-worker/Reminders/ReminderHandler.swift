@@ -30,17 +30,20 @@ public func reminderHandler(
       now: clock().microseconds)
   }
   var handler = Handler(
-    name: "reminder", topics: [.reminders, .profiles],
+    name: "reminder", topics: ConsumerGroup.reminder.topics,
     apply: { topic, events in
       switch topic {
       case .reminders:
         try remindersWork(events, kinds: kinds(), surroundings(), isRinging: isRinging)
+      case .erasures: erasuresWork(events, worker: "reminder")
       case .profiles: try zonesWork(events, surroundings(), isRinging: isRinging)
       case .posts, .follows, .likes, .comments, .messages, .alarms, .alarmActions, .people,
         .subscriptions, .devices, .notificationChanges, .alarmChanges:
         Work([])
       }
-    })
+    }, backlog: { erasing(surroundings()).backlog() })
+  // Whoever is erased is not reminded any more.
+  handler.dueAfter = [.erasures]
   guard isRinging else { return handler }
   handler.due = { dueWork($0, surroundings()) }
   handler.overdue = { overdueReminders(at: clock().microseconds - 60_000_000) }

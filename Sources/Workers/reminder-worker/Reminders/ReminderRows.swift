@@ -20,6 +20,7 @@ let reminderColumns = """
           (
             SELECT max(g.due_at) FROM reminder_rings g
             WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
+              AND NOT \(isForgotten("g.set_at", of: "g.user_id"))
           ), '-infinity'),
         (SELECT array_agg(k.kind::smallint) FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)),
         substr(r.definition ->> 'kind', 2)::smallint

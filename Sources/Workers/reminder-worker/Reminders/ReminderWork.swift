@@ -32,6 +32,13 @@ func remindersWork(
   let rung = work.add(readRings(users, ids, dueAfter: earliest))
   let live = work.add(countLive(people))
   work.finish = { [changes] results in
+    guard results[zones].count == people.count else {
+      // A sweep has deleted a row after it was found.
+      var again = Outcome()
+      again.further = try remindersWork(
+        events, kinds: kinds, surroundings, isRinging: isRinging)
+      return again
+    }
     var known: [[BytewiseString]: Reminder] = [:]
     for row in results[rows] {
       let reminder = try Reminder(row)
@@ -134,6 +141,7 @@ private func readReminders(_ users: [String], _ ids: [String]) -> Statement {
       SELECT r.* FROM reminders r
       JOIN unnest($1::text[], $2::text[]) AS k (user_id, reminder_id)
         ON r.user_id = k.user_id AND r.reminder_id = k.reminder_id
+      WHERE NOT \(isForgottenReminder)
       ORDER BY r.user_id, r.reminder_id
       FOR UPDATE OF r
     ) r
@@ -146,7 +154,7 @@ private func readRings(_ users: [String], _ ids: [String], dueAfter times: [Int6
     SELECT \(Ring.columns)
     FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS k (user_id, reminder_id, due_after)
     JOIN reminder_rings r ON r.user_id = k.user_id AND r.reminder_id = k.reminder_id
-      AND r.due_at > k.due_after AND r.state = 'rung'
+      AND r.due_at > k.due_after AND r.state = 'rung' AND NOT \(isForgottenRing)
     """, [.textArray(users), .textArray(ids), .timestamptzArray(times)])
 }
 
@@ -155,6 +163,7 @@ private func countLive(_ people: [String]) -> Statement {
     """
     SELECT r.user_id, count(*) FROM reminders r
     WHERE r.user_id = ANY ($1) AND r.due_at IS NOT NULL AND r.reminder_id <> ''
+      AND NOT \(isForgottenReminder)
     GROUP BY r.user_id
     """, [.textArray(people)])
 }

@@ -15,6 +15,8 @@ struct Ring: Sendable {
   var partition: Int32
   /// Counts the changes of state.
   var revision = 0
+  /// When the reminder was set, in microseconds since 1970. Only of rings that are added.
+  var setAt: Int64?
 
   /// The content of the alarm. Stored as JSON, so that publishing it again gives the same event.
   struct Content: Codable, Equatable, Sendable {

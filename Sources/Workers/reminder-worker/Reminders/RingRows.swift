@@ -27,8 +27,8 @@ extension Ring {
 }
 
 /// Inserts rings. An occurrence that has rung or was missed is left unchanged. One that was
-/// withdrawn rings again, with a due time no earlier than before, so that its event is the newer
-/// one.
+/// withdrawn, or is being forgotten, rings again, with a due time no earlier than before, so that its
+/// event is the newer one.
 ///
 /// - Parameter now: microseconds since 1970.
 func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
@@ -36,26 +36,27 @@ func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
     """
     INSERT INTO reminder_rings AS r (
       user_id, reminder_id, occurrence, state, due_at, zone, decided_at, content, partition,
-      is_published)
+      is_published, set_at)
     SELECT e.user_id, e.reminder_id, \(localTime("e.occurrence")), e.state, e.due_at, e.zone, $8,
-      e.content, e.partition, e.state = 'missed'
+      e.content, e.partition, e.state = 'missed', e.set_at
     FROM unnest(
       $1::text[], $2::text[], $3::bigint[], $4::text[], $5::timestamptz[], $6::text[], $7::jsonb[],
-      $9::int[]
-    ) AS e (user_id, reminder_id, occurrence, state, due_at, zone, content, partition)
+      $9::int[], $10::timestamptz[]
+    ) AS e (user_id, reminder_id, occurrence, state, due_at, zone, content, partition, set_at)
     ORDER BY e.user_id COLLATE "C", e.reminder_id COLLATE "C", e.occurrence
     ON CONFLICT (user_id, reminder_id, occurrence) DO UPDATE SET
       state = EXCLUDED.state, due_at = greatest(r.due_at, EXCLUDED.due_at), zone = EXCLUDED.zone,
       decided_at = EXCLUDED.decided_at, content = EXCLUDED.content,
-      partition = EXCLUDED.partition, is_published = false, revision = r.revision + 1
-    WHERE r.state = 'withdrawn' AND EXCLUDED.state = 'rung'
+      partition = EXCLUDED.partition, is_published = false, revision = r.revision + 1,
+      set_at = EXCLUDED.set_at
+    WHERE (r.state = 'withdrawn' OR \(isForgottenRing)) AND EXCLUDED.state = 'rung'
     """,
     [
       .textArray(rings.map(\.user)), .textArray(rings.map(\.reminder)),
       .int8Array(rings.map(\.occurrence.local.seconds)), .textArray(rings.map(\.state.rawValue)),
       .timestamptzArray(rings.map(\.occurrence.dueAt)), .textArray(rings.map(\.zone)),
       .jsonbArray(try rings.map { try json($0.content) }), .timestamptz(now),
-      .int4Array(rings.map(\.partition)),
+      .int4Array(rings.map(\.partition)), .timestamptzArray(rings.map(\.setAt)),
     ])
 }
 

@@ -15,13 +15,19 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
     if let zone = zone(event)?.zone, !zone.isEmpty { _ = try surroundings.zone(zone) }
   }
   let people = changes.map(\.key)
-  var work = Work([
-    planByKey(keepsPlans: false), insertPeople(people), lockPeople(people), changeZones(changes),
-  ])
+  var work = Work([planByKey(keepsPlans: false), insertPeople(people)])
+  let locked = work.add(lockPeople(people))
+  work.add(changeZones(changes))
   let moved = work.add(readMoved(people))
   var times: [BytewiseString: Int64] = [:]
   for event in changes { times[BytewiseString(event.key)] = event.time.microseconds }
   work.finish = { [times] results in
+    guard results[locked].count == people.count else {
+      // A sweep has deleted a row after it was found.
+      var again = Outcome()
+      again.further = try zonesWork(events, surroundings, isRinging: isRinging)
+      return again
+    }
     let rows = results[moved]
     if rows.count > movedMax, events.count > 1 {
       let half = events.count / 2
@@ -80,7 +86,7 @@ private func changeZones(_ events: [Event]) -> Statement {
 }
 
 /// The reminders that follow their person's zone but are still in another one.
-private func readMoved(_ people: [String]) -> Statement {
+func readMoved(_ people: [String]) -> Statement {
   Statement(
     """
     SELECT \(reminderColumns), p.zone AS person_zone
@@ -88,6 +94,7 @@ private func readMoved(_ people: [String]) -> Statement {
       SELECT r.* FROM reminders r
       JOIN reminder_people p ON p.user_id = r.user_id
       WHERE r.user_id = ANY ($1) AND r.definition ->> 'zone' = '' AND r.zone <> p.zone
+        AND NOT \(isForgottenReminder)
       ORDER BY r.user_id, r.reminder_id
       FOR UPDATE OF r
     ) r

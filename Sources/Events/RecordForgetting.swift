@@ -1,0 +1,99 @@
+public import Records
+
+/// When a person was erased, as far as records need it.
+public struct PersonErasure: Sendable {
+  /// What the person did, or what was done to them, until then has no effect.
+  public var erasedAt: EventTime
+  /// When no table named the person any more; nil if that is not known yet. Until then, workers publish
+  /// events that name the person.
+  public var doneAt: EventTime?
+  /// Who they are from now on to those who wrote to them (`FormerPerson`).
+  public var formerID: String
+
+  public init(erasedAt: EventTime, doneAt: EventTime? = nil, formerID: String) {
+    (self.erasedAt, self.doneAt, self.formerID) = (erasedAt, doneAt, formerID)
+  }
+}
+
+/// Whom a copy of a record names, and what is left of it when people are erased: of a dead letter, or of a
+/// record in an archive.
+///
+/// A record that can be applied names whom its event names. Of any other record, each whole string counts
+/// that could be an id: a string in JSON, a string in Protobuf, the key, or a header's value. Part of a
+/// string never counts: the id `42` does not match `1428`.
+public struct RecordForgetting: Sendable {
+  /// The ids to look up: of the people named, or what could be their ids.
+  public let ids: [String]
+  private let record: WireRecord
+  /// Nil if the record cannot be applied.
+  private let event: Event?
+  private let time: EventTime?
+
+  /// - Parameters:
+  ///   - topic: nil if it is not one of Magpie's.
+  ///   - time: when the record was written; nil if unknown, which is before every erasure. If the record can
+  ///     be applied, its event's time counts instead.
+  public init(_ record: WireRecord, topic: Topic?, time: EventTime?) {
+    self.record = record
+    let endOfTime = EventTime(microseconds: .max / 2)
+    event = topic.flatMap { try? EventCodec.decode(record, topic: $0, now: endOfTime) }
+    if let event {
+      ids = event.named
+      self.time = event.time
+    } else {
+      // The event of a record with a wrong key, for example. A producer's clock that is ahead does not keep
+      // it.
+      let event = RecordAnatomy(record).event
+      self.time = [time, event?.time].compactMap(\.self).min()
+      ids = possibleIDs(in: record) + (event?.named ?? [])
+    }
+  }
+
+  /// What is left of the record; nil if it stays as it is.
+  ///
+  /// - Parameter erasure: the newest erasure of the person with an id, if there is one.
+  public func remainder(_ erasure: (String) -> PersonErasure?) -> WireRecord? {
+    let isPublished = event?.topic.isInternal ?? false
+    let isErased = { (id: String) -> Bool in
+      guard let erasure = erasure(id) else { return false }
+      guard let time else { return true }
+      return time <= (isPublished ? erasure.doneAt ?? erasure.erasedAt : erasure.erasedAt)
+    }
+    guard ids.contains(where: isErased) else { return nil }
+    // Others' snapshots of an alarm are replaced by newer versions.
+    guard let event, !isPublished, event.type != .userErased,
+      let left = event.forgetting(formerReceiver: { erasure($0)?.formerID }, isErased)
+    else { return .erased }
+    return record.replacingEvent(left)
+  }
+}
+
+extension WireRecord {
+  /// The record with another event of the same type, and only the headers that belong to events.
+  fileprivate func replacingEvent(_ event: Event) -> WireRecord {
+    let contentType = headers.first { $0.name == "content-type" }?.value
+      .flatMap { ContentType(header: String(decoding: $0, as: UTF8.self)) }
+    guard let contentType, let value = try? event.payload.bytes(as: contentType) else {
+      return .erased
+    }
+    return WireRecord(
+      key: Array(event.key.utf8), value: value,
+      headers: headers.filter { Headers.names.contains($0.name) } + WireRecord.erased.headers)
+  }
+}
+
+extension Event {
+  /// The people whom the event names, including those who are named in what workers publish about others.
+  fileprivate var named: [String] {
+    switch payload {
+    case .userErased(let data): [data.user]
+    case .notificationChanged(let data):
+      // The subject of a notification about messages is their sender.
+      [data.recipient, data.actor, data.secondActor] + (data.type == 3 ? [data.subject] : [])
+    case .alarmChanged(let data):
+      [data.recipient, data.actor, data.secondActor] + data.segments.map(\.actor)
+        + data.spans.map(\.actor)
+    default: people
+    }
+  }
+}

@@ -1,0 +1,65 @@
+public import Events
+public import Postgres
+
+/// The people who were erased, and who they are to those who wrote to them.
+public struct ErasedPeople {
+  /// In the order of the log.
+  let events: [Event]
+  public let formerIDs: [BytewiseString: String]
+  /// The reminders that they set afterwards, as somebody new.
+  private var laterReminders: Set<[BytewiseString]> = []
+  /// When each was last erased.
+  public let times: [BytewiseString: EventTime]
+
+  /// - Parameters:
+  ///   - events: those of `user.erased`.
+  ///   - connection: its role must be allowed to read `erasure_key`.
+  public init(_ events: [Event], _ connection: Connection) throws {
+    self.events = events
+    formerIDs = try Verification.formerIDs(of: events.map(\.key), on: connection)
+    times = events.reduce(into: [:]) { times, event in
+      let known = times[.init(event.key)] ?? event.time
+      times[.init(event.key)] = max(known, event.time)
+    }
+  }
+
+  /// Takes note of a reminder that a person has set as somebody new.
+  public mutating func note(_ event: Event) {
+    guard let erasedAt = times[.init(event.key)], event.time > erasedAt else { return }
+    switch event.payload {
+    case .reminderSet(let data): laterReminders.insert([.init(data.user), .init(data.reminder)])
+    case .reminderCycleSet(let data): laterReminders.insert([.init(data.user), .init(data.cycle)])
+    case .digestSet(let data): laterReminders.insert([.init(data.user), ""])
+    default: break
+    }
+  }
+
+  /// Whether a reminder rang that the person had set before they were erased: the event's time is when it was
+  /// due, which may be later. Valid once all reminders are noted.
+  public func isForgottenRing(_ event: Event) -> Bool {
+    guard event.source == "magpie/reminder-worker" else { return false }
+    let subject: String
+    switch event.payload {
+    case .alarmRaised(let data): subject = data.subject
+    case .alarmWithdrawn(let data): subject = data.subject
+    default: return false
+    }
+    let person = BytewiseString(event.key)
+    return times[person] != nil && !laterReminders.contains([person, .init(subject)])
+  }
+}
+
+/// Who these people are, once erased, to those who wrote to them.
+///
+/// - Parameter connection: its role must be allowed to read `erasure_key`.
+public func formerIDs(of people: [String], on connection: Connection) throws
+  -> [BytewiseString: String]
+{
+  guard !people.isEmpty else { return [:] }
+  let rows = try connection.query(
+    "SELECT i.id, encode(person_hash(i.id), 'hex') FROM unnest($1::text[]) AS i (id)",
+    [.textArray(people)])
+  return Dictionary(
+    try rows.map { (BytewiseString(try $0.text(0)), FormerPerson.id(hash: try $0.text(1))) },
+    uniquingKeysWith: { first, _ in first })
+}

@@ -1,0 +1,135 @@
+import Events
+import Kafka
+import Postgres
+
+/// Searches all tables of a database, each in one scan. The server finds the rows that may contain a text;
+/// this process decides about them, a few at a time.
+struct TableSearch {
+  let connection: Connection
+  let sought: SoughtTexts
+  /// When the person was erased; nil if never.
+  let erasedAt: EventTime?
+
+  /// - Parameter started: called before each table, with its number, their count and its name.
+  func run(
+    _ tables: [SearchedTable], started: (Int, Int, String) -> Void
+  ) throws -> [Finding] {
+    var findings: [Finding] = []
+    for (index, table) in tables.enumerated() {
+      started(index + 1, tables.count, "\(table.schema).\(table.name)")
+      var tally = FindingTally(.table, sought, erasedAt: erasedAt)
+      try connection.query("BEGIN READ ONLY")
+      defer { _ = try? connection.query("ROLLBACK") }
+      // Optimize for reading all rows rather than for the first ones.
+      try connection.script("SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off")
+      try search(table, &tally)
+      for (finding, _) in tally.findings {
+        var finding = finding
+        finding.until = until(table)
+        finding.remains = finding.newLife < finding.count
+        findings.append(finding)
+      }
+    }
+    return findings
+  }
+
+  private func search(_ table: SearchedTable, _ tally: inout FindingTally) throws {
+    var columns = table.columns
+    if table.isDeadLetters {
+      try searchDeadLetters(table, &tally)
+      columns.removeAll { SearchedTable.recordColumns.contains($0.name) }
+    }
+    guard !columns.isEmpty else { return }
+    let patterns = sought.patterns
+    let conditions = columns.map { $0.condition(patterns: patterns.count) }
+    let values = zip(columns, conditions).map { "CASE WHEN \($1) THEN \($0.value) END" }
+    let sql = """
+      SELECT \((values + ["(\(table.time ?? "NULL"))::timestamptz"]).joined(separator: ",\n  "))
+      FROM \(table.quotedName) WHERE \(conditions.joined(separator: "\n  OR "))
+      """
+    try read(sql, patterns.map { .text($0) }) { row in
+      let time = try time(row, columns.count)
+      for (index, column) in columns.enumerated() {
+        let found = try column.indices(row, index, sought)
+        tally.add(found, in: "\(table.schema).\(table.name).\(column.name)", at: time)
+      }
+    }
+  }
+
+  /// Dead letters hold records, in which an id may be escaped, so this process reads all of them.
+  private func searchDeadLetters(_ table: SearchedTable, _ tally: inout FindingTally) throws {
+    try read("SELECT \(DeadLetter.columns) FROM \(table.quotedName)", []) { row in
+      let record = try DeadLetter(row).record
+      for (part, found) in sought.parts(of: record.wire) {
+        tally.add(
+          found, in: "\(table.schema).\(table.name).\(part)", at: record.eventTime)
+      }
+    }
+  }
+
+  private func time(_ row: Row, _ column: Int) throws -> EventTime? {
+    // A row that predates every event has the time -infinity.
+    try row.timestamptzOrNil(column).flatMap { $0 == .min ? nil : EventTime(microseconds: $0) }
+  }
+
+  private func read(_ sql: String, _ parameters: [Parameter], _ body: (Row) throws -> Void) throws {
+    try connection.query("DECLARE searched NO SCROLL CURSOR FOR \(sql)", parameters)
+    // Few rows, because each may hold records of megabytes.
+    while true {
+      let rows = try connection.query("FETCH 20 FROM searched")
+      if rows.isEmpty { break }
+      for row in rows { try body(row) }
+    }
+    try connection.query("CLOSE searched")
+  }
+
+  private func until(_ table: SearchedTable) -> String? {
+    if table.schema.hasSuffix("_old") || table.schema.hasSuffix("_shadow") {
+      return "until `magpie replay --drop-old`"
+    }
+    if table.name == "erasures" || table.name.hasSuffix("_erasures") {
+      return "until the workers are done: `magpie erasure report`"
+    }
+    return nil
+  }
+
+  /// What the planner remembers of the tables' values.
+  func statistics(schemas: [String]) throws -> [Finding] {
+    var tally = FindingTally(.statistics, sought, erasedAt: erasedAt)
+    let rows = try connection.query(
+      """
+      SELECT schemaname::text, tablename::text, attname::text, concat_ws(chr(10),
+        most_common_vals::text, histogram_bounds::text, most_common_elems::text)
+      FROM pg_stats WHERE schemaname = ANY ($1)
+      """, [.textArray(schemas)])
+    for row in rows {
+      let name = "\(try row.text(0)).\(try row.text(1)).\(try row.text(2))"
+      tally.add(sought.indices(inText: try row.text(3).utf8), in: name, at: nil)
+    }
+    return tally.findings.map { finding, _ in
+      var finding = finding
+      (finding.remains, finding.until) = (false, "until the next ANALYZE of the table")
+      return finding
+    }
+  }
+}
+
+extension SearchedTable {
+  /// The columns of `dead_letters` that hold the record.
+  static let recordColumns: Set = ["key", "value", "header_names", "header_values"]
+
+  var isDeadLetters: Bool { name == "dead_letters" }
+
+  fileprivate var quotedName: String {
+    [schema, name].map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: ".")
+  }
+}
+
+extension Record {
+  /// When what the record says happened; nil if it does not say.
+  var eventTime: EventTime? {
+    headers.first { $0.name == "ce_time" }?.value.flatMap {
+      try? EventTime(rfc3339: String(decoding: $0, as: UTF8.self))
+    }
+  }
+}

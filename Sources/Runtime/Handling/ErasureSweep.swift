@@ -1,0 +1,107 @@
+public import Events
+public import Postgres
+
+/// How a worker forgets people: `Erasures` keeps out what comes, a sweep deletes what is there, in bounded
+/// pieces of background work.
+///
+/// A sweep is a list of stages. Each begins when all transactions have ended that may not see what the stage
+/// before it has committed, so nothing that it deletes can return, and one pass suffices. The first stage begins
+/// when all have ended that may not know of the erasure. What readers see does not depend on its progress.
+public struct ErasureSweep: Sendable {
+  /// A person who is being forgotten.
+  public struct Person: Sendable {
+    public var id: String
+    /// What the person did, or what was done to them, until then has no effect.
+    public var erasedAt: EventTime
+    /// Who they are from now on to those who wrote to them.
+    public var formerID: String
+    /// What the stage wrote to the column `position` of the person's row in `<worker>_erasures`; empty at first.
+    public var position: String
+    /// The person's id and `erasedAt`, for `$1` and `$2`.
+    public var parameters: [Parameter] {
+      [.text(id), .timestamptz(erasedAt.microseconds)]
+    }
+  }
+
+  /// One piece of a stage. Its own outcome says whether the stage has more, not that of `further`.
+  public typealias Stage = @Sendable (Person) throws -> Work
+
+  /// The handler's name.
+  public var worker: String
+  /// Each deletes what the stages before it may have left, or what only they need. The first stage of every
+  /// sweep forgets dead letters.
+  public var stages: [Stage]
+  /// The workers that must be done with the person first.
+  public var after: [String]
+
+  public init(worker: String, after: [String] = [], stages: [Stage]) {
+    (self.worker, self.after) = (worker, after)
+    self.stages = [{ forgetDeadLetters(of: $0, worker: worker) }] + stages
+  }
+
+  /// One piece of the sweep of one person, whoever waits longest.
+  public func backlog() -> Work {
+    var work = Work()
+    let found = work.add(
+      Statement(
+        """
+        SELECT user_id, erased_at, 'erased:' || encode(person_hash(user_id), 'hex'), position, stage,
+          horizon IS NOT NULL AS has_horizon
+        FROM \(worker)_erasures q
+        WHERE (horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))
+          AND NOT EXISTS (
+            SELECT FROM erasures e WHERE e.user_id = q.user_id AND e.waits_for && $1)
+        ORDER BY worked_at, user_id LIMIT 1
+        FOR UPDATE SKIP LOCKED
+        """, [.textArray(after)]))
+    work.finish = { results in
+      guard let row = results[found].first else { return Outcome() }
+      let person = Person(
+        id: try row.text(0), erasedAt: EventTime(microseconds: try row.timestamptz(1)),
+        formerID: try row.text(2), position: try row.text(3))
+      let stage = try row.int(4)
+      guard try row.bool(5) else { return Outcome(statements: [horizon(person)], hasMore: true) }
+      guard stages.indices.contains(stage) else {
+        return Outcome(statements: done(person), counts: ["people_erased": 1], hasMore: true)
+      }
+      var piece = try stages[stage](person)
+      let finish = piece.finish
+      piece.finish = { results in
+        var outcome = try finish(results)
+        let rest = Work([outcome.hasMore ? touch(person) : advance(person)])
+        outcome.further = outcome.further.map { Work(joining: [$0, rest]) } ?? rest
+        outcome.hasMore = !outcome.isWaiting
+        return outcome
+      }
+      var outcome = Outcome()
+      outcome.further = piece
+      return outcome
+    }
+    return work
+  }
+
+  // MARK: The queue
+
+  private func update(_ person: Person, _ assignments: String) -> Statement {
+    Statement(
+      "UPDATE \(worker)_erasures SET \(assignments), worked_at = clock_timestamp() WHERE user_id = $1",
+      [.text(person.id)])
+  }
+
+  private func horizon(_ person: Person) -> Statement {
+    update(person, "horizon = pg_snapshot_xmax(pg_current_snapshot())")
+  }
+
+  private func touch(_ person: Person) -> Statement { update(person, "stage = stage") }
+
+  private func advance(_ person: Person) -> Statement {
+    update(person, "stage = stage + 1, position = '', horizon = NULL")
+  }
+
+  private func done(_ person: Person) -> [Statement] {
+    [
+      Statement("DELETE FROM \(worker)_erasures WHERE user_id = $1", [.text(person.id)]),
+      Statement("SELECT erasure_done('\(worker)', $1, $2)", person.parameters),
+    ]
+  }
+}

@@ -1,0 +1,120 @@
+public import Events
+package import Postgres
+
+/// The people among `events` who were erased at the time of an event or later, and what is left of the
+/// events.
+///
+/// Every transaction that applies events asks it before it writes their effects, so that nothing returns
+/// after it was forgotten. The transaction must have a transaction id already: a sweep waits for those that
+/// asked too early (`ErasureSweep`).
+package struct Erasures {
+  /// By person: when erased, and the hash of the id.
+  private let people: [BytewiseString: (at: EventTime, hash: String)]
+
+  /// Reads the erasures of the people whom the events name.
+  package init(of events: [Event], on connection: Connection) throws {
+    try self.init(ids: events.lazy.flatMap(\.people), on: connection)
+  }
+
+  /// Reads the erasures of people.
+  package init(ids: some Sequence<String>, on connection: Connection) throws {
+    guard try connection.query("SELECT EXISTS (SELECT FROM erasures)").only.bool(0) else {
+      people = [:]
+      return
+    }
+    let ids = Set(ids.map { BytewiseString($0) })
+    let rows = try connection.query(
+      """
+      SELECT i.id, e.erased_at, encode(e.person_hash, 'hex')
+      FROM unnest($1::text[]) AS i (id)
+      CROSS JOIN LATERAL (
+        SELECT erased_at, person_hash FROM erasures WHERE person_hash = person_hash(i.id) LIMIT 1) AS e
+      """, [.textArray(ids.map(\.string))])
+    people = Dictionary(
+      try rows.map {
+        (
+          BytewiseString(try $0.text(0)),
+          (EventTime(microseconds: try $0.timestamptz(1)), try $0.text(2))
+        )
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The erasure of the person with this id, if there is one.
+  package subscript(id: String) -> PersonErasure? {
+    people[BytewiseString(id)].map {
+      PersonErasure(erasedAt: $0.at, formerID: FormerPerson.id(hash: $0.hash))
+    }
+  }
+
+  /// The events that still have an effect, without the names of erased people.
+  ///
+  /// - Parameter keepsMessages: whether a message to an erased person stays its sender's.
+  package func forgetting(_ events: [Event], keepsMessages: Bool) -> [Event] {
+    // In an archive that was erased, messages to former people are those of their senders already.
+    let events = keepsMessages ? events : events.filter { !$0.isToFormerPerson }
+    guard !people.isEmpty else { return events }
+    return events.compactMap { event in
+      event.forgetting(
+        formerReceiver: { receiver in
+          keepsMessages
+            ? people[BytewiseString(receiver)].map { FormerPerson.id(hash: $0.hash) } : nil
+        },
+        isErased(at: event.time))
+    }
+  }
+
+  /// The events of which nothing is left.
+  package func erased(_ events: [Event], keepsMessages: Bool) -> [ErasedEvent] {
+    events.filter { forgetting([$0], keepsMessages: keepsMessages).isEmpty }
+      .map { ErasedEvent($0, isErased: isErased(at: $0.time)) }
+  }
+
+  private func isErased(at time: EventTime) -> @Sendable (String) -> Bool {
+    { [people] id in people[BytewiseString(id)].map { time <= $0.at } ?? false }
+  }
+}
+
+extension Event {
+  fileprivate var isToFormerPerson: Bool {
+    guard case .messageSent(let data) = payload else { return false }
+    return data.receiver.utf8.starts(with: FormerPerson.prefix.utf8)
+  }
+}
+
+extension Handler {
+  /// What the handler does about the events that are not erased.
+  package func applyUnerased(_ events: [Event], topic: Topic, on connection: Connection) throws
+    -> Work
+  {
+    guard !events.isEmpty else { return Work([]) }
+    let erasures = try Erasures(of: events, on: connection)
+    let left = erasures.forgetting(events, keepsMessages: keepsMessagesToErased)
+    let work = left.isEmpty ? Work([]) : try apply(topic, left)
+    guard let afterErased, left.count < events.count else { return work }
+    return Work(joining: [
+      work, try afterErased(topic, erasures.erased(events, keepsMessages: keepsMessagesToErased)),
+    ])
+  }
+}
+
+/// The work of a worker for `user.erased` events: remembers them for good, and queues the people for its sweep.
+///
+/// - Parameter worker: the handler's name.
+public func erasuresWork(_ events: [Event], worker: String) -> Work {
+  let newest = newest(events) { BytewiseString($0.key) }
+    .sorted { BytewiseString($0.key) < BytewiseString($1.key) }
+  let parameters: [Parameter] = [
+    .textArray(newest.map(\.key)), .timestamptzArray(newest.map(\.time.microseconds)),
+  ]
+  return Work([
+    // The queue first: a sweep also locks its person there before it locks the row of `erasures`.
+    Statement(
+      """
+      INSERT INTO \(worker)_erasures AS q (user_id, erased_at)
+      SELECT e.id, e.at FROM unnest($1::text[], $2::timestamptz[]) AS e (id, at)
+      ON CONFLICT (user_id) DO UPDATE
+        SET erased_at = greatest(q.erased_at, excluded.erased_at), stage = 0, position = '', horizon = NULL
+      """, parameters),
+    Statement("SELECT remember_erasures($1, $2)", parameters),
+  ])
+}

@@ -1,0 +1,114 @@
+import EmbeddedStack
+import Events
+import Foundation
+import Model
+import Postgres
+import TestSupport
+import Testing
+import Verification
+
+/// People who are erased, with workers as processes: nothing brings them back.
+@Suite(.serialized) struct ErasureTests {
+  @Test(
+    "erased people do not come back with a replay, a rebuild, a swap or a redrive, and nothing is left of them"
+  )
+  func forGood() async throws {
+    var generator = SeededGenerator()
+    let stack = try Stack(partitions: 3)
+    defer { stack.stop() }
+    // A defect that makes dead letters of some messages, also of people who are erased later.
+    try stack.connection().script(
+      "ALTER TABLE messages ADD CONSTRAINT defect CHECK (text NOT LIKE 'defect%')")
+    for worker in Stack.workers { try stack.start(worker, lanes: 2) }
+    let before = [
+      Payload.profile("someone-leaving", nickname: "the nickname of someone leaving"),
+      .message("e2e-1", from: "someone-staying", to: "someone-leaving", "defect 1"),
+      .message("e2e-2", from: "someone-leaving", to: "someone-staying", "defect 2"),
+      .message("e2e-3", from: "someone-staying", to: "someone-else", "defect 3"),
+    ]
+    let erasure = Payload.userErased(.with { $0.user = "someone-leaving" })
+    let own = (before + [erasure]).enumerated().map { number, payload in
+      Event(
+        id: "e2e-\(number)", source: "test",
+        time: EventTime(microseconds: 1_736_000_000_000_000 + Int64(number)), payload: payload)
+    }
+    let lines = try stack.generated(
+      users: 60, events: 3000, erasures: 12, generator: &generator)
+    let ownLines = try own.map { Substring(try StructuredEvent.encode($0)) }
+    try stack.publish(ownLines.dropLast())
+    try stack.publish(lines)
+    try await stack.waitUntilApplied()
+    let letters = "SELECT count(*) FROM dead_letters WHERE state = 'open'"
+    #expect(try stack.connection().query(letters).only.int(0) == 3)
+    try stack.publish(ownLines.suffix(1))
+    let all = try (lines + ownLines).map { try StructuredEvent.decode(String($0)) }
+    let forgotten = gone(all)
+    #expect(forgotten.count > 4)
+    try await expectGone(forgotten, stack, "after the erasures")
+
+    try stack.connection().script("ALTER TABLE messages DROP CONSTRAINT defect")
+    try stack.magpie("dead-letters", "redrive", "--all")
+    try await expectGone(forgotten, stack, "after a redrive")
+    let kept = try stack.connection().query(
+      """
+      SELECT m.message_id, r.user_id FROM messages m JOIN users r ON r.user_key = m.receiver
+      WHERE m.message_id LIKE 'e2e-%' ORDER BY 1
+      """
+    ).map { [try $0.text(0), String(try $0.text(1).prefix(7))] }
+    #expect(kept == [["e2e-1", "erased:"], ["e2e-3", "someone"]])
+    try expectModel(all, stack)
+    let rows = try stack.rows()
+
+    try stack.succeed("replay", "--apply")
+    try await expectGone(forgotten, stack, "after the log was applied again")
+    try stack.expectRows(rows, in: "public")
+
+    try stack.succeed("replay", "--rebuild", "all")
+    try stack.succeed("replay", "--diff")
+    try await expectGone(forgotten, stack, "with rebuilt tables")
+    try stack.succeed("replay", "--swap")
+    try await expectGone(forgotten, stack, "after a swap")
+    try expectModel(all, stack)
+    try stack.succeed("replay", "--drop-old")
+
+    // From producers that were offline.
+    try stack.publish(lines.shuffled(using: &generator))
+    try await expectGone(forgotten, stack, "after the events were published again")
+    try expectModel(all, stack)
+    try stack.succeed("verify", "--deep")
+  }
+
+  /// The erased people whom no later event names.
+  private func gone(_ events: [Event]) -> [String] {
+    let erasures = events.reduce(into: [BytewiseString: EventTime]()) { times, event in
+      guard event.type == .userErased else { return }
+      times[.init(event.key)] = max(times[.init(event.key)] ?? event.time, event.time)
+    }
+    return erasures.filter { person, at in
+      !events.contains { event in
+        event.time > at && event.people.contains { $0.hasSameBytes(as: person.string) }
+      }
+    }.map(\.key.string)
+  }
+
+  private func expectGone(_ people: [String], _ stack: Stack, _ what: Comment) async throws {
+    try await stack.waitUntilApplied()
+    try await eventually("nobody is being erased") {
+      try stack.connection().query(
+        "SELECT NOT EXISTS (SELECT FROM erasures WHERE user_id IS NOT NULL)"
+      ).only.bool(0)
+    }
+    // What the sweeps have published.
+    try await stack.waitUntilApplied()
+    #expect(try DatabaseDump(of: stack.databaseURL).places(of: people) == [], what)
+  }
+
+  private func expectModel(_ events: [Event], _ stack: Stack) throws {
+    let connection = try stack.connection()
+    let ids = try formerIDs(
+      of: events.filter { $0.type == .userErased }.map(\.key), on: connection)
+    let model = Model(events, formerIDs: ids)
+    let differences = try ModelComparison(model: model, connection: connection).differences()
+    #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))\n\(stack.logTails)")
+  }
+}
