@@ -52,10 +52,8 @@ struct LogContents {
     }
     let events = events.values.joined()
     erased = try ErasedPeople(events.filter { $0.type == .userErased }, connection)
-    for event in events where event.topic == .reminders { erased.note(event) }
     for group in ConsumerGroup.required { models[group] = Model(formerIDs: erased.formerIDs) }
-    for event in events.filter({ $0.type == .userErased }) + events
-    where !erased.isForgottenRing(event) {
+    for event in events.filter({ $0.type == .userErased }) + events {
       for group in ConsumerGroup.reading(event.topic)
       where !Poison.refusing(event).contains(group) {
         models[group]?.apply(event)
@@ -68,8 +66,7 @@ struct LogContents {
     let since = events.values.joined().filter { !$0.topic.isInternal }
     return erased.times.compactMap { person, erasedAt in
       let isBack = since.contains { event in
-        event.time > erasedAt && !erased.isForgottenRing(event)
-          && event.people.contains { $0.hasSameBytes(as: person.string) }
+        event.causedAt > erasedAt && event.people.contains { $0.hasSameBytes(as: person.string) }
       }
       // Without a readable time, a record may be one of somebody new.
       let isUnclear = undecodable.contains { record in

@@ -278,26 +278,30 @@ final class World {
     }
   }
 
+  /// SQL that notes each transaction of a sweep, for `AuditCheck`.
+  static let sweepNotes = """
+    CREATE TABLE campaign_sweeps (swept_at timestamptz DEFAULT now());
+    CREATE FUNCTION campaign_note_sweep() RETURNS trigger SECURITY DEFINER LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO public.campaign_sweeps DEFAULT VALUES;
+      RETURN NULL;
+    END
+    $$;
+    \(ConsumerGroup.allCases.map {
+      """
+      CREATE TRIGGER campaign_note_sweep AFTER UPDATE OR DELETE ON \($0)_erasures
+        FOR EACH STATEMENT EXECUTE FUNCTION campaign_note_sweep();
+      """
+    }.joined(separator: "\n"))
+    """
+
   private func prepare() throws {
     let connection = try connection()
     try Migrations.apply(connection)
     try connection.script(
       """
       SELECT audit_start();
-      -- One row for each transaction of a sweep.
-      CREATE TABLE campaign_sweeps (swept_at timestamptz DEFAULT now());
-      CREATE FUNCTION campaign_note_sweep() RETURNS trigger SECURITY DEFINER LANGUAGE plpgsql AS $$
-      BEGIN
-        INSERT INTO public.campaign_sweeps DEFAULT VALUES;
-        RETURN NULL;
-      END
-      $$;
-      \(ConsumerGroup.allCases.map {
-        """
-        CREATE TRIGGER campaign_note_sweep AFTER UPDATE OR DELETE ON \($0)_erasures
-          FOR EACH STATEMENT EXECUTE FUNCTION campaign_note_sweep();
-        """
-      }.joined(separator: "\n"))
+      \(Self.sweepNotes)
       CREATE ROLE \(Self.workersRole) LOGIN
         IN ROLE magpie_fanout, magpie_notification, magpie_alarm, magpie_reminder, magpie_push,
         magpie_reader;

@@ -38,13 +38,25 @@ extension Event {
     return ids.filter { !$0.isEmpty }
   }
 
+  /// The time with which an erasure is compared: that of the event, or an earlier one that the event names, such as when
+  /// a reminder was set that rings now.
+  public var causedAt: EventTime {
+    let text =
+      switch payload {
+      case .alarmRaised(let data): data.causedAt
+      case .alarmWithdrawn(let data): data.causedAt
+      default: ""
+      }
+    return (try? EventTime(rfc3339: text)).map { min($0, time) } ?? time
+  }
+
   /// The event after people were erased; nil if it has no effect any more.
   ///
   /// Mentions of erased people are removed, and the rest of the post or comment stays. Any other event that
   /// names an erased person is dropped.
   ///
   /// - Parameters:
-  ///   - isErased: whether the person was erased at the event's time or later.
+  ///   - isErased: whether the person was erased at `causedAt` or later.
   ///   - formerReceiver: the id that replaces an erased receiver of a message, because the message stays its
   ///     sender's; nil drops the message.
   public func forgetting(

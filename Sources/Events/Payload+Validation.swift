@@ -108,11 +108,13 @@ extension Payload {
       try checkText(data.headText, "headText", Limits.messageBytes)
       try checkText(data.imageURL, "imageUrl", Limits.urlBytes)
       try checkArguments(data.arguments)
+      try checkOptionalTime(data.causedAt, "causedAt")
     case .alarmWithdrawn(let data):
       try checkID(data.recipient, "recipient")
       try checkKind(data.kind, "kind")
       try checkOptionalID(data.subject, "subject")
       try checkID(data.source, "source")
+      try checkOptionalTime(data.causedAt, "causedAt")
     case .authorSubscribed(let data):
       try checkIDs(("author", data.author), ("subscriber", data.subscriber))
     case .authorUnsubscribed(let data):

@@ -39,12 +39,12 @@ public struct RecordForgetting: Sendable {
     event = topic.flatMap { try? EventCodec.decode(record, topic: $0, now: endOfTime) }
     if let event {
       ids = event.named
-      self.time = event.time
+      self.time = event.causedAt
     } else {
       // The event of a record with a wrong key, for example. A producer's clock that is ahead does not keep
       // it.
       let event = RecordAnatomy(record).event
-      self.time = [time, event?.time].compactMap(\.self).min()
+      self.time = [time, event?.causedAt].compactMap(\.self).min()
       ids = possibleIDs(in: record) + (event?.named ?? [])
     }
   }

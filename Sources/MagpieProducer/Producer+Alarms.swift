@@ -5,7 +5,7 @@ extension Producer {
   /// Raises an alarm of any kind in the workers' registry that has no event of its own.
   ///
   /// Of the events with the same recipient, kind, subject and source, the latest decides: raising
-  /// again replaces the content, and ``withdrawAlarm(kind:of:subject:source:id:at:)`` withdraws it.
+  /// again replaces the content, and ``withdrawAlarm(kind:of:subject:source:causedAt:id:at:)`` withdraws it.
   ///
   /// - Parameters:
   ///   - kind: the kind's code, such as `F06`, or its name, such as `reply`. If the registry does not
@@ -19,11 +19,14 @@ extension Producer {
   ///   - headText: quoted after the sentence.
   ///   - imageURL: the image that the list shows.
   ///   - arguments: values for the kind's arguments, by name.
+  ///   - causedAt: when somebody caused the alarm, such as by setting a reminder that rings at `time`. An erasure of
+  ///     the recipient at that time or later leaves no alarm. Nil means `time`.
   @discardableResult
   public func raiseAlarm(
     kind: String, of recipient: String, subject: String = "", source: String,
     actor: String? = nil, headText: String = "", imageURL: String = "",
-    arguments: [String: String] = [:], id: String? = nil, at time: EventTime? = nil
+    arguments: [String: String] = [:], causedAt: EventTime? = nil, id: String? = nil,
+    at time: EventTime? = nil
   ) async throws -> Acknowledgement {
     var data = AlarmRaised()
     data.recipient = recipient
@@ -34,20 +37,24 @@ extension Producer {
     data.headText = headText
     data.imageURL = imageURL
     data.arguments = arguments
+    data.causedAt = causedAt?.rfc3339 ?? ""
     return try await publish(.alarmRaised(data), id: id, at: time)
   }
 
   /// Withdraws the alarm that was raised with the same kind, recipient, subject and source.
+  ///
+  /// - Parameter causedAt: as it was raised.
   @discardableResult
   public func withdrawAlarm(
-    kind: String, of recipient: String, subject: String = "", source: String, id: String? = nil,
-    at time: EventTime? = nil
+    kind: String, of recipient: String, subject: String = "", source: String,
+    causedAt: EventTime? = nil, id: String? = nil, at time: EventTime? = nil
   ) async throws -> Acknowledgement {
     var data = AlarmWithdrawn()
     data.recipient = recipient
     data.kind = kind
     data.subject = subject
     data.source = source
+    data.causedAt = causedAt?.rfc3339 ?? ""
     return try await publish(.alarmWithdrawn(data), id: id, at: time)
   }
 }

@@ -10,7 +10,7 @@ import Testing
   private func audited() throws -> (url: String, connection: Connection) {
     let url = try TestDatabase.fresh()
     let connection = try Connection(url, applicationName: "one.1")
-    try connection.script("SELECT audit_start()")
+    try connection.script("SELECT audit_start(); \(World.sweepNotes)")
     try connection.script("SELECT fence_claim('g', '{likes}', '{0}', '{0}')")
     return (url, connection)
   }

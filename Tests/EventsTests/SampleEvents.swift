@@ -154,11 +154,13 @@ struct Samples {
           $0.actor = Bool.random(using: &random) ? id() : ""
           ($0.headText, $0.imageURL) = (text(Limits.messageBytes), text(Limits.urlBytes))
           $0.arguments = arguments()
+          $0.causedAt = Bool.random(using: &random) ? "2023-11-01T09:00:00.5+09:00" : ""
         })
     case .alarmWithdrawn:
       .alarmWithdrawn(
         .with {
           ($0.recipient, $0.kind, $0.subject, $0.source) = (id(), alarmType(), id(), id())
+          $0.causedAt = Bool.random(using: &random) ? "2023-11-01T09:00:00.5+09:00" : ""
         })
     case .authorSubscribed:
       .authorSubscribed(.with { ($0.author, $0.subscriber) = (id(), id()) })

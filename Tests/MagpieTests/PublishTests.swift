@@ -188,7 +188,8 @@ struct PublishTests {
       "publish", "raise-alarm", "--dry-run", "--kind", "gift-amount", "--recipient", "r",
       "--subject",
       "s", "--alarm-source", "g", "--actor", "a", "--head-text", "h", "--image-url", "i",
-      "--argument", "amount=5", "--argument", "note=", "--argument", "title= a=b=\u{1B}가")
+      "--argument", "amount=5", "--argument", "note=", "--argument", "title= a=b=\u{1B}가",
+      "--caused-at", "2025-03-01T09:30:00Z")
     #expect(result.status == 0, "\(result.error)")
     let event = try StructuredEvent.decode(try #require(result.lines.first))
     #expect(
@@ -198,6 +199,7 @@ struct PublishTests {
             ($0.kind, $0.recipient, $0.subject, $0.source) = ("gift-amount", "r", "s", "g")
             ($0.actor, $0.headText, $0.imageURL) = ("a", "h", "i")
             $0.arguments = ["amount": "5", "note": "", "title": " a=b=\u{1B}가"]
+            $0.causedAt = "2025-03-01T09:30:00Z"
           }))
   }
 

@@ -44,7 +44,7 @@ struct ErasureHistory {
   var left: [Event] {
     let erasedAt = erasedAt
     return events.compactMap { event in
-      event.forgetting { id in erasedAt[id].map { event.time <= $0 } ?? false }
+      event.forgetting { id in erasedAt[id].map { event.causedAt <= $0 } ?? false }
     }
   }
 
@@ -59,8 +59,8 @@ struct ErasureHistory {
   private mutating func leaveNoDoubt(_ person: String, _ erasedAt: EventTime) {
     var kept: [Event] = []
     for (fact, events) in Dictionary(grouping: events, by: \.fact) {
-      let before = events.filter { $0.time <= erasedAt }
-      let after = events.filter { $0.time > erasedAt }
+      let before = events.filter { $0.causedAt <= erasedAt }
+      let after = events.filter { $0.causedAt > erasedAt }
       if fact == nil || !before.contains(where: { $0.people.contains(person) }) {
         kept += events
       } else {
@@ -111,7 +111,11 @@ struct ErasureHistory {
       return NotificationsTests.message(message, sender, to: receiver, text, at: at)
     case 53..<61: return post(aPost, by: owner(aPost), text, mentions: mentions, at: at)
     case 61..<63: return postDeletion(aPost, by: owner(aPost), at: at)
-    case 63..<70:
+    case 63..<66:
+      var rings = raised("F903", to: someone, aPost, "ring \(text)", by: other, text, at: at)
+      rings.cause(minute(at - Double(Int.random(in: 1...4_000, using: &random))))
+      return rings
+    case 66..<70:
       return raised(pick(["grouped", "F903"]), to: someone, aPost, other, by: other, text, at: at)
     case 70..<72: return withdrawn(pick(["grouped", "F903"]), to: someone, aPost, other, at: at)
     case 72..<75: return mute(someone, pick(AlarmType.allCases), at: at)
@@ -157,6 +161,12 @@ extension Event {
     case .alarmWithdrawn(let data): ["alarm", data.kind, data.recipient, data.subject, data.source]
     default: nil
     }
+  }
+
+  fileprivate mutating func cause(_ time: EventTime) {
+    guard case .alarmRaised(var data) = payload else { return }
+    data.causedAt = time.rfc3339
+    payload = .alarmRaised(data)
   }
 
   fileprivate var makesFact: Bool {

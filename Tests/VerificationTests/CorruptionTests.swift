@@ -13,7 +13,7 @@ import Workload
     "posts.post_key", "posts.delivery", "feeds.owner", "feeds.floor", "pull_authors.author",
     "pull_authors.pulling",
     "notification_recipients.swept_at", "notification_actors.also_touched",
-    "notification_actors.muted", "notifications.generation", "notifications.counter",
+    "notification_actors.muted", "notification_actors.caused_at", "notifications.generation", "notifications.counter",
     "alarms.generation", "alarms.counter", "alarms.retracted", "alarms.version",
     "alarms.last_raised_at",
     "message_facts.overruled_receiver", "message_facts.overruled_sender",

@@ -561,6 +561,10 @@ public nonisolated struct AlarmRaised: Sendable {
   /// Values for the kind's arguments, by name.
   public var arguments: Dictionary<String,String> = [:]
 
+  /// RFC 3339. When somebody caused it, such as by setting a reminder that rings at the event's time. If the recipient is
+  /// erased at that time or later, there is no alarm. If empty, the event's time.
+  public var causedAt: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -578,6 +582,9 @@ public nonisolated struct AlarmWithdrawn: Sendable {
   public var subject: String = String()
 
   public var source: String = String()
+
+  /// As that of the AlarmRaised.
+  public var causedAt: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2227,7 +2234,7 @@ nonisolated extension PersonUnmuted: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension AlarmRaised: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AlarmRaised"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}kind\0\u{1}subject\0\u{1}source\0\u{1}actor\0\u{3}head_text\0\u{3}image_url\0\u{1}arguments\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}kind\0\u{1}subject\0\u{1}source\0\u{1}actor\0\u{3}head_text\0\u{3}image_url\0\u{1}arguments\0\u{3}caused_at\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2243,6 +2250,7 @@ nonisolated extension AlarmRaised: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 6: try { try decoder.decodeSingularStringField(value: &self.headText) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.imageURL) }()
       case 8: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.arguments) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.causedAt) }()
       default: break
       }
     }
@@ -2273,6 +2281,9 @@ nonisolated extension AlarmRaised: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.arguments.isEmpty {
       try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.arguments, fieldNumber: 8)
     }
+    if !self.causedAt.isEmpty {
+      try visitor.visitSingularStringField(value: self.causedAt, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2285,6 +2296,7 @@ nonisolated extension AlarmRaised: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.headText != rhs.headText {return false}
     if lhs.imageURL != rhs.imageURL {return false}
     if lhs.arguments != rhs.arguments {return false}
+    if lhs.causedAt != rhs.causedAt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2292,7 +2304,7 @@ nonisolated extension AlarmRaised: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension AlarmWithdrawn: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AlarmWithdrawn"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}kind\0\u{1}subject\0\u{1}source\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}recipient\0\u{1}kind\0\u{1}subject\0\u{1}source\0\u{3}caused_at\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2304,6 +2316,7 @@ nonisolated extension AlarmWithdrawn: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 2: try { try decoder.decodeSingularStringField(value: &self.kind) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.subject) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.source) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.causedAt) }()
       default: break
       }
     }
@@ -2322,6 +2335,9 @@ nonisolated extension AlarmWithdrawn: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.source.isEmpty {
       try visitor.visitSingularStringField(value: self.source, fieldNumber: 4)
     }
+    if !self.causedAt.isEmpty {
+      try visitor.visitSingularStringField(value: self.causedAt, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2330,6 +2346,7 @@ nonisolated extension AlarmWithdrawn: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.kind != rhs.kind {return false}
     if lhs.subject != rhs.subject {return false}
     if lhs.source != rhs.source {return false}
+    if lhs.causedAt != rhs.causedAt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -59,14 +59,14 @@ package struct Erasures {
           keepsMessages
             ? people[BytewiseString(receiver)].map { FormerPerson.id(hash: $0.hash) } : nil
         },
-        isErased(at: event.time))
+        isErased(at: event.causedAt))
     }
   }
 
   /// The events of which nothing is left.
   package func erased(_ events: [Event], keepsMessages: Bool) -> [ErasedEvent] {
     events.filter { forgetting([$0], keepsMessages: keepsMessages).isEmpty }
-      .map { ErasedEvent($0, isErased: isErased(at: $0.time)) }
+      .map { ErasedEvent($0, isErased: isErased(at: $0.causedAt)) }
   }
 
   private func isErased(at time: EventTime) -> @Sendable (String) -> Bool {

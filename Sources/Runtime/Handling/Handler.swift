@@ -61,7 +61,7 @@ public struct Handler: Sendable {
 /// An event that has no effect any more.
 public struct ErasedEvent: Sendable {
   public var event: Event
-  /// Whether a person was erased at the event's time or later.
+  /// Whether a person was erased at the event's `causedAt` or later.
   public var isErased: @Sendable (_ id: String) -> Bool
 
   public init(_ event: Event, isErased: @escaping @Sendable (_ id: String) -> Bool) {

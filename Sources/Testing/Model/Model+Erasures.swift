@@ -22,7 +22,7 @@ extension Model {
     guard !erasures.isEmpty else { return event }
     var event = event
     func without(_ people: String...) -> Event? {
-      people.contains { isErased($0, event.time) } ? nil : event
+      people.contains { isErased($0, event.causedAt) } ? nil : event
     }
     switch event.payload {
     // Mentions go alone.

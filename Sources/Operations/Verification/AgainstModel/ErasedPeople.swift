@@ -6,8 +6,6 @@ public struct ErasedPeople {
   /// In the order of the log.
   let events: [Event]
   public let formerIDs: [BytewiseString: String]
-  /// The reminders that they set afterwards, as somebody new.
-  private var laterReminders: Set<[BytewiseString]> = []
   /// When each was last erased.
   public let times: [BytewiseString: EventTime]
 
@@ -21,31 +19,6 @@ public struct ErasedPeople {
       let known = times[.init(event.key)] ?? event.time
       times[.init(event.key)] = max(known, event.time)
     }
-  }
-
-  /// Takes note of a reminder that a person has set as somebody new.
-  public mutating func note(_ event: Event) {
-    guard let erasedAt = times[.init(event.key)], event.time > erasedAt else { return }
-    switch event.payload {
-    case .reminderSet(let data): laterReminders.insert([.init(data.user), .init(data.reminder)])
-    case .reminderCycleSet(let data): laterReminders.insert([.init(data.user), .init(data.cycle)])
-    case .digestSet(let data): laterReminders.insert([.init(data.user), ""])
-    default: break
-    }
-  }
-
-  /// Whether a reminder rang that the person had set before they were erased: the event's time is when it was
-  /// due, which may be later. Valid once all reminders are noted.
-  public func isForgottenRing(_ event: Event) -> Bool {
-    guard event.source == "magpie/reminder-worker" else { return false }
-    let subject: String
-    switch event.payload {
-    case .alarmRaised(let data): subject = data.subject
-    case .alarmWithdrawn(let data): subject = data.subject
-    default: return false
-    }
-    let person = BytewiseString(event.key)
-    return times[person] != nil && !laterReminders.contains([person, .init(subject)])
   }
 }
 

@@ -210,12 +210,14 @@ private struct Fields {
           ($0.subject, $0.source) = (try text("subject"), try text("source"))
           ($0.actor, $0.headText) = (try text("actor"), try text("headText"))
           ($0.imageURL, $0.arguments) = (try text("imageUrl"), try members("arguments"))
+          $0.causedAt = try text("causedAt")
         })
     case .alarmWithdrawn:
       .alarmWithdrawn(
         try .with {
           ($0.recipient, $0.kind) = (try text("recipient"), try text("kind"))
           ($0.subject, $0.source) = (try text("subject"), try text("source"))
+          $0.causedAt = try text("causedAt")
         })
     case .authorSubscribed:
       .authorSubscribed(

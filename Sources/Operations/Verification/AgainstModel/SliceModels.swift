@@ -59,12 +59,8 @@ struct SliceModels {
         }
       }
     }
-    if !erased.times.isEmpty {
-      try read([.reminders]) { models, _, event in models.erased.note(event) }
-    }
     try read(Set(Topic.allCases.filter { !$0.isInternal && $0 != .profiles })) {
       models, worker, event in
-      guard !models.erased.isForgottenRing(event) else { return }
       let isNeeded =
         worker.fact(event.payload).map { models.facts[worker]?.contains($0) ?? false }
         ?? models.concerns(event, worker)

@@ -84,7 +84,7 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
     let sourceOption = isSourceValid ? "alarm-source" : "source"
     let options = [
       "source": sourceOption, "postOwner": "owner", "mentions": "mention", "imageUrl": "image-url",
-      "headText": "head-text", "arguments": "argument", "items": "item",
+      "headText": "head-text", "causedAt": "caused-at", "arguments": "argument", "items": "item",
       "items.item": "item", "items.title": "item", "days": "day", "kinds": "kind",
       "token": "token-file", "silentKinds": "silent-kind", "quietFrom": "quiet-from",
       "quietUntil": "quiet-until",

@@ -352,6 +352,7 @@ extension Publish {
         "A value for one of the kind's arguments; may be repeated.", valueName: "NAME=VALUE"),
       transform: NamedValue.init)
     var argument: [NamedValue] = []
+    @Option(help: "When somebody caused it, if earlier: RFC 3339.") var causedAt = ""
 
     func validate() throws {
       var names = Set<String>()
@@ -367,6 +368,7 @@ extension Publish {
           ($0.subject, $0.source) = (subject, alarmSource ?? newID())
           ($0.actor, $0.headText, $0.imageURL) = (actor, headText, imageURL)
           $0.arguments = Dictionary(uniqueKeysWithValues: argument.map { ($0.name, $0.value) })
+          $0.causedAt = causedAt
         })
     }
   }
@@ -378,11 +380,13 @@ extension Publish {
     @Option(help: "The person notified.") var recipient: String
     @Option(help: "The subject of the alarm.") var subject = ""
     @Option(help: "The --alarm-source with which it was raised.") var alarmSource: String
+    @Option(help: "The --caused-at with which it was raised.") var causedAt = ""
 
     var payload: Payload {
       .alarmWithdrawn(
         .with {
           ($0.recipient, $0.kind, $0.subject, $0.source) = (recipient, kind, subject, alarmSource)
+          $0.causedAt = causedAt
         })
     }
   }

@@ -20,6 +20,12 @@ CREATE INDEX message_facts_overruled_receiver ON message_facts (overruled_receiv
 CREATE INDEX message_facts_overruled_sender ON message_facts (overruled_sender) WHERE overruled_sender IS NOT NULL;
 CREATE INDEX notification_scoped_reviews_of_value ON notification_scoped_reviews (value);
 
+-- When an alarm that was raised was caused, if that was before its event: a reminder rings later than it was set.
+-- NULL in what a worker of an older version wrote, too.
+ALTER TABLE notification_actors ADD COLUMN caused_at timestamptz;
+
+-- For post_as_seen, as in migration 0021.
+GRANT SELECT ON post_facts TO magpie_fanout;
 GRANT DELETE
   ON post_counts, likes, comments, post_facts, message_facts, notification_recipients, notification_marks,
     notification_mutes, notification_silences, person_blocks, notification_sizes, conversation_reads,

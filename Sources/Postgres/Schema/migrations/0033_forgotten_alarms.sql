@@ -5,20 +5,8 @@
 CREATE INDEX alarms_retracted ON alarms (recipient) WHERE retracted;
 
 -- When the reminder was set that rang: what a person set before they were erased is not theirs any more, however late
--- it was due. NULL: rung by a worker of an older version.
+-- it was due. NULL: rung by a worker of an older version, before every erasure.
 ALTER TABLE reminder_rings ADD COLUMN set_at timestamptz;
-
--- Whether the event raised or withdrew the alarm of a reminder that a person set before they were erased. Its own time
--- is when it was due, which may be later.
-CREATE FUNCTION is_forgotten_ring(
-  recipient text, subject text, source text, event_id text, erased_at timestamptz
-) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-  SELECT octet_length($4) = 41 AND right($4, 32) = ring_hash($1, $2, $3)
-    AND NOT EXISTS (
-      SELECT FROM reminder_rings r
-      WHERE r.user_id = $1 AND r.reminder_id = $2 AND occurrence_name(r.occurrence) = $3 AND r.set_at > $5)
-$$;
 
 -- The items that a cycle has shown, without those of a cycle that is being forgotten.
 CREATE OR REPLACE FUNCTION cycle_shown(user_id text, reminder_id text)
@@ -81,5 +69,3 @@ $do$;
 
 GRANT DELETE ON profiles, profile_edits, alarms TO magpie_alarm;
 GRANT DELETE ON reminders, reminder_people, reminder_rings TO magpie_reminder;
--- For is_forgotten_ring.
-GRANT SELECT ON reminder_rings TO magpie_notification;

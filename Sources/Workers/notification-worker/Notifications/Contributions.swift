@@ -25,7 +25,10 @@ struct Contributions {
   private var sources: [String?] = []
   private var actors: [String?] = []
   /// Of alarms that were raised; empty for the other kinds.
-  private var raised: (grouped: [Bool?], imageURLs: [String?], arguments: [String?]) = ([], [], [])
+  private var raised:
+    (grouped: [Bool?], imageURLs: [String?], arguments: [String?], causedAt: [Int64?]) = (
+      [], [], [], []
+    )
   private var active: [Bool?] = []
   private var firstAt: [Int64?] = []
   private var notifications: [UUID?] = []
@@ -64,6 +67,8 @@ struct Contributions {
     // An empty value is an absent one.
     raised.arguments.append(
       try data.map { try jsonObject($0.arguments.filter { !$0.value.isEmpty }) })
+    let causedAt = register.newest.causedAt
+    raised.causedAt.append(causedAt < register.newest.time ? causedAt.microseconds : nil)
     append(
       kind: Int16(kind.code.number), isGrouped: kind.isGrouped, recipient: recipient,
       subject: subject, source: source, actor: data.flatMap { $0.actor.isEmpty ? nil : $0.actor },
@@ -258,17 +263,19 @@ struct Contributions {
           ? []
           : [
             .boolArray(raised.grouped), .textArray(raised.imageURLs), .jsonbArray(raised.arguments),
+            .timestamptzArray(raised.causedAt),
           ]))
   }
 
   /// The columns that only alarms that were raised have, so that the others do not pay for them.
   private func more(_ prefix: String) -> String {
     type != nil
-      ? "" : ["grouped", "image_url", "arguments"].map { ", \(prefix)\($0)" }.joined()
+      ? ""
+      : ["grouped", "image_url", "arguments", "caused_at"].map { ", \(prefix)\($0)" }.joined()
   }
 
   private var moreArrays: String {
-    type != nil ? "" : ", $14::boolean[], $15::text[], $16::jsonb[]"
+    type != nil ? "" : ", $14::boolean[], $15::text[], $16::jsonb[], $17::timestamptz[]"
   }
 
   private func recompute(_ people: [String]) -> Statement {
@@ -331,6 +338,7 @@ func mergeContribution(mayBeMuted: String = "true") -> String {
     head_text = CASE WHEN \(isNewer) THEN EXCLUDED.head_text ELSE a.head_text END,
     image_url = CASE WHEN \(isNewer) THEN EXCLUDED.image_url ELSE a.image_url END,
     arguments = CASE WHEN \(isNewer) THEN EXCLUDED.arguments ELSE a.arguments END,
+    caused_at = CASE WHEN \(isNewer) THEN EXCLUDED.caused_at ELSE a.caused_at END,
     version_time = CASE WHEN \(isNewer) THEN EXCLUDED.version_time ELSE a.version_time END,
     version_id = CASE WHEN \(isNewer) THEN EXCLUDED.version_id ELSE a.version_id END
   WHERE \(isNewer) OR \(isEarlier)

@@ -4,8 +4,8 @@ import Postgres
 /// What reminder-worker forgets with a person: their zone, their reminders, and what has rung.
 ///
 /// From the commit of the erasure on, nothing rings that the person set before: every statement leaves
-/// out what `isForgotten`. What had rung already may have been due after the erasure's time; the SQL
-/// function `is_forgotten_ring` recognizes its events.
+/// out what `isForgotten`. What had rung already may have been due after the erasure's time. Its events say when it was
+/// set (`Event.causedAt`).
 func erasing(_ surroundings: Surroundings) -> ErasureSweep {
   ErasureSweep(
     worker: "reminder",

@@ -15,7 +15,7 @@ struct Ring: Sendable {
   var partition: Int32
   /// Counts the changes of state.
   var revision = 0
-  /// When the reminder was set, in microseconds since 1970. Only of rings that are added.
+  /// When the reminder was set, in microseconds since 1970. Nil if a worker of an older version rang.
   var setAt: Int64?
 
   /// The content of the alarm. Stored as JSON, so that publishing it again gives the same event.
@@ -57,6 +57,7 @@ struct Ring: Sendable {
         .with {
           ($0.recipient, $0.kind) = (user, content.kind)
           ($0.subject, $0.source) = (reminder, occurrence.local.description)
+          $0.causedAt = causedAt
         })
     }
     return .alarmRaised(
@@ -65,8 +66,11 @@ struct Ring: Sendable {
         ($0.subject, $0.source) = (reminder, occurrence.local.description)
         $0.headText = content.memo
         $0.arguments = arguments
+        $0.causedAt = causedAt
       })
   }
+
+  private var causedAt: String { setAt.map { EventTime(microseconds: $0).rfc3339 } ?? "" }
 
   private var arguments: [String: String] {
     if let alarms = content.alarms {

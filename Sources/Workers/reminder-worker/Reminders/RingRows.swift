@@ -7,7 +7,7 @@ extension Ring {
   /// SQL: the columns of `reminder_rings r` that `Ring(row)` reads.
   static let columns = """
     r.user_id, r.reminder_id, extract(epoch FROM r.occurrence)::bigint AS occurrence, r.state,
-      r.due_at, r.zone, r.content, r.revision, r.partition
+      r.due_at, r.zone, r.content, r.revision, r.partition, r.set_at
     """
 
   init(_ row: Row) throws {
@@ -23,6 +23,7 @@ extension Ring {
     content = try value(try row.text("content"))
     revision = try row.int("revision")
     partition = Int32(clamping: try row.int("partition"))
+    setAt = try row.timestamptzOrNil("set_at")
   }
 }
 
