@@ -1,8 +1,10 @@
 import EmbeddedStack
 import Events
 import Foundation
+import Kafka
 import Model
 import Postgres
+import RecordLog
 import TestSupport
 import Testing
 import Verification
@@ -10,7 +12,7 @@ import Verification
 /// People who are erased, with workers as processes: nothing brings them back.
 @Suite(.serialized) struct ErasureTests {
   @Test(
-    "erased people do not come back with a replay, a rebuild, a swap or a redrive, and nothing is left of them"
+    "erased people do not come back with a replay, a redrive, or a rebuild from the log or an archive, and nothing is left of them"
   )
   func forGood() async throws {
     var generator = SeededGenerator()
@@ -20,6 +22,9 @@ import Verification
     try stack.connection().script(
       "ALTER TABLE messages ADD CONSTRAINT defect CHECK (text NOT LIKE 'defect%')")
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
+    let archive = stack.directory.appending(path: "archive").path
+    let archiver = try stack.startMagpie(
+      "archive", "run", "--dir", archive, "--segment-seconds", "0.2", "--http-port", "0")
     let before = [
       Payload.profile("someone-leaving", nickname: "the nickname of someone leaving"),
       .message("e2e-1", from: "someone-staying", to: "someone-leaving", "defect 1"),
@@ -71,11 +76,50 @@ import Verification
     try expectModel(all, stack)
     try stack.succeed("replay", "--drop-old")
 
+    try await erase(from: archive, besides: archiver, stack, &generator)
+    for person in forgotten.prefix(3) {
+      try stack.succeed("erasure", "verify", person, "--skip-kafka", "--archive", archive)
+    }
+    try stack.succeed("replay", "--rebuild", "all", "--archive", archive)
+    try stack.succeed("replay", "--diff", "--archive", archive)
+    try await expectGone(forgotten, stack, "with tables rebuilt from the archive")
+    try stack.succeed("replay", "--swap")
+    try expectModel(all, stack)
+    try stack.succeed("replay", "--drop-old")
+
     // From producers that were offline.
     try stack.publish(lines.shuffled(using: &generator))
     try await expectGone(forgotten, stack, "after the events were published again")
     try expectModel(all, stack)
     try stack.succeed("verify", "--deep")
+  }
+
+  /// Erases people from the archive, killed several times, until a run ends.
+  private func erase(
+    from archive: String, besides archiver: ChildProcess, _ stack: Stack,
+    _ generator: inout SeededGenerator
+  ) async throws {
+    // The archiver may replace the manifest at any moment, too.
+    for _ in 0..<5 {
+      let run = try stack.startMagpie("archive", "erase", "--dir", archive)
+      if run.wait(seconds: .random(in: 0...1, using: &generator)) == nil { run.terminate(SIGKILL) }
+    }
+    // What was published until now has to be in the archive before the last run.
+    let kafka = try KafkaLog(configuration: TestBroker.shared.configuration)
+    let topics = Topic.allCases.map { $0.name(prefix: stack.prefix) }
+    let ends = try kafka.spans(of: topics).mapValues(\.upperBound).filter { $0.value > 0 }
+    try await eventually("the archive has the log") {
+      let shown = try stack.magpie("archive", "show", "--dir", archive, "--json")
+      return ends.allSatisfy { place, end in
+        shown.output.split(separator: "\n").contains {
+          $0.contains("\"\(place.topic)\"") && $0.contains("\"partition\":\(place.partition)")
+            && $0.contains("\"next\":\(end)")
+        }
+      }
+    }
+    #expect(archiver.terminate(within: hangLimitSeconds) == .exited(0), "\(stack.logTails)")
+    try stack.succeed("archive", "erase", "--dir", archive)
+    try stack.succeed("archive", "verify", "--dir", archive)
   }
 
   /// The erased people whom no later event names.

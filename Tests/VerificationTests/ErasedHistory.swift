@@ -91,7 +91,7 @@ struct ErasedHistory {
   /// A message to a former person is no event that could be sent, so these are among the events.
   func tablesWithoutThem(keyOf tables: Tables) throws -> Tables {
     func isErased(_ id: String, _ event: Event) -> Bool {
-      erasures[.init(id)].map { event.time <= $0 } ?? false
+      erasures[.init(id)].map { event.causedAt <= $0 } ?? false
     }
     let log = MemoryLog()
     let others = try Tables(log)
