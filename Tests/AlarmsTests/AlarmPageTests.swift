@@ -389,7 +389,7 @@ struct AlarmPageTests {
       let error = #expect(throws: PostgresError.self) { try database.admin.query(sql) }
       #expect(error?.sqlstate == "42501")
     }
-    for sql in ["DELETE FROM alarms", "UPDATE notifications SET actor = ''"] {
+    for sql in ["DELETE FROM erasures", "UPDATE notifications SET actor = ''"] {
       let error = #expect(throws: PostgresError.self) { try database.worker.query(sql) }
       #expect(error?.sqlstate == "42501")
     }
