@@ -103,8 +103,7 @@ struct RaceTests {
     let database = try AlarmDatabase()
     try database.apply(changed(1, by: "a", and: "b", of: 2))
     try database.apply(profile("a", nickname: "A"))
-    let backlog = try #require(database.handler.backlog)
-    let rendering = try begin(backlog(), on: database.worker)
+    let rendering = try begin(renderAgainWork(engine: .builtIn), on: database.worker)
     // The alarm is locked, b's profile is not: nothing waits.
     let other = try AlarmDatabase.worker(database.url)
     try database.handler.applyDirectly(
@@ -120,8 +119,7 @@ struct RaceTests {
     let database = try AlarmDatabase()
     try database.apply(changed(1, by: "a", and: "b", of: 2))
     try database.apply(profile("a", nickname: "A"))
-    let backlog = try #require(database.handler.backlog)
-    let first = try begin(backlog(), on: database.worker)
+    let first = try begin(renderAgainWork(engine: .builtIn), on: database.worker)
     let url = database.url
     let second = Lane {
       let other = try AlarmDatabase.worker(url)

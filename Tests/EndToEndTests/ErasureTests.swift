@@ -139,12 +139,17 @@ import Verification
     try await stack.waitUntilApplied()
     try await eventually("nobody is being erased") {
       try stack.connection().query(
-        "SELECT NOT EXISTS (SELECT FROM erasures WHERE user_id IS NOT NULL)"
+        """
+        SELECT NOT EXISTS (SELECT FROM erasures WHERE user_id IS NOT NULL)
+          AND NOT EXISTS (SELECT FROM fanout_erasures UNION ALL SELECT FROM notification_erasures
+            UNION ALL SELECT FROM alarm_erasures UNION ALL SELECT FROM reminder_erasures)
+        """
       ).only.bool(0)
     }
     // What the sweeps have published.
     try await stack.waitUntilApplied()
-    #expect(try DatabaseDump(of: stack.databaseURL).places(of: people) == [], what)
+    let places = try DatabaseDump(of: stack.databaseURL).places(of: people)
+    #expect(places == [], what)
   }
 
   private func expectModel(_ events: [Event], _ stack: Stack) throws {

@@ -146,7 +146,7 @@ struct ErasureTests {
       comment("c", by: "ann", on: "p", of: "person-x", "hi", mentions: ["o"], at: 1),
       message("m", "person-x", to: "o", at: 1), post("p", by: "person-x", mentions: ["o"], at: 1),
       raised("grouped", to: "o", "s", "person-x", by: "person-x", at: 1),
-      raised("F901", to: "o", "s", "person-x", by: "person-x", at: 1),
+      raised("F901", to: "o", "s", "person-x", by: "person-x", arguments: ["title": "t"], at: 1),
     ])
   func phantom(event: Event) throws {
     let world = try World()

@@ -403,7 +403,7 @@ private func deleteContributions(_ person: ErasureSweep.Person, _ later: [Later]
     ),
     piece AS MATERIALIZED (
       SELECT a.*, l.notification_id AS later_id,
-        a.version_time <= $2 OR a.caused_at <= $2 OR a.type = 13 OR a.type IN (1, 4) AND NOT a.active AS is_gone
+        a.version_time <= $2 OR coalesce(a.caused_at <= $2, false) OR a.type = 13 OR a.type IN (1, 4) AND NOT a.active AS is_gone
       FROM (\(collected)) k
       CROSS JOIN LATERAL (\(stored)) a
       LEFT JOIN later l ON l.recipient = a.recipient AND l.type = a.type AND l.subject = a.subject
