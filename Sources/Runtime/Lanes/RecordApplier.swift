@@ -1,4 +1,5 @@
 public import Events
+import Foundation
 public import Handling
 public import Kafka
 public import Postgres
@@ -102,12 +103,13 @@ public final class RecordApplier {
     return applied
   }
 
-  /// Runs the handler's backlog until it is empty; returns its counts.
+  /// Runs the handler's backlog until it is empty, or its sweeps have waited a minute for transactions that are open;
+  /// returns its counts.
   @discardableResult
   public func runBacklog() throws -> [String: Int] {
     guard let backlog = handler.backlog else { return [:] }
     var total: [String: Int] = [:]
-    var hasMore = true
+    var (hasMore, waits) = (true, 0)
     while hasMore {
       let piece: Outcome
       do {
@@ -117,8 +119,18 @@ public final class RecordApplier {
       }
       total.merge(piece.counts, uniquingKeysWith: +)
       hasMore = piece.hasMore
+      if !hasMore, waits < 600, try isSweeping() {
+        hasMore = true
+        waits += 1
+        Thread.sleep(forTimeInterval: 0.1)
+      }
     }
     return total
+  }
+
+  /// Whether the handler's tables may still name somebody who was erased.
+  private func isSweeping() throws -> Bool {
+    try retrying { try store.count(Statement("SELECT count(*) FROM \(handler.name)_erasures")) } > 0
   }
 
   /// Splits records by topic: a transaction holds records of one topic.
