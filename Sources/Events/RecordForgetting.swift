@@ -27,7 +27,8 @@ public struct RecordForgetting: Sendable {
   private let record: WireRecord
   /// Nil if the record cannot be applied.
   private let event: Event?
-  private let time: EventTime?
+  /// The time with which erasures are compared; nil if unknown, which is before every erasure.
+  public let time: EventTime?
 
   /// - Parameters:
   ///   - topic: nil if it is not one of Magpie's.

@@ -13,16 +13,27 @@ package struct Erasures {
 
   /// Reads the erasures of the people whom the events name.
   package init(of events: [Event], on connection: Connection) throws {
-    try self.init(ids: events.lazy.flatMap(\.people), on: connection)
+    try self.init(naming: events.lazy.map { ($0.causedAt, $0.people) }, on: connection)
   }
 
-  /// Reads the erasures of people.
-  package init(ids: some Sequence<String>, on connection: Connection) throws {
-    guard try connection.query("SELECT EXISTS (SELECT FROM erasures)").only.bool(0) else {
+  /// Reads the erasures of people, as far as they matter: a hash takes longer than an index look-up, and what happens
+  /// now is later than all erasures.
+  ///
+  /// - Parameter things: when each happened, nil being before every erasure, and whom it names.
+  package init(
+    naming things: some Sequence<(time: EventTime?, ids: [String])>, on connection: Connection
+  ) throws {
+    var ids: Set<BytewiseString> = []
+    let newest = try connection.query("SELECT max(erased_at) FROM erasures").only.timestamptzOrNil(0)
+    if let newest {
+      for thing in things where thing.time.map({ $0.microseconds <= newest }) ?? true {
+        ids.formUnion(thing.ids.lazy.map { BytewiseString($0) })
+      }
+    }
+    guard !ids.isEmpty else {
       people = [:]
       return
     }
-    let ids = Set(ids.map { BytewiseString($0) })
     let rows = try connection.query(
       """
       SELECT i.id, e.erased_at, encode(e.person_hash, 'hex')

@@ -69,8 +69,8 @@ func forgettingErased(_ batch: Batch, on connection: Connection) throws -> Batch
       time: recordTimeMicroseconds(record).map { EventTime(microseconds: $0) })
   }
   // More strings than that are in no record that anybody sends by mistake.
-  let ids = letters.lazy.flatMap { $0.ids.prefix(10_000) }
-  let erasures = try Erasures(ids: ids, on: connection)
+  let erasures = try Erasures(
+    naming: letters.lazy.map { ($0.time, Array($0.ids.prefix(10_000))) }, on: connection)
   var batch = batch
   for (index, letter) in zip(poison, letters) {
     batch.items[index].remainder = letter.remainder { erasures[$0] }

@@ -48,6 +48,8 @@ CREATE TABLE erasures (
   CHECK ((user_id IS NULL) = (waits_for = '{}')),
   CHECK ((done_at IS NULL) = (waits_for <> '{}'))
 );
+-- What happened later than the newest erasure needs no look-up of hashes.
+CREATE INDEX erasures_by_time ON erasures (erased_at);
 CREATE UNIQUE INDEX erasures_under_way ON erasures (user_id) WHERE user_id IS NOT NULL;
 
 -- Whether the person is erased, but not from all tables yet. Readers show nothing of such a person.
