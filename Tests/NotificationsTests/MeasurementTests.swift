@@ -157,8 +157,9 @@ struct MeasurementTests {
   }
 
   /// Likes received, contributions to others' notifications, posts and subscribers of one person, who is erased.
-  @Test("forgetting a person with 500,000 likes and 100,000 contributions")
-  func forgetting() throws {
+  @Test(
+    "forgetting a person with many likes, and 100,000 contributions", arguments: [500_000, 5_000_000])
+  func forgetting(likes: Int) throws {
     let world = try World()
     try world.owner.get().script(
       """
@@ -166,8 +167,8 @@ struct MeasurementTests {
       INSERT INTO notification_recipients (user_id) VALUES ('star');
       INSERT INTO notification_recipients (user_id) SELECT 'user-' || n FROM generate_series(0, 19999) n;
       CREATE TEMP TABLE l AS
-        SELECT 'star-' || n % 5000 AS post, 'user-' || n AS actor, 'star' AS owner, n
-        FROM generate_series(1, 500000) n
+        SELECT 'star-' || n % 100000 AS post, 'user-' || n AS actor, 'star' AS owner, n
+        FROM generate_series(1, \(likes)) n
         UNION ALL
         SELECT 'post-' || n, CASE k WHEN 0 THEN 'star' ELSE 'fan-' || k END, 'user-' || n % 20000, n
         FROM generate_series(1, 60000) n CROSS JOIN generate_series(0, 3) k;
@@ -195,14 +196,34 @@ struct MeasurementTests {
         FROM notification_actors a GROUP BY a.notification_id, a.recipient, a.type, a.subject;
       INSERT INTO post_facts
         SELECT 'star-' || n, 'star', 'title', '', '{}', false, '2026-03-01Z', '2026-03-01Z', n::text
-        FROM generate_series(1, 20000) n;
+        FROM generate_series(1, 100000) n;
       INSERT INTO author_subscriptions
         SELECT 'star', 'user-' || n, '2026-02-01Z', 'e', true FROM generate_series(0, 19999) n;
       ANALYZE;
       """)
+    // Others like what the person has liked, and one another's posts.
+    let url = world.url
+    func neighbour(_ label: String) -> Neighbour {
+      Neighbour {
+        let other = try World(url: url)
+        return { number in
+          try other.apply(
+            like(
+              "\(label)\(number)", "post-\(number)", of: "user-\(number % 20_000)", at: 200_000))
+        }
+      }
+    }
+    let before = neighbour("before")
+    Thread.sleep(forTimeInterval: 5)
+    print("neighbours before: \(try before.stop())")
     try world.apply(erasure("star", at: 100_000))
-    print("forgetting: \(try Backlog(of: world))")
-    #expect(try world.connection.query("SELECT FROM notification_erasures").isEmpty)
+    let beside = neighbour("beside")
+    var backlogs: [Backlog] = []
+    while try !world.connection.query("SELECT FROM notification_erasures").isEmpty {
+      backlogs.append(try Backlog(of: world))
+    }
+    print("forgetting \(likes) likes: \(backlogs)")
+    print("neighbours meanwhile: \(try beside.stop())")
     #expect(
       try world.connection.query("SELECT FROM likes WHERE actor = 'star' OR post_owner = 'star'")
         .isEmpty)
