@@ -46,7 +46,7 @@ struct MeasurementTests {
     // Others follow and publish, some of them followers of the author.
     let url = database.url
     func neighbour(_ label: String) -> Neighbour {
-      Neighbour {
+      Neighbour(atLeast: 300) {
         let other = try FeedDatabase(url: url, handler: feedHandler(FeedLimits()))
         return { number in
           let (name, at) = ("f\(number * 7 % followers + 1)", Int64(2_000_000_000 + number))
@@ -58,7 +58,6 @@ struct MeasurementTests {
       }
     }
     let before = neighbour("before")
-    Thread.sleep(forTimeInterval: 5)
     print("neighbours before: \(try before.stop())")
     try database.apply(
       Say.event("gone", 1_000_000_000, .userErased(.with { $0.user = "star" })))

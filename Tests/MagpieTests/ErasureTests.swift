@@ -148,10 +148,10 @@ struct ErasureTests {
       """
     try letters.connection.script(
       """
-      INSERT INTO comments (comment_id, post_id, post_owner, actor, text, \(values)
-        ('42', '42x', 'o', '1428', 'p-42, 142, 42_', true, '2025-01-01', '2025-01-01', 'v'),
-        ('c', 'p', 'o', 'o', 'hey 42!', true, '2025-01-01', '2025-01-01', 'v'),
-        ('d', 'p', 'o', 'o', 'Hummingbirds', true, '2025-01-01', '2025-01-01', 'v');
+      INSERT INTO comments (comment_id, post_id, post_owner, actor, text, mentions, \(values)
+        ('42', '42x', 'o', '1428', 'p-42, 142, 42_', '{}', true, '2025-01-01', '2025-01-01', 'v'),
+        ('c', 'p', 'o', 'o', 'hey 42!', '{}', true, '2025-01-01', '2025-01-01', 'v'),
+        ('d', 'p', 'o', 'o', 'Hummingbirds', '{}', true, '2025-01-01', '2025-01-01', 'v');
       INSERT INTO users (user_id) VALUES ('new'), ('gone');
       INSERT INTO likes (post_id, actor, post_owner, \(values)
         ('p', 'new', 'o', true, '2026-03-01', '2026-03-01', 'v');

@@ -163,7 +163,7 @@ struct UpTests {
 
     let lag = try await magpie("lag", "--json")
     #expect(try member("total", of: try #require(lag.lines.last)) == 0)
-    #expect(lag.lines.count == 16 * 2 + 1)
+    #expect(lag.lines.count == 20 * 2 + 1)
     // The tool knows the topics that each worker consumes.
     let handlers = [feedHandler(), notificationHandler(), try alarmHandler(defaultLocale: "en")]
     let consumed =

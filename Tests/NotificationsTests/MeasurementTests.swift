@@ -204,7 +204,7 @@ struct MeasurementTests {
     // Others like what the person has liked, and one another's posts.
     let url = world.url
     func neighbour(_ label: String) -> Neighbour {
-      Neighbour {
+      Neighbour(atLeast: 300) {
         let other = try World(url: url)
         return { number in
           try other.apply(
@@ -214,7 +214,6 @@ struct MeasurementTests {
       }
     }
     let before = neighbour("before")
-    Thread.sleep(forTimeInterval: 5)
     print("neighbours before: \(try before.stop())")
     try world.apply(erasure("star", at: 100_000))
     let beside = neighbour("beside")

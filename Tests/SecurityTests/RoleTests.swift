@@ -42,11 +42,16 @@ import Testing
       ["magpie_notification"],
       [.insert, .update, .delete]
     ),
-    (["author_posts"], ["magpie_fanout"], [.insert, .update]),
-    (["profiles", "profile_edits", "alarms"], ["magpie_alarm"], [.insert, .update]),
-    (["pending_renders"], ["magpie_alarm"], [.insert, .update, .delete]),
+    (["author_posts"], ["magpie_fanout"], [.insert, .update, .delete]),
+    (
+      ["profiles", "profile_edits", "alarms", "pending_renders"], ["magpie_alarm"],
+      [.insert, .update, .delete]
+    ),
     (["pending_publications"], ["magpie_alarm"], [.update, .delete]),
-    (["reminder_people", "reminders", "reminder_rings"], ["magpie_reminder"], [.insert, .update]),
+    (
+      ["reminder_people", "reminders", "reminder_rings"], ["magpie_reminder"],
+      [.insert, .update, .delete]
+    ),
     (
       ["push_devices", "push_tokens", "push_preferences", "push_due", "push_claims"],
       ["magpie_push"], [.insert, .update, .delete]

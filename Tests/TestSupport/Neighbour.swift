@@ -7,14 +7,18 @@ public final class Neighbour: Sendable {
   private let result = Mutex<Result<[Duration], any Error>>(.success([]))
   private let finished = DispatchSemaphore(value: 0)
 
-  /// - Parameter open: returns the transaction, which gets the number of times that it has run. Both run in a thread of
-  ///   their own, the transaction a hundred times a second at most.
-  public init(_ open: @escaping @Sendable () throws -> (Int) throws -> Void) {
+  /// - Parameters:
+  ///   - minimum: how often it runs at least, also after `stop`.
+  ///   - open: returns the transaction, which gets the number of times that it has run. Both run in a thread of their
+  ///     own, the transaction a hundred times a second at most.
+  public init(
+    atLeast minimum: Int, _ open: @escaping @Sendable () throws -> (Int) throws -> Void
+  ) {
     Thread.detachNewThread { [self] in
       let outcome = Result {
         var times: [Duration] = []
         let transaction = try open()
-        while !isStopping.withLock({ $0 }) {
+        while times.count < minimum || !isStopping.withLock({ $0 }) {
           times.append(try ContinuousClock().measure { try transaction(times.count) })
           Thread.sleep(forTimeInterval: 0.01)
         }
