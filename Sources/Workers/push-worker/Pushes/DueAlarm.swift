@@ -61,6 +61,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         CROSS JOIN LATERAL (
           SELECT q.* FROM push_due q
           WHERE q.partition = p.partition AND q.due_at <= $3 AND q.notification_id >= \(personIDEnd)
+            AND \(isVisible)
           ORDER BY q.due_at \(direction), q.user_id \(direction) LIMIT \(limit)
         ) q
         ORDER BY q.due_at \(direction), q.user_id \(direction) LIMIT \(limit)

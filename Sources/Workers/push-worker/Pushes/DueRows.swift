@@ -57,6 +57,10 @@ func changesWork(_ events: [Event], now: EventTime) -> Work {
   ])
 }
 
+/// SQL: whether the due row `q` can be evaluated: of somebody who is being forgotten and has come back, no reader sees
+/// anything until that is done.
+let isVisible = "NOT is_erasing(q.user_id)"
+
 /// SQL: the ids of `push_due` below this one stand for people. No notification has such an id: see
 /// `NotificationID`.
 let personIDEnd = "'00000000-0000-0000-0001-000000000000'::uuid"

@@ -18,6 +18,7 @@ private let reachedPeople = """
       CROSS JOIN LATERAL (
         SELECT q.* FROM push_due q
         WHERE q.partition = p.partition AND q.due_at <= $3 AND q.notification_id < \(personIDEnd)
+          AND \(isVisible)
         ORDER BY q.due_at, q.user_id LIMIT $2
       ) q
       ORDER BY q.due_at, q.user_id LIMIT $2
