@@ -74,9 +74,10 @@ package struct Erasures {
     }
   }
 
-  /// The events of which nothing is left.
+  /// The events of which nothing is left, but for those to former people, which are in archives only: nobody has applied
+  /// them before.
   package func erased(_ events: [Event], keepsMessages: Bool) -> [ErasedEvent] {
-    events.filter { forgetting([$0], keepsMessages: keepsMessages).isEmpty }
+    events.filter { !$0.isToFormerPerson && forgetting([$0], keepsMessages: keepsMessages).isEmpty }
       .map { ErasedEvent($0, isErased: isErased(at: $0.causedAt)) }
   }
 
