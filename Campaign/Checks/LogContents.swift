@@ -30,8 +30,8 @@ struct LogContents {
   private(set) var eventCount = 0
   /// Everybody who was erased.
   private(set) var erased: ErasedPeople
-  /// Records that nobody can decode.
-  private(set) var undecodable: [Record] = []
+  /// Records that nobody can decode, with the time that erasures are compared with.
+  private var undecodable: [(record: Record, time: EventTime)] = []
 
   init(_ world: World) throws {
     let log = try KafkaLog(configuration: world.kafka)
@@ -68,20 +68,15 @@ struct LogContents {
       let isBack = since.contains { event in
         event.causedAt > erasedAt && event.people.contains { $0.hasSameBytes(as: person.string) }
       }
-      // Without a readable time, a record may be one of somebody new.
-      let isUnclear = undecodable.contains { record in
-        (try? EventTime(rfc3339: header("ce_time", of: record))) == nil
+      // Its dead letter stays, as that of somebody new.
+      let isUnclear = undecodable.contains { record, time in
+        time > erasedAt
           && ([record.key, record.value] + record.headers.map(\.value)).contains {
             findWord(person.string, in: Data($0 ?? [])) != nil
           }
       }
       return isBack || isUnclear ? nil : person.string
     }
-  }
-
-  private func header(_ name: String, of record: Record) -> String {
-    let value = record.headers.first { $0.name == name }?.value
-    return value.map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
   private mutating func add(_ record: Record, _ topic: Topic, now: EventTime, prefix: String) {
@@ -92,7 +87,9 @@ struct LogContents {
       events[record.topicPartition, default: []].append(event)
       eventCount += 1
     } else {
-      undecodable.append(record)
+      let written = EventTime(microseconds: record.timestampMilliseconds * 1000)
+      let letter = RecordForgetting(record.wire, topic: topic, time: written)
+      undecodable.append((record, letter.time ?? written))
     }
     let refusing = event.map { Poison.refusing($0) } ?? ConsumerGroup.allCases
     for group in ConsumerGroup.reading(topic) {

@@ -23,7 +23,7 @@ struct TableChecks {
       SELECT d.consumer_group, d.topic, d.partition, d.record_offset,
         (SELECT count(*) FROM dead_letter_history h
           WHERE (h.consumer_group, h.topic, h.partition, h.record_offset)
-            = (d.consumer_group, d.topic, d.partition, d.record_offset)) AS entries
+            = (d.consumer_group, d.topic, d.partition, d.record_offset) AND h.what = 'failed') AS entries
       FROM dead_letters d
       """)
     {

@@ -170,14 +170,21 @@ private func deletion(
 let doubtfulClaims =
   "SELECT unnest(string_to_array(e.position, ','))::bigint FROM push_erasures e"
 
-/// Waits until all alerts that were under way when the stage began have ended. The table does not tell
-/// whom they name.
+/// Waits until all alerts have ended that were under way when the stage began and show another version of their alarm
+/// than the current one: alarm-worker has rendered every alarm again that named the person.
 private func awaitMessages(_ person: ErasureSweep.Person, now: EventTime) -> Work {
   let isUnderWay = "c.state = 'claimed' AND c.content IS NOT NULL AND c.purpose = 'alert'"
   var work = Work([planByKey(keepsPlans: true)])
   guard !person.position.isEmpty else {
     let claims = work.add(
-      Statement("SELECT string_agg(c.claim::text, ',') FROM push_claims c WHERE \(isUnderWay)"))
+      Statement(
+        """
+        SELECT string_agg(c.claim::text, ',') FROM push_claims c
+        WHERE \(isUnderWay) AND NOT EXISTS (
+          SELECT FROM alarms a
+          WHERE a.notification_id = c.notification_id AND a.recipient = c.user_id
+            AND a.version = c.version AND NOT a.retracted)
+        """))
     work.finish = { results in
       guard let claims = try results[claims].only.textOrNil(0) else { return Outcome() }
       return Outcome(
