@@ -52,7 +52,7 @@ struct Campaign: ParsableCommand {
   var faults: String?
 
   @Option(help: "Time limit in seconds for applying everything after healing.")
-  var recoverySeconds = 90.0
+  var recoverySeconds = 180.0
 
   @Option(
     help: ArgumentHelp("Run the round that this plan file describes instead.", valueName: "file"))

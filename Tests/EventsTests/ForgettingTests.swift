@@ -10,7 +10,8 @@ import Testing
   ]
   /// The other fields of events that producers publish.
   private static let others: Set = [
-    "app", "arguments", "at", "bio", "caption", "causedAt", "comment", "cycle", "days", "from", "headText",
+    "app", "arguments", "at", "bio", "caption", "causedAt", "comment", "cycle", "days", "from",
+    "headText",
     "holds", "imageUrl", "installation", "instant", "items", "kind", "kinds", "link", "locale",
     "major", "memo", "message", "name", "nickname", "notification", "period", "post", "provider",
     "quietFrom", "quietUntil", "reminder", "repeat", "scope", "silentKinds", "source", "subject",

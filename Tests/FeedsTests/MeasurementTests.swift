@@ -71,7 +71,8 @@ struct MeasurementTests {
         (pieces, longest) = (pieces + 1, max(longest, time))
       }
     }
-    print("\(followers) followers, \(posts) posts: \(pieces) pieces, longest \(longest), all \(all)")
+    print(
+      "\(followers) followers, \(posts) posts: \(pieces) pieces, longest \(longest), all \(all)")
     print("neighbours meanwhile: \(try beside.stop())")
     #expect(try database.connection.query("SELECT FROM users WHERE user_id = 'star'").isEmpty)
   }

@@ -158,7 +158,8 @@ struct MeasurementTests {
 
   /// Likes received, contributions to others' notifications, posts and subscribers of one person, who is erased.
   @Test(
-    "forgetting a person with many likes, and 100,000 contributions", arguments: [500_000, 5_000_000])
+    "forgetting a person with many likes, and 100,000 contributions",
+    arguments: [500_000, 5_000_000])
   func forgetting(likes: Int) throws {
     let world = try World()
     try world.owner.get().script(

@@ -24,7 +24,8 @@ package struct Erasures {
     naming things: some Sequence<(time: EventTime?, ids: [String])>, on connection: Connection
   ) throws {
     var ids: Set<BytewiseString> = []
-    let newest = try connection.query("SELECT max(erased_at) FROM erasures").only.timestamptzOrNil(0)
+    let newest = try connection.query("SELECT max(erased_at) FROM erasures").only.timestamptzOrNil(
+      0)
     if let newest {
       for thing in things where thing.time.map({ $0.microseconds <= newest }) ?? true {
         ids.formUnion(thing.ids.lazy.map { BytewiseString($0) })
