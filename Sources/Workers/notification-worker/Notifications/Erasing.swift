@@ -260,6 +260,23 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
   return work
 }
 
+/// Queues those of these people for another sweep who were erased: what is deleted now may be all that has named them
+/// since.
+///
+/// - Parameter people: SQL of type `text[]`, with `parameters`.
+func sweepAgain(_ people: String, except person: String, _ parameters: [Parameter]) -> Statement {
+  Statement(
+    """
+    INSERT INTO notification_erasures (user_id, erased_at)
+    SELECT p.id, e.erased_at
+    FROM (SELECT DISTINCT i.id COLLATE "C" AS id FROM unnest(\(people)) AS i (id)) p
+    JOIN erasures e ON e.person_hash = person_hash(p.id)
+    WHERE p.id <> \(person)
+    ORDER BY p.id
+    ON CONFLICT (user_id) DO UPDATE SET stage = 0, position = '', horizon = NULL
+    """, parameters)
+}
+
 extension ErasureSweep.Person {
   /// The time of the changes that the sweep causes: later than the erasure, so that those to the notifications of
   /// somebody new with the same id have an effect.

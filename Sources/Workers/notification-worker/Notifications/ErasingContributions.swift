@@ -315,6 +315,7 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
     Statement(
       "UPDATE notification_erasures SET position = $2 WHERE user_id = $1",
       [.text(person.id), .text(position)]),
+    sweepAgain(erasedRecipients, except: "$1", [.text(person.id)]),
   ] { work.add(statement) }
   work.finish = { results in
     var outcome = try snapshots(
