@@ -40,7 +40,8 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
         .uuidArray(touched.map(\.id)), .textArray(touched.map(\.recipient)),
         .int2Array(touched.map { Int16($0.kind) }), .textArray(touched.map(\.subject)),
       ]))
-  work.add(sweepAgain("$1::text[]", except: "''", [.textArray(people)]))
+  work.add(
+    Statement("WITH \(sweptAgain("SELECT unnest($1::text[])")) SELECT", [.textArray(people)]))
   work.finish = { results in
     try snapshots(results[recomputed], causes: Causes([], otherwise: .now))
   }

@@ -46,8 +46,10 @@ private func eraseSubscriptions(_ person: ErasureSweep.Person) -> Work {
     Statement(
       """
       WITH piece AS MATERIALIZED (
-        (SELECT s.ctid AS place FROM author_subscriptions s WHERE s.author = $1 AND s.at <= $2 LIMIT $3)
+        SELECT s.ctid AS place, s.subscriber FROM author_subscriptions s
+        WHERE s.author = $1 AND s.at <= $2 LIMIT $3
       ),
+      \(sweptAgain("SELECT p.subscriber FROM piece p WHERE p.subscriber <> $1")),
       gone AS (DELETE FROM author_subscriptions s WHERE s.ctid = ANY (ARRAY(SELECT p.place FROM piece p)))
       SELECT count(*) FROM piece
       """, person.parameters + [.int8(Int64(erasedMax))]),
@@ -134,6 +136,9 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
       ORDER BY p.id COLLATE "C"
       \(widenScopedReview)
       """, [.text(person.id), .timestamptz(person.changesAt.microseconds)]),
+    Statement(
+      "WITH \(sweptAgain("SELECT p FROM unnest(\(erasedPeople)) AS p WHERE p <> $1")) SELECT",
+      [.text(person.id)]),
   ] { work.add(statement) }
   work.finish = { results in Outcome(hasMore: try results[found].only.int(1) > 0) }
   return work
@@ -142,14 +147,16 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
 /// Deletes what nobody's notifications depend on but the person's own: marks, mutes and silences; and read
 /// conversations, both ways.
 private func eraseOwnRows(_ person: ErasureSweep.Person) -> Work {
-  func deletion(_ table: String, _ condition: String) -> Statement {
+  func deletion(_ table: String, _ condition: String, of column: String = "recipient") -> Statement
+  {
     Statement(
       """
       WITH gone AS (
         DELETE FROM \(table)
         WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM \(table) t WHERE \(condition) LIMIT $3))
-        RETURNING 1
-      )
+        RETURNING \(column) AS person
+      ),
+      \(sweptAgain("SELECT g.person FROM gone g WHERE g.person <> $1"))
       SELECT count(*) FROM gone
       """, person.parameters + [.int8(Int64(erasedMax))])
   }
@@ -183,8 +190,8 @@ private func eraseOwnRows(_ person: ErasureSweep.Person) -> Work {
         """, person.parameters + [.int8(Int64(erasedMax))]),
       deletion("notification_mutes", "t.recipient = $1 AND t.at <= $2"),
       deletion("notification_silences", "t.recipient = $1 AND t.at <= $2"),
-      deletion("conversation_reads", "t.user_id = $1 AND t.read_at <= $2"),
-      deletion("conversation_reads", "t.peer_id = $1 AND t.read_at <= $2"),
+      deletion("conversation_reads", "t.user_id = $1 AND t.read_at <= $2", of: "user_id"),
+      deletion("conversation_reads", "t.peer_id = $1 AND t.read_at <= $2", of: "user_id"),
     ])
 }
 
@@ -260,21 +267,21 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
   return work
 }
 
-/// Queues those of these people for another sweep who were erased: what is deleted now may be all that has named them
-/// since.
+/// SQL: the part of a WITH clause that queues those of these people for another sweep who were erased: what is deleted
+/// now may be all that has named them since.
 ///
-/// - Parameter people: SQL of type `text[]`, with `parameters`.
-func sweepAgain(_ people: String, except person: String, _ parameters: [Parameter]) -> Statement {
-  Statement(
-    """
+/// - Parameter people: SQL that selects their ids.
+func sweptAgain(_ people: String) -> String {
+  """
+  swept_again AS (
     INSERT INTO notification_erasures (user_id, erased_at)
     SELECT p.id, e.erased_at
-    FROM (SELECT DISTINCT i.id COLLATE "C" AS id FROM unnest(\(people)) AS i (id)) p
+    FROM (SELECT DISTINCT i.id COLLATE "C" AS id FROM (\(people)) AS i (id)) p
     JOIN erasures e ON e.person_hash = person_hash(p.id)
-    WHERE p.id <> \(person)
     ORDER BY p.id
     ON CONFLICT (user_id) DO UPDATE SET stage = 0, position = '', horizon = NULL
-    """, parameters)
+  )
+  """
 }
 
 extension ErasureSweep.Person {

@@ -315,7 +315,9 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
     Statement(
       "UPDATE notification_erasures SET position = $2 WHERE user_id = $1",
       [.text(person.id), .text(position)]),
-    sweepAgain(erasedRecipients, except: "$1", [.text(person.id)]),
+    Statement(
+      "WITH \(sweptAgain("SELECT r FROM unnest(\(erasedRecipients)) AS r WHERE r <> $1")) SELECT",
+      [.text(person.id)]),
   ] { work.add(statement) }
   work.finish = { results in
     var outcome = try snapshots(
