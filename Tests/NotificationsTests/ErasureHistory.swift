@@ -131,10 +131,10 @@ struct ErasureHistory {
     case 96: return deleteAll(someone, at: at / 4)
     case 97: return deletion(someone, notificationID(of: someone, aPost, at), at: at)
     default:
+      let isAboutMessages = chance(50)
       return disable(
-        someone, .subject, kind: chance(50) ? "message" : "like",
-        subject: chance(50) ? other : aPost,
-        off: chance(60), at: at)
+        someone, .subject, kind: isAboutMessages ? "message" : "like",
+        subject: isAboutMessages ? other : aPost, off: chance(60), at: at)
     }
   }
 
