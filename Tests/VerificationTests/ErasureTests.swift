@@ -280,7 +280,10 @@ private struct PageReading {
         SELECT string_agg(r::text, E'\\n') FROM unnest($1::text[]) AS i (id), \(call) r
         WHERE cardinality($2::text[]) + cardinality($3::text[]) > 0
         """, [.textArray(people), .textArray(all), .textArray(posts)])
-      let page = Data((try rows.only.textOrNil(0) ?? "").utf8)
+      var text = try rows.only.textOrNil(0) ?? ""
+      // The picture of an erased person's post in alarms of others' comments on it, a limit of decision 0040.
+      if call.hasPrefix("alarm_page") { text = text.replacing(/\?left\d+left/, with: "") }
+      let page = Data(text.utf8)
       let found = forgotten.lazy.compactMap { findWord($0, in: page) }.first
       return found.map { range in
         let excerpt = page[max(0, range.lowerBound - 200)..<range.upperBound]
