@@ -17,11 +17,7 @@ extension Event {
       case .messageSent(let data): [data.sender, data.receiver]
       case .conversationRead(let data): [data.user, data.peer]
       case .alarmDisabled(let data): data.people
-      case .alarmEnabled(let data):
-        AlarmDisabled.with {
-          ($0.user, $0.scope, $0.kind) = (data.user, data.scope, data.kind)
-          ($0.subject, $0.actor) = (data.subject, data.actor)
-        }.people
+      case .alarmEnabled(let data): data.asDisabled.people
       case .personBlocked(let data): [data.user, data.person]
       case .personUnblocked(let data): [data.user, data.person]
       case .personMuted(let data): [data.user, data.person]
@@ -78,6 +74,16 @@ extension Event {
     default: break
     }
     return event.people.contains(where: isErased) ? nil : event
+  }
+}
+
+extension AlarmEnabled {
+  /// The silence that it ends: the two events have the same fields.
+  var asDisabled: AlarmDisabled {
+    .with {
+      ($0.user, $0.notification, $0.scope) = (user, notification, scope)
+      ($0.kind, $0.subject, $0.actor) = (kind, subject, actor)
+    }
   }
 }
 

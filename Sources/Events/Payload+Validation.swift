@@ -87,12 +87,7 @@ extension Payload {
       try checkKind(data.type, "type")
     case .alarmDisabled(let data):
       try data.check()
-    case .alarmEnabled(let data):
-      // The two have the same fields.
-      try AlarmDisabled.with {
-        ($0.user, $0.notification, $0.scope) = (data.user, data.notification, data.scope)
-        ($0.kind, $0.subject, $0.actor) = (data.kind, data.subject, data.actor)
-      }.check()
+    case .alarmEnabled(let data): try data.asDisabled.check()
     case .personBlocked(let data): try checkIDs(("user", data.user), ("person", data.person))
     case .personUnblocked(let data): try checkIDs(("user", data.user), ("person", data.person))
     case .personMuted(let data):

@@ -90,25 +90,14 @@ import Testing
       let share = events.filter { _ in Int.random(in: 0..<3, using: &random) > 0 }
       return batches(of: share.shuffled(using: &random), upTo: 8, using: &random)
     }
-    let failures = Mutex<[String]>([])
     let counts = Mutex<[String: Int]>([:])
     let retries = Mutex<[String: Int]>([:])
-    let isOver = Atomic(false)
-    let (url, handler) = (database.url, database.handler)
+    let threads = FeedThreads(database)
+    let handler = database.handler
     let (writers, others) = (DispatchGroup(), DispatchGroup())
-    func start(_ group: DispatchGroup, _ body: @escaping @Sendable (FeedDatabase) throws -> Void) {
-      group.runOnOwnThread {
-        do {
-          try body(FeedDatabase(url: url, handler: handler))
-        } catch {
-          failures.withLock { $0.append("\(error)") }
-          isOver.store(true, ordering: .relaxed)
-        }
-      }
-    }
     for share in shares {
-      start(writers) { writer in
-        for batch in share where !isOver.load(ordering: .relaxed) {
+      threads.start(writers) { writer in
+        for batch in share where !threads.isOver {
           for reason in try writer.applyRetrying(batch) {
             retries.withLock { $0[reason, default: 0] += 1 }
           }
@@ -116,8 +105,8 @@ import Testing
       }
     }
     for _ in 0..<2 {
-      start(others) { lane in
-        while !isOver.load(ordering: .relaxed) {
+      threads.start(others) { lane in
+        while !threads.isOver {
           do {
             let done = try handler.runBacklogDirectly(on: lane.connection).counts
             counts.withLock { $0.merge(done) { $0 + $1 } }
@@ -128,10 +117,10 @@ import Testing
       }
     }
     let seed = random.next()
-    start(others) { backend in
+    threads.start(others) { backend in
       var random = SeededGenerator(seed: seed)
       let people = ["ann", "bo", "cé", "ce\u{301}", "dee", "eve", "person 1", "person 3"]
-      while !isOver.load(ordering: .relaxed) {
+      while !threads.isOver {
         do {
           try backend.passDays(1)
           _ = try backend.touch(people.randomElement(using: &random) ?? "")
@@ -140,8 +129,8 @@ import Testing
         }
       }
     }
-    start(others) { reader in
-      while !isOver.load(ordering: .relaxed) {
+    threads.start(others) { reader in
+      while !threads.isOver {
         let wrong = try reader.wrongPages()
         guard wrong.isEmpty else { throw Unexpected(description: "\(wrong)") }
       }
@@ -152,12 +141,12 @@ import Testing
     let awaited =
       ["evicted", "returned"] + (limits.pushLimit == Self.storingAll ? ["rebuilt"] : [])
     try block(until: "feeds were \(awaited.joined(separator: ", "))") {
-      isOver.load(ordering: .relaxed)
+      threads.isOver
         || awaited.allSatisfy { kind in counts.withLock { $0[kind] ?? 0 } > 0 }
     }
-    isOver.store(true, ordering: .relaxed)
+    threads.end()
     others.wait()
-    #expect(failures.withLock { $0 } == [])
+    #expect(threads.failures.withLock { $0 } == [])
     print("done: \(counts.withLock { $0 }), run again: \(retries.withLock { $0 })")
 
     let model = Model(shares.joined().joined())

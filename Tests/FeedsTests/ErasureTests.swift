@@ -3,7 +3,6 @@ import Events
 import Handling
 import Model
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -136,35 +135,22 @@ import Testing
         let share = events.filter { _ in Bool.random(using: &random) } + erasures
         return batches(of: share.shuffled(using: &random), upTo: 8, using: &random)
       }
-      let failures = Mutex<[String]>([])
-      let isOver = Atomic(false)
-      let (url, handler) = (database.url, database.handler)
+      let threads = FeedThreads(database)
       let (writers, others) = (DispatchGroup(), DispatchGroup())
-      func start(_ group: DispatchGroup, _ body: @escaping @Sendable (FeedDatabase) throws -> Void)
-      {
-        group.runOnOwnThread {
-          do {
-            try body(FeedDatabase(url: url, handler: handler))
-          } catch {
-            failures.withLock { $0.append("\(error)") }
-            isOver.store(true, ordering: .relaxed)
-          }
-        }
-      }
       for share in shares {
-        start(writers) { writer in
-          for batch in share where !isOver.load(ordering: .relaxed) {
+        threads.start(writers) { writer in
+          for batch in share where !threads.isOver {
             _ = try writer.applyRetrying(batch)
           }
         }
       }
       for _ in 0..<2 {
-        start(others) { lane in
-          while !isOver.load(ordering: .relaxed) { try lane.runPieceRetrying() }
+        threads.start(others) { lane in
+          while !threads.isOver { try lane.runPieceRetrying() }
         }
       }
-      start(others) { backend in
-        while !isOver.load(ordering: .relaxed) {
+      threads.start(others) { backend in
+        while !threads.isOver {
           do {
             try backend.passDays(1)
             _ = try backend.touch(Self.people.randomElement() ?? "")
@@ -173,19 +159,19 @@ import Testing
           }
         }
       }
-      start(others) { reader in
-        while !isOver.load(ordering: .relaxed) {
+      threads.start(others) { reader in
+        while !threads.isOver {
           let wrong = try reader.halfForgotten()
           guard wrong.isEmpty else { throw Unexpected(description: "\(wrong)") }
         }
       }
       writers.wait()
       try block(until: "the sweeps ended") {
-        try isOver.load(ordering: .relaxed) || database.count("fanout_erasures") == 0
+        try threads.isOver || database.count("fanout_erasures") == 0
       }
-      isOver.store(true, ordering: .relaxed)
+      threads.end()
       others.wait()
-      #expect(failures.withLock { $0 } == [])
+      #expect(threads.failures.withLock { $0 } == [])
       try check(database, Array(shares.joined().joined()))
     }
   }

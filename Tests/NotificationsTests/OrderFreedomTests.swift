@@ -74,8 +74,9 @@ struct OrderFreedomTests {
       let done = DispatchSemaphore(value: 0)
       Thread.detachNewThread {
         do {
-          let lane = try Lane(url, seed: seed &+ UInt64(index))
-          try lane.run(shuffled) { events in published.withLock { $0 += events } }
+          try applyWithFailures(shuffled, url, seed: seed &+ UInt64(index)) { events in
+            published.withLock { $0 += events }
+          }
         } catch {
           failures.withLock { $0.append("\(error)") }
         }
@@ -97,47 +98,6 @@ struct OrderFreedomTests {
     try expectLastSnapshotsEqualRows(world, all)
     expectCounterOrder(all)
   }
-}
-
-/// Acts like a lane of the pipeline, with injected failures.
-private final class Lane {
-  private let world: World
-  private var random: SeededGenerator
-
-  init(_ url: String, seed: UInt64) throws {
-    world = try World(url: url)
-    random = SeededGenerator(seed: seed)
-  }
-
-  func run(_ events: [Event], publish: ([Event]) -> Void) throws {
-    let backlog = try #require(testHandler.backlog)
-    for topic in testHandler.topics.shuffled(using: &random) {
-      var log = events.filter { $0.topic == topic }
-      while !log.isEmpty {
-        let count = min(log.count, Int.random(in: 1...40, using: &random))
-        do {
-          try world.connection.transaction {
-            let work = try testHandler.apply(topic, Array(log.prefix(count)))
-            let outcome = try work.run(on: world.connection)
-            publish(outcome.events)
-            if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
-          }
-          log.removeFirst(count)
-          try world.connection.transaction {
-            let work = backlog()
-            publish(try work.run(on: world.connection).events)
-            if Int.random(in: 0..<4, using: &random) == 0 { throw Crash() }
-          }
-        } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
-          continue
-        } catch is Crash {
-          continue
-        }
-      }
-    }
-  }
-
-  struct Crash: Error {}
 }
 
 extension Model {

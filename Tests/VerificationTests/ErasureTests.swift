@@ -146,7 +146,7 @@ import Workload
   func underWay() throws {
     var random = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &random)
-    let history = ErasedHistory(users: 30, events: 1000, erasures: 3, seed: seed)
+    let history = ErasedHistory(users: 30, events: 1000, erasures: 7, seed: seed)
     let log = MemoryLog()
     try log.append(history.events.filter { $0.type != .userErased })
     let tables = try Tables(log)

@@ -42,10 +42,7 @@ func forgetDeadLetters(of person: ErasureSweep.Person, worker: String) -> Work {
     for row in results[locked] { outcome.statements += try forgetting(row, person, worker) }
     outcome.isWaiting = try results[locked].count < last.int(4)
     if !outcome.isWaiting {
-      outcome.statements.append(
-        Statement(
-          "UPDATE \(worker)_erasures SET position = $2 WHERE user_id = $1",
-          [.text(person.id), .text(try Place(last).text)]))
+      outcome.statements.append(person.moved(to: try Place(last).text))
     }
     return outcome
   }

@@ -10,6 +10,7 @@ public import Postgres
 public struct ErasureSweep: Sendable {
   /// A person who is being forgotten.
   public struct Person: Sendable {
+    fileprivate var worker: String
     public var id: String
     /// What the person did, or what was done to them, until then has no effect.
     public var erasedAt: EventTime
@@ -20,6 +21,13 @@ public struct ErasureSweep: Sendable {
     /// The person's id and `erasedAt`, for `$1` and `$2`.
     public var parameters: [Parameter] {
       [.text(id), .timestamptz(erasedAt.microseconds)]
+    }
+
+    /// The statement that writes the column `position`.
+    public func moved(to position: String) -> Statement {
+      Statement(
+        "UPDATE \(worker)_erasures SET position = $2 WHERE user_id = $1",
+        [.text(id), .text(position)])
     }
   }
 
@@ -45,7 +53,7 @@ public struct ErasureSweep: Sendable {
     let found = work.add(
       Statement(
         """
-        SELECT user_id, erased_at, 'erased:' || encode(person_hash(user_id), 'hex'), position, stage,
+        SELECT user_id, erased_at, encode(person_hash(user_id), 'hex'), position, stage,
           horizon IS NOT NULL AS has_horizon
         FROM \(worker)_erasures q
         WHERE (horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))
@@ -57,8 +65,9 @@ public struct ErasureSweep: Sendable {
     work.finish = { results in
       guard let row = results[found].first else { return Outcome() }
       let person = Person(
-        id: try row.text(0), erasedAt: EventTime(microseconds: try row.timestamptz(1)),
-        formerID: try row.text(2), position: try row.text(3))
+        worker: worker, id: try row.text(0),
+        erasedAt: EventTime(microseconds: try row.timestamptz(1)),
+        formerID: FormerPerson.id(hash: try row.text(2)), position: try row.text(3))
       let stage = try row.int(4)
       guard try row.bool(5) else { return Outcome(statements: [horizon(person)], hasMore: true) }
       guard stages.indices.contains(stage) else {
@@ -76,6 +85,37 @@ public struct ErasureSweep: Sendable {
       var outcome = Outcome()
       outcome.further = piece
       return outcome
+    }
+    return work
+  }
+
+  /// One piece of a sweep, or of `other`, whose locks do not go together in one transaction. While there is work for
+  /// both, chance decides, so that neither waits for the other's end.
+  ///
+  /// - Parameter isBesideWaiting: whether a piece that only waits takes no such locks, so that `other` is run with it.
+  public func backlog(or other: Work, isBesideWaiting: Bool = false) -> Work {
+    var work = backlog()
+    let sweep = work.finish
+    work.finish = { results in
+      var swept = try sweep(results)
+      // Whether a piece has more is known when it has run.
+      let hasWork = swept.hasMore || swept.further != nil
+      guard hasWork, Bool.random() else {
+        var outcome = Outcome(hasMore: hasWork)
+        outcome.further = other
+        return outcome
+      }
+      guard isBesideWaiting, var piece = swept.further else { return swept }
+      let finish = piece.finish
+      piece.finish = { results in
+        var outcome = try finish(results)
+        if outcome.isWaiting, let rest = outcome.further {
+          outcome.further = Work(joining: [rest, other])
+        }
+        return outcome
+      }
+      swept.further = piece
+      return swept
     }
     return work
   }
@@ -104,4 +144,24 @@ public struct ErasureSweep: Sendable {
       Statement("SELECT erasure_done('\(worker)', $1, $2)", person.parameters),
     ]
   }
+}
+
+/// SQL: the assignments that let a sweep begin again.
+let fromTheBeginning = "stage = 0, position = '', horizon = NULL"
+
+/// SQL that queues those of these people for another sweep who were erased.
+///
+/// - Parameters:
+///   - people: SQL that selects their ids.
+///   - worker: the handler's name.
+public func sweepAgain(_ people: String, worker: String) -> String {
+  """
+  INSERT INTO \(worker)_erasures (user_id, erased_at)
+  SELECT p.id, e.erased_at
+  FROM (SELECT DISTINCT i.id COLLATE "C" AS id FROM (\(people)) AS i (id)) p
+  JOIN erasures e ON e.person_hash = person_hash(p.id)
+  WHERE EXISTS (SELECT FROM erasures)
+  ORDER BY p.id
+  ON CONFLICT (user_id) DO UPDATE SET \(fromTheBeginning)
+  """
 }

@@ -11,21 +11,21 @@ package struct Erasures {
   /// By person: when erased, and the hash of the id.
   private let people: [BytewiseString: (at: EventTime, hash: String)]
 
-  /// Reads the erasures of the people whom the events name.
-  package init(of events: [Event], on connection: Connection) throws {
-    try self.init(naming: events.lazy.map { ($0.causedAt, $0.people) }, on: connection)
-  }
-
   /// Reads the erasures of people, as far as they matter: a hash takes longer than an index look-up, and what happens
   /// now is later than all erasures.
   ///
-  /// - Parameter things: when each happened, nil being before every erasure, and whom it names.
+  /// - Parameters:
+  ///   - things: when each happened, nil being before every erasure, and whom it names.
+  ///   - opening: statements to run before, in the same round trip.
   package init(
-    naming things: some Sequence<(time: EventTime?, ids: [String])>, on connection: Connection
+    naming things: some Sequence<(time: EventTime?, ids: [String])>,
+    after opening: [Statement] = [],
+    on connection: Connection
   ) throws {
     var ids: Set<BytewiseString> = []
-    let newest = try connection.query("SELECT max(erased_at) FROM erasures").only.timestamptzOrNil(
-      0)
+    let newest = try connection.pipeline(
+      opening + [Statement("SELECT max(erased_at) FROM erasures")]
+    ).last?.only.timestamptzOrNil(0)
     if let newest {
       for thing in things where thing.time.map({ $0.microseconds <= newest }) ?? true {
         ids.formUnion(thing.ids.lazy.map { BytewiseString($0) })
@@ -90,17 +90,23 @@ package struct Erasures {
 extension Event {
   fileprivate var isToFormerPerson: Bool {
     guard case .messageSent(let data) = payload else { return false }
-    return data.receiver.utf8.starts(with: FormerPerson.prefix.utf8)
+    return FormerPerson.has(id: data.receiver)
   }
 }
 
 extension Handler {
   /// What the handler does about the events that are not erased.
-  package func applyUnerased(_ events: [Event], topic: Topic, on connection: Connection) throws
-    -> Work
-  {
-    guard !events.isEmpty else { return Work([]) }
-    let erasures = try Erasures(of: events, on: connection)
+  ///
+  /// - Parameter opening: statements to run before.
+  package func applyUnerased(
+    _ events: [Event], topic: Topic, after opening: [Statement] = [], on connection: Connection
+  ) throws -> Work {
+    guard !events.isEmpty else {
+      _ = try connection.pipeline(opening)
+      return Work([])
+    }
+    let erasures = try Erasures(
+      naming: events.lazy.map { ($0.causedAt, $0.people) }, after: opening, on: connection)
     let left = erasures.forgetting(events, keepsMessages: keepsMessagesToErased)
     let work = left.isEmpty ? Work([]) : try apply(topic, left)
     guard let afterErased, left.count < events.count else { return work }
@@ -126,7 +132,7 @@ public func erasuresWork(_ events: [Event], worker: String) -> Work {
       INSERT INTO \(worker)_erasures AS q (user_id, erased_at)
       SELECT e.id, e.at FROM unnest($1::text[], $2::timestamptz[]) AS e (id, at)
       ON CONFLICT (user_id) DO UPDATE
-        SET erased_at = greatest(q.erased_at, excluded.erased_at), stage = 0, position = '', horizon = NULL
+        SET erased_at = greatest(q.erased_at, excluded.erased_at), \(fromTheBeginning)
       """, parameters),
     Statement("SELECT remember_erasures($1, $2)", parameters),
   ])

@@ -45,6 +45,24 @@ public struct Work: Sendable {
   }
 }
 
+extension Outcome {
+  /// Adds what a later part of the transaction has done: its events, counts and latenesses, whether it has more, and
+  /// its `afterCommit`.
+  mutating func add(_ later: Outcome) {
+    events += later.events
+    counts.merge(later.counts, uniquingKeysWith: +)
+    latenesses += later.latenesses
+    hasMore = hasMore || later.hasMore
+    if let last = later.afterCommit {
+      let earlier = afterCommit
+      afterCommit = {
+        earlier?()
+        last()
+      }
+    }
+  }
+}
+
 extension Work {
   /// Runs the parts in order, in one round trip. Each part reads its own results; their outcomes are
   /// merged.
@@ -63,20 +81,10 @@ extension Work {
         }
         total.statements += outcome.statements
         total.copies += outcome.copies
-        total.events += outcome.events
-        total.counts.merge(outcome.counts, uniquingKeysWith: +)
         if let further = outcome.further {
           total.further = total.further.map { Work(joining: [$0, further]) } ?? further
         }
-        total.latenesses += outcome.latenesses
-        total.hasMore = total.hasMore || outcome.hasMore
-        if let further = outcome.afterCommit {
-          let earlier = total.afterCommit
-          total.afterCommit = {
-            earlier?()
-            further()
-          }
-        }
+        total.add(outcome)
       }
       return total
     }

@@ -14,8 +14,9 @@ extension Handler {
     do {
       return try connection.transaction {
         // What a sweep waits for is the transaction's id: see `Erasures`.
-        try connection.query("SELECT pg_current_xact_id()")
-        return try applyUnerased(events, topic: topic, on: connection).run(on: connection)
+        let opening = [Statement("SELECT pg_current_xact_id()")]
+        return try applyUnerased(events, topic: topic, after: opening, on: connection)
+          .run(on: connection)
       }
     } catch let tooLarge as BatchTooLarge where events.count > 1 {
       var whole = Outcome()
@@ -66,18 +67,7 @@ extension Work {
     if let further = outcome.eventsFromResults { outcome.events += try further(written) }
     guard let further = outcome.further else { return outcome }
     outcome.further = nil
-    let rest = try further.run(on: connection)
-    outcome.events += rest.events
-    outcome.counts.merge(rest.counts, uniquingKeysWith: +)
-    outcome.latenesses += rest.latenesses
-    outcome.hasMore = outcome.hasMore || rest.hasMore
-    if let later = rest.afterCommit {
-      let earlier = outcome.afterCommit
-      outcome.afterCommit = {
-        earlier?()
-        later()
-      }
-    }
+    outcome.add(try further.run(on: connection))
     return outcome
   }
 }

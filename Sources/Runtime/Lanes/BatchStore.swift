@@ -92,9 +92,9 @@ final class BatchStore {
             batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
             resolvedBy: "a replay"))
       }
-      _ = try connection.pipeline(statements)
-      let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
-        .run(on: connection)
+      let outcome = try handler.applyUnerased(
+        batch.events, topic: batch.topic, after: statements, on: connection
+      ).run(on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
       do {
         // Also throws if the server responds with ROLLBACK because the transaction had failed.

@@ -181,9 +181,9 @@ public final class DeadLetterRedrive {
       redrivenStatement(
         batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
         resolution: resolution))
-    _ = try connection.pipeline(statements)
-    let outcome = try handler.applyUnerased(batch.events, topic: batch.topic, on: connection)
-      .run(on: connection)
+    let outcome = try handler.applyUnerased(
+      batch.events, topic: batch.topic, after: statements, on: connection
+    ).run(on: connection)
     if !outcome.events.isEmpty { try deliver(outcome.events) }
     try connection.query("COMMIT")
     return batch.items

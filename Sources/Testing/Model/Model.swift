@@ -128,7 +128,7 @@ public struct Model: Sendable {
     case .messageSent(let data):
       merge(event, into: &messages[[.init(data.message)]])
       // Nobody is notified of what was written to a former person.
-      guard !data.receiver.utf8.starts(with: FormerPerson.prefix.utf8) else { return }
+      guard !FormerPerson.has(id: data.receiver) else { return }
       mergeNamed(
         event, ["message", .init(data.message)], [.init(data.receiver), .init(data.sender)])
     case .conversationRead(let data):

@@ -36,7 +36,7 @@ extension SliceModels {
         })
     case "message_facts":
       return rows(
-        notifications.allMessages.lazy.filter { !$0.receiver.hasPrefix(FormerPerson.prefix) }.map {
+        notifications.allMessages.lazy.filter { !FormerPerson.has(id: $0.receiver) }.map {
           row in
           CanonicalRow(
             person: row.receiver, key: [row.id], fields: [row.sender] + version(row.version))

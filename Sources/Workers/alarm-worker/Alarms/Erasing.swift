@@ -18,38 +18,10 @@ private let erasing = ErasureSweep(
 /// The most alarms in one piece of the sweep.
 private let pieceMax = 2_000
 
-/// One piece of the sweep, or the renderings. While there is work for both, chance decides, so that
-/// neither waits for the other's end.
-///
-/// They do not share a transaction: both lock alarms, and the sweep's locks on profiles come before.
-/// A piece that only waits takes no such locks.
+/// One piece of the sweep, or the renderings: both lock alarms, and the sweep's locks on profiles come before. A piece
+/// that only waits takes no such locks.
 func alarmBacklog(renderings: Work) -> Work {
-  var work = erasing.backlog()
-  let sweep = work.finish
-  work.finish = { results in
-    var outcome = try sweep(results)
-    guard outcome.hasMore || outcome.further != nil else {
-      outcome.further = renderings
-      return outcome
-    }
-    guard Bool.random() else {
-      outcome = Outcome(hasMore: true)
-      outcome.further = renderings
-      return outcome
-    }
-    guard var piece = outcome.further else { return outcome }
-    let finish = piece.finish
-    piece.finish = { results in
-      var outcome = try finish(results)
-      if outcome.isWaiting, let rest = outcome.further {
-        outcome.further = Work(joining: [rest, renderings])
-      }
-      return outcome
-    }
-    outcome.further = piece
-    return outcome
-  }
-  return work
+  erasing.backlog(or: renderings, isBesideWaiting: true)
 }
 
 /// Leaves only later edits of the profile, and queues the alarms that show it for rendering.
@@ -175,11 +147,7 @@ func alarmBacklog(renderings: Work) -> Work {
     outcome.isWaiting = try row.bool(0) || isLast && row.bool(3)
     outcome.hasMore = outcome.isWaiting || !isLast
     if !outcome.isWaiting, !isLast {
-      outcome.statements = [
-        Statement(
-          "UPDATE alarm_erasures SET position = $2 WHERE user_id = $1",
-          [.text(person.id), .text(try row.text(2))])
-      ]
+      outcome.statements = [person.moved(to: try row.text(2))]
     }
     return outcome
   }

@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Postgres
 
 /// Creates missing profile rows, so that they can be locked.
@@ -20,12 +21,7 @@ func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
       ON CONFLICT DO NOTHING
       RETURNING user_id
     )
-    INSERT INTO alarm_erasures (user_id, erased_at)
-    SELECT a.user_id, e.erased_at
-    FROM added a JOIN erasures e ON e.person_hash = person_hash(a.user_id)
-    WHERE EXISTS (SELECT FROM erasures)
-    ORDER BY a.user_id
-    ON CONFLICT (user_id) DO UPDATE SET stage = 0, position = '', horizon = NULL
+    \(sweepAgain("SELECT a.user_id FROM added a", worker: "alarm"))
     """, [.textArray(people.map(\.string))])
 }
 

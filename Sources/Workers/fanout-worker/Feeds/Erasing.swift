@@ -140,7 +140,7 @@ private func messages(of person: ErasureSweep.Person, limits: FeedLimits) -> Wor
     rest.add(Statement(ErasingSQL.conversations, person.parameters + [.textArray(peers)]))
     // Otherwise some of these conversations may have more messages.
     if messages.count < limits.erasedAtOnce {
-      rest.add(Statement(ErasingSQL.move, [.text(person.id), .text(try row.text("last"))]))
+      rest.add(person.moved(to: try row.text("last")))
     }
     var outcome = Outcome(hasMore: true)
     outcome.further = rest

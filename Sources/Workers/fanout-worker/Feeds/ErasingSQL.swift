@@ -258,9 +258,6 @@ enum ErasingSQL {
       AND s.read_at <= $2 AND s.read_at > '-infinity'
     """
 
-  /// Saves the last peer done. $2 the peer.
-  static let move = "UPDATE fanout_erasures SET position = $2 WHERE user_id = $1"
-
   // MARK: The feed, and what is left
 
   /// Locks the person's feed, so that no other transaction restores it.

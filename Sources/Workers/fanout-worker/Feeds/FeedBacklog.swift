@@ -1,21 +1,9 @@
 import Handling
 import Postgres
 
-/// One piece of the sweep of erased people, or else of the feeds' background work: both lock people first, so
-/// one transaction cannot do both. If both have work, chance decides, so that neither waits for the other's end.
+/// One piece of the sweep of erased people, or of the feeds' background work: both lock people first.
 func feedBackground(limits: FeedLimits) -> Work {
-  var work = feedErasure(limits: limits).backlog()
-  let erase = work.finish
-  work.finish = { results in
-    let erased = try erase(results)
-    // Whether a piece of a sweep has more is known when it has run.
-    let hasWork = erased.hasMore || erased.further != nil
-    if hasWork, Bool.random() { return erased }
-    var outcome = Outcome(hasMore: hasWork)
-    outcome.further = feedBacklog(limits: limits)
-    return outcome
-  }
-  return work
+  feedErasure(limits: limits).backlog(or: feedBacklog(limits: limits))
 }
 
 /// One piece of background work: restores the feeds of returning readers; if there are none, evicts

@@ -41,7 +41,8 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
         .int2Array(touched.map { Int16($0.kind) }), .textArray(touched.map(\.subject)),
       ]))
   work.add(
-    Statement("WITH \(sweptAgain("SELECT unnest($1::text[])")) SELECT", [.textArray(people)]))
+    Statement(
+      sweepAgain("SELECT unnest($1::text[])", worker: "notification"), [.textArray(people)]))
   work.finish = { results in
     try snapshots(results[recomputed], causes: Causes([], otherwise: .now))
   }

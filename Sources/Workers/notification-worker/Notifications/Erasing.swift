@@ -137,7 +137,8 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
       \(widenScopedReview)
       """, [.text(person.id), .timestamptz(person.changesAt.microseconds)]),
     Statement(
-      "WITH \(sweptAgain("SELECT p FROM unnest(\(erasedPeople)) AS p WHERE p <> $1")) SELECT",
+      sweepAgain(
+        "SELECT p FROM unnest(\(erasedPeople)) AS p WHERE p <> $1", worker: "notification"),
       [.text(person.id)]),
   ] { work.add(statement) }
   work.finish = { results in Outcome(hasMore: try results[found].only.int(1) > 0) }
@@ -272,16 +273,7 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
 ///
 /// - Parameter people: SQL that selects their ids.
 func sweptAgain(_ people: String) -> String {
-  """
-  swept_again AS (
-    INSERT INTO notification_erasures (user_id, erased_at)
-    SELECT p.id, e.erased_at
-    FROM (SELECT DISTINCT i.id COLLATE "C" AS id FROM (\(people)) AS i (id)) p
-    JOIN erasures e ON e.person_hash = person_hash(p.id)
-    ORDER BY p.id
-    ON CONFLICT (user_id) DO UPDATE SET stage = 0, position = '', horizon = NULL
-  )
-  """
+  "swept_again AS (\(sweepAgain(people, worker: "notification")))"
 }
 
 extension ErasureSweep.Person {

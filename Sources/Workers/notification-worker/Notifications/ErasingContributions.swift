@@ -312,11 +312,10 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
       DELETE FROM post_counts c
       WHERE c.post_id = ANY (current_setting('magpie.erased_posts')::text[]) AND (c.likes, c.comments) = (0, 0)
       """),
+    person.moved(to: position),
     Statement(
-      "UPDATE notification_erasures SET position = $2 WHERE user_id = $1",
-      [.text(person.id), .text(position)]),
-    Statement(
-      "WITH \(sweptAgain("SELECT r FROM unnest(\(erasedRecipients)) AS r WHERE r <> $1")) SELECT",
+      sweepAgain(
+        "SELECT r FROM unnest(\(erasedRecipients)) AS r WHERE r <> $1", worker: "notification"),
       [.text(person.id)]),
   ] { work.add(statement) }
   work.finish = { results in

@@ -187,12 +187,7 @@ private func awaitMessages(_ person: ErasureSweep.Person, now: EventTime) -> Wor
         """))
     work.finish = { results in
       guard let claims = try results[claims].only.textOrNil(0) else { return Outcome() }
-      return Outcome(
-        statements: [
-          Statement(
-            "UPDATE push_erasures SET position = $2 WHERE user_id = $1",
-            [.text(person.id), .text(claims)])
-        ], hasMore: true)
+      return Outcome(statements: [person.moved(to: claims)], hasMore: true)
     }
     return work
   }
