@@ -34,22 +34,27 @@ extension Event {
     return ids.filter { !$0.isEmpty }
   }
 
-  /// The time with which an erasure is compared: that of the event, or an earlier one that the event names, such as when
-  /// a reminder was set that rings now.
+  /// The time with which an erasure is compared: that of the event; an earlier one that the event names, such as when
+  /// a reminder was set that rings now; or when the notification was raised whose state the event tells, because that
+  /// is the time of the newest thing that happened to its recipient.
   public var causedAt: EventTime {
-    let text =
-      switch payload {
-      case .alarmRaised(let data): data.causedAt
-      case .alarmWithdrawn(let data): data.causedAt
-      default: ""
-      }
-    return (try? EventTime(rfc3339: text)).map { min($0, time) } ?? time
+    switch payload {
+    case .alarmRaised(let data): earlier(data.causedAt)
+    case .alarmWithdrawn(let data): earlier(data.causedAt)
+    case .notificationChanged(let data): EventTime(microseconds: data.raisedAt)
+    case .alarmChanged(let data): EventTime(microseconds: data.raisedAt)
+    default: time
+    }
+  }
+
+  private func earlier(_ text: String) -> EventTime {
+    (try? EventTime(rfc3339: text)).map { min($0, time) } ?? time
   }
 
   /// The event after people were erased; nil if it has no effect any more.
   ///
-  /// Mentions of erased people are removed, and the rest of the post or comment stays. Any other event that
-  /// names an erased person is dropped.
+  /// Mentions of erased people are removed, and the rest of the post or comment stays; so does a silence that names an
+  /// actor whom its scope does not. Any other event that names an erased person is dropped.
   ///
   /// - Parameters:
   ///   - isErased: whether the person was erased at `causedAt` or later.
@@ -71,6 +76,12 @@ extension Event {
         data.receiver = former
         event.payload = .messageSent(data)
       }
+    case .alarmDisabled(var data):
+      if data.scope != AlarmScope.actor.rawValue, isErased(data.actor) { data.actor = "" }
+      event.payload = .alarmDisabled(data)
+    case .alarmEnabled(var data):
+      if data.scope != AlarmScope.actor.rawValue, isErased(data.actor) { data.actor = "" }
+      event.payload = .alarmEnabled(data)
     default: break
     }
     return event.people.contains(where: isErased) ? nil : event

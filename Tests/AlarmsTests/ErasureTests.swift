@@ -45,14 +45,16 @@ private final class Notifier {
   /// Forgets the person at once, whom the real one forgets in pieces.
   func erase(_ user: String, at time: Double) throws {
     erased[user] = max(erased[user] ?? -1, time)
+    let raisedAt = Dictionary(
+      facts.filter(\.isActive).map { ($0.number, $0.time) }, uniquingKeysWith: max)
     let gone = facts.filter { [$0.recipient, $0.actor].contains(user) && $0.time <= time }
     facts.removeAll { [$0.recipient, $0.actor].contains(user) && $0.time <= time }
     let touched = Dictionary(gone.map { ($0.number, $0.recipient) }, uniquingKeysWith: { $1 })
     for (number, recipient) in touched {
-      // A retraction for the person themselves is dropped by the door.
-      let isGone = recipient == user && !facts.contains { $0.number == number }
+      // Alarm-worker forgets by itself what the person was notified of until then.
+      let isSilent = recipient == user && (raisedAt[number] ?? time) <= time
       try publish(
-        number, to: recipient, at: isGone ? time : max(time, (erased[recipient] ?? -1) + 0.001))
+        number, to: recipient, at: max(time, erased[recipient] ?? -1) + 0.001, isSilent: isSilent)
     }
   }
 
@@ -61,7 +63,9 @@ private final class Notifier {
     return log[recipient]?.removeFirst()
   }
 
-  private func publish(_ number: Int, to recipient: String, at time: Double) throws {
+  private func publish(
+    _ number: Int, to recipient: String, at time: Double, isSilent: Bool = false
+  ) throws {
     let shown = facts.filter { $0.number == number && $0.isActive }.sorted { $0.time > $1.time }
     counter += 1
     var event = retracted(number, version: counter, to: recipient)
@@ -72,7 +76,7 @@ private final class Notifier {
         raisedAt: newest.time)
     }
     event.time = at(time)
-    log[recipient, default: []].append(event)
+    if !isSilent { log[recipient, default: []].append(event) }
     try database.admin.query(
       "DELETE FROM notifications WHERE notification_id = $1",
       [.uuid(UUID(uuidString: notificationID(number)))])

@@ -81,6 +81,23 @@ import Testing
     }
   }
 
+  @Test("somebody whose conversation a peer has read since keeps their key")
+  func readSince() throws {
+    let events = [
+      Say.message("m", from: "ann", to: "bo", at: 1), Say.erase("ann", at: 10),
+      Say.event("read", 20, .read("bo", "ann")),
+    ]
+    for order in [[0, 2, 1], [1, 2, 0]] {
+      let database = try FeedDatabase()
+      for index in order { try database.apply(events[index]) }
+      try database.sweepErased()
+      #expect(try database.count("(\(FeedDatabase.keysOfNobody)) t") == 0)
+      let left = try database.left(of: events)
+      #expect(left.map(\.id) == ["read"])
+      #expect(try database.contents() == FeedDatabase.contents(after: left))
+    }
+  }
+
   @Test("what a transaction of a new life has found is not deleted before it ends")
   func besideNewLife() throws {
     let database = try FeedDatabase()
@@ -380,6 +397,9 @@ extension FeedDatabase {
       SELECT owner FROM feeds UNION ALL SELECT owner FROM feed_entries
       UNION ALL SELECT user_key FROM follow_counts UNION ALL SELECT author FROM pull_authors
       UNION ALL SELECT author FROM author_posts
+      UNION ALL SELECT owner FROM conversations UNION ALL SELECT peer FROM conversations
+      UNION ALL SELECT sender FROM messages UNION ALL SELECT receiver FROM messages
+      UNION ALL SELECT follower FROM follows UNION ALL SELECT followee FROM follows
     ) k (user_key)
     WHERE NOT EXISTS (SELECT FROM users u WHERE u.user_key = k.user_key)
     """

@@ -5,7 +5,7 @@ import Testing
 @Suite struct VisitsTests {
   @Test("whoever asks was here, and an evicted feed is stored again")
   func recorded() async throws {
-    let stack = try await GatewayStack()
+    let stack = try await GatewayStack(waitSeconds: 60)
     defer { stack.stop() }
     try stack.startWorkers(["fanout-worker", "notification-worker"])
     let post = try await stack.send("POST", "/v1/posts", as: "ann", body: #"{"title":"one"}"#)

@@ -115,9 +115,14 @@ struct ErasureHistory {
       var rings = raised("F903", to: someone, aPost, "ring \(text)", by: other, text, at: at)
       rings.cause(minute(at - Double(Int.random(in: 1...4_000, using: &random))))
       return rings
-    case 66..<70:
-      return raised(pick(["grouped", "F903"]), to: someone, aPost, other, by: other, text, at: at)
-    case 70..<72: return withdrawn(pick(["grouped", "F903"]), to: someone, aPost, other, at: at)
+    case 66..<72:
+      let kind = pick(["grouped", "F903"])
+      // Somebody else than the actor, or without one, where the subject is not the post.
+      let subject = chance(50) ? aPost : "of \(aPost)"
+      let actor = subject == aPost ? other : kind == "F903" && aPost < "p2" ? "" : owner(aPost)
+      return chance(70)
+        ? raised(kind, to: someone, subject, other, by: actor, text, at: at)
+        : withdrawn(kind, to: someone, subject, other, at: at)
     case 72..<75: return mute(someone, pick(AlarmType.allCases), at: at)
     case 75..<77: return unmute(someone, pick(AlarmType.allCases), at: at)
     case 77..<80: return block(someone, other, at: at)
@@ -134,7 +139,9 @@ struct ErasureHistory {
       let isAboutMessages = chance(50)
       return disable(
         someone, .subject, kind: isAboutMessages ? "message" : "like",
-        subject: isAboutMessages ? other : aPost, off: chance(60), at: at)
+        subject: isAboutMessages ? other : aPost,
+        // No part of this scope.
+        actor: chance(50) ? pick(Self.people) : "", off: chance(60), at: at)
     }
   }
 

@@ -147,6 +147,7 @@ struct ErasureTests {
       comment("c", by: "ann", on: "p", of: "person-x", "hi", mentions: ["o"], at: 1),
       message("m", "person-x", to: "o", at: 1), post("p", by: "person-x", mentions: ["o"], at: 1),
       raised("grouped", to: "o", "s", "person-x", by: "person-x", at: 1),
+      raised("grouped", to: "o", "s", "person-x", by: "ann", at: 1),
       raised("F901", to: "o", "s", "person-x", by: "person-x", arguments: ["title": "t"], at: 1),
     ])
   func phantom(event: Event) throws {
@@ -166,6 +167,17 @@ struct ErasureTests {
     try world.apply(event)
     let last = lastSnapshots(named + world.published)
     #expect(last.values.allSatisfy { $0 == nil })
+    #expect(try world.tablesWith("person-x") == [])
+  }
+
+  @Test(
+    "a comment whose removal named somebody else as the post's owner is forgotten with that person")
+  func owners() throws {
+    let world = try World()
+    try world.apply(
+      comment("c", by: "ann", on: "p", of: "o", "hi", at: 1),
+      removal("c", by: "ann", on: "p", of: "person-x", at: 5), erasure("person-x", at: 10))
+    try world.forget()
     #expect(try world.tablesWith("person-x") == [])
   }
 
@@ -214,7 +226,7 @@ private func expectNobodyErased(_ world: World, _ comment: String) throws {
   let named = try world.lines(
     """
     SELECT n.notification_id::text FROM shown_notifications n
-    JOIN erasures e ON e.user_id IN (n.recipient, n.actor, n.second_actor)
+    JOIN erasures e ON e.user_id IN (n.recipient, n.actor, n.second_actor, n.source)
     """)
   #expect(named == [], "\(comment)")
   // Nobody blocks this reader.

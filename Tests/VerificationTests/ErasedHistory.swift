@@ -29,18 +29,25 @@ struct ErasedHistory {
       let erased = people.first { times[.init($0)].map { time <= $0 } ?? false }
       return erased.flatMap { words[.init($0)] }.map { " " + $0 } ?? ""
     }
-    events = generated.map { Self.event($0) { word($0, $1) } }
+    let events = generated.map { Self.event($0, users) { word($0, $1) } }
+    self.events = events
     let gone = times.filter { person, at in
-      !generated.contains { event in
+      !events.contains { event in
         event.time > at && event.people.contains { $0.hasSameBytes(as: person.string) }
       }
     }
     forgotten = words.values.sorted() + gone.keys.map(\.string)
   }
 
-  /// The event with its author's word in all texts.
-  private static func event(_ event: Event, _ word: ([String], EventTime) -> String) -> Event {
+  /// The event with its author's word in all texts. Replies have a person as their source.
+  private static func event(
+    _ event: Event, _ users: Int, _ word: ([String], EventTime) -> String
+  ) -> Event {
     var event = event
+    func source(_ source: String) -> String {
+      guard source.hasPrefix("reply-"), let serial = Int(source.dropFirst(6)) else { return source }
+      return SocialWorkload(users: users, events: 0, seed: 0).userID(serial % users)
+    }
     func image(_ url: String, _ word: String) -> String {
       url.isEmpty || word.isEmpty ? url : url + "?" + word.dropFirst()
     }
@@ -66,11 +73,15 @@ struct ErasedHistory {
       if data.hasNickname { data.nickname += word([data.user], event.time) }
       event.payload = .profileEdited(data)
     case .alarmRaised(var data):
-      let word = word([data.recipient, data.actor], event.time)
+      data.source = source(data.source)
+      let word = word([data.recipient, data.actor, data.source], event.time)
       data.headText += word
       data.arguments = data.arguments.mapValues { Int($0) == nil ? $0 + word : $0 }
       data.imageURL = image(data.imageURL, word)
       event.payload = .alarmRaised(data)
+    case .alarmWithdrawn(var data):
+      data.source = source(data.source)
+      event.payload = .alarmWithdrawn(data)
     case .reminderSet(var data):
       data.title += word([data.user], event.time)
       event.payload = .reminderSet(data)

@@ -261,7 +261,7 @@ private struct PageReading {
   func named() throws -> [String] {
     let calls = [
       "feed_page(i.id, NULL, 100)", "home_page(i.id, NULL, 100)", "alarm_page(i.id, NULL, 100)",
-      "conversation_list(i.id, NULL, 100)", "search_users('', i.id, NULL, 100)",
+      "conversation_list(i.id, NULL, 100)", "mutes(i.id)", "search_users('', i.id, NULL, 100)",
       "unnest($2::text[]) AS o (id), profile(i.id, o.id)",
       "unnest($2::text[]) AS o (id), followers_page(i.id, o.id, NULL, 100)",
       "unnest($2::text[]) AS o (id), following_page(i.id, o.id, NULL, 100)",
@@ -280,10 +280,7 @@ private struct PageReading {
         SELECT string_agg(r::text, E'\\n') FROM unnest($1::text[]) AS i (id), \(call) r
         WHERE cardinality($2::text[]) + cardinality($3::text[]) > 0
         """, [.textArray(people), .textArray(all), .textArray(posts)])
-      var text = try rows.only.textOrNil(0) ?? ""
-      // The picture of an erased person's post in alarms of others' comments on it, a limit of decision 0040.
-      if call.hasPrefix("alarm_page") { text = text.replacing(/\?left\d+left/, with: "") }
-      let page = Data(text.utf8)
+      let page = Data((try rows.only.textOrNil(0) ?? "").utf8)
       let found = forgotten.lazy.compactMap { findWord($0, in: page) }.first
       return found.map { range in
         let excerpt = page[max(0, range.lowerBound - 200)..<range.upperBound]

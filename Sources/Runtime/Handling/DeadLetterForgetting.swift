@@ -110,10 +110,10 @@ private func forgetting(_ row: Row, _ person: ErasureSweep.Person, _ worker: Str
   return [
     Statement(
       """
-      UPDATE dead_letters SET key = $5, value = $6, header_names = $7, header_values = $8, reason = $9
+      UPDATE dead_letters SET key = $5, value = $6, header_names = $7, header_values = $8, reason = $9,
         \(left.isErased
-          ? ", state = 'discarded', resolved_at = coalesce(resolved_at, now()), resolved_by = $10, resolution = $9"
-          : "")
+          ? "state = 'discarded', resolved_at = coalesce(resolved_at, now()), resolved_by = $10, resolution = $9"
+          : "resolution = CASE WHEN resolution IS NOT NULL THEN $9 END")
       WHERE consumer_group = $1 AND topic = $2 AND partition = $3 AND record_offset = $4
       """,
       place.parameters + [

@@ -79,7 +79,7 @@ package struct Erasures {
   /// them before.
   package func erased(_ events: [Event], keepsMessages: Bool) -> [ErasedEvent] {
     events.filter { !$0.isToFormerPerson && forgetting([$0], keepsMessages: keepsMessages).isEmpty }
-      .map { ErasedEvent($0, isErased: isErased(at: $0.causedAt)) }
+      .map { ErasedEvent($0, isErased: isErased(at: $0.time)) }
   }
 
   private func isErased(at time: EventTime) -> @Sendable (String) -> Bool {

@@ -34,9 +34,9 @@ public struct Handler: Sendable {
   /// former person as its receiver (`FormerPerson`). Otherwise it gets no such message.
   public var keepsMessagesToErased = false
 
-  /// Work for the effects that an earlier attempt may have published of events that are erased now: it published, its
-  /// transaction failed, and the next attempt does not apply them. Not needed if nothing is published, or if each
-  /// attempt publishes the same.
+  /// Work for events that are erased now, after that for the others. An earlier attempt may have published their effects:
+  /// it published, its transaction failed, and the next attempt does not apply them. And an erased event may say that
+  /// what an event before it has left is over.
   public var afterErased: (@Sendable (Topic, [ErasedEvent]) throws -> Work)?
 
   /// The sequence that the handler draws the versions of published events from, if it publishes any. Each
@@ -61,7 +61,7 @@ public struct Handler: Sendable {
 /// An event that has no effect any more.
 public struct ErasedEvent: Sendable {
   public var event: Event
-  /// Whether a person was erased at the event's `causedAt` or later.
+  /// Whether a person was erased at the event's time or later.
   public var isErased: @Sendable (_ id: String) -> Bool
 
   public init(_ event: Event, isErased: @escaping @Sendable (_ id: String) -> Bool) {

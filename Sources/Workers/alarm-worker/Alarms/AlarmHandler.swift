@@ -37,6 +37,10 @@ public func alarmHandler(
     backlog: {
       alarmBacklog(renderings: renderAgainWork(engine: engine(), isPublishing: isPublishing))
     })
+  handler.afterErased = { topic, events in
+    guard topic == .notificationChanges else { return Work([]) }
+    return try erasedSnapshotsWork(events, engine: engine(), isPublishing: isPublishing)
+  }
   handler.versionSequence = isPublishing ? "alarm_versions" : nil
   return handler
 }

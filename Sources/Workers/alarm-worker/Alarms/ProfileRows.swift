@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import Handling
 import Postgres
 
@@ -8,8 +9,12 @@ import Postgres
 /// key order here and for each other's locks in key order later, so they never deadlock.
 ///
 /// If somebody who was erased gets a row, a snapshot that notification-worker has replaced since may
-/// have named them, so they are swept again.
-func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
+/// have named them, so they are swept again. So is somebody who was erased and gets the row of a retraction.
+///
+/// - Parameter retracted: the notifications that are retracted, with their recipients.
+func ensureProfiles(
+  _ people: Set<BytewiseString>, retracted: [(notification: UUID, recipient: String)] = []
+) -> Statement {
   Statement(
     """
     WITH added AS (
@@ -21,8 +26,18 @@ func ensureProfiles(_ people: Set<BytewiseString>) -> Statement {
       ON CONFLICT DO NOTHING
       RETURNING user_id
     )
-    \(sweepAgain("SELECT a.user_id FROM added a", worker: "alarm"))
-    """, [.textArray(people.map(\.string))])
+    \(sweepAgain(
+      """
+      SELECT a.user_id FROM added a
+      UNION ALL
+      SELECT r.recipient FROM unnest($2::uuid[], $3::text[]) AS r (notification_id, recipient)
+      WHERE NOT EXISTS (SELECT FROM alarms a WHERE a.notification_id = r.notification_id)
+      """, worker: "alarm"))
+    """,
+    [
+      .textArray(people.map(\.string)), .uuidArray(retracted.map(\.notification)),
+      .textArray(retracted.map(\.recipient)),
+    ])
 }
 
 /// Reads profiles and prevents changes to them until the transaction ends.

@@ -23,7 +23,8 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Boo
     if let actor = content.actor { people.insert(BytewiseString(actor)) }
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
-  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people)])
+  let retracted = candidates.filter { $0.content == nil }.map { ($0.id, $0.recipient) }
+  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people, retracted: retracted)])
   let profiles = work.add(lockedProfiles(people))
   let current = work.add(lineage)
   work.finish = { results in
@@ -65,6 +66,52 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Boo
         },
       ])
     if isPublishing { outcome.eventsFromResults = { try alarmEvents(alarms, written: $0[0]) } }
+    return outcome
+  }
+  return work
+}
+
+/// Snapshots from before their recipient's erasure retract alarms of the recipient's new life: nothing that happened since
+/// is left of their notifications.
+func erasedSnapshotsWork(
+  _ events: [ErasedEvent], engine: AlarmTextEngine, isPublishing: Bool
+) throws -> Work {
+  let retractions = events.compactMap { (erased) -> Event? in
+    var event = erased.event
+    switch event.payload {
+    case .notificationChanged(let data):
+      event.payload = .notificationRetracted(
+        .with {
+          ($0.notification, $0.recipient) = (data.notification, data.recipient)
+          ($0.generation, $0.counter) = (data.generation, data.counter)
+        })
+    case .notificationRetracted: break
+    default: return nil
+    }
+    return event
+  }
+  let ids = try newestSnapshots(retractions).map(\.id)
+  guard !ids.isEmpty else { return Work([]) }
+  var look = Work([planByKey(keepsPlans: false)])
+  let found = look.add(
+    Statement(
+      """
+      SELECT a.notification_id FROM alarms a
+      JOIN erasures e ON e.person_hash = person_hash(a.recipient)
+      WHERE a.notification_id = ANY ($1::uuid[]) AND NOT a.retracted AND a.raised_at > e.erased_at
+      """, [.uuidArray(ids)]))
+  look.finish = { results in
+    let alarms = Set(try results[found].map { try $0.uuid(0) })
+    let events = try retractions.filter { try Snapshot($0).map { alarms.contains($0.id) } ?? false }
+    var outcome = Outcome()
+    outcome.further = try snapshotsWork(events, engine: engine, isPublishing: isPublishing)
+    return outcome
+  }
+  // Behind the alarms that the same batch writes.
+  var work = Work([])
+  work.finish = { [look] _ in
+    var outcome = Outcome()
+    outcome.further = look
     return outcome
   }
   return work

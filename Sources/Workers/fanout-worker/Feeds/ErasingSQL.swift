@@ -332,9 +332,9 @@ enum ErasingSQL {
         AND NOT EXISTS (
           SELECT FROM conversations c
           WHERE c.owner = u.user_key AND c.last_message_id IS NOT NULL AND c.last_time > $2)
+        -- Those that neither side has read since are gone.
         AND NOT EXISTS (
-          SELECT FROM conversations c
-          WHERE c.owner = u.user_key AND c.last_message_id IS NULL AND c.read_at > $2)
+          SELECT FROM conversations c WHERE c.owner = u.user_key AND c.last_message_id IS NULL)
       RETURNING u.user_key
     ),
     feed AS (DELETE FROM feeds b USING gone g WHERE b.owner = g.user_key),

@@ -19,7 +19,7 @@ enum ErasedContributions {
   case made
   /// The person's posts, with their mentions.
   case posts
-  /// Alarms without an actor whose source is the person, and facts that notify nobody.
+  /// Alarms of which the person is the source, but not the actor, and facts that notify nobody.
   case other
 
   /// SQL that selects `recipient, type, subject, source` of the next ones, with the erasure in `$1` and `$2`, at
@@ -57,7 +57,9 @@ enum ErasedContributions {
       """
       (
         SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
-        WHERE a.source = $1 AND a.actor IS NULL AND \(isErased) LIMIT $3
+        WHERE a.source = $1 AND a.grouped IS NOT NULL AND a.type <> 13 AND a.actor IS DISTINCT FROM a.source
+          AND \(isErased)
+        LIMIT $3
       )
       UNION ALL
       (
@@ -72,7 +74,7 @@ enum ErasedContributions {
       UNION ALL
       (
         SELECT NULL, 1, c.comment_id, c.comment_id FROM comments c
-        WHERE c.post_owner = $1 AND c.first_at IS NULL AND c.version_time <= $2 LIMIT $3
+        WHERE c.post_owner = $1 AND NOT c.active AND (c.version_time <= $2 OR c.first_at <= $2) LIMIT $3
       )
       UNION ALL
       (
@@ -325,11 +327,11 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
     // person again.
     let later = Set(try results[touched].only.text(0).split(separator: ",").map(String.init))
     outcome.events.removeAll { event in
-      switch event.payload {
+      guard event.key.hasSameBytes(as: person.id) else { return false }
+      return switch event.payload {
       case .notificationChanged(let data):
-        data.recipient.hasSameBytes(as: person.id) && data.raisedAt <= person.erasedAt.microseconds
-      case .notificationRetracted(let data):
-        data.recipient.hasSameBytes(as: person.id) && !later.contains(data.notification)
+        data.raisedAt <= person.erasedAt.microseconds && !later.contains(data.notification)
+      case .notificationRetracted(let data): !later.contains(data.notification)
       default: false
       }
     }
