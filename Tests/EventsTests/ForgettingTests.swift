@@ -71,7 +71,8 @@ import Testing
           left.map { !bytes($0.people).contains(BytewiseString(person)) } ?? true,
           "\(type), round \(round)")
         if let left {
-          #expect([.postPublished, .commentCreated].contains(type))
+          #expect(
+            [.postPublished, .commentCreated, .alarmDisabled, .alarmEnabled].contains(type))
           #expect(left.version == event.version && left.key == event.key)
         }
       }
