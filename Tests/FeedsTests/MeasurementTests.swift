@@ -33,7 +33,7 @@ struct MeasurementTests {
         """
         INSERT INTO users (user_id) SELECT 'f' || n FROM generate_series(1, \(followers)) n;
         INSERT INTO follows
-          SELECT s.user_key, f.user_key, true, f.user_key * interval '1 us' + '1970-01-01Z', f.user_id
+          SELECT s.user_key, f.user_key, true, '1970-01-01Z'::timestamptz + f.user_key * interval '1 us', f.user_id
           FROM users s, users f WHERE s.user_id = 'star' AND f.user_id LIKE 'f%' AND f.user_id NOT LIKE 'fan%';
         INSERT INTO follow_counts (user_key, following)
           SELECT f.user_key, 1 FROM users f WHERE f.user_id LIKE 'f%' AND f.user_id NOT LIKE 'fan%';
