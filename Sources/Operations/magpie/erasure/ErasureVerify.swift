@@ -87,36 +87,32 @@ struct ErasureVerify: ParsableCommand {
     total.tables = tables.count
     let search = TableSearch(
       connection: connection, sought: sought, erasedAt: erasure?.erasedAt)
-    findings = try search.run(tables) { number, count, name in
+    let found = try search.run(tables) { number, count, name in
       shown.show("table \(number) of \(count): \(name)")
     }
-    // What does not say when it is from belongs to the new life, if there is one.
-    if findings.contains(where: { $0.newLife > 0 }) {
-      for index in findings.indices {
-        findings[index].remains =
-          findings[index].newLife + findings[index].undated < findings[index].count
-      }
-    }
-    findings += try search.statistics(schemas: schemas)
+    total.unread += found.unread
+    findings = found.findings + (try search.statistics(schemas: schemas))
     connection.close()
 
     let logs = LogSearch(sought: sought, erasedAt: erasure?.erasedAt, prefix: kafka.prefix)
     if let configuration {
       attempt("Kafka", &total) { total in
-        let (found, records) = try logs.kafka(configuration) {
+        let (found, records, failure) = try logs.kafka(configuration) {
           shown.show("Kafka: \($0) of \($1) records")
         }
         findings += found
         total.records = records
+        if let failure { throw failure }
       }
     }
     if let storage {
       attempt("the archive", &total) { total in
-        let (found, records) = try logs.archive(storage) {
+        let (found, records, failure) = try logs.archive(storage) {
           shown.show("archive: \($0) of \($1) records")
         }
         findings += found
         total.archivedRecords = records
+        if let failure { throw failure }
       }
     }
     shown.clear()

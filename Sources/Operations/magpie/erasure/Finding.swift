@@ -29,9 +29,11 @@ struct Finding: Encodable {
   /// Whether it should not be there: neither of a new life, nor bound to go by itself, nor the request.
   var remains = true
 
+  var isOfID: Bool { what == "id" }
+
   var text: String {
     var text = "\(place == .table ? "" : "\(place.rawValue) ")\(escapedForTerminal(name)): "
-    text += what == "id" ? "the id" : "the name \(excerpt(what))"
+    text += isOfID ? "the id" : "the name \(excerpt(what))"
     if place != .statistics {
       text += " in \(count) \(place == .table ? "rows" : "records")"
       if newLife > 0 { text += ", \(newLife) of them later than the erasure" }

@@ -13,8 +13,9 @@ struct LogSearch {
   /// The records of every topic with the prefix, and when Kafka deletes them.
   ///
   /// - Parameter progress: called with the number of records read and of all.
+  /// - Returns: what was found, in how many records, and why not all could be read.
   func kafka(_ configuration: ClientConfiguration, progress: (Int64, Int64) -> Void) throws -> (
-    findings: [Finding], records: Int64
+    findings: [Finding], records: Int64, failure: (any Error)?
   ) {
     let admin = try Admin(configuration: configuration)
     let topics = try admin.topics().keys.filter { $0.hasPrefix(prefix) }.sorted()
@@ -23,7 +24,7 @@ struct LogSearch {
         .unavailable,
         "Kafka at \(configuration.bootstrap) has no topics \(prefix)*; is --topic-prefix wrong?")
     }
-    let (tally, records) = try read(
+    let (tally, records, failure) = try read(
       KafkaLog(configuration: configuration), topics, .kafka, progress)
     let found = Set(tally.findings.map(\.finding.name)).sorted()
     // Without an answer it is not known when the records go.
@@ -31,16 +32,18 @@ struct LogSearch {
     return (
       tally.findings.map { finding, newest in
         described(finding, newest, settings[finding.name] ?? [:])
-      }, records
+      }, records, failure
     )
   }
 
   /// The records of an archive.
+  ///
+  /// - Returns: as of Kafka's.
   func archive(_ storage: any ArchiveStorage, progress: (Int64, Int64) -> Void) throws -> (
-    findings: [Finding], records: Int64
+    findings: [Finding], records: Int64, failure: (any Error)?
   ) {
     let topics = Set(try Manifest(of: storage).partitions.map(\.topic)).sorted()
-    let (tally, records) = try read(
+    let (tally, records, failure) = try read(
       ArchiveLog(storage, passesGaps: true), topics, .archive, progress)
     return (
       tally.findings.map { finding, newest in
@@ -52,29 +55,33 @@ struct LogSearch {
           ? "the request itself, which tables that are rebuilt must know"
           : finding.remains ? "until `magpie archive erase`" : nil
         return finding
-      }, records
+      }, records, failure
     )
   }
 
   private func read(
     _ log: any RecordLog, _ topics: [String], _ place: Finding.Place,
     _ progress: (Int64, Int64) -> Void
-  ) throws -> (FindingTally, Int64) {
+  ) throws -> (FindingTally, Int64, (any Error)?) {
     var tally = FindingTally(place, sought, erasedAt: erasedAt)
     let spans = try log.spans(of: topics)
     let total = spans.values.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     var count: Int64 = 0
-    try log.read(spans, maxRecords: 1000) { batch in
-      for record in batch.records {
-        let found = sought.parts(of: record.wire).values.reduce(into: Set()) { $0.formUnion($1) }
-        tally.add(
-          found, in: record.topic, at: record.eventTime,
-          milliseconds: record.timestampMilliseconds)
+    do {
+      try log.read(spans, maxRecords: 1000) { batch in
+        for record in batch.records {
+          let found = sought.parts(of: record.wire).values.reduce(into: Set()) { $0.formUnion($1) }
+          tally.add(
+            found, in: record.topic, at: record.eventTime,
+            milliseconds: record.timestampMilliseconds)
+        }
+        count += Int64(batch.records.count)
+        progress(count, total)
       }
-      count += Int64(batch.records.count)
-      progress(count, total)
+    } catch {
+      return (tally, count, error)
     }
-    return (tally, count)
+    return (tally, count, nil)
   }
 
   /// Adds when Kafka deletes the newest of the records. It deletes whole segments: a record goes when the

@@ -104,7 +104,7 @@ struct SearchedTable {
 
   /// The version of the row's newest event, or when what it says happened.
   private static func eventTime(_ columns: [String]) -> String? {
-    for column in ["version_time", "at", "raised_at"] where columns.contains(column) {
+    for column in ["version_time", "at", "raised_at", "set_at"] where columns.contains(column) {
       return column
     }
     let marks = [

@@ -10,27 +10,44 @@ struct TableSearch {
   /// When the person was erased; nil if never.
   let erasedAt: EventTime?
 
+  /// A table that cannot be read does not keep the others from being read.
+  ///
   /// - Parameter started: called before each table, with its number, their count and its name.
+  /// - Returns: what was found, and what could not be read, with the reason.
+  /// - Throws: `PostgresError` if the connection is lost.
   func run(
     _ tables: [SearchedTable], started: (Int, Int, String) -> Void
-  ) throws -> [Finding] {
+  ) throws -> (findings: [Finding], unread: [String]) {
     var findings: [Finding] = []
+    var unread: [String] = []
+    var isBack = false
     for (index, table) in tables.enumerated() {
       started(index + 1, tables.count, "\(table.schema).\(table.name)")
       var tally = FindingTally(.table, sought, erasedAt: erasedAt)
       try connection.query("BEGIN READ ONLY")
-      defer { _ = try? connection.query("ROLLBACK") }
-      // Optimize for reading all rows rather than for the first ones.
-      try connection.script("SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off")
-      try search(table, &tally)
+      do {
+        // Optimize for reading all rows rather than for the first ones.
+        try connection.script("SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off")
+        try search(table, &tally)
+      } catch {
+        unread.append("\(table.schema).\(table.name): \(Failure(error).message)")
+      }
+      try connection.query("ROLLBACK")
       for (finding, _) in tally.findings {
         var finding = finding
         finding.until = until(table)
         finding.remains = finding.newLife < finding.count
         findings.append(finding)
+        isBack = isBack || finding.newLife > 0 && table.provesLife(finding)
       }
     }
-    return findings
+    // What does not say when it is from belongs to the new life, if there is one.
+    if isBack {
+      for (index, finding) in findings.enumerated() where finding.isOfID {
+        findings[index].remains = finding.newLife + finding.undated < finding.count
+      }
+    }
+    return (findings, unread)
   }
 
   private func search(_ table: SearchedTable, _ tally: inout FindingTally) throws {
@@ -119,6 +136,13 @@ extension SearchedTable {
   static let recordColumns: Set = ["key", "value", "header_names", "header_values"]
 
   var isDeadLetters: Bool { name == "dead_letters" }
+
+  /// Whether a row later than the erasure says that somebody has the id again: not a text that somebody else wrote, and
+  /// not a visit with a token from before.
+  fileprivate func provesLife(_ finding: Finding) -> Bool {
+    finding.isOfID && name != "feed_visits"
+      && columns.contains { $0.kind == .id && finding.name == "\(schema).\(name).\($0.name)" }
+  }
 
   fileprivate var quotedName: String {
     [schema, name].map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: ".")
