@@ -174,6 +174,22 @@ struct ErasureTests {
     #expect(try naming(["Bo Baxter"], world).isEmpty)
   }
 
+  @Test("an alert without an answer is sent again while a sweep looks through dead letters")
+  func besideLetters() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    try world.admin.script(
+      "INSERT INTO push_erasures (user_id, erased_at, position) "
+        + "VALUES ('dee', now(), E'magpie.push\\nmagpie.devices\\n0\\n7')")
+    world.pass(seconds: 61)
+    var again = try await world.push()
+    again += try await world.push()
+    #expect(again.map(\.message.purpose) == [.alert])
+  }
+
   @Test("an alarm that goes with the person is taken away from other people's devices")
   func alarmOfAnother() async throws {
     let world = try PushWorld()
