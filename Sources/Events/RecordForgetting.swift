@@ -40,7 +40,8 @@ public struct RecordForgetting: Sendable {
     event = topic.flatMap { try? EventCodec.decode(record, topic: $0, now: endOfTime) }
     if let event {
       ids = event.named
-      self.time = event.causedAt
+      // What workers publish counts by when they published it, because until the sweeps are done it may name the person.
+      self.time = event.topic.isInternal ? event.time : event.causedAt
     } else {
       // The event of a record with a wrong key, for example. A producer's clock that is ahead does not keep
       // it.
