@@ -78,6 +78,8 @@ func erasedSnapshotsWork(
 ) throws -> Work {
   let retractions = events.compactMap { (erased) -> Event? in
     var event = erased.event
+    // Later than the erasure, or consumers and archives would forget the retraction.
+    event.time = .now
     switch event.payload {
     case .notificationChanged(let data):
       event.payload = .notificationRetracted(
