@@ -51,7 +51,9 @@ struct PushCheck {
     )
     var problems: [[String]] = [
       taken.contains(where: \.isAlert) ? [] : ["nothing was pushed"],
-      sent.count == all.count ? [] : ["\(all.count - sent.count) requests are no messages"],
+      all.filter { SentPush($0) == nil }.map {
+        "a request is no message: \($0.headers) \(String(decoding: $0.body, as: UTF8.self))"
+      },
       repeated(sent, taken), committed(sent, alarms), inTime(sent, alarms), gone(),
       try ended(sent, alarms, connection), try erased(sent, connection),
     ]

@@ -64,6 +64,10 @@ extension Event {
     formerReceiver: (String) -> String? = { _ in nil }, _ isErased: (String) -> Bool
   ) -> Event? {
     var event = self
+    /// Whom a silence names.
+    func actor(_ actor: String, scope: String) -> String {
+      scope != AlarmScope.actor.rawValue && isErased(actor) ? "" : actor
+    }
     switch payload {
     case .postPublished(var data):
       data.mentions.removeAll(where: isErased)
@@ -77,10 +81,10 @@ extension Event {
         event.payload = .messageSent(data)
       }
     case .alarmDisabled(var data):
-      if data.scope != AlarmScope.actor.rawValue, isErased(data.actor) { data.actor = "" }
+      data.actor = actor(data.actor, scope: data.scope)
       event.payload = .alarmDisabled(data)
     case .alarmEnabled(var data):
-      if data.scope != AlarmScope.actor.rawValue, isErased(data.actor) { data.actor = "" }
+      data.actor = actor(data.actor, scope: data.scope)
       event.payload = .alarmEnabled(data)
     default: break
     }

@@ -83,7 +83,7 @@ import Testing
         .with {
           $0.notification = "00000000-0000-0000-0000-000000000001"
           ($0.recipient, $0.kind, $0.locale, $0.version) = ("r", "F00", "en", 1)
-          ($0.contributionCount, $0.raisedAt) = (1, now.microseconds)
+          ($0.contributionCount, $0.raisedAt) = (1, EventTime.now.microseconds)
           $0.segments = [.with { ($0.kind, $0.text, $0.actor) = ("actor", "Ann", "42") }]
         }), as: type)
     #expect(remainder(snapshot, .alarmChanges, erasing: "42") == .erased)

@@ -77,14 +77,11 @@ public struct ErasureSweep: Sendable {
       let finish = piece.finish
       piece.finish = { results in
         var outcome = try finish(results)
-        let rest = Work([outcome.hasMore ? touch(person) : advance(person)])
-        outcome.further = outcome.further.map { Work(joining: [$0, rest]) } ?? rest
+        outcome.add(further: Work([outcome.hasMore ? touch(person) : advance(person)]))
         outcome.hasMore = !outcome.isWaiting
         return outcome
       }
-      var outcome = Outcome()
-      outcome.further = piece
-      return outcome
+      return Outcome(further: piece)
     }
     return work
   }
@@ -100,18 +97,12 @@ public struct ErasureSweep: Sendable {
       var swept = try sweep(results)
       // Whether a piece has more is known when it has run.
       let hasWork = swept.hasMore || swept.further != nil
-      guard hasWork, Bool.random() else {
-        var outcome = Outcome(hasMore: hasWork)
-        outcome.further = other
-        return outcome
-      }
+      guard hasWork, Bool.random() else { return Outcome(hasMore: hasWork, further: other) }
       guard isBesideWaiting, var piece = swept.further else { return swept }
       let finish = piece.finish
       piece.finish = { results in
         var outcome = try finish(results)
-        if outcome.isWaiting, let rest = outcome.further {
-          outcome.further = Work(joining: [rest, other])
-        }
+        if outcome.isWaiting { outcome.add(further: other) }
         return outcome
       }
       swept.further = piece

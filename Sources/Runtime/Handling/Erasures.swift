@@ -110,9 +110,9 @@ extension Handler {
     let left = erasures.forgetting(events, keepsMessages: keepsMessagesToErased)
     let work = left.isEmpty ? Work([]) : try apply(topic, left)
     guard let afterErased, left.count < events.count else { return work }
-    return Work(joining: [
-      work, try afterErased(topic, erasures.erased(events, keepsMessages: keepsMessagesToErased)),
-    ])
+    let after = try afterErased(
+      topic, erasures.erased(events, keepsMessages: keepsMessagesToErased))
+    return Work(joining: [work, Work { _ in Outcome(further: after) }])
   }
 }
 

@@ -122,7 +122,7 @@ public struct Outcome: Sendable {
 
   public init(
     statements: [Statement] = [], copies: [Copy] = [], events: [Event] = [],
-    counts: [String: Int] = [:], hasMore: Bool = false,
+    counts: [String: Int] = [:], hasMore: Bool = false, further: Work? = nil,
     eventsFromResults: (@Sendable ([Rows]) throws -> [Event])? = nil
   ) {
     self.statements = statements
@@ -131,6 +131,7 @@ public struct Outcome: Sendable {
     self.eventsFromResults = eventsFromResults
     self.counts = counts
     self.hasMore = hasMore
+    self.further = further
   }
 }
 

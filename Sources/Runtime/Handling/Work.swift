@@ -46,6 +46,11 @@ public struct Work: Sendable {
 }
 
 extension Outcome {
+  /// Adds work to what is run after the rest.
+  public mutating func add(further: Work) {
+    self.further = self.further.map { Work(joining: [$0, further]) } ?? further
+  }
+
   /// Adds what a later part of the transaction has done: its events, counts and latenesses, whether it has more, and
   /// its `afterCommit`.
   mutating func add(_ later: Outcome) {
@@ -81,9 +86,7 @@ extension Work {
         }
         total.statements += outcome.statements
         total.copies += outcome.copies
-        if let further = outcome.further {
-          total.further = total.further.map { Work(joining: [$0, further]) } ?? further
-        }
+        if let further = outcome.further { total.add(further: further) }
         total.add(outcome)
       }
       return total

@@ -10,13 +10,14 @@ struct LogSearch {
   let erasedAt: EventTime?
   let prefix: String
 
+  /// What was found, in how many records, and why not all could be read.
+  typealias Found = (findings: [Finding], records: Int64, failure: (any Error)?)
+
   /// The records of every topic with the prefix, and when Kafka deletes them.
   ///
   /// - Parameter progress: called with the number of records read and of all.
-  /// - Returns: what was found, in how many records, and why not all could be read.
-  func kafka(_ configuration: ClientConfiguration, progress: (Int64, Int64) -> Void) throws -> (
-    findings: [Finding], records: Int64, failure: (any Error)?
-  ) {
+  func kafka(_ configuration: ClientConfiguration, progress: (Int64, Int64) -> Void) throws -> Found
+  {
     let admin = try Admin(configuration: configuration)
     let topics = try admin.topics().keys.filter { $0.hasPrefix(prefix) }.sorted()
     guard !topics.isEmpty else {
@@ -37,11 +38,7 @@ struct LogSearch {
   }
 
   /// The records of an archive.
-  ///
-  /// - Returns: as of Kafka's.
-  func archive(_ storage: any ArchiveStorage, progress: (Int64, Int64) -> Void) throws -> (
-    findings: [Finding], records: Int64, failure: (any Error)?
-  ) {
+  func archive(_ storage: any ArchiveStorage, progress: (Int64, Int64) -> Void) throws -> Found {
     let topics = Set(try Manifest(of: storage).partitions.map(\.topic)).sorted()
     let (tally, records, failure) = try read(
       ArchiveLog(storage, passesGaps: true), topics, .archive, progress)

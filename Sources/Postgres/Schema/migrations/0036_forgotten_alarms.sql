@@ -26,8 +26,6 @@ DO $do$
 DECLARE
   -- In one line, whatever the version of PostgreSQL writes.
   view text := regexp_replace(pg_get_viewdef('reviewed_notifications'::regclass), '\s+', ' ', 'g');
-  people CONSTANT text := regexp_replace(
-    pg_get_functiondef('alarm_people(text, uuid, text, int)'::regprocedure), '\s+$', '');
   change record;
 BEGIN
   FOR change IN
@@ -54,11 +52,6 @@ BEGIN
     view := replace(view, change.was, change.becomes);
   END LOOP;
   EXECUTE 'CREATE OR REPLACE VIEW reviewed_notifications AS ' || view;
-  IF cardinality(string_to_array(people, 'is_erasing(c.actor)')) <> 3 THEN
-    RAISE EXCEPTION 'alarm_people does not contain is_erasing(c.actor) twice';
-  END IF;
-  EXECUTE replace(people, 'is_erasing(c.actor)',
-    'contribution_is_erasing(c.type, c.actor, c.source, c.grouped)');
 END
 $do$;
 
@@ -116,7 +109,7 @@ JOIN alarms a ON a.notification_id = n.notification_id AND NOT a.retracted
 WHERE NOT EXISTS (SELECT FROM erasures e WHERE e.user_id IN (a.actor, a.second_actor) OFFSET 0)
   AND (a.actor_count <= n.actor_count OR NOT has_erasing());
 
--- What changes in other functions: each text, which must be there once, and what replaces it.
+-- What changes in other functions: each text, as often as it must be there, and what replaces it.
 DO $do$
 DECLARE
   change record;
@@ -124,24 +117,26 @@ DECLARE
 BEGIN
   FOR change IN
     SELECT * FROM (VALUES
-      -- Settings of or about somebody who is being erased.
-      ('mutes(text)', 'ORDER BY 1, 2, 3',
+      ('alarm_people(text, uuid, text, int)', 2, 'is_erasing(c.actor)',
+        'contribution_is_erasing(c.type, c.actor, c.source, c.grouped)'),
+      -- No settings of or about somebody who is being erased.
+      ('mutes(text)', 1, 'ORDER BY 1, 2, 3',
         $new$WHERE NOT EXISTS (
     SELECT FROM erasures e
     WHERE e.user_id = $1
       OR e.user_id = o.value AND (o.scope IN ('actor', 'block') OR o.scope = 'subject' AND o.kind = 'F03'))
   ORDER BY 1, 2, 3$new$),
-      ('verify_notifications()',
+      ('verify_notifications()', 1,
         'AND NOT EXISTS (SELECT FROM erasures u WHERE u.user_id IN (a.recipient, a.actor))',
         'AND NOT EXISTS (SELECT FROM erasures u WHERE u.user_id = a.recipient)
         AND NOT contribution_is_erasing(a.type, a.actor, a.source, a.grouped)
         AND NOT (a.type = 4 AND EXISTS (
           SELECT FROM comments c JOIN erasures u ON u.user_id = c.post_owner WHERE c.comment_id = a.comment_id))')
-    ) AS c (routine, was, becomes)
+    ) AS c (routine, times, was, becomes)
   LOOP
     old := pg_get_functiondef(change.routine::regprocedure);
-    IF cardinality(string_to_array(old, change.was)) <> 2 THEN
-      RAISE EXCEPTION '% does not contain % once', change.routine, change.was;
+    IF cardinality(string_to_array(old, change.was)) <> change.times + 1 THEN
+      RAISE EXCEPTION '% does not contain % as expected', change.routine, change.was;
     END IF;
     EXECUTE replace(old, change.was, change.becomes);
   END LOOP;

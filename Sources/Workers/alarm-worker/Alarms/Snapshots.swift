@@ -17,17 +17,21 @@ import Postgres
 func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Bool) throws -> Work {
   let candidates = try newestSnapshots(events)
   guard !candidates.isEmpty else { return Work([]) }
-  let people = candidates.reduce(into: Set<BytewiseString>()) { people, snapshot in
-    guard let content = snapshot.content else { return }
+  var people: Set<BytewiseString> = []
+  var retractions: [(notification: UUID, recipient: String)] = []
+  for snapshot in candidates {
+    guard let content = snapshot.content else {
+      retractions.append((snapshot.id, snapshot.recipient))
+      continue
+    }
     people.insert(BytewiseString(snapshot.recipient))
     if let actor = content.actor { people.insert(BytewiseString(actor)) }
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
-  let retracted = candidates.filter { $0.content == nil }.map { ($0.id, $0.recipient) }
-  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people, retracted: retracted)])
+  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people, retracted: retractions)])
   let profiles = work.add(lockedProfiles(people))
   let current = work.add(lineage)
-  work.finish = { results in
+  work.finish = { [people] results in
     let generations = Set(try results[current].map { try $0.int8(0) })
     let snapshots = newest(candidates.filter { generations.contains($0.generation) })
     guard !snapshots.isEmpty else {
@@ -35,9 +39,8 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Boo
     }
     guard results[profiles].count == people.count else {
       // A sweep has deleted a row after it was found.
-      var again = Outcome()
-      again.further = try snapshotsWork(events, engine: engine, isPublishing: isPublishing)
-      return again
+      return Outcome(
+        further: try snapshotsWork(events, engine: engine, isPublishing: isPublishing))
     }
     var nicknames: [BytewiseString: String] = [:]
     var locales: [BytewiseString: String] = [:]
@@ -92,29 +95,21 @@ func erasedSnapshotsWork(
     }
     return event
   }
-  let ids = try newestSnapshots(retractions).map(\.id)
-  guard !ids.isEmpty else { return Work([]) }
-  var look = Work([planByKey(keepsPlans: false)])
-  let found = look.add(
+  guard !retractions.isEmpty else { return Work() }
+  let ids = try retractions.compactMap { try Snapshot($0)?.id }
+  var work = Work([planByKey(keepsPlans: false)])
+  let found = work.add(
     Statement(
       """
       SELECT a.notification_id FROM alarms a
       JOIN erasures e ON e.person_hash = person_hash(a.recipient)
       WHERE a.notification_id = ANY ($1::uuid[]) AND NOT a.retracted AND a.raised_at > e.erased_at
       """, [.uuidArray(ids)]))
-  look.finish = { results in
+  work.finish = { results in
     let alarms = Set(try results[found].map { try $0.uuid(0) })
-    let events = try retractions.filter { try Snapshot($0).map { alarms.contains($0.id) } ?? false }
-    var outcome = Outcome()
-    outcome.further = try snapshotsWork(events, engine: engine, isPublishing: isPublishing)
-    return outcome
-  }
-  // Behind the alarms that the same batch writes.
-  var work = Work([])
-  work.finish = { [look] _ in
-    var outcome = Outcome()
-    outcome.further = look
-    return outcome
+    let effective = zip(retractions, ids).filter { alarms.contains($0.1) }.map(\.0)
+    return Outcome(
+      further: try snapshotsWork(effective, engine: engine, isPublishing: isPublishing))
   }
   return work
 }

@@ -101,9 +101,7 @@ private func laterPosts(of person: ErasureSweep.Person, limits: FeedLimits) -> W
         payload: .postPublished(content))
     }
     guard !events.isEmpty else { return Outcome() }
-    var outcome = Outcome(hasMore: true)
-    outcome.further = postWork(events, limits: limits)
-    return outcome
+    return Outcome(hasMore: true, further: postWork(events, limits: limits))
   }
   return work
 }
@@ -142,9 +140,7 @@ private func messages(of person: ErasureSweep.Person, limits: FeedLimits) -> Wor
     if messages.count < limits.erasedAtOnce {
       rest.add(person.moved(to: try row.text("last")))
     }
-    var outcome = Outcome(hasMore: true)
-    outcome.further = rest
-    return outcome
+    return Outcome(hasMore: true, further: rest)
   }
   return work
 }

@@ -14,7 +14,7 @@ func notificationBacklog() -> Work {
       Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork(),
       subscribersWork(),
     ])
-    outcome.further = outcome.further.map { Work(joining: [$0, others]) } ?? others
+    outcome.add(further: others)
     return outcome
   }
   return work

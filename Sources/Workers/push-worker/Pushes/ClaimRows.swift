@@ -65,8 +65,7 @@ func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Stateme
     """
     SELECT q.user_id, q.installation, q.notification_id, q.claim, q.purpose, q.raised_at, q.content,
       q.claimed_at, q.attempts, q.partition, q.version, s.shown, s.unread, badge(q.user_id) AS badge,
-      -- The sweep that collects these claims begins when the alarms are rendered without the person.
-      q.claim IN (\(doubtfulClaims)) OR q.version IS DISTINCT FROM a.version AND has_erasing() AS is_doubtful,
+      q.version IS DISTINCT FROM a.version AND \(isAnybodyForgotten) AS is_doubtful,
       \(Wishes.columns), \(ActiveDevice.columns)
     FROM (
       SELECT c.* FROM unnest($1::int[]) AS p (partition)

@@ -165,14 +165,9 @@ private func deletion(
 
 // MARK: Messages to others
 
-/// SQL: the claims whose messages may name somebody who is being forgotten. They are not sent again as they are:
-/// see `Piece.repeatClaim(_:)`.
-let doubtfulClaims = """
-  SELECT unnest(string_to_array(
-    -- Of other stages, the position is something else.
-    CASE WHEN e.position ~ '^[0-9,]+$' THEN e.position END, ','))::bigint
-  FROM push_erasures e
-  """
+/// SQL: whether messages may name somebody who is being forgotten. Those that show another version of their alarm than the
+/// current one are not sent again as they are: see `Piece.repeatClaim(_:)`.
+let isAnybodyForgotten = "(has_erasing() OR EXISTS (SELECT FROM push_erasures))"
 
 /// Waits until all alerts have ended that were under way when the stage began and show another version of their alarm
 /// than the current one: alarm-worker has rendered every alarm again that named the person.

@@ -34,10 +34,8 @@ func remindersWork(
   work.finish = { [changes] results in
     guard results[zones].count == people.count else {
       // A sweep has deleted a row after it was found.
-      var again = Outcome()
-      again.further = try remindersWork(
-        events, kinds: kinds, surroundings, isRinging: isRinging)
-      return again
+      return Outcome(
+        further: try remindersWork(events, kinds: kinds, surroundings, isRinging: isRinging))
     }
     var known: [[BytewiseString]: Reminder] = [:]
     for row in results[rows] {

@@ -24,9 +24,7 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
   work.finish = { [times] results in
     guard results[locked].count == people.count else {
       // A sweep has deleted a row after it was found.
-      var again = Outcome()
-      again.further = try zonesWork(events, surroundings, isRinging: isRinging)
-      return again
+      return Outcome(further: try zonesWork(events, surroundings, isRinging: isRinging))
     }
     let rows = results[moved]
     if rows.count > movedMax, events.count > 1 {
