@@ -57,18 +57,22 @@ struct ReportCommand: ParsableCommand {
   }
 
   private func machines(_ file: ResultsFile) -> String {
-    var lines = Set(file.scenarios.values.map(\.machine)).map { machine in
+    func name(_ machine: Machine) -> String {
       "\(machine.processors) × \(machine.processor), \(Table.number(machine.memoryGiB, 0)) GiB, "
         + "\(machine.system), \(machine.postgres)"
         + (machine.isReleaseBuild ? "" : " (debug build: figures are meaningless)")
     }
+    let names = Set(file.scenarios.values.map { name($0.machine) }).sorted()
+    var lines = names.enumerated().map { "\($0 + 1). \($1)" }
     lines.append("")
-    lines.append("| scenario | started | load average before, after | `magpie-bench` |")
-    lines.append("|---|---|---:|---|")
+    lines.append("| scenario | machine | started | load average before, after | `magpie-bench` |")
+    lines.append("|---|---:|---|---:|---|")
     for scenario in Scenario.allCases {
-      guard let result = file.scenarios[scenario.rawValue] else { continue }
+      guard let result = file.scenarios[scenario.rawValue],
+        let number = names.firstIndex(of: name(result.machine))
+      else { continue }
       lines.append(
-        "| \(scenario.rawValue) | \(result.began) | \(Table.number(result.loadAverageBefore, 1)), "
+        "| \(scenario.rawValue) | \(number + 1) | \(result.began) | \(Table.number(result.loadAverageBefore, 1)), "
           + "\(Table.number(result.loadAverageAfter, 1)) | `\(result.command)` |")
     }
     return lines.joined(separator: "\n") + "\n"

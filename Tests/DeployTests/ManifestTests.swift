@@ -129,6 +129,8 @@ import Yams
   @Test("topics, partitions and ACLs match what the workers read and write")
   func kafka() throws {
     let topics = try DeployFiles.manifests(kind: "KafkaTopic")
+    // Kafka's default for both.
+    let week = 7 * 86_400_000
     #expect(
       Set(topics.compactMap { $0[path: "spec.topicName"]?.string })
         == Set(Topic.allCases.map { $0.name() }))
@@ -139,6 +141,11 @@ import Yams
     for topic in topics {
       #expect(topic[path: "spec.partitions"]?.int == partitions)
       #expect(topic[path: "spec.config"]?["cleanup.policy"]?.string == "delete")
+      let config = topic[path: "spec.config"]
+      let times = ["retention.ms", "segment.ms"].map { config?[$0]?.int ?? week }
+      #expect(
+        times.allSatisfy { $0 > 0 } && times.reduce(0, +) <= 4 * week,
+        "a person who was erased is gone within 28 days")
     }
     let lanes = try #require(Int(DeployFiles.baseSettings()["MAGPIE_LANES"] ?? ""))
     let scaled = try DeployFiles.manifests(kind: "ScaledObject")

@@ -95,7 +95,8 @@ import Yams
     let written = DeployFiles.workers.reduce(into: Set<String>()) {
       $0.formUnion(topics($1, "Write"))
     }
-    #expect(topics(DeployFiles.operate, "Write") == written && !written.isEmpty)
+    let erasures = Topic.erasures.name(prefix: Topic.defaultPrefix)
+    #expect(topics(DeployFiles.operate, "Write") == written.union([erasures]) && !written.isEmpty)
     #expect(topics(DeployFiles.operate, "Read") == [])
     #expect(topics(DeployFiles.operate, "Describe").contains(Topic.defaultPrefix))
     let user = try #require(users.first { $0.name == DeployFiles.operate })

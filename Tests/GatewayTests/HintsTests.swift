@@ -168,7 +168,10 @@ import Testing
       (.read("bob", "ann"), [.person("ann"): .all, .person("bob"): .all]),
       (.alarmSeen(.with { $0.user = "bob" }), [.person("bob"): [.alarms, .watched]]),
       (.like("ann", "p", of: "bob"), [.author("bob"): .watched]),
-      (.userErased(.with { $0.user = "bob" }), [.person("bob"): .all, .author("bob"): .all]),
+      (
+        .userErased(.with { $0.user = "bob" }),
+        [.person("bob"): .all, .author("bob"): .all, .posts: .watched]
+      ),
       (.personBlocked(.with { ($0.user, $0.person) = ("ann", "bob") }), blocked),
       (.personUnblocked(.with { ($0.user, $0.person) = ("ann", "bob") }), blocked),
     ]

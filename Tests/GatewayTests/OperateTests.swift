@@ -1,6 +1,9 @@
 import EmbeddedStack
+import Events
 import Foundation
+import Kafka
 import Postgres
+import RecordLog
 import TestSupport
 import Testing
 
@@ -18,7 +21,9 @@ import Testing
       let policy = file.headers["content-security-policy"] ?? ""
       #expect(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "\(path)")
     }
-    let posts = ["/v1/redrives", "/v1/discards", "/v1/verification"].map { ("POST", $0) }
+    let posts = ["/v1/redrives", "/v1/discards", "/v1/erasures", "/v1/verification"].map {
+      ("POST", $0)
+    }
     let gets = [
       "overview", "offsets", "dead-letters", "dead-letters/counts", "dead-letters/letter/x",
       "verification", "x",
@@ -118,6 +123,32 @@ import Testing
         == Array(repeating: "Olga: a test's rubbish", count: 2))
     let counts = try await stack.send("GET", "/v1/dead-letters/counts")
     #expect(counts.body.contains(#""count":1"#), "\(counts.body)")
+  }
+
+  @Test("an operator's request to forget a person is published, and logged without the person")
+  func erases() async throws {
+    let stack = try await OperateStack()
+    defer { stack.stop() }
+    for body in [
+      "", "[]", "{}", #"{"user":7}"#, #"{"user":"a","at":"now"}"#, #"{"user":"erased:1"}"#,
+    ] {
+      let answer = try await stack.send("POST", "/v1/erasures", body: body)
+      #expect([400, 422].contains(answer.status), "\(body): \(answer.body)")
+    }
+    let answer = try await stack.send(
+      "POST", "/v1/erasures", body: #"{"user":"someone-leaving"}"#)
+    #expect(answer.status == 200, "\(answer.body) \(stack.log)")
+    let log = try KafkaLog(configuration: TestBroker.shared.configuration)
+    let topic = Topic.erasures.name(prefix: stack.prefix)
+    var events: [Event] = []
+    try log.read(try log.spans(of: [topic]).filter { !$0.value.isEmpty }, maxRecords: 10) { batch in
+      events += try batch.records.map {
+        try EventCodec.decode($0.wire, topic: .erasures, now: .now)
+      }
+    }
+    #expect(events.map(\.payload) == [.userErased(.with { $0.user = "someone-leaving" })])
+    #expect(try answer.json["event"] as? String == events.first?.id)
+    #expect(stack.log.contains("Olga") && !stack.log.contains("someone-leaving"))
   }
 
   @Test("the overview has lag, dead letters and processes, and samples once each")

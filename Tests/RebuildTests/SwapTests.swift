@@ -137,6 +137,42 @@ import Testing
     }
   }
 
+  @Test func `whoever is erased from only one side's tables is being erased again`() throws {
+    let connection = try fixture.connection()
+    try fixture.with { try $0.run([.feeds, .notifications, .alarms]) }
+    // The sweeps of live tables are done with "a", and those of rebuilt ones with "b".
+    try connection.script(
+      """
+      SELECT remember_erasures(ARRAY['a', 'b', 'c'], array_fill(timestamptz '2026-01-01', ARRAY[3]));
+      INSERT INTO fanout_erasures (user_id, erased_at, stage)
+      SELECT user_id, erased_at, 3 FROM erasures WHERE user_id <> 'a';
+      SELECT erasure_done(w, u, '2026-01-01')
+      FROM unnest(ARRAY['fanout', 'notification', 'alarm', 'reminder', 'push']) w, unnest(ARRAY['a', 'c']) u;
+      INSERT INTO magpie_shadow.fanout_erasures (user_id, erased_at, stage)
+      VALUES ('a', '2026-01-01', 2);
+      """)
+    let hidden = "SELECT p FROM unnest(ARRAY['a', 'b', 'c']) AS p WHERE is_erasing(p) ORDER BY p"
+    let waiting =
+      "SELECT user_id || waits_for::text FROM erasures WHERE user_id IS NOT NULL ORDER BY 1"
+    #expect(try fixture.texts(hidden) == ["b"])
+    try fixture.with { try $0.swap() }
+    #expect(try fixture.texts(hidden) == ["a", "b"])
+    #expect(try fixture.texts(waiting).first == "a{fanout}")
+    let queue = "SELECT user_id || stage FROM fanout_erasures ORDER BY 1"
+    #expect(try fixture.texts(queue) == ["a2", "b0"])
+
+    // Done with everybody, while the former tables may still name "b".
+    try connection.script(
+      """
+      DELETE FROM fanout_erasures; DELETE FROM notification_erasures; DELETE FROM alarm_erasures;
+      SELECT erasure_done(w, u, '2026-01-01')
+      FROM unnest(ARRAY['fanout', 'notification', 'alarm', 'reminder', 'push']) w, unnest(ARRAY['a', 'b']) u;
+      """)
+    #expect(try fixture.texts(hidden) == [])
+    try fixture.with { try $0.swapBack() }
+    #expect(try fixture.texts(hidden) == ["b", "c"])
+  }
+
   @Test func `views show the live tables, and added grants are kept`() throws {
     try fixture.connection().script("GRANT DELETE ON notifications TO magpie_reader")
     try fixture.with { try $0.run([.notifications, .alarms]) }

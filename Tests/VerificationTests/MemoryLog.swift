@@ -71,6 +71,41 @@ final class MemoryLog: RecordLog, Sendable {
   }
 }
 
+/// The same log as an archive from which people are erased, with what has arrived since.
+struct ErasedLog: RecordLog {
+  var log: MemoryLog
+  /// Where what has arrived since begins.
+  var ends: [TopicPartition: Range<Int64>]
+  var erasures: [BytewiseString: PersonErasure]
+
+  func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
+    try log.spans(of: topics)
+  }
+
+  func offsets(at: Int64, in spans: [TopicPartition: Range<Int64>]) -> [TopicPartition: Int64] {
+    spans.mapValues(\.lowerBound)
+  }
+
+  func read(
+    _ spans: [TopicPartition: Range<Int64>], maxRecords: Int, _ body: (RecordBatch) throws -> Void
+  ) throws {
+    try log.read(spans, maxRecords: maxRecords) { batch in
+      let records = batch.records.compactMap { record -> Record? in
+        guard ends[record.topicPartition]?.contains(record.offset) ?? false else { return record }
+        let left = RecordForgetting(
+          record.wire, topic: Topic(name: record.topic, prefix: log.prefix), time: nil
+        ).remainder { erasures[.init($0)] }
+        guard let left else { return record }
+        var record = record
+        record.wire = left
+        return left.isErased ? nil : record
+      }
+      try body(
+        RecordBatch(topic: batch.topic, records: records, nextOffsets: batch.nextOffsets))
+    }
+  }
+}
+
 /// The same log without its beginning, as after retention.
 struct ForgetfulLog: RecordLog {
   var log: MemoryLog

@@ -89,6 +89,7 @@ struct HintReader: Sendable {
     // A block hides what either person made from the other.
     case .personBlocked(let data)?: hints.append(everything(of: data.person))
     case .personUnblocked(let data)?: hints.append(everything(of: data.person))
+    case .userErased?: hints.append(Hint(subject: .posts, screens: .watched))
     default: break
     }
     return hints

@@ -2,7 +2,7 @@ import Postgres
 
 extension SwapTransaction {
   /// Swaps the stored offsets and open dead letters that belong to the tables, raises the snapshot
-  /// generation, and copies grants that operators added to the live tables.
+  /// generation, lets erasures go on, and copies grants that operators added to the live tables.
   ///
   /// Every partition of the groups gets a new epoch, so that its lane is fenced, claims it again
   /// and continues at the tables' stored offset.
@@ -64,6 +64,7 @@ extension SwapTransaction {
         ON CONFLICT (part) DO UPDATE SET below_id = DEFAULT
         """)
     }
+    for group in schema.tableGroups { try carryErasures(of: group.worker, live, other) }
     try grantAsLive(live, other)
     try connection.script(
       "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")
@@ -104,6 +105,24 @@ extension SwapTransaction {
       "DELETE FROM \(other).dead_letters WHERE consumer_group = ANY ($1)", [groups])
     try connection.script(
       "INSERT INTO \(other).dead_letters SELECT * FROM magpie_former_dead_letters")
+  }
+
+  /// Sweeps under way go on in the incoming tables, from their first stage, because tables that both sides share may name
+  /// the person, too. Whoever was erased when the incoming tables were filled already, and is still in them, is being
+  /// erased again: readers hide the person until that is done.
+  private func carryErasures(of worker: String, _ live: String, _ other: String) throws {
+    try connection.script(
+      """
+      INSERT INTO \(other).\(worker)_erasures (user_id, erased_at)
+      SELECT e.user_id, e.erased_at FROM \(live).erasures e WHERE '\(worker)' = ANY (e.waits_for)
+      ORDER BY e.user_id
+      ON CONFLICT (user_id) DO UPDATE
+        SET erased_at = excluded.erased_at, stage = 0, position = '', horizon = NULL;
+      UPDATE \(live).erasures e
+      SET user_id = q.user_id, waits_for = e.waits_for || '\(worker)'::text, done_at = NULL
+      FROM \(other).\(worker)_erasures q
+      WHERE e.person_hash = person_hash(q.user_id) AND NOT '\(worker)' = ANY (e.waits_for);
+      """)
   }
 
   /// Copies grants beyond the migrations' own, such as those for an analytics login.

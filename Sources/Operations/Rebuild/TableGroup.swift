@@ -22,7 +22,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
   }
 
   /// The consumer group's name without the prefix, which is the worker's name.
-  var worker: String {
+  public var worker: String {
     switch self {
     case .feeds: "fanout"
     case .notifications: "notification"

@@ -8,6 +8,12 @@ public struct ErasedPeople {
   public let formerIDs: [BytewiseString: String]
   /// When each was last erased.
   public let times: [BytewiseString: EventTime]
+  /// The same, by who they are to those who wrote to them.
+  var rows: [String: EventTime] {
+    times.reduce(into: [:]) { rows, person in
+      if let id = formerIDs[person.key] { rows[id] = person.value }
+    }
+  }
 
   /// - Parameters:
   ///   - events: those of `user.erased`.

@@ -72,20 +72,50 @@ struct Snapshot {
         Place(group: group, partition: record.topicPartition, offset: record.offset))
   }
 
-  /// The erasures that any worker has applied.
-  func erasures(in log: any RecordLog, prefix: String) throws -> [Event] {
+  /// The erasures that any worker has applied, and at how many offsets the log has no record: requests that were erased
+  /// from an archive are among these.
+  func erasures(in log: any RecordLog, prefix: String) throws -> (events: [Event], absent: Int) {
     let groups = ConsumerGroup.allCases.map { $0.name(prefix: prefix) }
     let now = EventTime.now
     var events: [Event] = []
     let spans = try log.spans(of: [Topic.erasures.name(prefix: prefix)])
+    var absent = spans.values.reduce(0) { $0 + $1.count }
     try log.read(spans.filter { !$0.value.isEmpty }, maxRecords: 2000) { batch in
+      absent -= batch.records.count
       for record in batch.records where groups.contains(where: { holds(record, of: $0) }) {
         let event = try? EventCodec.decode(
           record.wire, topic: .erasures, now: now, jsonPayload: payloadReadByFoundation)
         if let event { events.append(event) }
       }
     }
-    return events
+    return (events, absent)
+  }
+
+  /// The erasures of people whom the log names, but without their requests.
+  ///
+  /// - Parameter times: when people were erased, by who they are to those who wrote to them.
+  func erasures(
+    at times: [String: EventTime], of topics: Set<Topic>, in log: any RecordLog, prefix: String,
+    on connection: Connection
+  ) throws -> [Event] {
+    var erasures: [BytewiseString: EventTime] = [:]
+    var known: Set<BytewiseString> = []
+    let now = EventTime.now
+    try log.read(spans(of: topics, prefix: prefix, in: log), maxRecords: 2000) { batch in
+      guard let topic = Topic(name: batch.topic, prefix: prefix) else { return }
+      if known.count > 100_000 { known.removeAll() }
+      let people = batch.records.flatMap { record in
+        let event = try? EventCodec.decode(
+          record.wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
+        return event?.people ?? []
+      }.filter { known.insert(BytewiseString($0)).inserted }
+      for (person, id) in try formerIDs(of: people, on: connection) { erasures[person] = times[id] }
+    }
+    return erasures.map { person, time in
+      Event(
+        id: "", source: "", time: time,
+        payload: .userErased(.with { $0.user = person.string }))
+    }
   }
 
   /// The offsets to read to cover every group's applied records.

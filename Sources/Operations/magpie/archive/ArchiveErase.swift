@@ -3,6 +3,7 @@ import ArgumentParser
 import Events
 import Kafka
 import Postgres
+import Rebuild
 
 struct ArchiveErase: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -15,7 +16,8 @@ struct ArchiveErase: ParsableCommand {
       archive may be written and read meanwhile. It is safe to interrupt this and to run it again, which \
       reads the whole archive, but replaces only what is left to be replaced.
 
-      Records that are archived later are not erased: run it regularly. What it needs to recognize \
+      Records that are archived later are not erased: run it regularly. The requests themselves stay while there \
+      are rebuilt or former tables, which may not have read them yet. What it needs to recognize \
       people is in the database, which holds no ids of them.
       """)
 
@@ -28,8 +30,8 @@ struct ArchiveErase: ParsableCommand {
 
   @Flag(
     help: """
-      Print one JSON object: people, waiting, segments, records, erasedRecords, changedRecords, \
-      replacedSegments, deletedFiles.
+      Print one JSON object: people, waiting, keepsRequests, segments, records, erasedRecords, \
+      changedRecords, replacedSegments, deletedFiles.
       """)
   var json = false
 
@@ -39,6 +41,7 @@ struct ArchiveErase: ParsableCommand {
   private struct Result: Encodable {
     var people: Int
     var waiting: Int
+    var keepsRequests: Bool
     var segments: Int
     var records: Int64
     var erasedRecords: Int64
@@ -52,14 +55,18 @@ struct ArchiveErase: ParsableCommand {
     _ = try Manifest(of: storage)
     let connection = try database.connect()
     let people = try ErasedPeople(connection, only: user)
+    // Tables of a rebuild that begins after this know of these people from the live ones.
+    let keepsRequests = try !RebuildState.all(connection).isEmpty
     connection.close()
     let lock = try storage.lockForErasing()
     try deleteLeftovers(storage)
     let prefix = topics.prefix
     var shown = Progress(forced: progress)
     let result = try ArchiveErasure(storage) { record in
+      let topic = Topic(name: record.topic, prefix: prefix)
+      if keepsRequests, topic == .erasures { return nil }
       let left = RecordForgetting(
-        record.wire, topic: Topic(name: record.topic, prefix: prefix),
+        record.wire, topic: topic,
         time: record.timestampMilliseconds < 0
           ? nil
           : EventTime(microseconds: record.timestampMilliseconds.multipliedOrMax(by: 1000))
@@ -77,7 +84,8 @@ struct ArchiveErase: ParsableCommand {
     shown.clear()
     report(
       Result(
-        people: people.count, waiting: people.waiting, segments: result.segments,
+        people: people.count, waiting: people.waiting, keepsRequests: keepsRequests,
+        segments: result.segments,
         records: result.records, erasedRecords: result.erasedRecords,
         changedRecords: result.changedRecords, replacedSegments: result.replacedSegments,
         deletedFiles: result.deletedFiles))
@@ -99,11 +107,18 @@ struct ArchiveErase: ParsableCommand {
         + "\(result.erasedRecords) were erased and \(result.changedRecords) changed")
     Console.output.line(
       "\(result.replacedSegments) segments replaced, \(result.deletedFiles) files deleted")
-    guard result.waiting > 0 else { return }
-    Console.output.line(
-      Style.yellow(
-        "\(result.waiting) of the people are still in tables, and workers may publish their names until "
-          + "that ends: run this again then"))
+    if result.keepsRequests {
+      Console.output.line(
+        Style.yellow(
+          "the requests stay, because rebuilt or former tables may not have read them yet: run this again after "
+            + "`magpie replay --drop-old`"))
+    }
+    if result.waiting > 0 {
+      Console.output.line(
+        Style.yellow(
+          "\(result.waiting) of the people are still in tables, and workers may publish their names until "
+            + "that ends: run this again then"))
+    }
   }
 }
 

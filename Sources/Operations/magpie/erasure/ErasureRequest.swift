@@ -97,12 +97,8 @@ struct ErasureRequest: ParsableCommand {
   }
 
   private func event(_ user: String, _ time: EventTime) throws -> Event {
-    let event = Event(
-      id: newID(), source: "magpie-tool", time: time,
-      payload: .userErased(.with { $0.user = user }))
     do throws(EventError) {
-      // The checks of `publish`, including that of the time against the clock.
-      return try StructuredEvent.decode(StructuredEvent.encode(event), now: .now)
+      return try erasure(of: user, at: time)
     } catch {
       throw Failure(.found, "rejected: \(excerpt(user)): \(error.code.rawValue): \(error.message)")
     }
@@ -138,4 +134,13 @@ struct ErasureRequest: ParsableCommand {
       Thread.sleep(forTimeInterval: 0.2)
     }
   }
+}
+
+/// The event `user.erased`.
+///
+/// - Throws: `EventError` if workers would reject it, for the id or for a time that is too late.
+func erasure(of user: String, at time: EventTime) throws(EventError) -> Event {
+  let event = Event(
+    id: newID(), source: "magpie-tool", time: time, payload: .userErased(.with { $0.user = user }))
+  return try StructuredEvent.decode(StructuredEvent.encode(event), now: .now)
 }

@@ -42,16 +42,7 @@ struct LetterOrder: Sendable {
 
   /// - Throws: ``Problem`` unless the body is `{"ids": […], "reason": "…"}` with 1 to 200 ids.
   init(_ request: SignedRequest) throws {
-    let body: [String: Any]
-    do {
-      body =
-        try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any] ?? [:]
-    } catch {
-      throw Problem(.invalidBody, "The body is not a JSON object.")
-    }
-    if let unknown = body.keys.filter({ !["ids", "reason"].contains($0) }).min() {
-      throw Problem(.unknownMember, "The body has ids and reason.", field: unknown)
-    }
+    let body = try request.members(["ids", "reason"])
     guard let texts = body["ids"] as? [String], 1...LetterQuery.limitMax ~= texts.count else {
       throw Problem(.invalidMember, "It is 1 to \(LetterQuery.limitMax) ids.", field: "ids")
     }

@@ -55,11 +55,13 @@ struct Operate: ParsableCommand {
     let letters = LetterDesk(
       pool: pool, databaseURL: databaseURL, kafka: consumer.kafka, prefix: settings.topicPrefix,
       handlers: handlers, logger: consumer.logger)
+    let erasures = ErasureDesk(
+      kafka: consumer.kafka, prefix: settings.topicPrefix, logger: consumer.logger)
     let service = try await serving.service(
       process, logger: consumer.logger,
       api: SignedAPI(
         files: OperatorPages.files, pages: OperatorPages.addresses,
-        routes: operatorRoutes(watch, letters, verification)),
+        routes: operatorRoutes(watch, letters, erasures, verification)),
       beside: { await watch.run() })
     try await consumer.run(threads: Self.connections, beside: service) { status, logger in
       service.waitForKeys(status)

@@ -4,7 +4,7 @@ import Kafka
 
 /// The routes of the pages' API. Each is bounded and open to every operator.
 func operatorRoutes(
-  _ watch: Watch, _ letters: LetterDesk, _ verification: VerificationRun
+  _ watch: Watch, _ letters: LetterDesk, _ erasures: ErasureDesk, _ verification: VerificationRun
 ) -> [SignedRoute] {
   [
     SignedRoute(.get, "/v1/overview") { request in
@@ -25,6 +25,7 @@ func operatorRoutes(
     SignedRoute(.post, "/v1/discards") { request in
       try jsonBody(await letters.discard(try LetterOrder(request), by: request.person))
     },
+    SignedRoute(.post, "/v1/erasures") { request in try jsonBody(await erasures.request(request)) },
     SignedRoute(.get, "/v1/verification") { _ in try jsonBody(verification.state) },
     SignedRoute(.post, "/v1/verification") { request in
       try jsonBody(verification.start(by: request.person))
@@ -48,6 +49,22 @@ extension SignedRequest {
       throw Problem(.invalidParameter, "The resource does not have it.", field: unknown)
     }
     return query
+  }
+}
+
+extension SignedRequest {
+  /// Returns the members of the body, a JSON object, after checking their names.
+  ///
+  /// - Throws: ``Problem`` for another body, and for any other member.
+  func members(_ names: [String]) throws -> [String: Any] {
+    guard let members = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+      throw Problem(.invalidBody, "The body is not a JSON object.")
+    }
+    if let unknown = members.keys.filter({ !names.contains($0) }).min() {
+      throw Problem(
+        .unknownMember, "The body has \(names.joined(separator: " and ")).", field: unknown)
+    }
+    return members
   }
 }
 

@@ -58,7 +58,7 @@ struct Replay: ParsableCommand {
   @Flag(
     help: """
       Exchange the tables without first applying the records since the rebuild: readers see an older \
-      state until the workers have caught up.
+      state, with people who were erased since, until the workers have caught up.
       """)
   var withoutCatchingUp = false
 

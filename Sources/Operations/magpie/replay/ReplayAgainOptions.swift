@@ -1,6 +1,7 @@
 import ArgumentParser
 import Events
 import Lanes
+import Rebuild
 
 /// The options of `--apply` and `--republish`, apart from the filters.
 struct ReplayAgainOptions: ParsableArguments {
@@ -27,8 +28,8 @@ struct ReplayAgainOptions: ParsableArguments {
   @Option(
     name: .customLong("worker"),
     help: ArgumentHelp(
-      "With --apply: apply only with this worker's handler: fanout, notification or alarm. May be "
-        + "repeated.",
+      "With --apply: apply only with this worker's handler: fanout, notification, alarm or reminder. "
+        + "May be repeated.",
       valueName: "name"))
   var workers: [String] = []
 
@@ -65,8 +66,9 @@ struct ReplayAgainOptions: ParsableArguments {
       throw ValidationError("--rate must be more than 0 and at most 10000000.")
     }
     guard maxLag >= 0 else { throw ValidationError("--max-lag must not be negative.") }
-    for worker in workers where ConsumerGroup(rawValue: worker) == nil {
-      throw ValidationError("--worker is \(worker), but must be fanout, notification or alarm.")
+    for worker in workers where TableGroup.allCases.allSatisfy({ $0.worker != worker }) {
+      throw ValidationError(
+        "--worker is \(worker), but must be fanout, notification, alarm or reminder.")
     }
   }
 }
