@@ -48,7 +48,7 @@ import Workload
 
     let ids = try formerIDs(of: history.erasures.keys.map(\.string), on: tables.admin)
     let archive = ErasedLog(
-      log: log, ends: archived,
+      log: log, archived: archived,
       erasures: history.erasures.reduce(into: [:]) { erasures, person in
         erasures[person.key] = PersonErasure(
           erasedAt: person.value, doneAt: .now, formerID: ids[person.key] ?? "")
@@ -57,6 +57,13 @@ import Workload
       let report = try tables.verify(slices: slices, log: archive)
       #expect(report.lines.sorted().prefix(5) == [], "seed \(seed), \(slices) slices, archive")
     }
+    // More than the requests that the log lacks.
+    try tables.admin.script(
+      """
+      INSERT INTO erasures (person_hash, erased_at, waits_for, done_at)
+      SELECT sha256(convert_to(i::text, 'UTF8')), now(), '{}', now() FROM generate_series(1, 100) i
+      """)
+    #expect(try tables.verify(log: archive).lines.contains { $0.contains("erasures") })
   }
 
   @Test("erasures after everything else leave nothing, however long ago it was applied")

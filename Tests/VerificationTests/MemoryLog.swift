@@ -71,11 +71,11 @@ final class MemoryLog: RecordLog, Sendable {
   }
 }
 
-/// The same log as an archive from which people are erased, with what has arrived since.
+/// The same log as an archive from which people are erased, with what has arrived since, but for requests.
 struct ErasedLog: RecordLog {
   var log: MemoryLog
-  /// Where what has arrived since begins.
-  var ends: [TopicPartition: Range<Int64>]
+  /// The erased records.
+  var archived: [TopicPartition: Range<Int64>]
   var erasures: [BytewiseString: PersonErasure]
 
   func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
@@ -91,10 +91,12 @@ struct ErasedLog: RecordLog {
   ) throws {
     try log.read(spans, maxRecords: maxRecords) { batch in
       let records = batch.records.compactMap { record -> Record? in
-        guard ends[record.topicPartition]?.contains(record.offset) ?? false else { return record }
-        let left = RecordForgetting(
-          record.wire, topic: Topic(name: record.topic, prefix: log.prefix), time: nil
-        ).remainder { erasures[.init($0)] }
+        let topic = Topic(name: record.topic, prefix: log.prefix)
+        let isArchived = archived[record.topicPartition]?.contains(record.offset) ?? false
+        guard isArchived || topic == .erasures else { return record }
+        let left = RecordForgetting(record.wire, topic: topic, time: nil).remainder {
+          erasures[.init($0)]
+        }
         guard let left else { return record }
         var record = record
         record.wire = left

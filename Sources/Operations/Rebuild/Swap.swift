@@ -127,6 +127,7 @@ extension Rebuild {
       }
       try transaction.swapMetadata()
       let locked = try transaction.lockTables(policy)
+      try transaction.carryErasures()
       try transaction.swapTables()
       try control.query("COMMIT")
       return SwapReport(

@@ -2,7 +2,7 @@ import Postgres
 
 extension SwapTransaction {
   /// Swaps the stored offsets and open dead letters that belong to the tables, raises the snapshot
-  /// generation, lets erasures go on, and copies grants that operators added to the live tables.
+  /// generation, and copies grants that operators added to the live tables.
   ///
   /// Every partition of the groups gets a new epoch, so that its lane is fenced, claims it again
   /// and continues at the tables' stored offset.
@@ -64,7 +64,6 @@ extension SwapTransaction {
         ON CONFLICT (part) DO UPDATE SET below_id = DEFAULT
         """)
     }
-    for group in schema.tableGroups { try carryErasures(of: group.worker, live, other) }
     try grantAsLive(live, other)
     try connection.script(
       "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")
@@ -107,24 +106,6 @@ extension SwapTransaction {
       "INSERT INTO \(other).dead_letters SELECT * FROM magpie_former_dead_letters")
   }
 
-  /// Sweeps under way go on in the incoming tables, from their first stage, because tables that both sides share may name
-  /// the person, too. Whoever was erased when the incoming tables were filled already, and is still in them, is being
-  /// erased again: readers hide the person until that is done.
-  private func carryErasures(of worker: String, _ live: String, _ other: String) throws {
-    try connection.script(
-      """
-      INSERT INTO \(other).\(worker)_erasures (user_id, erased_at)
-      SELECT e.user_id, e.erased_at FROM \(live).erasures e WHERE '\(worker)' = ANY (e.waits_for)
-      ORDER BY e.user_id
-      ON CONFLICT (user_id) DO UPDATE
-        SET erased_at = excluded.erased_at, stage = 0, position = '', horizon = NULL;
-      UPDATE \(live).erasures e
-      SET user_id = q.user_id, waits_for = e.waits_for || '\(worker)'::text, done_at = NULL
-      FROM \(other).\(worker)_erasures q
-      WHERE e.person_hash = person_hash(q.user_id) AND NOT '\(worker)' = ANY (e.waits_for);
-      """)
-  }
-
   /// Copies grants beyond the migrations' own, such as those for an analytics login.
   private func grantAsLive(_ live: String, _ other: String) throws {
     let grants = try connection.query(
@@ -142,6 +123,36 @@ extension SwapTransaction {
           WHERE (h.grantee, h.privilege_type) = (g.grantee, g.privilege_type))
       """, [.text(live), .text(other), .textArray(schema.tables + schema.views)])
     for grant in grants { try connection.script(try grant.text(0)) }
+  }
+
+  /// Lets erasures go on in the incoming tables. The tables of both sides are locked, and so no sweep of these groups is
+  /// under way.
+  func carryErasures() throws {
+    let live = quoted(schema.live)
+    let other = quoted(schema.name)
+    for worker in schema.tableGroups.map(\.worker) {
+      try connection.script(
+        """
+        -- From the first stage, because tables that both sides share may name the person, too.
+        INSERT INTO \(other).\(worker)_erasures AS q (user_id, erased_at)
+        SELECT e.user_id, e.erased_at FROM \(live).erasures e WHERE '\(worker)' = ANY (e.waits_for)
+        ORDER BY e.user_id
+        ON CONFLICT (user_id) DO UPDATE
+          SET erased_at = excluded.erased_at, stage = 0, position = '', horizon = NULL;
+        -- A sweep for an older request would end without ending the erasure.
+        UPDATE \(other).\(worker)_erasures q
+        SET erased_at = e.erased_at, stage = 0, position = '', horizon = NULL
+        FROM \(live).erasures e
+        WHERE e.person_hash = person_hash(q.user_id) AND q.erased_at < e.erased_at;
+        -- Readers hide whoever was erased since the incoming tables were begun until they are swept. Whoever was forgotten
+        -- before that was kept out of them, and may have a new life.
+        UPDATE \(live).erasures e
+        SET user_id = q.user_id, waits_for = e.waits_for || '\(worker)'::text, done_at = NULL
+        FROM \(other).\(worker)_erasures q, \(other).rebuild_state s
+        WHERE e.person_hash = person_hash(q.user_id) AND NOT '\(worker)' = ANY (e.waits_for)
+          AND (e.done_at IS NULL OR e.done_at >= s.started_at);
+        """)
+    }
   }
 
   /// Swaps the locked tables, then redefines the views so that each reads the tables of its own

@@ -63,12 +63,14 @@ public struct DeepVerification {
     let (requests, absent) = try snapshot.erasures(in: log, prefix: prefix)
     var erased = try ErasedPeople(requests, connection)
     let stored = try storedErasures()
-    let unexplained = stored.filter { erased.rows[$0] != $1 }
-    if absent > 0, !unexplained.isEmpty {
+    // Requests that are erased from an archive.
+    var lost = stored.filter { erased.rows[$0] != $1 }
+    if lost.count > absent { lost = [:] }
+    if !lost.isEmpty {
       erased = try ErasedPeople(
         requests
-          + snapshot.erasures(
-            at: unexplained, of: topics, in: log, prefix: prefix, on: connection), connection)
+          + snapshot.erasures(at: lost, of: topics, in: log, prefix: prefix, on: connection),
+        connection)
     }
     let erasures = try PendingErasures([connection], log, prefix: prefix)
     let records = try snapshot.spans(of: topics, prefix: prefix, in: log).values
@@ -107,7 +109,7 @@ public struct DeepVerification {
       // Every slice reads the same records.
       if index == 0 { for record in models.unexplained { report.add(difference(record)) } }
     }
-    compareErasures(stored, erased.rows, absent: absent, &report)
+    compareErasures(stored, expected: erased.rows.merging(lost) { $1 }, &report)
     return report
   }
 
@@ -120,15 +122,9 @@ public struct DeepVerification {
     }
   }
 
-  /// - Parameter absent: how many requests may be erased from an archive.
   private func compareErasures(
-    _ found: [String: EventTime], _ rows: [String: EventTime], absent: Int,
-    _ report: inout ComparisonReport
+    _ found: [String: EventTime], expected: [String: EventTime], _ report: inout ComparisonReport
   ) {
-    var expected = rows
-    // Nothing in the log names these people any more.
-    let unexplained = found.filter { expected[$0.key] == nil }
-    if unexplained.count <= absent { expected.merge(unexplained) { own, _ in own } }
     guard !expected.isEmpty || !found.isEmpty else { return }
     report.count("erasures", expected: expected.count, found: found.count)
     for id in Set(expected.keys).union(found.keys).sorted() where expected[id] != found[id] {

@@ -49,6 +49,7 @@ struct ErasureDesk: Sendable {
       logger.error("the erasure was not published", metadata: metadata)
       throw Problem(.notAcknowledged, "\(error.name): \(error.message)")
     }
+    logger.notice("the erasure was published", metadata: metadata)
     return Requested(user: user, event: event.id, erasedAt: event.time.rfc3339)
   }
 }
