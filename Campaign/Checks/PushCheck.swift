@@ -43,7 +43,8 @@ struct PushCheck {
         [BytewiseString(try $0.text(0)), BytewiseString(try $0.text(1))]
       })
     let (all, accepted) = (world.providers.server.requests, world.providers.accepted)
-    let sent = all.compactMap { SentPush($0) }
+    let understood = all.map { (request: $0, push: SentPush($0)) }
+    let sent = understood.compactMap(\.push)
     let taken = accepted.compactMap { SentPush($0) }
     world.note(
       "pushes: \(sent.count) requests, \(taken.count) accepted, \(taken.count(where: \.isAlert)) alerts "
@@ -51,8 +52,8 @@ struct PushCheck {
     )
     var problems: [[String]] = [
       taken.contains(where: \.isAlert) ? [] : ["nothing was pushed"],
-      all.filter { SentPush($0) == nil }.map {
-        "a request is no message: \($0.headers) \(String(decoding: $0.body, as: UTF8.self))"
+      understood.filter { $0.push == nil }.map {
+        "a request is no message: \($0.request.headers) \(String(decoding: $0.request.body, as: UTF8.self))"
       },
       repeated(sent, taken), committed(sent, alarms), inTime(sent, alarms), gone(),
       try ended(sent, alarms, connection), try erased(sent, connection),

@@ -117,10 +117,7 @@ struct ErasureTests {
     #expect(planted.count > 150)
     try letters.connection.script(
       """
-      CREATE SCHEMA magpie_old;
-      CREATE TABLE magpie_old.rebuild_state AS
-        SELECT '{feeds}'::text[] AS rooms, 't.' AS topic_prefix, now() AS started_at, now() AS completed_at;
-      CREATE TABLE magpie_old.consumer_offsets (LIKE consumer_offsets);
+      \(rebuild(in: "magpie_old"));
       CREATE TABLE magpie_old.users AS SELECT 1::bigint AS user_key, '42' AS user_id
       """)
     let result = try await letters.tool("erasure", "verify", "42", "--skip-kafka", "--json")
@@ -235,14 +232,7 @@ struct ErasureTests {
   func archive() async throws {
     let stage = try ArchiveStage()
     defer { stage.close() }
-    let event = Event(id: "e", source: "test", time: .now, payload: .like("minji", "p", of: "o"))
-    let wire = try EventCodec.encode(event)
-    try stage.producer.send([
-      OutgoingRecord(topic: Topic.likes.name(prefix: stage.prefix), partition: 0, wire: wire)
-    ])
-    let process = try stage.start()
-    try await stage.waitUntilCaughtUp(process)
-    #expect(process.terminate() == .exited(0), "\(stage.log)")
+    try await archive(.like("minji", "p", of: "o"), at: .now, in: stage)
     let arguments = [
       "erasure", "verify", "minji", "--skip-kafka", "--archive", stage.directory, "--json",
       "--database-url", try TestDatabase.fresh(),
@@ -258,25 +248,14 @@ struct ErasureTests {
     let stage = try ArchiveStage()
     defer { stage.close() }
     let time = EventTime(microseconds: 1_736_000_000_000_000)
-    let event = Event(
-      id: "e", source: "test", time: time, payload: .userErased(.with { $0.user = "minji" }))
-    let wire = try EventCodec.encode(event)
-    try stage.producer.send([
-      OutgoingRecord(topic: Topic.erasures.name(prefix: stage.prefix), partition: 0, wire: wire)
-    ])
-    let process = try stage.start()
-    try await stage.waitUntilCaughtUp(process)
-    #expect(process.terminate() == .exited(0), "\(stage.log)")
+    try await archive(.userErased(.with { $0.user = "minji" }), at: time, in: stage)
     let url = try TestDatabase.fresh()
     let connection = try Connection(url, applicationName: "test")
     try connection.script(
       """
       SELECT remember_erasures('{minji}', ARRAY[now()]);
       SELECT erasure_done(w, 'minji', now()) FROM unnest('{fanout,notification,alarm,reminder}'::text[]) AS w;
-      CREATE SCHEMA magpie_shadow;
-      CREATE TABLE magpie_shadow.rebuild_state AS
-        SELECT '{feeds}'::text[] AS rooms, 't.' AS topic_prefix, now() AS started_at, now() AS completed_at;
-      CREATE TABLE magpie_shadow.consumer_offsets (LIKE consumer_offsets);
+      \(rebuild(in: "magpie_shadow"));
       """)
     let erase = ["archive", "erase", "--dir", stage.directory, "--database-url", url, "--json"]
     for (isRebuilding, erased) in [(true, 0), (false, 1)] {
@@ -308,6 +287,29 @@ struct ErasureTests {
   }
 
   // MARK: Support
+
+  /// Archives one event.
+  private func archive(_ payload: Payload, at time: EventTime, in stage: ArchiveStage) async throws
+  {
+    let event = Event(id: "e", source: "test", time: time, payload: payload)
+    try stage.producer.send([
+      OutgoingRecord(
+        topic: event.topic.name(prefix: stage.prefix), partition: 0, wire: EventCodec.encode(event))
+    ])
+    let process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+  }
+
+  /// SQL that makes a schema look like that of a rebuild.
+  private func rebuild(in schema: String) -> String {
+    """
+    CREATE SCHEMA \(schema);
+    CREATE TABLE \(schema).rebuild_state AS
+      SELECT '{feeds}'::text[] AS rooms, 't.' AS topic_prefix, now() AS started_at, now() AS completed_at;
+    CREATE TABLE \(schema).consumer_offsets (LIKE consumer_offsets)
+    """
+  }
 
   /// The findings by name.
   private func places(_ result: Tool.Result) throws -> [String: [String: Any]] {

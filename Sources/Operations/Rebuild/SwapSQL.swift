@@ -1,3 +1,4 @@
+import Handling
 import Postgres
 
 extension SwapTransaction {
@@ -138,10 +139,10 @@ extension SwapTransaction {
         SELECT e.user_id, e.erased_at FROM \(live).erasures e WHERE '\(worker)' = ANY (e.waits_for)
         ORDER BY e.user_id
         ON CONFLICT (user_id) DO UPDATE
-          SET erased_at = excluded.erased_at, stage = 0, position = '', horizon = NULL;
+          SET erased_at = excluded.erased_at, \(fromTheBeginning);
         -- A sweep for an older request would end without ending the erasure.
         UPDATE \(other).\(worker)_erasures q
-        SET erased_at = e.erased_at, stage = 0, position = '', horizon = NULL
+        SET erased_at = e.erased_at, \(fromTheBeginning)
         FROM \(live).erasures e
         WHERE e.person_hash = person_hash(q.user_id) AND q.erased_at < e.erased_at;
         -- Readers hide whoever was erased since the incoming tables were begun until they are swept. Whoever was forgotten

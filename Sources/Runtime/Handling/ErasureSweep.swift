@@ -138,7 +138,7 @@ public struct ErasureSweep: Sendable {
 }
 
 /// SQL: the assignments that let a sweep begin again.
-let fromTheBeginning = "stage = 0, position = '', horizon = NULL"
+package let fromTheBeginning = "stage = 0, position = '', horizon = NULL"
 
 /// SQL that queues those of these people for another sweep who were erased.
 ///

@@ -105,14 +105,14 @@ public final class ProviderServer: Sendable {
   private func respond(to request: Request, isHTTP2: Bool) async throws -> Response {
     let path = request.uri.path
     let body = try await request.body.collect(upTo: Self.bodyBytesMax)
-    // The body ends early if the connection does, which makes the request malformed (RFC 9113, section 8.1.1).
-    if let length = request.headers[.contentLength], length != String(body.readableBytes) {
-      return response(PushReply(400))
-    }
     if let plain {
       let raw = PlainRequest(
         path: path, headers: request.headers, body: Array(body.readableBytesView))
       return response(try await plain(raw))
+    }
+    // The body ends early if the connection does, which makes the request malformed (RFC 9113, section 8.1.1).
+    if let length = request.headers[.contentLength], length != String(body.readableBytes) {
+      return response(PushReply(400))
     }
     guard request.method == .post else { return response(PushReply(405)) }
     if path == "/token" {

@@ -63,9 +63,10 @@ public struct DeepVerification {
     let (requests, absent) = try snapshot.erasures(in: log, prefix: prefix)
     var erased = try ErasedPeople(requests, connection)
     let stored = try storedErasures()
-    // Requests that are erased from an archive.
-    var lost = stored.filter { erased.rows[$0] != $1 }
-    if lost.count > absent { lost = [:] }
+    let requested = erased.rows
+    let unexplained = stored.filter { requested[$0] != $1 }
+    // Their requests are erased from an archive.
+    let lost = unexplained.count <= absent ? unexplained : [:]
     if !lost.isEmpty {
       erased = try ErasedPeople(
         requests

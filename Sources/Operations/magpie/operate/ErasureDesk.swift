@@ -11,10 +11,6 @@ struct ErasureDesk: Sendable {
   let logger: Logger
   private let turns = SingleFile(waitingMax: 8)
 
-  init(kafka: ClientConfiguration, prefix: String, logger: Logger) {
-    (self.kafka, self.prefix, self.logger) = (kafka, prefix, logger)
-  }
-
   struct Requested: Encodable, Sendable {
     var user: String
     var event: String
@@ -45,9 +41,11 @@ struct ErasureDesk: Sendable {
         defer { producer.close() }
         try producer.send([event])
       }
-    } catch let error as KafkaError {
-      logger.error("the erasure was not published", metadata: metadata)
-      throw Problem(.notAcknowledged, "\(error.name): \(error.message)")
+    } catch {
+      logger.error(
+        "the erasure was not published",
+        metadata: metadata.merging(["error": "\(error)"]) { $1 })
+      throw problem(error)
     }
     logger.notice("the erasure was published", metadata: metadata)
     return Requested(user: user, event: event.id, erasedAt: event.time.rfc3339)

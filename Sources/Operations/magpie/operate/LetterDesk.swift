@@ -27,14 +27,6 @@ struct LetterDesk: Sendable {
   let logger: Logger
   private let turns = SingleFile(waitingMax: 8)
 
-  init(
-    pool: ConnectionPool, databaseURL: String, kafka: ClientConfiguration, prefix: String,
-    handlers: [Handler], logger: Logger
-  ) {
-    (self.pool, self.databaseURL, self.kafka) = (pool, databaseURL, kafka)
-    (self.prefix, self.handlers, self.logger) = (prefix, handlers, logger)
-  }
-
   /// A page in the order of the ids, and the id to pass as `after` for the next page.
   struct Page: Encodable, Sendable {
     var items: [ListedLetter]
@@ -164,7 +156,7 @@ private func found(_ id: LetterID, _ connection: Connection) throws -> DeadLette
 }
 
 /// Converts errors that an operator can act on to problems.
-private func problem(_ error: any Error) -> any Error {
+func problem(_ error: any Error) -> any Error {
   switch error {
   case let error as KafkaError: Problem(.notAcknowledged, "\(error.name): \(error.message)")
   case let error as WorkerStopped: Problem(.databaseUnavailable, error.reason)
