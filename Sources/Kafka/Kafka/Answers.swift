@@ -46,6 +46,8 @@ final class Answers: Sendable {
     if isLast { allIn.signal() }
   }
 
+  var areMissing: Bool { state.withLock { $0.missing > 0 } }
+
   func waitForProgress(milliseconds: Int) {
     _ = changed.wait(timeout: .now() + .milliseconds(milliseconds))
   }

@@ -18,6 +18,8 @@ public final class Producer: Sendable {
     var callCount = 0
   }
   private let use = Mutex(Use())
+  /// More records than this take about as long to queue as they would linger.
+  private static let hurriedMax = 100
 
   /// Connects in the background; `connectionProblem` reports a broker that is down.
   ///
@@ -103,6 +105,11 @@ public final class Producer: Sendable {
         answers.abandon(from: index, refused)
         break
       }
+    }
+    // A few records would only linger (`linger.ms`), because nothing follows them. Each call is short, because the
+    // poll thread may take the answer that it waits for; there are few, because each wakes all connections.
+    if records.count <= Self.hurriedMax {
+      for _ in 0..<20 where answers.areMissing { flush(withinMilliseconds: 1) }
     }
     return try answers.wait()
   }

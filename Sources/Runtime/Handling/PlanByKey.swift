@@ -21,3 +21,12 @@ public func planByKey(keepsPlans: Bool) -> Statement {
       set_config('work_mem', '64MB', true)
     """, [.text(keepsPlans ? "force_generic_plan" : "force_custom_plan")])
 }
+
+/// `planByKey` for a batch of this many events. Small ones keep their plans: planning would take as long as applying
+/// them, and tables grow little until the lane discards its plans, once a second. Large ones do not use a plan that was
+/// made while the tables were small.
+public func planByKey(events count: Int) -> Statement {
+  planByKey(keepsPlans: count <= smallBatchMax)
+}
+
+private let smallBatchMax = 100

@@ -28,7 +28,9 @@ func snapshotsWork(_ events: [Event], engine: AlarmTextEngine, isPublishing: Boo
     if let actor = content.actor { people.insert(BytewiseString(actor)) }
     if let second = content.secondActor { people.insert(BytewiseString(second)) }
   }
-  var work = Work([planByKey(keepsPlans: false), ensureProfiles(people, retracted: retractions)])
+  var work = Work([
+    planByKey(events: events.count), ensureProfiles(people, retracted: retractions),
+  ])
   let profiles = work.add(lockedProfiles(people))
   let current = work.add(lineage)
   work.finish = { [people] results in

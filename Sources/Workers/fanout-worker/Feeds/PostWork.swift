@@ -56,7 +56,7 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
   let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
 
   var work = Work(
-    [planByKey(keepsPlans: false)]
+    [planByKey(events: events.count)]
       + internUsers(Set(facts.map { BytewiseString($0.content.author) }))
       + [Statement(PostSQL.lockAuthors, [posts, authors])])
   let measured = work.add(
