@@ -126,9 +126,7 @@ final class WorkerProcess: Sendable {
       // Other lanes may log after it.
       if lines.suffix(50).contains(where: { $0.contains(Sabotage.message) }) { return nil }
       // A crash prints its cause before a long backtrace.
-      let cause =
-        lines.lastIndex { $0.contains("Fatal error") }
-        ?? lines.lastIndex { $0.contains("crashed") }
+      let cause = lines.firstIndex { $0.contains("Fatal error") || $0.contains("crashed") }
       let shown = cause.map { lines[$0...].prefix(20) } ?? lines.suffix(3)
       return "\(current.identity) ended with \(exit): \(shown.joined(separator: " / "))"
     }

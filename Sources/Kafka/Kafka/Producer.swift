@@ -5,8 +5,8 @@ import Synchronization
 
 /// An idempotent producer: `acks=all`, a delivery report for every record, a bounded local queue.
 ///
-/// Thread-safe. Completions run on the producer's poll thread or inside a call to `flush`: they
-/// must not block or call `flush` or `close`; they may send.
+/// Thread-safe. Completions run on the producer's poll thread, or inside a call to `flush`, `close` or the `send` that
+/// waits: they must not block or call any of these; they may send a record.
 public final class Producer: Sendable {
   let client: Client
   private let context: ProducerContext
