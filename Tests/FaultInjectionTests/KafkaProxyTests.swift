@@ -59,6 +59,8 @@ struct KafkaProxyTests {
     let consumer = try consumer()
     defer { consumer.close() }
     #expect(Set(try read(3, consumer).map(\.topicPartition)) == Set(places))
+    let admin = try Admin(configuration: configuration())
+    for place in places { #expect(try admin.watermarks(place) == Watermarks(low: 0, high: 1)) }
     for (index, place) in places.enumerated() {
       for one in 0..<3 { try broker.moveLeader(place, to: 1 + (index + one) % 3) }
     }
@@ -66,6 +68,7 @@ struct KafkaProxyTests {
     try broker.moveCoordinator(group: "g", to: 2)
     try fill(configuration())
     #expect(try read(3, consumer).map(\.offset) == [1, 1, 1])
+    for place in places { #expect(try admin.watermarks(place) == Watermarks(low: 0, high: 2)) }
   }
 
   @Test("refusals are counted while other brokers serve, and all records are readable afterwards")

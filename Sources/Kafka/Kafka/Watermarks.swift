@@ -15,7 +15,9 @@ public struct WatermarkAnswers: Sendable {
 extension Client {
   /// The log start and end offsets of partitions, by two requests to each leader. Bounded, unlike
   /// `rd_kafka_query_watermark_offsets`, which before librdkafka 2.3 ignores its timeout. Waits
-  /// until all leaders are known; if one does not answer, the call fails.
+  /// until all leaders are known; if one does not answer, the call fails. librdkafka remembers the
+  /// leaders of topics that this client neither subscribes to nor produces to for 15 minutes, even if
+  /// they answer that they lead no longer; `partitionLeaders` refreshes them.
   func watermarks(_ partitions: [TopicPartition], timeoutMilliseconds: Int)
     throws(KafkaError) -> [TopicPartition: Result<Watermarks, KafkaError>]
   {
@@ -71,10 +73,20 @@ extension Client {
 extension Admin {
   /// The log start and end offset of a partition. On the embedded broker a `low` above 0 means that
   /// records were dropped.
+  ///
+  /// Throws if the partition's leader does not answer within the timeout.
   public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
     throws(KafkaError) -> Watermarks
   {
-    try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+    let answers = try availableWatermarks(
+      topics: [partition.topic], timeoutMilliseconds: timeoutMilliseconds
+    ) { $0 == partition }
+    if let error = answers.unanswered[partition] { throw error }
+    guard let watermarks = answers.watermarks[partition] else {
+      throw client.error(
+        RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, "watermarks of \(partition): unknown partition")
+    }
+    return watermarks
   }
 
   /// The log start and end offsets of all partitions of these topics, within the timeout.
@@ -91,12 +103,13 @@ extension Admin {
 
   /// The log start and end offsets of these topics' partitions whose leaders answer within the
   /// timeout. Asks the leaders concurrently. While some do not answer, keeps asking the cluster for
-  /// new leaders of their partitions.
+  /// new leaders of their partitions. Asks for the partitions for which `includes` is true.
   ///
   /// Throws only if no broker lists the topics' partitions.
-  public func availableWatermarks(topics names: [String], timeoutMilliseconds: Int = 10_000)
-    throws(KafkaError) -> WatermarkAnswers
-  {
+  public func availableWatermarks(
+    topics names: [String], timeoutMilliseconds: Int = 10_000,
+    where includes: (TopicPartition) -> Bool = { _ in true }
+  ) throws(KafkaError) -> WatermarkAnswers {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     var answers = WatermarkAnswers()
     var isFirst = true
@@ -115,7 +128,7 @@ extension Admin {
         answers.topics[name] = partitions.count
         for (number, leader) in partitions.enumerated() {
           let partition = TopicPartition(topic: name, partition: Int32(number))
-          guard answers.watermarks[partition] == nil else { continue }
+          guard includes(partition), answers.watermarks[partition] == nil else { continue }
           guard let leader else {
             answers.unanswered[partition] = client.error(
               RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, "\(partition) currently has no leader")

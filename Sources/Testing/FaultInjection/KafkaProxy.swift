@@ -144,7 +144,7 @@ public final class KafkaProxy: Sendable {
     let listener = listeners[broker].descriptor
     while true {
       let client = accept(listener, nil, nil)
-      let (isClosed, port) = state.withLock { ($0.isClosed, $0.ports[broker]) }
+      let (isClosed, ports) = state.withLock { ($0.isClosed, $0.ports) }
       if isClosed {
         if client >= 0 { _ = Foundation.close(client) }
         break
@@ -156,17 +156,26 @@ public final class KafkaProxy: Sendable {
       }
       disableNagle(client)
       guard !refuses(broker, by: .closes),
-        let server = ServerAddress.tcp(host: "127.0.0.1", port: "\(port)").connected()
+        let server = ServerAddress.tcp(host: "127.0.0.1", port: "\(ports[broker])").connected()
       else {
         _ = Foundation.close(client)
         continue
       }
       disableNagle(server)
       let link = Link(client: client, server: server)
-      state.withLock { $0.links.append((broker, link)) }
+      let isCurrent = state.withLock { state in
+        // Ending all connections has missed one that was being opened.
+        guard !state.isClosed, state.ports == ports else { return false }
+        state.links.append((broker, link))
+        return true
+      }
+      guard isCurrent else {
+        link.close()
+        continue
+      }
       let pending = PendingRequests()
       Thread.detachNewThread { [self] in forwardRequests(link, pending, broker) }
-      Thread.detachNewThread { [self] in forwardResponses(link, pending) }
+      Thread.detachNewThread { [self] in forwardResponses(link, pending, ports) }
     }
     _ = Foundation.close(listener)
   }
@@ -211,9 +220,11 @@ public final class KafkaProxy: Sendable {
     }
   }
 
-  private func forwardResponses(_ link: Link, _ pending: PendingRequests) {
+  /// - Parameter ports: of the cluster that the link leads to, which is the former one for responses
+  ///   that arrive after a switch.
+  private func forwardResponses(_ link: Link, _ pending: PendingRequests, _ ports: [Int]) {
     while let response = receiveFrame(link.server), let request = pending.remove(response) {
-      if !sendFrame(link.client, rewritten(response, to: request)) { link.endRequests() }
+      if !sendFrame(link.client, rewritten(response, to: request, of: ports)) { link.endRequests() }
     }
     // Disconnect the client only after the broker has closed the connection: librdkafka's mock
     // cluster aborts the process if a member rejoins while an earlier join is unanswered.
@@ -221,8 +232,10 @@ public final class KafkaProxy: Sendable {
     forget(link)
   }
 
-  private func rewritten(_ response: [UInt8], to request: PendingRequest) -> [UInt8] {
-    let (conditions, ports) = state.withLock { ($0.conditions, $0.ports) }
+  private func rewritten(
+    _ response: [UInt8], to request: PendingRequest, of ports: [Int]
+  ) -> [UInt8] {
+    let conditions = conditions
     let newPorts = Dictionary(zip(ports, listeners.map { Int($0.port) })) { first, _ in first }
     switch request.key {
     case Key.apiVersions:
