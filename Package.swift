@@ -129,11 +129,12 @@ let package = Package(
     module("Handling", in: "Runtime", ["Events", "Postgres"]),
     module(
       "Lanes", in: "Runtime", ["Events", "Handling", "Kafka", "Postgres", "Schema", logging]),
+    module("Serving", in: "Runtime", [hummingbird, serviceLifecycle]),
     module(
       "Service", in: "Runtime",
       [
-        "Events", "Handling", "Kafka", "Lanes", "Postgres", argumentParser, configuration,
-        hummingbird, logging, serviceLifecycle,
+        "Events", "Handling", "Kafka", "Lanes", "Postgres", "Serving", argumentParser,
+        configuration, hummingbird, logging, serviceLifecycle,
       ]),
 
     // A folder for each worker, and what they share.
@@ -185,7 +186,7 @@ let package = Package(
       "Gateway", in: "Gateway",
       [
         "CZlib", "Events", "Kafka", "Kinds", "Lanes", "MagpieProducer", "Notifications",
-        "Postgres", "Reminders", "Schedules", "Schema", "Service", argumentParser,
+        "Postgres", "Reminders", "Schedules", "Schema", "Service", "Serving", argumentParser,
         asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore, jwt, logging, nioCore,
         nioHTTPTypes, serviceLifecycle,
       ], embedsTexts: true),
@@ -224,8 +225,8 @@ let package = Package(
     module(
       "LocalProviders", in: "Testing",
       [
-        crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdHTTP2, logging, nioSSL, swiftASN1,
-        x509,
+        "Serving", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdHTTP2, logging, nioSSL,
+        swiftASN1, x509,
       ]),
     module("Model", in: "Testing", ["Events", "Kinds"]),
     module("Workload", in: "Testing", ["Events"]),
@@ -289,7 +290,7 @@ let package = Package(
       "RuntimeTests",
       [
         "EmbeddedStack", "Events", "FaultInjection", "Kafka", "Handling", "Lanes", "Service",
-        "Postgres", "Schema", "TestSupport",
+        "Postgres", "Schema", "Serving", "TestSupport", hummingbird, logging,
       ]),
     tests(
       "FeedsTests",
@@ -375,7 +376,8 @@ let package = Package(
       "GatewayTests",
       [
         "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "RecordLog", "Schema",
-        "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, logging, nioCore, yams,
+        "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, logging, nioCore,
+        yams,
       ]),
     tests(
       "MagpieTests",

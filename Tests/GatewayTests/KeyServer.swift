@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import NIOCore
+import Serving
 import Synchronization
 import TestSupport
 
@@ -30,7 +31,7 @@ final class KeyServer: Sendable {
         state.withLock { $0.port = channel.localAddress?.port ?? 0 }
       },
       logger: .init(label: "keys") { _ in SwiftLogNoOpLogHandler() })
-    server.withLock { $0 = Task { try await application.run() } }
+    server.withLock { $0 = Task { try await application.serve() } }
     try await eventually("the key server listens") { port != 0 }
   }
 

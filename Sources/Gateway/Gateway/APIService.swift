@@ -8,7 +8,7 @@ struct APIService: Service {
   let hints: Hints
 
   func run() async throws {
-    try await withGracefulShutdownHandler {
+    try await withTaskCancellationOrGracefulShutdownHandler {
       try await serveHTTP(
         responder, behind: responder.edge, host: host, port: port,
         words: ServerWords(
@@ -24,8 +24,8 @@ struct APIService: Service {
         }
         await following
       }
-    } onGracefulShutdown: {
-      // On shutdown the server waits for all responses, including open streams, so end the streams.
+    } onCancelOrGracefulShutdown: {
+      // The server waits for all responses, including open streams, so end the streams.
       hints.close()
     }
   }

@@ -3,6 +3,7 @@ import HummingbirdCore
 import Lanes
 import Logging
 import NIOCore
+import Serving
 
 /// How a server's log names it.
 struct ServerWords: Sendable {
@@ -66,8 +67,8 @@ private func serveHTTP<Answering: HTTPResponder>(
     },
     logger: quiet)
   do {
-    try await application.run()
-  } catch let error where !(error is CancellationError) {
+    try await application.serve()
+  } catch {
     let stopped = WorkerStopped(
       reason: "cannot serve \(words.name) at \(host):\(port): \(error)",
       nextStep: "Choose \(words.nextStep).")

@@ -3,6 +3,7 @@ import Hummingbird
 import Lanes
 import Logging
 import ServiceLifecycle
+import Serving
 
 /// The HTTP endpoints of a worker: `/livez`, `/readyz`, `/metrics`.
 ///
@@ -17,8 +18,8 @@ struct HealthService: Service {
     do {
       try await healthApplication(
         settings: settings, lanes: lanes, metrics: metrics, logger: logger
-      ).run()
-    } catch let error where !(error is CancellationError) {
+      ).serve()
+    } catch {
       let stopped = WorkerStopped(
         reason: "cannot serve HTTP at \(settings.httpHost):\(settings.httpPort): \(error)",
         nextStep: "Choose another --http-port (0 takes a free one), or another --http-host.")

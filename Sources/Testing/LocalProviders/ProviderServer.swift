@@ -5,6 +5,7 @@ import Hummingbird
 import HummingbirdHTTP2
 import Logging
 import NIOSSL
+import Serving
 import Synchronization
 
 /// One server for all providers, over TLS with HTTP/2 and HTTP/1.1. Apps and endpoints
@@ -99,7 +100,7 @@ public final class ProviderServer: Sendable {
       responder: responder, server: .http2Upgrade(tlsConfiguration: tls),
       configuration: .init(address: .hostname(host, port: port)),
       onServerRunning: { channel in started(channel.localAddress?.port ?? 0) }, logger: quiet
-    ).run()
+    ).serve()
   }
 
   private func respond(to request: Request, isHTTP2: Bool) async throws -> Response {
