@@ -147,7 +147,7 @@ struct ProducerTests {
     let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
     let answers = Collected()
     func send(until what: String, _ holds: () -> Bool) {
-      let deadline = ContinuousClock.now + .seconds(60)
+      let deadline = ContinuousClock.now + .seconds(hangLimitSeconds)
       while !holds(), .now < deadline {
         try? producer.send(record, completion: answers.add)
         Thread.sleep(forTimeInterval: 0.02)
