@@ -48,7 +48,7 @@ struct ServingTests {
             {
               let request = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
               let sent = request.prefix(.random(in: 0...request.count, using: &random))
-              _ = send(socket, Array(sent), sent.count, Int32(MSG_NOSIGNAL))
+              _ = send(socket, Array(sent), sent.count, LocalHTTP.withoutSignal)
               if Bool.random(using: &random) { Thread.sleep(forTimeInterval: 0.005) }
               close(socket)
               connected.withLock { $0 += 1 }

@@ -223,8 +223,9 @@ public final class KafkaProxy: Sendable {
   /// - Parameter ports: of the cluster that the link leads to, which is the former one for responses
   ///   that arrive after a switch.
   private func forwardResponses(_ link: Link, _ pending: PendingRequests, _ ports: [Int]) {
+    let newPorts = Dictionary(zip(ports, listeners.map { Int($0.port) })) { first, _ in first }
     while let response = receiveFrame(link.server), let request = pending.remove(response) {
-      if !sendFrame(link.client, rewritten(response, to: request, of: ports)) { link.endRequests() }
+      if !sendFrame(link.client, rewritten(response, to: request, newPorts)) { link.endRequests() }
     }
     // Disconnect the client only after the broker has closed the connection: librdkafka's mock
     // cluster aborts the process if a member rejoins while an earlier join is unanswered.
@@ -232,11 +233,11 @@ public final class KafkaProxy: Sendable {
     forget(link)
   }
 
+  /// - Parameter newPorts: the proxy's ports by the brokers'.
   private func rewritten(
-    _ response: [UInt8], to request: PendingRequest, of ports: [Int]
+    _ response: [UInt8], to request: PendingRequest, _ newPorts: [Int: Int]
   ) -> [UInt8] {
     let conditions = conditions
-    let newPorts = Dictionary(zip(ports, listeners.map { Int($0.port) })) { first, _ in first }
     switch request.key {
     case Key.apiVersions:
       return KafkaBytes.offeringSASL(
