@@ -9,6 +9,7 @@ public typealias WireRecord = Records.WireRecord
 /// are ignored, so that producers may be newer than workers.
 public enum EventCodec {
   static let specVersion = "1.0"
+  private static let specVersionBytes = Array(specVersion.utf8)
 
   /// Encodes the event as a record for `event.topic`.
   ///
@@ -17,7 +18,8 @@ public enum EventCodec {
   public static func encode(
     _ event: Event, as contentType: ContentType = .protobuf
   ) throws(EventError) -> WireRecord {
-    let event = try validated(event)
+    var event = event
+    try validate(&event)
     let value = try event.payload.bytes(as: contentType)
     try checkValueSize(value.count)
     var headers: [Header] = [
@@ -59,8 +61,8 @@ public enum EventCodec {
     try checkValueSize(value.count)
 
     let headers = try Headers(record.headers)
-    guard try headerText(headers.specVersion, "ce_specversion", Limits.headerBytes) == specVersion
-    else {
+    if headers.specVersion != specVersionBytes {
+      _ = try headerText(headers.specVersion, "ce_specversion", Limits.headerBytes)
       throw EventError(
         .unsupportedSpecVersion, "ce_specversion must be \(specVersion).", field: "ce_specversion")
     }
@@ -88,9 +90,9 @@ public enum EventCodec {
     case .protobuf: payload = try Self.payload(type, from: .protobuf(value))
     case .json: payload = try jsonPayload(type, value)
     }
-    let event = try validated(
-      Event(id: id, source: source, time: time, payload: payload, trace: headers.trace),
-      isChangedByErasure: type == .messageSent && record.isChangedByErasure)
+    var event = Event(id: id, source: source, time: time, payload: payload, trace: headers.trace)
+    try validate(
+      &event, isChangedByErasure: type == .messageSent && record.isChangedByErasure)
     guard key.elementsEqual(event.key.utf8) else {
       throw EventError(
         .wrongKey,
@@ -114,9 +116,10 @@ public enum EventCodec {
 
 // Shared by the binary and the structured mode.
 extension EventCodec {
-  static func validated(
-    _ event: Event, isChangedByErasure: Bool = false
-  ) throws(EventError) -> Event {
+  /// Checks the event, and removes duplicate mentions.
+  static func validate(
+    _ event: inout Event, isChangedByErasure: Bool = false
+  ) throws(EventError) {
     try checkID(event.id, "id")
     guard !event.source.isEmpty else {
       throw EventError(
@@ -127,9 +130,7 @@ extension EventCodec {
       throw EventError(.badID, "source contains a control character.", field: "source")
     }
     try checkTime(event.time, now: nil)
-    var event = event
-    event.payload = try event.payload.validated(isChangedByErasure: isChangedByErasure)
-    return event
+    try event.payload.validate(isChangedByErasure: isChangedByErasure)
   }
 
   static func checkTime(_ time: EventTime, now: EventTime?) throws(EventError) {

@@ -1,7 +1,11 @@
 // Each function checks one rule. Field names are those of the JSON mapping.
 
-func checkIDs(_ fields: (String, String)...) throws(EventError) {
-  for (name, value) in fields { try checkID(value, name) }
+func checkIDs(
+  _ first: (String, String), _ second: (String, String), _ third: (String, String)? = nil
+) throws(EventError) {
+  try checkID(first.1, first.0)
+  try checkID(second.1, second.0)
+  if let third { try checkID(third.1, third.0) }
 }
 
 /// 1 to 128 bytes without control characters, not beginning like the ids of former people. Ids are opaque and
@@ -163,7 +167,11 @@ func containsControlCharacter(_ value: String) -> Bool {
     ?? hasControlCharacter(value.utf8)
 }
 
-private func hasControlCharacter(_ bytes: some Sequence<UInt8>) -> Bool {
+private func hasControlCharacter(_ bytes: some Collection<UInt8>) -> Bool {
+  // Nearly all texts are printable ASCII, of which the compiler compares many bytes at once.
+  var others: UInt8 = 0
+  for byte in bytes { others |= byte &- 0x20 < 0x5F ? 0 : 1 }
+  if others == 0 { return false }
   var previous: UInt8 = 0
   for byte in bytes {
     if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }

@@ -1,7 +1,7 @@
 import Records
 
 /// The headers that the codec reads, each at most once.
-struct Headers {
+struct Headers: ~Copyable {
   var specVersion: [UInt8]?
   var id: [UInt8]?
   var source: [UInt8]?

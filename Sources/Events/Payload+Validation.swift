@@ -3,7 +3,7 @@ extension Payload {
   ///
   /// - Parameter isChangedByErasure: whether a message may have a former person as its receiver.
   /// - Throws: ``EventError`` for the first field that violates ``Limits``.
-  func validated(isChangedByErasure: Bool = false) throws(EventError) -> Payload {
+  mutating func validate(isChangedByErasure: Bool = false) throws(EventError) {
     switch self {
     case .postPublished(var data):
       try checkID(data.post, "post")
@@ -12,7 +12,7 @@ extension Payload {
       try checkText(data.caption, "caption", Limits.captionBytes)
       try checkText(data.imageURL, "imageUrl", Limits.urlBytes)
       data.mentions = try checkedMentions(data.mentions)
-      return .postPublished(data)
+      self = .postPublished(data)
     case .commentCreated(var data):
       try checkID(data.comment, "comment")
       try checkID(data.actor, "actor")
@@ -20,15 +20,13 @@ extension Payload {
       try checkID(data.postOwner, "postOwner")
       try checkText(data.text, "text", Limits.commentBytes)
       data.mentions = try checkedMentions(data.mentions)
-      return .commentCreated(data)
+      self = .commentCreated(data)
     case .messageSent(var data) where isChangedByErasure:
       try checkPeer(data.receiver, "receiver")
       data.receiver = data.sender
       try Payload.messageSent(data).check()
-      return self
     default:
       try check()
-      return self
     }
   }
 

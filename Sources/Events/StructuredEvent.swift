@@ -15,7 +15,8 @@ public enum StructuredEvent {
   ///
   /// - Throws: ``EventError``, as ``EventCodec/encode(_:as:)`` does.
   public static func encode(_ event: Event) throws(EventError) -> String {
-    let event = try EventCodec.validated(event)
+    var event = event
+    try EventCodec.validate(&event)
     let data = try event.payload.jsonBytes()
     try EventCodec.checkValueSize(data.count)
     var line = "{\"specversion\":\"\(EventCodec.specVersion)\",\"type\":\"\(event.type.rawValue)\""
@@ -86,8 +87,9 @@ public enum StructuredEvent {
           field: "traceparent")
       }
     }
-    return try EventCodec.validated(
-      Event(
-        id: text("id"), source: text("source"), time: time, payload: payload, trace: trace))
+    var event = Event(
+      id: try text("id"), source: try text("source"), time: time, payload: payload, trace: trace)
+    try EventCodec.validate(&event)
+    return event
   }
 }
