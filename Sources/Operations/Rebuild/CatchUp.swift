@@ -102,35 +102,46 @@ extension Rebuild {
     return result
   }
 
-  /// Advances the tables to the targets, each share on its own thread.
+  /// Advances the tables to the targets, each share on threads of its own.
   func advance(_ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool) throws {
     let starts = try starts(schema)
     let lag = try lag(schema, behind: targets)
+    let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
     counter.begin(runsBacklog ? "finishing" : "applying records", records: lag)
-    var shares = Share.all(schema, settings.handlers)
-    // With few records, connecting and fetching take most of the time, so all topics run in
-    // parallel.
-    if lag < 20_000, !runsBacklog {
-      shares = shares.flatMap { share in
-        share.stages.map { Share(stages: [$0], loopback: share.loopback) }
+    let shares = Share.all(schema, settings.handlers)
+    let (settings, counter) = (settings, counter)
+    @Sendable func replay(_ share: Share, lane: Int32 = 0, of lanes: Int32 = 1) throws {
+      func own<Value>(_ offsets: [TopicPartition: Value]) -> [TopicPartition: Value] {
+        offsets.filter { $0.key.partition % lanes == lane }
       }
-      let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
-      shares = shares.filter { share in
+      try ShareReplay(share: share, settings: settings, schema: schema, counter: counter)
+        .run(starts: own(starts), to: targets.mapValues(own), runsBacklog: runsBacklog)
+    }
+    let bodies: [@Sendable () throws -> Void]
+    if runsBacklog {
+      bodies = shares.map { share in { try replay(share) } }
+    } else if lag < 20_000, !known.isEmpty {
+      // Connecting and fetching take most of the time, so all topics run in parallel.
+      bodies = shares.flatMap(\.stagesAlone).filter { share in
         share.topics(prefix: schema.topicPrefix).contains { group, topic in
           targets[group, default: [:]].contains {
             $0.key.topic == topic && known[group]?[$0.key] != $0.value
           }
         }
+      }.map { share in { try replay(share) } }
+    } else {
+      bodies = shares.map { share in
+        {
+          for stage in share.stagesAlone {
+            try inParallel(
+              (0..<settings.lanes).map { lane in
+                { try replay(stage, lane: lane, of: settings.lanes) }
+              })
+          }
+        }
       }
     }
-    let (settings, counter) = (settings, counter)
-    try inParallel(
-      shares.map { share in
-        {
-          try ShareReplay(share: share, settings: settings, schema: schema, counter: counter)
-            .run(starts: starts, to: targets, runsBacklog: runsBacklog)
-        }
-      })
+    try inParallel(bodies) { settings.onProgress(counter.progress) }
   }
 
   /// The offset to start from in every partition: the log start offset, which must be 0 where the
@@ -154,28 +165,32 @@ extension Rebuild {
     return starts
   }
 
-  /// Runs the bodies on threads and reports progress until all end; then throws the first error.
-  private func inParallel(_ bodies: [@Sendable () throws -> Void]) throws {
-    let ended = Ended()
-    for body in bodies {
-      let thread = Thread {
-        ended.note(Result { try body() })
-      }
-      thread.stackSize = 8 << 20
-      thread.start()
-    }
-    while ended.results.count < bodies.count {
-      ended.wait(milliseconds: 100)
-      settings.onProgress(counter.progress)
-    }
-    for result in ended.results { try result.get() }
-  }
-
   /// Reports progress, then runs a long step on this thread.
   func waitReporting(_ body: () throws -> Void) throws {
     settings.onProgress(counter.progress)
     try body()
   }
+}
+
+/// Runs the bodies on threads until all end; then throws the first error.
+///
+/// - Parameter whileWaiting: called ten times a second on the calling thread.
+private func inParallel(
+  _ bodies: [@Sendable () throws -> Void], whileWaiting: () -> Void = {}
+) throws {
+  let ended = Ended()
+  for body in bodies {
+    let thread = Thread {
+      ended.note(Result { try body() })
+    }
+    thread.stackSize = 8 << 20
+    thread.start()
+  }
+  while ended.results.count < bodies.count {
+    ended.wait(milliseconds: 100)
+    whileWaiting()
+  }
+  for result in ended.results { try result.get() }
 }
 
 /// The results of finished threads. Guarded by the condition's lock.

@@ -30,6 +30,9 @@ public struct RebuildSettings: Sendable {
   public var openLog: @Sendable () throws -> any RecordLog
   /// The maximum number of records per transaction.
   public var batchRecordsMax = 10_000
+  /// The number of threads, each with a connection, that fill the tables of one group at a time. They
+  /// share the partitions of a topic.
+  public var lanes: Int32 = 2
   /// Whether to rebuild from a log whose beginning is gone.
   public var acceptsMissingRecords = false
   /// Called periodically on the calling thread.

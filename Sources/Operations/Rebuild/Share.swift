@@ -5,7 +5,8 @@ import Lanes
 import Postgres
 import RecordLog
 
-/// The part of a rebuild that one thread does: the topics of one table group, in reading order.
+/// The part of a rebuild that does not depend on the others: the topics of one table group, in
+/// reading order.
 ///
 /// The group's stored offsets change in the same transactions as its tables, so an interrupted
 /// share resumes where it stopped.
@@ -53,6 +54,9 @@ struct Share: Sendable {
     if tableGroups.contains(.reminders) { shares.append(Share(stages: stages(handlers.reminder))) }
     return shares
   }
+
+  /// Each stage as a share of its own.
+  var stagesAlone: [Share] { stages.map { Share(stages: [$0], loopback: loopback) } }
 
   /// The topics to read, with their consumer groups.
   func topics(prefix: String) -> [(group: String, topic: String)] {

@@ -32,6 +32,14 @@ struct Replay: ParsableCommand {
       valueName: "tables"))
   var rebuild: String?
 
+  @Option(
+    parsing: .unconditional,
+    help: """
+      The number of threads that fill the tables of one group, each with a connection: 1 to 64. More are \
+      faster, and leave less of PostgreSQL to the workers.
+      """)
+  var lanes: Int32 = 2
+
   @Flag(help: "Compare the rebuilt tables with the live tables, by table and by person.")
   var diff = false
 
@@ -99,6 +107,9 @@ struct Replay: ParsableCommand {
   func validate() throws {
     guard (1...600).contains(waitReaders) else {
       throw ValidationError("--wait-readers is \(waitReaders), but must be 1 to 600.")
+    }
+    guard (1...64).contains(lanes) else {
+      throw ValidationError("--lanes is \(lanes), but must be 1 to 64.")
     }
     switch try mode() {
     case .apply, .republish: break

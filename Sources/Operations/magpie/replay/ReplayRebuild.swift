@@ -117,6 +117,7 @@ extension Replay {
       handlers: try handlers.handlers(isPublishing: false),
       openLog: try logOpener())
     settings.acceptsMissingRecords = acceptMissingRecords
+    settings.lanes = lanes
     let line = RebuildLine(forced: progress, json: json)
     settings.onProgress = { line.show($0) }
     return settings
