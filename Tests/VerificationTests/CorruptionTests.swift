@@ -29,10 +29,13 @@ import Workload
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
     let log = MemoryLog()
     try log.append(SocialWorkload(users: 25, events: 700, seed: seed))
-    // What a small workload disables may be kinds only, which are rows of notification_mutes.
+    // In a small workload nobody may block anybody, and what is disabled may be kinds only, which are rows of
+    // notification_mutes.
     let silence = AlarmDisabled.with { ($0.user, $0.scope, $0.actor) = ("ann", "actor", "bo") }
+    let block = PersonBlocked.with { ($0.user, $0.person) = ("ann", "cy") }
     try log.append([
-      Event(id: "silence", source: "test", time: .now, payload: .alarmDisabled(silence))
+      Event(id: "silence", source: "test", time: .now, payload: .alarmDisabled(silence)),
+      Event(id: "block", source: "test", time: .now, payload: .personBlocked(block)),
     ])
     let (right, wrong) = (try Tables(log), try Tables(log))
     try right.applyAll(pushLimit: 10)
