@@ -176,7 +176,7 @@ struct PageQuery: Sendable {
           coalesce(nullif(a.image_url, ''), q.image_url, ''), coalesce(r.shown_name, ''),
           f.active IS NOT NULL, locale_direction(a.locale)
         FROM \(shownNotifications)
-        JOIN alarms a ON a.notification_id = n.notification_id AND NOT a.retracted
+        JOIN rendered_alarms a ON a.notification_id = n.notification_id AND NOT a.retracted
         LEFT JOIN post_facts q ON q.post_id = n.post_id AND NOT q.deleted
         \(joinPerson("a.actor"))
         WHERE n.recipient = $1 AND n.raised_at > greatest(s.deleted_all_at, m.deleted_at)

@@ -286,17 +286,14 @@ struct SocialState {
       INSERT INTO alarms (
         notification_id, recipient, generation, counter, retracted, type, actor, second_actor,
         actor_count, contribution_count, post_id, comment_id, head_text, raised_at, locale, text,
-        segments, spans, legacy_message, legacy_head_text, legacy_from_nick_name, deep_link,
-        badge_icon, highlight_style, version)
+        layout, deep_link, badge_icon, highlight_style, version)
       SELECT n.notification_id, n.recipient, n.generation, n.counter, false, n.type, n.actor,
         n.second_actor, n.actor_count, n.contribution_count, n.post_id, n.comment_id, n.head_text,
-        n.raised_at, 'en', p.shown_name || does,
-        jsonb_build_array(
-          jsonb_build_object('kind', 'actor', 'text', p.shown_name, 'actor', n.actor),
-          jsonb_build_object('kind', 'text', 'text', does)),
-        jsonb_build_array(jsonb_build_object(
-          'start', 0, 'length', length(p.shown_name), 'kind', 'actor', 'actor', n.actor)),
-        '<' || p.shown_name || '>' || does, n.head_text, p.shown_name,
+        n.raised_at, 'en', p.shown_name || does || n.head_text,
+        -- Names here have no character of two UTF-16 code units.
+        ARRAY[
+          length(p.shown_name || does), length(p.shown_name || does),
+          0, 0, length(p.shown_name), 0, length(p.shown_name)],
         'app://' || coalesce(n.post_id, n.actor), 'badge', 'plain', nextval('alarm_versions')
       FROM notifications n
       JOIN profiles p ON p.user_id = n.actor

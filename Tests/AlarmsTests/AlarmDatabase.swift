@@ -90,7 +90,7 @@ struct AlarmDatabase {
         head_text, (extract(epoch FROM raised_at) * 1000000)::bigint, deep_link, badge_icon,
         locale, text, segments::text, spans::text, legacy_message, legacy_head_text,
         legacy_from_nick_name)
-      FROM alarms ORDER BY notification_id
+      FROM rendered_alarms ORDER BY notification_id
       """
     ).map { try $0.text(0) }
   }
@@ -148,7 +148,7 @@ struct AlarmDatabase {
             concat(s ->> 'start', '+', s ->> 'length', s ->> 'actor'), ',' ORDER BY n), '')
           FROM jsonb_array_elements(spans) WITH ORDINALITY AS x (s, n)
         )) END
-      FROM alarms ORDER BY notification_id
+      FROM rendered_alarms ORDER BY notification_id
       """
     ).map { try $0.text(0) }
   }

@@ -73,7 +73,7 @@ extension AlarmDatabase {
           coalesce(arguments ->> 'station', ''), coalesce(actor, ''), coalesce(second_actor, ''),
           actor_count, contribution_count, coalesce(post_id, ''), coalesce(comment_id, ''), head_text,
           (extract(epoch FROM raised_at) * 1000000)::bigint, generation, counter) END
-      FROM alarms WHERE version > 0
+      FROM rendered_alarms WHERE version > 0
       """)
     var result: [String: (version: Int64, line: String)] = [:]
     for row in rows { result[try row.text(0)] = (try row.int8(1), try row.text(2)) }

@@ -16,7 +16,7 @@ struct SnapshotTests {
     try database.apply(changed(1, .like))
     #expect(try database.text(1) == "나오님이 회원님의 게시물을 좋아합니다")
     let row = try database.admin.query(
-      "SELECT locale, legacy_message, legacy_from_nick_name, deep_link, badge_icon FROM alarms"
+      "SELECT locale, legacy_message, legacy_from_nick_name, deep_link, badge_icon FROM rendered_alarms"
     ).only
     #expect(try row.text(0) == "ko")
     #expect(try row.text(1) == "<나오>님이 회원님의 게시물을 좋아합니다")

@@ -73,10 +73,9 @@ import Testing
       INSERT INTO alarms (notification_id, recipient, generation, counter, retracted, version)
       SELECT '00000000-0000-5000-8000-000000000009', 'nobody', 1, 1, true, nextval('alarm_versions');
       UPDATE alarms SET (retracted, type, actor, actor_count, contribution_count, head_text,
-          raised_at, locale, text, segments, spans, legacy_message, legacy_head_text,
-          legacy_from_nick_name) = (
+          raised_at, locale, text, layout) = (
         SELECT false, type, actor, actor_count, contribution_count, head_text, raised_at, locale, text,
-          segments, spans, legacy_message, legacy_head_text, legacy_from_nick_name
+          layout
         FROM alarms WHERE NOT retracted LIMIT 1)
       WHERE recipient = 'nobody';
       """)

@@ -81,6 +81,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
     ("settled_notifications", [.notifications]),
     ("reviewed_notifications", [.notifications]),
     ("shown_notifications", [.notifications]),
+    ("rendered_alarms", [.alarms]),
     ("settled_alarms", [.notifications, .alarms]),
     ("shown_alarms", [.notifications, .alarms]),
     ("push_active_devices", []),

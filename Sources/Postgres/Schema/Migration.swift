@@ -69,5 +69,6 @@ extension Migrations {
     Migration(34, "forgotten_devices", PackageResources._034_forgotten_devices_sql),
     Migration(35, "forgotten_dead_letters", PackageResources._035_forgotten_dead_letters_sql),
     Migration(36, "forgotten_alarms", PackageResources._036_forgotten_alarms_sql),
+    Migration(37, "alarm_layout", PackageResources._037_alarm_layout_sql),
   ]
 }

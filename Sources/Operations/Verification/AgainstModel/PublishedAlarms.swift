@@ -110,7 +110,7 @@ public struct PublishedAlarms {
       Field("legacy_from_nick_name", published("nullif(a.legacy_from_nick_name, '')")),
       Field("deep_link", published("nullif(a.deep_link, '')")),
     ],
-    from: "FROM alarms a WHERE a.version > 0")
+    from: "FROM rendered_alarms a WHERE a.version > 0")
 
   private typealias Field = CanonicalTable.Field
 

@@ -15,7 +15,7 @@ extension CanonicalTable {
       "alarms", .alarms, person: "a.recipient", key: ["a.notification_id"],
       fields: alarmFields,
       from: """
-        FROM alarms a
+        FROM rendered_alarms a
         LEFT JOIN notification_recipients r ON r.user_id = a.recipient
         LEFT JOIN notification_marks m
           ON m.recipient = a.recipient AND m.notification_id = a.notification_id
@@ -27,7 +27,7 @@ extension CanonicalTable {
   /// tables at the same offsets whose snapshots may see different deletions.
   public static let alarmsIncludingHidden = CanonicalTable(
     "alarms", .alarms, person: "a.recipient", key: ["a.notification_id"], fields: alarmFields,
-    from: "FROM alarms a WHERE NOT a.retracted")
+    from: "FROM rendered_alarms a WHERE NOT a.retracted")
 
   private static let alarmFields =
     Field.plain(

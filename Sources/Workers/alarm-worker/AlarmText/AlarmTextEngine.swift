@@ -207,7 +207,8 @@ public final class AlarmTextEngine: Sendable {
     let segments = buffer.pieces.map { piece in
       Segment(
         kind: piece.kind, text: text(piece.start..<piece.end),
-        actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor?.id)
+        actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor?.id,
+        isSecondActor: piece.isOther)
     }
     return RenderedAlarm(
       code: input.code, locale: catalog.locale, direction: catalog.direction, segments: segments,

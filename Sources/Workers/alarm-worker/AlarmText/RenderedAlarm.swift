@@ -21,11 +21,16 @@ public struct Segment: Sendable, Equatable {
   public var text: String
   /// The id of the named person; only for `.actor`.
   public var actorID: String?
+  /// Whether an `.actor` names the second person, also if that person is unknown.
+  public var isSecondActor: Bool
 
-  public init(kind: SegmentKind, text: String, actorID: String? = nil) {
+  public init(
+    kind: SegmentKind, text: String, actorID: String? = nil, isSecondActor: Bool = false
+  ) {
     self.kind = kind
     self.text = text
     self.actorID = actorID
+    self.isSecondActor = isSecondActor
   }
 }
 

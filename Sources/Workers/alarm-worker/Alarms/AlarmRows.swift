@@ -13,24 +13,21 @@ func writeAlarms(_ alarms: [Alarm], isPublishing: Bool) throws -> Statement {
     INSERT INTO alarms AS a (
       notification_id, recipient, generation, counter, retracted, type, actor, second_actor,
       actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
-      badge_icon, highlight_style, image_url, arguments, locale, text, segments, spans, legacy_message,
-      legacy_head_text, legacy_from_nick_name, version
+      badge_icon, highlight_style, image_url, arguments, locale, text, layout, version
     )
     SELECT e.notification_id, e.recipient, e.generation, e.counter, e.type IS NULL, e.type, e.actor,
       e.second_actor, e.actor_count, e.contribution_count, e.post_id, e.comment_id, e.head_text,
       e.raised_at, e.deep_link, e.badge_icon, e.highlight_style, e.image_url, e.arguments, e.locale,
-      e.text, e.segments, e.spans, e.legacy_message, e.legacy_head_text, e.legacy_from_nick_name,
-      \(version)
+      e.text, e.layout::int[], \(version)
     FROM unnest(
-      $1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::text[], $7::text[],
-      $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::smallint[], $13::text[],
-      $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::text[], $19::text[],
-      $20::timestamptz[], $21::text[], $22::text[], $23::text[], $24::text[], $25::jsonb[]
+      $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+      $8::smallint[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[],
+      $14::text[], $15::text[], $16::timestamptz[], $17::text[], $18::text[], $19::text[],
+      $20::text[], $21::jsonb[]
     ) AS e (
-      notification_id, locale, text, segments, spans, legacy_message, legacy_head_text,
-      legacy_from_nick_name, recipient, generation, counter, type, actor, second_actor,
-      actor_count, contribution_count, post_id, comment_id, head_text, raised_at, deep_link,
-      badge_icon, highlight_style, image_url, arguments
+      notification_id, locale, text, layout, recipient, generation, counter, type, actor,
+      second_actor, actor_count, contribution_count, post_id, comment_id, head_text, raised_at,
+      deep_link, badge_icon, highlight_style, image_url, arguments
     )
     ORDER BY e.notification_id
     ON CONFLICT (notification_id) DO UPDATE SET
@@ -43,9 +40,7 @@ func writeAlarms(_ alarms: [Alarm], isPublishing: Bool) throws -> Statement {
       deep_link = EXCLUDED.deep_link, badge_icon = EXCLUDED.badge_icon,
       highlight_style = EXCLUDED.highlight_style, image_url = EXCLUDED.image_url,
       arguments = EXCLUDED.arguments, locale = EXCLUDED.locale,
-      text = EXCLUDED.text, segments = EXCLUDED.segments, spans = EXCLUDED.spans,
-      legacy_message = EXCLUDED.legacy_message, legacy_head_text = EXCLUDED.legacy_head_text,
-      legacy_from_nick_name = EXCLUDED.legacy_from_nick_name,
+      text = EXCLUDED.text, layout = EXCLUDED.layout, \(emptyingFormerColumns),
       last_raised_at = CASE WHEN EXCLUDED.retracted THEN coalesce(a.raised_at, a.last_raised_at) END,
       -- Not EXCLUDED.version, which was drawn before the row was locked.
       version = \(version)
@@ -83,16 +78,45 @@ func nextVersion(isPublishing: Bool) -> String {
   isPublishing ? "nextval('alarm_versions')" : "0"
 }
 
-/// The columns that depend on profiles: locale, text, segments, spans, legacy_message,
-/// legacy_head_text, legacy_from_nick_name.
+/// Removes what a worker of an older version wrote, which readers would prefer to the layout.
+let emptyingFormerColumns =
+  "segments = NULL, spans = NULL, legacy_message = NULL, legacy_head_text = NULL, legacy_from_nick_name = NULL"
+
+/// The columns that depend on profiles: locale, text, layout.
 func renderingParameters(_ rendered: [RenderedAlarm?]) -> [Parameter] {
   [
     .textArray(rendered.map { $0?.locale }),
     .textArray(rendered.map { $0?.text }),
-    .jsonbArray(rendered.map { $0.map { String(decoding: $0.segmentsJSON, as: UTF8.self) } }),
-    .jsonbArray(rendered.map { $0.map { String(decoding: $0.spansJSON, as: UTF8.self) } }),
-    .textArray(rendered.map { $0?.legacy.message }),
-    .textArray(rendered.map { $0?.legacy.headText }),
-    .textArray(rendered.map { $0?.legacy.fromNickName }),
+    .textArray(rendered.map { $0.map(layout) }),
   ]
+}
+
+/// Where the parts of an alarm's text are: the column `layout`, which migration 37 describes, as an
+/// array literal.
+func layout(_ alarm: RenderedAlarm) -> String {
+  var parts = ""
+  var (start, start16) = (0, 0)
+  for segment in alarm.segments {
+    var (length, length16) = (0, 0)
+    for scalar in segment.text.unicodeScalars {
+      length += 1
+      length16 += UTF16.width(scalar)
+    }
+    let kind: Int? =
+      switch segment.kind {
+      case .text: nil
+      case .actor: segment.isSecondActor ? 1 : 0
+      case .count: 2
+      case .head: 3
+      case .argument: 4
+      }
+    if let kind { parts += ",\(kind),\(start),\(length),\(start16),\(length16)" }
+    start += length
+    start16 += length16
+  }
+  let headStart = start - alarm.legacy.headText.unicodeScalars.count
+  let sentenceEnd =
+    alarm.legacy.fromNickName.isEmpty
+    ? headStart : alarm.legacy.message.unicodeScalars.count - "<>".count
+  return "{\(sentenceEnd),\(headStart)\(parts)}"
 }

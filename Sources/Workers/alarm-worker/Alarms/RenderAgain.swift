@@ -58,17 +58,10 @@ private func rewriteAlarms(_ alarms: [Alarm], isPublishing: Bool) -> Statement {
   Statement(
     """
     UPDATE alarms a SET
-      locale = e.locale, text = e.text, segments = e.segments, spans = e.spans,
-      legacy_message = e.legacy_message, legacy_head_text = e.legacy_head_text,
-      legacy_from_nick_name = e.legacy_from_nick_name,
+      locale = e.locale, text = e.text, layout = e.layout::int[], \(emptyingFormerColumns),
       version = \(nextVersion(isPublishing: isPublishing))
-    FROM unnest(
-      $1::uuid[], $2::text[], $3::text[], $4::jsonb[], $5::jsonb[], $6::text[], $7::text[],
-      $8::text[]
-    ) AS e (
-      notification_id, locale, text, segments, spans, legacy_message, legacy_head_text,
-      legacy_from_nick_name
-    )
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+      AS e (notification_id, locale, text, layout)
     WHERE a.notification_id = e.notification_id
     RETURNING a.notification_id, a.version
     """, [.uuidArray(alarms.map(\.snapshot.id))] + renderingParameters(alarms.map(\.rendered)))

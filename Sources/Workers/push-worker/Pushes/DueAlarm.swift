@@ -107,7 +107,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       u.due_at AS busy_until
     FROM b q
     CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
-    LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
+    LEFT JOIN rendered_alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
     \(Wishes.joins("$4"))
     CROSS JOIN LATERAL (
       SELECT count(DISTINCT k.notification_id) AS alerts, min(k.claimed_at) AS first_at
