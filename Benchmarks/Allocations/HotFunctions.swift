@@ -25,9 +25,9 @@ enum HotFunction: String, CaseIterable {
   var limit: Double {
     #if DEBUG
       switch self {
-      case .decodeLike: 57
-      case .decodeLikeJSON: 60.5
-      case .decodePost: 47.5
+      case .decodeLike: 44
+      case .decodeLikeJSON: 47.5
+      case .decodePost: 38.5
       case .encodeChange: 138
       case .applyLikes: 89
       case .applyPosts: 18.5
@@ -36,10 +36,10 @@ enum HotFunction: String, CaseIterable {
       }
     #else
       switch self {
-      case .decodeLike: 6.6
-      case .decodeLikeJSON: 8.8
-      case .decodePost: 5.5
-      case .encodeChange: 21
+      case .decodeLike: 4.4
+      case .decodeLikeJSON: 6.6
+      case .decodePost: 4.4
+      case .encodeChange: 20
       case .applyLikes: 18.5
       case .applyPosts: 0.4
       case .applyFollows: 1.5

@@ -130,6 +130,32 @@ import Testing
     #expect(next.terminate(within: hangLimitSeconds) == .exited(0))
   }
 
+  @Test("a worker that cannot finish its batch exits with 1 and says what its lanes are doing")
+  func stoppedByDeafDatabase() async throws {
+    let stack = try Stack(partitions: 1)
+    defer { stack.stop() }
+    // The processes of an external server are elsewhere.
+    guard stack.cluster != nil else { return }
+    let process = try stack.start("fanout-worker", arguments: ["--drain-seconds", "1"])
+    let holder = try stack.connection()
+    try holder.script("BEGIN; LOCK TABLE posts IN ACCESS EXCLUSIVE MODE")
+    try publishPost("one", stack)
+    var waiting: Int32?
+    try await eventually("the wait") {
+      waiting = try holder.query(
+        "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass"
+      ).first.map { Int32(try $0.int(0)) }
+      return waiting != nil
+    }
+    let server = try #require(waiting)
+    kill(server, SIGSTOP)
+    defer { kill(server, SIGCONT) }
+    #expect(process.terminate(within: hangLimitSeconds) == .exited(1))
+    let log = stack.log(of: "fanout-worker")
+    #expect(log.contains("the batch in hand did not finish"), "\(log)")
+    #expect(log.contains(/lanes=(committing a batch|working on the backlog)\n/), "\(log)")
+  }
+
   @Test(
     "a worker that is killed repeatedly writes no more dead letters in a row than one that is not")
   func crashLoop() async throws {

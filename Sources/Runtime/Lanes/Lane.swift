@@ -64,8 +64,10 @@ package final class Lane {
   /// Runs until asked to stop; throws `WorkerStopped` when only an operator can help.
   package func run() throws {
     defer {
+      status.activity = "closing its connections"
       store.close()
       producer.close()
+      status.activity = "ended"
     }
     let last = performActions(after: perform(machine.start()), inPoll: false)
     switch last {
@@ -95,6 +97,7 @@ package final class Lane {
   /// Performs an action; returns its result.
   private func perform(_ action: LaneMachine.Action) -> LaneMachine.Input {
     let input: LaneMachine.Input
+    status.activity = action.activity
     do {
       switch action {
       case .connect:

@@ -36,6 +36,26 @@ package struct LaneMachine: Sendable {
     case end
     /// Only an operator can help.
     case stop(WorkerStopped)
+
+    /// For the log.
+    var activity: String {
+      switch self {
+      case .connect: "connecting to the database"
+      case .join: "joining the group"
+      case .poll: "polling"
+      case .checkTopics: "checking the topics"
+      case .askLogStarts: "asking for log start offsets"
+      case .claim: "claiming partitions"
+      case .resumePoll: "continuing to poll"
+      case .step(.commit): "committing a batch"
+      case .step(.lookUp): "looking up offsets"
+      case .step(.wait): "waiting to try again"
+      case .workOnBacklog: "working on the backlog"
+      case .compare: "comparing offsets"
+      case .leave: "leaving the group"
+      case .end, .stop: "ending"
+      }
+    }
   }
 
   /// The result of the last action, or an event during a poll.

@@ -7,6 +7,7 @@ public final class LaneStatus: Sendable {
     var isStopping = false
     var isReady = false
     var wait: LaneWait?
+    var activity = "starting"
     var lastBeat = ContinuousClock.now
     /// When the running query began.
     var askedAt: ContinuousClock.Instant?
@@ -41,6 +42,12 @@ public final class LaneStatus: Sendable {
   public var wait: LaneWait? {
     get { state.withLock { $0.wait } }
     set { state.withLock { $0.wait = newValue } }
+  }
+
+  /// What the lane is doing, for the log of a lane that does not end.
+  package var activity: String {
+    get { state.withLock { $0.activity } }
+    set { state.withLock { $0.activity = newValue } }
   }
 
   /// Cancels the running statement of the lane's connection.

@@ -62,7 +62,9 @@ struct LaneService: Service {
       Thread.sleep(forTimeInterval: Double(seconds) / 2)
       for status in statuses { Thread.detachNewThread { status.cancelStatement() } }
       Thread.sleep(forTimeInterval: Double(seconds) / 2)
-      logger.error("the batch in hand did not finish within \(seconds) s; exiting")
+      logger.error(
+        "the batch in hand did not finish within \(seconds) s; exiting",
+        metadata: ["lanes": "\(statuses.map(\.activity).joined(separator: ", "))"])
       exit(1)
     }
   }
