@@ -108,7 +108,10 @@ final class WorkerProcess: Sendable {
   }
 
   /// Describes an exit that no signal or fault explains; nil otherwise.
-  var unexpectedEnd: String? {
+  ///
+  /// - Parameter databaseLog: the file in which PostgreSQL logs the errors of the worker's sessions. The
+  ///   disk with the worker's own log may be full.
+  func unexpectedEnd(databaseLog: URL) -> String? {
     guard let current, let exit = current.child.exit, !current.mayEnd else { return nil }
     switch (exit, current.ending) {
     case (.signalled(SIGKILL), SIGKILL?), (.exited(0), SIGTERM?): return nil
@@ -123,8 +126,10 @@ final class WorkerProcess: Sendable {
     default:
       let lines = ((try? String(contentsOfFile: current.log, encoding: .utf8)) ?? "")
         .split(separator: "\n")
-      // Other lanes may log after it.
-      if lines.suffix(50).contains(where: { $0.contains(Sabotage.message) }) { return nil }
+      let sabotage = "\(current.identity) ERROR:  \(Sabotage.message)"
+      if let log = try? String(contentsOf: databaseLog, encoding: .utf8), log.contains(sabotage) {
+        return nil
+      }
       // A crash prints its cause before a long backtrace.
       let cause = lines.firstIndex { $0.contains("Fatal error") || $0.contains("crashed") }
       let shown = cause.map { lines[$0...].prefix(20) } ?? lines.suffix(3)

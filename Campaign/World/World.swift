@@ -152,7 +152,7 @@ final class World {
     for worker in workers where !worker.isRunning && !worker.isHeld {
       guard let since = deadSince[worker.name] else {
         deadSince[worker.name] = .now
-        if let end = worker.unexpectedEnd {
+        if let end = worker.unexpectedEnd(databaseLog: databaseLog) {
           unexpectedEnds.append(end)
           note("UNEXPECTED: \(end)")
         }
@@ -223,6 +223,10 @@ final class World {
     }
   }
 
+  private var databaseLog: URL {
+    URL(filePath: cluster.directory).appending(path: "postgres.log")
+  }
+
   /// Copies the logs of the workers, the gateway and PostgreSQL.
   func copyLogs(to target: URL) throws {
     try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
@@ -230,8 +234,7 @@ final class World {
     let own = try folders.flatMap {
       try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
     }
-    let server = URL(filePath: cluster.directory).appending(path: "postgres.log")
-    for log in own.filter({ $0.pathExtension == "log" }) + [server] {
+    for log in own.filter({ $0.pathExtension == "log" }) + [databaseLog] {
       let copy = target.appending(path: log.lastPathComponent)
       try? FileManager.default.removeItem(at: copy)
       try? FileManager.default.copyItem(at: log, to: copy)
