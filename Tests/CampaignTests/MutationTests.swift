@@ -37,7 +37,7 @@ import Testing
         "erasure-leaves-likes.patch", "erasure-leaves-blocks.patch",
         "erasure-leaves-profiles.patch", "erasure-leaves-reminders.patch",
         "erasure-leaves-devices.patch",
-        "follow-marks-exchanged.patch",
+        "follow-marks-exchanged.patch", "layout-in-characters.patch",
         "mute-unreviewed.patch", "offsets-first.patch", "push-read-left.patch",
         "push-token-kept.patch", "push-unanswered-not-removed.patch",
         "rendering-unpublished.patch",

@@ -406,7 +406,7 @@ struct ErasureTests {
     case "bytea": #"'\x00'"#
     case "_text": "ARRAY['x']"
     case "_bytea": #"ARRAY['\x00'::bytea]"#
-    case "_int2": "ARRAY[42]"
+    case "_int2", "_int4": "ARRAY[42]"
     case "bool": "true"
     case "timestamptz", "timestamp": "'2025-01-01'"
     case "date": "'2025-01-01'"
