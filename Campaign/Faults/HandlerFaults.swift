@@ -18,8 +18,10 @@ enum Sabotage {
   static let isPossible =
     (try? canBeSabotaged(builtExecutables().appending(path: "fanout-worker").path)) ?? false
 
-  /// The error of a worker that stopped for it.
+  /// The error that a worker retries.
   static let message = "sabotaged by the campaign"
+  /// The error for which a worker stops.
+  static let stoppingMessage = "\(message), and stops"
 
   /// The environment of workers, with the SQL to run.
   static let environment = [sabotageVariable: "SELECT campaign_sabotage()"]
@@ -36,7 +38,7 @@ enum Sabotage {
         IF mode = 'conflicts' AND random() < 0.5 THEN
           RAISE EXCEPTION '\(message)' USING ERRCODE = '40001';
         ELSIF mode = 'throwing' AND random() < 0.3 THEN
-          RAISE EXCEPTION '\(message)';
+          RAISE EXCEPTION '\(stoppingMessage)';
         ELSIF mode = 'slow' THEN
           PERFORM pg_sleep(random() * 0.5);
         END IF;

@@ -126,7 +126,7 @@ final class WorkerProcess: Sendable {
     default:
       let lines = ((try? String(contentsOfFile: current.log, encoding: .utf8)) ?? "")
         .split(separator: "\n")
-      let sabotage = "\(current.identity) ERROR:  \(Sabotage.message)"
+      let sabotage = "\(current.identity) ERROR:  \(Sabotage.stoppingMessage)"
       if let log = try? String(contentsOf: databaseLog, encoding: .utf8), log.contains(sabotage) {
         return nil
       }

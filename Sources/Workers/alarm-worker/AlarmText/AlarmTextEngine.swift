@@ -208,7 +208,7 @@ public final class AlarmTextEngine: Sendable {
       Segment(
         kind: piece.kind, text: text(piece.start..<piece.end),
         actorID: piece.kind != .actor ? nil : piece.isOther ? input.other?.id : input.actor?.id,
-        isSecondActor: piece.isOther)
+        isOther: piece.isOther)
     }
     return RenderedAlarm(
       code: input.code, locale: catalog.locale, direction: catalog.direction, segments: segments,

@@ -22,15 +22,15 @@ public struct Segment: Sendable, Equatable {
   /// The id of the named person; only for `.actor`.
   public var actorID: String?
   /// Whether an `.actor` names the second person, also if that person is unknown.
-  public var isSecondActor: Bool
+  public var isOther: Bool
 
   public init(
-    kind: SegmentKind, text: String, actorID: String? = nil, isSecondActor: Bool = false
+    kind: SegmentKind, text: String, actorID: String? = nil, isOther: Bool = false
   ) {
     self.kind = kind
     self.text = text
     self.actorID = actorID
-    self.isSecondActor = isSecondActor
+    self.isOther = isOther
   }
 }
 

@@ -95,24 +95,22 @@ func renderingParameters(_ rendered: [RenderedAlarm?]) -> [Parameter] {
 /// array literal.
 func layout(_ alarm: RenderedAlarm) -> String {
   var parts = ""
-  var (start, start16) = (0, 0)
+  var spans = alarm.spans[...]
+  var start = 0
   for segment in alarm.segments {
-    var (length, length16) = (0, 0)
-    for scalar in segment.text.unicodeScalars {
-      length += 1
-      length16 += UTF16.width(scalar)
-    }
-    let kind: Int? =
+    let length = segment.text.unicodeScalars.count
+    let part: Int? =
       switch segment.kind {
       case .text: nil
-      case .actor: segment.isSecondActor ? 1 : 0
+      case .actor: segment.isOther ? 1 : 0
       case .count: 2
       case .head: 3
       case .argument: 4
       }
-    if let kind { parts += ",\(kind),\(start),\(length),\(start16),\(length16)" }
+    if let part, let span = spans.popFirst() {
+      parts += ",\(part),\(start),\(length),\(span.start),\(span.length)"
+    }
     start += length
-    start16 += length16
   }
   let headStart = start - alarm.legacy.headText.unicodeScalars.count
   let sentenceEnd =
