@@ -8,8 +8,8 @@ let postCommits = """
   FROM posts p LEFT JOIN follow_counts c ON c.user_key = p.author
   """
 
-/// Applies follows and posts with fanout-worker, writes the same rows by SQL and by COPY, and
-/// rebuilds.
+/// Applies follows and posts with fanout-worker, and writes the same rows by SQL and by COPY; then rebuilds
+/// the tables of more people.
 func measureFanout(_ bench: Bench) throws -> Measured {
   let stack = try BenchStack(bench)
   defer { stack.stop() }
@@ -26,20 +26,19 @@ func measureFanout(_ bench: Bench) throws -> Measured {
   measured["followsPerSecond"] = follows.rate
   measured["followsSteadyPerSecond"] = follows.steadyRate
 
-  let (posts, run) = try measurePosts(
-    workload.postEvents(at: start), delivering: workload.deliveries, stack)
-  measured.merge(posts) { $1 }
   measured.merge(
-    try measureRebuild(stack, liveSeconds: follows.seconds + run.seconds)
+    try measurePosts(
+      workload.postEvents(at: start), delivering: workload.deliveries, stack)
   ) { $1 }
   try stack.verify()
+  measured.merge(try measureRebuild(bench)) { $1 }
   return measured
 }
 
 /// Applies posts in one burst to empty feeds, and writes the same rows by SQL and by COPY.
 func measurePosts(
   _ posts: [Event], delivering expected: Int, _ stack: BenchStack
-) throws -> (Measured, Burst) {
+) throws -> Measured {
   let bytes = try feedBytes(stack)
   let run = try stack.burst(posts, topic: .posts, by: "fanout-worker", commits: postCommits)
   let deliveries = try stack.count("feed_entries")
@@ -74,7 +73,7 @@ func measurePosts(
     try stack.count("bench_copied") == deliveries
   else { throw BenchError(description: "the baselines wrote different rows than the pipeline") }
   try stack.connection.script("DROP TABLE bench_inserted, bench_copied")
-  return (measured, run)
+  return measured
 }
 
 private func feedBytes(_ stack: BenchStack) throws -> Double {

@@ -21,7 +21,7 @@ func measureGraph(_ bench: Bench) throws -> Measured {
   let follows = try stack.applyFollows(files.follows)
   let loading = seconds(since: started)
   let expected = try stack.expectedDeliveries(posts)
-  var (measured, _) = try measurePosts(posts, delivering: expected, stack)
+  var measured = try measurePosts(posts, delivering: expected, stack)
   measured["follows"] = Double(follows)
   measured["followsPerSecond"] = Double(follows) / loading
   measured["posts"] = Double(posts.count)

@@ -41,6 +41,9 @@ import Testing
     let before = try connection.query(functions).only.int(0)
     let schema = try ShadowSchema.make(
       tableGroups: tableGroups, topicPrefix: "t.", beside: "public", connection)
+    let missing = try schema.missingKeys(connection)
+    #expect(missing.tables.isEmpty != tableGroups.contains(.feeds))
+    for statement in missing.partitions + missing.tables { try connection.script(statement) }
     let tables = tableGroups.flatMap(\.tables) + TableGroup.sharedTables
     let (live, shadow) = (
       try description("public", tables, connection),

@@ -117,22 +117,25 @@ extension Rebuild {
       try ShareReplay(share: share, settings: settings, schema: schema, counter: counter)
         .run(starts: own(starts), to: targets.mapValues(own), runsBacklog: runsBacklog)
     }
+    let stages = shares.map { share in
+      share.stagesAlone.filter { stage in
+        stage.topics(prefix: schema.topicPrefix).contains { group, topic in
+          targets[group, default: [:]].contains {
+            $0.key.topic == topic && known[group]?[$0.key] != $0.value
+          }
+        }
+      }
+    }
     let bodies: [@Sendable () throws -> Void]
     if runsBacklog {
       bodies = shares.map { share in { try replay(share) } }
     } else if lag < 20_000, !known.isEmpty {
       // Connecting and fetching take most of the time, so all topics run in parallel.
-      bodies = shares.flatMap(\.stagesAlone).filter { share in
-        share.topics(prefix: schema.topicPrefix).contains { group, topic in
-          targets[group, default: [:]].contains {
-            $0.key.topic == topic && known[group]?[$0.key] != $0.value
-          }
-        }
-      }.map { share in { try replay(share) } }
+      bodies = stages.joined().map { stage in { try replay(stage) } }
     } else {
-      bodies = shares.map { share in
+      bodies = stages.map { stages in
         {
-          for stage in share.stagesAlone {
+          for stage in stages {
             try inParallel(
               (0..<settings.lanes).map { lane in
                 { try replay(stage, lane: lane, of: settings.lanes) }
@@ -175,7 +178,7 @@ extension Rebuild {
 /// Runs the bodies on threads until all end; then throws the first error.
 ///
 /// - Parameter whileWaiting: called ten times a second on the calling thread.
-private func inParallel(
+func inParallel(
   _ bodies: [@Sendable () throws -> Void], whileWaiting: () -> Void = {}
 ) throws {
   let ended = Ended()

@@ -11,7 +11,8 @@ public struct RebuildHandlers: Sendable {
   public var alarm: Handler
   public var reminder: Handler
 
-  /// - Parameters: the handlers of the four workers, configured like the workers'.
+  /// - Parameters: the handlers of the four workers, configured like the workers', but for tables
+  ///   that nobody else reads or writes: `feed_entries` has no index at first.
   public init(fanout: Handler, notification: Handler, alarm: Handler, reminder: Handler) {
     self.fanout = fanout
     self.notification = notification
@@ -112,6 +113,11 @@ public final class Rebuild {
   @discardableResult
   public func run(_ tableGroups: [TableGroup]) throws -> RebuildProgress {
     let schema = try prepare(tableGroups)
+    if try !schema.missingKeys(control).tables.isEmpty {
+      try advance(schema, to: try targets(schema), runsBacklog: false)
+      counter.begin("building indexes")
+      try addKeys(schema)
+    }
     try catchUp(schema)
     try advance(schema, to: [:], runsBacklog: true)
     counter.begin("vacuuming and analyzing")
@@ -126,6 +132,25 @@ public final class Rebuild {
       "UPDATE \(quoted(schema.name)).rebuild_state SET completed_at = coalesce(completed_at, now())"
     )
     return counter.progress
+  }
+
+  /// Adds the primary keys that `ShadowSchema.make` left out, those of the partitions on `lanes` threads.
+  func addKeys(_ schema: ShadowSchema) throws {
+    let missing = try schema.missingKeys(control)
+    let settings = settings
+    try inParallel(
+      (0..<Int(settings.lanes)).map { lane in
+        {
+          let connection = try Connection(
+            settings.databaseURL, applicationName: "magpie-rebuild", statementTimeoutSeconds: 3600)
+          defer { connection.close() }
+          for index in stride(from: lane, to: missing.partitions.count, by: Int(settings.lanes)) {
+            try connection.script(missing.partitions[index])
+          }
+        }
+      }
+    ) { settings.onProgress(counter.progress) }
+    for statement in missing.tables { try control.script(statement) }
   }
 
   /// Advances the rebuilt tables to exactly these offsets, to compare them with the live tables.

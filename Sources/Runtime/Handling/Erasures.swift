@@ -116,6 +116,19 @@ extension Handler {
   }
 }
 
+extension Handler {
+  /// Commits what the handler does ahead of a batch, if anything.
+  package func runAhead(_ events: [Event], topic: Topic, on connection: Connection) throws {
+    guard let ahead else { return }
+    let handler = Handler(name: name, topics: topics, apply: ahead)
+    _ = try connection.transaction {
+      try handler.applyUnerased(
+        events, topic: topic, after: [Statement("SELECT pg_current_xact_id()")], on: connection
+      ).run(on: connection)
+    }
+  }
+}
+
 /// The work of a worker for `user.erased` events: remembers them for good, and queues the people for its sweep.
 ///
 /// - Parameter worker: the handler's name.

@@ -39,6 +39,11 @@ public struct Handler: Sendable {
   /// what an event before it has left is over.
   public var afterErased: (@Sendable (Topic, [ErasedEvent]) throws -> Work)?
 
+  /// Work that is committed before the batch with these events, in a transaction of its own, so that
+  /// transactions which would insert the same rows do not wait for each other's whole batches. The batch must not
+  /// depend on it.
+  public var ahead: (@Sendable (Topic, [Event]) throws -> Work)?
+
   /// The sequence that the handler draws the versions of published events from, if it publishes any. Each
   /// new connection skips some of its values (`skip_versions`).
   public var versionSequence: String?

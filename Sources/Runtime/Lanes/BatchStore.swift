@@ -73,6 +73,7 @@ final class BatchStore {
   /// - Throws: `CommitUnanswered` when COMMIT was sent and its response lost.
   func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
     try connection.use { connection in
+      try handler.runAhead(batch.events, topic: batch.topic, on: connection)
       var statements = [Statement("BEGIN")] + freshPlans()
       // Either gives the transaction an id before it asks who is erased.
       statements.append(

@@ -85,7 +85,8 @@ struct HandlerOptions: ParsableArguments {
       throw Failure(.usage, "\(error)")
     }
     return RebuildHandlers(
-      fanout: feedHandler(pushLimit: limit, feedLength: length),
+      fanout: feedHandler(
+        pushLimit: limit, feedLength: length, isRebuild: !isPublishing),
       notification: notificationHandler(kinds: engine.registry),
       alarm: alarmHandler(engine: engine, isPublishing: isPublishing),
       reminder: reminderHandler(

@@ -21,11 +21,17 @@ import Postgres
 ///     average it stores up to twice as many. Pages beyond them read the posts of followed authors.
 ///   - evictIdleDays: readers who have not visited for this many days have no stored feed until
 ///     they return; 0 disables eviction. Requires that the backend calls `feed_touch`.
+///   - isRebuild: whether the tables are a rebuild's, which nobody else reads or writes while events are
+///     applied. Then the handler has work `ahead`, does not lock feeds, and leaves the entries of replaced
+///     and deleted posts to the backlog, so that posts only append to `feed_entries`.
 public func feedHandler(
-  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0
+  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0,
+  isRebuild: Bool = false
 ) -> Handler {
   feedHandler(
-    FeedLimits(pushLimit: pushLimit, feedLength: feedLength, evictIdleDays: evictIdleDays))
+    FeedLimits(
+      pushLimit: pushLimit, feedLength: feedLength, evictIdleDays: evictIdleDays,
+      isRebuild: isRebuild))
 }
 
 func feedHandler(_ limits: FeedLimits) -> Handler {
@@ -42,6 +48,13 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
   }
   handler.backlog = { feedBackground(limits: limits) }
   handler.keepsMessagesToErased = true
+  if limits.isRebuild {
+    handler.ahead = { topic, events in
+      topic == .erasures
+        ? Work([])
+        : Work(internUsers(Set(events.lazy.flatMap(\.people).map { BytewiseString($0) })))
+    }
+  }
   handler.recordsMax = [.posts: FeedLimits.eventsMax, .follows: FeedLimits.eventsMax]
   return handler
 }

@@ -6,6 +6,9 @@ struct FeedLimits {
   var feedLength = 1_000
   /// Feeds of readers who have been away for this many days are evicted; 0 disables eviction.
   var evictIdleDays = 0
+  /// Whether the tables are a rebuild's: nobody else reads or writes them, and the backlog runs only
+  /// while no events are applied.
+  var isRebuild = false
 
   /// The maximum number of posts or follows in one transaction of a lane.
   static let eventsMax = 250
@@ -38,5 +41,7 @@ struct FeedLimits {
 
   /// The bound for entries that a batch of posts removes. Smaller, because each of them dirties a
   /// page of its own, whereas the sweep removes many entries per page.
-  func takenBackMax(events: Int) -> Int { entriesMax(events: events) / 5 }
+  ///
+  /// A rebuild leaves all of them to the sweep, because `feed_entries` has no index at first.
+  func takenBackMax(events: Int) -> Int { isRebuild ? 0 : entriesMax(events: events) / 5 }
 }

@@ -69,6 +69,9 @@ enum FollowSQL {
       LEFT JOIN follows f ON f.followee = e.user_key AND f.follower = r.user_key
       WHERE f.followee IS NULL OR (f.version_time, f.version_id) < (i.time, i.id)
     ),
+    flipped AS (SELECT followee, follower, active FROM newer WHERE flips),
+    -- PostgreSQL runs what nothing reads in reverse order: counts, which other batches wait for, last.
+    \(count),
     stored AS (
       INSERT INTO follows (followee, follower, active, version_time, version_id)
       SELECT followee, follower, active, time, id FROM newer ORDER BY followee, follower
@@ -76,8 +79,6 @@ enum FollowSQL {
         SET active = excluded.active, version_time = excluded.version_time,
           version_id = excluded.version_id
     ),
-    flipped AS (SELECT followee, follower, active FROM newer WHERE flips),
-    \(count),
     -- For each new follow, the followee's newest posts above the follower's floor;
     -- cut: a floor above all posts beyond the limit, 0 if there are none.
     candidates AS MATERIALIZED (

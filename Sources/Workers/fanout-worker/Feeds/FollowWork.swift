@@ -31,12 +31,14 @@ func followWork(_ events: [Event], limits: FeedLimits) -> Work {
   var work = Work(
     [planByKey(keepsPlans: false)]
       + internUsers(Set(follows.flatMap(\.people)))
-      + [
-        Statement(FollowSQL.lockFollowees, [followees]),
-        Statement(
-          FollowSQL.lockFeeds,
-          [.textArray(Set(follows.filter(\.isActive).map(\.follower)).map(\.string))]),
-      ])
+      + [Statement(FollowSQL.lockFollowees, [followees])])
+  // Nothing restores feeds while a rebuild applies follows.
+  if !limits.isRebuild {
+    work.add(
+      Statement(
+        FollowSQL.lockFeeds,
+        [.textArray(Set(follows.filter(\.isActive).map(\.follower)).map(\.string))]))
+  }
   let applied = work.add(
     Statement(
       FollowSQL.apply,
