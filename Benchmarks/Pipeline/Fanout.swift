@@ -8,8 +8,7 @@ let postCommits = """
   FROM posts p LEFT JOIN follow_counts c ON c.user_key = p.author
   """
 
-/// Applies follows and posts with fanout-worker, and writes the same rows by SQL and by COPY; then rebuilds
-/// the tables of more people.
+/// Applies follows and posts with fanout-worker, and writes the same rows by SQL and by COPY.
 func measureFanout(_ bench: Bench) throws -> Measured {
   let stack = try BenchStack(bench)
   defer { stack.stop() }
@@ -31,7 +30,6 @@ func measureFanout(_ bench: Bench) throws -> Measured {
       workload.postEvents(at: start), delivering: workload.deliveries, stack)
   ) { $1 }
   try stack.verify()
-  measured.merge(try measureRebuild(bench)) { $1 }
   return measured
 }
 

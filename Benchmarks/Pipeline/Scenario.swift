@@ -46,7 +46,7 @@ enum Scenario: String, CaseIterable {
 
   func measure(_ bench: Bench) throws -> Measured {
     switch self {
-    case .fanout: try measureFanout(bench)
+    case .fanout: try measureFanout(bench).merging(measureRebuild(bench)) { $1 }
     case .graph: try measureGraph(bench)
     case .notifications: try measureNotifications(bench)
     case .consumption: try measureConsumption(bench)
