@@ -52,6 +52,12 @@ import Testing
     }
   }
 
+  @Test("an internal error that ends the session, or keeps it from starting, is retried")
+  func endedSession() {
+    let error = PostgresError(code: .connection, sqlstate: "XX000", message: "m")
+    #expect(disposition(of: error) == .retry(reason: "connection"))
+  }
+
   @Test("the fence's SQLSTATE means fenced")
   func fenced() {
     let error = PostgresError(code: .server, sqlstate: "MG001", message: "fenced")

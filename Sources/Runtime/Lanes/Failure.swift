@@ -64,6 +64,9 @@ private func disposition(of error: PostgresError) -> Disposition {
   if sqlstate == "0A000" || sqlstate == "26000" { return .retry(reason: "stale-plan") }
   // A protocol violation is our defect; the other codes of class 08 are network errors.
   if sqlstate == "08P01" { return stop(error) }
+  // An internal error that ends a session, or keeps it from starting, says nothing about a statement. PostgreSQL
+  // has no other code for "could not write init file", when its disk is full.
+  if sqlstate == "XX000", error.code == .connection { return .retry(reason: "connection") }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
   // A smaller batch may stay within the limit on time or memory. A statement that an operator canceled
