@@ -22,9 +22,9 @@ import Testing
       }
       let events = collidingEvents(1_000, people: 6, things: 80, using: &random)
       let (threads, lanes) = (FeedThreads(database), DispatchGroup())
-      for lane in 0..<2 {
+      for number in 0..<2 {
         let share = batches(
-          of: events.enumerated().filter { $0.offset % 2 == lane }.map(\.element), upTo: 40,
+          of: events.enumerated().filter { $0.offset % 2 == number }.map(\.element), upTo: 40,
           using: &random)
         threads.start(lanes) { lane in
           for batch in share {

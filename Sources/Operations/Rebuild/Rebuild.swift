@@ -113,10 +113,11 @@ public final class Rebuild {
   @discardableResult
   public func run(_ tableGroups: [TableGroup]) throws -> RebuildProgress {
     let schema = try prepare(tableGroups)
-    if try !schema.missingKeys(control).tables.isEmpty {
+    let missing = try schema.missingKeys(control)
+    if !missing.tables.isEmpty {
       try advance(schema, to: try targets(schema), runsBacklog: false)
       counter.begin("building indexes")
-      try addKeys(schema)
+      try addKeys(missing)
     }
     try catchUp(schema)
     try advance(schema, to: [:], runsBacklog: true)
@@ -135,8 +136,7 @@ public final class Rebuild {
   }
 
   /// Adds the primary keys that `ShadowSchema.make` left out, those of the partitions on `lanes` threads.
-  func addKeys(_ schema: ShadowSchema) throws {
-    let missing = try schema.missingKeys(control)
+  private func addKeys(_ missing: (partitions: [String], tables: [String])) throws {
     let settings = settings
     try inParallel(
       (0..<Int(settings.lanes)).map { lane in

@@ -158,18 +158,16 @@ struct ShadowSchema {
   func missingKeys(_ connection: Connection) throws -> (partitions: [String], tables: [String]) {
     let rows = try connection.query(
       """
-      SELECT c.relispartition,
+      SELECT p.level > 0,
         format('ALTER TABLE %I.%I ADD %s', $1::text, c.relname, pg_get_constraintdef(k.oid))
-      FROM pg_class c
-      JOIN pg_class l ON l.relnamespace = $2::text::regnamespace AND l.relname = c.relname
-      JOIN pg_constraint k ON k.conrelid = l.oid AND k.contype = 'p'
-      WHERE c.relnamespace = $3::text::regnamespace
-        AND (c.relname = ANY ($4) OR EXISTS (
-          SELECT FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
-          WHERE i.inhrelid = c.oid AND p.relname = ANY ($4)))
-        AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p')
-      """,
-      [.text(name), .text(quoted(live)), .text(quoted(name)), .textArray(tablesWithoutKeys)]
+      FROM unnest($3::text[]) AS t (name)
+      JOIN pg_constraint k
+        ON k.conrelid = format('%I.%I', $2::text, t.name)::regclass AND k.contype = 'p'
+      CROSS JOIN pg_partition_tree(format('%I.%I', $1::text, t.name)::regclass) AS p
+      JOIN pg_class c ON c.oid = p.relid
+      WHERE NOT EXISTS (
+        SELECT FROM pg_constraint s WHERE s.conrelid = c.oid AND s.contype = 'p')
+      """, [.text(name), .text(live), .textArray(tablesWithoutKeys)]
     ).map { (isPartition: try $0.bool(0), statement: try $0.text(1)) }
     return (
       rows.filter(\.isPartition).map(\.statement), rows.filter { !$0.isPartition }.map(\.statement)

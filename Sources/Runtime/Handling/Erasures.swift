@@ -117,13 +117,15 @@ extension Handler {
 }
 
 extension Handler {
-  /// Commits what the handler does ahead of a batch, if anything.
-  package func runAhead(_ events: [Event], topic: Topic, on connection: Connection) throws {
+  /// Commits what the handler does ahead of a batch with these events, if anything; else does not ask for them.
+  package func runAhead(
+    _ events: @autoclosure () -> [Event], topic: Topic, on connection: Connection
+  ) throws {
     guard let ahead else { return }
     let handler = Handler(name: name, topics: topics, apply: ahead)
     _ = try connection.transaction {
       try handler.applyUnerased(
-        events, topic: topic, after: [Statement("SELECT pg_current_xact_id()")], on: connection
+        events(), topic: topic, after: [Statement("SELECT pg_current_xact_id()")], on: connection
       ).run(on: connection)
     }
   }
