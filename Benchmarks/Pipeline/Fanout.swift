@@ -14,7 +14,9 @@ func measureFanout(_ bench: Bench) throws -> Measured {
   defer { stack.stop() }
   var measured: Measured = [:]
   try stack.start("fanout-worker", owning: .posts)
-  let workload = FanoutWorkload(quick: bench.isQuick, seed: bench.seed)
+  var workload = FanoutWorkload(quick: bench.isQuick, seed: bench.seed)
+  // Some ten transactions of a thousand posts.
+  if !bench.isQuick { workload.posts *= 5 }
   let start = EventTime.now.microseconds - 3_600_000_000
   if let memory = stack.workers["fanout-worker"]?.first.flatMap({ ResidentMemory($0.processID) }) {
     measured["memoryAtRest"] = memory.now

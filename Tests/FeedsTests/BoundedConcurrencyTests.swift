@@ -16,13 +16,16 @@ import Testing
   private static let storingAll = 100
   private static let limits = [
     FeedLimits(
-      pushLimit: 4, feedLength: 3, evictIdleDays: 1, entriesMax: 5, trimmedAtOnce: 2,
+      pushLimit: 4, feedLength: 3, evictIdleDays: 1, deliveriesMax: 5, entriesMax: 5,
+      trimmedAtOnce: 2,
       blocksAtOnce: 1, returningAtOnce: 2, lockedAtOnce: 3, evictedAtOnce: 2),
     FeedLimits(
-      pushLimit: storingAll, feedLength: 6, evictIdleDays: 1, entriesMax: 20, trimmedAtOnce: 3,
+      pushLimit: storingAll, feedLength: 6, evictIdleDays: 1, deliveriesMax: 20, entriesMax: 20,
+      trimmedAtOnce: 3,
       blocksAtOnce: 1, returningAtOnce: 3, lockedAtOnce: 100, evictedAtOnce: 3),
     FeedLimits(
-      pushLimit: 3, feedLength: 1, evictIdleDays: 1, entriesMax: 1_000, trimmedAtOnce: 5,
+      pushLimit: 3, feedLength: 1, evictIdleDays: 1, deliveriesMax: 1_000, entriesMax: 1_000,
+      trimmedAtOnce: 5,
       blocksAtOnce: 2, returningAtOnce: 1, lockedAtOnce: 1, evictedAtOnce: 1),
   ]
 

@@ -128,7 +128,7 @@ import Testing
 
   @Test("feeds that follows would fill beyond the bound are read from posts, and stored later")
   func followsBeyondTheBound() throws {
-    let database = try FeedDatabase(FeedLimits(feedLength: 10, entriesMax: 25))
+    let database = try FeedDatabase(FeedLimits(feedLength: 10, deliveriesMax: 25, entriesMax: 25))
     var events = posts(1...40, by: "ann")
     try database.apply(events)
     let follows = (0..<6).map { Say.follow("reader\($0)", "ann", at: 0) }

@@ -18,7 +18,8 @@ import Testing
   @Test("a burst by authors below the push limit is stored completely, in bounded transactions")
   func burst() throws {
     let (authors, followers, budget) = (24, 40, 500)
-    let database = try FeedDatabase(FeedLimits(pushLimit: followers + 1, entriesMax: budget))
+    let database = try FeedDatabase(
+      FeedLimits(pushLimit: followers + 1, deliveriesMax: budget, entriesMax: budget))
     try database.apply(
       (0..<authors).flatMap { author in
         (0..<followers).map { Say.follow("reader\($0)", "author\(author)", at: 0) }
@@ -27,8 +28,8 @@ import Testing
       Say.post("p\($0)", by: "author\($0 % authors)", at: Int64($0) * 1000)
     }
     var counts: [String: Int] = [:]
-    for first in stride(from: 0, to: posts.count, by: FeedLimits.eventsMax) {
-      let batch = Array(posts[first..<min(first + FeedLimits.eventsMax, posts.count)])
+    for first in stride(from: 0, to: posts.count, by: FeedLimits.postsMax) {
+      let batch = Array(posts[first..<min(first + FeedLimits.postsMax, posts.count)])
       counts.merge(try database.apply(batch), uniquingKeysWith: +)
     }
     #expect(counts == ["deliveries": posts.count * followers, "pruned": 0, "pulled": 0])
@@ -43,9 +44,34 @@ import Testing
     #expect(try database.violations() == [])
   }
 
+  @Test("deliveries that are written slowly are written in smaller transactions")
+  func slowWrites() throws {
+    let (posts, followers) = (60, 1_000)
+    let database = try FeedDatabase(FeedLimits())
+    try database.apply((0..<followers).map { Say.follow("reader\($0)", "author", at: 0) })
+    let owner = try Connection(database.url, applicationName: "feeds test")
+    defer { owner.close() }
+    try owner.script(
+      """
+      CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM count(*) FROM generate_series(1, 1000);
+        RETURN new;
+      END $$;
+      CREATE TRIGGER take_long BEFORE INSERT ON feed_entries
+        FOR EACH ROW EXECUTE FUNCTION take_long()
+      """)
+    let batch = (0..<posts).map { Say.post("p\($0)", by: "author", at: Int64($0)) }
+    #expect(try database.apply(batch)["deliveries"] == posts * followers)
+    let transactions = try database.count("(SELECT FROM posts GROUP BY xmin::text) t")
+    #expect((2...posts).contains(transactions))
+    #expect(try database.stored("reader7").count == posts)
+    #expect(try database.violations() == [])
+  }
+
   @Test("pulled authors do not count towards the bound, however many posts a batch has")
   func pulledWeighNothing() throws {
-    let database = try FeedDatabase(FeedLimits(pushLimit: 20, entriesMax: 50))
+    let database = try FeedDatabase(FeedLimits(pushLimit: 20, deliveriesMax: 50, entriesMax: 50))
     var events = try crowd(database)
     let batch =
       (0..<10).map { Say.post("s\($0)", by: "star", at: Int64($0)) }
@@ -60,7 +86,7 @@ import Testing
 
   @Test("of versions of one post in different pieces of a batch, the newest wins")
   func versionsAcrossPieces() throws {
-    let database = try FeedDatabase(FeedLimits(entriesMax: 30))
+    let database = try FeedDatabase(FeedLimits(deliveriesMax: 30, entriesMax: 30))
     var events = try crowd(database)
     let batch = (0..<6).map { Say.post("s\($0 % 2)", by: "star", at: 10 - Int64($0)) }
     events += batch
@@ -72,7 +98,8 @@ import Testing
 
   @Test("deleted posts with too many entries disappear immediately; their entries go later")
   func massDeletion() throws {
-    let database = try FeedDatabase(FeedLimits(entriesMax: 200, blocksAtOnce: 1))
+    let database = try FeedDatabase(
+      FeedLimits(deliveriesMax: 200, entriesMax: 200, blocksAtOnce: 1))
     var events = try crowd(database)
     for number in 0..<10 {
       events.append(Say.post("s\(number)", by: "star", at: Int64(number)))
@@ -99,7 +126,7 @@ import Testing
 
   @Test("edits of posts with many readers write no entries, so they stay in one transaction")
   func edits() throws {
-    let database = try FeedDatabase(FeedLimits(entriesMax: 50))
+    let database = try FeedDatabase(FeedLimits(deliveriesMax: 50, entriesMax: 50))
     var events = try crowd(database)
     events += (0..<10).map { Say.post("s\($0)", by: "star", at: Int64($0)) }
     try database.apply(Array(events.suffix(10)))
@@ -113,7 +140,7 @@ import Testing
 
   @Test("an earlier publication weighs as much as the followers of the author who keeps the post")
   func earlierPublications() throws {
-    let database = try FeedDatabase(FeedLimits(entriesMax: 50))
+    let database = try FeedDatabase(FeedLimits(deliveriesMax: 50, entriesMax: 50))
     var events = try crowd(database)
     events += (0..<10).map { Say.post("s\($0)", by: "star", at: 100 + Int64($0)) }
     try database.apply(Array(events.suffix(10)))
@@ -132,7 +159,7 @@ import Testing
 
   @Test("a retired key is never reused, not even when the same post returns to its place")
   func retiredKeys() throws {
-    let database = try FeedDatabase(FeedLimits(entriesMax: 50))
+    let database = try FeedDatabase(FeedLimits(deliveriesMax: 50, entriesMax: 50))
     var events = try crowd(database)
     func apply(_ event: Event) throws {
       events.append(event)

@@ -12,10 +12,12 @@ import Testing
 @Suite struct ErasureTests {
   private static let limits = [
     FeedLimits(
-      pushLimit: 4, feedLength: 3, evictIdleDays: 1, entriesMax: 5, trimmedAtOnce: 2,
+      pushLimit: 4, feedLength: 3, evictIdleDays: 1, deliveriesMax: 5, entriesMax: 5,
+      trimmedAtOnce: 2,
       blocksAtOnce: 1, returningAtOnce: 2, lockedAtOnce: 3, evictedAtOnce: 2, erasedAtOnce: 2),
     FeedLimits(
-      pushLimit: 100, feedLength: 6, evictIdleDays: 1, entriesMax: 20, trimmedAtOnce: 3,
+      pushLimit: 100, feedLength: 6, evictIdleDays: 1, deliveriesMax: 20, entriesMax: 20,
+      trimmedAtOnce: 3,
       blocksAtOnce: 1, returningAtOnce: 3, lockedAtOnce: 100, evictedAtOnce: 3, erasedAtOnce: 5),
     FeedLimits(pushLimit: 3, evictIdleDays: 1, erasedAtOnce: 1),
   ]

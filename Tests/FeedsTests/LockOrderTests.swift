@@ -12,7 +12,8 @@ import Testing
 @Suite struct LockOrderTests {
   private static let (authors, readers, rounds) = (8, 30, 60)
   private static let limits = FeedLimits(
-    pushLimit: 1_000, feedLength: 4, evictIdleDays: 1, entriesMax: 120, trimmedAtOnce: 20,
+    pushLimit: 1_000, feedLength: 4, evictIdleDays: 1, deliveriesMax: 120, entriesMax: 120,
+    trimmedAtOnce: 20,
     blocksAtOnce: 2, returningAtOnce: 5, lockedAtOnce: 100, evictedAtOnce: 5)
 
   @Test("no two transactions ever deadlock")

@@ -36,7 +36,8 @@ private func olderHandler(_ limits: FeedLimits) -> Handler {
     var random = SeededGenerator()
     for limits in [
       FeedLimits(pushLimit: 4, feedLength: 3, evictIdleDays: 1, blocksAtOnce: 1),
-      FeedLimits(feedLength: 6, evictIdleDays: 1, entriesMax: 20, blocksAtOnce: 1),
+      FeedLimits(
+        feedLength: 6, evictIdleDays: 1, deliveriesMax: 20, entriesMax: 20, blocksAtOnce: 1),
     ] {
       // Further apart than keys deviate from the order of times.
       let start = Say.post("", by: "", at: 0).time.microseconds

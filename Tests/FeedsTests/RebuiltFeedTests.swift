@@ -14,7 +14,8 @@ import Testing
     var random = SeededGenerator()
     for (pushLimit, feedLength) in [(3, 4), (100, 1_000)] {
       let limits = FeedLimits(
-        pushLimit: pushLimit, feedLength: feedLength, isRebuild: true, entriesMax: 20)
+        pushLimit: pushLimit, feedLength: feedLength, isRebuild: true, deliveriesMax: 20,
+        entriesMax: 20)
       let database = try FeedDatabase(limits)
       try database.asOwner {
         try database.connection.script(

@@ -90,7 +90,7 @@ public struct Turn: Sendable {
   }
 }
 
-/// Thrown by `Work.finish` when the events exceed what the handler allows in one transaction. The
+/// Thrown by `Work.finish` or a `Copy` when the events exceed what the handler allows in one transaction. The
 /// transaction is rolled back, and the events are applied in several.
 public struct BatchTooLarge: Error, Sendable {
   /// The number of events in each transaction, in order. A single event is never too large.

@@ -39,10 +39,12 @@ struct Deliveries {
   }
 
   /// Needs no ON CONFLICT: the posts' keys are new, so no entry can exist yet.
-  var copy: Copy {
+  ///
+  /// - Parameter writing: fails the COPY if it takes too long.
+  func copy(_ writing: DeliveryPace.Writing?) -> Copy {
     Copy("COPY feed_entries (owner, post_key) FROM STDIN (FORMAT binary)") { writer in
       var keys: [Int64] = []
-      var next = 0
+      var (next, sent) = (0, 0)
       while next < recipients.count {
         let (first, owner) = (next, recipients[next].owner)
         keys.removeAll(keepingCapacity: true)
@@ -61,6 +63,8 @@ struct Deliveries {
           try writer.int8(owner)
           try writer.int8(key)
         }
+        sent += keys.count
+        try writing?.check(sent: sent)
       }
     }
   }

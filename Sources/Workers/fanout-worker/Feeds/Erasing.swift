@@ -31,7 +31,7 @@ extension FeedLimits {
   fileprivate var rows: Parameter { .int8(Int64(erasedAtOnce)) }
   fileprivate var entries: Parameter { .int8(Int64(entriesErasedAtOnce)) }
   /// As many authors or conversations as a batch locks.
-  fileprivate var locked: Parameter { .int8(Int64(min(erasedAtOnce, Self.eventsMax))) }
+  fileprivate var locked: Parameter { .int8(Int64(min(erasedAtOnce, Self.followsMax))) }
 }
 
 extension ErasureSweep.Person {
@@ -101,7 +101,7 @@ private func laterPosts(of person: ErasureSweep.Person, limits: FeedLimits) -> W
         payload: .postPublished(content))
     }
     guard !events.isEmpty else { return Outcome() }
-    return Outcome(hasMore: true, further: postWork(events, limits: limits))
+    return Outcome(hasMore: true, further: postWork(events, limits: limits, pace: nil))
   }
   return work
 }

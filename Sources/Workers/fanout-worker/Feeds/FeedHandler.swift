@@ -35,9 +35,10 @@ public func feedHandler(
 }
 
 func feedHandler(_ limits: FeedLimits) -> Handler {
+  let pace = DeliveryPace()
   var handler = Handler(name: "fanout", topics: ConsumerGroup.fanout.topics) { topic, events in
     switch topic {
-    case .posts: postWork(events, limits: limits)
+    case .posts: postWork(events, limits: limits, pace: pace)
     case .follows: followWork(events, limits: limits)
     case .messages: messageWork(events)
     case .erasures: erasuresWork(events, worker: "fanout")
@@ -55,7 +56,7 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
         : Work(internUsers(Set(events.lazy.flatMap(\.people).map { BytewiseString($0) })))
     }
   }
-  handler.recordsMax = [.posts: FeedLimits.eventsMax, .follows: FeedLimits.eventsMax]
+  handler.recordsMax = [.posts: FeedLimits.postsMax, .follows: FeedLimits.followsMax]
   return handler
 }
 

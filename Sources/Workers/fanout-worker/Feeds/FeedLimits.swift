@@ -10,17 +10,20 @@ struct FeedLimits {
   /// while no events are applied.
   var isRebuild = false
 
-  /// The maximum number of posts or follows in one transaction of a lane.
-  static let eventsMax = 250
-  /// The maximum number of feed entries that a transaction writes, give or take one event's: a
-  /// third of a second's work. Posts beyond it are applied in further transactions; feeds that
-  /// follows would fill beyond it are stored later.
+  /// The maximum number of posts in one transaction of a lane, and of follows.
+  static let postsMax = 1_000
+  static let followsMax = 250
+  /// The maximum number of deliveries in one transaction, give or take one post's, if they are written fast: see
+  /// `DeliveryPace`. Posts beyond it are applied in further transactions.
+  var deliveriesMax = 400_000
+  /// The maximum number of feed entries that the follows of one transaction write, give or take one
+  /// follow's. Feeds that follows would fill beyond it are stored later.
   var entriesMax = 100_000
 
   /// The number of feeds that one piece of the backlog trims, and of blocks that it sweeps in each
-  /// partition.
-  var trimmedAtOnce = 128
-  var blocksAtOnce = 4
+  /// partition: a transaction of posts may queue as many feeds.
+  var trimmedAtOnce = 512
+  var blocksAtOnce = 16
   /// The number of feeds that one piece restores, and of authors that it locks for that, give or
   /// take one feed's.
   var returningAtOnce = 4
@@ -36,8 +39,8 @@ struct FeedLimits {
   var trimChance: Double { 1 / Double(feedLength) }
 
   /// The bound for a batch of follows. It grows with the batch; only a rebuild has batches larger
-  /// than `eventsMax`.
-  func entriesMax(events: Int) -> Int { max(entriesMax, entriesMax * events / Self.eventsMax) }
+  /// than `followsMax`.
+  func entriesMax(events: Int) -> Int { max(entriesMax, entriesMax * events / Self.followsMax) }
 
   /// The bound for entries that a batch of posts removes. Smaller, because each of them dirties a
   /// page of its own, whereas the sweep removes many entries per page.

@@ -58,7 +58,7 @@ enum PostSQL {
   }
 
   /// Counts the entries that the batch would write, now that the authors are locked, and returns
-  /// the number of events of each piece into which the batch must be cut. $1 the post of each event,
+  /// the number of events of each piece into which the batch must be cut, if it must. $1 the post of each event,
   /// $2 its author (NULL: a deletion), $3 its time, $4 push limit, $5 the maximum number of entries
   /// per piece, give or take one post's.
   ///
@@ -70,10 +70,11 @@ enum PostSQL {
   /// again, so this may count too many entries (for a version that is not the newest), but never
   /// too few.
   static let measure = """
-    -- The piece of each event, from the running total of entries.
+    -- The entries of each event and of those before it.
     WITH weighed AS (
       SELECT
-        (sum(w.entries) OVER (ORDER BY w.place) - w.entries) / $5::bigint AS piece
+        sum(w.entries) OVER (ORDER BY w.place) - w.entries AS before,
+        sum(w.entries) OVER () AS total
       FROM (
         SELECT
           i.place,
@@ -91,12 +92,18 @@ enum PostSQL {
         LEFT JOIN users u ON u.user_id = i.author_id
         LEFT JOIN posts p ON p.post_id = i.post_id AND NOT p.deleted
       ) w
+    ),
+    -- Pieces of about equal weight.
+    pieces AS (
+      SELECT least(floor(w.before * n.pieces / w.total), n.pieces - 1) AS piece, count(*) AS events
+      FROM weighed w, LATERAL (SELECT ceil(w.total / $5::numeric) AS pieces) n
+      WHERE w.total > $5::bigint
+      GROUP BY 1
     )
     SELECT
       p.sizes, set_config('magpie.is_cut', (cardinality(p.sizes) > 1)::text, true)
     FROM (
-      SELECT array_agg(s.events ORDER BY s.piece) AS sizes
-      FROM (SELECT floor(w.piece) AS piece, count(*) AS events FROM weighed w GROUP BY 1) s
+      SELECT coalesce(array_agg(s.events ORDER BY s.piece), '{}') AS sizes FROM pieces s
     ) p
     """
 

@@ -21,8 +21,10 @@ private struct PostFact {
 
 /// Applies posts and their deletions: locks the authors, removes the posts that change their author
 /// or their place with their feed entries, edits the others, and stores and delivers what is missing.
-/// Throws `BatchTooLarge` if that exceeds the number of entries that one transaction may write.
-func postWork(_ events: [Event], limits: FeedLimits) -> Work {
+/// Throws `BatchTooLarge` if that exceeds the number of deliveries that one transaction may hold, or takes too long.
+///
+/// - Parameter pace: nil for events that cannot be cut, and are few.
+func postWork(_ events: [Event], limits: FeedLimits, pace: DeliveryPace?) -> Work {
   let winners = newest(events) { PostFact($0.payload).map { BytewiseString($0.post) } }
   let facts = winners.compactMap { PostFact($0.payload) }
   let authors = Parameter.textArray(facts.map(\.content.author))
@@ -65,7 +67,7 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
       [
         .textArray(ids), .textArray(publishers),
         .timestamptzArray(events.map(\.time.microseconds)), pushLimit,
-        .int8(Int64(limits.entriesMax)),
+        .int8(Int64(min(limits.deliveriesMax, pace?.deliveriesMax ?? .max))),
       ]))
   let takenBack = work.add(Statement(PostSQL.takeBack, batch + [takenBackMax]))
   work.add(Statement(PostSQL.edit, batch + texts))
@@ -81,12 +83,20 @@ func postWork(_ events: [Event], limits: FeedLimits) -> Work {
     let sizes = try results[measured].only.int8Array("sizes").compactMap { $0.map(Int.init) }
     if sizes.count > 1 { throw BatchTooLarge(sizes: sizes) }
     let deliveries = try Deliveries(results[published])
-    return Outcome(
-      copies: deliveries.count == 0 ? [] : [deliveries.copy],
-      counts: [
-        "pruned": try results[takenBack].only.int("pruned"), "deliveries": deliveries.count,
-        "pulled": try results[confirmed].only.int("pulled"),
-      ])
+    var outcome = Outcome(counts: [
+      "pruned": try results[takenBack].only.int("pruned"), "deliveries": deliveries.count,
+      "pulled": try results[confirmed].only.int("pulled"),
+    ])
+    guard deliveries.count > 0 else { return outcome }
+    let writing = pace.map { DeliveryPace.Writing(of: deliveries.count, by: events.count, at: $0) }
+    outcome.copies = [deliveries.copy(writing)]
+    outcome.further = writing.map { writing in
+      Work { _ in
+        writing.end()
+        return Outcome()
+      }
+    }
+    return outcome
   }
   return work
 }
