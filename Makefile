@@ -4,9 +4,7 @@ export SWIFT ?= swift
 # SwiftPM passes a package's traits in a set's order, which is random by default. Each build would then
 # recompile such a package and its dependents.
 BUILD = SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
-# Nothing here reads the index store or the debug information of C, that is, of the dependencies: without them a
-# first build is an eighth faster.
-BUILD_FLAGS ?= --explicit-target-dependency-import-check error --disable-index-store -Xcc -g0
+BUILD_FLAGS ?= --explicit-target-dependency-import-check error
 SOURCES = Package.swift Plugins Sources Tests Examples Benchmarks Campaign Simulation
 
 .DEFAULT_GOAL := help

@@ -46,7 +46,7 @@ import Testing
 
   @Test("deliveries that are written slowly are written in smaller transactions")
   func slowWrites() throws {
-    let (posts, followers) = (60, 1_000)
+    let (posts, followers) = (40, 1_000)
     let database = try FeedDatabase(FeedLimits())
     try database.apply((0..<followers).map { Say.follow("reader\($0)", "author", at: 0) })
     let owner = try Connection(database.url, applicationName: "feeds test")
@@ -55,7 +55,7 @@ import Testing
       """
       CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        PERFORM count(*) FROM generate_series(1, 1000);
+        PERFORM count(*) FROM generate_series(1, 3000);
         RETURN new;
       END $$;
       CREATE TRIGGER take_long BEFORE INSERT ON feed_entries

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Feeds
 
-/// Measurements to be read by people: `MAGPIE_MEASURE=1 scripts/run-tests --filter FeedsTests.MeasurementTests`.
+/// Measurements to be read by people: `MAGPIE_MEASURE=1 swift test --filter FeedsTests.MeasurementTests`.
 @Suite(
   "Measurements of feeds", .serialized,
   .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_MEASURE"] != nil))

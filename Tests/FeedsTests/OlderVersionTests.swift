@@ -22,7 +22,7 @@ private func olderHandler(_ limits: FeedLimits) -> Handler {
   var copy = Handler(name: "older", topics: [.follows]) { topic, events in
     older(try handler.apply(topic, events))
   }
-  copy.backlog = { older(feedBacklog(limits: limits)) }
+  copy.backlog = { older(feedBacklog(limits: limits, after: DeliveryPace())) }
   copy.recordsMax = handler.recordsMax
   return copy
 }

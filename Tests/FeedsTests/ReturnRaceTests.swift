@@ -8,7 +8,9 @@ import Testing
 /// The restoring of a feed, stopped between two statements while other writers continue.
 @Suite struct ReturnRaceTests {
   private static let limits = FeedLimits(feedLength: 5, evictIdleDays: 1)
-  private var backlog: [Statement] { feedBacklog(limits: Self.limits).statements }
+  private var backlog: [Statement] {
+    feedBacklog(limits: Self.limits, after: DeliveryPace()).statements
+  }
 
   /// bo follows ann and cy, was away and has just returned; dee has a post, too.
   private func world() throws -> (FeedDatabase, FeedDatabase, [Event]) {

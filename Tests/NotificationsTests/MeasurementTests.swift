@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Measurements on a million likes, to be read by people: `MAGPIE_MEASURE=1 scripts/run-tests --filter
+/// Measurements on a million likes, to be read by people: `MAGPIE_MEASURE=1 swift test --filter
 /// MeasurementTests`. `MAGPIE_MEASURE=explain` prints the plans too.
 @Suite(
   "Measurements", .serialized,

@@ -10,13 +10,15 @@ struct Deliveries {
   /// A follower of one of the authors.
   private struct Recipient {
     var owner: Int64
-    /// An index into `posts`.
+    /// An index into `authors`.
     var author: Int
     var floor: Int64
   }
 
-  /// The keys of each author's posts, ascending.
-  private var posts: [[Int64]] = []
+  /// The keys of the posts, author by author, each author's ascending.
+  private var keys: [Int64] = []
+  /// Each author's part of `keys`.
+  private var authors: [Range<Int>] = []
   /// Sorted by owner.
   private var recipients: [Recipient] = []
   /// The number of entries.
@@ -24,18 +26,19 @@ struct Deliveries {
 
   init(_ rows: Rows) throws {
     for row in rows {
-      let keys = try row.int8Array("posts").compactMap(\.self)
-      let readers = try row.int8Array("readers").compactMap(\.self)
+      let posts = try row.int8Array("posts").compactMap(\.self)
+      let readers = try row.int8Array("readers")
       let floors = try row.isNull("floors") ? [] : row.int8Array("floors")
-      recipients.reserveCapacity(recipients.count + readers.count)
       for (index, owner) in readers.enumerated() {
+        guard let owner else { continue }
         let floor = index < floors.count ? floors[index] ?? 0 : 0
-        recipients.append(Recipient(owner: owner, author: posts.count, floor: floor))
-        count += floor == 0 ? keys.count : keys.count { $0 >= floor }
+        recipients.append(Recipient(owner: owner, author: authors.count, floor: floor))
+        count += floor == 0 ? posts.count : posts.count { $0 >= floor }
       }
-      posts.append(keys)
+      authors.append(keys.count..<(keys.count + posts.count))
+      keys += posts
     }
-    recipients.sort { $0.owner < $1.owner }
+    recipients = sorted(recipients, by: \.owner)
   }
 
   /// Needs no ON CONFLICT: the posts' keys are new, so no entry can exist yet.
@@ -43,29 +46,55 @@ struct Deliveries {
   /// - Parameter writing: fails the COPY if it takes too long.
   func copy(_ writing: DeliveryPace.Writing?) -> Copy {
     Copy("COPY feed_entries (owner, post_key) FROM STDIN (FORMAT binary)") { writer in
-      var keys: [Int64] = []
-      var (next, sent) = (0, 0)
+      var own: [Int64] = []
+      var (next, sent, nextCheck) = (0, 0, 0)
       while next < recipients.count {
         let (first, owner) = (next, recipients[next].owner)
-        keys.removeAll(keepingCapacity: true)
+        own.removeAll(keepingCapacity: true)
         while next < recipients.count, recipients[next].owner == owner {
-          let recipient = recipients[next]
-          if recipient.floor == 0 {
-            keys.append(contentsOf: posts[recipient.author])
-          } else {
-            keys.append(contentsOf: posts[recipient.author].lazy.filter { $0 >= recipient.floor })
+          let floor = recipients[next].floor
+          for index in authors[recipients[next].author] where keys[index] >= floor {
+            own.append(keys[index])
           }
           next += 1
         }
-        if next - first > 1 { keys.sort() }
-        for key in keys {
+        if next - first > 1 { own.sort() }
+        for key in own {
           try writer.row(columns: 2)
           try writer.int8(owner)
           try writer.int8(key)
         }
-        sent += keys.count
-        try writing?.check(sent: sent)
+        sent += own.count
+        if sent >= nextCheck {
+          try writing?.check(sent: sent)
+          nextCheck = sent + 1_000
+        }
       }
     }
   }
+}
+
+/// The elements sorted by a key that is not negative, in time proportional to their number: a radix sort, least
+/// significant digit first. Elements with equal keys keep their order.
+func sorted<Element>(_ elements: [Element], by key: (Element) -> Int64) -> [Element] {
+  let bits = 11
+  func digit(_ element: Element, _ shift: Int) -> Int {
+    Int(truncatingIfNeeded: key(element) >> shift) & (1 << bits - 1)
+  }
+  let largest = elements.reduce(0) { max($0, key($1)) }
+  var (sorted, other) = (elements, elements)
+  for shift in stride(from: 0, to: Int64.bitWidth - largest.leadingZeroBitCount, by: bits) {
+    // The place of the next element with each digit.
+    var places = [Int](repeating: 0, count: 1 << bits)
+    for element in sorted { places[digit(element, shift)] += 1 }
+    var before = 0
+    for index in places.indices { (places[index], before) = (before, before + places[index]) }
+    for element in sorted {
+      let digit = digit(element, shift)
+      other[places[digit]] = element
+      places[digit] += 1
+    }
+    swap(&sorted, &other)
+  }
+  return sorted
 }

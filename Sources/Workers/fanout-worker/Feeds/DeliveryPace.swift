@@ -13,15 +13,25 @@ final class DeliveryPace: Sendable {
   /// Fewer deliveries say little about many, and their transaction is short in any case.
   private static let fewest = 1_000
 
-  private let latest = Mutex(100_000)
+  /// The size of a transaction for which one piece of the backlog keeps up.
+  private static let usual = 100_000
+
+  private struct State {
+    var deliveriesMax = DeliveryPace.usual
+    var lastDeliveries = 0
+  }
+
+  private let state = Mutex(State())
 
   /// The maximum number of deliveries in one transaction, give or take one post's.
-  var deliveriesMax: Int { latest.withLock { $0 } }
+  var deliveriesMax: Int { state.withLock { $0.deliveriesMax } }
+  /// By how much the backlog's next piece has to be larger than usual, to keep up with the last transaction.
+  var backlogShare: Int { max(1, state.withLock { $0.lastDeliveries } / Self.usual) }
 
   private func note(_ deliveries: Int, since started: ContinuousClock.Instant) {
     let duration = max(ContinuousClock.now - started, .microseconds(1))
-    let most = Double(deliveries) * (Self.transaction / duration)
-    latest.withLock { $0 = max(Self.fewest, Int(min(most, 1e9))) }
+    let most = Int(min(Double(deliveries) * (Self.transaction / duration), 1e9))
+    state.withLock { $0.deliveriesMax = max(Self.fewest, most) }
   }
 
   /// A COPY of deliveries that is being measured, from its creation on.
@@ -50,6 +60,7 @@ final class DeliveryPace: Sendable {
 
     /// Notes the pace of all deliveries.
     func end() {
+      pace.state.withLock { $0.lastDeliveries = deliveries }
       if deliveries >= DeliveryPace.fewest { pace.note(deliveries, since: started) }
     }
   }

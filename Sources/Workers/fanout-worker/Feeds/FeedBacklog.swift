@@ -2,8 +2,8 @@ import Handling
 import Postgres
 
 /// One piece of the sweep of erased people, or of the feeds' background work: both lock people first.
-func feedBackground(limits: FeedLimits) -> Work {
-  feedErasure(limits: limits).backlog(or: feedBacklog(limits: limits))
+func feedBackground(limits: FeedLimits, after pace: DeliveryPace) -> Work {
+  feedErasure(limits: limits).backlog(or: feedBacklog(limits: limits, after: pace))
 }
 
 /// One piece of background work: restores the feeds of returning readers; if there are none, evicts
@@ -11,8 +11,9 @@ func feedBackground(limits: FeedLimits) -> Work {
 /// have grown too long. Then sweeps some blocks of garbage.
 ///
 /// A piece is bounded in feeds, authors and blocks. It takes some tens of milliseconds, so that
-/// under load, with one piece after each poll, it uses a small part of the lane's time.
-func feedBacklog(limits: FeedLimits) -> Work {
+/// under load, with one piece after each transaction, it uses a small part of the lane's time. After a
+/// large transaction it trims and sweeps more, so that it keeps up.
+func feedBacklog(limits: FeedLimits, after pace: DeliveryPace) -> Work {
   let length = Parameter.int8(Int64(limits.feedLength))
   let evictedAtOnce = limits.evictIdleDays > 0 ? limits.evictedAtOnce : 0
   var work = Work([planByKey(keepsPlans: true)])
@@ -27,10 +28,11 @@ func feedBacklog(limits: FeedLimits) -> Work {
   let rebuilding = work.add(Statement(ReturnSQL.store, [length]))
   let evicting = work.add(
     Statement(TrimSQL.evict, [.int8(Int64(limits.evictIdleDays)), .int8(Int64(evictedAtOnce))]))
-  let trimming = work.add(Statement(TrimSQL.pick, [.int8(Int64(limits.trimmedAtOnce))]))
+  let trimming = work.add(
+    Statement(TrimSQL.pick, [.int8(Int64(limits.trimmedAtOnce * pace.backlogShare))]))
   let raising = work.add(Statement(TrimSQL.raise, [length, .bool(evictedAtOnce > 0)]))
   work.add(Statement(SweepSQL.begin))
-  work.add(Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce))]))
+  work.add(Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce * pace.backlogShare))]))
   let sweeping = work.add(Statement(SweepSQL.sweep))
   work.add(Statement(SettleSQL.settle))
   work.finish = { results in

@@ -47,7 +47,7 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
       Work([])
     }
   }
-  handler.backlog = { feedBackground(limits: limits) }
+  handler.backlog = { feedBackground(limits: limits, after: pace) }
   handler.keepsMessagesToErased = true
   if limits.isRebuild {
     handler.ahead = { topic, events in

@@ -21,9 +21,9 @@ struct FeedLimits {
   var entriesMax = 100_000
 
   /// The number of feeds that one piece of the backlog trims, and of blocks that it sweeps in each
-  /// partition: a transaction of posts may queue as many feeds.
-  var trimmedAtOnce = 512
-  var blocksAtOnce = 16
+  /// partition, after a transaction of usual size.
+  var trimmedAtOnce = 128
+  var blocksAtOnce = 4
   /// The number of feeds that one piece restores, and of authors that it locks for that, give or
   /// take one feed's.
   var returningAtOnce = 4
