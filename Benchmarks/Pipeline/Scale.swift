@@ -17,7 +17,7 @@ func measureScale(_ bench: Bench) throws -> Measured {
   return measured
 }
 
-/// Series of about 300,000 deliveries each.
+/// Series of about 600,000 deliveries each, which are several transactions.
 private let seriesMax = 24
 
 private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured {
@@ -40,7 +40,7 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
     || logged.count < seriesMax && logged[logged.count - 1] < 0.9 * logged[logged.count - 2]
   {
     let now = EventTime.now.microseconds - 10_000_000
-    let posts = (0..<(bench.isQuick ? 100 : 1_000)).map { index in
+    let posts = (0..<(bench.isQuick ? 100 : 2_000)).map { index in
       FanoutWorkload.post(
         by: Int.random(in: 0..<size.authors, using: &random), "\(costs.count)-\(index)",
         at: now + Int64(index) * 100)

@@ -46,5 +46,5 @@ struct FeedLimits {
   /// page of its own, whereas the sweep removes many entries per page.
   ///
   /// A rebuild leaves all of them to the sweep, because `feed_entries` has no index at first.
-  func takenBackMax(events: Int) -> Int { isRebuild ? 0 : entriesMax(events: events) / 5 }
+  var takenBackMax: Int { isRebuild ? 0 : entriesMax / 5 }
 }

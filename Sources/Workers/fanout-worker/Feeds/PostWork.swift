@@ -55,7 +55,7 @@ func postWork(_ events: [Event], limits: FeedLimits, pace: DeliveryPace?) -> Wor
     .textArray(facts.map(\.content.imageURL)),
   ]
   let pushLimit = Parameter.int8(Int64(limits.pushLimit))
-  let takenBackMax = Parameter.int8(Int64(limits.takenBackMax(events: winners.count)))
+  let takenBackMax = Parameter.int8(Int64(limits.takenBackMax))
 
   var work = Work(
     [planByKey(events: events.count)]
