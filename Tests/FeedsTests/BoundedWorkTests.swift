@@ -44,9 +44,9 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("deliveries that are written slowly are written in smaller transactions")
+  @Test("deliveries that were written slowly are written in smaller transactions")
   func slowWrites() throws {
-    let (posts, followers) = (40, 1_000)
+    let (posts, followers) = (4, 1_000)
     let database = try FeedDatabase(FeedLimits())
     try database.apply((0..<followers).map { Say.follow("reader\($0)", "author", at: 0) })
     let owner = try Connection(database.url, applicationName: "feeds test")
@@ -55,17 +55,23 @@ import Testing
       """
       CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        PERFORM count(*) FROM generate_series(1, 3000);
+        PERFORM pg_sleep(0.0003);
         RETURN new;
       END $$;
       CREATE TRIGGER take_long BEFORE INSERT ON feed_entries
         FOR EACH ROW EXECUTE FUNCTION take_long()
       """)
-    let batch = (0..<posts).map { Say.post("p\($0)", by: "author", at: Int64($0)) }
-    #expect(try database.apply(batch)["deliveries"] == posts * followers)
-    let transactions = try database.count("(SELECT FROM posts GROUP BY xmin::text) t")
-    #expect((2...posts).contains(transactions))
-    #expect(try database.stored("reader7").count == posts)
+    for batch in 0..<2 {
+      let published = (0..<posts).map {
+        Say.post("p\(batch).\($0)", by: "author", at: Int64(batch * posts + $0))
+      }
+      #expect(try database.apply(published)["deliveries"] == posts * followers)
+      let transactions = try database.count(
+        "(SELECT FROM posts WHERE post_id LIKE 'p\(batch).%' GROUP BY xmin::text) t")
+      // Half of a second's deliveries are fewer than 1,700, so two posts; the first batch was not known to be slow.
+      #expect(batch == 0 ? transactions == 1 : (2...posts).contains(transactions))
+    }
+    #expect(try database.stored("reader7").count == 2 * posts)
     #expect(try database.violations() == [])
   }
 

@@ -40,7 +40,7 @@ final class DeliveryPace: Sendable {
     let deliveries: Int
     /// The number of events that deliver them. A single one is never too large.
     let events: Int
-    private let started = ContinuousClock.now
+    var started = ContinuousClock.now
 
     init(of deliveries: Int, by events: Int, at pace: DeliveryPace) {
       self.pace = pace
