@@ -30,7 +30,8 @@ struct Alarm: Sendable {
   }
 }
 
-/// The events that publish the alarms of which a statement wrote a row.
+/// The events that publish the alarms of which a statement wrote a row, in the order of their versions. The statement
+/// draws these in an order that its plan decides.
 ///
 /// - Parameters:
 ///   - alarms: the alarms that the statement was given.
@@ -42,9 +43,10 @@ func alarmEvents(_ alarms: [Alarm], written: Rows, now: EventTime? = nil) throws
   versions.reserveCapacity(written.count)
   for row in written { versions[try row.uuid(0)] = try row.int8(1) }
   return alarms.compactMap { alarm in
-    guard let version = versions[alarm.snapshot.id] else { return nil }
-    return alarm.event(version: version, now: now)
+    versions[alarm.snapshot.id].map { (version: $0, alarm: alarm) }
   }
+  .sorted { $0.version < $1.version }
+  .map { $0.alarm.event(version: $0.version, now: now) }
 }
 
 extension Alarm {
