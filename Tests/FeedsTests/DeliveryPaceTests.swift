@@ -9,9 +9,7 @@ import Testing
   private func writing(_ deliveries: Int, by events: Int, for duration: Duration)
     -> DeliveryPace.Writing
   {
-    var writing = DeliveryPace.Writing(of: deliveries, by: events, at: pace)
-    writing.started -= duration
-    return writing
+    .init(pace: pace, deliveries: deliveries, events: events, started: .now - duration)
   }
 
   @Test(

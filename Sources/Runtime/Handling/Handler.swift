@@ -97,6 +97,9 @@ public struct BatchTooLarge: Error, Sendable {
   public var sizes: [Int]
 
   public init(sizes: [Int]) { self.sizes = sizes }
+
+  /// Two halves of this many events.
+  public init(halving events: Int) { sizes = [events / 2, events - events / 2] }
 }
 
 /// What remains to be done in the transaction after the first round trip.

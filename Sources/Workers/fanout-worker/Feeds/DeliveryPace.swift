@@ -36,17 +36,11 @@ final class DeliveryPace: Sendable {
 
   /// A COPY of deliveries that is being measured, from its creation on.
   struct Writing {
-    let pace: DeliveryPace
-    let deliveries: Int
+    var pace: DeliveryPace
+    var deliveries: Int
     /// The number of events that deliver them. A single one is never too large.
-    let events: Int
+    var events: Int
     var started = ContinuousClock.now
-
-    init(of deliveries: Int, by events: Int, at pace: DeliveryPace) {
-      self.pace = pace
-      self.deliveries = deliveries
-      self.events = events
-    }
 
     /// Notes how many deliveries have been sent to the server, which is some thousands ahead of what it has written.
     ///
@@ -55,7 +49,7 @@ final class DeliveryPace: Sendable {
       guard events > 1, sent < deliveries / 2, ContinuousClock.now - started > DeliveryPace.patience
       else { return }
       pace.note(sent, since: started)
-      throw BatchTooLarge(sizes: [events / 2, events - events / 2])
+      throw BatchTooLarge(halving: events)
     }
 
     /// Notes the pace of all deliveries.

@@ -88,7 +88,9 @@ func postWork(_ events: [Event], limits: FeedLimits, pace: DeliveryPace?) -> Wor
       "pulled": try results[confirmed].only.int("pulled"),
     ])
     guard deliveries.count > 0 else { return outcome }
-    let writing = pace.map { DeliveryPace.Writing(of: deliveries.count, by: events.count, at: $0) }
+    let writing = pace.map {
+      DeliveryPace.Writing(pace: $0, deliveries: deliveries.count, events: events.count)
+    }
     outcome.copies = [deliveries.copy(writing)]
     outcome.further = writing.map { writing in
       Work { _ in

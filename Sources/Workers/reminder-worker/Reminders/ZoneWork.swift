@@ -27,10 +27,7 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
       return Outcome(further: try zonesWork(events, surroundings, isRinging: isRinging))
     }
     let rows = results[moved]
-    if rows.count > movedMax, events.count > 1 {
-      let half = events.count / 2
-      throw BatchTooLarge(sizes: [half, events.count - half])
-    }
+    if rows.count > movedMax, events.count > 1 { throw BatchTooLarge(halving: events.count) }
     var reminders: [Reminder] = []
     var rings: [Ring] = []
     for row in rows {
