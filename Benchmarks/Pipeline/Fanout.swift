@@ -80,8 +80,7 @@ private func feedBytes(_ stack: BenchStack) throws -> Double {
   Double(
     try stack.connection.query(
       """
-      SELECT sum(pg_total_relation_size(inhrelid))::bigint
-      FROM pg_inherits WHERE inhparent = 'feed_entries'::regclass
+      SELECT sum(pg_total_relation_size(relid))::bigint FROM pg_partition_tree('feed_entries')
       """
     ).only.int(0))
 }

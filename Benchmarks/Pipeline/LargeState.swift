@@ -10,6 +10,7 @@ struct LargeState {
   /// Followers of each author.
   var followers: Int { min(300, people / 2) }
   var authors: Int { max(1, people * Self.followees / followers) }
+  /// One a second, until now.
   var posts: Int { entries / followers }
 }
 
@@ -47,10 +48,11 @@ extension BenchStack {
         t.at, 'loaded'
       FROM generate_series(0, \(size.posts - 1)) k
       CROSS JOIN LATERAL (
-        SELECT date_trunc('day', now()) - interval '20 days' + k * interval '1 second' AS at) t;
+        SELECT now() + (k - \(size.posts)) * interval '1 second' AS at) t;
       ANALYZE;
       ALTER TABLE feed_entries DROP CONSTRAINT feed_entries_pkey;
       """)
+    try makePartitions(size)
     try countFollows()
     for first in stride(from: 0, to: size.posts, by: 250) {
       try connection.query(
@@ -68,6 +70,31 @@ extension BenchStack {
       RESET synchronous_commit;
       """)
     try connection.query("VACUUM ANALYZE")
+  }
+
+  /// Makes the partitions of a database that has been in use for a while: some 15 with posts, of which the last gets the
+  /// new ones, too.
+  private func makePartitions(_ size: LargeState) throws {
+    try connection.script(
+      """
+      DO $$
+      DECLARE
+        step CONSTANT interval := \(size.posts) * interval '1 second' / 15;
+        first_bound CONSTANT bigint := feeds_time_key(now() - 15 * step);
+        name regclass;
+      BEGIN
+        FOR name IN SELECT p.name FROM feed_partitions() p LOOP EXECUTE format('DROP TABLE %s', name); END LOOP;
+        EXECUTE format(
+          'CREATE TABLE feed_entries_before PARTITION OF feed_entries FOR VALUES FROM (MINVALUE) TO (%1$s);
+          CREATE TABLE feed_entries_from_%1$s PARTITION OF feed_entries FOR VALUES FROM (%1$s) TO (MAXVALUE)',
+          first_bound);
+        UPDATE feed_history SET made_to = first_bound;
+        FOR n IN 0..15 LOOP
+          PERFORM feeds_keep_partitions(16 * step, now() - (15 - n) * step);
+        END LOOP;
+      END
+      $$;
+      """)
   }
 
   /// Checks the feeds of 1,000 people like `magpie verify`, because checking all would take too

@@ -58,7 +58,14 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
 
   let reads = Reads(
     url: stack.cluster.url(),
-    [Reads.Query(name: "feedPage", sql: "SELECT * FROM feed_page($1, NULL, 50)")],
+    [
+      Reads.Query(name: "feedPage", sql: "SELECT * FROM feed_page($1, NULL, 50)"),
+      Reads.Query(
+        name: "olderPage",
+        sql: """
+          SELECT * FROM feed_page($1, feeds_cursor(now() - \(size.posts / 2) * interval '1 second', 'a'), 50)
+          """),
+    ],
     of: (0..<2_000).map { _ in
       FanoutWorkload.reader(Int.random(in: 0..<size.people, using: &random))
     },

@@ -74,6 +74,19 @@ extension PlannedFault {
     try hold(try world.connection(), "SELECT FROM \(rows) FOR UPDATE", world)
   }
 
+  /// Feeds are stored for half a second only, and read from posts otherwise.
+  func endFeeds(_ world: World) {
+    let url = world.superuserURL
+    let raising = Repeated(everyMilliseconds: 500) {
+      let connection = try Connection(url, applicationName: "magpie-campaign")
+      defer { connection.close() }
+      try connection.query(
+        "UPDATE feed_history SET floor = least(made_to, feeds_time_key(now() - interval '500 milliseconds'))"
+      )
+    }
+    world.injected.onHeal(self) { raising.stop() }
+  }
+
   private func hold(_ connection: Connection, _ lock: String, _ world: World) throws {
     world.injected.onHeal(self) { connection.close() }
     try connection.script("SET lock_timeout = '20s'")

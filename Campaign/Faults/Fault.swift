@@ -34,6 +34,7 @@ extension PlannedFault {
     case .logDiskFull: try fillLogDisk(world)
     case .tableLocked: try lockTable(world)
     case .rowsLocked: try lockRows(world)
+    case .feedsEnd: endFeeds(world)
     case .deadlock: deadlock(world)
     case .serialization: try sabotage(.conflicts, world)
     case .handlerThrows: try sabotage(.throwing, world)

@@ -19,6 +19,7 @@ enum FaultKind: String, CaseIterable, Codable {
   case logDiskFull = "log-disk-full"
   case tableLocked = "table-locked"
   case rowsLocked = "rows-locked"
+  case feedsEnd = "feeds-end"
   case deadlock, serialization
   case handlerThrows = "handler-throws"
   case slowTransactions = "slow-transactions"
@@ -73,6 +74,8 @@ extension FaultKind {
     case .logDiskFull: "the disk with the workers' logs (standard error) is full"
     case .tableLocked: "ACCESS EXCLUSIVE on a table"
     case .rowsLocked: "a worker's offsets, or half of all people's rows, are locked"
+    case .feedsEnd:
+      "feeds are stored for half a second only: the floor of all of them rises every half a second"
     case .deadlock: "another session locks rows in the opposite order, and workers are the victims"
     case .serialization: "half of all batches fail with 40001 at their end"
     case .handlerThrows: "every third batch fails with an unexpected error, and workers stop"

@@ -108,6 +108,9 @@ import Testing
         ) > 0
       }
     }
+    try stage.inject(.feedsEnd, "the floor of all feeds rises") { _ in
+      try stage.number("SELECT count(*) FROM feed_history WHERE floor > 0") > 0
+    }
     try stage.inject(.deadlock, "a worker is the victim") { _ in
       stage.logs("deadlock detected") > 0
     }

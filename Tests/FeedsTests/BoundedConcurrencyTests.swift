@@ -16,15 +16,18 @@ import Testing
   private static let storingAll = 100
   private static let limits = [
     FeedLimits(
-      pushLimit: 4, feedLength: 3, evictIdleDays: 1, deliveriesMax: 5, entriesMax: 5,
+      pushLimit: 4, feedLength: 3, evictIdleDays: 1, historyDays: nil, deliveriesMax: 5,
+      entriesMax: 5,
       trimmedAtOnce: 2,
       blocksAtOnce: 1, returningAtOnce: 2, lockedAtOnce: 3, evictedAtOnce: 2),
     FeedLimits(
-      pushLimit: storingAll, feedLength: 6, evictIdleDays: 1, deliveriesMax: 20, entriesMax: 20,
+      pushLimit: storingAll, feedLength: 6, evictIdleDays: 1, historyDays: nil, deliveriesMax: 20,
+      entriesMax: 20,
       trimmedAtOnce: 3,
       blocksAtOnce: 1, returningAtOnce: 3, lockedAtOnce: 100, evictedAtOnce: 3),
     FeedLimits(
-      pushLimit: 3, feedLength: 1, evictIdleDays: 1, deliveriesMax: 1_000, entriesMax: 1_000,
+      pushLimit: 3, feedLength: 1, evictIdleDays: 1, historyDays: nil, deliveriesMax: 1_000,
+      entriesMax: 1_000,
       trimmedAtOnce: 5,
       blocksAtOnce: 2, returningAtOnce: 1, lockedAtOnce: 1, evictedAtOnce: 1),
   ]
@@ -38,8 +41,8 @@ import Testing
         collidingEvents(1500, people: 6, things: 80, using: &random), using: &random)
       counts.merge(try check(events, limits, using: &random)) { $0 + $1 }
     }
-    for kind in ["trimmed", "evicted", "returned", "rebuilt", "swept"] {
-      #expect(counts[kind] ?? 0 > 0, "nothing was \(kind)")
+    for kind in ["trimmed", "evicted", "returned", "rebuilt", "swept", "partitions dropped"] {
+      #expect(counts[kind] ?? 0 > 0, "no \(kind)")
     }
   }
 
@@ -51,9 +54,11 @@ import Testing
       let model = Model(events)
       for _ in 0..<2 {
         let database = try FeedDatabase(limits)
-        let log = events.shuffled(using: &random)
-        for batch in batches(of: log, upTo: 60, using: &random) {
+        try database.makePartitions(for: events)
+        let log = batches(of: events.shuffled(using: &random), upTo: 60, using: &random)
+        for (index, batch) in log.enumerated() {
           try database.apply(batch)
+          try database.keepPartitions(for: events, progress: Double(index) / Double(log.count))
           let person = ["ann", "bo", "ce\u{301}", "dee"].randomElement(using: &random) ?? ""
           switch Int.random(in: 0..<3, using: &random) {
           case 0: _ = try database.touch(person)
@@ -73,14 +78,15 @@ import Testing
     }
   }
 
-  /// The same events further apart: within 512 microseconds keys need not follow the order of
-  /// times, and a feed that is cut there stores nothing.
+  /// The same events later, so that new partitions are made for them, and further apart: within 512 microseconds keys need
+  /// not follow the order of times, and a feed that is cut there stores nothing.
   private func spread(_ events: [Event], using random: inout SeededGenerator) -> [Event] {
     let start = Say.event("", 0, events[0].payload).time.microseconds
     let factor: Int64 = [200, 400, 5000].randomElement(using: &random) ?? 1
+    let later = EventTime.now.microseconds + 9 * 86_400_000_000
     return events.map { event in
       var event = event
-      event.time = EventTime(microseconds: start + (event.time.microseconds - start) * factor)
+      event.time = EventTime(microseconds: later + (event.time.microseconds - start) * factor)
       return event
     }
   }
@@ -89,6 +95,7 @@ import Testing
     _ events: [Event], _ limits: FeedLimits, using random: inout SeededGenerator
   ) throws -> [String: Int] {
     let database = try FeedDatabase(limits)
+    try database.makePartitions(for: events)
     let shares = (0..<2).map { _ in
       let share = events.filter { _ in Int.random(in: 0..<3, using: &random) > 0 }
       return batches(of: share.shuffled(using: &random), upTo: 8, using: &random)
@@ -100,7 +107,10 @@ import Testing
     let (writers, others) = (DispatchGroup(), DispatchGroup())
     for share in shares {
       threads.start(writers) { writer in
-        for batch in share where !threads.isOver {
+        for (index, batch) in share.enumerated() where !threads.isOver {
+          let dropped = try writer.keepPartitions(
+            for: events, progress: Double(index) / Double(share.count))
+          counts.withLock { $0["partitions dropped", default: 0] += dropped }
           for reason in try writer.applyRetrying(batch) {
             retries.withLock { $0[reason, default: 0] += 1 }
           }
@@ -165,6 +175,44 @@ import Testing
 }
 
 extension FeedDatabase {
+  /// Makes partitions for the first half of the time that the events take.
+  fileprivate func makePartitions(for events: [Event]) throws {
+    for progress in stride(from: -1, to: 0, by: 1.0 / 16) {
+      try keepPartitions(for: events, progress: progress)
+    }
+  }
+
+  /// Makes and drops partitions, as if feeds were stored for half of the time that the events take, of whose second half this
+  /// much has passed. Returns 1 if some were dropped.
+  @discardableResult
+  fileprivate func keepPartitions(for events: [Event], progress: Double) throws -> Int {
+    let times = events.map(\.time.microseconds)
+    let (first, last) = (times.min() ?? 0, times.max() ?? 0)
+    func stored() throws -> Int64 {
+      try connection.query("SELECT min(ends_at) FROM feed_partitions()").only.int8(0)
+    }
+    let before = try stored()
+    let made = try keepPartitions(
+      microseconds: (last - first) / 2, at: first + Int64(Double(last - first) * (1 + progress) / 2)
+    )
+    guard made else { return 0 }
+    let after = try stored()
+    // An hour later nobody sees a lower floor.
+    try asOwner {
+      let now = try connection.query("SELECT clock_timestamp()").only.timestamptz(0)
+      try block(until: "earlier transactions have ended") {
+        try connection.query(
+          """
+          SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND xact_start < $1 AND pid <> pg_backend_pid()
+          """, [.timestamptz(now)]
+        ).isEmpty
+      }
+      try connection.script("UPDATE feed_history SET raised_at = '-infinity'")
+    }
+    return after > before ? 1 : 0
+  }
+
   /// In one snapshot: the readers whose first or second page differs from the join of follows and
   /// posts, by a query that does not use floors or deliveries; and the findings of `verify_feeds`.
   fileprivate func wrongPages() throws -> [String] {

@@ -79,6 +79,15 @@ struct FeedDatabase {
     return swept
   }
 
+  /// Makes and drops partitions as of a moment.
+  @discardableResult
+  func keepPartitions(microseconds history: Int64, at now: Int64) throws -> Bool {
+    try connection.query(
+      "SELECT feeds_keep_partitions($1::bigint * interval '1 microsecond', $2)",
+      [.int8(history), .timestamptz(now)]
+    ).only.bool(0)
+  }
+
   /// Calls `feed_touch` as a backend does.
   func touch(_ person: String) throws -> Bool {
     _ = try connection.query("SET ROLE magpie_backend")
@@ -98,7 +107,8 @@ struct FeedDatabase {
       """
       SELECT p.post_id FROM users u JOIN feed_entries e ON e.owner = u.user_key
       LEFT JOIN feeds f ON f.owner = e.owner JOIN posts p USING (post_key)
-      WHERE u.user_id = $1 AND e.post_key >= coalesce(f.floor, 0) ORDER BY e.post_key DESC
+      WHERE u.user_id = $1 AND e.post_key >= greatest(f.floor, (SELECT floor FROM feed_history))
+      ORDER BY e.post_key DESC
       """, [.text(person)]
     ).map { try $0.text(0) }
   }

@@ -153,12 +153,12 @@ struct ShadowSchema {
   }
 
   /// The statements that give these tables and their partitions the primary keys of the live ones, where
-  /// they are missing. Those for partitions are independent of each other; those for tables come after
-  /// them, and are quick.
+  /// they are missing. Those for partitions are independent of each other; those for partitioned tables come after
+  /// them, in order, and are quick.
   func missingKeys(_ connection: Connection) throws -> (partitions: [String], tables: [String]) {
     let rows = try connection.query(
       """
-      SELECT p.level > 0,
+      SELECT p.isleaf,
         format('ALTER TABLE %I.%I ADD %s', $1::text, c.relname, pg_get_constraintdef(k.oid))
       FROM unnest($3::text[]) AS t (name)
       JOIN pg_constraint k
@@ -167,10 +167,11 @@ struct ShadowSchema {
       JOIN pg_class c ON c.oid = p.relid
       WHERE NOT EXISTS (
         SELECT FROM pg_constraint s WHERE s.conrelid = c.oid AND s.contype = 'p')
+      ORDER BY p.level DESC
       """, [.text(name), .text(live), .textArray(tablesWithoutKeys)]
-    ).map { (isPartition: try $0.bool(0), statement: try $0.text(1)) }
+    ).map { (isLeaf: try $0.bool(0), statement: try $0.text(1)) }
     return (
-      rows.filter(\.isPartition).map(\.statement), rows.filter { !$0.isPartition }.map(\.statement)
+      rows.filter(\.isLeaf).map(\.statement), rows.filter { !$0.isLeaf }.map(\.statement)
     )
   }
 

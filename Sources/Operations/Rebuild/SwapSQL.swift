@@ -196,9 +196,8 @@ extension SwapTransaction {
       SELECT c.relname::text FROM pg_class c
       WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND (
         c.relname = ANY ($2) OR EXISTS (
-          SELECT FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
-          WHERE i.inhrelid = c.oid AND p.relname = ANY ($2)
-            AND p.relnamespace = c.relnamespace))
+          SELECT FROM pg_partition_ancestors(c.oid) a (name) JOIN pg_class p ON p.oid = a.name
+          WHERE p.relname = ANY ($2) AND p.relnamespace = c.relnamespace))
       ORDER BY c.relname
       """, [.text(quoted(schema.live)), .textArray(schema.tables)]
     ).map { try $0.text(0) }

@@ -70,5 +70,7 @@ extension Migrations {
     Migration(35, "forgotten_dead_letters", PackageResources._035_forgotten_dead_letters_sql),
     Migration(36, "forgotten_alarms", PackageResources._036_forgotten_alarms_sql),
     Migration(37, "alarm_layout", PackageResources._037_alarm_layout_sql),
+    Migration(38, "feed_history", PackageResources._038_feed_history_sql),
+    Migration(39, "feed_entries_by_time", PackageResources._039_feed_entries_by_time_sql),
   ]
 }

@@ -39,6 +39,14 @@ public struct FanoutWorker: WorkerCommand {
       """)
   var evictIdleDays: Int?
 
+  @Option(
+    parsing: .unconditional,
+    help: """
+      The age in days beyond which posts are not stored in feeds; pages that reach back further read the \
+      posts of followed authors (default: 64). [env: MAGPIE_FEED_HISTORY_DAYS]
+      """)
+  var feedHistoryDays: Int?
+
   public init() {}
 
   public func run() async throws {
@@ -48,7 +56,9 @@ public struct FanoutWorker: WorkerCommand {
       feedLength: try await options.number(
         feedLength, "feedLength", "--feed-length", 10...100_000, default: 1_000),
       evictIdleDays: try await options.number(
-        evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650, default: 0))
+        evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650, default: 0),
+      historyDays: try await options.number(
+        feedHistoryDays, "feedHistoryDays", "--feed-history-days", 1...3650, default: 64))
     try await runWorker(handler, options: options, defaultHTTPPort: 9471)
   }
 }

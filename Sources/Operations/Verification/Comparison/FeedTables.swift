@@ -1,3 +1,6 @@
+/// The floor of a feed with the row `l` of `feeds`, if it has one.
+private let floor = "greatest(l.floor, (SELECT h.floor FROM feed_history h))"
+
 /// The fanout-worker's tables.
 extension CanonicalTable {
   static let feedTables: [CanonicalTable] = [
@@ -31,7 +34,7 @@ extension CanonicalTable {
     // pulled and of the floors. Sliced by author, so that each follow and each post is in exactly
     // one slice.
     CanonicalTable(
-      "feeds", .feeds, covers: ["feeds", "feed_entries", "pull_authors"],
+      "feeds", .feeds, covers: ["feeds", "feed_entries", "feed_history", "pull_authors"],
       person: user("u", "d.owner"), key: ["d.post_id"], fields: [],
       slicedBy: "coalesce(a.user_id, '')",
       from: """
@@ -41,7 +44,7 @@ extension CanonicalTable {
           FROM feed_entries e
           LEFT JOIN feeds l ON l.owner = e.owner
           LEFT JOIN posts p ON p.post_key = e.post_key
-          WHERE e.post_key >= coalesce(l.floor, 0)
+          WHERE e.post_key >= \(floor)
             -- Skip garbage entries of retired keys, which feeds do not show.
             AND (
               p.post_id IS NOT NULL
@@ -52,13 +55,13 @@ extension CanonicalTable {
           JOIN pull_authors a ON a.author = f.followee
           JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'pull'
           LEFT JOIN feeds l ON l.owner = f.follower
-          WHERE f.active AND p.post_key >= coalesce(l.floor, 0)
+          WHERE f.active AND p.post_key >= \(floor)
           UNION ALL
           SELECT f.follower, p.author, p.post_id
-          FROM feeds l
-          JOIN follows f ON f.follower = l.owner AND f.active
-          JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.post_key < l.floor
-          WHERE l.floor > 0
+          FROM follows f
+          LEFT JOIN feeds l ON l.owner = f.follower
+          JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.post_key < \(floor)
+          WHERE f.active AND \(floor) > 0
         ) d
         LEFT JOIN users u ON u.user_key = d.owner
         LEFT JOIN users a ON a.user_key = d.author

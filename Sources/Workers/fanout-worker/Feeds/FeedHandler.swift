@@ -21,21 +21,25 @@ import Postgres
 ///     average it stores up to twice as many. Pages beyond them read the posts of followed authors.
 ///   - evictIdleDays: readers who have not visited for this many days have no stored feed until
 ///     they return; 0 disables eviction. Requires that the backend calls `feed_touch`.
+///   - historyDays: posts that are older are not stored in any feed. Pages that reach back further read the posts of
+///     followed authors.
 ///   - isRebuild: whether the tables are a rebuild's, which nobody else reads or writes while events are
 ///     applied. Then the handler has work `ahead`, does not lock feeds, and leaves the entries of replaced
-///     and deleted posts to the backlog, so that posts only append to `feed_entries`.
+///     and deleted posts to the backlog, so that posts only append to `feed_entries`. Its partitions stay as they
+///     are.
 public func feedHandler(
-  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0,
+  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0, historyDays: Int = 64,
   isRebuild: Bool = false
 ) -> Handler {
   feedHandler(
     FeedLimits(
       pushLimit: pushLimit, feedLength: feedLength, evictIdleDays: evictIdleDays,
-      isRebuild: isRebuild))
+      historyDays: isRebuild ? nil : historyDays, isRebuild: isRebuild))
 }
 
 func feedHandler(_ limits: FeedLimits) -> Handler {
   let pace = DeliveryPace()
+  let partitions = FeedPartitions()
   var handler = Handler(name: "fanout", topics: ConsumerGroup.fanout.topics) { topic, events in
     switch topic {
     case .posts: postWork(events, limits: limits, pace: pace)
@@ -47,7 +51,12 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
       Work([])
     }
   }
-  handler.backlog = { feedBackground(limits: limits, after: pace) }
+  handler.backlog = {
+    if let days = limits.historyDays, partitions.areDue() {
+      return FeedPartitions.keep(historyDays: days)
+    }
+    return feedBackground(limits: limits, after: pace)
+  }
   handler.keepsMessagesToErased = true
   if limits.isRebuild {
     handler.ahead = { topic, events in

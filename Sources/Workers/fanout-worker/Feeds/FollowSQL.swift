@@ -42,6 +42,9 @@ enum FollowSQL {
     )
     """
 
+  /// The floor of a feed with the row `b` of `feeds`, if it has one.
+  private static let floor = "greatest(b.floor, \(feedHistoryFloor))"
+
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
   /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
   ///
@@ -94,8 +97,7 @@ enum FollowSQL {
           SELECT p.post_key, p.first_at
           FROM posts p
           WHERE p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-            AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
-            AND p.post_key >= coalesce(b.floor, 0)
+            AND p.first_at >= feeds_key_time(\(floor) - 1048576) AND p.post_key >= \(floor)
           ORDER BY p.first_at DESC, p.post_id DESC
           LIMIT $6::bigint + 1
         ) n
@@ -168,8 +170,7 @@ enum FollowSQL {
       FROM flipped f
       LEFT JOIN feeds b ON b.owner = f.follower
       JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-        AND p.first_at >= feeds_key_time(coalesce(b.floor, 0) - 1048576)
-        AND p.post_key >= coalesce(b.floor, 0)
+        AND p.first_at >= feeds_key_time(\(floor) - 1048576) AND p.post_key >= \(floor)
       WHERE NOT f.active
     ),
     pruned AS (

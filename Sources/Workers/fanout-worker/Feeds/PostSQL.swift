@@ -265,9 +265,11 @@ enum PostSQL {
         count(*) OVER (PARTITION BY m.crowded) AS parts
       FROM missing m
     ),
-    -- Push or pull.
+    -- Push or pull. A post that is later than partitions are made is pulled, whoever its author is.
     weighed AS MATERIALIZED (
-      SELECT n.*, a.pulling, \(pulls("$11")) AS pulls
+      SELECT
+        n.*, a.pulling, \(pulls("$11")) AS pulls,
+        n.post_key >= (SELECT h.made_to - 1048576 FROM feed_history h) AS is_later
       FROM numbered n
       LEFT JOIN follow_counts c ON c.user_key = n.user_key
       LEFT JOIN pull_authors a ON a.author = n.user_key
@@ -287,7 +289,7 @@ enum PostSQL {
             AND NOT EXISTS (SELECT FROM retired_keys r WHERE r.post_key = d.post_key)
           LIMIT 1
         ) ELSE n.post_key END AS post_key,
-        n.user_key, CASE WHEN n.pulls THEN 'pull' ELSE 'push' END AS delivery,
+        n.user_key, CASE WHEN n.pulls OR n.is_later THEN 'pull' ELSE 'push' END AS delivery,
         n.deleted, n.first_at, n.title, n.caption, n.image_url, n.time, n.id
       FROM weighed n
     ),
@@ -310,35 +312,40 @@ enum PostSQL {
       FROM weighed w
       GROUP BY w.user_key
       HAVING coalesce(
-        bool_or(w.pulling) <> bool_or(w.pulls), bool_or(w.pulls AND w.post_key IS NOT NULL))
+        bool_or(w.pulling) <> bool_or(w.pulls),
+        bool_or((w.pulls OR w.is_later) AND w.post_key IS NOT NULL))
       ORDER BY w.user_key
       ON CONFLICT (author) DO UPDATE SET pulling = excluded.pulling
+    ),
+    -- Those to deliver: no feed stores what is older than the floor of all feeds.
+    delivered AS MATERIALIZED (
+      SELECT s.author, s.post_key
+      FROM stored s
+      WHERE s.delivery = 'push' AND NOT s.deleted AND s.post_key >= \(feedHistoryFloor)
     ),
     -- The feeds whose floor excludes some of the posts; beyond 10,000 each follower is looked up.
     high AS MATERIALIZED (
       SELECT b.owner
       FROM feeds b
-      WHERE b.floor > (
-        SELECT min(s.post_key) FROM stored s WHERE s.delivery = 'push' AND NOT s.deleted)
+      WHERE b.floor > (SELECT min(d.post_key) FROM delivered d)
       LIMIT 10001
     ),
     -- Sometimes queue the author's followers for trimming.
     queued AS (
       INSERT INTO feed_trims (kind, person)
-      SELECT DISTINCT 'followers', s.author
-      FROM stored s
-      WHERE s.delivery = 'push' AND NOT s.deleted AND random() < $12::double precision
-      ORDER BY s.author
+      SELECT DISTINCT 'followers', d.author
+      FROM delivered d
+      WHERE random() < $12::double precision
+      ORDER BY d.author
       ON CONFLICT DO NOTHING
     )
     -- One row per author: keys, followers, floors.
     SELECT a.posts, r.readers, r.floors
     FROM (
       SELECT
-        s.author, array_agg(s.post_key ORDER BY s.post_key) AS posts, max(s.post_key) AS newest
-      FROM stored s
-      WHERE s.delivery = 'push' AND NOT s.deleted
-      GROUP BY s.author
+        d.author, array_agg(d.post_key ORDER BY d.post_key) AS posts, max(d.post_key) AS newest
+      FROM delivered d
+      GROUP BY d.author
     ) a
     CROSS JOIN LATERAL (
       SELECT

@@ -165,7 +165,7 @@ enum ReturnSQL {
     INSERT INTO feed_entries (owner, post_key)
     SELECT w.owner, w.post_key
     FROM wanted w
-    WHERE w.post_key >= w.floor
+    WHERE w.post_key >= greatest(w.floor, \(feedHistoryFloor))
     ORDER BY w.owner, w.post_key
     ON CONFLICT DO NOTHING
     """

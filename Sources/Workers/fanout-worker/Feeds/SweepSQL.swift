@@ -37,9 +37,9 @@ enum SweepSQL {
     -- The size of the largest partition.
     blocks AS MATERIALIZED (
       SELECT
-        max(pg_relation_size(i.inhrelid)) / current_setting('block_size')::bigint AS blocks
-      FROM pg_inherits i
-      WHERE i.inhparent = to_regclass('feed_entries') AND EXISTS (SELECT FROM round)
+        max(pg_relation_size(p.relid)) / current_setting('block_size')::bigint AS blocks
+      FROM pg_partition_tree(to_regclass('feed_entries')) p
+      WHERE p.isleaf AND EXISTS (SELECT FROM round)
     ),
     moved AS (
       UPDATE feed_trims t
