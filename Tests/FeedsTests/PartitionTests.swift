@@ -28,7 +28,7 @@ import Testing
     try database.apply(events)
     #expect(try database.stored("bo").count == 4)
     let now = EventTime.now.microseconds
-    // A step every four days, as the worker takes them with 64 days of history.
+    // A step every four days, of 64 days of history.
     func steps(_ days: ClosedRange<Int64>, hoursApart: Bool = true) throws {
       for day in stride(from: days.lowerBound, through: days.upperBound, by: 4) {
         try database.keepPartitions(microseconds: 64 * Self.day, at: now + day * Self.day)

@@ -43,7 +43,7 @@ public struct FanoutWorker: WorkerCommand {
     parsing: .unconditional,
     help: """
       The age in days beyond which posts are not stored in feeds; pages that reach back further read the \
-      posts of followed authors (default: 64). [env: MAGPIE_FEED_HISTORY_DAYS]
+      posts of followed authors (default: 32). [env: MAGPIE_FEED_HISTORY_DAYS]
       """)
   var feedHistoryDays: Int?
 
@@ -58,7 +58,7 @@ public struct FanoutWorker: WorkerCommand {
       evictIdleDays: try await options.number(
         evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650, default: 0),
       historyDays: try await options.number(
-        feedHistoryDays, "feedHistoryDays", "--feed-history-days", 1...3650, default: 64))
+        feedHistoryDays, "feedHistoryDays", "--feed-history-days", 1...3650, default: 32))
     try await runWorker(handler, options: options, defaultHTTPPort: 9471)
   }
 }

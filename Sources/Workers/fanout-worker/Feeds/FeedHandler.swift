@@ -28,7 +28,7 @@ import Postgres
 ///     and deleted posts to the backlog, so that posts only append to `feed_entries`. Its partitions stay as they
 ///     are.
 public func feedHandler(
-  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0, historyDays: Int = 64,
+  pushLimit: Int = 10_000, feedLength: Int = 1_000, evictIdleDays: Int = 0, historyDays: Int = 32,
   isRebuild: Bool = false
 ) -> Handler {
   feedHandler(

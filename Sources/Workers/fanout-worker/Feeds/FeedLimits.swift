@@ -7,7 +7,7 @@ struct FeedLimits {
   /// Feeds of readers who have been away for this many days are evicted; 0 disables eviction.
   var evictIdleDays = 0
   /// Posts that are older than this many days are not stored in any feed. nil: partitions stay as they are.
-  var historyDays: Int? = 64
+  var historyDays: Int? = 32
   /// Whether the tables are a rebuild's: nobody else reads or writes them, and the backlog runs only
   /// while no events are applied.
   var isRebuild = false
