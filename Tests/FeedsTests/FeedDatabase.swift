@@ -88,6 +88,11 @@ struct FeedDatabase {
     ).only.bool(0)
   }
 
+  /// As if the floor of all feeds had been raised more than an hour ago.
+  func passHour() throws {
+    try asOwner { try connection.script("UPDATE feed_history SET raised_at = '-infinity'") }
+  }
+
   /// Calls `feed_touch` as a backend does.
   func touch(_ person: String) throws -> Bool {
     _ = try connection.query("SET ROLE magpie_backend")

@@ -32,20 +32,14 @@ import Testing
     func steps(_ days: ClosedRange<Int64>, hoursApart: Bool = true) throws {
       for day in stride(from: days.lowerBound, through: days.upperBound, by: 4) {
         try database.keepPartitions(microseconds: 64 * Self.day, at: now + day * Self.day)
-        guard hoursApart else { continue }
-        try database.asOwner {
-          try database.connection.script(
-            "UPDATE feed_history SET raised_at = raised_at - interval '2 hours'")
-        }
+        if hoursApart { try database.passHour() }
       }
     }
     // The floor is the beginning of the hour, and nothing is dropped yet.
     try steps(0...68, hoursApart: false)
     #expect(try database.stored("bo") == ["0 days ago"])
     #expect(try database.count("feed_entries") == 4)
-    try database.asOwner {
-      try database.connection.script("UPDATE feed_history SET raised_at = '-infinity'")
-    }
+    try database.passHour()
     try steps(72...76)
     #expect(try database.count("feed_entries") < 4)
     // Neither a late post nor a follow stores what is below the floor.
@@ -84,9 +78,7 @@ import Testing
     try database.apply(Self.followAndPosts([]))
     for day in stride(from: Int64(0), through: 200, by: 4) {
       try database.keepPartitions(microseconds: history, at: now + day * Self.day)
-      try database.asOwner {
-        try database.connection.script("UPDATE feed_history SET raised_at = '-infinity'")
-      }
+      try database.passHour()
     }
     try database.connection.script(
       """

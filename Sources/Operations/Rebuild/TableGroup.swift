@@ -38,8 +38,7 @@ public enum TableGroup: String, CaseIterable, Sendable {
     case .feeds:
       [
         "users", "follows", "follow_counts", "posts", "pull_authors", "feeds", "feed_entries",
-        "feed_history",
-        "messages", "conversations", "retired_keys", "feed_trims", "feed_returns",
+        "feed_history", "messages", "conversations", "retired_keys", "feed_trims", "feed_returns",
         "author_posts", "fanout_erasures",
       ]
     case .notifications:
