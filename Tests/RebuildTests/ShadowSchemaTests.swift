@@ -81,10 +81,13 @@ import Testing
         SELECT c.oid, c.relname, c.reloptions, c.relacl, c.relkind FROM pg_class c
         WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p')
           AND (c.relname = ANY ($2) OR EXISTS (
-            SELECT FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
-            WHERE i.inhrelid = c.oid AND p.relname = ANY ($2)))
+            SELECT FROM pg_partition_ancestors(c.oid) a (name) JOIN pg_class p ON p.oid = a.name
+            WHERE p.relname = ANY ($2)))
       )
-      SELECT replace(line, $1 || '.', '') FROM (
+      -- Partitions by time begin at different times.
+      SELECT regexp_replace(
+        replace(line, $1 || '.', ''), 'feed_entries_from_[0-9]+', 'feed_entries_from_', 'g')
+      FROM (
         SELECT concat_ws(' ', 'table', relname, relkind, reloptions,
           (SELECT string_agg(g.grantee::regrole || ' ' || g.privilege_type, ',' ORDER BY 1)
            FROM aclexplode(relacl) g WHERE g.grantee <> 0)) AS line FROM t

@@ -48,6 +48,34 @@ import Testing
     #expect(try fixture.texts("SELECT user_id FROM users") == ["former"])
   }
 
+  @Test func `partitions by time go with their tables, whenever they were made`() throws {
+    func partitions(_ schema: String) throws -> [String] {
+      try fixture.texts(
+        """
+        SELECT relname::text FROM pg_class
+        WHERE relnamespace = '\(schema)'::regnamespace AND relkind IN ('r', 'p')
+          AND relname LIKE 'feed\\_entries%' ORDER BY 1
+        """)
+    }
+    let keep = "SELECT feeds_keep_partitions('32 days', now() + interval '30 days')::text"
+    #expect(try fixture.texts(keep) == ["true"])
+    let current = try partitions("public")
+    try fixture.with { try $0.run([.feeds]) }
+    let incoming = try partitions("magpie_shadow")
+    #expect(current != incoming)
+
+    try fixture.with { _ = try $0.swap() }
+    #expect(try partitions("public") == incoming)
+    #expect(try partitions("magpie_old") == current)
+    #expect(try fixture.texts(keep) == ["true"])
+    let kept = try partitions("public")
+    #expect(kept.count == incoming.count + 1)
+
+    try fixture.with { try $0.swapBack() }
+    #expect(try partitions("public") == current)
+    #expect(try partitions("magpie_old") == kept)
+  }
+
   @Test func `the last record's identity is swapped with the offset`() throws {
     try fixture.stand("fanout", .posts, at: 40)
     let known = "last_offset = 39, last_identity = '1-0000000000000001'"

@@ -164,9 +164,12 @@ extension SwapTransaction {
     let between = quoted(schema.name + "_between")
     let former = ShadowSchema.name(of: .old, beside: schema.live)
     let views = try schema.viewDefinitions(connection)
+    let (current, incoming) = (try relations(in: live), try relations(in: other))
     var script = "CREATE SCHEMA \(between);\n"
-    for (from, to) in [(live, between), (other, live), (between, other)] {
-      for table in try relations() {
+    for (from, to, relations) in [
+      (live, between, current), (other, live, incoming), (between, other, current),
+    ] {
+      for table in relations {
         script += "ALTER TABLE \(from).\(quoted(table)) SET SCHEMA \(to);\n"
       }
       for sequence in schema.tableGroups.flatMap(\.sequences) {
@@ -189,8 +192,11 @@ extension SwapTransaction {
     try connection.script(script)
   }
 
-  /// The tables and their partitions, which ALTER TABLE does not move with their parent.
-  private func relations() throws -> [String] {
+  /// The tables and their partitions, which ALTER TABLE does not move with their parent. Partitions by time differ
+  /// between the schemas.
+  ///
+  /// - Parameter schemaName: quoted.
+  private func relations(in schemaName: String) throws -> [String] {
     try connection.query(
       """
       SELECT c.relname::text FROM pg_class c
@@ -199,7 +205,7 @@ extension SwapTransaction {
           SELECT FROM pg_partition_ancestors(c.oid) a (name) JOIN pg_class p ON p.oid = a.name
           WHERE p.relname = ANY ($2) AND p.relnamespace = c.relnamespace))
       ORDER BY c.relname
-      """, [.text(quoted(schema.live)), .textArray(schema.tables)]
+      """, [.text(schemaName), .textArray(schema.tables)]
     ).map { try $0.text(0) }
   }
 }
