@@ -29,7 +29,9 @@ final class BenchStack {
       directory: directory.appending(path: "postgres").path, durable: true,
       // For the commit time of each transaction.
       settings: ["track_commit_timestamp": "on"].merging(bench.settings) { $1 })
-    connection = try Connection(cluster.url(), applicationName: "magpie-bench")
+    // Loading 300 million feed entries takes longer than the default timeout.
+    connection = try Connection(
+      cluster.url() + "&options=-c%20statement_timeout%3D4h", applicationName: "magpie-bench")
     try Migrations.apply(connection)
     broker = try BenchBroker()
     for topic in Topic.allCases {

@@ -56,15 +56,19 @@ private func measureScale(_ bench: Bench, _ size: LargeState) throws -> Measured
   measured["microsecondsPerDelivery"] = Spread(costs.suffix(3))?.median
   measured["logBytesPerDelivery"] = logged.last
 
+  func page(_ name: String, at age: Double) -> Reads.Query {
+    let seconds = Int(Double(size.posts) * age)
+    return Reads.Query(
+      name: name,
+      sql:
+        "SELECT * FROM feed_page($1, feeds_cursor(now() - \(seconds) * interval '1 second', 'a'), 50)"
+    )
+  }
   let reads = Reads(
     url: stack.cluster.url(),
     [
       Reads.Query(name: "feedPage", sql: "SELECT * FROM feed_page($1, NULL, 50)"),
-      Reads.Query(
-        name: "olderPage",
-        sql: """
-          SELECT * FROM feed_page($1, feeds_cursor(now() - \(size.posts / 2) * interval '1 second', 'a'), 50)
-          """),
+      page("middlePage", at: 0.5), page("oldestPage", at: 0.95),
     ],
     of: (0..<2_000).map { _ in
       FanoutWorkload.reader(Int.random(in: 0..<size.people, using: &random))

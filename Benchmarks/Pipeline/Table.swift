@@ -96,8 +96,8 @@ struct Scale {
     var microseconds: Double
     var microsecondsAfterCheckpoint: Double
     var logBytes: Double
-    var feedPage: Double
-    var olderPage: Double
+    /// p50 and p99 of pages of the newest, the middle and the oldest entries, in milliseconds.
+    var pages: [(p50: Double, p99: Double)]
     var databaseGiB: Double
   }
 
@@ -116,7 +116,9 @@ struct Scale {
         people: people, entries: entries, microseconds: microseconds,
         microsecondsAfterCheckpoint: value("afterCheckpoint.microsecondsPerDelivery") ?? .nan,
         logBytes: value("logBytesPerDelivery") ?? .nan,
-        feedPage: value("feedPage.p50") ?? .nan, olderPage: value("olderPage.p50") ?? .nan,
+        pages: ["feedPage", "middlePage", "oldestPage"].map {
+          (value("\($0).p50") ?? .nan, value("\($0).p99") ?? .nan)
+        },
         databaseGiB: value("databaseGiB") ?? .nan)
     }.sorted { ($0.entries, $0.people) < ($1.entries, $1.people) }
   }
@@ -146,15 +148,16 @@ struct Scale {
   var table: String {
     var lines = [
       "| people | existing entries | database, GiB | µs per delivery | the same, right after a checkpoint "
-        + "| WAL bytes per delivery | feed_page p50, ms | from the middle of the history |",
-      "|---:|---:|---:|---:|---:|---:|---:|---:|",
+        + "| WAL bytes per delivery | feed_page p50, p99, ms | in the middle of the history | near its end |",
+      "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for point in points {
-      let cells = [
-        (point.people, 0), (point.entries, 0), (point.databaseGiB, 1), (point.microseconds, 2),
-        (point.microsecondsAfterCheckpoint, 2), (point.logBytes, 0), (point.feedPage, 2),
-        (point.olderPage, 2),
-      ].map { Table.number($0, $1) }
+      let cells =
+        [
+          (point.people, 0), (point.entries, 0), (point.databaseGiB, 1), (point.microseconds, 2),
+          (point.microsecondsAfterCheckpoint, 2), (point.logBytes, 0),
+        ].map { Table.number($0, $1) }
+        + point.pages.map { "\(Table.number($0.p50, 2)), \(Table.number($0.p99, 2))" }
       lines.append("| \(cells.joined(separator: " | ")) |")
     }
     return lines.joined(separator: "\n") + "\n"
