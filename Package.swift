@@ -298,7 +298,8 @@ let package = Package(
     tests(
       "NotificationsTests",
       [
-        "Events", "Kinds", "Model", "Notifications", "Handling", "Lanes", "Service", "Postgres",
+        "Events", "Kafka", "Kinds", "Model", "Notifications", "Handling", "Lanes", "Service",
+        "Postgres",
         "TestSupport",
       ]),
     tests(

@@ -39,8 +39,10 @@ enum Scenario: String, CaseIterable {
   /// The number of runs for a value of `--runs`.
   func runs(_ asked: Int) -> Int {
     switch self {
-    case .fanout, .graph, .notifications, .consumption, .latency, .gateway, .push, .settings: asked
-    case .lanes, .scale, .pages, .reminders, .invariants: 1
+    case .fanout, .graph, .notifications, .consumption, .latency, .lanes, .gateway, .push,
+      .settings:
+      asked
+    case .scale, .pages, .reminders, .invariants: 1
     }
   }
 

@@ -252,7 +252,7 @@ private func change(
 func notificationWork(
   _ statements: [Statement], recomputation: Statement?, _ events: [Event]
 ) -> Work {
-  var work = Work([planByKey(events: events.count)] + statements)
+  var work = Work([planByKey(keepsPlans: true)] + statements)
   guard let recomputation else { return work }
   let recomputed = work.add(recomputation)
   work.finish = { results in try snapshots(results[recomputed], causes: Causes(events)) }
