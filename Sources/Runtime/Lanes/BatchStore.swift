@@ -75,9 +75,9 @@ final class BatchStore {
   /// - Throws: `CommitUnanswered` when COMMIT was sent and its response lost.
   func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
     try connection.use { connection in
+      defer { events += batch.eventCount }
       try handler.runAhead(batch.events, topic: batch.topic, on: connection)
       var statements = [Statement("BEGIN")] + freshPlans()
-      events += batch.eventCount
       // Either gives the transaction an id before it asks who is erased.
       statements.append(
         owned.map { fence.advance($0, past: batch) } ?? Statement("SELECT pg_current_xact_id()"))
