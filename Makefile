@@ -59,7 +59,7 @@ campaign: build ## Inject faults for MINUTES on a schedule derived from SEED, an
 	  $(CAMPAIGN_FLAGS)
 
 .PHONY: bench
-bench: bench-build ## Measure performance and compare it with reference bounds (release build; about twenty-five minutes)
+bench: bench-build ## Measure performance and compare it with reference bounds (release build; about forty minutes)
 	$(RELEASE_BIN)/magpie-bench measure $(BENCH_FLAGS)
 	$(RELEASE_BIN)/alarm-text-bench
 	$(RELEASE_BIN)/allocation-bench

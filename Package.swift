@@ -299,8 +299,7 @@ let package = Package(
       "NotificationsTests",
       [
         "Events", "Kafka", "Kinds", "Model", "Notifications", "Handling", "Lanes", "Service",
-        "Postgres",
-        "TestSupport",
+        "Postgres", "TestSupport",
       ]),
     tests(
       "RemindersTests",

@@ -102,7 +102,7 @@ private struct Phases {
       defer { stack.stop() }
       measured.merge(try prepare(stack)) { first, _ in first }
       try load(stack, measured["\(name).capacity"] ?? .nan)
-      if topic == .likes { try stack.waitForAlarms() }
+      try stack.waitForAlarms()
       try stack.verify()
     }
     for load in loads {
@@ -136,7 +136,7 @@ private struct Phases {
     let now = EventTime.now.microseconds
     let records = try (0..<count).map { index in
       try outgoing(
-        event(1_000_000 + index, now + Int64(Double(index) / perSecond * 1_000_000), &random),
+        event(index, now + Int64(Double(index) / perSecond * 1_000_000), &random),
         topic: stack.broker.name(topic))
     }
     // No checkpoint: afterwards, full-page writes would dominate the few seconds; `scale` measures

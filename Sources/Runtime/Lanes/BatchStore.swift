@@ -164,8 +164,8 @@ final class BatchStore {
     }
   }
 
-  /// Discards the session's cached plans once a second, and when there have been as many events since as before, and
-  /// more than a few.
+  /// Discards the session's cached plans once a second, and when there have been as many events since as before, at
+  /// least 1,000.
   ///
   /// A plan made while a table was empty may scan the table, or a whole index, for each row of a batch: 0.6 s for the
   /// second 5,000 likes. Autovacuum would replace it, but only a minute later.
