@@ -64,18 +64,6 @@ struct AlarmDatabase {
     ).first?.textOrNil(0)
   }
 
-  /// Waits until a connection waits for another one's lock.
-  func waitUntilSomebodyWaits() throws {
-    try block(until: "somebody waits for a lock") {
-      try admin.query(
-        """
-        SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'
-        """
-      ).only.int(0) > 0
-    }
-  }
-
   func pendingCount() throws -> Int {
     try admin.query("SELECT count(*) FROM pending_renders").only.int(0)
   }

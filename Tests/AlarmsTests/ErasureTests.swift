@@ -423,14 +423,7 @@ struct ErasureTests {
       },
     ]
     let observer = try Connection(url, applicationName: "observer")
-    try block(until: "both wait for the row") {
-      try observer.query(
-        """
-        SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'
-        """
-      ).only.int(0) == 2
-    }
+    try observer.blockUntilSessionsWait(2)
     try database.admin.script("COMMIT")
     for lane in lanes { try lane.join() }
     try database.drain()

@@ -33,7 +33,7 @@ struct RaceTests {
         try alarmHandler(engine: .builtIn).applyDirectly(
           [profile("actor", nickname: "New", at: 1)], topic: .profiles, on: other)
       }
-      try database.waitUntilSomebodyWaits()
+      try database.admin.blockUntilSessionsWait()
       try finish(rendering, on: database.worker)
       try renaming.join()
       #expect(try database.pendingCount() == 1)
@@ -54,7 +54,7 @@ struct RaceTests {
       try alarmHandler(engine: .builtIn).applyDirectly(
         [profile("reader", locale: "ko", at: 1)], topic: .profiles, on: other)
     }
-    try database.waitUntilSomebodyWaits()
+    try database.admin.blockUntilSessionsWait()
     try finish(rendering, on: database.worker)
     try changing.join()
     #expect(try database.text(1) == "A likes your post")
@@ -128,7 +128,7 @@ struct RaceTests {
         [profile("b", nickname: "B", at: 1)], topic: .profiles, on: other)
       try handler.runBacklogDirectly(on: other)
     }
-    try database.waitUntilSomebodyWaits()
+    try database.admin.blockUntilSessionsWait()
     try finish(first, on: database.worker)
     try second.join()
     #expect(try database.text(1) == "A and B like your post")

@@ -122,6 +122,34 @@ import Testing
     #expect(try database.count("users") == 0)
   }
 
+  @Test("a message that stays has its conversation, though another sweep deletes it meanwhile")
+  func besideOtherSweep() throws {
+    let database = try FeedDatabase()
+    let former = try database.formerID("ann")
+    let read = Say.event("read", 5, .read("bo", former))
+    try database.apply(read)
+    try database.apply(Say.message("m", from: "bo", to: "ann", at: 8), Say.erase("ann", at: 10))
+    let messages = feedErasure(limits: FeedLimits()).stages.count - 3
+    try block(until: "the stage of messages is next") {
+      try database.runPieceRetrying()
+      return try database.count(
+        "fanout_erasures WHERE stage = \(messages) AND horizon IS NOT NULL") == 1
+    }
+    let other = try FeedDatabase(url: database.url, handler: database.handler)
+    let (threads, sweep) = (FeedThreads(database), DispatchGroup())
+    try other.connection.transaction {
+      _ = try other.connection.query(
+        ErasingSQL.conversations,
+        [.text("bo"), .timestamptz(read.time.microseconds), .textArray([former])])
+      threads.start(sweep) { try $0.sweepErased() }
+      try database.asOwner { try database.connection.blockUntilSessionsWait() }
+    }
+    sweep.wait()
+    #expect(threads.failures.withLock { $0 } == [])
+    #expect(try database.ids(database.pages("conversation_list", ["bo"])) == [former])
+    #expect(try database.violations() == [])
+  }
+
   @Test("any order and any batches, between sweeps, give what the other events alone give")
   func orders() throws {
     var random = SeededGenerator()

@@ -194,14 +194,7 @@ struct ErasureTests {
         Issue.record(error)
       }
     }
-    try block(until: "the lane waits for the row") {
-      try worker.admin.query(
-        """
-        SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'
-        """
-      ).count == 1
-    }
+    try worker.admin.blockUntilSessionsWait()
     try sweeper.script("COMMIT")
     finished.wait()
     #expect(

@@ -80,3 +80,19 @@ public enum TestDatabase {
     }
   }
 }
+
+extension Connection {
+  /// Blocks the thread until at least so many sessions of this database wait for locks. A superuser sees all of them.
+  ///
+  /// - Throws: `TimedOut`, or `PostgresError`.
+  public func blockUntilSessionsWait(_ count: Int = 1) throws {
+    try block(until: "\(count) sessions wait for locks") {
+      try query(
+        """
+        SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'
+        """
+      ).count >= count
+    }
+  }
+}

@@ -26,7 +26,8 @@ enum MessageSQL {
   /// current one, and saves them in `magpie.locked_pairs`. $1 messages, $2 and $3 the two people of each
   /// pair.
   ///
-  /// A pair's lock is its row with owner <= peer.
+  /// A pair's lock is its row with owner <= peer. The sweep of an erased person may have deleted it since
+  /// `ensureConversations` found it; then the transaction starts again.
   static let lockConversations = """
     WITH pairs AS (
       SELECT least(a.user_key, b.user_key) AS low, greatest(a.user_key, b.user_key) AS high
@@ -44,7 +45,10 @@ enum MessageSQL {
       ORDER BY c.owner, c.peer
       FOR NO KEY UPDATE OF c
     )
-    SELECT set_config('magpie.locked_pairs', string_agg(owner || '-' || peer, ','), true)
+    SELECT
+      set_config('magpie.locked_pairs', string_agg(owner || '-' || peer, ','), true),
+      CASE WHEN count(*) < (SELECT count(*) FROM pairs)
+        THEN feeds_retry('a conversation was concurrently deleted') END
     FROM locked
     """
 
