@@ -93,7 +93,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
       WHERE q.ctid = ANY (ARRAY(
         SELECT w.ctid
         FROM (SELECT DISTINCT user_id FROM ended ORDER BY user_id) e
-        -- A device has one claim at a time, so few of many can be claimed now.
+        -- A device has one claim at a time, so few of many can be claimed now. In the order of `readDueAlarms`: those
+        -- that the ended claim told, if they are due again, find all that is left to remove.
         CROSS JOIN LATERAL (
           SELECT w.ctid FROM push_due w
           WHERE w.user_id = e.user_id AND w.held IS NULL AND w.due_at > $8
@@ -101,7 +102,7 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
               SELECT FROM ended f
               WHERE f.user_id = w.user_id AND f.notification_id = w.notification_id
                 AND f.due_at IS NOT NULL)
-          ORDER BY w.due_at LIMIT 8
+          ORDER BY w.due_at, w.notification_id LIMIT 8
           FOR UPDATE
         ) w
       ))
