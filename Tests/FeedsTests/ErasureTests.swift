@@ -104,12 +104,7 @@ import Testing
   func besideNewLife() throws {
     let database = try FeedDatabase()
     try database.apply(Say.post("p1", by: "ann", at: 1), Say.erase("ann", at: 10))
-    let last = feedErasure(limits: FeedLimits()).stages.count - 1
-    try block(until: "the last stage is next") {
-      try database.runPieceRetrying()
-      return try database.count("fanout_erasures WHERE stage = \(last) AND horizon IS NOT NULL")
-        == 1
-    }
+    try database.sweepErased(untilStagesLeft: 1)
     let writer = try FeedDatabase(url: database.url, handler: database.handler)
     try writer.connection.transaction {
       for statement in internUsers(["ann"]) {
@@ -129,12 +124,8 @@ import Testing
     let read = Say.event("read", 5, .read("bo", former))
     try database.apply(read)
     try database.apply(Say.message("m", from: "bo", to: "ann", at: 8), Say.erase("ann", at: 10))
-    let messages = feedErasure(limits: FeedLimits()).stages.count - 3
-    try block(until: "the stage of messages is next") {
-      try database.runPieceRetrying()
-      return try database.count(
-        "fanout_erasures WHERE stage = \(messages) AND horizon IS NOT NULL") == 1
-    }
+    // Messages, the feed, the person.
+    try database.sweepErased(untilStagesLeft: 3)
     let other = try FeedDatabase(url: database.url, handler: database.handler)
     let (threads, sweep) = (FeedThreads(database), DispatchGroup())
     try other.connection.transaction {
@@ -337,6 +328,15 @@ extension FeedDatabase {
       _ = try handler.runBacklogDirectly(on: connection)
     } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlstate) {
       return
+    }
+  }
+
+  /// Runs the backlog until so many stages of one person's sweep are left, and the next may begin.
+  fileprivate func sweepErased(untilStagesLeft left: Int) throws {
+    let next = feedErasure(limits: FeedLimits()).stages.count - left
+    try block(until: "stage \(next) is next") {
+      try runPieceRetrying()
+      return try count("fanout_erasures WHERE stage = \(next) AND horizon IS NOT NULL") == 1
     }
   }
 

@@ -123,14 +123,13 @@ private func messages(of person: ErasureSweep.Person, limits: FeedLimits) -> Wor
     let former = senders.map { _ in person.formerID }
     var rest = Work(senders.isEmpty ? [] : internUsers([BytewiseString(person.formerID)]))
     rest.add(
-      Statement(MessageSQL.ensureConversations, [.textArray(senders), .textArray(former)]))
-    rest.add(
       Statement(
         MessageSQL.lockConversations,
         [
           .textArray(messages), .textArray(peers.map { _ in person.id } + former),
           .textArray(peers + senders),
         ]))
+    rest.add(Statement(MessageSQL.ensureOtherSides))
     rest.add(
       Statement(
         ErasingSQL.messages, person.parameters + [.textArray(messages), .text(person.formerID)]))

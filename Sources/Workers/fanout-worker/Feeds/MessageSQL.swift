@@ -1,60 +1,44 @@
 /// The statements of a batch of messages, in execution order. Each has its own snapshot
 /// (READ COMMITTED).
 enum MessageSQL {
-  /// Creates both sides' missing conversations, empty at first. $1 and $2 the two people of each.
-  static let ensureConversations = """
-    INSERT INTO conversations (owner, peer)
-    SELECT s.owner, s.peer
-    FROM (
-      SELECT a.user_key, b.user_key
-      FROM unnest($1::text[], $2::text[]) AS i (sender_id, receiver_id)
-      JOIN users a ON a.user_id = i.sender_id
-      JOIN users b ON b.user_id = i.receiver_id
-      UNION
-      SELECT b.user_key, a.user_key
-      FROM unnest($1::text[], $2::text[]) AS i (sender_id, receiver_id)
-      JOIN users a ON a.user_id = i.sender_id
-      JOIN users b ON b.user_id = i.receiver_id
-    ) s (owner, peer)
-    WHERE NOT EXISTS (
-      SELECT FROM conversations c WHERE c.owner = s.owner AND c.peer = s.peer)
-    ORDER BY s.owner, s.peer
-    ON CONFLICT DO NOTHING
-    """
-
   /// Locks the pairs whose messages this batch writes, both the new pair of each message and its
   /// current one, and saves them in `magpie.locked_pairs`. $1 messages, $2 and $3 the two people of each
   /// pair.
   ///
-  /// A pair's lock is its row with owner <= peer. The sweep of an erased person may have deleted it since
-  /// `ensureConversations` found it; then the transaction starts again.
+  /// A pair's lock is its row with owner <= peer. Creates missing ones in the same statement, because the sweep of an
+  /// erased person may delete an empty conversation: ON CONFLICT locks the row that is there, or inserts another.
   static let lockConversations = """
-    WITH named AS MATERIALIZED (
+    WITH pairs AS MATERIALIZED (
       SELECT least(a.user_key, b.user_key) AS low, greatest(a.user_key, b.user_key) AS high
       FROM unnest($2::text[], $3::text[]) AS i (sender_id, receiver_id)
       JOIN users a ON a.user_id = i.sender_id
       JOIN users b ON b.user_id = i.receiver_id
-    ),
-    pairs AS (
-      SELECT low, high FROM named
       UNION
       SELECT least(m.sender, m.receiver), greatest(m.sender, m.receiver)
       FROM messages m
       WHERE m.message_id = ANY ($1::text[])
     ),
-    locked AS MATERIALIZED (
-      SELECT c.owner, c.peer
-      FROM conversations c JOIN pairs p ON c.owner = p.low AND c.peer = p.high
-      ORDER BY c.owner, c.peer
-      FOR NO KEY UPDATE OF c
+    locked AS (
+      INSERT INTO conversations AS c (owner, peer)
+      SELECT p.low, p.high FROM pairs p
+      ORDER BY p.low, p.high
+      ON CONFLICT (owner, peer) DO UPDATE SET read_at = c.read_at WHERE false
     )
-    SELECT
-      set_config('magpie.locked_pairs', string_agg(owner || '-' || peer, ','), true),
-      -- NOT IN is tested with a hash table, whatever joins the planner may choose.
-      CASE WHEN EXISTS (
-        SELECT FROM named n WHERE (n.low, n.high) NOT IN (SELECT l.owner, l.peer FROM locked l)
-      ) THEN feeds_retry('a conversation was concurrently deleted') END
-    FROM locked
+    SELECT set_config('magpie.locked_pairs', string_agg(low || '-' || high, ','), true)
+    FROM pairs
+    """
+
+  /// Creates the missing conversations of the other sides of the locked pairs, empty at first.
+  static let ensureOtherSides = """
+    INSERT INTO conversations (owner, peer)
+    SELECT p.high, p.low FROM (\(lockedPairs)) AS p
+    ORDER BY p.high, p.low
+    ON CONFLICT DO NOTHING
+    """
+
+  private static let lockedPairs = """
+    SELECT split_part(p, '-', 1)::bigint AS low, split_part(p, '-', 2)::bigint AS high
+    FROM unnest(string_to_array(current_setting('magpie.locked_pairs'), ',')) AS p
     """
 
   /// Removes the messages that this batch replaces. $1 messages, $2 and $3 versions.
@@ -109,10 +93,7 @@ enum MessageSQL {
 
   /// Finds the newest message of every locked pair and stores it in both sides' conversations.
   static let refreshConversations = """
-    WITH pairs AS MATERIALIZED (
-      SELECT split_part(p, '-', 1)::bigint AS low, split_part(p, '-', 2)::bigint AS high
-      FROM unnest(string_to_array(current_setting('magpie.locked_pairs'), ',')) AS p
-    ),
+    WITH pairs AS MATERIALIZED (\(lockedPairs)),
     sides AS (
       SELECT low AS owner, high AS peer, low, high FROM pairs
       UNION

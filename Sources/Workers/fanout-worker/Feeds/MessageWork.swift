@@ -28,8 +28,8 @@ func messageWork(_ events: [Event]) -> Work {
     [planByKey(keepsPlans: false)]
     + internUsers(Set(people.map { BytewiseString($0) }))
     + [
-      Statement(MessageSQL.ensureConversations, pairs),
       Statement(MessageSQL.lockConversations, [ids] + pairs),
+      Statement(MessageSQL.ensureOtherSides),
     ]
   if !messages.isEmpty {
     statements += [
