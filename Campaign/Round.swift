@@ -61,6 +61,9 @@ final class Round {
     } catch let failure as Unsettled {
       add(.liveness, failure.description)
       add(try AuditCheck(connection: world.connection()).findings())
+    } catch let error where !report.findings.isEmpty {
+      // What was found before stands.
+      note("the round cannot go on: \(error)")
     }
     for text in sampler.violations { add(.offsets, text) }
     for text in reported.violations { add(.reported, text) }

@@ -278,6 +278,7 @@ extension SocialEvents {
 
   private mutating func disabling() -> Payload {
     let (user, person) = (id(popularUser()), id(popularUser()))
+    script.append(gift(to: user, from: person))
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return .alarmDisabled(.with { ($0.user, $0.scope, $0.kind) = (user, "kind", "gift") })
     case 1: return .alarmDisabled(.with { ($0.user, $0.scope, $0.actor) = (user, "actor", person) })
@@ -300,8 +301,18 @@ extension SocialEvents {
     }
     let (user, person) = (popularUser(), popularUser())
     hiddenPeople.add((user, person))
+    script.append(gift(to: id(user), from: id(person)))
     return random.chance(70)
       ? .personBlocked(.with { ($0.user, $0.person) = (id(user), id(person)) })
       : .personMuted(.with { ($0.user, $0.person) = (id(user), id(person)) })
+  }
+
+  /// Something new that a muting or a block before it hides, whichever of the two arrives first.
+  private func gift(to recipient: String, from actor: String) -> Payload {
+    .alarmRaised(
+      .with {
+        ($0.recipient, $0.kind, $0.actor) = (recipient, "gift", actor)
+        $0.source = "gift-\(serial)"
+      })
   }
 }
