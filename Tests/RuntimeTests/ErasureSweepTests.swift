@@ -144,14 +144,20 @@ import Testing
     #expect(try rows() == [])
   }
 
-  @Test("a sweep waits for a transaction that asked before the erasure was committed")
-  func horizon() async throws {
+  @Test(
+    "a sweep waits for a transaction that asked before the erasure was committed",
+    arguments: [true, false])
+  func horizon(isOlder: Bool) async throws {
     let other = try Connection(url, applicationName: "test")
     try other.query("BEGIN")
+    if isOlder { try other.query("SELECT pg_current_xact_id()") }
+    try apply([like("a", at: 2)])
+    try connection.query("BEGIN")
+    _ = try Self.handler.applyUnerased([erasure("a", at: 3)], topic: .erasures, on: connection)
+      .run(on: connection)
     try other.query("SELECT pg_current_xact_id()")
-    let late = like("a", at: 1)
-    let work = try Self.handler.applyUnerased([late], topic: .likes, on: other)
-    try apply([like("a", at: 2), erasure("a", at: 3)])
+    let work = try Self.handler.applyUnerased([like("a", at: 1)], topic: .likes, on: other)
+    try connection.query("COMMIT")
     for _ in 0..<10 { try pieces() }
     #expect(try rows() == ["a2"])
     #expect(try connection.query("SELECT is_erasing('a')").only.bool(0))

@@ -119,8 +119,10 @@ public struct ErasureSweep: Sendable {
       [.text(person.id)])
   }
 
+  /// This transaction's id: `backlog` drew it by locking the row, after it saw what the stage waits for. All that do not
+  /// see it have lower ids. (`pg_snapshot_xmax` does not tell: transactions with later ids may be open.)
   private func horizon(_ person: Person) -> Statement {
-    update(person, "horizon = pg_snapshot_xmax(pg_current_snapshot())")
+    update(person, "horizon = pg_current_xact_id()")
   }
 
   private func touch(_ person: Person) -> Statement { update(person, "stage = stage") }
