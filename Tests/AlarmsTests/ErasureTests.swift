@@ -403,6 +403,31 @@ struct ErasureTests {
     #expect(try database.text(2)?.hasPrefix("Someone") == true)
   }
 
+  @Test("a snapshot that names the person again after the sweep has waited for all leaves nothing")
+  func again() throws {
+    let database = try AlarmDatabase()
+    let notifier = Notifier(database)
+    for (actor, time) in [("ann", 2.0), ("bert", 4)] {
+      try notifier.add(
+        Fact(number: 1, recipient: "reader", actor: actor, time: time, text: "", isActive: true))
+    }
+    try database.apply(profile("ann", nickname: "Nao", at: 1))
+    try notifier.erase("ann", at: 3)
+    try database.apply(erasure("ann", at: 3))
+    try notifierIsDone("ann", 3, database)
+    // All but the last stage.
+    try sweep(database) {
+      try database.admin.query("SELECT FROM alarm_erasures WHERE stage < 4").isEmpty
+    }
+    try database.apply(notifier.take("reader")!)
+    #expect(try isWaiting(database), "an alarm names the person again")
+    try database.apply(notifier.take("reader")!)
+    try database.apply(notifier.take("reader")!)
+    try sweep(database)
+    try othersAreDone(database)
+    #expect(try found(["ann", "Nao"], database) == [])
+  }
+
   @Test("an event of a new life that meets the deletion of the old profile is not lost")
   func meeting() throws {
     let database = try AlarmDatabase()

@@ -9,7 +9,7 @@ import Postgres
 private let erasing = ErasureSweep(
   worker: "alarm", after: ["notification"],
   stages: [
-    forgetProfile, forgetReceived, awaitSnapshots,
+    forgetProfile, forgetReceived, { awaitSnapshots($0) },
     // Retractions that were awaited have left rows.
     forgetReceived,
     forgetEmptyProfile,
@@ -96,7 +96,11 @@ func alarmBacklog(renderings: Work) -> Work {
 
 /// Waits until each alarm that names the person does so in its notification, too, and until these
 /// alarms are rendered without the former name.
-@Sendable private func awaitSnapshots(_ person: ErasureSweep.Person) -> Work {
+///
+/// - Parameter statements: run before that, in the same transaction.
+private func awaitSnapshots(
+  _ person: ErasureSweep.Person, after statements: [Statement] = []
+) -> Work {
   func named(as column: String, _ condition: String = "") -> String {
     """
     (
@@ -110,7 +114,7 @@ func alarmBacklog(renderings: Work) -> Work {
     )
     """
   }
-  var work = Work([planByKey(keepsPlans: false)])
+  var work = Work([planByKey(keepsPlans: false)] + statements)
   let looked = work.add(
     Statement(
       """
@@ -154,19 +158,23 @@ func alarmBacklog(renderings: Work) -> Work {
   return work
 }
 
-/// Deletes the row by which others locked the profile while they rendered the person's name.
+/// Deletes the row by which others locked the profile while they rendered the person's name. If a snapshot from before
+/// has named the person since, waits for the one that replaced it: nothing else would find the row then.
 @Sendable private func forgetEmptyProfile(_ person: ErasureSweep.Person) -> Work {
   func isNamed(as column: String) -> String {
     "EXISTS (SELECT FROM alarms a WHERE a.\(column) = p.user_id AND NOT a.retracted)"
   }
-  return Work([
-    planByKey(keepsPlans: false),
-    Statement(
-      """
-      DELETE FROM profiles p
-      WHERE p.user_id = $1 AND p.version_time = '-infinity' AND NOT p.has_edits
-        AND NOT \(isNamed(as: "actor")) AND NOT \(isNamed(as: "second_actor"))
-        AND NOT \(isNamed(as: "recipient"))
-      """, [.text(person.id)]),
-  ])
+  return awaitSnapshots(
+    person,
+    after: [
+      // Whoever renders the name has ended, or comes later.
+      lockProfilesToChange([BytewiseString(person.id)]),
+      Statement(
+        """
+        DELETE FROM profiles p
+        WHERE p.user_id = $1 AND p.version_time = '-infinity' AND NOT p.has_edits
+          AND NOT \(isNamed(as: "actor")) AND NOT \(isNamed(as: "second_actor"))
+          AND NOT \(isNamed(as: "recipient"))
+        """, [.text(person.id)]),
+    ])
 }
