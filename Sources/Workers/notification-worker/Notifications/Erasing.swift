@@ -153,8 +153,10 @@ private func eraseOwnRows(_ person: ErasureSweep.Person) -> Work {
     Statement(
       """
       WITH gone AS (
-        DELETE FROM \(table)
-        WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM \(table) t WHERE \(condition) LIMIT $3))
+        DELETE FROM \(table) t
+        WHERE t.ctid = ANY (ARRAY(SELECT t.ctid FROM \(table) t WHERE \(condition) LIMIT $3))
+          -- The row may have changed since: not every release checks a row again that it found by its ctid.
+          AND \(condition)
         RETURNING \(column) AS person
       ),
       \(sweptAgain("SELECT g.person FROM gone g WHERE g.person <> $1"))
