@@ -153,6 +153,25 @@ struct ClaimTests {
     #expect(
       Set(links) == ["magpie://posts/p1", "magpie://posts/p3"],
       "p1 found the token gone; nobody was to be rung for p2")
+    world.pass(seconds: 1)
+    try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", "Bo") }))
+    #expect(try await world.push().isEmpty, "a new name does not ring")
+  }
+
+  @Test("an alarm rings on no device that was registered later, even if it is published again")
+  func later() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    try world.register("tablet", token: "fedcba9876543210")
+    try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", "Bo") }))
+    #expect(try await world.push().isEmpty)
+    world.pass(seconds: 1)
+    try world.register("tablet", token: "fedcba9876543210")
+    try world.like("cy", "p1")
+    #expect(try await world.push().count == 2)
   }
 
   @Test("what a provider did not accept waits, and is looked at again")

@@ -48,6 +48,9 @@ import Testing
   func silent() {
     #expect(Self.look(Self.alarm { $0.isWanted = false }, [Self.fresh]) == Look())
     #expect(Self.look(Self.alarm(), [Self.fresh], now: later(3600)) == Look())
+    var new = Self.fresh
+    new.wasActive = false
+    #expect(Self.look(Self.alarm(), [new]) == Look())
     #expect(Self.look(Self.alarm(), []) == Look())
   }
 

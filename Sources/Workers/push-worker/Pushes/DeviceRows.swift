@@ -1,15 +1,16 @@
 import Events
 import Postgres
 
-/// Upserts devices. A row with the same or a newer version stays.
+/// Upserts devices. A row with the same or a newer version stays. A device that was removed, or whose token was gone
+/// or somebody else's, is active since this registration.
 func writeDevices(_ rows: [DeviceRow]) -> Statement {
   let sealed = rows.map(\.sealed)
   return Statement(
     """
     INSERT INTO push_devices AS d (
       user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
-      sealed_token, key_id, partition)
-    SELECT * FROM unnest(
+      sealed_token, key_id, partition, active_since)
+    SELECT e.*, e.version_time FROM unnest(
       $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[],
       $8::text[], $9::bytea[], $10::bytea[], $11::text[], $12::int[]
     ) AS e (
@@ -21,7 +22,12 @@ func writeDevices(_ rows: [DeviceRow]) -> Statement {
       provider = EXCLUDED.provider, app = EXCLUDED.app, locale = EXCLUDED.locale,
       scope = EXCLUDED.scope, fingerprint = EXCLUDED.fingerprint,
       sealed_token = EXCLUDED.sealed_token, key_id = EXCLUDED.key_id,
-      partition = EXCLUDED.partition
+      partition = EXCLUDED.partition,
+      active_since = CASE
+        WHEN EXISTS (
+          SELECT FROM push_active_devices a
+          WHERE a.user_id = d.user_id AND a.installation = d.installation)
+        THEN d.active_since ELSE EXCLUDED.active_since END
     WHERE (d.version_time, d.version_id) < (EXCLUDED.version_time, EXCLUDED.version_id)
     """,
     [

@@ -101,7 +101,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         WHERE n.notification_id = a.notification_id
           AND (n.generation, n.counter) >= (a.generation, a.counter)
       ) AS is_ahead,
-      r.alerts, r.first_at, \(ActiveDevice.columns),
+      r.alerts, r.first_at, \(ActiveDevice.columns), a.raised_at >= d.active_since AS was_active,
       c.raised_at AS claimed_for, c.purpose, c.state, c.attempts, c.due_at AS waits_until,
       coalesce(\(mayShow), false) AS may_show,
       u.due_at AS busy_until
@@ -201,6 +201,7 @@ extension DueAlarm {
         installation: active.device.installation,
         claimedFor: isOpen ? nil : claimed.map { EventTime(microseconds: $0) },
         mayShow: try row.bool("may_show") || purpose == "removal" && isWaiting,
+        wasActive: try isOpen || row.boolOrNil("was_active") ?? false,
         waitsUntil: [busy, waiting].compactMap(\.self).max().map { EventTime(microseconds: $0) },
         expires: EventTime(microseconds: alarm.raisedAt.microseconds + seconds * 1_000_000)),
       lastRaisedAt: claimed.map { EventTime(microseconds: $0) },

@@ -30,6 +30,8 @@ public struct DeviceNow: Sendable, Hashable {
   /// The `raisedAt` that its last claim was for, whatever came of the claim; nil if there is none,
   /// or if the provider said that it did not accept it.
   public var claimedFor: EventTime?
+  /// Whether it was active when the alarm was raised, or has a claim that the provider did not accept.
+  public var wasActive: Bool
   /// Whether an alert may be visible: accepted, or without an answer yet.
   public var mayShow: Bool
   /// Until when nothing may be sent to it, because another claim is under way, it was refused for a
@@ -40,9 +42,9 @@ public struct DeviceNow: Sendable, Hashable {
 
   public init(
     installation: String, claimedFor: EventTime? = nil, mayShow: Bool = false,
-    waitsUntil: EventTime? = nil, expires: EventTime
+    wasActive: Bool = true, waitsUntil: EventTime? = nil, expires: EventTime
   ) {
-    (self.installation, self.claimedFor) = (installation, claimedFor)
+    (self.installation, self.claimedFor, self.wasActive) = (installation, claimedFor, wasActive)
     (self.mayShow, self.waitsUntil, self.expires) = (mayShow, waitsUntil, expires)
   }
 }
@@ -91,7 +93,8 @@ public struct Look: Sendable, Hashable {
     }
     let ringable = devices.filter { device in
       // A new name or language publishes the alarm again with the same `raisedAt`: no new alert.
-      now < device.expires && device.claimedFor.map { $0 < alarm.raisedAt } ?? true
+      now < device.expires && device.wasActive
+        && device.claimedFor.map { $0 < alarm.raisedAt } ?? true
     }
     guard alarm.isWanted, !ringable.isEmpty else { return }
     if let quietUntil {
