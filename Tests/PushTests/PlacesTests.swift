@@ -74,6 +74,17 @@ struct PlacesTests {
     #expect(try world.claims() == ["phone alert gone"])
   }
 
+  @Test("a claim whose token another person registers before its turn comes is not sent")
+  func moved() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.pass(seconds: 1)
+    try world.register(of: "cy")
+    #expect(world.outbox.isOutdated(claim))
+  }
+
   @Test("a repetition goes to the token that was registered since, and closes the breaker")
   func registeredSince() async throws {
     let world = try PushWorld()

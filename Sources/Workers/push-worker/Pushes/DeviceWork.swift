@@ -34,7 +34,10 @@ func devicesWork(
   let devices = newest(rows) { [BytewiseString($0.user), BytewiseString($0.installation)] }
   let tokens = newest(rows.filter { $0.sealed != nil }) { $0.sealed?.fingerprint }
   let people = newest(preferences) { BytewiseString($0.user) }
-  outbox.noteChanges(devices.map { DeviceKey($0.user, $0.installation) }, now: now)
+  outbox.noteChanges(
+    devices.map { DeviceKey($0.user, $0.installation) },
+    tokens: tokens.compactMap(\.sealed?.fingerprint),
+    now: now)
   var statements = [planByKey(keepsPlans: true)]
   if !devices.isEmpty { statements.append(writeDevices(devices)) }
   if !tokens.isEmpty {

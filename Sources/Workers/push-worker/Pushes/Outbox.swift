@@ -22,9 +22,12 @@ public final class Outbox: Sendable {
     var answers: [Int64: Answered] = [:]
     var breakers: [Scope: Breaker] = [:]
     var allowances: [Scope: Allowance] = [:]
-    /// When devices were last registered or removed. Kept while earlier claims of them may still be
-    /// sent.
+    /// When devices were last registered or removed, and when tokens were last registered. Kept while earlier claims
+    /// of them may still be sent.
     var changed: [DeviceKey: EventTime] = [:]
+    var registered: [[UInt8]: EventTime] = [:]
+    /// When these became too many to be kept: no earlier claim is sent.
+    var forgottenAt: EventTime?
     var isFinished = false
   }
 
@@ -202,13 +205,19 @@ public final class Outbox: Sendable {
 
   /// Notes that devices are about to be registered or removed, so that earlier claims of them are
   /// not sent.
-  func noteChanges(_ devices: [DeviceKey], now: EventTime) {
+  ///
+  /// - Parameter tokens: the fingerprints of the registered tokens, which may have belonged to others until now.
+  func noteChanges(_ devices: [DeviceKey], tokens: [[UInt8]] = [], now: EventTime) {
     state.withLock { state in
       // No claim waits to be sent for as long as this.
       let oldest = now.microseconds - 120_000_000
       state.changed = state.changed.filter { $0.value.microseconds > oldest }
-      if state.changed.count > Self.keptMax { state.changed = [:] }
+      state.registered = state.registered.filter { $0.value.microseconds > oldest }
+      if state.changed.count > Self.keptMax {
+        (state.changed, state.registered, state.forgottenAt) = ([:], [:], now)
+      }
       for device in devices { state.changed[device] = now }
+      for token in tokens { state.registered[token] = now }
     }
   }
 
@@ -216,7 +225,10 @@ public final class Outbox: Sendable {
   /// longer be its own. The row is evaluated again when it is due.
   public func isOutdated(_ claim: Claim) -> Bool {
     state.withLock { state in
-      state.changed[DeviceKey(claim.device)].map { $0 > claim.preparedAt } ?? false
+      [
+        state.changed[DeviceKey(claim.device)], state.registered[claim.fingerprint],
+        state.forgottenAt,
+      ].contains { $0.map { $0 > claim.preparedAt } ?? false }
     }
   }
 

@@ -106,6 +106,8 @@ public struct Sender: Service {
       case .answer(let answer): return .answer(answer)
       }
     }
+    // An access token or a name may have taken seconds.
+    guard !outbox.isOutdated(claim) else { return .unsent }
     do {
       let response = try await clients.response(
         to: request,
