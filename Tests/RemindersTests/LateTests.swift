@@ -23,6 +23,18 @@ struct LateTests {
     #expect(try missed.map { try $0.text(0) } == ["r1"])
   }
 
+  @Test("an instant says in the person's zone when it was due")
+  func instants() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(.zone("Asia/Seoul"), at: "2026-11-22T00:00:00Z")
+    try worker.apply(
+      .reminder("r1", instant: "2026-11-23T07:00:00+09:00"), at: "2026-11-22T00:00:00Z")
+    #expect(
+      try worker.ring(at: "2026-11-22T22:02:00Z") == [
+        "ann r1 2026-11-22T22:00:00 due 2026-11-22T22:00:00Z: title late 2026-11-23 07:00"
+      ])
+  }
+
   @Test("of a repeating reminder, only the latest missed occurrence rings")
   func repeating() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

@@ -41,6 +41,8 @@ struct Reminder: Sendable {
   var partition: Int32
   /// The zone of the occurrences: the definition's, or else the person's.
   var zone: String
+  /// The zone in which the text says when an instant was due, which is stored in UTC: that of the person's profile.
+  var shownZone = ""
   /// Every occurrence up to this local time has been decided: it has rung or never will.
   var decidedThrough = LocalTime.earliest
   var next: Occurrence?
@@ -90,6 +92,7 @@ struct Reminder: Sendable {
   {
     (version, definition, partition) = (change.version, change.definition, change.partition)
     zone = definition.map { $0.zone.isEmpty ? personZone : $0.zone } ?? ""
+    shownZone = zone == "UTC" ? personZone : ""
     guard let plan = try plan(surroundings) else {
       next = nil
       return
@@ -181,7 +184,8 @@ struct Reminder: Sendable {
     let missedSeconds = (surroundings.now - max(start, newest.dueAt)) / 1_000_000
     if missedSeconds > surroundings.bounds.reminderSeconds { ring.state = .missed }
     if lateSeconds > LateBounds.punctualSeconds, definition.form == .reminder {
-      ring.content.due = newest.local.description.prefix(16)
+      let shown = try? surroundings.zone(shownZone).local(at: newest.dueAt.quotient(1_000_000))
+      ring.content.due = (shown ?? newest.local).description.prefix(16)
         .map { $0 == "T" ? " " : String($0) }.joined()
     }
     return ring

@@ -10,6 +10,9 @@ let reminderColumns = """
   r.user_id, r.reminder_id, r.version_time, r.version_id, r.definition, r.partition, r.zone,
     extract(epoch FROM r.decided_through)::bigint AS decided_through,
     extract(epoch FROM r.next_at)::bigint AS next_at, r.due_at,
+    CASE WHEN r.zone = 'UTC' THEN (
+      SELECT p.zone FROM reminder_people p WHERE p.user_id = r.user_id
+    ) END AS shown_zone,
     CASE r.definition ->> 'form' WHEN 'cycle' THEN (
       SELECT to_json(s)::text FROM cycle_shown(r.user_id, r.reminder_id) s
     ) END AS shown,
@@ -36,7 +39,7 @@ extension Reminder {
       id: try row.text("version_id"))
     definition = try row.textOrNil("definition").map { try value($0) }
     partition = Int32(clamping: try row.int("partition"))
-    zone = try row.text("zone")
+    (zone, shownZone) = (try row.text("zone"), try row.textOrNil("shown_zone") ?? "")
     decidedThrough = LocalTime(seconds: try row.int8("decided_through"))
     if let local = try row.int8OrNil("next_at") {
       next = Occurrence(local: LocalTime(seconds: local), dueAt: try row.timestamptz("due_at"))
