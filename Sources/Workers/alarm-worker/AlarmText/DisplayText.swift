@@ -271,7 +271,8 @@ struct DisplayText {
         scalars.append(scalar)
       }
     }
-    while let last = scalars.last, 0xE0000...0xE007F ~= last.value { scalars.removeLast() }
+    // Tags without the last one, which ends a flag.
+    while let last = scalars.last, 0xE0000...0xE007E ~= last.value { scalars.removeLast() }
     var view = String.UnicodeScalarView()
     view.append(contentsOf: trimmed(scalars))
     return String(view) + String(decoding: ellipsis, as: UTF8.self)
