@@ -87,7 +87,8 @@ import Testing
       #expect(data["magpie_badge"] == "0")
       #expect((data["magpie_remove"] != nil) == (purpose == .removal))
       let android = try #require(sent["android"] as? [String: String])
-      #expect(android == ["priority": "NORMAL", "ttl": "3600s"])
+      let collapses = purpose == .badge ? ["collapse_key": "badge"] : [:]
+      #expect(android == collapses.merging(["priority": "NORMAL", "ttl": "3600s"]) { $1 })
     }
   }
 

@@ -82,6 +82,9 @@ extension FCM {
     var android: [(String, JSON)] = [
       ("priority", .text(wakes ? "HIGH" : "NORMAL")), ("ttl", .text("\(seconds)s")),
     ]
+    // Of several undelivered messages with a key, Google keeps the last (`AndroidConfig.collapse_key`). Of a removal
+    // none may be lost.
+    if message.purpose == .badge { android.append(("collapse_key", .text(message.collapseID))) }
     guard message.purpose == .alert else { return android }
     // A notification replaces the one in the drawer that has the same tag (`AndroidNotification.tag`).
     var notification: [(String, JSON)] = [("tag", .text(message.collapseID))]
