@@ -68,4 +68,35 @@ struct RefusalTests {
     #expect(explained.isRetriable)
     #expect(explained.message.contains("refuses the login"))
   }
+
+  @Test(
+    "a permanent error counts after the grace period, unless records or an assignment contradict it"
+  )
+  func permanent() {
+    let (start, grace) = (ContinuousClock.now, Refusals.graceBeforeFirstAnswer)
+    let denied = KafkaError(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    var errors = PermanentErrors()
+    errors.note(denied, topic: "t", at: start)
+    errors.note(denied, topic: "t", at: start + .seconds(1))
+    #expect(errors.overdue(at: start + grace - .milliseconds(1)) == nil)
+    errors.contradict(topics: ["u"], isSettled: true)
+    #expect(errors.overdue(at: start + grace) == denied)
+    errors.contradict(topics: ["t"], isSettled: false)
+    #expect(errors.overdue(at: start + grace) == nil)
+    errors.note(denied, topic: "", at: start)
+    errors.contradict(topics: [], isSettled: false)
+    #expect(errors.overdue(at: start + grace) == denied)
+    errors.contradict(topics: [], isSettled: true)
+    #expect(errors.overdue(at: start + grace) == nil)
+  }
+
+  @Test("one broker's refusal of the login, as the coordinator's, is no permanent error")
+  func coordinator() {
+    let start = ContinuousClock.now
+    var errors = PermanentErrors()
+    for code in [RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__SSL] {
+      errors.note(KafkaError(code), topic: "", at: start)
+    }
+    #expect(errors.overdue(at: start + .seconds(3600)) == nil)
+  }
 }

@@ -41,8 +41,7 @@ public final class Consumer {
   private var missingTopics: [String] = []
   private var nextTopicCheck = ContinuousClock.now
   private var nextHealthCheck = ContinuousClock.now
-  /// Permanent errors that nothing has contradicted since they began, by topic; "" for the group.
-  private var permanentErrors: [String: (error: KafkaError, since: ContinuousClock.Instant)] = [:]
+  private var permanentErrors = PermanentErrors()
   private var isClosed = false
 
   /// Polling joins `group` and subscribes to `topics` as soon as all of them are known to exist;
@@ -132,7 +131,7 @@ public final class Consumer {
   public func poll(maxRecords: Int, maxBytes: Int, timeoutMilliseconds: Int) throws -> [Record] {
     guard !isClosed else { throw KafkaError.closed("consumer", bootstrap: client.bootstrap) }
     if let error = context.takeError() { throw error }
-    if let error = overduePermanentError() { throw ConsumerError.other(error) }
+    if let error = permanentErrors.overdue(at: .now) { throw ConsumerError.other(error) }
     var wait = Int32(clamping: timeoutMilliseconds)
     if !isSubscribed || !missingTopics.isEmpty, .now >= nextTopicCheck {
       if updateMissingTopics(timeoutMilliseconds: wait) {
@@ -161,10 +160,7 @@ public final class Consumer {
       throw error
     }
     let batch = context.takeBatch()
-    if !permanentErrors.isEmpty {
-      for record in batch { permanentErrors[record.topic] = nil }
-      if !batch.isEmpty || context.isSettled { permanentErrors[""] = nil }
-    }
+    permanentErrors.contradict(topics: batch.lazy.map(\.topic), isSettled: context.isSettled)
     if batch.isEmpty {
       if let error = context.takeError() { throw error }
       try checkHealth()
@@ -181,18 +177,11 @@ public final class Consumer {
       nextTopicCheck = .now
       return error
     case .other(let cause) where !cause.isRetriable:
-      let since = permanentErrors[topic]?.since ?? .now
-      permanentErrors[topic] = (cause, since)
+      permanentErrors.note(cause, topic: topic, at: .now)
       return .other(cause.asRetriable)
     default:
       return error
     }
-  }
-
-  /// librdkafka reports some errors only once, so an error holds until something contradicts it.
-  private func overduePermanentError() -> KafkaError? {
-    let now = ContinuousClock.now
-    return permanentErrors.values.first { now - $0.since >= Refusals.graceBeforeFirstAnswer }?.error
   }
 
   /// Called when a poll returns nothing: checks whether the connection problem is over, and throws
