@@ -189,6 +189,14 @@ import Yams
     #expect(may("Write") == Set(Action.all.map { $0.type.topic.name() }))
     #expect(may("Read") == Set(HintReader.topics.map { $0.name() }))
     #expect(may("Describe").contains(Topic.notificationChanges.name()))
+    let archive = users.first { $0.name == "archive" }?[path: "spec.authorization.acls"]
+    let archived = (archive?.sequence.map(Array.init) ?? []).filter {
+      $0[path: "resource.type"]?.string == "topic"
+    }
+    #expect(
+      archived.compactMap { $0[path: "resource.name"]?.string }
+        == Topic.allCases.filter { !$0.isSecret }.map { $0.name() })
+    #expect(archived.allSatisfy { $0[path: "resource.patternType"] == nil })
   }
 
   @Test("PostgreSQL has the workers' roles, commits on two machines, and each worker has a login")
@@ -202,6 +210,13 @@ import Yams
       #expect(login[path: "passwordSecret.name"]?.string == "\(consumer.executable)-database")
       #expect(roles.contains { $0["name"]?.string == role })
     }
+    // Visits are recorded with feed_touch.
+    let gateway = roles.first { $0["name"]?.string == "gateway" }
+    #expect(gateway?["inRoles"]?.strings == ["magpie_backend"])
+    // A swap of rebuilt tables must see other sessions' transactions.
+    let owner = cluster[path: "spec.bootstrap.initdb.owner"]?.string
+    #expect(
+      roles.first { $0["name"]?.string == owner }?["inRoles"]?.strings == ["pg_read_all_stats"])
     #expect(cluster[path: "spec.postgresql.synchronous.number"]?.int ?? 0 >= 1)
     #expect(cluster[path: "spec.postgresql.synchronous.dataDurability"]?.string == "required")
   }
