@@ -7,8 +7,6 @@ public import Logging
 public struct ArchiveSettings: Sendable {
   /// Full topic names.
   public var topics: [String]
-  /// The prefix of the topic names; metrics omit it.
-  public var topicPrefix: String
   /// The consumer group that commits progress to Kafka, for lag monitoring.
   public var group: String
   /// Used in messages to the operator.
@@ -18,9 +16,8 @@ public struct ArchiveSettings: Sendable {
   public var segmentBytesMax = 64 << 20
   public var segmentAgeMax = Duration.seconds(10)
 
-  public init(topics: [String], topicPrefix: String, group: String, directory: String) {
+  public init(topics: [String], group: String, directory: String) {
     self.topics = topics
-    self.topicPrefix = topicPrefix
     self.group = group
     self.directory = directory
   }
@@ -202,10 +199,7 @@ public final class ArchiveLoop {
     oldestWaits = nil
     guard let flushed else { return }
     for (topic, count) in flushed.recordCounts {
-      let name =
-        topic.hasPrefix(settings.topicPrefix)
-        ? topic.dropFirst(settings.topicPrefix.count) : topic[...]
-      metrics.increment(.records, [String(name)], by: count)
+      metrics.increment(.records, [topic], by: count)
     }
     metrics.increment(.archivedSegments)
     metrics.increment(.archivedBytes, by: flushed.byteCount)

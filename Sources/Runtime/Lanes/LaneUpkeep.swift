@@ -158,7 +158,7 @@ extension Lane {
 
   /// Counts a committed batch.
   func count(_ batch: Batch, work counts: [String: Int], since started: ContinuousClock.Instant) {
-    let topic = batch.topic.rawValue
+    let topic = batch.topic.name(prefix: settings.topicPrefix)
     metrics.increment(.batches, [topic])
     metrics.increment(.records, [topic], by: batch.items.count)
     metrics.observe(.commit, [topic], seconds: (ContinuousClock.now - started) / .seconds(1))

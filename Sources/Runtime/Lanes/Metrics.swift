@@ -53,6 +53,7 @@ public final class Metrics: Sendable {
 
   /// Starts series at 0. Prometheus detects no increase in a series that appears with its first value.
   ///
+  /// - Parameter topics: full names, which the label `topic` has in every family.
   /// - Parameter isTimed: whether the clock makes work due.
   public func begin(topics: [String], isTimed: Bool = false) {
     if isTimed {

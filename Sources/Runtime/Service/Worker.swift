@@ -19,7 +19,9 @@ public func runWorker(
 ) async throws {
   let settings = try await options.settings(for: handler, defaultHTTPPort: defaultHTTPPort)
   let process = ConsumerProcess(label: handler.databaseRole, settings: settings.process)
-  process.metrics.begin(topics: handler.topics.map(\.rawValue), isTimed: handler.overdue != nil)
+  process.metrics.begin(
+    topics: handler.topics.map { $0.name(prefix: settings.process.topicPrefix) },
+    isTimed: handler.overdue != nil)
   for warning in warnings { process.logger.warning("\(warning)") }
   var lane = settings.lane
   lane.kafka = process.kafka

@@ -46,7 +46,7 @@ struct ArchiveRun: ParsableCommand {
       throw Failure(.usage, "No archive: set --dir or MAGPIE_ARCHIVE_DIR.")
     }
     var archiving = ArchiveSettings(
-      topics: archivedTopics.map { $0.name(prefix: prefix) }, topicPrefix: prefix,
+      topics: archivedTopics.map { $0.name(prefix: prefix) },
       group: ConsumerGroup.archive(prefix: prefix), directory: directory)
     archiving.segmentBytesMax =
       Int(try await number("segmentMib", segmentMib.map(Double.init), 64, 1...512)) << 20
@@ -55,7 +55,7 @@ struct ArchiveRun: ParsableCommand {
     let storage = try DirectoryStorage(directory, creating: true)
     let lock = try storage.lockForWriting()
     let process = ConsumerProcess(label: "magpie_archive", settings: settings)
-    process.metrics.begin(topics: archivedTopics.map(\.rawValue))
+    process.metrics.begin(topics: archiving.topics)
     try await process.run(threads: 1) {
       [archiving, metrics = process.metrics, kafka = process.kafka] status, logger in
       try ArchiveLoop(
