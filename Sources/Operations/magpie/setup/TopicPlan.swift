@@ -16,7 +16,7 @@ struct TopicPlan: Equatable {
   ///   - partitions: for new topics, if none exist yet; nil is 12. Otherwise a missing topic gets the
   ///     count of the others, because consumers read all of them as one set.
   ///   - replicationFactor: nil fits the number of brokers.
-  ///   - retention: nil is the cluster's default.
+  ///   - retention: nil is the cluster's default, but a week for internal and secret topics.
   init(
     _ topics: [Topic], prefix: String, present: [String: Int], brokers: Int, partitions: Int?,
     replicationFactor: Int?, retention: Retention?
@@ -37,8 +37,8 @@ struct TopicPlan: Equatable {
         "cleanup.policy": "delete",
         "min.insync.replicas": "\(Self.minInSyncReplicas(replicationFactor: factor))",
       ]
-      if let retention {
-        configuration["retention.ms"] = "\(retention.of(topic).milliseconds)"
+      if let retention = Retention.of(topic, asked: retention) {
+        configuration["retention.ms"] = "\(retention.milliseconds)"
       }
       return NewTopic(
         name: topic.name(prefix: prefix), partitions: count, replicationFactor: factor,
@@ -83,10 +83,13 @@ struct Retention: Equatable, ExpressibleByArgument {
     milliseconds = count * unit
   }
 
+  /// The retention of a topic; nil is the cluster's default.
+  ///
   /// The tables hold what notification-changes, alarm-changes and devices say, so a week suffices: the longest
   /// outage of their consumers. Secrets are to be kept no longer.
-  func of(_ topic: Topic) -> Retention {
-    guard topic.isInternal || topic.isSecret else { return self }
-    return Retention(milliseconds: milliseconds < 0 ? Self.week : min(milliseconds, Self.week))
+  static func of(_ topic: Topic, asked: Retention?) -> Retention? {
+    guard topic.isInternal || topic.isSecret else { return asked }
+    let milliseconds = asked?.milliseconds ?? week
+    return Retention(milliseconds: milliseconds < 0 ? week : min(milliseconds, week))
   }
 }

@@ -46,7 +46,7 @@ struct TopicSet {
       partitions: partitions, replicationFactor: replicationFactor, retention: retention)
     if !plan.missing.isEmpty, retention == nil {
       Console.error.line(
-        "magpie: new topics have the cluster's default retention (seven days unless it was changed). "
+        "magpie: new topics of events have the cluster's default retention (seven days unless it was changed). "
           + "Tables can be rebuilt only from records that are still in the log: pass "
           + "--retention, set retention.ms, or archive the log (`magpie archive run`). "
           + "If people may ask to be forgotten: at most 28d, and an archive. See docs/operations/topics.md."

@@ -27,7 +27,7 @@ struct Topics: ParsableCommand {
   @Option(
     help: """
       How long new topics keep their records: \(Retention.help) (default: the \
-      cluster's own). Rebuilding tables needs all records, or an archive of them.
+      cluster's own). What workers publish and devices are kept for at most a week. Rebuilding tables needs all records, or an archive of them.
       """)
   var retention: Retention?
 
