@@ -20,7 +20,11 @@ struct DeadLetters: ParsableCommand {
 
 /// The options that select dead letters.
 struct DeadLetterFilter: ParsableArguments {
-  @Option(help: "Of this worker or consumer group: fanout, notification, alarm, or the full name.")
+  @Option(
+    help: """
+      Of this worker or consumer group: \
+      \(ConsumerGroup.allCases.map(\.rawValue).joined(separator: ", ")), or the full name.
+      """)
   var group: String?
 
   @Option(help: "Of this topic: likes, or the full name.")

@@ -5,7 +5,11 @@ import Postgres
 
 /// The options that select groups, topics and partitions.
 struct OffsetScope: ParsableArguments {
-  @Option(help: "The worker or consumer group: fanout, notification, alarm, or the full name.")
+  @Option(
+    help: """
+      The worker or consumer group: \
+      \(ConsumerGroup.allCases.map(\.rawValue).joined(separator: ", ")), or the full name.
+      """)
   var group: String?
 
   @Option(help: "The topic: likes, or the full name.")

@@ -5,8 +5,8 @@ struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run everything on this machine, or the workers on existing servers, until stopped.",
     discussion: """
-      Starts a private PostgreSQL on a Unix socket, an embedded broker with all topics, and the \
-      four workers, and prints their addresses as export lines once all are ready. If \
+      Starts a private PostgreSQL on a Unix socket, an embedded broker with all topics, and all \
+      workers but push-worker, and prints their addresses as export lines once all are ready. If \
       MAGPIE_KAFKA_BOOTSTRAP and MAGPIE_DATABASE_URL are set, it migrates that database, creates \
       missing topics, and runs the workers on both.
 
