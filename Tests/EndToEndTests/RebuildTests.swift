@@ -25,7 +25,7 @@ import Verification
       if let exit = child.wait(seconds: seconds) {
         // It completed before the kill: start again.
         #expect(exit == .exited(0), "\(stack.logTails)")
-        try stack.succeed("replay", "--drop-old")
+        try stack.succeed("replay", "--drop-rebuilt")
       } else {
         child.terminate(SIGKILL)
         kills += 1

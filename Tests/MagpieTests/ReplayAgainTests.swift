@@ -37,6 +37,14 @@ import Testing
   @Test("republished records are equal, in the same order, and carry their origin")
   func republishes() async throws {
     try publish(200)
+    // What workers publish is left out.
+    let changes = Topic.notificationChanges
+    let producer = try Producer(configuration: TestBroker.shared.configuration)
+    try producer.send([
+      OutgoingRecord(
+        topic: changes.name(prefix: setup.prefix), partition: 0, key: nil, value: nil)
+    ])
+    producer.close()
     let target = TestBroker.topicPrefix()
     #expect(try await setup.tool("replay", "--republish", setup.prefix).status == 64)
     let missing = try await setup.tool("replay", "--republish", target)
@@ -60,6 +68,8 @@ import Testing
             == Header("magpie_origin", "\(record.topic)/\(record.partition)/\(record.offset)"))
       }
     }
+    let named = try await setup.tool("replay", "--republish", target, "--topic", changes.rawValue)
+    #expect(named.output == "1 published again\n", "\(named.error)")
   }
 
   @Test("a killed republish resumes from its position file; another replay's file is refused")

@@ -55,6 +55,21 @@ struct UsageTests {
   }
 
   @Test(
+    "an option of another mode of replay is refused",
+    arguments: [
+      ("--rebuild all --rate 5", "--rate is for --apply, --republish, not for --rebuild."),
+      ("--rebuild all --worker fanout", "--worker is for --apply, not for --rebuild."),
+      ("--republish x. --max-lag 10", "--max-lag is for --apply, not for --republish."),
+      ("--apply --wait-readers 5", "--wait-readers is for --swap, --swap-back, not for --apply."),
+    ])
+  func replayOptions(options: String, message: String) async throws {
+    let result = try await magpie.run(
+      ["replay"] + options.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(result.error.contains(message), "\(result.error)")
+  }
+
+  @Test(
     "a missing setting exits 64 and names its variable",
     arguments: [
       ("topics", "MAGPIE_KAFKA_BOOTSTRAP"), ("migrate", "MAGPIE_DATABASE_URL"),

@@ -238,6 +238,22 @@ import Testing
         == ["magpie_shadow"])
   }
 
+  @Test func `complete tables that nobody swapped in are dropped only on request`() throws {
+    try fixture.with { try $0.run([.feeds]) }
+    let error = #expect(throws: RebuildError.self) { try fixture.with { _ = try $0.drop() } }
+    #expect(error?.nextStep.contains("--drop-rebuilt") == true)
+    #expect(try fixture.with { try $0.dropped(rebuilt: true) } == "magpie_shadow")
+    try fixture.connection().script("UPDATE magpie_shadow.rebuild_state SET completed_at = NULL")
+    #expect(try fixture.with { try $0.drop() } == "magpie_shadow")
+
+    try fixture.with { try $0.run([.feeds]) }
+    #expect(try fixture.with { try $0.drop(rebuilt: true) } == "magpie_shadow")
+    try fixture.with { try $0.run([.feeds]) }
+    try fixture.with { _ = try $0.swap() }
+    #expect(try fixture.with { try $0.drop(rebuilt: true) } == nil)
+    #expect(try fixture.with { try $0.drop() } == "magpie_old")
+  }
+
   @Test func `only one process at a time may rebuild`() throws {
     try fixture.with { _ in
       let error = #expect(throws: RebuildError.self) { try fixture.with { _ in } }

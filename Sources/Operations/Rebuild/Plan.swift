@@ -34,11 +34,6 @@ public struct SwapPlan: Sendable, Encodable {
   public var schema: String
   /// Records that the live tables have applied and the others have not.
   public var recordsBehind: Int64
-
-  private enum CodingKeys: String, CodingKey {
-    case tableGroups = "rooms"
-    case schema, recordsBehind
-  }
 }
 
 extension Rebuild {

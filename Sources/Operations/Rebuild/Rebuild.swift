@@ -195,21 +195,33 @@ public final class Rebuild {
   private func prepare(_ tableGroups: [TableGroup]) throws -> ShadowSchema {
     if try ShadowSchema.find(.old, beside: liveSchema, control) != nil {
       throw RebuildError(
-        "the former tables of an earlier swap still exist", ShadowSchema.nextStep)
+        "the former tables of an earlier swap still exist", ShadowSchema.removal(of: .old))
     }
     if let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) {
       guard schema.tableGroups == tableGroups else {
         throw RebuildError(
           "a rebuild of \(schema.tableGroups.text) already exists",
-          "Resume that one, or: " + ShadowSchema.nextStep)
+          "Resume that one, or: " + ShadowSchema.removal(of: .shadow))
       }
       guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
       return schema
     }
     counter.begin("creating tables")
+    try refuseWithoutStatistics()
     try refuseUnpublishedSnapshots(tableGroups)
     return try ShadowSchema.make(
       tableGroups: tableGroups, topicPrefix: settings.topicPrefix, beside: liveSchema, control)
+  }
+
+  /// A swap needs this right; a rebuild may take hours before it.
+  func refuseWithoutStatistics() throws {
+    let mayRead = try control.query(
+      "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")
+    guard try mayRead.only.bool(0) else {
+      throw RebuildError(
+        "this login cannot see other sessions' transactions, and so cannot tell whether one would "
+          + "read a mixture of tables", "GRANT pg_read_all_stats to it.")
+    }
   }
 
   /// A rebuild of alarms alone needs every snapshot in the log.
@@ -224,23 +236,38 @@ public final class Rebuild {
     }
   }
 
-  /// Drops the former tables, or else the rebuilt ones. Returns the schema's name; nil if there is
-  /// none.
-  public func drop() throws -> String? {
-    let name = try dropped()
+  /// Drops the former tables, or else those of an unfinished rebuild. Returns the schema's name; nil if
+  /// there is none.
+  ///
+  /// - Parameter rebuilt: drops the rebuilt tables, finished or not, and no others.
+  /// - Throws: `RebuildError` if there are only finished ones: they may have taken hours.
+  public func drop(rebuilt: Bool = false) throws -> String? {
+    let name = try dropped(rebuilt: rebuilt)
     if let name { try control.script("DROP SCHEMA \(quoted(name)) CASCADE") }
     return name
   }
 
   /// The schema that `drop` would remove.
-  public func dropped() throws -> String? {
-    let names = [ShadowSchema.Kind.old, .shadow].map {
-      ShadowSchema.name(of: $0, beside: liveSchema)
-    }
-    return try names.first { name in
+  public func dropped(rebuilt: Bool = false) throws -> String? {
+    let old = ShadowSchema.name(of: .old, beside: liveSchema)
+    let shadow = ShadowSchema.name(of: .shadow, beside: liveSchema)
+    if try !rebuilt && exists("pg_namespace WHERE nspname = $1", old) { return old }
+    guard try exists("pg_namespace WHERE nspname = $1", shadow) else { return nil }
+    // Without `ShadowSchema.find`, which refuses tables of another schema version.
+    if try !rebuilt
+      && exists("pg_class WHERE oid = to_regclass($1)", "\(quoted(shadow)).rebuild_state"),
       try control.query(
-        "SELECT count(*) > 0 FROM pg_namespace WHERE nspname = $1", [.text(name)]
+        "SELECT completed_at IS NOT NULL FROM \(quoted(shadow)).rebuild_state"
       ).only.bool(0)
+    {
+      throw RebuildError(
+        "there are no former tables, and the rebuilt ones in \(shadow) are complete",
+        "`magpie replay --swap` brings them into use, `--drop-rebuilt` removes them.")
     }
+    return shadow
+  }
+
+  private func exists(_ rows: String, _ name: String) throws -> Bool {
+    try control.query("SELECT EXISTS (SELECT FROM \(rows))", [.text(name)]).only.bool(0)
   }
 }

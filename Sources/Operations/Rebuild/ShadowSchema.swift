@@ -16,13 +16,18 @@ struct ShadowSchema {
   var topicPrefix: String
   var isComplete: Bool
 
-  static let nextStep = "`magpie replay --drop-old` removes it."
+  /// How to remove the schema of this kind.
+  static func removal(of kind: Kind) -> String {
+    "`magpie replay --drop-\(kind == .shadow ? "rebuilt" : "old")` removes it."
+  }
 
   static func name(of kind: Kind, beside live: String) -> String {
     (live == "public" ? "magpie" : live) + (kind == .shadow ? "_shadow" : "_old")
   }
 
   enum Kind { case shadow, old }
+
+  var removal: String { Self.removal(of: wasInUse ? .old : .shadow) }
 
   /// Whether these are former live tables.
   var wasInUse: Bool { name == Self.name(of: .old, beside: live) }
@@ -84,7 +89,7 @@ struct ShadowSchema {
     guard try differ.only.int(0) == 0 else {
       throw RebuildError(
         "the database was migrated after the tables in \(name) were created",
-        Self.nextStep + " Then rebuild again.")
+        removal + " Then rebuild again.")
     }
   }
 

@@ -118,7 +118,7 @@ struct ShareReplay {
         throw RebuildError(
           "\(partition): the rebuilt tables are at offset \(next), beyond the target \(target): "
             + "the live tables' stored offset was moved back",
-          "Let the workers reach \(next), or start again: " + ShadowSchema.nextStep)
+          "Let the workers reach \(next), or start again: " + schema.removal)
       }
       guard next < target else { continue }
       spans[partition] = applier.start(of: partition, in: held[partition] ?? 0..<0)..<target
@@ -129,7 +129,7 @@ struct ShareReplay {
       do {
         applied = try applier.apply(batch.records, endOffsets: batch.nextOffsets)
       } catch let another as AnotherLog {
-        throw RebuildError("\(another)", "Rebuild from the beginning: " + ShadowSchema.nextStep)
+        throw RebuildError("\(another)", "Rebuild from the beginning: " + schema.removal)
       }
       counter.add(
         records: applied.records, deadLetters: applied.deadLetters, counts: applied.counts)

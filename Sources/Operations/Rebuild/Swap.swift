@@ -45,7 +45,7 @@ extension Rebuild {
   public func swap(_ policy: SwapPolicy = SwapPolicy()) throws -> SwapReport {
     if try ShadowSchema.find(.old, beside: liveSchema, control) != nil {
       throw RebuildError(
-        "the former tables of an earlier swap still exist", ShadowSchema.nextStep)
+        "the former tables of an earlier swap still exist", ShadowSchema.removal(of: .old))
     }
     return try swap(try shadow(), policy)
   }
@@ -68,6 +68,7 @@ extension Rebuild {
 
   private func swap(_ schema: ShadowSchema, _ policy: SwapPolicy) throws -> SwapReport {
     let transaction = SwapTransaction(schema: schema, connection: control)
+    try refuseWithoutStatistics()
     try transaction.check()
     var obstacle = Obstacle(what: "", holders: [])
     for attempt in 1...max(1, policy.attemptsMax) {

@@ -111,7 +111,7 @@ struct ArchiveErase: ParsableCommand {
       Console.output.line(
         Style.yellow(
           "the requests stay, because rebuilt or former tables may not have read them yet: run this again after "
-            + "`magpie replay --drop-old`"))
+            + "`magpie replay --drop-old` or `--drop-rebuilt`"))
     }
     if result.waiting > 0 {
       Console.output.line(

@@ -104,9 +104,8 @@ struct TableSearch {
   }
 
   private func until(_ table: SearchedTable) -> String? {
-    if table.schema.hasSuffix("_old") || table.schema.hasSuffix("_shadow") {
-      return "until `magpie replay --drop-old`"
-    }
+    if table.schema.hasSuffix("_old") { return "until `magpie replay --drop-old`" }
+    if table.schema.hasSuffix("_shadow") { return "until `magpie replay --drop-rebuilt`" }
     if table.name == "erasures" || table.name.hasSuffix("_erasures") {
       return "until the workers are done: `magpie erasure report`"
     }

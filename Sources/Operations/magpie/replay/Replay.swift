@@ -11,6 +11,7 @@ struct Replay: ParsableCommand {
         magpie replay --swap              exchanges the two
         magpie replay --swap-back         undoes the exchange
         magpie replay --drop-old          drops the former tables
+        magpie replay --drop-rebuilt      drops the rebuilt tables instead of exchanging them
 
       --rebuild takes feeds, notifications (with their alarms), alarms, reminders, or all. After \
       an interruption, the same command resumes it. Readers and workers continue throughout.
@@ -36,9 +37,9 @@ struct Replay: ParsableCommand {
     parsing: .unconditional,
     help: """
       The number of threads that fill the tables of one group, each with a connection: 1 to 64. More are \
-      faster, and leave less of PostgreSQL to the workers.
+      faster, and leave less of PostgreSQL to the workers (default: 2).
       """)
-  var lanes: Int32 = 2
+  var lanes: Int32?
 
   @Flag(help: "Compare the rebuilt tables with the live tables, by table and by person.")
   var diff = false
@@ -49,12 +50,16 @@ struct Replay: ParsableCommand {
   @Flag(help: "Exchange the live tables for the former ones.")
   var swapBack = false
 
-  @Flag(help: "Drop the tables that are not live: former ones, or an unfinished rebuild.")
+  @Flag(help: "Drop the former tables; if there are none, an unfinished rebuild.")
   var dropOld = false
+
+  @Flag(help: "Drop the rebuilt tables, finished or not.")
+  var dropRebuilt = false
 
   @Option(
     help: ArgumentHelp(
-      "Publish the records again, to the topics with this prefix.", valueName: "prefix"))
+      "Publish the records again, to the topics with this prefix. Those that workers publish are left "
+        + "out unless --topic names them.", valueName: "prefix"))
   var republish: String?
 
   @Flag(help: "Apply the records to the live tables again.")
@@ -72,8 +77,10 @@ struct Replay: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "Seconds that each attempt to exchange waits for open transactions: 1 to 600.")
-  var waitReaders = 5
+    help: """
+      Seconds that each attempt to exchange waits for open transactions: 1 to 600 (default: 5).
+      """)
+  var waitReaders: Int?
 
   @Flag(help: "Change nothing; print the records to read and an estimate of the time.")
   var dryRun = false
@@ -92,32 +99,47 @@ struct Replay: ParsableCommand {
     if swap { modes.append(.swap) }
     if swapBack { modes.append(.swapBack) }
     if dropOld { modes.append(.dropOld) }
+    if dropRebuilt { modes.append(.dropRebuilt) }
     if let republish { modes.append(.republish(republish)) }
     if apply { modes.append(.apply) }
     guard modes.count == 1, let mode = modes.first else {
       let given = modes.map(\.flag).joined(separator: " and ")
       throw ValidationError(
         (modes.isEmpty ? "Nothing to do: give one of " : "\(given) were given; give one of ")
-          + "--rebuild TABLES, --diff, --swap, --swap-back, --drop-old, --republish PREFIX, "
-          + "--apply.")
+          + "--rebuild TABLES, --diff, --swap, --swap-back, --drop-old, --drop-rebuilt, "
+          + "--republish PREFIX, --apply.")
     }
     return mode
   }
 
   func validate() throws {
-    guard (1...600).contains(waitReaders) else {
+    if let waitReaders, !(1...600).contains(waitReaders) {
       throw ValidationError("--wait-readers is \(waitReaders), but must be 1 to 600.")
     }
-    guard (1...64).contains(lanes) else {
+    if let lanes, !(1...64).contains(lanes) {
       throw ValidationError("--lanes is \(lanes), but must be 1 to 64.")
     }
-    switch try mode() {
-    case .apply, .republish: break
-    case let mode:
-      guard !filter.isFiltering else {
-        throw ValidationError(
-          "\(mode.flag) takes no filters: a table is made from all of its records.")
-      }
+    let mode = try mode().flag
+    let (records, swaps) = (["--apply", "--republish"], ["--swap", "--swap-back"])
+    guard !filter.isFiltering || records.contains(mode) else {
+      throw ValidationError(
+        "\(mode) takes no filters: a table is made from all of its records.")
+    }
+    let options: [(name: String, isGiven: Bool, modes: [String])] = [
+      ("--rate", again.rate != nil, records),
+      ("--position", again.position != nil, records),
+      ("--max-lag", again.maxLag != nil, ["--apply"]),
+      ("--worker", !again.workers.isEmpty, ["--apply"]),
+      ("--dead-letter-run-limit", again.deadLetterRunLimit != nil, ["--apply"]),
+      ("--dead-letter-share-limit", again.deadLetterShareLimit != nil, ["--apply"]),
+      ("--lanes", lanes != nil, ["--rebuild", "--diff"] + swaps),
+      ("--wait-readers", waitReaders != nil, swaps),
+      ("--without-catching-up", withoutCatchingUp, swaps),
+      ("--html", comparison.html != nil, ["--diff"]),
+    ]
+    for option in options where option.isGiven && !option.modes.contains(mode) {
+      throw ValidationError(
+        "\(option.name) is for \(option.modes.joined(separator: ", ")), not for \(mode).")
     }
   }
 
@@ -127,7 +149,8 @@ struct Replay: ParsableCommand {
     case .diff: try runDiff()
     case .swap: try runSwap(back: false)
     case .swapBack: try runSwap(back: true)
-    case .dropOld: try runDropOld()
+    case .dropOld: try runDrop(rebuilt: false)
+    case .dropRebuilt: try runDrop(rebuilt: true)
     case .republish(let prefix): try republish(to: prefix)
     case .apply: try applyAgain()
     }

@@ -20,10 +20,10 @@ struct ReplayAgainOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: """
-      With --apply: pause while the lag of the running workers is larger than this. Workers \
-      that are not running are not waited for.
+      With --apply: pause while the lag of the running workers is larger than this (default: 10000). \
+      Workers that are not running are not waited for.
       """)
-  var maxLag: Int64 = 10_000
+  var maxLag: Int64?
 
   @Option(
     name: .customLong("worker"),
@@ -65,7 +65,7 @@ struct ReplayAgainOptions: ParsableArguments {
     guard (rate ?? 1) > 0, (rate ?? 1) <= 10_000_000 else {
       throw ValidationError("--rate must be more than 0 and at most 10000000.")
     }
-    guard maxLag >= 0 else { throw ValidationError("--max-lag must not be negative.") }
+    guard (maxLag ?? 0) >= 0 else { throw ValidationError("--max-lag must not be negative.") }
     for worker in workers where TableGroup.allCases.allSatisfy({ $0.worker != worker }) {
       throw ValidationError(
         "--worker is \(worker), but must be fanout, notification, alarm or reminder.")

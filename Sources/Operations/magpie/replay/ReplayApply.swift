@@ -43,7 +43,7 @@ extension Replay {
     var done = AppliedAgain()
     var read: Int64 = 0
     try selection.log.read(selection.spans, maxRecords: pace.portion(of: 1000)) { batch in
-      done.pausedSeconds += try live.wait(atMost: again.maxLag) { shown.show($0) }
+      done.pausedSeconds += try live.wait(atMost: again.maxLag ?? 10_000) { shown.show($0) }
       let records = try position.undone(batch.records).filter(selection.includes)
       for (handler, applier) in appliers {
         guard let topic = Topic(name: batch.topic, prefix: kafka.prefix),

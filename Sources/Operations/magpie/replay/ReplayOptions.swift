@@ -45,6 +45,12 @@ struct ReplayFilterOptions: ParsableArguments {
       valueName: "topic:partition:offset"))
   var fromOffsets: [String] = []
 
+  /// Whether a filter names this topic.
+  func names(_ topic: Topic) -> Bool {
+    topics.contains(topic.rawValue)
+      || (partitions + fromOffsets).contains { $0.hasPrefix(topic.rawValue + ":") }
+  }
+
   /// Whether any filter is set.
   var isFiltering: Bool {
     !topics.isEmpty || !types.isEmpty || !users.isEmpty || since != nil || until != nil
@@ -108,6 +114,7 @@ enum ReplayMode: Equatable {
   case swap
   case swapBack
   case dropOld
+  case dropRebuilt
   case republish(String)
   case apply
 
@@ -118,6 +125,7 @@ enum ReplayMode: Equatable {
     case .swap: "--swap"
     case .swapBack: "--swap-back"
     case .dropOld: "--drop-old"
+    case .dropRebuilt: "--drop-rebuilt"
     case .republish: "--republish"
     case .apply: "--apply"
     }

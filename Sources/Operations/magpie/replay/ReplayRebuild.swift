@@ -118,7 +118,7 @@ extension Replay {
       handlers: try handlers.handlers(isPublishing: false),
       openLog: try logOpener())
     settings.acceptsMissingRecords = acceptMissingRecords
-    settings.lanes = lanes
+    if let lanes { settings.lanes = lanes }
     let line = RebuildLine(forced: progress, json: json)
     settings.onProgress = { line.show($0) }
     return settings
@@ -178,7 +178,7 @@ extension Replay {
     }
     var policy = SwapPolicy()
     policy.skipsCatchUp = withoutCatchingUp
-    policy.readersWait = .seconds(waitReaders)
+    if let waitReaders { policy.readersWait = .seconds(waitReaders) }
     let done = try back ? rebuild.swapBack(policy) : rebuild.swap(policy)
     Progress(forced: progress).clear()
     if json { return printJSON(SwapLine(done)) }
@@ -191,10 +191,10 @@ extension Replay {
         + "--swap-back` exchanges it again, `--drop-old` removes it.")
   }
 
-  func runDropOld() throws {
+  func runDrop(rebuilt: Bool) throws {
     let rebuild = try Rebuild(rebuildSettings())
     defer { rebuild.close() }
-    let name = try dryRun ? rebuild.dropped() : rebuild.drop()
+    let name = try dryRun ? rebuild.dropped(rebuilt: rebuilt) : rebuild.drop(rebuilt: rebuilt)
     if json { return printJSON(["schema": name]) }
     guard let name else { return Console.output.line("No tables to remove.") }
     Console.output.line(
@@ -228,14 +228,14 @@ private struct RebuildReport: Encodable {
 }
 
 private struct SwapLine: Encodable {
-  var rooms: [String]
+  var tableGroups: [String]
   var formerSchema: String
   var workersHeldMilliseconds: Int
   var readersHeldMilliseconds: Int
   var attempts: Int
 
   init(_ report: SwapReport) {
-    rooms = report.tableGroups.map(\.rawValue)
+    tableGroups = report.tableGroups.map(\.rawValue)
     formerSchema = report.formerSchema
     workersHeldMilliseconds = milliseconds(report.workersHeld)
     readersHeldMilliseconds = milliseconds(report.readersHeld)

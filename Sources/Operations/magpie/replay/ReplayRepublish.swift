@@ -20,8 +20,10 @@ extension Replay {
           + "again, use --apply.")
     }
     let configuration = try kafka.configuration()
+    // Workers that apply the copies publish their own changes.
+    let topics = Topic.allCases.filter { !$0.isInternal || filter.names($0) }
     let selection = try ReplaySelection(
-      filter, of: Topic.allCases, in: logOpener()(), prefix: kafka.prefix)
+      filter, of: topics, in: logOpener()(), prefix: kafka.prefix)
     var shown = Progress(forced: progress)
     if dryRun {
       return try ReplaySummary(selection, rate: again.rate, progress: &shown)

@@ -120,7 +120,7 @@ private struct PersonLine: Encodable {
 
 private struct TableLine: Encodable {
   var table: String
-  var room: String?
+  var tableGroup: String?
   var expected: Int
   var found: Int
   var missing: Int
@@ -147,7 +147,7 @@ private func printJSONLines(_ report: ComparisonReport) {
     }
     printJSON(
       TableLine(
-        table: table.name, room: table.group?.rawValue, expected: table.expected,
+        table: table.name, tableGroup: table.group?.rawValue, expected: table.expected,
         found: table.found, missing: table.counts.missing, extra: table.counts.extra,
         different: table.counts.different, inFlight: table.inFlight))
   }
