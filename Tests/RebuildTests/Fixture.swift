@@ -20,12 +20,12 @@ final class Fixture: Sendable {
 
   func connection() throws -> Connection { try Connection(url, applicationName: "test") }
 
-  func rebuild(acceptsMissingRecords: Bool = false) throws -> Rebuild {
+  func rebuild(acceptsMissingRecords: Bool = false, user: String? = nil) throws -> Rebuild {
     func idle(_ name: String, _ topics: [Topic]) -> Handler {
       Handler(name: name, topics: topics) { _, _ in Work([]) }
     }
     var settings = RebuildSettings(
-      databaseURL: url, topicPrefix: Self.prefix,
+      databaseURL: url + (user.map { " user=\($0)" } ?? ""), topicPrefix: Self.prefix,
       handlers: RebuildHandlers(
         fanout: idle("fanout", [.posts, .follows, .messages]),
         notification: idle("notification", [.likes, .comments]),

@@ -254,6 +254,17 @@ import Testing
     #expect(try fixture.with { try $0.drop() } == "magpie_old")
   }
 
+  @Test func `a login that could not swap is refused before it rebuilds`() throws {
+    let login = "rebuilder_\(UInt32.random(in: 0...UInt32.max))"
+    let connection = try fixture.connection()
+    try connection.script("CREATE ROLE \(login) LOGIN IN ROLE magpie_reader")
+    defer { try? connection.script("DROP ROLE \(login)") }
+    let rebuild = try fixture.rebuild(user: login)
+    let error = #expect(throws: RebuildError.self) { try rebuild.run([.feeds]) }
+    rebuild.close()
+    #expect(error?.nextStep == "GRANT pg_read_all_stats to it.")
+  }
+
   @Test func `only one process at a time may rebuild`() throws {
     try fixture.with { _ in
       let error = #expect(throws: RebuildError.self) { try fixture.with { _ in } }
