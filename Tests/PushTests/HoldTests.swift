@@ -102,6 +102,23 @@ struct HoldTests {
     #expect(like.interruption == .active && like.sound == "default")
   }
 
+  @Test("messages of two days from one sender are from one person")
+  func days() async throws {
+    let world = try PushWorld(at: "2026-11-23T23:30:00Z")
+    try world.register()
+    try world.apply(
+      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("22:00", "07:00", "UTC") })
+    for (message, time) in [("m1", "2026-11-23T23:31:00Z"), ("m2", "2026-11-24T00:30:00Z")] {
+      try world.set(time)
+      try world.apply(
+        .messageSent(
+          .with { ($0.message, $0.sender, $0.receiver, $0.text) = (message, "bo", "ann", "hi") }))
+      #expect(try await world.push().isEmpty)
+    }
+    try world.set("2026-11-24T07:01:00Z")
+    #expect(try await world.push().map(\.message.body) == ["New messages from 1 person"])
+  }
+
   @Test("alarms of different kinds come as a number of alarms")
   func mixed() async throws {
     let world = try PushWorld(bounds: PushBounds(alertsAMinute: 1))

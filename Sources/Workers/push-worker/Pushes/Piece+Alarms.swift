@@ -118,8 +118,7 @@ extension Piece {
     message.expires = first.target.now.expires
     if told.count > 1 {
       message.body =
-        surroundings.summary(
-          told.count, kinds: Set(told.map(\.due.message.kind)), locale: first.due.locale)
+        surroundings.summary(of: told.map(\.due.message), locale: first.due.locale)
         ?? "\(message.body) +\(told.count - 1)"
       (message.spans, message.image, message.deepLink) = ([], nil, nil)
     }

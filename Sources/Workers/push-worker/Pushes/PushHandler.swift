@@ -99,13 +99,16 @@ struct Surroundings: Sendable {
 
   /// The text of a message for several alarms: "5 new comments" if all are comments, else "5 new alarms are waiting".
   ///
-  /// - Parameter kinds: their codes.
   /// - Returns: nil if the operator's catalogs have no such sentence.
-  func summary(_ count: Int, kinds: Set<String>, locale: String) -> String? {
-    if kinds.count == 1, let kind = kinds.first.flatMap({ AlarmCode($0) }),
-      let text = engine.text(ofSeveral: kind, count: count, locale: locale)
-    {
-      return text
+  func summary(of messages: [PushMessage], locale: String) -> String? {
+    let count = messages.count
+    let kinds = Set(messages.map(\.kind))
+    if kinds.count == 1, let kind = kinds.first.flatMap({ AlarmCode($0) }) {
+      let links = messages.compactMap(\.deepLink)
+      // Alarms of two days may be about one post, or one sender.
+      let isByDay = engine.registry[kind]?.isGrouped ?? false && links.count == count
+      let things = isByDay ? Set(links).count : count
+      if let text = engine.text(ofSeveral: kind, count: things, locale: locale) { return text }
     }
     guard let code = AlarmCode(Int(digestNumber)) else { return nil }
     let input = AlarmInput(code: code, actor: nil, arguments: ["alarms": String(count)])

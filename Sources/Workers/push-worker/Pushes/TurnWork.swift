@@ -25,6 +25,15 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     work.finish = { _ in Outcome() }
     return work
   }
+  // A sweep that forgets somebody whom an alarm names waits for this transaction only if it has an id before it reads.
+  work.add(
+    Statement(
+      """
+      SELECT pg_current_xact_id()
+      WHERE EXISTS (
+        SELECT FROM push_due q
+        WHERE q.partition = ANY ($1) AND q.due_at <= $2 AND q.notification_id >= \(personIDEnd))
+      """, [partitions, .timestamptz(now.microseconds)]))
   let repeats = work.add(readRepeats(partitions, limit: rowsMax, now: now))
   work.add(deleteOldClaims(partitions, now: now))
   let people = work.add(readPeople(partitions, limit: peopleMax, now: now))
