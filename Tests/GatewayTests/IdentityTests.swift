@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "a key set is refused that is malformed, weak, or has no key that can be used",
+    "a key set is refused that is malformed or has no key that can be used",
     arguments: [
       "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"c2hvcnQ"}]}"#,
       #"{"keys":[{"kty":"oct"}]}"#, #"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#,
@@ -71,6 +71,26 @@ import Testing
     ])
   func badSets(json: String) async throws {
     await #expect(throws: KeySetError.self) { try await keys(json) }
+  }
+
+  @Test("a key that cannot be used keeps no other from being used")
+  func unusableKeys() async throws {
+    let tokens = try Tokens.ours.get()
+    let unusable = [
+      #"{"kty":"oct","kid":"weak","k":"c2hvcnQ"}"#, #"{"kty":"oct","kid":"none"}"#,
+      #"{"kty":"RSA","kid":"short","n":"AQAB","e":"AQAB"}"#,
+      #"{"kty":"EC","crv":"P-256","x":"AQAB","y":"AQAB"}"#,
+      // Of no type that is known, or no key at all.
+      #"{"kty":"AKP","kid":"new","alg":"ML-DSA-44"}"#, #"{"kid":"untyped"}"#, #"{"kty":7}"#, "7",
+    ].joined(separator: ",")
+    let set = try await keys(
+      tokens.keySet().replacing("{\"keys\":[", with: "{\"keys\":[\(unusable),"))
+    #expect(set.keys.count == 4 && set.ignored == 9)
+    #expect(set.unusable == ["weak", "none", "short", "without kid"])
+    for signer in Tokens.Signer.allCases {
+      let authorization = "Bearer \(try tokens.token("ann", signer))"
+      #expect(try rules.identity(authorization: authorization, keys: set).person == "ann")
+    }
   }
 
   @Test("a changed key file is used, and one that cannot be used is not")

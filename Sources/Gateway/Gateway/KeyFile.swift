@@ -38,9 +38,9 @@ final class KeyFile: Sendable {
     do throws(KeySetError) {
       let keys = try await Self.read(path)
       state.withLock { $0 = State(keys: keys, stamp: stamp) }
-      logger.info(
-        "read the keys of tokens again",
-        metadata: ["keys": "\(keys.keys.count)", "ignored": "\(keys.ignored)"])
+      logger.log(
+        level: keys.unusable.isEmpty ? .info : .warning, "read the keys of tokens again",
+        metadata: keys.metadata)
     } catch {
       state.withLock { $0.stamp = stamp }
       logger.error("the keys of tokens stay in use: \(error)")

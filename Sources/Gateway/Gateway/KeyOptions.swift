@@ -29,7 +29,11 @@ struct KeyOptions: ParsableArguments, Sendable {
     case (nil, nil): throw ValidationError("--jwks-file or --jwks-url is missing; see --help.")
     case (let path?, nil):
       do {
-        return .file(try await KeyFile(path))
+        let file = try await KeyFile(path)
+        if !file.keys.unusable.isEmpty {
+          logger.warning("read the keys of tokens", metadata: file.keys.metadata)
+        }
+        return .file(file)
       } catch {
         throw ValidationError("--jwks-file: \(error).")
       }

@@ -1,5 +1,6 @@
 import Foundation
 import JWTKit
+import Logging
 
 /// The keys that may sign tokens: a JSON Web Key Set (RFC 7517).
 ///
@@ -20,18 +21,22 @@ struct KeySet: Sendable {
   }
 
   private(set) var keys: [Key]
-  /// The number of ignored keys: for encryption, or of another type or algorithm.
+  /// The number of ignored keys: for encryption, of another type or algorithm, or unusable.
   private(set) var ignored = 0
+  /// The ids of ignored keys that are malformed or weak, although they are of an accepted type.
+  private(set) var unusable: [String] = []
   /// The cache of verified tokens. A key set is never changed, only replaced, and its cache with
   /// it.
   let verified = VerifiedTokens()
 
-  /// - Throws: ``KeySetError`` if it is not a key set, if one of its keys is malformed or weak, or
-  ///   if none of its keys can be used.
+  /// Ignores keys that cannot be used, as RFC 7517, section 5, says: one of them must not keep the
+  /// others from being replaced.
+  ///
+  /// - Throws: ``KeySetError`` if it is not a key set, or if none of its keys can be used.
   init(json: Data) async throws(KeySetError) {
-    let entries: [JSONWebKey]
+    let entries: [JSONWebKey?]
     do {
-      entries = try JSONDecoder().decode(JSONWebKeys.self, from: json).keys
+      entries = try JSONDecoder().decode(JSONWebKeys.self, from: json).keys.map(\.key)
     } catch {
       throw KeySetError("it is not a JSON Web Key Set")
     }
@@ -40,7 +45,7 @@ struct KeySet: Sendable {
     }
     keys = []
     for entry in entries {
-      guard let algorithm = entry.algorithm else {
+      guard let entry, let algorithm = entry.algorithm else {
         ignored += 1
         continue
       }
@@ -48,13 +53,23 @@ struct KeySet: Sendable {
         keys.append(
           Key(id: entry.kid, algorithm: algorithm, verifier: try await entry.verifier(algorithm)))
       } catch {
-        throw KeySetError("its key \(entry.kid ?? "without kid") is malformed or too short")
+        ignored += 1
+        unusable.append(String((entry.kid ?? "without kid").prefix(64)))
       }
     }
     guard !keys.isEmpty else {
       throw KeySetError(
-        "it has no key for \(Algorithm.allCases.map(\.rawValue).joined(separator: ", "))")
+        "it has no usable key for \(Algorithm.allCases.map(\.rawValue).joined(separator: ", "))")
     }
+  }
+}
+
+extension KeySet {
+  /// For the log.
+  var metadata: Logger.Metadata {
+    var metadata: Logger.Metadata = ["keys": "\(keys.count)", "ignored": "\(ignored)"]
+    if !unusable.isEmpty { metadata["unusable"] = "\(unusable.joined(separator: ", "))" }
+    return metadata
   }
 }
 
@@ -66,7 +81,14 @@ public struct KeySetError: Error, CustomStringConvertible {
 }
 
 struct JSONWebKeys: Decodable {
-  var keys: [JSONWebKey]
+  /// A key; nil if it is not one.
+  struct Entry: Decodable {
+    var key: JSONWebKey?
+
+    init(from decoder: any Decoder) throws { key = try? JSONWebKey(from: decoder) }
+  }
+
+  var keys: [Entry]
 }
 
 /// The members of a JSON Web Key that are needed. Private parts of a key are not read.

@@ -67,8 +67,8 @@ final class KeyURL: Sendable {
         return state.keys == nil
       }
       logger.log(
-        level: isFirst ? .info : .debug, "fetched the keys of tokens",
-        metadata: ["keys": "\(keys.keys.count)", "ignored": "\(keys.ignored)"])
+        level: !keys.unusable.isEmpty ? .warning : isFirst ? .info : .debug,
+        "fetched the keys of tokens", metadata: keys.metadata)
     } catch {
       let hasKeys = state.withLock { state in
         (state.fetch, state.failures) = (nil, state.failures + 1)

@@ -20,7 +20,7 @@ public struct TokenSigner: Sendable {
   /// - Throws: ``KeySetError`` if it cannot be read, or has no such secret of at least 32 bytes.
   public init(keySetFile path: String, issuer: String, audience: String) throws(KeySetError) {
     let keys = (try? JSONDecoder().decode(JSONWebKeys.self, from: contents(ofKeySet: path)))?.keys
-    let found = keys?.lazy.filter { $0.algorithm == .hs256 }
+    let found = keys?.lazy.compactMap(\.key).filter { $0.algorithm == .hs256 }
       .compactMap { key in key.secret.map { (id: key.kid, bytes: $0) } }.first
     guard let secret = found else {
       throw KeySetError("\(path) is not a JSON Web Key Set with a secret for HS256")
