@@ -6,6 +6,7 @@ struct APIService: Service {
   let port: Int
   let responder: Responder
   let hints: Hints
+  let drainSeconds: Int
 
   func run() async throws {
     try await withTaskCancellationOrGracefulShutdownHandler {
@@ -13,7 +14,8 @@ struct APIService: Service {
         responder, behind: responder.edge, host: host, port: port,
         words: ServerWords(
           name: "the API",
-          nextStep: "another --api-port (0 takes a free one), or another --api-host")
+          nextStep: "another --api-port (0 takes a free one), or another --api-host"),
+        drainSeconds: drainSeconds
       ) {
         async let following: Void = hints.follow(responder.reader.nextOffsets)
         var number = 0

@@ -117,7 +117,7 @@ public struct GatewayCommand: AsyncParsableCommand {
         acceptance: acceptance, origins: origins,
         edge: Edge(keys: keys, rules: rules, limits: limits, logger: consumer.logger),
         metrics: consumer.metrics),
-      hints: hints)
+      hints: hints, drainSeconds: settings.drainSeconds)
     let readers = HintReader.topics.map {
       HintReader(
         kafka: consumer.kafka, topicPrefix: settings.topicPrefix, topic: $0, hints: hints)

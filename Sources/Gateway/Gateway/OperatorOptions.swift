@@ -31,7 +31,7 @@ package struct OperatorOptions: ParsableArguments, Sendable {
   ///
   /// - Throws: `ValidationError` for a setting that is missing or invalid.
   package func service(
-    _ process: ProcessOptions, logger: Logger, api: SignedAPI,
+    _ process: ProcessOptions, logger: Logger, api: SignedAPI, drainSeconds: Int,
     beside work: @escaping @Sendable () async -> Void
   ) async throws -> OperatorService {
     let audience = try await process.required(
@@ -53,6 +53,6 @@ package struct OperatorOptions: ParsableArguments, Sendable {
           keys: try await keySet.keys(process, logger),
           rules: TokenRules(issuer: try await keySet.issuer(process), audience: audience),
           limits: RateLimits(settings), logger: logger)),
-      work: work)
+      drainSeconds: drainSeconds, work: work)
   }
 }

@@ -7,6 +7,7 @@ package struct OperatorService: Service {
   let host: String
   let port: Int
   let responder: SignedResponder
+  let drainSeconds: Int
   let work: @Sendable () async -> Void
 
   /// Blocks the calling thread until there are keys, or `status` says `isStopping`.
@@ -18,6 +19,6 @@ package struct OperatorService: Service {
       words: ServerWords(
         name: "the operators' pages",
         nextStep: "another --operate-port (0 takes a free one), or another --operate-host"),
-      beside: work)
+      drainSeconds: drainSeconds, beside: work)
   }
 }

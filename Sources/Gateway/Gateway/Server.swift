@@ -16,11 +16,14 @@ struct ServerWords: Sendable {
 /// Serves HTTP within the limits of each connection until it is stopped; in-flight requests are
 /// finished. Meanwhile runs `work` and keeps the keys up to date.
 ///
-/// - Parameter work: must end when its task is cancelled.
+/// - Parameters:
+///   - drainSeconds: the process's time to drain; requests are finished one second earlier, so that
+///     what they need is stopped after them.
+///   - work: must end when its task is cancelled.
 /// - Throws: `WorkerStopped` if it cannot serve; the error has been logged.
 func serveHTTP<Answering: HTTPResponder>(
   _ responder: Answering, behind edge: Edge, host: String, port: Int, words: ServerWords,
-  beside work: @escaping @Sendable () async -> Void
+  drainSeconds: Int, beside work: @escaping @Sendable () async -> Void
 ) async throws where Answering.Context == RequestScope {
   try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { await work() }
@@ -31,12 +34,15 @@ func serveHTTP<Answering: HTTPResponder>(
       }
     }
     defer { group.cancelAll() }
-    try await serveHTTP(responder, behind: edge, host: host, port: port, words: words)
+    try await serveHTTP(
+      responder, behind: edge, host: host, port: port, words: words,
+      openSecondsMax: max(1, drainSeconds - 1))
   }
 }
 
 private func serveHTTP<Answering: HTTPResponder>(
-  _ responder: Answering, behind edge: Edge, host: String, port: Int, words: ServerWords
+  _ responder: Answering, behind edge: Edge, host: String, port: Int, words: ServerWords,
+  openSecondsMax: Int
 ) async throws where Answering.Context == RequestScope {
   let (connections, logger) = (edge.limits.connections, edge.logger)
   var quiet = logger
@@ -67,7 +73,7 @@ private func serveHTTP<Answering: HTTPResponder>(
     },
     logger: quiet)
   do {
-    try await application.serve()
+    try await application.serve(openSecondsMax: openSecondsMax)
   } catch {
     let stopped = WorkerStopped(
       reason: "cannot serve \(words.name) at \(host):\(port): \(error)",

@@ -12,7 +12,8 @@ public struct ProcessSettings: Sendable {
   var httpHost: String
   var httpPort: Int
   var watchdogSeconds: Int
-  var drainSeconds: Int
+  /// How long the process may take to stop.
+  public var drainSeconds: Int
   var logFormat: LogFormat
   var logLevel: Logger.Level
 }

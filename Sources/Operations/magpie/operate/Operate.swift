@@ -62,6 +62,7 @@ struct Operate: ParsableCommand {
       api: SignedAPI(
         files: OperatorPages.files, pages: OperatorPages.addresses,
         routes: operatorRoutes(watch, letters, erasures, verification)),
+      drainSeconds: settings.drainSeconds,
       beside: { await watch.run() })
     try await consumer.run(threads: Self.connections, beside: service) { status, logger in
       service.waitForKeys(status)
