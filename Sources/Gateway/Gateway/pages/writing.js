@@ -10,7 +10,8 @@ const mostMentions = 100;
 
 /** The ids after "@" in a text, each once. */
 export function mentionsIn(text) {
-  const ids = [...text.matchAll(/(?<![\p{L}\p{N}_])@([\p{L}\p{N}_.-]+)/gu)].map(([, id]) =>
+  // \p{M}: Thai vowels, Arabic and other marks are parts of words, too.
+  const ids = [...text.matchAll(/(?<![\p{L}\p{M}\p{N}_])@([\p{L}\p{M}\p{N}_.-]+)/gu)].map(([, id]) =>
     id.replace(/[.-]+$/, ""));
   return [...new Set(ids)].filter((id) => id !== "").slice(0, mostMentions);
 }
@@ -28,8 +29,10 @@ export function writingForm(label, onSend, { text = "", onCancel = null } = {}) 
   });
   area.value = text;
   area.addEventListener("keydown", (event) => {
-    // Enter while a syllable is being composed chooses it.
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    // Enter while a syllable is being composed chooses it. Safari ends the composition first, and
+    // tells by the key code.
+    const isComposing = event.isComposing || event.keyCode === 229;
+    if (event.key === "Enter" && !event.shiftKey && !isComposing) {
       event.preventDefault();
       form.requestSubmit();
     } else if (event.key === "Escape" && onCancel) onCancel();
