@@ -48,13 +48,16 @@ export function postList(address, empty, signal) {
 
 function composer(list) {
   const input = (name, properties) => element("input", { name, dir: "auto", ...properties });
+  // The API counts bytes of UTF-8, and a text field counts UTF-16: at most 3 bytes each.
   const form = element(
     "form", { class: "fields" },
-    field(words("title"), input("title", { maxlength: 200, "data-action": "title" })),
-    field(words("caption"), element("textarea", { name: "caption", rows: 3, dir: "auto" })),
+    field(words("title"), input("title", { maxlength: 170, "data-action": "title" })),
+    field(words("caption"), element("textarea", { name: "caption", rows: 3, dir: "auto", maxlength: 5000 })),
     field(
       words("picture"),
-      input("image_url", { type: "url", pattern: "https://.*", placeholder: "https://" })),
+      input(
+        "image_url",
+        { type: "url", pattern: "https://.*", placeholder: "https://", maxlength: 2048 })),
     element("button", { type: "submit" }, words("publish")));
   const details = element(
     "details", { class: "composer" },
