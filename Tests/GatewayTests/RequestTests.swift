@@ -30,7 +30,7 @@ import Testing
       "", " ", "likes", "likes/3", "likes@3", "likes/-1@3", "likes/1@-3", "likes/+1@3",
       "nothing/1@3",
       "notification-changes/0@1", "likes/1@99999999999999999999", "likes/99999999999@1", "likes/1@",
-      String(repeating: "likes/0@1,", count: 9), "likes/0@1,,",
+      String(repeating: "likes/0@1,", count: 9), "likes/0@1,,", "likes/0@1 junk", "likes/0@1 2",
     ] {
       #expect(throws: Problem.self, "\(bad)") { try Position.all(in: bad) }
     }

@@ -107,7 +107,8 @@ import Testing
     defer { stack.stop() }
     for (target, status, field) in [
       ("/v1/home?limit=0", 400, "limit"), ("/v1/home?limit=201", 400, "limit"),
-      ("/v1/home?limit=ten", 400, "limit"), ("/v1/home?limit=", 400, "limit"),
+      ("/v1/home?limit=ten", 400, "limit"), ("/v1/home?limit=%2B5", 400, "limit"),
+      ("/v1/home?limit=", 400, "limit"),
       ("/v1/home?limit=1&limit=2", 400, "limit"), ("/v1/home?cursor=nonsense", 400, "cursor"),
       ("/v1/home?cursor=", 400, "cursor"), ("/v1/home?viewer=eve", 400, "viewer"),
       ("/v1/alarms?user_id=eve", 400, "user_id"), ("/v1/search?q=a&sort=b", 400, "sort"),

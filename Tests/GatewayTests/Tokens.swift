@@ -142,6 +142,7 @@ struct Tokens: Sendable {
       ("a former person", try bearer(["sub": "erased:\(String(repeating: "0", count: 64))"])),
       ("exp as text", try bearer(["exp": "4102444800"])),
       ("an empty subject", try bearer(["sub": ""])),
+      ("a subject that is no segment", try bearer(["sub": ".."])),
       ("a subject with NUL", try bearer(["sub": "a\u{0}b"])),
       ("a long subject", try bearer(["sub": String(repeating: "a", count: 129)])),
       (

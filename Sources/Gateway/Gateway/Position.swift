@@ -1,4 +1,5 @@
 import Events
+import Foundation
 
 /// The position of an event in Kafka, such as `likes/3@17`: topic without prefix, partition,
 /// offset.
@@ -17,8 +18,8 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
   init?(_ text: some StringProtocol) {
     guard let at = text.lastIndex(of: "@"), let slash = text[..<at].lastIndex(of: "/"),
       let topic = Topic(rawValue: String(text[..<slash])), !topic.isInternal,
-      let partition = number(text[text.index(after: slash)..<at]).flatMap(Int32.init(exactly:)),
-      let offset = number(text[text.index(after: at)...])
+      let partition = digits(text[text.index(after: slash)..<at]).flatMap(Int32.init(exactly:)),
+      let offset = digits(text[text.index(after: at)...])
     else { return nil }
     self.init(topic: topic, partition: partition, offset: offset)
   }
@@ -36,7 +37,7 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
     }
     var positions: [Position] = []
     for part in parts {
-      guard let position = Position(part.drop { $0 == " " }.prefix { $0 != " " }) else {
+      guard let position = Position(part.trimmingCharacters(in: .whitespaces)) else {
         throw Problem(
           .invalidHeader, "It is not a position as in Magpie-Position, such as likes/3@17.",
           field: "Magpie-After")
@@ -47,7 +48,7 @@ struct Position: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Digits only: `Int64` also accepts a sign.
-private func number(_ text: some StringProtocol) -> Int64? {
+/// A number without a sign, which `Int64` also accepts.
+func digits(_ text: some StringProtocol) -> Int64? {
   text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int64(text) : nil
 }

@@ -183,9 +183,12 @@ extension Screen {
     return Statement(sql, parameters)
   }
 
-  private func rows(_ text: String?) throws(Problem) -> Int32 {
+  /// Parses the parameter `limit`.
+  func rows(_ text: String?) throws(Problem) -> Int32 {
     guard let text else { return Int32(GatewayLimits.defaultPageRows) }
-    guard let number = Int32(text), 1...Int32(GatewayLimits.pageRows) ~= number else {
+    guard let number = digits(text).flatMap(Int32.init(exactly:)),
+      1...Int32(GatewayLimits.pageRows) ~= number
+    else {
       throw Problem(
         .invalidParameter, "It must be a number from 1 to \(GatewayLimits.pageRows).",
         field: "limit")
