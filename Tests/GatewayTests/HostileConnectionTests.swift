@@ -37,6 +37,33 @@ import Testing
     }
   }
 
+  @Test("a request has exactly one Host, and whoever waits to send its body is told to")
+  func hostAndExpectation() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    for (hosts, status) in [("", 400), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\n", 200)] {
+      let answer = try await exchange(
+        Array("GET /problems HTTP/1.1\r\n\(hosts)Connection: close\r\n\r\n".utf8), port: stack.port)
+      #expect(answer?.status == status, "\(hosts): \(answer as Any)")
+      #expect(status == 200 || answer?.problem == "malformed-request")
+    }
+    let token = try Tokens.ours.get().token("ann")
+    let head = """
+      POST /v1/posts HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n\
+      Content-Length: 1\r\nExpect: 100-continue\r\n
+      """
+    let patient = try OpenConnection(
+      port: stack.port, head + "Authorization: Bearer \(token)\r\n\r\n")
+    try await eventually("it may go on") { patient.text == "HTTP/1.1 100 Continue\r\n\r\n" }
+    patient.drip()
+    try await eventually("its body is read") { patient.text.contains("invalid-body") }
+    patient.close()
+    let stranger = try OpenConnection(port: stack.port, head + "\r\n")
+    try await eventually("a stranger is refused at once") { stranger.text.contains("no-token") }
+    #expect(stranger.text.hasPrefix("HTTP/1.1 401"))
+    stranger.close()
+  }
+
   @Test("an address has so many connections, unless they are a proxy's")
   func connections() async throws {
     for (arguments, limit) in [([], 3), (["--trusted-proxies", "1"], nil)] as [([String], Int?)] {

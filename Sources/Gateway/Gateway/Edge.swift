@@ -12,12 +12,17 @@ struct Edge: Sendable {
   /// Counts the request against the limit of its address.
   ///
   /// - Returns: the client's address.
-  /// - Throws: ``Problem`` if the address has exceeded its limit.
+  /// - Throws: ``Problem`` if the address has exceeded its limit, or if the request does not have
+  ///   exactly one Host (RFC 9112, section 3.2).
   func admit(_ request: Request, _ context: RequestScope) throws(Problem) -> ClientAddress {
     let address = ClientAddress(
       peer: context.peer, forwardedFor: request.headers[.xForwardedFor],
       trustedProxies: limits.settings.trustedProxies)
     try limits.countRequest(from: address)
+    // The first Host is the authority; any other remains a field.
+    guard request.head.authority != nil, request.headers[.secondHost] == nil else {
+      throw Problem(.malformedRequest, "It must have exactly one Host.", endsConnection: true)
+    }
     return address
   }
 

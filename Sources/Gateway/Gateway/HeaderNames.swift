@@ -9,6 +9,8 @@ extension HTTPField.Name {
   static let magpieTime = named("Magpie-Time")
   /// A repeated action with the same key creates the same post, comment or message.
   static let idempotencyKey = named("Idempotency-Key")
+  /// The server removes the first Host, which is the request's authority.
+  static let secondHost = named("Host")
   static let lastEventID = named("Last-Event-ID")
   /// Tells proxies not to buffer events.
   static let xAccelBuffering = named("X-Accel-Buffering")

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTPTypes
 
 /// The context of a request: its connection.
 struct RequestScope: RequestContext {
@@ -36,6 +37,11 @@ struct RequestScope: RequestContext {
     return channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9)), action)
   }
 
+  /// Tells a client that waits before it sends the body to send it.
+  func expectBody() {
+    channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .continue)), promise: nil)
+  }
+
   /// Closes the connection in one second. Otherwise the server would read an unfinished body to its
   /// end; closing at once could lose the response.
   func closeSoon() {
@@ -48,7 +54,7 @@ struct RequestScope: RequestContext {
 /// Reads the request's body, which must be empty or JSON.
 ///
 /// - Throws: ``Problem`` if it is too large, too slow or of another media type.
-func collectedBody(_ request: Request) async throws -> [UInt8] {
+func collectedBody(_ request: Request, _ context: RequestScope) async throws -> [UInt8] {
   // A compressed body could be small here and large when decoded.
   if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
     throw Problem(
@@ -59,6 +65,7 @@ func collectedBody(_ request: Request) async throws -> [UInt8] {
   {
     throw tooLarge
   }
+  if request.headers[.expect]?.lowercased() == "100-continue" { context.expectBody() }
   let bytes = try await withThrowingTaskGroup(of: [UInt8].self) { group in
     group.addTask {
       do {

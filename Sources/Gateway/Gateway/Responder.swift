@@ -76,7 +76,7 @@ struct Responder: HTTPResponder {
       if let name = target.query.keys.sorted().first {
         throw Problem(.invalidParameter, "Actions have no parameters.", field: name)
       }
-      return try await perform(action, identity, path, positions ?? [], request)
+      return try await perform(action, identity, path, positions ?? [], request, context)
     case .stream:
       if let name = target.query.keys.filter({ $0 != "watch" }).min() {
         throw Problem(.invalidParameter, "The stream has only: watch.", field: name)
@@ -133,14 +133,14 @@ struct Responder: HTTPResponder {
 
   private func perform(
     _ action: Action, _ identity: Identity, _ path: [String: String], _ positions: [Position],
-    _ request: Request
+    _ request: Request, _ context: RequestScope
   ) async throws -> Response {
     let person = identity.person
     if case .freshToken = action.requirement { try TokenRules.requireFresh(identity) }
     let eventID = OwnID.event(
       person, action.type.rawValue, key: try idempotencyKey(request.headers))
     let time = try eventTime(request.headers)
-    let body = try await collectedBody(request)
+    let body = try await collectedBody(request, context)
     if case .ownID(let name) = action.requirement, !OwnID.isOwn(path[name] ?? "", of: person) {
       throw Problem(.notYours, "The viewer did not make it through this API.", field: name)
     }
