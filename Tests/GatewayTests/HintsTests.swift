@@ -169,6 +169,18 @@ import Testing
       (.alarmSeen(.with { $0.user = "bob" }), [.person("bob"): [.alarms, .watched]]),
       (.like("ann", "p", of: "bob"), [.author("bob"): .watched]),
       (
+        .followCreated(.with { ($0.follower, $0.followee) = ("ann", "bob") }),
+        [.author("bob"): .watched, .person("ann"): .watched, .author("ann"): .watched]
+      ),
+      (
+        .profileEdited(.with { ($0.user, $0.nickname) = ("bob", "B") }),
+        [.person("bob"): .watched, .author("bob"): .watched]
+      ),
+      (
+        .reminderCancelled(.with { ($0.user, $0.reminder) = ("bob", "r") }),
+        [.person("bob"): .watched]
+      ),
+      (
         .userErased(.with { $0.user = "bob" }),
         [.person("bob"): .all, .author("bob"): .all, .posts: .watched]
       ),

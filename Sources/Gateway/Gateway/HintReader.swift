@@ -11,7 +11,7 @@ struct HintReader: Sendable {
   /// change. Renderings that workers repeat for another reason appear in alarm-changes only.
   static let topics: [Topic] = [
     .notificationChanges, .alarmChanges, .alarmActions, .people, .messages, .posts, .likes,
-    .comments, .follows, .erasures,
+    .comments, .follows, .profiles, .reminders, .erasures,
   ]
 
   let kafka: ClientConfiguration
@@ -68,15 +68,23 @@ struct HintReader: Sendable {
       return [
         Hint(subject: .author(person), screens: .watched), Hint(subject: .posts, screens: .watched),
       ]
-    case .likes, .comments, .follows: return [Hint(subject: .author(person), screens: .watched)]
+    case .likes, .comments: return [Hint(subject: .author(person), screens: .watched)]
+    case .profiles: return watched(by: person)
+    case .reminders: return [Hint(subject: .person(person), screens: .watched)]
     case .notificationChanges, .alarmChanges, .alarmActions:
       return [Hint(subject: .person(person), screens: [.alarms, .watched])]
     default: break
     }
     func everything(of person: String) -> Hint { Hint(subject: .person(person), screens: .all) }
-    var hints = [everything(of: person), Hint(subject: .author(person), screens: .all)]
     let event = try? EventCodec.decode(record, topic: topic, now: .now)
+    var hints =
+      topic == .follows
+      ? [Hint(subject: .author(person), screens: .watched)]
+      : [everything(of: person), Hint(subject: .author(person), screens: .all)]
     switch event?.payload {
+    // The follower's own feed, and the number of people whom they follow.
+    case .followCreated(let data)?: hints += watched(by: data.follower)
+    case .followRemoved(let data)?: hints += watched(by: data.follower)
     case .messageSent(let data)?:
       // The message's alarm gives a hint of its own. The message also appears in its sender's list.
       return [data.receiver, data.sender].map {
@@ -93,5 +101,10 @@ struct HintReader: Sendable {
     default: break
     }
     return hints
+  }
+
+  /// Those of the person's own watched screens, and of others' that show the person.
+  private static func watched(by person: String) -> [Hint] {
+    [Subject.person(person), .author(person)].map { Hint(subject: $0, screens: .watched) }
   }
 }
