@@ -94,11 +94,16 @@ final class GatewayStack: Sendable {
 
   /// Kills a worker, and starts it again.
   func killWorker(_ name: String) throws {
+    endWorker(name)
+    try startWorkers([name])
+  }
+
+  /// Kills a worker.
+  func endWorker(_ name: String) {
     for worker in workers.withLock({ $0 }) where worker.name == name {
       worker.child.terminate(SIGKILL)
     }
     workers.withLock { $0.removeAll { $0.name == name } }
-    try startWorkers([name])
   }
 
   /// Starts `magpie`, which ends with the stack at the latest.

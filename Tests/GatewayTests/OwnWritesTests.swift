@@ -94,6 +94,83 @@ import Testing
     #expect(chat.count == 20 && chat.allSatisfy { $0["is_read"] as? Bool == false })
   }
 
+  @Test("a position that was applied long ago delays nothing, however late alarm-worker is")
+  func oldPosition() async throws {
+    let stack = try await GatewayStack(waitSeconds: 2)
+    defer { stack.stop() }
+    try stack.startWorkers()
+    let (id, posted) = try await stack.publishPost(as: "bob")
+    func like(as person: String) async throws -> String {
+      let answer = try await stack.send(
+        "PUT", "/v1/posts/\(id)/like", as: person, headers: ["Magpie-After": posted])
+      return try #require(answer.headers["magpie-position"], "\(answer)")
+    }
+    func alarms(after position: String, of path: String = "/v1/alarms") async throws -> Answer {
+      try await stack.send("GET", path, as: "bob", headers: ["Magpie-After": position])
+    }
+    try await eventually("the post is there") {
+      try await alarms(after: posted, of: "/v1/posts/\(id)").status == 200
+    }
+    let old = try await like(as: "ann")
+    try await eventually("the old like has rung") { try await alarms(after: old).status == 200 }
+    stack.endWorker("alarm-worker")
+    let new = try await like(as: "eve")
+    try await eventually("notification-worker has applied the new like") {
+      try await alarms(after: new, of: "/v1/posts/\(id)").json["likes"] as? Int == 2
+    }
+    for path in ["/v1/alarms", "/v1/badge"] {
+      #expect(try await alarms(after: old, of: path).status == 200)
+      let late = try await alarms(after: new, of: path)
+      #expect(late.status == 503 && late.problem == "not-applied-yet", "\(late)")
+      // Asking for the new one has not moved the goal of the old one.
+      #expect(try await alarms(after: old, of: path).status == 200)
+    }
+    try stack.startWorkers(["alarm-worker"])
+    try await eventually("the new like has rung") {
+      let answer = try await alarms(after: new)
+      return try answer.status == 200 && answer.items.first?["actor_count"] as? Int == 2
+    }
+  }
+
+  @Test("a position waits for what was published soon after it, and never for less")
+  func publishedChanges() {
+    var random = SeededGenerator()
+    for _ in 0..<200 {
+      let published = PublishedChanges()
+      // Of the model: where the changes of each record end, which are published before it is applied.
+      var changes: [Int64] = []
+      var (end, applied, rendered) = (Int64(0), 0, Int64(0))
+      let likes = UnappliedHints.Source(group: .notification, topic: .likes, partition: 0)
+      let source = UnappliedHints.Source(group: .alarm, topic: .notificationChanges, partition: 0)
+      for _ in 0..<Int.random(in: 1...200, using: &random) {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+          end += Int64.random(in: 0...2, using: &random)
+          changes.append(end)
+        case 1: applied = Int.random(in: applied...changes.count, using: &random)
+        case 2: rendered = Int64.random(in: rendered...end, using: &random)
+        default:
+          let bound = Barrier.Bound(
+            group: .alarm, topic: .notificationChanges, partition: 0, offset: end - 1)
+          published.note(
+            .init(applied: [likes: Int64(applied)], ends: end == 0 ? [] : [bound]),
+            rendered: [source: rendered])
+        }
+        for (offset, own) in changes.enumerated() {
+          let position = Position(topic: .likes, partition: 0, offset: Int64(offset))
+          guard
+            let ends = published.ends(for: Barrier([position], groups: [.notification, .alarm]))
+          else { continue }
+          #expect(offset < applied && own <= (ends.first?.offset ?? -1) + 1)
+        }
+      }
+      // Of a topic that was made anew, nothing is known.
+      published.note(.init(applied: [likes: 0], ends: []), rendered: [:])
+      let first = Position(topic: .likes, partition: 0, offset: 0)
+      #expect(published.ends(for: Barrier([first], groups: [.notification])) == nil)
+    }
+  }
+
   @Test("SIGTERM lets a request that waits be answered, and ends the gateway")
   func drains() async throws {
     let stack = try await GatewayStack(waitSeconds: 60)

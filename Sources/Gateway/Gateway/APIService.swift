@@ -18,6 +18,7 @@ struct APIService: Service {
         drainSeconds: drainSeconds
       ) {
         async let following: Void = hints.follow(responder.reader.nextOffsets)
+        async let noting: Void = responder.reader.notePublishedChanges()
         var number = 0
         while !Task.isCancelled {
           try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
@@ -25,6 +26,7 @@ struct APIService: Service {
           hints.wakeAll(looking: number % GatewayLimits.heartbeatsPerLook)
         }
         await following
+        await noting
       }
     } onCancelOrGracefulShutdown: {
       // The server waits for all responses, including open streams, so end the streams.

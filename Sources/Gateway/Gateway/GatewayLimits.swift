@@ -71,6 +71,8 @@ enum GatewayLimits {
   static let unknownKeySeconds = 30
   static let keysFetchSeconds: Int64 = 5
   /// The statement timeout. Long enough for a page from a slow replica, short enough for a waiting
+  /// How many moments of ``PublishedChanges`` are kept.
+  static let publishedMoments = 64
   /// client.
   static let statementSeconds = 5
   static let connectSeconds = 3

@@ -10,6 +10,9 @@ struct Reader: Sendable {
   let topicPrefix: String
   /// The maximum time to wait for records to be applied.
   let waitLimit: Duration
+  private let published = PublishedChanges()
+  /// One task at a time notes a moment, so that moments are noted in their order.
+  private let noting = Turns(1)
 
   /// Reads the body of a screen from one snapshot that contains the results of the records at
   /// `positions`.
@@ -22,11 +25,7 @@ struct Reader: Sendable {
     var barrier = Barrier(positions, groups: screen.groups)
     let deadline = ContinuousClock.now + waitLimit
     if screen.showsAlarms, barrier.hasNotifications {
-      // notification-worker publishes before it commits. So once a snapshot contains its results,
-      // everything that it published for these records lies before the current end offsets of the
-      // change topic.
-      _ = try await rows(nil, behind: barrier, until: deadline)
-      barrier.bounds.formUnion(try await publishedChanges())
+      barrier.bounds.formUnion(try await changes(of: barrier, until: deadline))
     }
     guard let rows = try await rows(statement, behind: barrier, until: deadline),
       let row = rows.first
@@ -160,21 +159,90 @@ struct Reader: Sendable {
         SELECT o.relnamespace FROM pg_class o WHERE o.oid = to_regclass('consumer_offsets'))
     """)
 
-  /// The records that alarm-worker must have applied for everything published so far to be
+  /// The records that alarm-worker must have applied for the alarms of the barrier's records to be
   /// rendered.
-  private func publishedChanges() async throws -> Set<Barrier.Bound> {
-    let topic = Topic.notificationChanges
-    let ends = try await onThread { [admin, name = topic.name(prefix: topicPrefix)] in
-      try admin.watermarks(topics: [name], timeoutMilliseconds: 5_000)
+  private func changes(
+    of barrier: Barrier, until deadline: ContinuousClock.Instant
+  ) async throws -> Set<Barrier.Bound> {
+    if let ends = published.ends(for: barrier) { return ends }
+    _ = try await rows(nil, behind: barrier, until: deadline)
+    return try await noting.run {
+      // Another request may have noted a moment while this one waited.
+      if let ends = published.ends(for: barrier) { return ends }
+      return try await noteMoment(including: barrier, until: deadline)
     }
-    return Set(
-      ends.compactMap { partition, watermarks in
-        // In an empty partition there is nothing to wait for.
-        watermarks.high == watermarks.low
-          ? nil
-          : Barrier.Bound(
-            group: .alarm, topic: topic, partition: partition.partition,
-            offset: watermarks.high - 1)
-      })
+  }
+
+  /// Notes again and again how far notification-worker is, until the task is cancelled. So a request
+  /// with an old position waits for what was published soon after it, however much later it comes.
+  func notePublishedChanges() async {
+    while !Task.isCancelled {
+      // If it fails, requests note a moment themselves, and their answers say what has failed.
+      _ = try? await noting.run {
+        try await noteMoment(including: Barrier([], groups: []), until: .now + .seconds(2))
+      }
+      try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
+    }
+  }
+
+  /// notification-worker publishes before it commits. So once a snapshot contains its results,
+  /// everything that it published for them lies before the end offsets that the change topic has
+  /// afterwards.
+  ///
+  /// - Parameter barrier: must be applied.
+  private func noteMoment(
+    including barrier: Barrier, until deadline: ContinuousClock.Instant
+  ) async throws -> Set<Barrier.Bound> {
+    let topic = Topic.notificationChanges
+    let names = (topicPrefix, topic.name(prefix: topicPrefix))
+    let partitions = Statement(
+      """
+      SELECT topic, partition::bigint, next_offset FROM consumer_offsets WHERE consumer_group = $1
+      """,
+      [.text(ConsumerGroup.notification.name(prefix: topicPrefix))])
+    let renderings = Statement(
+      """
+      SELECT topic, partition::bigint, next_offset FROM consumer_offsets
+      WHERE consumer_group = $1 AND topic = $2
+      """, [.text(ConsumerGroup.alarm.name(prefix: topicPrefix)), .text(names.1)])
+    var (applied, rendered) = try await pool.read { connection in
+      let results = try connection.pipeline([partitions, renderings])
+      return (
+        try offsets(results[0], .notification, names.0), try offsets(results[1], .alarm, names.0)
+      )
+    }
+    // A snapshot of another replica may have been behind.
+    for bound in barrier.bounds where bound.group == .notification {
+      applied[bound.source] = max(applied[bound.source] ?? 0, bound.offset + 1)
+    }
+    // At least a moment, for a gateway that does not wait.
+    let left = max(.now + .milliseconds(100), deadline) - .now
+    let ends = try await onThread { [admin] in
+      try admin.watermarks(
+        topics: [names.1], timeoutMilliseconds: Int(left / .milliseconds(1)))
+    }
+    let bounds = ends.compactMap { partition, watermarks in
+      // In an empty partition there is nothing to wait for.
+      watermarks.high == watermarks.low
+        ? nil
+        : Barrier.Bound(
+          group: .alarm, topic: topic, partition: partition.partition,
+          offset: watermarks.high - 1)
+    }
+    published.note(.init(applied: applied, ends: Set(bounds)), rendered: rendered)
+    return Set(bounds)
   }
 }
+
+private func offsets(
+  _ rows: Rows, _ group: ConsumerGroup, _ prefix: String
+) throws -> [UnappliedHints.Source: Int64] {
+  var offsets: [UnappliedHints.Source: Int64] = [:]
+  for row in rows {
+    guard let topic = Topic(name: try row.text(0), prefix: prefix) else { continue }
+    let source = UnappliedHints.Source(
+      group: group, topic: topic, partition: Int32(try row.int8(1)))
+    offsets[source] = try row.int8(2)
+  }
+}
+  return offsets
