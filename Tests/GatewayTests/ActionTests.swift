@@ -79,6 +79,53 @@ import Testing
     }
   }
 
+  @Test("people can take back what they left on a post that they no longer see, and nothing else")
+  func invisiblePosts() async throws {
+    let stack = try await GatewayStack(waitSeconds: 60)
+    defer { stack.stop() }
+    try stack.startWorkers(["fanout-worker", "notification-worker", "alarm-worker"])
+    let (id, posted) = try await stack.publishPost(as: "bob")
+    var last = posted
+    func act(_ method: String, _ path: String, as person: String) async throws -> Answer {
+      let answer = try await stack.send(
+        method, path, as: person, headers: ["Magpie-After": last],
+        body: method == "POST" ? #"{"text":"hi"}"# : nil)
+      last = answer.headers["magpie-position"] ?? last
+      return answer
+    }
+    let path = "/v1/posts/\(id)"
+    var comments: [String] = []
+    for person in ["ann", "eve"] {
+      #expect(try await act("PUT", path + "/like", as: person).status == 202)
+      let comment = try await act("POST", path + "/comments", as: person)
+      comments.append("\(path)/comments/\(try #require(try comment.json["id"] as? String))")
+    }
+    func isInvisible(to person: String) async throws {
+      for screen in [path, path + "/comments", path + "/likers"] {
+        #expect(try await act("GET", screen, as: person).status == 404, "\(screen)")
+      }
+    }
+    #expect(try await act("PUT", "/v1/profiles/ann/block", as: "bob").status == 202)
+    try await isInvisible(to: "ann")
+    #expect(try await act("PUT", path + "/like", as: "ann").problem == "not-found")
+    #expect(try await act("PUT", comments[0], as: "ann").problem == "not-found")
+    for own in [path + "/like", comments[0]] {
+      let answer = try await act("DELETE", own, as: "ann")
+      #expect(answer.status == 202, "\(answer)")
+      let event = try stack.event(at: #require(answer.headers["magpie-position"]))
+      #expect(event.key == "bob" && Self.actor(event.payload) == "ann")
+    }
+    let left = try await act("GET", path + "/comments", as: "bob").items
+    #expect(left.compactMap { $0["actor_id"] as? String } == ["eve"])
+    #expect(try await act("GET", path + "/likers", as: "bob").items.count == 1)
+    #expect(try await act("DELETE", path, as: "bob").status == 202)
+    try await isInvisible(to: "eve")
+    for own in [path + "/like", comments[1]] {
+      #expect(try await act("DELETE", own, as: "eve").status == 202)
+      #expect(try await act("DELETE", own, as: "dan").status >= 400)
+    }
+  }
+
   @Test("only a fresh token erases its person, also if it was accepted for something else")
   func freshToken() async throws {
     let stack = try await GatewayStack()

@@ -17,8 +17,17 @@ struct Action: Sendable {
     case uuid(String)
     /// The author of the post in the path; the post must be visible to the acting person.
     case author
+    /// The same, or the author that the acting person's own like or comment names: it can be removed
+    /// when the person no longer sees the post, because others may still see it.
+    case authorOfOwn(Own)
     /// A new id, which contains the person's tag: see ``OwnID``.
     case newID
+  }
+
+  /// What a person has left on a post.
+  enum Own: Sendable {
+    case like
+    case comment
   }
 
   /// A requirement beyond a valid token.
@@ -46,7 +55,13 @@ struct Action: Sendable {
   /// Whether the post in the path must be read before the event can be published.
   var readsPost: Bool {
     if case .ownPost = requirement { return true }
-    return members.values.contains { if case .author = $0 { true } else { false } }
+    return own != nil || members.values.contains { if case .author = $0 { true } else { false } }
+  }
+
+  /// What the action removes, if it may be on a post that the acting person does not see.
+  var own: Own? {
+    for case .authorOfOwn(let own) in members.values { return own }
+    return nil
   }
 }
 
@@ -72,7 +87,7 @@ extension Action {
       members: ["actor": .person, "post": .id("post"), "postOwner": .author]),
     Action(
       method: .delete, path: "/v1/posts/{post}/like", type: .likeRemoved,
-      members: ["actor": .person, "post": .id("post"), "postOwner": .author]),
+      members: ["actor": .person, "post": .id("post"), "postOwner": .authorOfOwn(.like)]),
     Action(
       method: .post, path: "/v1/posts/{post}/comments", type: .commentCreated,
       members: [
@@ -86,7 +101,8 @@ extension Action {
     Action(
       method: .delete, path: "/v1/posts/{post}/comments/{comment}", type: .commentRemoved,
       members: [
-        "comment": .id("comment"), "actor": .person, "post": .id("post"), "postOwner": .author,
+        "comment": .id("comment"), "actor": .person, "post": .id("post"),
+        "postOwner": .authorOfOwn(.comment),
       ], requirement: .ownID("comment")),
   ]
 

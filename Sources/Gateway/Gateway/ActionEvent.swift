@@ -28,7 +28,7 @@ extension Action {
         }
       case .uuid(let parameter):
         value = try uuid(path[parameter] ?? "", parameter).uuidString.lowercased()
-      case .author: value = author
+      case .author, .authorOfOwn: value = author
       case .newID:
         value = OwnID.new(person, event: eventID)
         newID = value

@@ -43,18 +43,37 @@ struct Reader: Sendable {
     throw Problem(.databaseUnavailable, "Tables are being exchanged.")
   }
 
-  /// Reads the author of a post that the viewer may see.
+  /// Reads the author of a post that the viewer may see, or on which they have left what `own`
+  /// names.
   ///
+  /// - Parameter comment: the id of the comment, if `own` is one.
   /// - Throws: ``Problem``.
-  func author(of post: String, viewer: String, after positions: [Position]) async throws -> String {
+  func author(
+    of post: String, viewer: String, own: Action.Own?, comment: String?,
+    after positions: [Position]
+  ) async throws -> String {
     let barrier = Barrier(positions, groups: [.fanout, .notification])
+    let seen = "SELECT author_id FROM post($1, $2)"
+    let (sql, more): (String, [Parameter]) =
+      switch own {
+      case nil: (seen, [])
+      case .like:
+        ("\(seen) UNION ALL SELECT post_owner FROM likes WHERE actor = $1 AND post_id = $2", [])
+      case .comment:
+        (
+          """
+          \(seen) UNION ALL
+          SELECT post_owner FROM comments WHERE actor = $1 AND post_id = $2 AND comment_id = $3
+          """, [.text(comment)]
+        )
+      }
     let rows = try await rows(
-      Statement("SELECT author_id FROM post($1, $2)", [.text(viewer), .text(post)]),
-      behind: barrier, until: .now + waitLimit)
-    guard let row = rows?.first else {
+      Statement(sql, [.text(viewer), .text(post)] + more), behind: barrier,
+      until: .now + waitLimit)
+    guard let author = try rows?.first?.text(0), !FormerPerson.has(id: author) else {
       throw Problem(.notFound, "The viewer sees no such post.", field: "post")
     }
-    return try row.text(0)
+    return author
   }
 
   /// Reads the authors of those posts that the viewer may see.
@@ -244,5 +263,5 @@ private func offsets(
       group: group, topic: topic, partition: Int32(try row.int8(1)))
     offsets[source] = try row.int8(2)
   }
-}
   return offsets
+}

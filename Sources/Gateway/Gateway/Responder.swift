@@ -147,7 +147,8 @@ struct Responder: HTTPResponder {
     var author = ""
     if action.readsPost {
       author = try await reader.author(
-        of: try identifier(path["post"] ?? "", "post"), viewer: person, after: positions)
+        of: try identifier(path["post"] ?? "", "post"), viewer: person, own: action.own,
+        comment: path["comment"], after: positions)
       if case .ownPost = action.requirement, Array(author.utf8) != Array(person.utf8) {
         throw Problem(.notYours, "The viewer is not the post's author.", field: "post")
       }

@@ -37,16 +37,23 @@ struct Screen: Sendable {
   let groups: Set<ConsumerGroup>
   /// Whether it shows alarms, which two workers write, one after the other.
   let showsAlarms: Bool
+  /// Whether there is nothing to show unless the viewer may see the post, the first argument after
+  /// the viewer.
+  let needsPost: Bool
   /// The SQL text, shared by all of the screen's statements, which open streams keep.
   private let sql: String
 
   init(
     path: String, shape: Shape, function: String, arguments: [Argument],
-    groups: Set<ConsumerGroup>, showsAlarms: Bool = false
+    groups: Set<ConsumerGroup>, showsAlarms: Bool = false, needsPost: Bool = false
   ) {
     (self.path, self.shape, self.function) = (path, shape, function)
     (self.arguments, self.groups, self.showsAlarms) = (arguments, groups, showsAlarms)
-    sql = shape.sql(function, arguments: arguments.count)
+    self.needsPost = needsPost
+    // The page is an aggregate without GROUP BY: one row, or none if HAVING is false.
+    sql =
+      shape.sql(function, arguments: arguments.count)
+      + (needsPost ? "\nHAVING EXISTS (SELECT FROM post($1, $2))" : "")
   }
 }
 
@@ -86,10 +93,10 @@ extension Screen {
       groups: posts),
     Screen(
       path: "/v1/posts/{post}/comments", shape: .page, function: "comment_page",
-      arguments: [.viewer, .id("post")], groups: [.notification, .alarm]),
+      arguments: [.viewer, .id("post")], groups: posts, needsPost: true),
     Screen(
       path: "/v1/posts/{post}/likers", shape: .page, function: "likers_page",
-      arguments: [.viewer, .id("post")], groups: posts),
+      arguments: [.viewer, .id("post")], groups: posts, needsPost: true),
     Screen(
       path: "/v1/profiles/{user}", shape: .row, function: "profile",
       arguments: [.viewer, .id("user")], groups: [.fanout, .notification, .alarm, .reminder]),
