@@ -109,13 +109,43 @@ import Testing
     back.close()
     for wrong in [
       "/v1/nothing", "/v1/stream", "/v1/posts/a?x=1", "/", "v1/home", "/v1/posts/%25",
+      "/v1/badge,/v1/home?cursor=nonsense", "/v1/home,/v1/home",
+      "/v1/home?limit=200,/v1/following?limit=200,/v1/badge",
     ]
-      + [String(repeating: "/v1/home,", count: 21)]
+      + [(0...20).map { "/v1/posts/\($0)" }.joined(separator: ",")]
     {
       let query = wrong.replacing("?", with: "%3F")
       let refused = try await stack.send("GET", "/v1/stream?watch=\(query)", as: "ann")
       #expect(refused.status == 400, "\(wrong): \(refused)")
     }
+  }
+
+  @Test("a watched screen that PostgreSQL refuses keeps no other from the stream")
+  func refusedScreen() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    // A search that takes too long, and pages that fail.
+    try stack.connection().script(
+      """
+      ALTER FUNCTION search_users(text, text, text, int) RENAME TO search_users_before;
+      CREATE FUNCTION search_users(text, text, text, int) RETURNS TABLE (cursor text)
+        LANGUAGE sql AS $$ SELECT pg_sleep(60)::text $$;
+      ALTER FUNCTION user_posts_page(text, text, text, int) RENAME TO user_posts_page_before;
+      CREATE FUNCTION user_posts_page(text, text, text, int) RETURNS TABLE (cursor text)
+        LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT (1 / 0)::text; END $$;
+      """)
+    let paths = [
+      "/v1/profiles/eve/posts", "/v1/profiles/ann/posts", "/v1/search?q=a", "/v1/home",
+    ]
+    let stream = try EventSource(
+      stack, authorization: bearer("bob"),
+      watch: paths.joined(separator: ",").replacing("?", with: "%3F"))
+    try await eventually("the others come") { stream.events.count == 4 }
+    #expect(
+      stream.events.prefix(3).map(\.name) == ["badge", "alarms", "conversations"])
+    #expect(stream.watched("/v1/home") != nil)
+    #expect(stack.log.contains("a stream leaves out a watched screen"), "\(stack.log)")
+    stream.close()
   }
 
   @Test("after generated actions and disconnects, what a client has is what the screens are")

@@ -42,6 +42,12 @@ enum GatewayLimits {
   /// that are tracked individually per hint.
   static let unappliedHints = 20_000
   static let unappliedRecords = 16
+  /// The maximum number of rows that they may have together.
+  static let watchedRows = 400
+  /// How long a stream leaves out a watched screen that PostgreSQL has refused.
+  static let refusedScreenSeconds = 600
+  /// The minimum interval between the log lines of all streams' failures.
+  static let complaintSeconds = 10
   /// The maximum rate at which all streams of a subject together look at what many people see. The
   /// more streams, the less often each of them looks.
   static let looksPerSecond = 200

@@ -3,7 +3,9 @@ import Events
 import Foundation
 import Hummingbird
 import Lanes
+import Logging
 import Postgres
+import Synchronization
 
 /// Screens as server-sent events. Each event holds a whole screen, as of the latest commit.
 ///
@@ -25,7 +27,11 @@ struct LiveStream: Sendable {
     var kind: StreamScreens
     /// The path of a watched screen; nil for the others.
     var path: String?
+    /// The screen's path without ids, for the log.
+    var template: String
     var statement: Statement
+    /// When the part is read again, after PostgreSQL refused it.
+    var resting: ContinuousClock.Instant?
   }
 
   let reader: Reader
@@ -36,6 +42,9 @@ struct LiveStream: Sendable {
   /// The screens in the request's `watch` parameter.
   let watched: [Watched]
   let metrics: Metrics
+  let logger: Logger
+  /// Limits how often all streams together log a failed look.
+  let complaints: Complaints
 
   /// Parses the tags in a `Last-Event-ID`. Malformed parts are ignored, so their screens are sent.
   static func tags(_ lastEventID: String?) -> [String: String] {
@@ -46,6 +55,26 @@ struct LiveStream: Sendable {
       if halves.count == 2 { tags[String(halves[0])] = String(halves[1]) }
     }
     return tags
+  }
+
+  /// Reads the watched screens that have a cursor, so that a wrong one is refused before the
+  /// response begins.
+  ///
+  /// - Throws: ``Problem`` if PostgreSQL refuses a cursor. Other failures are left to the stream,
+  ///   which tries again.
+  func checkCursors() async throws(Problem) {
+    let paged = watched.enumerated().filter(\.element.hasCursor)
+    guard !paged.isEmpty else { return }
+    do {
+      _ = try await turns.run { try await reader.bodies(paged.map(\.element.statement)) }
+    } catch let error as PostgresError {
+      let problem = Problem(error)
+      guard problem.code == .invalidParameter, let index = error.statementIndex,
+        paged.indices.contains(index)
+      else { return }
+      throw Problem(
+        .invalidParameter, "Path \(paged[index].offset + 1): \(problem.detail)", field: "watch")
+    } catch {}
   }
 
   /// Writes events until the subscription's wakes end.
@@ -61,7 +90,7 @@ struct LiveStream: Sendable {
     var tags = Self.tags(lastEventID)
     // A random delay, so that clients do not all reconnect at the same time.
     try await write("retry: \(Int.random(in: 500...3000))\n\n")
-    let parts = try parts()
+    var parts = try parts()
     var posts = Set(watched.compactMap(\.post))
     hints.watch(Set(watched.compactMap(\.subject)), subscription)
     for await _ in subscription.wakes {
@@ -75,9 +104,10 @@ struct LiveStream: Sendable {
             // Only when the turn has come: hints that arrive while the stream waits for it need no
             // look of their own.
             screens = hints.takeLook(subscription)
-            return try await changes(of: parts, at: screens, &tags)
+            return try await changes(of: &parts, at: screens, &tags)
           }
         } catch {
+          complain("a stream could not look at its screens; it tries again", error)
           hints.missed(subscription, screens)
         }
       }
@@ -102,22 +132,22 @@ struct LiveStream: Sendable {
   private func parts() throws -> [Part] {
     try Self.screens.map { name, kind, screen in
       Part(
-        name: name, kind: kind,
+        name: name, kind: kind, template: screen.path,
         statement: try screen.statement(viewer: person, path: [:], query: [:]))
     }
       + watched.map {
-        Part(name: $0.name, kind: .watched, path: $0.path, statement: $0.statement)
+        Part(
+          name: $0.name, kind: .watched, path: $0.path, template: $0.template,
+          statement: $0.statement)
       }
   }
 
   /// The events of the parts in `screens` whose tags differ from `tags`, all from one snapshot.
   private func changes(
-    of parts: [Part], at screens: StreamScreens, _ tags: inout [String: String]
+    of parts: inout [Part], at screens: StreamScreens, _ tags: inout [String: String]
   ) async throws -> String {
-    let looked = parts.filter { screens.contains($0.kind) }
-    guard !looked.isEmpty else { return "" }
     var text = ""
-    for (part, body) in zip(looked, try await reader.bodies(looked.map(\.statement))) {
+    for (part, body) in try await bodies(of: &parts, at: screens) {
       let body = body ?? "null"
       let tag = base64URLEncoded(SHA256.hash(data: Data(body.utf8)).prefix(12))
       guard tags.updateValue(tag, forKey: part.name) != tag else { continue }
@@ -131,5 +161,67 @@ struct LiveStream: Sendable {
       text += "id: \(id.joined(separator: ","))\ndata: \(data)\n\n"
     }
     return text
+  }
+
+  /// Reads the parts in `screens` from one snapshot. A watched screen that PostgreSQL refuses, such
+  /// as a search that takes too long, is left out for a while: it must not silence the others.
+  private func bodies(
+    of parts: inout [Part], at screens: StreamScreens
+  ) async throws -> [(Part, String?)] {
+    var timeouts = 0
+    while true {
+      let looked = parts.indices.filter { index in
+        screens.contains(parts[index].kind) && parts[index].resting.map { $0 <= .now } ?? true
+      }
+      guard !looked.isEmpty else { return [] }
+      do {
+        let bodies = try await reader.bodies(looked.map { parts[$0].statement })
+        return Array(zip(looked.map { parts[$0] }, bodies))
+      } catch let error as PostgresError {
+        guard let index = error.statementIndex, looked.indices.contains(index), error.isRefusal,
+          parts[looked[index]].kind == .watched
+        else { throw error }
+        parts[looked[index]].resting = .now + .seconds(GatewayLimits.refusedScreenSeconds)
+        complain(
+          "a stream leaves out a watched screen that PostgreSQL refuses", error,
+          screen: parts[looked[index]].template)
+        // Each timeout keeps a connection busy for seconds: the next look goes on.
+        if error.isStatementTimeout { timeouts += 1 }
+        if timeouts > 1 { throw error }
+      }
+    }
+  }
+
+  private func complain(_ message: Logger.Message, _ error: any Error, screen: String? = nil) {
+    guard !(error is CancellationError), let unsaid = complaints.next() else { return }
+    var metadata: Logger.Metadata = ["error": "\(error)", "unlogged": "\(unsaid)"]
+    if let screen { metadata["screen"] = "\(screen)" }
+    logger.warning(message, metadata: metadata)
+  }
+}
+
+extension PostgresError {
+  /// Whether the same statement would fail again, although the server works.
+  fileprivate var isRefusal: Bool {
+    isStatementTimeout || code == .server && sqlstate?.hasPrefix("22") == true
+  }
+}
+
+/// Says which of many similar failures to log: at most one in
+/// ``GatewayLimits/complaintSeconds``. Thread-safe.
+final class Complaints: Sendable {
+  private let state = Mutex((next: ContinuousClock.now, unsaid: 0))
+
+  /// - Returns: the number of failures that were not logged before this one; nil if this one is not
+  ///   to be logged either.
+  func next() -> Int? {
+    state.withLock { state in
+      guard .now >= state.next else {
+        state.unsaid += 1
+        return nil
+      }
+      defer { state = (.now + .seconds(GatewayLimits.complaintSeconds), 0) }
+      return state.unsaid
+    }
   }
 }

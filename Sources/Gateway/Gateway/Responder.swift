@@ -20,6 +20,7 @@ struct Responder: HTTPResponder {
   let origins: CrossOrigin
   let edge: Edge
   let metrics: Metrics
+  private let complaints = Complaints()
 
   func respond(to request: Request, context: RequestScope) async throws -> Response {
     let start = ContinuousClock.now
@@ -83,8 +84,11 @@ struct Responder: HTTPResponder {
       }
       let stream = LiveStream(
         reader: reader, hints: hints, turns: turns, person: person,
-        watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person), metrics: metrics)
-      return events(of: stream, identity, try edge.limits.stream(of: person), request, context)
+        watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person), metrics: metrics,
+        logger: edge.logger, complaints: complaints)
+      let place = try edge.limits.stream(of: person)
+      try await stream.checkCursors()
+      return events(of: stream, identity, place, request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
   }

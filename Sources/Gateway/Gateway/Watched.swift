@@ -7,6 +7,8 @@ import Postgres
 struct Watched: Sendable {
   /// As the client wrote it, such as `/v1/posts/p1/comments?limit=20`.
   let path: String
+  /// The path without the client's ids, for the log.
+  let template: String
   /// The screen's name in an event's id.
   let name: String
   let statement: Statement
@@ -15,6 +17,10 @@ struct Watched: Sendable {
   let subject: Subject?
   /// The id of the post whose author's changes change the screen.
   let post: String?
+  /// The maximum number of rows of the screen.
+  let rows: Int
+  /// Whether the path has a cursor, which only PostgreSQL can check.
+  let hasCursor: Bool
 
   /// Parses the parameter `watch`: paths of this API, separated by commas. A comma in a path is
   /// written as `%2C`.
@@ -35,6 +41,13 @@ struct Watched: Sendable {
       }
     }
     return watched
+    let rows = watched.reduce(0) { $0 + $1.rows }
+    guard rows <= GatewayLimits.watchedRows else {
+      throw Problem(
+        .invalidParameter,
+        "The screens have up to \(rows) rows; watch at most \(GatewayLimits.watchedRows), by limit.",
+        field: "watch")
+    }
   }
 
   private init(_ text: String, viewer: String) throws(Problem) {
@@ -44,8 +57,11 @@ struct Watched: Sendable {
     else { throw Problem(.notFound, "It is no screen.") }
     self.path = text
     name = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(6))
+    template = screen.path
     statement = try screen.statement(viewer: viewer, path: path, query: target.query)
     post = path["post"]
+    rows = screen.shape == .page ? Int(try screen.rows(target.query["limit"])) : 1
+    hasCursor = target.query["cursor"] != nil
     subject =
       if screen.path.hasPrefix("/v1/profiles/"), let user = path["user"] {
         .author(user)
