@@ -28,9 +28,10 @@ struct Watched: Sendable {
   /// - Throws: ``Problem`` if there are too many paths, or if one is not a screen.
   static func all(in text: String, viewer: String) throws(Problem) -> [Watched] {
     let paths = text.split(separator: ",")
-    guard paths.count <= GatewayLimits.watched else {
+    guard paths.count <= GatewayLimits.watched, Set(paths).count == paths.count else {
       throw Problem(
-        .invalidParameter, "It names more than \(GatewayLimits.watched) screens.", field: "watch")
+        .invalidParameter, "It has at most \(GatewayLimits.watched) paths, each once.",
+        field: "watch")
     }
     var watched: [Watched] = []
     for (index, path) in paths.enumerated() {
@@ -40,7 +41,6 @@ struct Watched: Sendable {
         throw Problem(.invalidParameter, "Path \(index + 1): \(error.detail)", field: "watch")
       }
     }
-    return watched
     let rows = watched.reduce(0) { $0 + $1.rows }
     guard rows <= GatewayLimits.watchedRows else {
       throw Problem(
@@ -48,6 +48,7 @@ struct Watched: Sendable {
         "The screens have up to \(rows) rows; watch at most \(GatewayLimits.watchedRows), by limit.",
         field: "watch")
     }
+    return watched
   }
 
   private init(_ text: String, viewer: String) throws(Problem) {
@@ -56,12 +57,12 @@ struct Watched: Sendable {
       case .screen(let screen) = route.endpoint
     else { throw Problem(.notFound, "It is no screen.") }
     self.path = text
-    name = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(6))
     template = screen.path
+    name = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(6))
     statement = try screen.statement(viewer: viewer, path: path, query: target.query)
-    post = path["post"]
     rows = screen.shape == .page ? Int(try screen.rows(target.query["limit"])) : 1
     hasCursor = target.query["cursor"] != nil
+    post = path["post"]
     subject =
       if screen.path.hasPrefix("/v1/profiles/"), let user = path["user"] {
         .author(user)
