@@ -123,6 +123,30 @@ import Testing
     #expect(other.status == 200, "\(other)")
   }
 
+  @Test("what clients do not take is bounded, for one person and for all, whatever the order")
+  func untakenResponses() throws {
+    var settings = RateLimits.Settings()
+    (settings.responseBytes, settings.responseBytesPerPerson) = (100, 30)
+    let limits = RateLimits(settings)
+    func take(_ bytes: Int, _ person: String) -> (place: Place?, code: Problem.Code?) {
+      do throws(Problem) {
+        return (try limits.response(bytes, of: person), nil)
+      } catch {
+        return (nil, error.code)
+      }
+    }
+    // None is too large for somebody who has taken everything.
+    #expect(take(80, "ann").code == nil && take(300, "ann").code == nil)
+    var held = [take(20, "ann").place, take(10, "ann").place]
+    #expect(held.allSatisfy { $0 != nil } && take(1, "ann").code == .rateLimited)
+    held += ["bob", "cat"].map { take(30, $0).place }
+    #expect(held.allSatisfy { $0 != nil } && take(11, "eve").code == .overloaded)
+    let last = take(10, "eve")
+    #expect(last.code == nil && take(1, "dan").code == .overloaded)
+    held.removeAll()
+    withExtendedLifetime(last.place) { #expect(take(30, "ann").code == nil) }
+  }
+
   @Test("a person has so many streams, and a place is free once one has ended")
   func streams() async throws {
     let stack = try await GatewayStack(arguments: ["--streams-per-person", "2"])

@@ -29,12 +29,25 @@ enum GatewayLimits {
   static let buckets = 100_000
   /// How long a stream's client may take to accept an event.
   static let writeSeconds: Int64 = 30
+  /// How long a client may take to accept a large body.
+  static let responseSeconds: Int64 = 60
+  /// The size from which a body is large. Smaller ones are bounded by the number of connections.
+  static let heldBytes = 16 << 10
+  /// The size of all large bodies that clients have not taken yet, and of those of one person.
+  static let responseBytes = 256 << 20
+  static let responseBytesPerPerson = 32 << 20
   /// The interval of a stream's heartbeat comments, and the number of heartbeats after which a
   /// stream looks without a hint.
   static let heartbeatSeconds = 15
   static let heartbeatsPerLook = 4
   /// The maximum number of screens that a stream's client may watch.
   static let watched = 20
+  /// The maximum number of rows that they may have together.
+  static let watchedRows = 400
+  /// How long a stream leaves out a watched screen that PostgreSQL has refused.
+  static let refusedScreenSeconds = 600
+  /// The minimum interval between the log lines of all streams' failures.
+  static let complaintSeconds = 10
   /// The maximum part of a `Last-Event-ID` that is read: it holds a tag for each screen of a
   /// stream.
   static let lastEventIDBytes = 1 << 10
@@ -42,12 +55,6 @@ enum GatewayLimits {
   /// that are tracked individually per hint.
   static let unappliedHints = 20_000
   static let unappliedRecords = 16
-  /// The maximum number of rows that they may have together.
-  static let watchedRows = 400
-  /// How long a stream leaves out a watched screen that PostgreSQL has refused.
-  static let refusedScreenSeconds = 600
-  /// The minimum interval between the log lines of all streams' failures.
-  static let complaintSeconds = 10
   /// The maximum rate at which all streams of a subject together look at what many people see. The
   /// more streams, the less often each of them looks.
   static let looksPerSecond = 200
@@ -64,6 +71,8 @@ enum GatewayLimits {
   static let idempotencyKeyBytes = 128
   /// The maximum number of positions in `Magpie-After`.
   static let positions = 8
+  /// How many moments of ``PublishedChanges`` are kept.
+  static let publishedMoments = 64
   /// How far in the past `Magpie-Time` may be: enough for an app that was offline for a week.
   static let pastMicroseconds: Int64 = 7 * 86_400_000_000
   /// The maximum size of a key set, and the maximum number of its keys.
@@ -77,8 +86,6 @@ enum GatewayLimits {
   static let unknownKeySeconds = 30
   static let keysFetchSeconds: Int64 = 5
   /// The statement timeout. Long enough for a page from a slow replica, short enough for a waiting
-  /// How many moments of ``PublishedChanges`` are kept.
-  static let publishedMoments = 64
   /// client.
   static let statementSeconds = 5
   static let connectSeconds = 3

@@ -10,6 +10,9 @@ final class RateLimits: Sendable {
     var requestsPerSecondPerAddress = 200
     var requestsPerSecondPerPerson = 20
     var streamsPerPerson = 8
+    /// The size of large bodies that clients have not taken yet, of all people and of one.
+    var responseBytes = GatewayLimits.responseBytes
+    var responseBytesPerPerson = GatewayLimits.responseBytesPerPerson
     /// Not enforced behind trusted proxies, because all connections are then the proxies'.
     var connectionsPerAddress = GatewayLimits.connections / 2
     /// See ``ClientAddress``.
@@ -21,6 +24,8 @@ final class RateLimits: Sendable {
   private let addresses: Mutex<Buckets<ClientAddress>>?
   private let people: Mutex<Buckets<[UInt8]>>?
   private let streams: Places<[UInt8]>
+  /// The bytes of large bodies that clients have not taken yet, of each person and of all.
+  private let responses = Mutex((people: [[UInt8]: Int](), all: 0))
   private let hasSeenProxy = Mutex(false)
   private let start = ContinuousClock.now
 
@@ -63,10 +68,38 @@ final class RateLimits: Sendable {
   /// Takes one of the person's stream places; it is held as long as the result exists.
   ///
   /// - Throws: ``Problem`` if all of them are taken.
-  func stream(of person: String) throws(Problem) -> StreamPlace {
+  func stream(of person: String) throws(Problem) -> Place {
     let key = Array(person.utf8)
     guard streams.take(key) else { throw limited(5, "The person has too many streams open.") }
-    return StreamPlace { [streams] in streams.free(key) }
+    return Place { [streams] in streams.free(key) }
+  }
+
+  /// Takes room for a body of a person; it is held as long as the result exists. A person who has
+  /// none may exceed their share, so that no body is too large for it.
+  ///
+  /// - Throws: ``Problem`` if there is none.
+  func response(_ bytes: Int, of person: String) throws(Problem) -> Place {
+    let key = Array(person.utf8)
+    let refusal: Problem? = responses.withLock { held in
+      let own = held.people[key, default: 0]
+      guard own == 0 || own + bytes <= settings.responseBytesPerPerson else {
+        return limited(5, "The person has not taken the responses to earlier requests.")
+      }
+      guard held.all == 0 || held.all + bytes <= settings.responseBytes else {
+        return Problem(.overloaded, "Too many clients have not taken their responses.")
+      }
+      held.people[key] = own + bytes
+      held.all += bytes
+      return nil
+    }
+    if let refusal { throw refusal }
+    return Place { [self] in
+      responses.withLock { held in
+        let left = held.people[key, default: bytes] - bytes
+        held.people[key] = left == 0 ? nil : left
+        held.all -= bytes
+      }
+    }
   }
 
   /// Whether a refused request is the first sign that a proxy's clients are counted as one address.
@@ -94,7 +127,7 @@ final class RateLimits: Sendable {
 
 /// Frees its place when the last reference is gone, also if the client left before the response
 /// began.
-final class StreamPlace: Sendable {
+final class Place: Sendable {
   private let free: @Sendable () -> Void
 
   init(_ free: @escaping @Sendable () -> Void) { self.free = free }

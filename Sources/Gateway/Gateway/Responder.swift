@@ -67,12 +67,13 @@ struct Responder: HTTPResponder {
       guard let body = try await reader.body(screen, statement, after: positions ?? []) else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
-      return try textResponse(
+      let response = try textResponse(
         body + "\n",
         [
           .contentType: "application/json", .cacheControl: "private, no-cache",
           .vary: "Authorization",
         ], request)
+      return try held(response, of: person, context)
     case .action(let action):
       if let name = target.query.keys.sorted().first {
         throw Problem(.invalidParameter, "Actions have no parameters.", field: name)
@@ -93,6 +94,24 @@ struct Responder: HTTPResponder {
     }
   }
 
+  /// Counts a large body among those that clients have not taken yet, and closes the connection of a
+  /// client that does not take it.
+  private func held(
+    _ response: Response, of person: String, _ context: RequestScope
+  ) throws(Problem) -> Response {
+    let bytes = response.body.contentLength ?? 0
+    guard bytes >= GatewayLimits.heldBytes else { return response }
+    let place = try edge.limits.response(bytes, of: person)
+    var held = response
+    held.body = ResponseBody(contentLength: bytes) { writer in
+      defer { withExtendedLifetime(place) {} }
+      try await context.closing(after: .seconds(GatewayLimits.responseSeconds)) {
+        try await response.body.write(writer)
+      }
+    }
+    return held
+  }
+
   /// Responds to OPTIONS, including CORS preflight requests. Needs no token.
   private func options(_ resource: Resource, _ request: Request) -> Response {
     var headers: HTTPFields = [.allow: resource.allow]
@@ -102,7 +121,7 @@ struct Responder: HTTPResponder {
 
   /// - Parameter place: held until the stream ends, which is when the token expires at the latest.
   private func events(
-    of stream: LiveStream, _ identity: Identity, _ place: StreamPlace, _ request: Request,
+    of stream: LiveStream, _ identity: Identity, _ place: Place, _ request: Request,
     _ context: RequestScope
   ) -> Response {
     let lastEventID = request.headers[.lastEventID]
@@ -123,6 +142,11 @@ struct Responder: HTTPResponder {
         }
         try await request.body.consumeWithInboundCloseHandler { _ in
           try await stream.run(subscription, lastEventID: lastEventID) { text in
+            let bytes = text.utf8.count
+            let place =
+              bytes < GatewayLimits.heldBytes
+              ? nil : try edge.limits.response(bytes, of: stream.person)
+            defer { withExtendedLifetime(place) {} }
             try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
               try await writer.write(ByteBuffer(string: text))
             }
