@@ -52,7 +52,9 @@ function composer(list) {
   const form = element(
     "form", { class: "fields" },
     field(words("title"), input("title", { maxlength: 170, "data-action": "title" })),
-    field(words("caption"), element("textarea", { name: "caption", rows: 3, dir: "auto", maxlength: 5000 })),
+    field(
+      words("caption"),
+      element("textarea", { name: "caption", rows: 3, dir: "auto", maxlength: 5000 })),
     field(
       words("picture"),
       input(

@@ -11,8 +11,8 @@ const mostMentions = 100;
 /** The ids after "@" in a text, each once. */
 export function mentionsIn(text) {
   // \p{M}: Thai vowels, Arabic and other marks are parts of words, too.
-  const ids = [...text.matchAll(/(?<![\p{L}\p{M}\p{N}_])@([\p{L}\p{M}\p{N}_.-]+)/gu)].map(([, id]) =>
-    id.replace(/[.-]+$/, ""));
+  const mentions = text.matchAll(/(?<![\p{L}\p{M}\p{N}_])@([\p{L}\p{M}\p{N}_.-]+)/gu);
+  const ids = [...mentions].map(([, id]) => id.replace(/[.-]+$/, ""));
   return [...new Set(ids)].filter((id) => id !== "").slice(0, mostMentions);
 }
 
