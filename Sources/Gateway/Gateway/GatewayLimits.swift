@@ -43,7 +43,7 @@ enum GatewayLimits {
   /// The maximum number of screens that a stream's client may watch.
   static let watched = 20
   /// The maximum number of rows that they may have together.
-  static let watchedRows = 500
+  static let watchedRows = watched * defaultPageRows
   /// How long a stream leaves out a watched screen that PostgreSQL has refused.
   static let refusedScreenSeconds = 600
   /// The minimum interval between the log lines of all streams' failures.

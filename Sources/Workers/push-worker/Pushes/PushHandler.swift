@@ -2,6 +2,7 @@ public import AlarmText
 public import Devices
 public import Events
 public import Handling
+import Providers
 public import Schedules
 
 /// The handler of push-worker: stores devices and preferences, makes changed alarms due, and claims
