@@ -110,7 +110,8 @@ import Testing
     for wrong in [
       "/v1/nothing", "/v1/stream", "/v1/posts/a?x=1", "/", "v1/home", "/v1/posts/%25",
       "/v1/badge,/v1/home?cursor=nonsense", "/v1/home,/v1/home",
-      "/v1/home?limit=200,/v1/following?limit=200,/v1/alarms?limit=100,/v1/badge",
+      "/v1/home?limit=200,/v1/following?limit=200,/v1/alarms?limit=200,/v1/conversations?limit=200,"
+        + "/v1/conversations/bo?limit=200,/v1/badge",
     ]
       + [(0...20).map { "/v1/posts/\($0)" }.joined(separator: ",")]
     {
