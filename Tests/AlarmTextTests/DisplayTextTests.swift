@@ -45,6 +45,9 @@ struct DisplayTextTests {
     let narrow = TextLimits(graphemes: 100, bytes: 32)
     #expect(Self.clean(long, limits: narrow).text == family + "…")
     #expect(Self.clean("abcdef", limits: TextLimits(graphemes: 3, bytes: 99)).text == "ab…")
+    let flag = "🏴󠁧󠁢󠁥󠁮󠁧󠁿"
+    #expect(
+      Self.clean("a\(flag)bcd", limits: TextLimits(graphemes: 3, bytes: 99)).text == "a\(flag)…")
   }
 
   @Test("cleaning is idempotent, and the fast path agrees with it")
