@@ -21,7 +21,7 @@ public struct SocialEvents: IteratorProtocol, Sendable {
   let workload: SocialWorkload
   var random: SplitMix64
   private(set) var leaving: Leaving
-  private var arrived = 0
+  private(set) var arrived = 0
   private var clock: Int64
   private var eventCount = 0
 
@@ -68,7 +68,9 @@ public struct SocialEvents: IteratorProtocol, Sendable {
     }
     let event = makeEvent()
     // What begins a script is late more often, so that its changes arrive first.
-    guard late.count < 64, random.chance(script.isEmpty ? 5 : 30) else { return event }
+    guard late.count < 64, random.chance(script.isEmpty ? 5 : 30), !takesBack(event.payload) else {
+      return event
+    }
     let delay = Int.random(in: 1...(random.chance(10) ? 1000 : 50), using: &random)
     late.append(Late(event: event, arrivesAt: arrived + delay))
     return makeEvent()
@@ -89,6 +91,15 @@ public struct SocialEvents: IteratorProtocol, Sendable {
     return Event(
       id: "generated-\(workload.seed)-\(eventCount)", source: "magpie/generate",
       time: time, payload: payload)
+  }
+
+  /// Whether something would become due if the event never arrived, as the last late ones do not.
+  private func takesBack(_ payload: Payload) -> Bool {
+    switch payload {
+    case .reminderCancelled: true
+    case .digestSet(let data): data.at.isEmpty
+    default: false
+    }
   }
 
   /// The next action that people who leave allow.
