@@ -13,6 +13,12 @@ public final class Outbox: Sendable {
     var name: String
   }
 
+  private enum Changed: Hashable {
+    case device(DeviceKey)
+    /// By its fingerprint.
+    case token([UInt8])
+  }
+
   private struct State {
     /// Places taken: those of claims without an answer, and of transactions that have not
     /// committed.
@@ -24,14 +30,13 @@ public final class Outbox: Sendable {
     var allowances: [Scope: Allowance] = [:]
     /// When devices were last registered or removed, and when tokens were last registered. Kept while earlier claims
     /// of them may still be sent.
-    var changed: [DeviceKey: EventTime] = [:]
-    var registered: [[UInt8]: EventTime] = [:]
+    var changed: [Changed: EventTime] = [:]
     /// When these became too many to be kept: no earlier claim is sent.
     var forgottenAt: EventTime?
     var isFinished = false
   }
 
-  /// Entries are dropped above this many breakers, allowances or changed devices.
+  /// Entries are dropped above this many breakers, allowances, or changed devices and tokens.
   private static let keptMax = 10_000
   /// The most concurrent requests to one webhook's server.
   private static let underWayAtWebhookMax = 20
@@ -212,12 +217,9 @@ public final class Outbox: Sendable {
       // No claim waits to be sent for as long as this.
       let oldest = now.microseconds - 120_000_000
       state.changed = state.changed.filter { $0.value.microseconds > oldest }
-      state.registered = state.registered.filter { $0.value.microseconds > oldest }
-      if state.changed.count > Self.keptMax {
-        (state.changed, state.registered, state.forgottenAt) = ([:], [:], now)
-      }
-      for device in devices { state.changed[device] = now }
-      for token in tokens { state.registered[token] = now }
+      if state.changed.count > Self.keptMax { (state.changed, state.forgottenAt) = ([:], now) }
+      for device in devices { state.changed[.device(device)] = now }
+      for token in tokens { state.changed[.token(token)] = now }
     }
   }
 
@@ -226,8 +228,8 @@ public final class Outbox: Sendable {
   public func isOutdated(_ claim: Claim) -> Bool {
     state.withLock { state in
       [
-        state.changed[DeviceKey(claim.device)], state.registered[claim.fingerprint],
-        state.forgottenAt,
+        state.changed[.device(DeviceKey(claim.device))],
+        state.changed[.token(claim.fingerprint)], state.forgottenAt,
       ].contains { $0.map { $0 > claim.preparedAt } ?? false }
     }
   }
