@@ -86,10 +86,14 @@ struct UpTests {
       WHERE a.notification_id IS NULL OR a.retracted
         OR (a.generation, a.counter) <> (n.generation, n.counter)
       """
-    // The demo shows as many alarms for this story.
-    try await eventually("all notifications") {
-      try count("shown_notifications") == 21
+    try await eventually("notification-worker has applied the story") {
+      let lag = try await first.magpie("lag", "--json", "--all")
+      let notification = lag.lines.filter { $0.contains(#""group":"magpie.notification""#) }
+      return lag.status == 0 && !notification.isEmpty
+        && notification.allSatisfy { $0.contains(#""lag":0"#) }
     }
+    // The demo shows as many alarms for this story.
+    #expect(try count("shown_notifications") == 21)
     #expect(try count(unrendered) == 21)
     connection.close()
     first.process.terminate(SIGKILL)
