@@ -177,18 +177,20 @@ import Testing
     defer { stack.stop() }
     let post = try await stack.send("POST", "/v1/posts", as: "ann", body: "{}")
     let position = try #require(post.headers["magpie-position"])
+    let (holder, observer) = (try stack.connection(), try stack.connection())
+    try holder.script("BEGIN; LOCK TABLE consumer_offsets IN ACCESS EXCLUSIVE MODE")
     async let answer = stack.send("GET", "/v1/home", as: "ann", headers: ["Magpie-After": position])
-    let connection = try stack.connection()
     try await eventually("the request asks for the position") {
-      try connection.query(
+      try observer.query(
         """
         SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'magpie_gateway'
-          AND (query LIKE '%consumer_offsets%' OR query = 'COMMIT')
+          AND wait_event_type = 'Lock' AND query LIKE '%record_offset%'
         """
       ).count > 0
     }
     stack.gateway.signal(SIGTERM)
+    try holder.query("ROLLBACK")
     try await eventually("the gateway takes no new connections") {
       do {
         _ = try await exchange([], port: stack.port)

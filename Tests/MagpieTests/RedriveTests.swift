@@ -94,6 +94,11 @@ import Testing
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
+    // The last one's COMMIT may still be under way.
+    try await eventually("its sessions have ended") {
+      try letters.count(
+        "pg_stat_activity WHERE datname = current_database() AND application_name = 'magpie'") == 0
+    }
     let open = try letters.count("dead_letters WHERE state = 'open'")
     let applied = try letters.count("likes")
     #expect(applied == 600 - open)
