@@ -65,8 +65,8 @@ struct Cell {
     return try PostgresEpoch.decode(try load(Int64.self))
   }
 
-  /// The elements of a one-dimensional array.
-  func elements() throws -> [Cell] {
+  /// The elements of a one-dimensional array, each decoded.
+  func elements<Value>(_ decode: (Cell) throws -> Value) throws -> [Value] {
     switch type {
     case TypeOID.textArray, TypeOID.varcharArray, TypeOID.nameArray, TypeOID.jsonbArray,
       TypeOID.int2Array, TypeOID.int4Array, TypeOID.int8Array, TypeOID.boolArray,
@@ -84,7 +84,8 @@ struct Cell {
     _ = try reader.integer(Int32.self)  // lower bound
     return try (0..<count).map { _ in
       let length = try reader.integer(Int32.self)
-      return Cell(type: elementType, bytes: length < 0 ? nil : try reader.bytes(Int(length)))
+      return try decode(
+        Cell(type: elementType, bytes: length < 0 ? nil : try reader.bytes(Int(length))))
     }
   }
 

@@ -45,7 +45,7 @@ extension Row {
     _ column: some ColumnIdentifier, _ decode: (Cell) throws -> T
   ) throws -> [T?] {
     let values = try optional(column) {
-      try $0.elements().map { try $0.bytes == nil ? nil : decode($0) }
+      try $0.elements { try $0.bytes == nil ? nil : decode($0) }
     }
     return try required(column, values)
   }

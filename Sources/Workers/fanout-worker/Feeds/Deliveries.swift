@@ -12,7 +12,6 @@ struct Deliveries {
     var owner: Int64
     /// An index into `authors`.
     var author: Int
-    var floor: Int64
   }
 
   /// The keys of the posts, author by author, each author's ascending.
@@ -21,6 +20,8 @@ struct Deliveries {
   private var authors: [Range<Int>] = []
   /// Sorted by owner.
   private var recipients: [Recipient] = []
+  /// Of some owners, the smallest key that is delivered to them.
+  private var floors: [Int64: Int64] = [:]
   /// The number of entries.
   private(set) var count = 0
 
@@ -28,17 +29,26 @@ struct Deliveries {
     for row in rows {
       let posts = try row.int8Array("posts").compactMap(\.self)
       let readers = try row.int8Array("readers")
-      let floors = try row.isNull("floors") ? [] : row.int8Array("floors")
-      for (index, owner) in readers.enumerated() {
-        guard let owner else { continue }
-        let floor = index < floors.count ? floors[index] ?? 0 : 0
-        recipients.append(Recipient(owner: owner, author: authors.count, floor: floor))
-        count += floor == 0 ? posts.count : posts.count { $0 >= floor }
+      guard try row.isNull("floors") else {
+        for (owner, floor) in try zip(readers, row.int8Array("floors")) {
+          if let owner, let floor { floors[owner] = floor }
+        }
+        continue
       }
+      for case let owner? in readers {
+        recipients.append(Recipient(owner: owner, author: authors.count))
+      }
+      count += posts.count * readers.count
       authors.append(keys.count..<(keys.count + posts.count))
       keys += posts
     }
     recipients = sorted(recipients, by: \.owner)
+    if !floors.isEmpty {
+      for recipient in recipients {
+        guard let floor = floors[recipient.owner] else { continue }
+        count -= keys[authors[recipient.author]].count { $0 < floor }
+      }
+    }
   }
 
   /// Needs no ON CONFLICT: the posts' keys are new, so no entry can exist yet.
@@ -52,12 +62,10 @@ struct Deliveries {
         let (first, owner) = (next, recipients[next].owner)
         own.removeAll(keepingCapacity: true)
         while next < recipients.count, recipients[next].owner == owner {
-          let floor = recipients[next].floor
-          for index in authors[recipients[next].author] where keys[index] >= floor {
-            own.append(keys[index])
-          }
+          own += keys[authors[recipients[next].author]]
           next += 1
         }
+        if !floors.isEmpty, let floor = floors[owner] { own.removeAll { $0 < floor } }
         if next - first > 1 { own.sort() }
         for key in own {
           try writer.row(columns: 2)
