@@ -79,6 +79,47 @@ import Testing
     }
   }
 
+  @Test("a post reads the floors of about as many feeds as its author has followers, of 100,000")
+  func floors() throws {
+    let database = try FeedDatabase()
+    try database.apply((0..<20).map { Say.follow("f\($0)", "star", at: 0) })
+    // The first statistics say that there are few feeds.
+    try database.apply(Say.post("first", by: "star", at: 1_000))
+    for share in [0, 2] {
+      // All floors are old ones, or half of them are those of people who are away.
+      try database.asOwner {
+        try database.connection.script(
+          """
+          DELETE FROM feeds WHERE owner > 1000;
+          INSERT INTO feeds
+          SELECT
+            1000 + g,
+            CASE WHEN g % 2 < \(share) - 1 THEN 9223372036854775807 ELSE -(hashint4(g)::bigint & 65535) END
+          FROM generate_series(1, 100000) g;
+          ANALYZE feeds;
+          """)
+      }
+      let before = try feedsRead(database)
+      try database.apply(Say.post("p\(share)", by: "star", at: Int64(share) + 2_000))
+      let after = try feedsRead(database)
+      #expect(after - before <= 100)
+      #expect(
+        try database.connection.query("SELECT FROM feed_entries").count == 20 * (share / 2 + 2))
+    }
+  }
+
+  /// The number of rows of `feeds` that this session has read so far.
+  private func feedsRead(_ database: FeedDatabase) throws -> Int {
+    try database.connection.query("SELECT pg_stat_force_next_flush()")
+    return try database.connection.query(
+      """
+      SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) + coalesce(
+        (SELECT sum(i.idx_tup_read) FROM pg_stat_user_indexes i WHERE i.relname = 'feeds'), 0)::bigint
+      FROM pg_stat_user_tables WHERE relname = 'feeds'
+      """
+    ).only.int(0)
+  }
+
   /// Adds posts by `u7`, and as many people who have a profile, follow `u7`, are followed by `u8`,
   /// and like `p7` and comment on it, all at one time.
   private func fillPeople(_ database: FeedDatabase, _ numbers: ClosedRange<Int>) throws {
