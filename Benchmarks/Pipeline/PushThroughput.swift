@@ -107,6 +107,10 @@ extension BenchStack {
   /// - Returns: seconds from the first request to the last commit of an answer.
   fileprivate func push(_ people: PushPeople, by provider: BenchProvider) throws -> Double {
     try provider.forget()
+    // Alarms that were raised before a device became active do not ring on it.
+    try connection.query(
+      "UPDATE push_devices SET active_since = '-infinity' WHERE user_id LIKE $1 || '-%'",
+      [.text(people.name)])
     try connection.query(
       """
       INSERT INTO push_due (user_id, notification_id, partition, due_at, version, since)
