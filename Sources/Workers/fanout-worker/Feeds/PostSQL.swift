@@ -219,8 +219,8 @@ enum PostSQL {
   /// table's constraint rejects the post. A retired key stays taken.
   ///
   /// `high` holds the feeds whose floor is above the oldest new post: those of people who are away, and some others. If
-  /// they are more than there are followers, the floor of each follower is looked up instead, so the cost grows with
-  /// neither. The worker applies the floors, because comparing each follower here took longer than reading them.
+  /// they are more than there are followers, the floor of each follower is looked up instead. The worker applies the
+  /// floors, because comparing each follower here took longer than reading them.
   static let publish = """
     -- The posts to insert, merged with those that `takeBack` removed.
     WITH replaced AS MATERIALIZED (
