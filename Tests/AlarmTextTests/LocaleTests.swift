@@ -36,5 +36,7 @@ struct LocaleTests {
     let follow = try engine.render(AlarmInput(code: .follow, actor: actor), locale: "es-MX")
     #expect(follow.text == "Ana empezó a seguirte")
     #expect(follow.locale == "es")
+    let unknown = AlarmInput(code: .like, actor: Actor(id: "a", nickname: nil))
+    #expect(try engine.render(unknown, locale: "es-MX").text == "A Alguien le late tu post")
   }
 }

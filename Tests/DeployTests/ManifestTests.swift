@@ -188,7 +188,7 @@ import Yams
     }
     #expect(may("Write") == Set(Action.all.map { $0.type.topic.name() }))
     #expect(may("Read") == Set(HintReader.topics.map { $0.name() }))
-    #expect(may("Describe").contains(Topic.notificationChanges.name()))
+    #expect(may("Describe").isSuperset(of: [Topic.notificationChanges.name(), "magpie.reader"]))
     let archive = users.first { $0.name == "archive" }?[path: "spec.authorization.acls"]
     let archived = (archive?.sequence.map(Array.init) ?? []).filter {
       $0[path: "resource.type"]?.string == "topic"
@@ -219,6 +219,30 @@ import Yams
       roles.first { $0["name"]?.string == owner }?["inRoles"]?.strings == ["pg_read_all_stats"])
     #expect(cluster[path: "spec.postgresql.synchronous.number"]?.int ?? 0 >= 1)
     #expect(cluster[path: "spec.postgresql.synchronous.dataDurability"]?.string == "required")
+  }
+
+  @Test("PostgreSQL has the connections of all lanes and gateways that the autoscalers may start")
+  func connections() throws {
+    let cluster = try #require(DeployFiles.manifests(kind: "Cluster").first)
+    let parameters = cluster[path: "spec.postgresql.parameters"]
+    let most = try #require(parameters?["max_connections"]?.string.flatMap(Int.init))
+    let scaled = try DeployFiles.manifests(kind: "ScaledObject")
+    let processes = scaled.compactMap { $0[path: "spec.maxReplicaCount"]?.int }.reduce(0, +)
+    let lanes = try #require(Int(DeployFiles.baseSettings()["MAGPIE_LANES"] ?? "")) * processes
+    let autoscaler = try #require(DeployFiles.manifests(kind: "HorizontalPodAutoscaler").first)
+    #expect(autoscaler[path: "spec.scaleTargetRef.name"]?.string == DeployFiles.gateway)
+    let gateway = try DeployFiles.manifests(kind: "Deployment").first {
+      $0.name == DeployFiles.gateway
+    }
+    let surge = try #require(gateway?[path: "spec.strategy.rollingUpdate.maxSurge"]?.int)
+    let gateways = try #require(autoscaler[path: "spec.maxReplicas"]?.int) + surge
+    let pool = try #require(
+      DeployFiles.text("Sources/Gateway/Gateway/GatewayCommand.swift")
+        .firstMatch(of: /"--api-connections", .* default: ([0-9]+)/))
+    // The formula of docs/operations/capacity.md. Visits have a connection of their own.
+    let each = try #require(Int(pool.1)) + 1
+    #expect(scaled.count == ConsumerGroup.allCases.count && lanes > 0)
+    #expect(most >= 2 * lanes + 10 + gateways * each)
   }
 
   @Test("kubectl renders both overlays", .enabled(if: kubectl != nil))

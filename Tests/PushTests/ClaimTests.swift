@@ -80,6 +80,24 @@ struct ClaimTests {
     #expect(try world.claims() == ["phone alert accepted"])
   }
 
+  @Test(
+    "a device rings from its registration on, also if the clock of the event's producer is ahead")
+  func clockAhead() async throws {
+    let world = try PushWorld()
+    world.pass(seconds: 600)
+    let registered = world.event(
+      .deviceRegistered(
+        .with {
+          ($0.user, $0.installation, $0.token) = ("ann", "phone", "0123456789abcdef")
+          ($0.provider, $0.app) = ("apns", "com.example.app")
+        }))
+    world.pass(seconds: -600)
+    try world.apply([registered])
+    world.pass(seconds: 1)
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+  }
+
   @Test("what was read before it is sent again becomes a removal")
   func readMeanwhile() async throws {
     let world = try PushWorld()

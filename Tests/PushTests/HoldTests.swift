@@ -69,6 +69,24 @@ struct HoldTests {
       ])
   }
 
+  @Test("when quiet hours are changed, what they held is looked at again")
+  func changedQuietHours() async throws {
+    let world = try PushWorld(at: "2026-11-23T22:10:00Z")
+    try world.register()
+    try world.apply(
+      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("22:00", "07:00", "UTC") })
+    try world.like("bo", "p1")
+    #expect(try await world.push().isEmpty)
+    world.pass(seconds: 60)
+    try world.apply(
+      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("21:00", "08:00", "UTC") })
+    #expect(try await world.push().isEmpty, "it is still quiet")
+    world.pass(seconds: 60)
+    try world.apply(preferences { _ in })
+    #expect(try await world.push().count == 1)
+    #expect(try world.dueCount() == 0)
+  }
+
   @Test("a burst rings three times; the rest of its minute comes as one message")
   func burst() async throws {
     let world = try PushWorld()

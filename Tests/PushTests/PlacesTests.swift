@@ -58,6 +58,86 @@ struct PlacesTests {
     #expect(second.take(app, now: world.now) != .admitted)
   }
 
+  /// Sends a message to somebody, which ends at once.
+  private func send(
+    to user: String = "ann", _ scope: Outbox.Scope, in outbox: Outbox, at time: EventTime = noon,
+    _ outcome: ClaimOutcome
+  ) {
+    let claim = Claim(
+      number: Claim.newNumber(),
+      device: Device(user: user, installation: "phone", provider: scope.provider, app: "app"),
+      partition: 0, scope: scope.name, fingerprint: [], sealedToken: [], message: message(),
+      claimedAt: time, preparedAt: time, dueAt: later(3600), attempt: 1)
+    let places = Places(in: outbox, freed: 0)
+    #expect(places.take(scope, now: time) == .admitted)
+    places.put([claim])
+    let answered = Answered(claim, outcome, at: time)
+    outbox.note(answered)
+    outbox.remove([answered])
+  }
+
+  @Test(
+    "many answers about one person's tokens do not stop the others; those of ten people do",
+    arguments: [
+      (.apns, .refused(reason: "BadDeviceToken")),
+      (.fcm, .refused(reason: "INVALID_ARGUMENT")),
+      (.webPush, .providerBroken(reason: WebPush.unauthorized, after: .zero)),
+    ] as [(PushProvider, ProviderAnswer)])
+  func refusals(provider: PushProvider, answer: ProviderAnswer) {
+    let outbox = Outbox(capacity: 10, rate: 1_000_000)
+    let scope = Outbox.Scope(provider: provider, name: "app")
+    for _ in 0..<100 { send(scope, in: outbox, .answer(answer)) }
+    for number in 1..<9 { send(to: "u\(number)", scope, in: outbox, .answer(answer)) }
+    #expect(outbox.openUntil(scope) == nil)
+    send(to: "u9", scope, in: outbox, .answer(answer))
+    #expect(outbox.openUntil(scope) == later(1))
+    // One stale token does not double the pause.
+    send(scope, in: outbox, at: later(1), .answer(answer))
+    #expect(outbox.openUntil(scope) == later(2))
+    send(scope, in: outbox, at: later(2), .unanswered(reason: "reset"))
+    #expect(outbox.openUntil(scope) == later(4))
+    send(scope, in: outbox, at: later(4), .answer(.accepted))
+    #expect(outbox.openUntil(scope) == nil && outbox.breakerCount == 0)
+  }
+
+  @Test(
+    "other failures count, whoever the message was for",
+    arguments: [
+      (.apns, .unanswered(reason: "reset")),
+      (.fcm, .answer(.providerBroken(reason: "http-401", after: .zero))),
+      (.webPush, .answer(.providerBroken(reason: "http-503", after: .zero))),
+      (.webhook, .answer(.retry(after: .seconds(5)))),
+      (.webhook, .answer(.refused(reason: "http-503"))),
+    ] as [(PushProvider, ClaimOutcome)])
+  func failures(provider: PushProvider, outcome: ClaimOutcome) {
+    let outbox = Outbox(capacity: 10, rate: 1_000_000)
+    let scope = Outbox.Scope(provider: provider, name: "app")
+    for _ in 0..<9 { send(scope, in: outbox, outcome) }
+    #expect(outbox.openUntil(scope) == nil)
+    send(scope, in: outbox, outcome)
+    #expect(outbox.openUntil(scope) == later(1))
+    send(scope, in: outbox, at: later(1), outcome)
+    #expect(outbox.openUntil(scope) == later(3))
+  }
+
+  @Test("however many names apps have, few scopes are kept, and of breakers those that end last")
+  func manyScopes() {
+    let outbox = Outbox(capacity: 40_000, rate: 10)
+    for _ in 0..<10 { send(app, in: outbox, .unanswered(reason: "reset")) }
+    let other = Outbox.Scope(provider: .apns, name: "other")
+    let places = Places(in: outbox, freed: 0)
+    #expect(admitted(other, places, of: 20) == 10)
+    for number in 0..<10_000 {
+      let scope = Outbox.Scope(provider: .fcm, name: "app-\(number)")
+      send(scope, in: outbox, .unanswered(reason: "reset"))
+    }
+    #expect(outbox.breakerCount == 10_001)
+    #expect(admitted(other, places, of: 20) == 10, "its rate is counted anew")
+    #expect(outbox.breakerCount == 5000)
+    #expect(outbox.openUntil(app) == later(1))
+    #expect(outbox.broken(now: noon) == [.apns: 1])
+  }
+
   @Test("a claim whose device is removed before its turn comes is not sent")
   func outdated() async throws {
     let world = try PushWorld()

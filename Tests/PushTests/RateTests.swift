@@ -76,4 +76,55 @@ import Testing
     for _ in 0..<10 { fail(now, now, demanded: .max) }
     #expect(breaker.openUntil == EventTime(microseconds: now.microseconds + 86_400_000_000))
   }
+
+  @Test("a breaker takes one person's refusals as one failure, and opens after those of ten people")
+  func refusals() {
+    var breaker = Breaker()
+    func refuse(_ people: Range<Int>) {
+      for number in people { breaker.refuse("u\(number)", sentAt: noon, now: noon) }
+    }
+    for _ in 0..<100 { refuse(0..<9) }
+    #expect(breaker.openUntil == nil && breaker.failures == 9)
+    breaker.succeed(sentAt: noon)
+    #expect(breaker == Breaker())
+    refuse(0..<9)
+    #expect(breaker.openUntil == nil)
+    refuse(9..<10)
+    #expect(breaker.openUntil == later(1))
+    // What was sent before it opened.
+    refuse(10..<100)
+    #expect(breaker.openUntil == later(1))
+  }
+
+  @Test("a refusal of what an open breaker tried keeps the pause; the tenth person's doubles it")
+  func refusedTrials() {
+    var breaker = Breaker()
+    for _ in 0..<10 { breaker.fail(sentAt: noon, demandedMicroseconds: 60_000_000, now: noon) }
+    #expect(breaker.openUntil == later(60))
+    breaker.fail(sentAt: later(60), demandedMicroseconds: 0, now: later(60))
+    #expect(breaker.openUntil == later(62))
+    var seconds: Int64 = 62
+    for number in 0..<9 {
+      for _ in 0..<3 {
+        breaker.refuse("u\(number)", sentAt: later(seconds), now: later(seconds))
+        seconds += 2
+        #expect(breaker.openUntil == later(seconds))
+        #expect(!breaker.permits(underWay: 1, now: later(seconds)))
+      }
+    }
+    breaker.refuse("u9", sentAt: later(seconds), now: later(seconds))
+    #expect(breaker.openUntil == later(seconds + 4))
+    breaker.refuse("u0", sentAt: later(seconds + 4), now: later(seconds + 4))
+    #expect(breaker.openUntil == later(seconds + 8), "they are counted anew")
+    breaker.succeed(sentAt: later(seconds + 8))
+    #expect(breaker == Breaker())
+  }
+
+  @Test("a refusal ends what the provider demanded")
+  func demandedBefore() {
+    var breaker = Breaker()
+    for _ in 0..<10 { breaker.fail(sentAt: noon, demandedMicroseconds: 60_000_000, now: noon) }
+    breaker.refuse("ann", sentAt: later(60), now: later(60))
+    #expect(breaker.openUntil == later(61))
+  }
 }

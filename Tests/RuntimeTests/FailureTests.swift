@@ -27,6 +27,9 @@ import Testing
     #expect(disposition(of: error) == .tooMuch(reason: "statement-timeout", message: "57014 m"))
     error = PostgresError(code: .server, sqlstate: "53200", message: "m")
     #expect(disposition(of: error) == .tooMuch(reason: "memory", message: "53200 m"))
+    // PostgreSQL 17 ends the session.
+    error = PostgresError(code: .connection, sqlstate: "25P04", message: "m")
+    #expect(disposition(of: error) == .tooMuch(reason: "statement-timeout", message: "25P04 m"))
   }
 
   @Test(

@@ -1,5 +1,6 @@
 import Events
 import Kafka
+import Logging
 import Postgres
 import TestSupport
 import Testing
@@ -8,6 +9,35 @@ import Testing
 @testable import Lanes
 
 @Suite struct LaneTests {
+  @Test("silence before a partition was claimed does not mean that its log has no more records")
+  func silence() throws {
+    let lane = try idleLane()
+    lane.upkeep.lastRecord = .now - .seconds(3600)
+    lane.note([:])
+    #expect(.now - lane.upkeep.lastRecord < .seconds(1800))
+  }
+
+  @Test("a partition whose last applied record was deleted is read from its stored offset")
+  func uncomparable() throws {
+    let lane = try idleLane()
+    let partition = TopicPartition(topic: "t", partition: 0)
+    lane.recognition.expect([partition: LastRecord(offset: 4, identity: "i")])
+    #expect(lane.beginning([partition: 5]) == [partition: 4], "to compare it")
+    lane.uncomparable.insert(partition)
+    #expect(lane.beginning([partition: 5]) == [partition: 5])
+    #expect(lane.recognition.start(of: partition) == nil)
+    #expect(lane.uncomparable.isEmpty)
+  }
+
+  /// A lane that does not run.
+  private func idleLane() throws -> Lane {
+    let settings = LaneSettings(
+      handler: LaneFixture.handler, kafka: ClientConfiguration(bootstrap: "localhost:1"),
+      topicPrefix: "test.", databaseURL: "postgresql://localhost:1/none", codeVersion: "test")
+    return Lane(
+      settings: settings, status: LaneStatus(), metrics: Metrics(), logger: Logger(label: "lane"))
+  }
+
   @Test("every record is applied once, and a successor continues where the lane stopped")
   func resumes() async throws {
     let fixture = try LaneFixture()

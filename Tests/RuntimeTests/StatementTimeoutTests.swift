@@ -49,8 +49,21 @@ import Testing
     var posts = (0..<40).map { "p\($0)" }
     posts[17] = "endless"
     try fixture.publish(posts: posts)
-    let lane = RunningLane(try fixture.settings(handler: sleeping(secondsEach: 0)))
+    let status = Mutex<LaneStatus?>(nil)
+    let silence = Mutex(Duration.zero)
+    let applying = sleeping(secondsEach: 0)
+    let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
+      let now = status.withLock { $0?.silence } ?? .zero
+      silence.withLock { $0 = max($0, now) }
+      return try applying.apply(topic, events)
+    }
+    let started = ContinuousClock.now
+    let lane = RunningLane(try fixture.settings(handler: handler))
+    status.withLock { $0 = lane.status }
     try await eventually { try fixture.lag() == 0 }
+    #expect(
+      silence.withLock { $0 } < (.now - started) / 3,
+      "the watchdog sees a sign of life before each transaction")
     try await lane.stop()
     #expect(try fixture.applied() == (0..<40).filter { $0 != 17 }.map(String.init))
     let letter = try fixture.connection().query(

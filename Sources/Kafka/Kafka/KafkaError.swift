@@ -39,6 +39,12 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     /// Access to the topic is denied.
     public static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    /// The broker has lost the sequence of an idempotent producer, for example in an unclean election.
+    public static let outOfOrderSequence = Code(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
+    /// The broker does not know the idempotent producer any more.
+    public static let unknownProducer = Code(RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID)
+    /// The idempotent producer's epoch is outdated.
+    public static let invalidProducerEpoch = Code(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
     /// The client was closed.
     public static let closed = Code(RD_KAFKA_RESP_ERR__DESTROY)
     /// A configuration property or argument is wrong.
@@ -145,6 +151,9 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     // The group is rebalancing; the consumer rejoins it.
     case RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
       RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
+      true
+    // A broker failed unexpectedly.
+    case RD_KAFKA_RESP_ERR_UNKNOWN:
       true
     // A corrupt response is fetched again.
     case RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR_INVALID_MSG:

@@ -73,5 +73,6 @@ extension Migrations {
     Migration(38, "feed_history", PackageResources._038_feed_history_sql),
     Migration(39, "feed_entries_by_time", PackageResources._039_feed_entries_by_time_sql),
     Migration(40, "push_active_since", PackageResources._040_push_active_since_sql),
+    Migration(41, "digests", PackageResources._041_digests_sql),
   ]
 }

@@ -71,7 +71,10 @@ private func disposition(of error: PostgresError) -> Disposition {
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
   // A smaller batch may stay within the limit on time or memory. A statement that an operator canceled
   // is retried as it is.
-  if error.isStatementTimeout { return .tooMuch(reason: "statement-timeout", message: text) }
+  // So may it within PostgreSQL 17's transaction_timeout.
+  if error.isStatementTimeout || sqlstate == "25P04" {
+    return .tooMuch(reason: "statement-timeout", message: text)
+  }
   if sqlstate == "53200" { return .tooMuch(reason: "memory", message: text) }
   return switch sqlstate.prefix(2) {
   // Connection exceptions.
@@ -95,6 +98,12 @@ private func disposition(of error: PostgresError) -> Disposition {
 }
 
 private func disposition(of error: KafkaError) -> Disposition {
+  // An idempotent producer that lost its sequence, which may be fatal, and the records behind it. The next attempt has
+  // a new producer.
+  let lost: [KafkaError.Code] = [
+    .outOfOrderSequence, .unknownProducer, .invalidProducerEpoch, .purgedFromQueue, .purgedInFlight,
+  ]
+  if lost.contains(error.code) { return .retry(reason: "kafka") }
   if error.isFatal { return stop(error) }
   // A broker with old metadata says this of a topic to publish to. Like a topic to consume, it is waited
   // for.

@@ -26,6 +26,8 @@ package final class Lane {
   private var machine: LaneMachine
   var consumer: Consumer?
   var recognition = Recognition()
+  /// Partitions whose last applied record turned out to be deleted when it was read to be compared.
+  var uncomparable: Set<TopicPartition> = []
   var upkeep = Upkeep()
   var groupWait: GroupWait
   /// The last failure, for the log.
@@ -122,12 +124,15 @@ package final class Lane {
         note(claimed)
         input = .claimed(claimed, past: past)
       case .step(.commit(let batch, let owned)):
+        // Between two polls there may be many transactions, each as long as the statement timeout.
+        status.beat()
         attempt = Attempt(batch: batch, started: attempt?.started ?? .now)
         try producer.prepare()
         attempt?.counts = try store.commit(batch, owned: owned)
         finishAttempt()
         input = .committed
       case .step(.lookUp(let partitions)):
+        status.beat()
         input = .stored(try lookUp(partitions))
       case .step(.wait(let wait)):
         status.wait = .retry(reason: wait.reason)
@@ -211,7 +216,8 @@ package final class Lane {
     } catch ConsumerError.offsetOutOfRange(let partition, let offset, _, _)
       where recognition.start(of: partition) == offset
     {
-      // Retention has just deleted the last applied record, which was read only to be compared.
+      // Retention has deleted the last applied record, which was read only to be compared.
+      uncomparable.insert(partition)
       throw Fenced()
     } catch let error as ConsumerError where error.isRetriable {
       logger.warning("polling again", metadata: ["error": "\(error)"])

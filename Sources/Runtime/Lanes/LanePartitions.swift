@@ -8,6 +8,8 @@ extension Lane {
   func note(_ claimed: [TopicPartition: Ownership]) {
     let now = EventTime.now.microseconds / 1000
     upkeep.nextFullReport = .now
+    // Silence before the claim says nothing about these partitions.
+    upkeep.lastRecord = .now
     for partition in claimed.keys {
       upkeep.lagClock.start(partition, nowMilliseconds: now)
       if settings.handler.due != nil, isFirstTopic(partition) || isNeededForDue(partition) {
@@ -23,12 +25,16 @@ extension Lane {
   /// again, to detect a recreated topic; it is not applied again.
   ///
   /// If the brokers do not respond within two seconds in total, the log is assumed to hold the record.
-  /// Reading it reports the error if it does not.
+  /// Reading it reports the error if it does not; the next time, that partition is read from its stored offset.
   func beginning(_ starts: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
     let deadline = ContinuousClock.now + .seconds(2)
     var result = starts
     for partition in starts.keys.sorted() {
       guard let last = recognition.start(of: partition) else { continue }
+      guard uncomparable.remove(partition) == nil else {
+        recognition.forget(partition)
+        continue
+      }
       let left = Int((deadline - .now) / .milliseconds(1))
       if left > 0,
         let log = try? consumer?.watermarks(partition, timeoutMilliseconds: left),

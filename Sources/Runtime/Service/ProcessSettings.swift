@@ -95,8 +95,8 @@ extension ProcessOptions {
 
   func configReader() async throws -> ConfigReader {
     let environment = EnvironmentVariablesProvider()
-    let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"]
-    guard let file else { return ConfigReader(provider: environment) }
+    let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"] ?? ""
+    guard !file.isEmpty else { return ConfigReader(provider: environment) }
     do {
       let contents = try await FileProvider<JSONSnapshot>(filePath: .init(file))
       return ConfigReader(providers: [environment, contents])
@@ -120,8 +120,11 @@ struct SettingSource {
     }
   }
 
+  /// - Returns: the default also if the variable is set to nothing, as in a file of variables that names all of them.
   func string(_ flag: String?, _ key: String, default fallback: String) -> String {
-    flag ?? reader.string(forKey: ConfigKey([key])) ?? fallback
+    if let flag { return flag }
+    let value = reader.string(forKey: ConfigKey([key])) ?? ""
+    return value.isEmpty ? fallback : value
   }
 
   func required(_ flag: String?, _ key: String, _ name: String, _ variable: String) throws -> String

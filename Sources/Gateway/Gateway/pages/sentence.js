@@ -4,7 +4,7 @@
 
 import { element } from "./dom.js";
 
-const styles = ["bold", "italic", "underline", "color"];
+const styles = ["bold", "accent", "italic", "underline", "color"];
 
 /** The sentence, in its own language and direction. */
 export function sentence(alarm) {

@@ -5,10 +5,6 @@
 import { element } from "./dom.js";
 import { locale } from "./locale.js";
 
-const units = [
-  ["second", 60], ["minute", 60], ["hour", 24], ["day", 7],
-];
-
 /** A `<time>` of a moment, RFC 3339. */
 export function timeOf(moment) {
   return element(
@@ -40,16 +36,24 @@ export function keepTimes() {
   }, 30_000);
 }
 
+/** The same rules as those of the sentences (RelativeTime.swift), up to a week. */
 function relative(moment) {
+  const now = new Date();
   // Somebody's clock may be ahead of ours by a little.
-  let value = Math.min(0, (Date.parse(moment) - Date.now()) / 1000);
+  const then = new Date(Math.min(Date.parse(moment), now));
   const name = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });
-  for (const [unit, size] of units) {
-    if (value > -size) return name.format(Math.trunc(value), unit);
-    value /= size;
-  }
+  const seconds = (now - then) / 1000;
+  if (seconds < 60) return name.format(-Math.trunc(seconds), "second");
+  if (seconds < 3600) return name.format(-Math.trunc(seconds / 60), "minute");
+  // "Yesterday" is a date, however few hours ago; just after midnight, hours say more.
+  const days = dayOf(now) - dayOf(then);
+  if (seconds < 6 * 3600 || days < 1) return name.format(-Math.trunc(seconds / 3600), "hour");
+  if (days < 7) return name.format(-days, "day");
   return dateOf(moment);
 }
+
+/** The number of the date in this device's time zone. */
+const dayOf = (date) => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / 86_400_000;
 
 function format(date, options) {
   if (Number.isNaN(date.getTime())) return "";

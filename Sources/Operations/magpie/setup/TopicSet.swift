@@ -96,9 +96,9 @@ struct TopicSet {
       """
       \(list) partitions, not \(partitions). Partition counts are never changed: a key's \
       partition is its hash modulo the count, so a person's new events would go to another partition \
-      while older ones are not yet applied, and their order would be lost. Keep the count \
-      (--partitions \(present[others[0]] ?? 0)), or create a new set of topics with another \
-      --topic-prefix, stop the producers, let `magpie lag` reach 0, and switch both over.
+      while older ones are not yet applied, and two lanes would wait for each other's locks. Keep the count \
+      (--partitions \(present[others[0]] ?? 0)), or create a second set of topics with another \
+      --topic-prefix: docs/operations/partition-count-must-grow.md says how to move to it.
       """)
   }
 }

@@ -93,13 +93,14 @@ public final class AlarmTextEngine: Sendable {
     var compiled: [CompiledCatalog] = []
     var localeIDs: [String: LocaleID] = [:]
     for locale in order {
-      guard let catalog = byLocale[locale],
-        let language = LocaleTag(locale)?.language, let rules = LanguageRules(language: language)
+      guard let catalog = byLocale[locale], let tag = LocaleTag(locale),
+        let rules = LanguageRules(language: tag.language)
       else { continue }
       localeIDs[locale] = LocaleID(index: compiled.count)
       compiled.append(
         CompiledCatalog(
-          catalog, rules: rules, messageKeys: keys, signatures: signatures, fallback: fallback))
+          catalog, rules: rules, messageKeys: keys, signatures: signatures,
+          fallbacks: tag.candidates.compactMap { byLocale[$0] } + [fallback]))
     }
     let defaultIndex = localeIDs[fallback.locale]?.index ?? 0
     sources = compiled.map { catalog in

@@ -57,9 +57,11 @@ final class CompiledCatalog: Sendable {
   /// `ScalarClasses.fast`, copied here for fast access.
   let classes: [UInt8]
 
+  /// - Parameter fallbacks: where `someone`, `someoneElse` and `ellipsis` are looked for if the catalog lacks
+  ///   them, in this order.
   init(
     _ catalog: Catalog, rules: LanguageRules, messageKeys: [String],
-    signatures: [MessageSignature], fallback: Catalog
+    signatures: [MessageSignature], fallbacks: [Catalog]
   ) {
     self.signatures = signatures
     locale = catalog.locale
@@ -67,9 +69,9 @@ final class CompiledCatalog: Sendable {
     plurals = rules.plurals
     numbers = NumberStyle(rules)
     func plain(_ keys: String...) -> PlainText {
-      for messages in [catalog.messages, fallback.messages] {
+      for source in [catalog] + fallbacks {
         for key in keys {
-          if let text = messages[key]?.pattern.plainText { return PlainText(text) }
+          if let text = source.messages[key]?.pattern.plainText { return PlainText(text) }
         }
       }
       return PlainText(keys[0] == "ellipsis" ? "…" : "?")

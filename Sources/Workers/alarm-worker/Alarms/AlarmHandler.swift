@@ -10,7 +10,7 @@ import Postgres
 /// Safe to run in any number of lanes and processes on the same tables. Once everything has been
 /// applied and the backlog is empty, each alarm is the rendering of its newest snapshot with the
 /// newest profiles, whatever the order of arrival. Counts reported: `alarms_rendered`,
-/// `alarms_retracted`, `alarms_rendered_again` and `profiles`.
+/// `alarms_retracted`, `alarms_rendered_again`, `alarms_of_unknown_kinds` (which keep their text) and `profiles`.
 ///
 /// Publishes every alarm that it writes, as `alarm.changed` or `alarm.retracted`.
 ///

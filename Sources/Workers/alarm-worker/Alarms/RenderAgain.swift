@@ -11,6 +11,8 @@ import Postgres
 /// then failed may have left another rendering in the log, and only a later version of the true
 /// state overrides it.
 ///
+/// An alarm of a kind that the registry no longer has keeps its text, and does not delay the others.
+///
 /// - Parameter limit: the maximum number of alarms in one transaction; if more people than this are
 ///   pending, one alarm each.
 func renderAgainWork(
@@ -31,8 +33,9 @@ func renderAgainWork(
       ), now()
       """))
   work.finish = { results in
-    let alarms = try results[taken].map { row in
+    let alarms: [Alarm] = try results[taken].compactMap { row in
       let content = try Snapshot(row).content
+      if let content, engine.kind(content.code) == nil { return nil }
       return try Alarm(
         row,
         rendered: try content?.rendered(
@@ -45,6 +48,8 @@ func renderAgainWork(
     var outcome = Outcome(
       statements: alarms.isEmpty ? [] : [rewriteAlarms(alarms, isPublishing: isPublishing)],
       counts: ["alarms_rendered_again": alarms.count], hasMore: try status.int(0) > 0)
+    let unknown = results[taken].count - alarms.count
+    if unknown > 0 { outcome.counts["alarms_of_unknown_kinds"] = unknown }
     if isPublishing, !alarms.isEmpty {
       outcome.eventsFromResults = { try alarmEvents(alarms, written: $0[0], now: now) }
     }

@@ -2,15 +2,15 @@ import Events
 import Postgres
 
 /// Upserts devices. A row with the same or a newer version stays. A device that was removed, or whose token was gone
-/// or somebody else's, is active since this registration.
-func writeDevices(_ rows: [DeviceRow]) -> Statement {
+/// or somebody else's, is active since this registration, or since now if the producer's clock is ahead.
+func writeDevices(_ rows: [DeviceRow], now: EventTime) -> Statement {
   let sealed = rows.map(\.sealed)
   return Statement(
     """
     INSERT INTO push_devices AS d (
       user_id, installation, version_time, version_id, provider, app, locale, scope, fingerprint,
       sealed_token, key_id, partition, active_since)
-    SELECT e.*, e.version_time FROM unnest(
+    SELECT e.*, least(e.version_time, $13) FROM unnest(
       $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[],
       $8::text[], $9::bytea[], $10::bytea[], $11::text[], $12::int[]
     ) AS e (
@@ -38,6 +38,7 @@ func writeDevices(_ rows: [DeviceRow]) -> Statement {
       .textArray(sealed.map { $0?.locale }), .textArray(sealed.map { $0?.scope }),
       .byteaArray(sealed.map { $0?.fingerprint }), .byteaArray(sealed.map { $0?.token }),
       .textArray(sealed.map { $0?.keyID }), .int4Array(rows.map(\.partition)),
+      .timestamptz(now.microseconds),
     ])
 }
 
@@ -84,7 +85,7 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
       FROM unnest($1::text[], $3::timestamptz[], $4::int[]) AS e (user_id, version_time, partition)
       CROSS JOIN LATERAL (
         SELECT n.recipient, n.notification_id FROM alarms n
-        WHERE n.recipient = e.user_id AND n.raised_at >= e.version_time
+        WHERE n.recipient = e.user_id AND n.raised_at >= least(e.version_time, $5)
         ORDER BY n.raised_at DESC LIMIT \(wokenMax)
       ) a
     ) w
@@ -112,6 +113,20 @@ func countDevices(_ people: [BytewiseString]) -> Statement {
     WHERE d.user_id = ANY ($1) AND d.provider IS NOT NULL
     GROUP BY d.user_id HAVING count(*) > \(devicesMax)
     """, [.textArray(people.map(\.string))])
+}
+
+/// Makes the alarms due that wait for the end of quiet hours, which may have changed. Those for which it is
+/// still quiet wait again.
+func wakeQuiet(_ people: [String], now: EventTime) -> Statement {
+  Statement(
+    """
+    UPDATE push_due d SET due_at = least(d.due_at, $2), revision = d.revision + 1
+    WHERE d.ctid = ANY (ARRAY(
+      SELECT q.ctid FROM push_due q
+      WHERE q.user_id = ANY ($1::text[]) AND q.held = 'quiet'
+      ORDER BY q.user_id COLLATE "C", q.notification_id
+      FOR UPDATE))
+    """, [.textArray(people), .timestamptz(now.microseconds)])
 }
 
 /// Upserts preferences. A row with the same or a newer version stays.

@@ -39,12 +39,15 @@ func devicesWork(
     tokens: tokens.compactMap(\.sealed?.fingerprint),
     now: now)
   var statements = [planByKey(keepsPlans: true)]
-  if !devices.isEmpty { statements.append(writeDevices(devices)) }
+  if !devices.isEmpty { statements.append(writeDevices(devices, now: now)) }
   if !tokens.isEmpty {
     statements.append(writeTokens(tokens))
     statements.append(wakeAlarms(tokens, now: now))
   }
-  if !people.isEmpty { statements.append(writePreferences(people)) }
+  if !people.isEmpty {
+    statements.append(writePreferences(people))
+    statements.append(wakeQuiet(people.map(\.user), now: now))
+  }
   var work = Work(statements)
   // The count includes this batch's devices, which the statements above have written.
   let counts = work.add(countDevices(Set(devices.map { BytewiseString($0.user) }).sorted()))

@@ -89,7 +89,7 @@ public final class Outbox: Sendable {
   fileprivate func admit(_ scope: Scope, freed: Int, now: EventTime) -> Admission {
     state.withLock { state in
       guard hasRoom(state, freed: freed) else { return .full }
-      Self.forgetStrangers(&state)
+      Self.forgetScopes(&state)
       let fresh = Allowance(rate: rate, burst: rate, now: now)
       if let breaker = state.breakers[scope],
         !breaker.permits(underWay: state.underWay[scope] ?? 0, now: now)
@@ -115,14 +115,18 @@ public final class Outbox: Sendable {
     state.underWayAt[scope.provider, default: 0] += change
   }
 
-  /// Drops the scopes of browsers' and webhooks' URLs if there are too many, because users choose
-  /// those. An app's scope is kept.
-  private static func forgetStrangers(_ state: inout State) {
-    func isKept(_ scope: Scope) -> Bool { scope.provider == .apns || scope.provider == .fcm }
-    if state.breakers.count > keptMax { state.breakers = state.breakers.filter { isKept($0.key) } }
-    if state.allowances.count > keptMax {
-      state.allowances = state.allowances.filter { isKept($0.key) }
+  /// Drops scopes if there are too many, because whoever registers a device chooses its scope. Drops
+  /// half of them or more, so that this is rare.
+  private static func forgetScopes(_ state: inout State) {
+    if state.allowances.count > keptMax { state.allowances = [:] }
+    guard state.breakers.count > keptMax else { return }
+    // What is dropped is learned again within a few requests, so keep those that end last.
+    let closed = EventTime(microseconds: .min)
+    let ordered = state.breakers.sorted {
+      ($0.value.openUntil ?? closed) > ($1.value.openUntil ?? closed)
     }
+    state.breakers = Dictionary(
+      uniqueKeysWithValues: ordered.prefix(keptMax / 2).map { ($0.key, $0.value) })
   }
 
   /// Passes committed claims to the sender. Their places are taken already.
@@ -165,19 +169,29 @@ public final class Outbox: Sendable {
   }
 
   private static func note(_ answered: Answered, _ breaker: inout Breaker?) {
+    let provider = answered.claim.device.provider
     func fail(_ demanded: Duration = .zero) {
       breaker = breaker ?? Breaker()
       breaker?.fail(
         sentAt: answered.claim.preparedAt, demandedMicroseconds: demanded.microseconds,
         now: answered.at)
     }
+    func refuse() {
+      breaker = breaker ?? Breaker()
+      breaker?.refuse(
+        answered.claim.device.user, sentAt: answered.claim.preparedAt, now: answered.at)
+    }
     switch answered.outcome {
+    // A webhook's scope is its own server, so a retry is that server's failure, also the last one,
+    // which is a refusal. Elsewhere a retry concerns one device.
+    case .answer(.retry) where provider == .webhook: fail()
+    case .answer(.refused) where provider == .webhook: fail()
+    // Refusals of many people in a row mean a wrong topic or environment, or wrong credentials; a
+    // single one may be about the token.
+    case .answer(.refused): refuse()
+    case .answer(.providerBroken(WebPush.unauthorized, _)) where provider == .webPush: refuse()
     case .answer(.providerBroken(_, let after)): fail(after)
-    // Many refusals in a row mean a wrong topic or environment, not many invalid tokens.
-    case .answer(.refused), .unanswered: fail()
-    // A webhook's scope is its own server, so a retry is that server's failure. Elsewhere a retry
-    // concerns one device.
-    case .answer(.retry) where answered.claim.device.provider == .webhook: fail()
+    case .unanswered: fail()
     case .answer(.accepted), .answer(.tokenGone):
       breaker?.succeed(sentAt: answered.claim.preparedAt)
       if breaker == Breaker() { breaker = nil }
@@ -238,6 +252,9 @@ public final class Outbox: Sendable {
   func openUntil(_ scope: Scope) -> EventTime? {
     state.withLock { $0.breakers[scope]?.openUntil }
   }
+
+  /// How many scopes have failed since their last success.
+  var breakerCount: Int { state.withLock { $0.breakers.count } }
 
   /// How many scopes of each provider have an open breaker, for metrics.
   public func broken(now: EventTime) -> [PushProvider: Int] {

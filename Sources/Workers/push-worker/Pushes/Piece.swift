@@ -136,8 +136,10 @@ struct Piece {
       return
     }
     claim.attempt += 1
+    // While the device has a claim it gets nothing else, so this wait is a minute or so at most. The breaker
+    // spares a provider that does not answer.
     let delay = Retry.delay(
-      attempt: claim.attempt, demanded: .seconds(surroundings.bounds.answerSeconds),
+      attempt: min(claim.attempt, 7), demanded: .seconds(surroundings.bounds.answerSeconds),
       spread: .random(in: 0..<1))
     claim.dueAt = surroundings.time(after: delay.microseconds)
     toSend.append(claim)

@@ -17,8 +17,11 @@ public struct Breaker: Sendable, Hashable {
   public private(set) var openUntil: EventTime?
   /// When it opened last.
   private var openedAt: EventTime?
-  /// How often it opened since the last success, at most 20.
+  /// How often its pause was doubled since the last success, at most 20.
   private var openings = 0
+  /// The people who were refused since it opened last or, while it was never open, since the last
+  /// success; at most ``limit``.
+  private var refused: Set<String> = []
 
   public init() {}
 
@@ -31,7 +34,7 @@ public struct Breaker: Sendable, Hashable {
     self = Breaker()
   }
 
-  /// Notes that the provider is broken, or refused a message.
+  /// Notes that the provider is broken, or did not answer.
   ///
   /// - Parameters:
   ///   - sentAt: when the message was sent, or a little before. A message that was sent before the
@@ -44,8 +47,32 @@ public struct Breaker: Sendable, Hashable {
       failures += 1
       guard failures >= Self.limit else { return }
     }
-    let doubled = Int64(1_000_000) << Int64(min(openings, 20))
     openings = min(openings + 1, 20)
+    refused = []
+    pause(demandedMicroseconds: demandedMicroseconds, now: now)
+  }
+
+  /// Notes that the provider refused a message to a person. Somebody may have many devices whose
+  /// tokens are not valid, so the refusals of one person are one failure.
+  ///
+  /// While it is open, a refusal may be about the one token that was tried: the pause stays as long
+  /// as it is, and is doubled when ``limit`` people in a row were refused.
+  ///
+  /// - Parameter sentAt: as in ``fail(sentAt:demandedMicroseconds:now:)``.
+  public mutating func refuse(_ person: String, sentAt: EventTime, now: EventTime) {
+    if let openedAt, sentAt <= openedAt { return }
+    let isFirst = refused.insert(person).inserted
+    let isFailure = openedAt == nil ? isFirst : refused.count >= Self.limit
+    if isFailure {
+      fail(sentAt: sentAt, demandedMicroseconds: 0, now: now)
+    } else if openedAt != nil {
+      pause(demandedMicroseconds: 0, now: now)
+    }
+  }
+
+  /// Opens it for the back-off of ``openings``, which is 1 or more, or for what is demanded.
+  private mutating func pause(demandedMicroseconds: Int64, now: EventTime) {
+    let doubled = Int64(1_000_000) << Int64(openings - 1)
     let demanded = min(max(demandedMicroseconds, 0), 86_400_000_000)
     let wait = max(demanded, min(doubled, Self.longestMicroseconds))
     (openedAt, openUntil) = (now, EventTime(microseconds: now.microseconds + wait))

@@ -1,6 +1,11 @@
 public import Events
 
 extension WebPush {
+  /// The reason of an answer to an authorization that the push service does not accept, whatever
+  /// the subscription. Some push services give it, and not 403, to a subscription that was made with
+  /// a former key.
+  public static let unauthorized = "http-401"
+
   /// What an answer means.
   public static func answer(_ response: ProviderResponse, now: EventTime) -> ProviderAnswer {
     let demanded = Retry.after(header: response.retryAfter, now: now)
@@ -21,8 +26,8 @@ extension WebPush {
       // RFC 8030, 8.4: too many messages for the subscription, or of this application server.
       return .retry(reason: reason, after: demanded ?? .seconds(60))
     case 401:
-      // The authorization is missing or not understood (RFC 8292, 4.2), whatever the subscription.
-      return .providerBroken(reason: reason, after: demanded ?? .zero)
+      // The authorization is missing or not understood (RFC 8292, 4.2).
+      return .providerBroken(reason: unauthorized, after: demanded ?? .zero)
     case 403:
       // The subscription is restricted to another key (RFC 8292, 4.2), or the claims of the
       // authorization are invalid (2). Neither a new authorization nor removing the subscription is
