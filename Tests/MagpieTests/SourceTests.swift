@@ -82,7 +82,7 @@ struct SourceTests {
     #expect(try await magpie("topics", "--partitions", "3").status == 0)
     let refused = try await magpie("topics", "--partitions", "5")
     #expect(refused.status == 1)
-    #expect(refused.error.contains("order"))
+    #expect(refused.error.contains("partition-count-must-grow.md"))
     #expect(refused.error.contains("--partitions 3"))
   }
 }

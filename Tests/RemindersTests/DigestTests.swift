@@ -56,6 +56,36 @@ struct DigestTests {
       ])
   }
 
+  @Test("what was seen before is not counted, and not read, however much it is")
+  func seen() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(digest(at: "08:00"), at: "2026-11-21T09:00:00Z")
+    try like(worker, posts: 0..<2000, at: "2026-11-22T10:00:00Z")
+    let notifier = try Connection(worker.url, applicationName: "test")
+    try notifier.script("SET ROLE magpie_notification")
+    let seen = Event(
+      id: "seen", source: "test", time: try EventTime(rfc3339: "2026-11-22T11:00:00Z"),
+      payload: .alarmSeen(.with { $0.user = "ann" }))
+    try notificationHandler().applyDirectly([seen], topic: .alarmActions, on: notifier)
+    try like(worker, posts: 2000..<2002, at: "2026-11-22T12:00:00Z")
+    try worker.admin.script("ANALYZE")
+    func blocksRead() throws -> Int {
+      let plan = try worker.admin.query(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM digest_content('ann', '-infinity', NULL, 21::smallint)"
+      ).only.text(0)
+      return try #require(
+        plan.firstMatch(of: /"Shared Hit Blocks": ([0-9]+)/).flatMap { Int($0.1) })
+    }
+    // The first call also reads the catalogs, to make its plan.
+    _ = try blocksRead()
+    let read = try blocksRead()
+    #expect(read < 1000, "\(read)")
+    #expect(
+      try worker.ring(at: "2026-11-23T08:00:01Z") == [
+        "ann  2026-11-23T08:00:00 due 2026-11-23T08:00:00Z: 2"
+      ])
+  }
+
   @Test("a digest comes on its days, for its kinds, and can be turned off")
   func settings() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

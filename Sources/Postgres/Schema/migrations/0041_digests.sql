@@ -1,18 +1,12 @@
 -- compatible-from: 9
--- What a digest says, as in migration 0025, with plans that are kept, and without reading what was seen or read by a
--- mark for all alarms. Before, a digest of somebody who sees all their alarms read all of them.
+-- What a digest says, as in migration 0025, without reading what was seen or read by a mark for all alarms. Before, a
+-- digest of somebody who sees all their alarms read all of them.
 GRANT SELECT ON notification_recipients TO magpie_reminder;
 
 CREATE OR REPLACE FUNCTION digest_content(user_id text, since timestamptz, kinds smallint[], digest smallint)
 RETURNS TABLE (alarms bigint, newest text)
 LANGUAGE plpgsql STABLE ROWS 1
-SET plan_cache_mode = force_generic_plan
-SET enable_bitmapscan = off
-SET enable_seqscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET max_parallel_workers_per_gather = 0
-SET jit = off
+-- The plan is made for each person: one for all would begin with everybody's reviews.
 AS $$
 #variable_conflict use_column
 DECLARE

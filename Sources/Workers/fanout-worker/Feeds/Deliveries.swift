@@ -18,7 +18,8 @@ struct Deliveries {
   private var keys: [Int64] = []
   /// Each author's part of `keys`.
   private var authors: [Range<Int>] = []
-  /// Sorted by owner.
+  /// Sorted by owner, from a random one on and around: lanes that write at the same time would else follow each
+  /// other through the index, and wait for each other at each page.
   private var recipients: [Recipient] = []
   /// Of some owners, the smallest key that is delivered to them.
   private var floors: [Int64: Int64] = [:]
@@ -43,6 +44,10 @@ struct Deliveries {
       keys += posts
     }
     recipients = sorted(recipients, by: \.owner)
+    if var first = recipients.indices.randomElement() {
+      while first > 0, recipients[first - 1].owner == recipients[first].owner { first -= 1 }
+      recipients = Array(recipients[first...] + recipients[..<first])
+    }
     if !floors.isEmpty {
       for recipient in recipients {
         guard let floor = floors[recipient.owner] else { continue }
