@@ -64,9 +64,6 @@ public struct ClientConfiguration: Sendable {
     // soon. A false expiry is harmless thanks to the fence.
     "session.timeout.ms": "6000",
     "heartbeat.interval.ms": "1000",
-    // A lane does not poll while it applies a batch, and looking for an event that exceeds the statement timeout
-    // takes some twenty times as long as that timeout. A lane that left its group meanwhile would begin again.
-    "max.poll.interval.ms": "1800000",
     // Bounds prefetching for the whole consumer.
     "queued.max.messages.kbytes": "32768",
     // The embedded broker answers an empty fetch only after this wait, even if records arrive
