@@ -236,11 +236,8 @@ import Yams
     }
     let surge = try #require(gateway?[path: "spec.strategy.rollingUpdate.maxSurge"]?.int)
     let gateways = try #require(autoscaler[path: "spec.maxReplicas"]?.int) + surge
-    let pool = try #require(
-      DeployFiles.text("Sources/Gateway/Gateway/GatewayCommand.swift")
-        .firstMatch(of: /"--api-connections", .* default: ([0-9]+)/))
     // The formula of docs/operations/capacity.md. Visits have a connection of their own.
-    let each = try #require(Int(pool.1)) + 1
+    let each = GatewayCommand.connectionsDefault + 1
     #expect(scaled.count == ConsumerGroup.allCases.count && lanes > 0)
     #expect(most >= 2 * lanes + 10 + gateways * each)
   }

@@ -85,12 +85,7 @@ struct ClaimTests {
   func clockAhead() async throws {
     let world = try PushWorld()
     world.pass(seconds: 600)
-    let registered = world.event(
-      .deviceRegistered(
-        .with {
-          ($0.user, $0.installation, $0.token) = ("ann", "phone", "0123456789abcdef")
-          ($0.provider, $0.app) = ("apns", "com.example.app")
-        }))
+    let registered = world.registration()
     world.pass(seconds: -600)
     try world.apply([registered])
     world.pass(seconds: 1)

@@ -15,6 +15,10 @@ struct HoldTests {
     return .pushPreferences(data)
   }
 
+  private func quiet(_ from: String, _ until: String, in zone: String = "UTC") -> Payload {
+    preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = (from, until, zone) }
+  }
+
   @Test("a kind that the person does not want is not pushed; the newest preferences decide")
   func silentKinds() async throws {
     let world = try PushWorld()
@@ -38,8 +42,7 @@ struct HoldTests {
     let world = try PushWorld(at: "2026-11-23T22:30:00Z")
     try world.register("phone")
     try world.register("tablet", token: "aaaaaaaaaaaaaaaa")
-    try world.apply(
-      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("23:00", "07:00", "Europe/Berlin") })
+    try world.apply(quiet("23:00", "07:00", in: "Europe/Berlin"))
     var likes: [String] = []
     for number in 0..<4 {
       try world.like("bo", "p\(number)")
@@ -73,13 +76,11 @@ struct HoldTests {
   func changedQuietHours() async throws {
     let world = try PushWorld(at: "2026-11-23T22:10:00Z")
     try world.register()
-    try world.apply(
-      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("22:00", "07:00", "UTC") })
+    try world.apply(quiet("22:00", "07:00"))
     try world.like("bo", "p1")
     #expect(try await world.push().isEmpty)
     world.pass(seconds: 60)
-    try world.apply(
-      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("21:00", "08:00", "UTC") })
+    try world.apply(quiet("21:00", "08:00"))
     #expect(try await world.push().isEmpty, "it is still quiet")
     world.pass(seconds: 60)
     try world.apply(preferences { _ in })
@@ -124,8 +125,7 @@ struct HoldTests {
   func days() async throws {
     let world = try PushWorld(at: "2026-11-23T23:30:00Z")
     try world.register()
-    try world.apply(
-      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("22:00", "07:00", "UTC") })
+    try world.apply(quiet("22:00", "07:00"))
     for (message, time) in [("m1", "2026-11-23T23:31:00Z"), ("m2", "2026-11-24T00:30:00Z")] {
       try world.set(time)
       try world.apply(
@@ -226,8 +226,7 @@ struct HoldTests {
   func repeated() async throws {
     let world = try PushWorld(at: "2026-11-23T21:59:50Z")
     try world.register()
-    try world.apply(
-      preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = ("22:00", "07:00", "UTC") })
+    try world.apply(quiet("22:00", "07:00"))
     try world.like("bo", "p1")
     let claim = try #require(try await world.turn().first)
     world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))

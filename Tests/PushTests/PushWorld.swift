@@ -161,7 +161,15 @@ final class PushWorld {
     _ installation: String = "phone", of user: String = "ann", token: String = "0123456789abcdef",
     provider: PushProvider = .apns
   ) throws {
-    try apply(
+    try apply([registration(installation, of: user, token: token, provider: provider)])
+  }
+
+  /// The event that ``register(_:of:token:provider:)`` applies.
+  func registration(
+    _ installation: String = "phone", of user: String = "ann", token: String = "0123456789abcdef",
+    provider: PushProvider = .apns
+  ) -> Event {
+    event(
       .deviceRegistered(
         .with {
           ($0.user, $0.installation, $0.token) = (user, installation, token)

@@ -8,6 +8,9 @@ import Synchronization
 
 /// The command line of `magpie-gateway`.
 public struct GatewayCommand: AsyncParsableCommand {
+  /// The connections to PostgreSQL that read screens, unless set.
+  static let connectionsDefault = 8
+
   public static let configuration = CommandConfiguration(
     commandName: "magpie-gateway",
     abstract: "The HTTP API that an app talks to.",
@@ -39,7 +42,7 @@ public struct GatewayCommand: AsyncParsableCommand {
   @Option(
     parsing: .unconditional,
     help: """
-      Connections to PostgreSQL, each on a thread of its own (default: 8). \
+      Connections to PostgreSQL, each on a thread of its own (default: \(connectionsDefault)). \
       [env: MAGPIE_API_CONNECTIONS]
       """)
   var apiConnections: Int?
@@ -81,7 +84,8 @@ public struct GatewayCommand: AsyncParsableCommand {
     let settings = try await process.settings(defaultHTTPPort: 9477)
     let port = try await process.number(apiPort, "apiPort", "--api-port", 0...65_535, default: 9476)
     let connections = try await process.number(
-      apiConnections, "apiConnections", "--api-connections", 1...256, default: 8)
+      apiConnections, "apiConnections", "--api-connections", 1...256,
+      default: Self.connectionsDefault)
     let wait = try await process.number(
       waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
     let rules = TokenRules(

@@ -69,9 +69,8 @@ private func disposition(of error: PostgresError) -> Disposition {
   if sqlstate == "XX000", error.code == .connection { return .retry(reason: "connection") }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
-  // A smaller batch may stay within the limit on time or memory. A statement that an operator canceled
-  // is retried as it is.
-  // So may it within PostgreSQL 17's transaction_timeout.
+  // A smaller batch may stay within the limit on time (25P04 is PostgreSQL 17's transaction_timeout) or memory. A
+  // statement that an operator canceled is retried as it is.
   if error.isStatementTimeout || sqlstate == "25P04" {
     return .tooMuch(reason: "statement-timeout", message: text)
   }

@@ -100,6 +100,9 @@ package final class Lane {
   private func perform(_ action: LaneMachine.Action) -> LaneMachine.Input {
     let input: LaneMachine.Input
     status.activity = action.activity
+    // Of each action, not only of polls: between two of them there may be many transactions, each as long as the
+    // statement timeout.
+    status.beat()
     do {
       switch action {
       case .connect:
@@ -124,15 +127,12 @@ package final class Lane {
         note(claimed)
         input = .claimed(claimed, past: past)
       case .step(.commit(let batch, let owned)):
-        // Between two polls there may be many transactions, each as long as the statement timeout.
-        status.beat()
         attempt = Attempt(batch: batch, started: attempt?.started ?? .now)
         try producer.prepare()
         attempt?.counts = try store.commit(batch, owned: owned)
         finishAttempt()
         input = .committed
       case .step(.lookUp(let partitions)):
-        status.beat()
         input = .stored(try lookUp(partitions))
       case .step(.wait(let wait)):
         status.wait = .retry(reason: wait.reason)
@@ -196,7 +196,6 @@ package final class Lane {
   }
 
   private func poll(waits: Bool) throws -> LaneMachine.Input {
-    status.beat()
     countDeadLetters()
     reportOffsets(isLast: false)
     reportDatabaseSize()

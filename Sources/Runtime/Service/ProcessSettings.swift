@@ -113,18 +113,17 @@ struct SettingSource {
   init(reader: ConfigReader) { self.reader = reader.scoped(to: "magpie") }
 
   /// The connection settings for Kafka and PostgreSQL.
-  var connections: ConnectionSettings {
-    ConnectionSettings { [self] name in
-      let value = string(nil, name, default: "")
-      return value.isEmpty ? nil : value
-    }
+  var connections: ConnectionSettings { ConnectionSettings(value) }
+
+  /// The value in the environment or the file. One that is set to nothing is not set: a file of variables may name all
+  /// of them.
+  private func value(_ key: String) -> String? {
+    let value = reader.string(forKey: ConfigKey([key])) ?? ""
+    return value.isEmpty ? nil : value
   }
 
-  /// - Returns: the default also if the variable is set to nothing, as in a file of variables that names all of them.
   func string(_ flag: String?, _ key: String, default fallback: String) -> String {
-    if let flag { return flag }
-    let value = reader.string(forKey: ConfigKey([key])) ?? ""
-    return value.isEmpty ? fallback : value
+    flag ?? value(key) ?? fallback
   }
 
   func required(_ flag: String?, _ key: String, _ name: String, _ variable: String) throws -> String

@@ -47,9 +47,10 @@ func renderAgainWork(
     let now = EventTime(microseconds: try status.timestamptz(1))
     var outcome = Outcome(
       statements: alarms.isEmpty ? [] : [rewriteAlarms(alarms, isPublishing: isPublishing)],
-      counts: ["alarms_rendered_again": alarms.count], hasMore: try status.int(0) > 0)
-    let unknown = results[taken].count - alarms.count
-    if unknown > 0 { outcome.counts["alarms_of_unknown_kinds"] = unknown }
+      counts: [
+        "alarms_rendered_again": alarms.count,
+        "alarms_of_unknown_kinds": results[taken].count - alarms.count,
+      ], hasMore: try status.int(0) > 0)
     if isPublishing, !alarms.isEmpty {
       outcome.eventsFromResults = { try alarmEvents(alarms, written: $0[0], now: now) }
     }
