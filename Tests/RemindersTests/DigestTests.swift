@@ -56,6 +56,31 @@ struct DigestTests {
       ])
   }
 
+  @Test("what becomes visible after a digest is in the next one, once", arguments: [3, 10, 14])
+  func late(count: Int) throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(digest(at: "08:00"), at: "2026-11-21T09:00:00Z")
+    try like(worker, posts: 0..<count, at: "2026-11-23T07:30:00Z")
+    // The worker was away when the digest was due.
+    try like(worker, posts: 20..<21, at: "2026-11-23T08:10:00Z")
+    #expect(
+      try worker.ring(at: "2026-11-23T08:20:00Z") == [
+        "ann  2026-11-23T08:00:00 due 2026-11-23T08:00:00Z: \(count + 1)"
+      ])
+    try like(worker, posts: 21..<23, at: "2026-11-23T08:19:59Z")
+    #expect(
+      try worker.ring(at: "2026-11-24T08:00:00Z") == [
+        "ann  2026-11-24T08:00:00 due 2026-11-24T08:00:00Z: 2"
+      ])
+    // Nothing twice, although it is still unseen.
+    #expect(try worker.ring(at: "2026-11-25T08:00:00Z") == [])
+    try like(worker, posts: 23..<24, at: "2026-11-24T07:59:59Z")
+    #expect(
+      try worker.ring(at: "2026-11-26T08:00:00Z") == [
+        "ann  2026-11-26T08:00:00 due 2026-11-26T08:00:00Z: 1"
+      ])
+  }
+
   @Test("what was seen before is not counted, and not read, however much it is")
   func seen() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
@@ -71,7 +96,7 @@ struct DigestTests {
     try worker.admin.script("ANALYZE")
     func blocksRead() throws -> Int {
       let plan = try worker.admin.query(
-        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM digest_content('ann', '-infinity', NULL, 21::smallint)"
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM digest_content('ann', '-infinity', NULL, '{}', NULL, 43::smallint)"
       ).only.text(0)
       return try #require(
         plan.firstMatch(of: /"Shared Hit Blocks": ([0-9]+)/).flatMap { Int($0.1) })

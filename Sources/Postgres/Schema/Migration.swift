@@ -74,5 +74,6 @@ extension Migrations {
     Migration(39, "feed_entries_by_time", PackageResources._039_feed_entries_by_time_sql),
     Migration(40, "push_active_since", PackageResources._040_push_active_since_sql),
     Migration(41, "digests", PackageResources._041_digests_sql),
+    Migration(42, "late_for_a_digest", PackageResources._042_late_for_a_digest_sql),
   ]
 }

@@ -17,16 +17,27 @@ let reminderColumns = """
       SELECT to_json(s)::text FROM cycle_shown(r.user_id, r.reminder_id) s
     ) END AS shown,
     CASE r.definition ->> 'form' WHEN 'digest' THEN (
-      SELECT to_json(d)::text FROM digest_content(
-        r.user_id,
-        coalesce(
-          (
-            SELECT max(g.due_at) FROM reminder_rings g
-            WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
-              AND NOT \(isForgotten("g.set_at", of: "g.user_id"))
-          ), '-infinity'),
-        (SELECT array_agg(k.kind::smallint) FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)),
-        substr(r.definition ->> 'kind', 2)::smallint
+      SELECT to_json(d)::text
+      FROM (
+        SELECT array_agg(g.decided_at) AS times, string_to_array(min(g.newest), ',')::uuid[] AS newest
+        FROM (
+          SELECT g.decided_at,
+            CASE row_number() OVER (ORDER BY g.occurrence DESC)
+              WHEN 1 THEN g.content ->> 'newest'
+            END AS newest
+          FROM reminder_rings g
+          WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
+            AND NOT \(isForgotten("g.set_at", of: "g.user_id"))
+          ORDER BY g.occurrence DESC
+          LIMIT 2
+        ) g
+      ) last
+      CROSS JOIN LATERAL digest_content(
+        r.user_id, coalesce(last.times[1], '-infinity'), last.times[2], coalesce(last.newest, '{}'),
+        (
+          SELECT array_agg(k.kind::smallint)
+          FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)
+        ), substr(r.definition ->> 'kind', 2)::smallint
       ) d
     ) END AS unseen
   """
