@@ -100,4 +100,40 @@ struct InterleavingTests {
     #expect(try first.postCounts() == model.postCounts)
     #expect(try first.violations() == [])
   }
+
+  @Test(
+    "posts lock the subscriptions to all their authors in one order, the edited and the new ones")
+  func locksOfSubscriptions() throws {
+    let world = try World()
+    let authors = try world.connection.query(
+      "SELECT n::text FROM generate_series(1, 100) n ORDER BY hashtext(n::text) & 31"
+    ).map { try $0.text(0) }
+    let (first, last) = (try #require(authors.first), try #require(authors.last))
+    try world.apply(post("p", by: last, at: 1))
+    let failure = Mutex<(any Error)?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    let (subscriptions, observer) = (
+      try Connection(world.url, applicationName: "test"), try world.owner.get()
+    )
+    func lock(_ author: String) throws {
+      try subscriptions.query("SELECT lock_subscriptions(ARRAY[$1], true)", [.text(author)])
+    }
+    try subscriptions.transaction {
+      try lock(first)
+      let url = world.url
+      Thread.detachNewThread {
+        do {
+          try World(url: url).apply(
+            post("p", by: last, "edited", at: 2), post("q", by: first, at: 2))
+        } catch {
+          failure.withLock { $0 = error }
+        }
+        done.signal()
+      }
+      try observer.blockUntilSessionsWait()
+      try lock(last)
+    }
+    #expect(done.wait(timeout: .now() + hangLimitSeconds) == .success)
+    if let error = failure.withLock({ $0 }) { throw error }
+  }
 }

@@ -101,7 +101,8 @@ final class World {
         || CASE WHEN a.first_at > greatest(r.deleted_all_at, m.deleted_at)
           THEN a.muted::text ELSE '' END
       FROM notification_actors a
-      JOIN notification_recipients r ON r.user_id = a.recipient
+      -- A forgotten person who has only withdrawn contributions has no row.
+      LEFT JOIN notification_recipients r ON r.user_id = a.recipient
       LEFT JOIN notification_marks m
         ON m.recipient = a.recipient AND m.notification_id = a.notification_id
       """)

@@ -80,9 +80,13 @@ public enum TableGroup: String, CaseIterable, Sendable {
   public static let views: [(name: String, tableGroups: Set<TableGroup>)] = [
     ("settled_notifications", [.notifications]),
     ("reviewed_notifications", [.notifications]),
+    ("unreviewed_notifications", [.notifications]),
+    ("recomputed_notifications", [.notifications]),
     ("shown_notifications", [.notifications]),
     ("rendered_alarms", [.alarms]),
     ("settled_alarms", [.notifications, .alarms]),
+    ("unreviewed_alarms", [.notifications, .alarms]),
+    ("recomputed_alarms", [.notifications, .alarms]),
     ("shown_alarms", [.notifications, .alarms]),
     ("push_active_devices", []),
   ]

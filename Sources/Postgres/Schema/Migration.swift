@@ -75,5 +75,6 @@ extension Migrations {
     Migration(40, "push_active_since", PackageResources._040_push_active_since_sql),
     Migration(41, "digests", PackageResources._041_digests_sql),
     Migration(42, "late_for_a_digest", PackageResources._042_late_for_a_digest_sql),
+    Migration(43, "pages_during_erasures", PackageResources._043_pages_during_erasures_sql),
   ]
 }

@@ -351,13 +351,12 @@ func mergeContribution(mayBeMuted: String = "true") -> String {
 /// - Parameter people: SQL of type `text[]`.
 func muters(_ people: String) -> String {
   """
-  SELECT m.recipient FROM notification_mutes m WHERE m.recipient = ANY (\(people))
-  UNION
-  SELECT s.recipient FROM notification_silences s WHERE s.recipient = ANY (\(people))
-  UNION
-  SELECT b.blocker FROM person_blocks b WHERE b.blocker = ANY (\(people)) AND b.active
-  UNION
-  SELECT b.blocked FROM person_blocks b WHERE b.blocked = ANY (\(people)) AND b.active
+  SELECT p.recipient FROM (SELECT DISTINCT unnest(\(people)) COLLATE "C") AS p (recipient)
+  -- OFFSET, so that each is a look-up for each person: who is blocked by a million people has as many rows.
+  WHERE EXISTS (SELECT FROM notification_mutes m WHERE m.recipient = p.recipient OFFSET 0)
+    OR EXISTS (SELECT FROM notification_silences s WHERE s.recipient = p.recipient OFFSET 0)
+    OR EXISTS (SELECT FROM person_blocks b WHERE b.blocker = p.recipient AND b.active OFFSET 0)
+    OR EXISTS (SELECT FROM person_blocks b WHERE b.blocked = p.recipient AND b.active OFFSET 0)
   """
 }
 

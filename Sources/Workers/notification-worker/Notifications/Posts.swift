@@ -26,6 +26,7 @@ func postsWork(_ events: [Event]) -> Work {
   let touched: [Parameter] = [.textArray(subjects)]
   return notificationWork(
     [
+      lockPostsAndSubscriptions(facts, events),
       upsertPosts(facts),
       queueCombinedPosts(facts, events),
       traceQueuedPosts(facts),
@@ -44,6 +45,20 @@ func postsWork(_ events: [Event]) -> Work {
           SELECT a.notification_id, a.recipient, a.type, a.subject
           FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($2::text[])
           """, touched), events)
+}
+
+/// Locks the stored posts of the batch, then the subscriptions to all authors that its triggers may lock. Each trigger
+/// locks its own in order, but the triggers after each other do not.
+private func lockPostsAndSubscriptions(_ facts: Registers<Key>, _ events: [Event]) -> Statement {
+  Statement(
+    """
+    SELECT lock_subscriptions($2::text[] || ARRAY(
+      SELECT p.author FROM post_facts p WHERE p.post_id = ANY ($1) ORDER BY p.post_id FOR UPDATE), false)
+    """,
+    [
+      .textArray(facts.keys.map(\.first.string)),
+      .textArray(distinct(events.map(\.key))),
+    ])
 }
 
 /// Writes every post of the batch, and locks those that stay unchanged as well.
