@@ -45,6 +45,34 @@ import Testing
     }
   }
 
+  @Test(
+    "what a famous author published before the feed's floor is not read by pages"
+  )
+  func pulledBelowTheFloor() throws {
+    let database = try FeedDatabase()
+    // The second begins between the floor for all feeds and the newest post.
+    let calls = ["feed_page('u9', NULL, 50)", "feed_page('u9', '757440000000000:p0', 50)"]
+    func costs() throws -> [Int] {
+      try database.connection.script("ANALYZE posts")
+      return try calls.map { try pages(database, $0) }
+    }
+    try database.asOwner {
+      try database.connection.script(
+        """
+        INSERT INTO users (user_id) SELECT 'u' || g FROM generate_series(1, 10) g ORDER BY g;
+        INSERT INTO pull_authors VALUES (7);
+        INSERT INTO follows VALUES (7, 9, true, '2024-01-01Z', 'f');
+        UPDATE feed_history SET floor = 757468800000000 << 11;
+        """)
+      try fillPeople(database, 1...1000)
+    }
+    let before = try costs()
+    try database.asOwner { try fillPeople(database, 1001...20_000) }
+    for (few, many) in zip(before, try costs()) {
+      #expect(many <= few + few / 4 + 20, "\(few) pages, then \(many)")
+    }
+  }
+
   @Test("a list of people costs the same with twelve times as many, also for who blocked some")
   func people() throws {
     let database = try FeedDatabase()

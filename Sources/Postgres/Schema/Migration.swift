@@ -76,5 +76,7 @@ extension Migrations {
     Migration(41, "digests", PackageResources._041_digests_sql),
     Migration(42, "late_for_a_digest", PackageResources._042_late_for_a_digest_sql),
     Migration(43, "pages_during_erasures", PackageResources._043_pages_during_erasures_sql),
+    Migration(
+      44, "pulled_posts_above_the_floor", PackageResources._044_pulled_posts_above_the_floor_sql),
   ]
 }

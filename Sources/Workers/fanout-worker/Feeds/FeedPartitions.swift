@@ -4,6 +4,8 @@ import Synchronization
 
 /// The floor of every feed whose own is lower: what is older has been dropped, or soon will be.
 let feedHistoryFloor = "(SELECT h.floor FROM feed_history h)"
+/// SQL: no post that is older is above that floor. A key deviates by up to 2^20 from that of its time.
+let feedHistoryStart = "(SELECT feeds_key_time(h.floor - 1048576) FROM feed_history h)"
 
 /// When a worker looks next whether partitions of `feed_entries` are to be made or dropped. Safe to use from any thread.
 final class FeedPartitions: Sendable {

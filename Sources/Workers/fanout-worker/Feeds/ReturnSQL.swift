@@ -86,7 +86,8 @@ enum ReturnSQL {
   /// First samples the newest posts of each followed author, about twice the feed length in total.
   /// The time of the n-th newest of these bounds which posts can be needed. Times are compared with
   /// a margin of 512 microseconds (2^20 keys), because keys deviate from the order of time by up to
-  /// that.
+  /// that. What is below the floor for all feeds is not stored, and not read: of an author whose posts
+  /// are pulled, it would be all of them.
   static let store = """
     -- The followed authors, and how many posts to sample from each.
     WITH people AS MATERIALIZED (
@@ -108,6 +109,7 @@ enum ReturnSQL {
           SELECT t.first_at
           FROM posts t
           WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
+            AND t.first_at >= \(feedHistoryStart)
           ORDER BY t.first_at DESC, t.post_id DESC
           LIMIT p.samples
         ) n
@@ -132,7 +134,7 @@ enum ReturnSQL {
           SELECT t.post_key, t.first_at
           FROM posts t
           WHERE t.author = p.followee AND NOT t.deleted AND t.delivery = 'push'
-            AND t.first_at >= coalesce(p.since, '-infinity')
+            AND t.first_at >= greatest(p.since, \(feedHistoryStart))
           ORDER BY t.first_at DESC, t.post_id DESC
           LIMIT $1::bigint + 1
         ) t
