@@ -36,6 +36,15 @@ import Testing
     #expect(
       try await letters.tool("dead-letters", "list", "--group", "fanout").output.hasPrefix(
         "No open"))
+    for (filter, problem) in [
+      ("--group=notifications", "There is no consumer group notifications. The groups are"),
+      ("--topic=like", "There is no topic like. The topics are"),
+      ("--group=fanout --topic=likes", "fanout does not read the topic likes; it reads"),
+    ] {
+      let refused = try await letters.tool.run(
+        ["dead-letters", "list"] + filter.split(separator: " ").map(String.init))
+      #expect(refused.status == 64 && refused.error.contains(problem), "\(refused.error)")
+    }
     let future = try await letters.tool("dead-letters", "list", "--since", "2999-01-01T00:00:00Z")
     #expect(future.output == "No open dead letters.\n")
     let recent = try await letters.tool("dead-letters", "list", "--since", "1h", "--topic", "likes")
@@ -116,12 +125,38 @@ import Testing
     // A discarded dead letter is not discarded again.
     let again = try await letters.tool(
       "dead-letters", "discard", letters.id(0), letters.id(3), "--reason", "other")
-    #expect(again.output == "1 discarded\n")
+    #expect(again.output == "1 discarded\n" && again.status == 1)
+    #expect(
+      again.error.contains("\(letters.id(0)) is not open: it was discarded by me at "),
+      "\(again.error)")
+    #expect(!again.error.contains(letters.id(3)))
     #expect(
       try letters.count("dead_letters WHERE resolution = 'a test''s' || chr(27) || ' rubbish'") == 3
     )
     let unknown = try await letters.tool("dead-letters", "discard", letters.id(77), "--reason", "x")
     #expect(unknown.status == 1)
+  }
+
+  @Test("without ids, only dead letters of this prefix's groups are listed, discarded and redriven")
+  func staysInPrefix() async throws {
+    try letters.insert(letters.wire(letters.like("a")), offset: 0, code: "bad-json")
+    let other = ["--topic-prefix", letters.prefix + "other."]
+    let listed = try await letters.tool.run(
+      ["dead-letters", "list", "--reason-code", "bad-json"] + other)
+    #expect(listed.output == "No open dead letters.\n", "\(listed.error)")
+    for selection in ["--all", "--reason-code=bad-json", "--since=1h", "--user=post"] {
+      let done = try await letters.tool.run(
+        ["dead-letters", "discard", selection, "--reason", "x"] + other)
+      #expect(done.output == "0 discarded\n", "\(done.error)")
+    }
+    let dry = try await letters.tool.run(["dead-letters", "redrive", "--all", "--dry-run"] + other)
+    #expect(dry.output == "0 would be redriven\n", "\(dry.error)")
+    let redriven = try await letters.tool.run(["dead-letters", "redrive", letters.id(0)] + other)
+    #expect(redriven.status == 64 && redriven.error.contains("set --topic-prefix"))
+    #expect(try letters.states() == ["open"])
+    let byID = try await letters.tool.run(
+      ["dead-letters", "discard", letters.id(0), "--reason", "x"] + other)
+    #expect(byID.output == "1 discarded\n", "\(byID.error)")
   }
 
   @Test("exported events can be published; exported records contain every byte")

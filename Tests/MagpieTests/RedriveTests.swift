@@ -59,6 +59,12 @@ import Testing
     let one = try await letters.tool("dead-letters", "redrive", letters.id(2))
     #expect(one.output == "1 redriven\n", "\(one.error)")
     #expect(try letters.states() == ["open", "open", "redriven", "open", "open", "open"])
+    for arguments in [[], ["--dry-run"]] {
+      let again = try await letters.tool.run(
+        ["dead-letters", "redrive", letters.id(2)] + arguments)
+      #expect(again.status == 1 && again.output.hasPrefix("0 "), "\(again.output)")
+      #expect(again.error.contains("\(letters.id(2)) is not open: it was redriven by "))
+    }
     let some = try await letters.tool("dead-letters", "redrive", "--reason-code", "wrong-key")
     #expect(some.output == "1 redriven\n")
     #expect(try letters.count("dead_letters WHERE state = 'open'") == 4)

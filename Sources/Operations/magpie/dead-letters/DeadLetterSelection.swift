@@ -31,11 +31,33 @@ struct DeadLetterSelection: ParsableArguments {
   }
 
   /// The condition that selects the open dead letters.
+  func condition(prefix: String) throws -> SQLCondition {
+    try filter.condition(prefix: prefix, ids: ids, states: ["open"])
+  }
+
+  /// The state of each selected id that is not open, for `refuse(closed:)`.
   ///
   /// - Throws: `Failure` if there is no dead letter with one of the ids.
-  func condition(_ connection: Connection, prefix: String) throws -> SQLCondition {
-    for id in ids { _ = try id.find(connection) }
-    return filter.condition(prefix: prefix, ids: ids, states: ["open"])
+  func closed(_ connection: Connection) throws -> [String] {
+    try ids.compactMap { id in
+      let letters = try id.find(connection)
+      guard let first = letters.first, letters.allSatisfy({ $0.state != "open" }) else {
+        return nil
+      }
+      let by = first.resolvedBy.map { " by \($0)" } ?? ""
+      let at = first.resolvedAt.map { " at \($0.rfc3339)" } ?? ""
+      return "\(id.description) is not open: it was \(first.state)\(by)\(at)."
+    }
+  }
+
+  /// Reports ids that were not open, after the open ones are changed.
+  ///
+  /// - Throws: `Failure` if there are any.
+  func refuse(closed: [String]) throws {
+    guard !closed.isEmpty else { return }
+    throw Failure(
+      .found,
+      closed.joined(separator: "\n") + "\n`magpie dead-letters show ID` prints the history.")
   }
 
   func count(_ connection: Connection, _ condition: SQLCondition) throws -> Int64 {

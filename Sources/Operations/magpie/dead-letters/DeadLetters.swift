@@ -52,7 +52,11 @@ struct DeadLetterFilter: ParsableArguments {
   /// - Parameters:
   ///   - ids: the ids to select; empty selects all.
   ///   - states: the states to select; nil selects all.
-  func condition(prefix: String, ids: [LetterID] = [], states: [String]?) -> SQLCondition {
+  /// - Throws: `Failure` if there is no such group with the prefix, or if it does not read the topic.
+  func condition(prefix: String, ids: [LetterID] = [], states: [String]?) throws -> SQLCondition {
+    for selected in try ConsumerGroup.named(group, prefix: prefix) {
+      _ = try selected.topics(named: topic, isOnlyGroup: group != nil, prefix: prefix)
+    }
     var filter = LetterFilter(
       group: group, topic: topic, reasonCode: reasonCode, user: user, ids: ids, states: states)
     filter.since = since?.time

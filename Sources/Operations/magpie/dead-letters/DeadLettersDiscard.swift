@@ -7,7 +7,8 @@ struct DeadLettersDiscard: ParsableCommand {
     abstract: "Mark dead letters as never to be applied. They stay readable, with your reason.",
     discussion: """
       Discards only open dead letters and deletes nothing: `list --state discarded` lists them, and \
-      `show` prints the record, who discarded it and why.
+      `show` prints the record, who discarded it and why. If the dead letter of an id is not open, the \
+      others are discarded, and the exit code is 1.
       """)
 
   @OptionGroup var selection: DeadLetterSelection
@@ -37,8 +38,8 @@ struct DeadLettersDiscard: ParsableCommand {
 
   func run() throws {
     let connection = try database.connect()
-    let prefix = topics.prefix
-    let condition = try selection.condition(connection, prefix: prefix)
+    let condition = try selection.condition(prefix: topics.prefix)
+    let closed = try selection.closed(connection)
     var count = selection.dryRun ? try selection.count(connection, condition) : 0
     var shown = Progress(forced: progress)
     if !selection.dryRun {
@@ -47,9 +48,13 @@ struct DeadLettersDiscard: ParsableCommand {
       ) { shown.show("\($0) discarded") }
     }
     shown.clear()
-    if json { return printJSON(Result(discarded: count, dryRun: selection.dryRun)) }
-    Console.output.line(
-      selection.dryRun ? "\(count) would be discarded" : "\(count) discarded")
+    if json {
+      printJSON(Result(discarded: count, dryRun: selection.dryRun))
+    } else {
+      Console.output.line(
+        selection.dryRun ? "\(count) would be discarded" : "\(count) discarded")
+    }
+    try selection.refuse(closed: closed)
   }
 }
 

@@ -37,12 +37,13 @@ struct DeadLettersExport: ParsableCommand {
   func run() throws {
     let connection = try database.connect()
     let prefix = topics.prefix
+    let condition = try filter.condition(
+      prefix: prefix, ids: ids, states: state == .all ? nil : [state.rawValue])
     var file = try LineWriter(path: output)
     var (written, left) = (0, 0)
     var place: LetterID?
     while true {
-      var page = filter.condition(
-        prefix: prefix, ids: ids, states: state == .all ? nil : [state.rawValue])
+      var page = condition
       if let place { page.and(behind: place) }
       // A few at a time, because a record may have a MiB.
       let letters = try connection.query(

@@ -61,7 +61,7 @@ struct DeadLettersList: ParsableCommand {
   func run() throws {
     let connection = try database.connect()
     let prefix = topics.prefix
-    let condition = filter.condition(
+    let condition = try filter.condition(
       prefix: prefix, states: state == .all ? nil : [state.rawValue])
     if by.isEmpty { try list(connection, condition) } else { try count(connection, condition) }
   }

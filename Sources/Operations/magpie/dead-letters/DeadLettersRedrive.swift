@@ -12,7 +12,8 @@ struct DeadLettersRedrive: ParsableCommand {
       Applies each dead letter with its worker's handler, in one transaction with the change of its \
       state. The handlers are those of this tool: use the version that the workers run. Workers may keep \
       running. A dead letter that fails again stays open, with a new entry in its history; the others \
-      are still applied, and the exit code is 1. It is safe to interrupt this and to run it twice.
+      are still applied, and the exit code is 1. So it is if the dead letter of an id is not open. It is \
+      safe to interrupt this and to run it twice.
       """)
 
   @OptionGroup var selection: DeadLetterSelection
@@ -57,13 +58,20 @@ struct DeadLettersRedrive: ParsableCommand {
 
   func run() throws {
     let connection = try database.connect()
-    let condition = try selection.condition(connection, prefix: kafka.prefix)
+    if let other = selection.ids.first(where: { !$0.topic.hasPrefix(kafka.prefix) }) {
+      throw Failure(
+        .usage,
+        "\(other.description) is of a topic without the prefix \(kafka.prefix); set --topic-prefix."
+      )
+    }
+    let condition = try selection.condition(prefix: kafka.prefix)
+    let closed = try selection.closed(connection)
     let total = try selection.count(connection, condition)
     var result = RedriveResult()
     if selection.dryRun {
       result.dryRun = true
-      if json { return printJSON(result) }
-      return Console.output.line("\(total) would be redriven")
+      if json { printJSON(result) } else { Console.output.line("\(total) would be redriven") }
+      return try selection.refuse(closed: closed)
     }
     var shown = Progress(forced: progress)
     var pace = Pace(perSecond: rate)
@@ -87,6 +95,7 @@ struct DeadLettersRedrive: ParsableCommand {
     }
     shown.clear()
     report(result)
+    try selection.refuse(closed: closed)
     if result.failed > 0 { throw ExitCode(Failure.Code.found.rawValue) }
   }
 

@@ -23,9 +23,13 @@ struct LetterFilter {
     (self.ids, self.states) = (ids, states)
   }
 
-  /// A condition on `dead_letters` for a WHERE clause.
+  /// A condition on `dead_letters` for a WHERE clause. Without ids, only of groups with this prefix.
   func condition(prefix: String) -> SQLCondition {
     var condition = SQLCondition()
+    if ids.isEmpty {
+      let groups = ConsumerGroup.allCases.map { $0.name(prefix: prefix) }
+      condition.and("consumer_group", "= ANY", .textArray(groups))
+    }
     if let group { condition.and("consumer_group", "=", .text(full(group, prefix))) }
     if let topic { condition.and("topic", "=", .text(full(topic, prefix))) }
     if let reasonCode { condition.and("reason_code", "=", .text(reasonCode)) }

@@ -25,39 +25,58 @@ struct OffsetScope: ParsableArguments {
   }
 
   func groups(prefix: String) throws -> [ConsumerGroup] {
-    let all = ConsumerGroup.allCases
-    guard let group else { return all }
-    let found = all.filter { [group, prefix + group].contains($0.name(prefix: prefix)) }
-    guard !found.isEmpty else {
-      throw Failure(
-        .usage,
-        "There is no consumer group \(group). The groups are "
-          + all.map { $0.name(prefix: prefix) }.joined(separator: ", ") + ".")
-    }
-    return found
+    try ConsumerGroup.named(group, prefix: prefix)
   }
 
   /// The full names of the selected topics.
   func topics(of group: ConsumerGroup, prefix: String) throws -> [String] {
-    let all = group.topics.map { $0.name(prefix: prefix) }
-    guard let topic else { return all }
-    let found = all.filter { $0 == topic || $0 == prefix + topic }
-    // Without --group, groups that do not read the topic are skipped.
-    guard !found.isEmpty || self.group == nil && isKnown(topic, prefix) else {
-      throw Failure(
-        .usage,
-        "\(group.name(prefix: prefix)) does not read the topic \(topic); it reads "
-          + all.joined(separator: ", ") + ".")
-    }
-    return found
-  }
-
-  private func isKnown(_ topic: String, _ prefix: String) -> Bool {
-    Topic(rawValue: topic) != nil || Topic(name: topic, prefix: prefix) != nil
+    try group.topics(named: topic, isOnlyGroup: self.group != nil, prefix: prefix)
   }
 
   func includes(_ place: TopicPartition) -> Bool {
     partition == nil || partition == place.partition
+  }
+}
+
+extension ConsumerGroup {
+  /// The groups that an option selects: all, or the one with this worker's name or full name.
+  ///
+  /// - Throws: `Failure` if there is no such group with the prefix.
+  static func named(_ name: String?, prefix: String) throws -> [ConsumerGroup] {
+    guard let name else { return allCases }
+    let found = allCases.filter { [name, prefix + name].contains($0.name(prefix: prefix)) }
+    guard !found.isEmpty else {
+      throw Failure(
+        .usage,
+        "There is no consumer group \(name). The groups are "
+          + allCases.map { $0.name(prefix: prefix) }.joined(separator: ", ") + ".")
+    }
+    return found
+  }
+
+  /// The full names of this group's topics that an option selects: all, or the one with this name.
+  ///
+  /// - Parameter isOnlyGroup: whether an option selects the group. Otherwise a topic that only other
+  ///   groups read gives none.
+  /// - Throws: `Failure` if there is no such topic.
+  func topics(named topic: String?, isOnlyGroup: Bool, prefix: String) throws -> [String] {
+    let all = topics.map { $0.name(prefix: prefix) }
+    guard let topic else { return all }
+    let found = all.filter { $0 == topic || $0 == prefix + topic }
+    if !found.isEmpty { return found }
+    guard Topic(rawValue: topic) != nil || Topic(name: topic, prefix: prefix) != nil else {
+      throw Failure(
+        .usage,
+        "There is no topic \(topic). The topics are "
+          + Topic.allCases.map { $0.name(prefix: prefix) }.joined(separator: ", ") + ".")
+    }
+    guard !isOnlyGroup else {
+      throw Failure(
+        .usage,
+        "\(name(prefix: prefix)) does not read the topic \(topic); it reads "
+          + all.joined(separator: ", ") + ".")
+    }
+    return []
   }
 }
 

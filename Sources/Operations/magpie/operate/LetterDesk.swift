@@ -54,10 +54,9 @@ struct LetterDesk: Sendable {
   /// rows.
   func counts() async throws -> [Count] {
     try await pool.read { [prefix] connection in
-      var condition = LetterFilter(states: ["open"]).condition(prefix: prefix)
-      condition.and("topic", "^@", .text(prefix))
-      return try LetterCount.read(
-        connection, by: [.group, .topic, .reason], condition, limit: 200
+      try LetterCount.read(
+        connection, by: [.group, .topic, .reason],
+        LetterFilter(states: ["open"]).condition(prefix: prefix), limit: 200
       ).map { row in
         Count(
           group: row.values[0], topic: row.values[1], reasonCode: row.values[2], count: row.count,
