@@ -149,11 +149,38 @@ struct WriterTests {
     try writer.append(randomRecord(place("a", 0), offset: 0, &random))
     try writer.flush()
     let listed = try directory.files
-    let left = ["segments/0000000000000099-00", "segments/x.tmp", "manifest.tmp"]
+    let left = ["segments/0000000000000004-00", "segments/x.tmp", "manifest.tmp"]
     for name in left + ["notes.txt"] { try directory.write(name, [1, 2, 3]) }
     #expect(try ArchiveVerification(directory.storage).unlisted == (left + ["notes.txt"]).sorted())
     _ = try directory.writer()
     #expect(try directory.files == (listed + ["notes.txt"]).sorted())
+  }
+
+  @Test("a manifest that is older than its segments is refused, and nothing is deleted")
+  func olderManifest() throws {
+    var random = SeededGenerator(seed: 13)
+    let directory = try ArchiveDirectory()
+    let writer = try directory.writer()
+    try writer.begin([place("a", 0): 0])
+    let older = try directory.bytes("manifest")
+    for offset in 0..<2 as Range<Int64> {
+      try writer.append(randomRecord(place("a", 0), offset: offset, &random))
+      try writer.flush()
+    }
+    let newest = try directory.bytes("manifest")
+    #expect(try ArchiveVerification(directory.storage).findings == [])
+    try directory.write("manifest", older)
+    let files = try directory.files
+    let error = #expect(throws: ArchiveError.self) { try directory.writer() }
+    #expect(error?.code == .damaged)
+    #expect(error?.message.contains("restore the newest manifest") == true)
+    #expect(try directory.files == files)
+    #expect(try directory.bytes("manifest") == older)
+    let findings = try ArchiveVerification(directory.storage).findings
+    #expect(findings.map(\.what) == [error?.message ?? ""] && findings[0].file == "manifest")
+    try directory.write("manifest", newest)
+    _ = try directory.writer()
+    #expect(try directory.files == files)
   }
 }
 

@@ -167,7 +167,7 @@ public final class ArchiveLoop {
     try writer.begin(watermarks.mapValues(\.low))
     recognition = Recognition()
     recognition.expect(
-      writer.lastRecords.filter { partition, last in
+      writer.manifest.lastRecords.filter { partition, last in
         watermarks[partition].map { $0.low..<$0.high ~= last.offset } ?? false
       })
     return watermarks.reduce(into: [:]) { starts, log in

@@ -33,6 +33,8 @@ public struct ArchiveVerification: Sendable {
   public init(_ storage: any ArchiveStorage, progress: (ArchiveVerification) -> Void = { _ in })
     throws
   {
+    // Before the manifest: a writer may add files of later generations after it.
+    let keys = try storage.list("").keys
     let index: ArchiveIndex
     do {
       index = try ArchiveIndex(storage)
@@ -64,7 +66,10 @@ public struct ArchiveVerification: Sendable {
     }
     for segment in manifest.segments { check(segment, index, &files, progress) }
     for partition in manifest.partitions { check(partition) }
-    unlisted = try storage.list("").keys.filter { !files.contains($0) }.sorted()
+    if let newer = manifest.firstNewer(among: keys) {
+      note(Manifest.key, manifest.isOlder(than: newer))
+    }
+    unlisted = keys.filter { !files.contains($0) }.sorted()
   }
 
   private mutating func note(_ error: ArchiveError) {

@@ -1,6 +1,6 @@
 import Foundation
 public import Kafka
-package import Lanes
+import Lanes
 
 /// Writes an archive: buffers records in memory, then adds them as a segment together with their
 /// end offsets in one replacement of the manifest.
@@ -70,7 +70,9 @@ public final class ArchiveWriter {
     while true {
       // Listed before taking over and deleted afterwards, so that no file of a writer that later
       // takes over from this one is deleted.
-      let leftovers = try leftovers()
+      let keys = try storage.list("").keys
+      try refuseIfOlder(than: keys)
+      let leftovers = leftovers(among: keys)
       let (next, bytes) = try successor(manifest)
       if try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) {
         (manifest, manifestBytes) = (next, bytes)
@@ -84,14 +86,17 @@ public final class ArchiveWriter {
     }
   }
 
+  /// Throws `ArchiveError` if one of the files shows that the manifest is older than the archive.
+  private func refuseIfOlder(than keys: some Sequence<String>) throws {
+    guard let newer = manifest.firstNewer(among: keys) else { return }
+    // Another writer may have taken over meanwhile, which `takeOver` finds out.
+    guard try Self.current(storage)?.bytes == manifestBytes else { return }
+    throw ArchiveError(.damaged, file: Manifest.key, manifest.isOlder(than: newer))
+  }
+
   /// The next offset to archive, after the records buffered in memory; nil if the archive does not
   /// have the partition yet.
   public func nextOffset(of partition: TopicPartition) -> Int64? { nextOffsets[partition] }
-
-  /// The last archived record of each partition, if known.
-  package var lastRecords: [TopicPartition: LastRecord] {
-    manifest.partitions.reduce(into: [:]) { $0[$1.topicPartition] = $1.last }
-  }
 
   /// The approximate number of bytes buffered in memory.
   public var bufferedByteCount: Int { builder.byteCount + (pending?.bytes.count ?? 0) }
@@ -294,10 +299,10 @@ public final class ArchiveWriter {
 
   /// Files that a dead writer left: their generation is newer than that of every listed file. They
   /// stay recognizable if the next writer dies before deleting all of them.
-  private func leftovers() throws -> [String] {
+  private func leftovers(among keys: some Sequence<String>) -> [String] {
     let listed = manifest.segments.map(\.file.name) + manifest.pages.map(\.file.name)
     let newest = listed.compactMap(generation).max() ?? 0
-    return try storage.list("").keys.filter { key in
+    return keys.filter { key in
       generation(key).map { $0 > newest } ?? false
         || key.hasSuffix(DirectoryStorage.temporarySuffix)
     }

@@ -101,6 +101,26 @@ public struct Manifest: Codable, Sendable, Equatable {
     return least...greatest
   }
 
+  /// The last archived record of each partition, if known.
+  package var lastRecords: [TopicPartition: LastRecord] {
+    partitions.reduce(into: [:]) { $0[$1.topicPartition] = $1.last }
+  }
+
+  /// The first file that was written under a newer manifest than this one; nil if there is none.
+  ///
+  /// A writer names a file after the generation that will list it, the next one, so a writer that died
+  /// left no file of a later generation.
+  func firstNewer(among keys: some Sequence<String>) -> String? {
+    keys.filter { Archive.generation($0).map { $0 > generation + 1 } ?? false }.min()
+  }
+
+  /// What is wrong if `firstNewer` found this file.
+  func isOlder(than file: String) -> String {
+    "the manifest is older than \(file), so it does not list all segments: restore the newest manifest, or, "
+      + "in a copy that was made beside a writer, move the files of generations above \(generation + 1) away "
+      + "(docs/archive.md)"
+  }
+
   /// Whether only an erasure lies between the manifests.
   func hasSameOffsets(as other: Manifest) -> Bool {
     partitions == other.partitions && gaps == other.gaps
