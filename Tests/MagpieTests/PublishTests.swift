@@ -91,6 +91,16 @@ struct PublishTests {
     #expect(result.error.contains("1 of 1 events were not acknowledged in time."))
   }
 
+  @Test("a file that cannot be read to its end exits 74 and says after which line")
+  func readError() async throws {
+    // Address 0 of a process is not mapped.
+    let result = try await Tool()("publish", "--dry-run", "/proc/self/mem")
+    #expect(result.status == 74, "\(result.output)")
+    #expect(
+      result.error.contains("/proc/self/mem cannot be read after line 0: Input/output error"),
+      "\(result.error)")
+  }
+
   @Test("valid lines are acknowledged even if others are rejected")
   func sending() async throws {
     let broker = try EmbeddedBroker()

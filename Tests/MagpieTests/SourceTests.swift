@@ -17,6 +17,15 @@ struct SourceTests {
     #expect(try await magpie.run(numbers).output == first.output)
   }
 
+  @Test("a disk that is full exits 74, a path that cannot be opened 64")
+  func fullDisk() async throws {
+    for (path, status) in [("/dev/full", 74), ("/proc/nowhere/events", 64)] as [(String, Int32)] {
+      let result = try await Tool()(
+        "generate", "--users", "5", "--events", "10", "--seed", "1", "--output", path)
+      #expect(result.status == status && result.error.contains("\(path) cannot be written"))
+    }
+  }
+
   @Test("generated events are published at the requested rate")
   func generateToKafka() async throws {
     let broker = try EmbeddedBroker()

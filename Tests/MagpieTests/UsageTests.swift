@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 @Suite("magpie's command line")
@@ -24,7 +26,7 @@ struct UsageTests {
   @Test("the exit codes are documented")
   func exitCodes() async throws {
     let result = try await magpie("--help")
-    for code in ["0 ", "1 ", "64", "65", "66", "69"] {
+    for code in ["0 ", "1 ", "64", "65", "66", "69", "74"] {
       #expect(result.output.contains("\n  \(code)  "))
     }
   }
@@ -98,6 +100,20 @@ struct UsageTests {
     #expect(result.error.hasPrefix("magpie: unknown command "), "\(result.error)")
     #expect(result.error.contains(message), "\(result.error)")
     #expect(result.output.isEmpty)
+  }
+
+  @Test("output that cannot be written is reported once and exits 74")
+  func lostOutput() async throws {
+    let process = try magpie.makeProcess(["kinds", "list"])
+    let errors = Pipe()
+    process.standardOutput = FileHandle(forWritingAtPath: "/dev/full")
+    process.standardError = errors
+    try await process.runToEnd()
+    #expect(process.terminationStatus == 74)
+    let text = String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
+    #expect(
+      text == "magpie: standard output cannot be written, so results are missing: "
+        + "No space left on device\n")
   }
 
   @Test("help of an existing command exits 0")

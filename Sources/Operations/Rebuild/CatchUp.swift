@@ -162,7 +162,8 @@ extension Rebuild {
           "\(partition): the log starts at offset \(span.lowerBound): earlier records are gone, and "
             + "tables rebuilt without them would be incomplete",
           "Give an archive that holds the beginning (--archive DIR), or pass "
-            + "--accept-missing-records to rebuild from the remaining records.")
+            + "--accept-missing-records to rebuild from the remaining records.",
+          isLogIncomplete: true)
       }
     }
     return starts

@@ -5,9 +5,13 @@ public struct RebuildError: Error, Sendable, Equatable, CustomStringConvertible 
   /// What the operator should do.
   public var nextStep: String
 
-  public init(_ reason: String, _ nextStep: String) {
+  /// Whether the log no longer holds the records that are needed.
+  public var isLogIncomplete: Bool
+
+  public init(_ reason: String, _ nextStep: String, isLogIncomplete: Bool = false) {
     self.reason = reason
     self.nextStep = nextStep
+    self.isLogIncomplete = isLogIncomplete
   }
 
   public var description: String { "\(reason)\n  \(nextStep)" }

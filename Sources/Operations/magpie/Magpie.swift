@@ -25,6 +25,7 @@ struct Magpie: ParsableCommand {
         65  a registry of kinds or a catalog is invalid (kinds)
         66  the log no longer holds the records that are needed
         69  Kafka, PostgreSQL, or a required program is not available
+        74  a file or standard output could not be read or written, as on a full disk
       """,
     version: codeVersion,
     subcommands: [
@@ -48,6 +49,7 @@ struct Magpie: ParsableCommand {
       }
       var command = try parseAsRoot()
       try command.run()
+      if Console.hasLostOutput { Foundation.exit(Failure.Code.inputOutput.rawValue) }
     } catch let failure as Failure {
       failure.exit()
     } catch let error where isParsersOwn(error) {

@@ -174,9 +174,10 @@ struct OffsetsImport: ParsableCommand {
 
   private func read() throws -> [ExportedOffset] {
     var result: [ExportedOffset] = []
-    for (index, line) in try LineReader(path: file, maximumBytes: 64 << 10).enumerated() {
+    var lines = try LineReader(path: file, maximumBytes: 64 << 10)
+    while let line = try lines.next() {
       guard case .text(let text) = line else {
-        throw Failure(.usage, "\(file):\(index + 1) is unreadable.")
+        throw Failure(.usage, "\(file):\(lines.number) is unreadable.")
       }
       guard !text.allSatisfy(\.isWhitespace) else { continue }
       do {
@@ -187,7 +188,7 @@ struct OffsetsImport: ParsableCommand {
         result.append(offset)
       } catch {
         throw Failure(
-          .usage, "\(file):\(index + 1) is not output of `magpie offsets export`: \(error)")
+          .usage, "\(file):\(lines.number) is not output of `magpie offsets export`: \(error)")
       }
     }
     guard !result.isEmpty else { throw Failure(.usage, "\(file) contains no offsets.") }

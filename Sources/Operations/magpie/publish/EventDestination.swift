@@ -73,7 +73,7 @@ struct LineWriter {
     self.path = path
     descriptor =
       path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw unwritable() }
+    guard descriptor >= 0 else { throw unwritable(.usage) }
   }
 
   mutating func write(_ line: String) throws {
@@ -84,7 +84,7 @@ struct LineWriter {
 
   mutating func close() throws {
     try flush()
-    if descriptor > 1, Foundation.close(descriptor) != 0 { throw unwritable() }
+    if descriptor > 1, Foundation.close(descriptor) != 0 { throw unwritable(.inputOutput) }
   }
 
   private mutating func flush() throws {
@@ -92,13 +92,14 @@ struct LineWriter {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw unwritable() }
+      guard count > 0 else { throw unwritable(.inputOutput) }
       rest = rest.dropFirst(count)
     }
     buffer.removeAll(keepingCapacity: true)
   }
 
-  private func unwritable() -> Failure {
-    Failure(.usage, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+  private func unwritable(_ code: Failure.Code) -> Failure {
+    let name = path == "-" ? "Standard output" : path
+    return Failure(code, "\(name) cannot be written: \(String(cString: strerror(errno))).")
   }
 }

@@ -59,7 +59,7 @@ struct PublishLines: ParsableCommand {
   }
 
   func run() throws {
-    let lines = try LineReader(path: file, maximumBytes: Limits.valueBytes + 8192)
+    var lines = try LineReader(path: file, maximumBytes: Limits.valueBytes + 8192)
     let sender =
       dryRun
       ? nil : try EventSender(configuration: kafka.configuration(), prefix: kafka.prefix)
@@ -67,18 +67,19 @@ struct PublishLines: ParsableCommand {
     var reasons: [String: Int] = [:]
     var shown = Progress(forced: progress)
     var interruption: (any Error)?
-    for (index, line) in lines.enumerated() {
+    while true {
       do {
+        guard let line = try lines.next() else { break }
         guard let event = try decode(line) else { continue }
         counts.read += 1
-        try sender?.send(event, number: index + 1)
+        try sender?.send(event, number: lines.number)
       } catch let error as EventError {
         counts.read += 1
         counts.rejected += 1
         reasons[error.code.rawValue, default: 0] += 1
         guard json || counts.rejected <= Self.shownRejections else { continue }
         shown.clear()
-        report(Rejection(line: index + 1, code: error.code.rawValue, message: error.message))
+        report(Rejection(line: lines.number, code: error.code.rawValue, message: error.message))
       } catch {
         interruption = error
         break

@@ -97,7 +97,7 @@ struct ReplayPosition {
     do {
       try JSONEncoder().encode(content).write(to: URL(filePath: path), options: .atomic)
     } catch {
-      throw Failure(.usage, "\(path) cannot be written: \(error.localizedDescription)")
+      throw Failure(unwritable: path, error)
     }
   }
 

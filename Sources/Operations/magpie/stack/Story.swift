@@ -24,20 +24,20 @@ struct Story {
       }
       return
     }
-    let lines = try LineReader(path: path, maximumBytes: Limits.valueBytes + 8192)
-    for (index, line) in lines.enumerated() {
+    var lines = try LineReader(path: path, maximumBytes: Limits.valueBytes + 8192)
+    while let line = try lines.next() {
       guard events.count < Self.eventsMax else {
         throw Failure(
           .usage, "\(path) has more than \(Self.eventsMax) events; use: magpie publish \(path)")
       }
       switch line {
-      case .unreadable(let reason): throw Failure(.found, "\(path):\(index + 1): \(reason)")
+      case .unreadable(let reason): throw Failure(.found, "\(path):\(lines.number): \(reason)")
       case .text(""): continue
       case .text(let text):
         do {
           events.append(try StructuredEvent.decode(text, now: .now))
         } catch {
-          throw Failure(.found, "\(path):\(index + 1): \(error)")
+          throw Failure(.found, "\(path):\(lines.number): \(error)")
         }
       }
     }

@@ -7,7 +7,11 @@ struct Console: Sendable {
   static let error = Console(descriptor: 2)
 
   private let descriptor: Int32
-  private static let lock = Mutex(())
+  /// Whether standard output could not be written. Locked while text is written.
+  private static let outputFailed = Mutex(false)
+
+  /// Whether something that was written to standard output is lost. It was reported then.
+  static var hasLostOutput: Bool { outputFailed.withLock { $0 } }
 
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
@@ -17,16 +21,28 @@ struct Console: Sendable {
     return isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }
 
+  /// Writes the text. Reports the first failure of standard output on standard error; the command goes
+  /// on, because its work may be half done.
   func write(_ text: String) {
     var rest = Array(text.utf8)[...]
-    Self.lock.withLock { _ in
+    let failure: Int32? = Self.outputFailed.withLock { hasFailed in
       while !rest.isEmpty {
         let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
         if count < 0, errno == EINTR { continue }
-        // The reader has gone, and there is no other place to report that.
-        guard count > 0 else { return }
+        guard count > 0 else {
+          // A reader that has gone does not want the rest. Standard error has no other place to report to.
+          guard descriptor == Self.output.descriptor, errno != EPIPE, !hasFailed else { return nil }
+          hasFailed = true
+          return errno
+        }
         rest = rest.dropFirst(count)
       }
+      return nil
+    }
+    if let failure {
+      Self.error.line(
+        "magpie: standard output cannot be written, so results are missing: "
+          + String(cString: strerror(failure)))
     }
   }
 

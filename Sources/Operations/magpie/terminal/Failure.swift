@@ -4,6 +4,8 @@ import EmbeddedStack
 import Foundation
 import Kafka
 import Postgres
+import Rebuild
+import RecordLog
 import Schema
 
 /// An error that ends the tool, with its exit code.
@@ -18,6 +20,8 @@ struct Failure: Error {
     case logIncomplete = 66
     /// EX_UNAVAILABLE of sysexits.h.
     case unavailable = 69
+    /// EX_IOERR of sysexits.h: a file or standard output failed while it was read or written.
+    case inputOutput = 74
   }
 
   var code: Code
@@ -38,6 +42,9 @@ struct Failure: Error {
     case let error as SchemaError:
       self.init(error.code == .missing ? .unavailable : .found, error.description)
     case let error as ArchiveError: self.init(archive: error)
+    case let error as RebuildError:
+      self.init(error.isLogIncomplete ? .logIncomplete : .found, error.description)
+    case let error as RecordLogError: self.init(log: error)
     case let error as StackError: self.init(.unavailable, error.description)
     default: self.init(.found, String(describing: error))
     }
@@ -49,6 +56,37 @@ struct Failure: Error {
     case .missing, .locked, .fenced, .system: self.init(.unavailable, error.description)
     case .unusable: self.init(.usage, error.description)
     }
+  }
+
+  private init(log error: RecordLogError) {
+    switch error {
+    case .unknownTopic:
+      self.init(.unavailable, "\(error). Is --topic-prefix right? `magpie topics` creates it.")
+    case .stalled:
+      self.init(
+        .unavailable, "\(error)\nCheck that the partition has a leader, and run this again.")
+    case .notHeld:
+      self.init(
+        .logIncomplete,
+        "\(error)\nIf an archive of this log holds them, pass it with --archive.")
+    case .gap(let partition, let missing):
+      self.init(
+        .logIncomplete,
+        """
+        \(error): Kafka deleted them before they were archived.
+        To go on without them, record the gap, unless `magpie archive show` lists it: magpie archive \
+        accept-gap --dir DIR --topic \(partition.topic) --partition \(partition.partition) \
+        --up-to \(missing.upperBound)
+        Then run `magpie replay` with --accept-missing-records. The tables lack what these records said.
+        """)
+    }
+  }
+
+  /// A file that cannot be written: the path is at fault, or else the disk.
+  init(unwritable path: String, _ error: any Error) {
+    let isDisk = [.fileWriteOutOfSpace, .fileWriteUnknown].contains((error as? CocoaError)?.code)
+    self.init(
+      isDisk ? .inputOutput : .usage, "\(path) cannot be written: \(error.localizedDescription)")
   }
 
   private init(kafka error: KafkaError) {

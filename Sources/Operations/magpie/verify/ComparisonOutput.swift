@@ -41,7 +41,7 @@ func show(
     do {
       try Data(page.page(report).utf8).write(to: URL(filePath: file))
     } catch {
-      throw Failure(.usage, "\(file) cannot be written: \(error.localizedDescription)")
+      throw Failure(unwritable: file, error)
     }
   }
   if json { printJSONLines(report) } else { printText(report, words) }
