@@ -38,8 +38,26 @@ struct ArchiveCommandTests {
       stage.log.split(separator: "run: magpie ").last?.split(separator: "\n").first)
     #expect(command.contains("--topic 'magpie.likes' --partition 1 --up-to \(held.lowerBound)"))
     let arguments = command.split(separator: " ").map { $0.filter { $0 != "'" } }
+    let unread = try await stage.magpie(
+      "replay", "--apply", "--dry-run", "--archive", stage.directory)
+    #expect(unread.status == 66, "\(unread.output)")
+    #expect(
+      unread.error.contains("--topic magpie.likes --partition 1 --up-to \(held.lowerBound)"),
+      "\(unread.error)")
+    let end = try #require(try ArchiveLog(stage.storage).spans(of: [place.topic])[place]).upperBound
+    for offset in [held.lowerBound + 1, end] {
+      let refused = try await stage.magpie.run(arguments.dropLast() + ["\(offset)"])
+      #expect(refused.status == 64, "\(refused.output)")
+      #expect(
+        refused.error.contains(
+          "the archive ends at offset \(end) and Kafka's log begins at \(held.lowerBound)"),
+        "\(refused.error)")
+    }
     let accepted = try await stage.magpie.run(arguments)
     #expect(accepted.status == 0, "\(accepted.error)")
+    let nothing = try await stage.magpie.run(arguments)
+    #expect(
+      nothing.status == 64 && nothing.error.contains("no records are lost"), "\(nothing.error)")
 
     process = try stage.start()
     try await stage.waitUntilCaughtUp(process)
@@ -85,6 +103,49 @@ struct ArchiveCommandTests {
     #expect(other.log.contains("is another log than the one applied so far"), "\(other.log)")
     #expect(other.log.contains("Archive it to a new directory"))
     #expect(other.generation() == generation + 1, "a new writer, and nothing written")
+  }
+
+  @Test("what reads an archive continued by Kafka refuses the archive of another log")
+  func archiveOfAnotherLog() async throws {
+    var random = SeededGenerator()
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    try stage.produce(200, &random)
+    let process = try stage.start()
+    try await stage.waitUntilCaughtUp(process)
+    #expect(process.terminate() == .exited(0), "\(stage.log)")
+    try stage.produce(50, &random)
+    // All topics are copies, except likes, which was recreated.
+    let other = try ArchiveStage(directory: stage.directory)
+    defer { other.close() }
+    let likes = "magpie.likes"
+    try other.producer.send(
+      ArchiveStage.everything(stage.kafka, stage.topics.filter { $0 != likes }).values.joined().map
+      {
+        OutgoingRecord(
+          topic: $0.topic, partition: $0.partition, wire: $0.wire,
+          timestampMilliseconds: $0.timestampMilliseconds)
+      })
+    try other.producer.send(
+      (0..<500).map {
+        OutgoingRecord(topic: likes, partition: Int32($0 % 2), key: nil, value: [1])
+      })
+    let url = try TestDatabase.fresh()
+    for command in [
+      "replay --apply --dry-run", "replay --rebuild all --dry-run", "verify --deep",
+    ] {
+      let refused = try await other.magpie.run(
+        command.split(separator: " ").map(String.init)
+          + ["--archive", stage.directory, "--database-url", url])
+      #expect(refused.status == 1, "\(command): \(refused.output)")
+      #expect(refused.error.contains("is another log than the one applied so far"), "\(command)")
+      #expect(refused.error.contains("Give the archive of this log"), "\(refused.error)")
+    }
+    for (magpie, topics) in [(stage.magpie, []), (other.magpie, ["--topic", "posts"])] {
+      let same = try await magpie.run(
+        ["replay", "--apply", "--dry-run", "--archive", stage.directory] + topics)
+      #expect(same.status == 0, "\(same.error)")
+    }
   }
 
   @Test("reading continues in Kafka where the archive ends; a gap between them is an error")

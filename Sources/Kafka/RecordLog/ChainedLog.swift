@@ -6,15 +6,23 @@ public import Kafka
 public struct ChainedLog: RecordLog {
   private let first: any RecordLog
   private let second: any RecordLog
+  private let recognize: (any RecordLog, [String]) throws -> Void
 
-  public init(_ first: any RecordLog, then second: any RecordLog) {
+  /// - Parameter recognize: throws if the second log does not continue the first one in these topics;
+  ///   called before their spans are returned.
+  public init(
+    _ first: any RecordLog, then second: any RecordLog,
+    recognize: @escaping (any RecordLog, [String]) throws -> Void = { _, _ in }
+  ) {
     self.first = first
     self.second = second
+    self.recognize = recognize
   }
 
   public func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
     // The first log must be asked first: whatever it receives in between was already in the second.
-    let begun = try known(to: first, topics)
+    let begun = try first.knownSpans(of: topics)
+    try recognize(second, topics)
     var result = try second.spans(of: topics)
     for (partition, start) in begun {
       guard let rest = result[partition], start.upperBound <= rest.upperBound else {
@@ -59,7 +67,7 @@ public struct ChainedLog: RecordLog {
   private func split(_ spans: [TopicPartition: Range<Int64>]) throws -> (
     [TopicPartition: Range<Int64>], [TopicPartition: Range<Int64>]
   ) {
-    let held = try known(to: first, Set(spans.keys.map(\.topic)).sorted())
+    let held = try first.knownSpans(of: Set(spans.keys.map(\.topic)).sorted())
     var begun: [TopicPartition: Range<Int64>] = [:]
     var rest = spans
     for (partition, span) in spans {
@@ -71,18 +79,5 @@ public struct ChainedLog: RecordLog {
       rest[partition] = end..<span.upperBound
     }
     return (begun, rest)
-  }
-
-  /// The spans of those topics that the log has.
-  private func known(to log: any RecordLog, _ topics: [String]) throws
-    -> [TopicPartition: Range<Int64>]
-  {
-    var result: [TopicPartition: Range<Int64>] = [:]
-    for topic in topics {
-      do {
-        result.merge(try log.spans(of: [topic])) { $1 }
-      } catch RecordLogError.unknownTopic {}
-    }
-    return result
   }
 }

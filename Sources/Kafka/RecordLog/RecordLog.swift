@@ -31,6 +31,19 @@ public protocol RecordLog {
   ) throws
 }
 
+extension RecordLog {
+  /// The spans of those of these topics that the log has.
+  package func knownSpans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
+    var result: [TopicPartition: Range<Int64>] = [:]
+    for topic in topics {
+      do {
+        result.merge(try spans(of: [topic])) { $1 }
+      } catch RecordLogError.unknownTopic {}
+    }
+    return result
+  }
+}
+
 /// Records of one topic, and how far the reading has come.
 public struct RecordBatch: Sendable, Equatable {
   /// The full name of the topic.

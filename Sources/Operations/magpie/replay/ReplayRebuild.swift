@@ -101,9 +101,8 @@ struct HandlerOptions: ParsableArguments {
 extension Replay {
   /// Opens the log: the archive, if one is set, followed by Kafka from the end of the archive.
   func logOpener() throws -> @Sendable () throws -> any RecordLog {
-    let (configuration, archive) = (try kafka.configuration(), filter.archive)
-    let passesGaps = acceptMissingRecords
-    return { try recordLog(configuration, archive: archive, passesGaps: passesGaps) }
+    recordLogOpener(
+      try kafka.configuration(), archive: filter.archive, passesGaps: acceptMissingRecords)
   }
 
   func rebuildSettings() throws -> RebuildSettings {

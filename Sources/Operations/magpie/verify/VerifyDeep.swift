@@ -56,7 +56,7 @@ struct DeepOptions: ParsableArguments {
 
   func run(_ database: DatabaseOptions, _ kafka: KafkaOptions, json: Bool, progress: Bool) throws {
     let engine = try engine()
-    let log = try recordLog(kafka.configuration(), archive: archive)
+    let log = try recordLogOpener(kafka.configuration(), archive: archive)()
     let seconds = 24 * 3600
     let verification = DeepVerification(
       try database.connect(statementTimeoutSeconds: seconds),
