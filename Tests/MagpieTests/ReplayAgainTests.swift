@@ -6,6 +6,8 @@ import RecordLog
 import TestSupport
 import Testing
 
+@testable import magpie
+
 /// `magpie replay --republish` and `--apply` without any worker.
 @Suite struct ReplayAgainTests {
   private let setup: LetterDatabase
@@ -170,6 +172,64 @@ import Testing
       try await setup.tool("replay", "--apply", "--topic", "posts", "--partition", "likes:0")
         .status == 1)
     #expect(try setup.count("likes") == 0)
+  }
+
+  @Test("a dry run counts records of any time")
+  func anyTime() async throws {
+    let producer = try Producer(configuration: TestBroker.shared.configuration)
+    try producer.send(
+      [Int64.max, Int64.max / 1000 + 1, 1_700_000_000_000].map {
+        OutgoingRecord(
+          topic: Topic.likes.name(prefix: setup.prefix), key: nil, value: nil,
+          timestampMilliseconds: $0)
+      })
+    producer.close()
+    for mode in [["--apply"], ["--republish", "other."]] {
+      let result = try await setup.tool.run(["replay", "--dry-run", "--json"] + mode)
+      #expect(result.status == 0, "\(result.error)")
+      #expect(try member("records", of: result.lines[0], as: Int.self) == 3)
+      #expect(
+        try member("to", of: result.lines[0]) == EventTime(microseconds: .max).rfc3339)
+    }
+  }
+
+  @Test("a position that a full disk cannot take exits 74", .enabled(if: Mount.isPossible))
+  func fullDisk() async throws {
+    let mount = try Mount(kibibytes: 4)
+    defer { mount.remove() }
+    try Data(repeating: 1, count: 4096).write(to: URL(filePath: mount.path + "/all"))
+    let target = TestBroker.topicPrefix()
+    try TestBroker.shared.createTopics(prefix: target, partitions: 2)
+    let full = try await setup.tool(
+      "replay", "--republish", target, "--position", mount.path + "/position")
+    #expect(
+      full.status == 74 && full.error.contains("/position cannot be written"), "\(full.error)")
+    let nowhere = try await setup.tool(
+      "replay", "--republish", target, "--position", "/proc/nowhere/position")
+    #expect(nowhere.status == 64, "\(nowhere.error)")
+  }
+
+  @Test(
+    "a record that the target topic would delete at once is not republished",
+    arguments: [
+      (["retention.ms": "3600000"], true), (["retention.ms": "-1"], false), ([:], false),
+      (["retention.ms": "7200000"], false),
+      (["retention.ms": "3600000", "cleanup.policy": "compact"], false),
+      (["retention.ms": "3600000", "message.timestamp.type": "LogAppendTime"], false),
+    ])
+  func retention(settings: [String: String], isRefused: Bool) throws {
+    let now = EventTime(microseconds: 1_700_000_000_000_000)
+    let record = Record(
+      topic: "old.likes", partition: 0, offset: 7,
+      timestampMilliseconds: 1_700_000_000_000 - 3_600_001, key: nil, value: nil)
+    let retention = TargetRetention(["new.likes": settings])
+    do {
+      try retention.check(record, in: "new.likes", now: now)
+      #expect(!isRefused)
+    } catch let failure as Failure {
+      #expect(isRefused)
+      #expect(failure.message.contains("--topic new.likes --add-config retention.ms=-1"))
+    }
   }
 
   @Test(

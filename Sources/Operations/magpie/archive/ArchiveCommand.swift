@@ -37,7 +37,7 @@ struct ArchiveOptions: ParsableArguments {
 
 /// The time of a record as text; the number itself if it is not a valid date.
 func recordTime(_ milliseconds: Int64) -> String {
-  guard abs(milliseconds) < 8_640_000_000_000_000 else { return "\(milliseconds) ms" }
+  guard milliseconds.magnitude < 8_640_000_000_000_000 else { return "\(milliseconds) ms" }
   return Date(timeIntervalSince1970: Double(milliseconds) / 1000).ISO8601Format(
     .iso8601(timeZone: .gmt, includingFractionalSeconds: true))
 }

@@ -69,7 +69,7 @@ struct ArchiveErase: ParsableCommand {
         record.wire, topic: topic,
         time: record.timestampMilliseconds < 0
           ? nil
-          : EventTime(microseconds: record.timestampMilliseconds.multipliedOrMax(by: 1000))
+          : EventTime.clamping(milliseconds: record.timestampMilliseconds)
       ).remainder { people[$0] }
       guard let left else { return nil }
       var record = record
@@ -156,11 +156,4 @@ private struct ErasedPeople {
   }
 
   subscript(id: String) -> PersonErasure? { erasures.isEmpty ? nil : erasures[hash(id)] }
-}
-
-extension Int64 {
-  fileprivate func multipliedOrMax(by factor: Int64) -> Int64 {
-    let (product, overflows) = multipliedReportingOverflow(by: factor)
-    return overflows ? .max : product
-  }
 }

@@ -37,6 +37,13 @@ extension Replay {
     _ shown: inout Progress
   ) throws {
     let targets = try targets(whole, prefix, configuration)
+    // Internal and secret topics keep nothing for long on purpose.
+    let kept = targets.keys.filter { name in
+      Topic(name: name, prefix: prefix).map { !$0.isInternal && !$0.isSecret } ?? false
+    }
+    // Some brokers do not tell the settings of topics, or not to everyone.
+    let retention = TargetRetention(
+      (try? Admin(configuration: configuration).configurations(of: kept.sorted())) ?? [:])
     var position = try ReplayPosition(
       path: again.position, of: "republish \(kafka.prefix) to \(prefix): \(filter.description)")
     var selection = whole
@@ -50,6 +57,7 @@ extension Replay {
       let topic = prefix + batch.topic.dropFirst(kafka.prefix.count)
       var records: [OutgoingRecord] = []
       for record in try position.undone(batch.records) where selection.includes(record) {
+        try retention.check(record, in: topic, now: .now)
         let copy = republished(record, topic, keepsPartition: targets[topic] ?? false)
         if copy.headers.last?.name != Self.originHeader { done.withoutOrigin += 1 }
         records.append(copy)
@@ -113,5 +121,34 @@ extension Replay {
       topic: topic, partition: keepsPartition ? record.partition : nil, key: record.key,
       value: record.value, headers: headers,
       timestampMilliseconds: record.timestampMilliseconds < 0 ? nil : record.timestampMilliseconds)
+  }
+}
+
+/// How long the target topics keep records, which have the times of the originals.
+struct TargetRetention {
+  private var milliseconds: [String: Int64]
+
+  /// - Parameter settings: by topic and name.
+  init(_ settings: [String: [String: String]]) {
+    milliseconds = settings.compactMapValues { settings in
+      guard settings["message.timestamp.type"] != "LogAppendTime",
+        settings["cleanup.policy"]?.contains("delete") ?? true,
+        let retention = settings["retention.ms"].flatMap(Int64.init), retention >= 0
+      else { return nil }
+      return retention
+    }
+  }
+
+  /// - Throws: `Failure` if Kafka would delete the copy of this record at once.
+  func check(_ record: Record, in topic: String, now: EventTime) throws {
+    guard let kept = milliseconds[topic], record.timestampMilliseconds >= 0,
+      record.timestampMilliseconds < now.microseconds / 1000 - kept
+    else { return }
+    throw Failure(
+      .found,
+      "\(record.topicPartition)@\(record.offset) is of \(recordTime(record.timestampMilliseconds)), and \(topic) "
+        + "keeps records for \(kept / 3_600_000) hours after their time: Kafka would delete the copy. Set the "
+        + "retention, and run this again: kafka-configs.sh --bootstrap-server … --alter --topic \(topic) "
+        + "--add-config retention.ms=-1")
   }
 }

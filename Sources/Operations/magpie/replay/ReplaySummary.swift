@@ -56,8 +56,8 @@ struct ReplaySummary: Encodable {
     (self.records, self.bytes, peopleIsLowerBound) = (records, bytes, isLowerBound)
     secondsToRead = (ContinuousClock.now - start) / .seconds(1)
     secondsAtRate = rate.map { Double(records) / $0 }
-    from = (times?.0).map { EventTime(microseconds: $0 * 1000).rfc3339 }
-    to = (times?.1).map { EventTime(microseconds: $0 * 1000).rfc3339 }
+    from = (times?.0).map { EventTime.clamping(milliseconds: $0).rfc3339 }
+    to = (times?.1).map { EventTime.clamping(milliseconds: $0).rfc3339 }
     people = counts.count
     sample = counts.sorted {
       $0.value != $1.value ? $0.value > $1.value : $0.key.lexicographicallyPrecedes($1.key)

@@ -24,3 +24,12 @@ struct Moment: ExpressibleByArgument {
     time = EventTime(microseconds: EventTime.now.microseconds - amount * unit * 1_000_000)
   }
 }
+
+extension EventTime {
+  /// The time of a record, or the nearest one that can be represented: producers may set any number.
+  static func clamping(milliseconds: Int64) -> EventTime {
+    let (microseconds, overflows) = milliseconds.multipliedReportingOverflow(by: 1000)
+    return EventTime(
+      microseconds: overflows ? (milliseconds < 0 ? .min : .max) : microseconds)
+  }
+}
