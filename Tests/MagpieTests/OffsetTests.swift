@@ -83,6 +83,10 @@ import Testing
     }
     #expect(try stored() == ["3/1"])
     #expect(try await reset("--to-start", "--skip-records", "1").status == 1)
+    let ahead = try await reset("--to-time", "2023-11-14T22:18:20Z")
+    #expect(
+      ahead.status == 1 && ahead.error.contains("To apply all records, use an earlier time"),
+      "\(ahead.error)")
     let done = try await reset("--to-end", "--skip-records", "12")
     #expect(done.status == 0, "\(done.error)")
     #expect(try stored() == ["10/2", "5/1"])

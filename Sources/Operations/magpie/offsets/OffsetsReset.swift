@@ -151,8 +151,12 @@ struct OffsetsReset: ParsableCommand {
       skipped == 0
         ? "Nothing was changed: this would skip no records instead of \(skipRecords)."
         : "Nothing was changed: this would skip \(skipped) records, which would never be applied"
-          + (skipRecords == 0 ? "" : " (--skip-records says \(skipRecords))")
-          + ". To skip them, pass --skip-records \(skipped)")
+          + (skipRecords == 0 ? "" : " (--skip-records says \(skipRecords))") + "."
+          + (toTime == nil
+            ? ""
+            : "\nSome partitions have not reached this time yet. To apply all records, use an earlier time, "
+              + "before the oldest record that waits there: then every partition goes back.")
+          + "\nTo skip them, pass --skip-records \(skipped)")
   }
 
   private func summarize(_ total: Total) {
