@@ -65,14 +65,13 @@ import Testing
     }
   }
 
-  @Test("connecting to a silent server times out")
-  func silentListener() throws {
+  /// Listens on the loopback interface and never answers.
+  private func silentListener() -> (descriptor: Int32, port: UInt16) {
     #if canImport(Glibc)
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
       let listener = socket(AF_INET, SOCK_STREAM, 0)
     #endif
-    defer { close(listener) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -85,8 +84,81 @@ import Testing
       }
       return UInt16(bigEndian: pointer.pointee.sin_port)
     }
-    let error = refusal("postgresql://u:hidden@127.0.0.1:\(port)/db", seconds: 1)
+    return (listener, port)
+  }
+
+  @Test("connecting to a silent server times out")
+  func silentServer() {
+    let silent = silentListener()
+    defer { close(silent.descriptor) }
+    let error = refusal("postgresql://u:hidden@127.0.0.1:\(silent.port)/db", seconds: 1)
     #expect(error?.description.contains("no answer in time") == true)
+  }
+
+  @Test("the timeout of the URL takes precedence")
+  func timeoutForConnectingOfTheURL() {
+    let silent = silentListener()
+    defer { close(silent.descriptor) }
+    let url = "postgresql://u@127.0.0.1:\(silent.port)/db?connect_timeout=1"
+    let error = refusal(url, seconds: Int(hangLimitSeconds))
+    #expect(error?.description.contains("no answer in time") == true)
+  }
+
+  @Test("a host that does not answer, or refuses connections, is left for the next one")
+  func nextHost() throws {
+    let silent = silentListener()
+    defer { close(silent.descriptor) }
+    let url = try TestDatabase.empty()
+    let info = try ConnectionInfo(url)
+    let hosts = "127.0.0.1,127.0.0.1,\(info["host"] ?? "")"
+    let ports = "\(silent.port),1,\(info["port"] ?? "")"
+    let connection = try Connection(
+      url + " host='\(hosts)' port='\(ports)'", applicationName: "postgres tests",
+      connectTimeoutSeconds: 1)
+    #expect(try connection.query("SELECT 1").only.int(0) == 1)
+    let error = refusal("host=127.0.0.1,localhost port=\(silent.port),1 dbname=d", seconds: 1)
+    #expect(error?.message.contains("no answer in time") == true)
+    #expect(error?.message.contains("port 1") == true, "the error names all hosts")
+  }
+
+  @Test("a server that rejects the login ends the search for a host")
+  func rejection() throws {
+    let url = try ConnectionInfo(TestDatabase.empty()).replacing(database: "no_such")
+    let hosts = "\(url["host"] ?? ""),127.0.0.1"
+    let error = refusal(url.connectionString + " host='\(hosts)' port='\(url["port"] ?? ""),1'")
+    #expect(error?.sqlstate == "3D000")
+  }
+
+  @Test("of a primary and a standby, target_session_attrs chooses; only the primary accepts writes")
+  func roles() async throws {
+    let paths = (0..<2).map { _ in "/tmp/magpie-roles-\(UUID().uuidString.prefix(8))" }
+    defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
+    let primary = try PrivateCluster.start(directory: paths[0], durable: true)
+    defer { primary.stop() }
+    let standby = try primary.startReplica(directory: paths[1])
+    defer { standby.stop() }
+    let (first, second) = try (ConnectionInfo(primary.url()), ConnectionInfo(standby.url()))
+    func connect(_ hosts: [ConnectionInfo], _ role: String) throws -> Connection {
+      func list(_ keyword: String) -> String {
+        hosts.map { $0[keyword] ?? "" }.joined(separator: ",")
+      }
+      return try Connection(
+        first.connectionString
+          + " host='\(list("host"))' port='\(list("port"))' target_session_attrs='\(role)'",
+        applicationName: "postgres tests")
+    }
+    #expect(try connect([second, first], "any").isReadOnly())
+    #expect(try !connect([second, first], "read-write").isReadOnly())
+    #expect(try connect([first, second], "prefer-standby").isReadOnly())
+    #expect(try !connect([first, first], "prefer-standby").isReadOnly())
+    #expect(throws: PostgresError.self) { try connect([second, second], "primary") }
+    let session = try connect([first], "any")
+    try session.script("SET default_transaction_read_only = on")
+    #expect(try session.isReadOnly())
+    let promoted = try connect([second], "any")
+    #expect(try promoted.isReadOnly())
+    try promoted.query("SELECT pg_promote()")
+    try await eventually("the standby is promoted") { try !promoted.isReadOnly() }
   }
 
   @Test("the error for a wrong password does not contain it; the right one works")

@@ -39,7 +39,8 @@ public final class Connection {
   /// - Parameters:
   ///   - url: `postgresql://…` or libpq's key=value form.
   ///   - applicationName: the name in `pg_stat_activity`, unless the URL sets one.
-  ///   - connectTimeoutSeconds: the timeout for connecting, not including name resolution.
+  ///   - connectTimeoutSeconds: the timeout for connecting to one address, not including name resolution; the next
+  ///     host or address of the URL is then tried. `connect_timeout` in the URL takes precedence.
   ///   - statementTimeoutSeconds: the timeout of one statement, including waits for locks.
   ///   - preparedStatementLimit: the initial value of the property.
   /// - Throws: `usage` if the URL cannot be parsed; `connection` if there is no answer (SQLSTATE
@@ -74,6 +75,18 @@ public final class Connection {
 
   /// Whether a transaction block is open, failed or not.
   public var isInTransaction: Bool { status == .inTransaction || status == .inFailedTransaction }
+
+  /// Whether new transactions are read-only: the server is a standby, or a setting says so.
+  ///
+  /// Asks the server only if it has not reported the contrary, as PostgreSQL does since version 14, or if it is
+  /// read-only. A pooler may have reported a server's earlier state, so that "no" may be outdated.
+  public func isReadOnly() throws -> Bool {
+    let isWritable = ["in_hot_standby", "default_transaction_read_only"].allSatisfy {
+      socket.reportedSetting($0) == "off"
+    }
+    return try !isWritable
+      && query("SELECT current_setting('transaction_read_only')").only.text(0) == "on"
+  }
 
   /// The process id of this connection's server process, as in `pg_stat_activity.pid`.
   public var backendProcessID: Int32 { socket.backendProcessID }

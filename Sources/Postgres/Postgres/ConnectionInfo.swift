@@ -56,7 +56,7 @@ public struct ConnectionInfo: Sendable, CustomStringConvertible {
   /// The same connection as a different user.
   public func replacing(user: String) -> ConnectionInfo { replacing("user", by: user) }
 
-  private func replacing(_ keyword: String, by value: String) -> ConnectionInfo {
+  func replacing(_ keyword: String, by value: String) -> ConnectionInfo {
     var copy = self
     copy.settings.removeAll { $0.keyword == keyword }
     copy.settings.append((keyword, value))

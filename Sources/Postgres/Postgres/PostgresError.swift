@@ -75,6 +75,20 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
     return text
   }
 
+  /// Whether the session cannot write, as on a standby server.
+  public var isReadOnly: Bool { sqlstate == "25006" }
+
+  /// The error of a connection that is to write and cannot.
+  public static func readOnly(_ info: ConnectionInfo) -> PostgresError {
+    PostgresError(
+      code: .connection, sqlstate: "25006",
+      message: "PostgreSQL at \(info) accepts no writes",
+      hint:
+        "it may be a standby: connect to the primary, or name all hosts in the database URL with "
+        + "target_session_attrs=read-write; SHOW transaction_read_only tells whether a session can write"
+    )
+  }
+
   static func usage(_ message: String) -> PostgresError {
     PostgresError(code: .usage, message: message)
   }

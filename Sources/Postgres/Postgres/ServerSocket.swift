@@ -18,6 +18,26 @@ final class ServerSocket {
 
   init(connectingTo info: ConnectionInfo, applicationName: String, timeoutMilliseconds: Int) throws
   {
+    let attempts = info.attempts()
+    var messages: [String] = []
+    for (index, attempt) in attempts.enumerated() {
+      do {
+        try connect(to: attempt, applicationName, timeoutMilliseconds)
+        return
+      } catch var error as PostgresError {
+        close()
+        messages.append(error.message)
+        guard error.mayDifferElsewhere, index + 1 < attempts.count else {
+          error.message = messages.joined(separator: "; ")
+          throw error
+        }
+      }
+    }
+  }
+
+  private func connect(
+    to info: ConnectionInfo, _ applicationName: String, _ timeoutMilliseconds: Int
+  ) throws {
     // Later settings override earlier ones, so these are defaults that the URL overrides.
     var settings: [(keyword: String, value: String)] = [
       ("fallback_application_name", applicationName),
@@ -34,12 +54,8 @@ final class ServerSocket {
     PQsetNoticeProcessor(connection, { _, _ in }, nil)
     // Verbose, so that a rejection includes its SQLSTATE, in any server locale.
     PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-    do {
-      try finishConnecting(connection, info, Deadline(milliseconds: timeoutMilliseconds))
-    } catch {
-      close()
-      throw error
-    }
+    let deadline = info.connectDeadline ?? Deadline(milliseconds: timeoutMilliseconds)
+    try finishConnecting(connection, info, deadline)
     PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
     PQsetnonblocking(connection, 1)
   }
@@ -68,6 +84,11 @@ final class ServerSocket {
     case PQTRANS_UNKNOWN: return .closed
     default: return .inTransaction
     }
+  }
+
+  /// A setting that the server reports without being asked; nil if it does not report this one.
+  func reportedSetting(_ name: String) -> String? {
+    connection.flatMap { PQparameterStatus($0, name) }.map { String(cString: $0) }
   }
 
   var backendProcessID: Int32 { connection.map { PQbackendPID($0) } ?? 0 }
