@@ -27,6 +27,8 @@ import Testing
     #expect(disposition(of: error) == .tooMuch(reason: "statement-timeout", message: "57014 m"))
     error = PostgresError(code: .server, sqlstate: "53200", message: "m")
     #expect(disposition(of: error) == .tooMuch(reason: "memory", message: "53200 m"))
+    error = PostgresError(code: .server, sqlstate: "53400", message: "m")
+    #expect(disposition(of: error) == .tooMuch(reason: "resources", message: "53400 m"))
     // PostgreSQL 17 ends the session.
     error = PostgresError(code: .connection, sqlstate: "25P04", message: "m")
     #expect(disposition(of: error) == .tooMuch(reason: "statement-timeout", message: "25P04 m"))
@@ -55,9 +57,12 @@ import Testing
     }
   }
 
-  @Test("an internal error that ends the session, or keeps it from starting, is retried")
-  func endedSession() {
-    let error = PostgresError(code: .connection, sqlstate: "XX000", message: "m")
+  @Test(
+    "an internal error that ends the session, or keeps it from starting, is retried, also a pooler's",
+    arguments: ["XX000", "08P01"])
+  func endedSession(sqlstate: String) {
+    let error = PostgresError(
+      code: .connection, sqlstate: sqlstate, message: "m", isConnectionLost: true)
     #expect(disposition(of: error) == .retry(reason: "connection"))
   }
 

@@ -37,13 +37,8 @@ import Testing
         "magpie_ambiguous_commits_total{outcome=\"\(outcome)\"} 1"))
   }
 
-  @Test("a topic to publish to that the brokers do not know any more is waited for")
-  func unknownTopicToPublishTo() async throws {
-    let broker = try EmbeddedBroker()
-    defer { broker.close() }
-    let fixture = try LaneFixture(partitions: 1, broker: broker)
-    let changes = Topic.notificationChanges.name(prefix: fixture.prefix)
-    try broker.createTopic(changes, partitions: 1)
+  /// Publishes a change of a notification for each like.
+  private var publishing: Handler {
     var handler = LaneFixture.handler
     handler.apply = { topic, events in
       var work = try LaneFixture.handler.apply(topic, events)
@@ -55,7 +50,17 @@ import Testing
       }
       return work
     }
-    var settings = try fixture.settings(handler: handler)
+    return handler
+  }
+
+  @Test("a topic to publish to that the brokers do not know any more is waited for")
+  func unknownTopicToPublishTo() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let fixture = try LaneFixture(partitions: 1, broker: broker)
+    let changes = Topic.notificationChanges.name(prefix: fixture.prefix)
+    try broker.createTopic(changes, partitions: 1)
+    var settings = try fixture.settings(handler: publishing)
     settings.kafka.properties["topic.metadata.refresh.interval.ms"] = "100"
     let lane = RunningLane(settings)
     let first = try fixture.publish(posts: ["a"])
@@ -73,6 +78,47 @@ import Testing
     try await eventually { try fixture.lag() == 0 }
     try await lane.stop()
     #expect(try fixture.applied().count == published)
+  }
+
+  @Test("a missing permission to publish is waited for, and the log names it")
+  func deniedPublishing() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let fixture = try LaneFixture(partitions: 1, broker: broker)
+    let changes = Topic.notificationChanges.name(prefix: fixture.prefix)
+    try broker.createTopic(changes, partitions: 1)
+    let log = CapturedLog()
+    let ids = try fixture.publish(posts: ["a"])
+    // "Topic authorization failed".
+    broker.pushErrors(.produce, [.init(rawValue: 29), .init(rawValue: 29)])
+    let lane = RunningLane(
+      try fixture.settings(handler: publishing),
+      logger: Logger(label: "lane") { _ in CapturingHandler(log: log) })
+    try await eventually { try fixture.applied() == ids }
+    try await lane.stop()
+    #expect(lane.metrics.total(.retries) == 2)
+    #expect(log.lines.withLock { $0.contains { $0.contains("Write and Describe") } })
+  }
+
+  @Test("a session that accepts no writes is not opened, and not kept if it was, but retried")
+  func readOnly() throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let standby = try fixture.settings(
+      databaseURL: fixture.databaseURL + " options='-c default_transaction_read_only=on'")
+    let error = #expect(throws: PostgresError.self) { try standby.openConnection() }
+    #expect(try disposition(of: #require(error)) == .retry(reason: "read-only"))
+    var opened = 0
+    let settings = try fixture.settings()
+    let connection = ReconnectingConnection(settings.handler) {
+      opened += 1
+      return try settings.openConnection()
+    }
+    defer { connection.close() }
+    func write() throws { try connection.use { _ = try $0.query("DELETE FROM applied") } }
+    try connection.use { try $0.script("SET default_transaction_read_only = on") }
+    #expect(throws: PostgresError.self) { try write() }
+    try write()
+    #expect(opened == 2)
   }
 
   @Test("PostgreSQL outages lose and duplicate nothing")

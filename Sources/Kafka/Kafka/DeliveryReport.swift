@@ -43,7 +43,10 @@ func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
       .success(Delivery(partition: message.pointee.partition, offset: message.pointee.offset)))
   } else {
     let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
-    let reason = String(cString: rd_kafka_err2str(code))
+    var reason = String(cString: rd_kafka_err2str(code))
+    if code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED {
+      reason += "; grant this client's Kafka user Write and Describe on the topic"
+    }
     var error = KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)
     // Possibly persisted, or an unknown status of a later version.
     error.mayHaveBeenWritten =

@@ -57,16 +57,19 @@ private func disposition(of error: PostgresError) -> Disposition {
   }
   let text = "\(sqlstate) \(error.message)"
   if sqlstate == fencedSQLState { return .fenced }
-  // A primary that was demoted to a standby reports "read only" until the address moves.
-  if sqlstate == "25006" { return .retry(reason: "read-only") }
+  // The server is a standby, until it is promoted or the address moves.
+  if error.isReadOnly { return .retry(reason: "read-only") }
   // A cached plan whose tables were migrated, or a prepared statement that a pooler lost. The
   // connection prepares it again.
   if sqlstate == "0A000" || sqlstate == "26000" { return .retry(reason: "stale-plan") }
+  // An internal error that ends a session, or keeps it from starting, says nothing about a statement. PostgreSQL
+  // has no other code for "could not write init file", when its disk is full; pgbouncer ends sessions with 08P01 when
+  // it has lost the server, shuts down or has no connection left.
+  if sqlstate == "XX000" || sqlstate == "08P01", error.code == .connection {
+    return .retry(reason: "connection")
+  }
   // A protocol violation is our defect; the other codes of class 08 are network errors.
   if sqlstate == "08P01" { return stop(error) }
-  // An internal error that ends a session, or keeps it from starting, says nothing about a statement. PostgreSQL
-  // has no other code for "could not write init file", when its disk is full.
-  if sqlstate == "XX000", error.code == .connection { return .retry(reason: "connection") }
   // idle_in_transaction_session_timeout ended our session while the process was stopped.
   if sqlstate == "25P03" { return .retry(reason: "session-timeout") }
   // A smaller batch may stay within the limit on time (25P04 is PostgreSQL 17's transaction_timeout) or memory. A
@@ -75,6 +78,8 @@ private func disposition(of error: PostgresError) -> Disposition {
     return .tooMuch(reason: "statement-timeout", message: text)
   }
   if sqlstate == "53200" { return .tooMuch(reason: "memory", message: text) }
+  // A limit such as temp_file_limit.
+  if sqlstate == "53400" { return .tooMuch(reason: "resources", message: text) }
   return switch sqlstate.prefix(2) {
   // Connection exceptions.
   case "08": .retry(reason: "connection")
@@ -107,7 +112,9 @@ private func disposition(of error: KafkaError) -> Disposition {
   // A broker with old metadata says this of a topic to publish to. Like a topic to consume, it is waited
   // for.
   let isUnknown = [.unknownTopic, .unknownPartition, .unknownTopicOrPartition].contains(error.code)
-  return isUnknown || error.isRetriable ? .retry(reason: "kafka") : stop(error)
+  // Brokers learn of permissions one by one, and an operator may grant one to a running worker.
+  let isDenied = error.code == .topicAuthorizationFailed
+  return isUnknown || isDenied || error.isRetriable ? .retry(reason: "kafka") : stop(error)
 }
 
 /// The lane no longer owns a partition.

@@ -52,13 +52,14 @@ extension LaneSettings {
   private static let statementTimeoutSeconds = 60
 
   /// Opens a connection in the worker's role. The database's schema is that of this code, or a newer
-  /// compatible one.
+  /// compatible one, and the server is no standby.
   func openConnection() throws -> Connection {
     let connection = try Connection(
       databaseURL, applicationName: consumerGroup,
       statementTimeoutSeconds: Self.statementTimeoutSeconds,
       preparedStatementLimit: preparesStatements ? 256 : 0)
     do {
+      if try connection.isReadOnly() { throw PostgresError.readOnly(connection.info) }
       try Migrations.check(connection, allowsNewer: true)
       try connection.script(
         """

@@ -20,7 +20,8 @@ final class ReconnectingConnection {
     connection = nil
   }
 
-  /// Runs `body` on the connection. After an error, rolls back, or closes the connection if that fails.
+  /// Runs `body` on the connection. After an error, rolls back, or closes the connection if that fails, or if the
+  /// server is a standby: the session would stay there when the address moves to the new primary.
   func use<T>(_ body: (Connection) throws -> T) throws -> T {
     status?.isAsking = true
     defer { status?.isAsking = false }
@@ -28,7 +29,12 @@ final class ReconnectingConnection {
     do {
       return try body(connection)
     } catch {
-      if connection.status == .closed || (try? connection.query("ROLLBACK")) == nil { close() }
+      let isReadOnly = (error as? PostgresError)?.isReadOnly == true
+      if isReadOnly || connection.status == .closed
+        || (try? connection.query("ROLLBACK")) == nil
+      {
+        close()
+      }
       throw error
     }
   }
