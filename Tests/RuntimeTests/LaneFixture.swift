@@ -129,11 +129,15 @@ final class LaneFixture: Sendable {
 
 /// A lane on its own thread, as in a worker. A task could wait long for a thread while other tests block.
 final class RunningLane: Sendable {
-  let status = LaneStatus()
+  let status: LaneStatus
   let metrics: Metrics
   private let result = Mutex<Result<Void, any Error>?>(nil)
 
-  init(_ settings: LaneSettings, metrics: Metrics = Metrics(), logger: Logger? = nil) {
+  init(
+    _ settings: LaneSettings, status: LaneStatus = LaneStatus(), metrics: Metrics = Metrics(),
+    logger: Logger? = nil
+  ) {
+    self.status = status
     self.metrics = metrics
     var quiet = Logger(label: "lane")
     let isTalking = ProcessInfo.processInfo.environment["MAGPIE_TEST_LOG"] != nil

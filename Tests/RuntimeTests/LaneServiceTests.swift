@@ -34,4 +34,16 @@ import Testing
     let stoppingCount = statuses.count { $0.isStopping }
     #expect(stoppingCount == 3)
   }
+
+  @Test("a process whose lanes have ended does not exit when the time to drain is over")
+  func drained() async throws {
+    let status = LaneStatus()
+    let service = LaneService(
+      drainSeconds: 1, statuses: [status], logger: Logger(label: "test")
+    ) { _, _ in throw Broken() }
+    await #expect(throws: Broken.self) { try await service.run() }
+    #expect(status.hasEnded)
+    // It would end the test process.
+    try await Task.sleep(for: .milliseconds(1500))
+  }
 }

@@ -2,6 +2,7 @@ import Events
 import Kafka
 import Logging
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -52,6 +53,28 @@ import Testing
     try await successor.stop()
     #expect(try fixture.applied() == first + second)
     #expect(successor.metrics.total(.records) == 200)
+  }
+
+  @Test("a lane that is to stop leaves after the transaction in hand")
+  func stopsBetweenBatches() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let ids = try fixture.publish(posts: (0..<50).map { "p\($0)" })
+    let started = Mutex<LaneStatus?>(nil)
+    var handler = LaneFixture.handler
+    handler.recordsMax[.likes] = 10
+    handler.apply = { topic, events in
+      // The first transaction asks the lane to stop.
+      started.withLock { $0?.stop() }
+      return try LaneFixture.handler.apply(topic, events)
+    }
+    let (settings, status) = (try fixture.settings(handler: handler), LaneStatus())
+    started.withLock { $0 = status }
+    try await RunningLane(settings, status: status).end()
+    #expect(try fixture.applied() == Array(ids[..<10]))
+    let successor = RunningLane(try fixture.settings())
+    try await eventually { try fixture.lag() == 0 }
+    try await successor.stop()
+    #expect(try fixture.applied() == ids)
   }
 
   @Test("a record that violates a constraint is dead-lettered; those around it are applied")

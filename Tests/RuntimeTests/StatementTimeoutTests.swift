@@ -74,6 +74,34 @@ import Testing
     #expect(try letter.int(2) == BatchMachine.excessesMax)
   }
 
+  @Test func `a statement that is canceled to end the lane is no timeout`() async throws {
+    let fixture = try fixture(timeout: "2s")
+    try fixture.publish(posts: ["a", "b"])
+    // Together they take longer than the timeout.
+    let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
+      var work = try LaneFixture.handler.apply(topic, events)
+      for _ in 0..<60 { work.add(Statement("SELECT pg_sleep(1)", [])) }
+      return work
+    }
+    let lane = RunningLane(try fixture.settings(handler: handler))
+    let connection = try fixture.connection()
+    try await eventually("the transaction is older than the timeout") {
+      try connection.query(
+        """
+        SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
+          AND now() - xact_start > interval '2500 ms'
+        """
+      ).count == 1
+    }
+    lane.status.stop()
+    lane.status.cancelStatement()
+    try await lane.end()
+    #expect(try fixture.applied() == [])
+    let metrics = lane.metrics.prometheusText()
+    #expect(metrics.contains("magpie_retries_total{reason=\"server-unavailable\"} 1\n"))
+    #expect(!metrics.contains("statement-timeout"))
+  }
+
   @Test func `a canceled statement is retried without bisecting`() async throws {
     let fixture = try LaneFixture(partitions: 1)
     let ids = try fixture.publish(posts: (0..<20).map { "p\($0)" })

@@ -1,6 +1,7 @@
 import Events
 import Kafka
 package import Logging
+import Postgres
 
 /// One thread with one consumer and one PostgreSQL connection: performs the actions of `LaneMachine`
 /// and feeds it their results.
@@ -169,6 +170,12 @@ package final class Lane {
   /// Logs and counts a failure of an action.
   private func failed(_ error: any Error, isUnanswered: Bool = false) -> LaneMachine.Input {
     failure = error
+    var error = error
+    // The cancel that ends a lane is no timeout, however long the statements before it have run.
+    if status.isStopping, var canceled = error as? PostgresError {
+      canceled.isStatementTimeout = false
+      error = canceled
+    }
     let disposition = disposition(of: error, group: settings.consumerGroup)
     switch disposition {
     case .retry:

@@ -5,20 +5,24 @@ import Kafka
 extension LaneMachine {
   mutating func nextBatch(_ queue: [Batch], isIdle: Bool = false, at now: Int64) -> Action {
     var queue = queue
-    guard let batch = queue.popLast() else { return endRound(isIdle: isIdle, at: now) }
+    guard !isStopping, let batch = queue.popLast() else { return endRound(isIdle: isIdle, at: now) }
     return follow(batches.apply([.init(batch: batch)]), queue: queue, at: now)
   }
 
   /// - Parameter queue: the batches after the one being applied.
   mutating func follow(_ action: BatchMachine.Action, queue: [Batch], at now: Int64) -> Action {
     switch action {
+    // The parts before this one are committed; a successor applies the rest.
+    case .step(.commit, _) where isStopping: return leave(.end)
     case .step(let step, let batch):
       state = .applying(batch, queue: queue)
       if case .wait(let wait) = step { note(wait.reason) }
       return .step(step)
     case .finished:
       // A poll may return many batches. The backlog that they cause is worked on between them.
-      guard backlogIsWaiting, now >= nextBacklog else { return nextBatch(queue, at: now) }
+      guard backlogIsWaiting, !isStopping, now >= nextBacklog else {
+        return nextBatch(queue, at: now)
+      }
       state = .workingOnBacklog(then: .apply(queue: queue))
       return .workOnBacklog
     case .fenced: return leave(.rejoin)
@@ -52,9 +56,9 @@ extension LaneMachine {
     }
   }
 
-  /// All batches are applied.
+  /// All batches are applied, or the lane is to stop.
   mutating func endRound(isIdle: Bool, at now: Int64) -> Action {
-    guard plan.hasBacklog, now >= nextBacklog, mayPublish(at: now) else {
+    guard plan.hasBacklog, !isStopping, now >= nextBacklog, mayPublish(at: now) else {
       return compare(isIdle: isIdle, at: now)
     }
     state = .workingOnBacklog(then: .endRound(isIdle: isIdle))
@@ -71,7 +75,7 @@ extension LaneMachine {
   /// failover), or that the database is unavailable or available again, even without a record whose
   /// batch the fence would reject.
   private mutating func compare(isIdle: Bool, at now: Int64) -> Action {
-    guard isIdle, now >= nextComparison else { return poll() }
+    guard isIdle, !isStopping, now >= nextComparison else { return poll() }
     nextComparison = now + 2000
     state = .comparing
     return .compare(owned)

@@ -6,6 +6,7 @@ public final class LaneStatus: Sendable {
   private struct State {
     var isStopping = false
     var isReady = false
+    var hasEnded = false
     var wait: LaneWait?
     var activity = "starting"
     var lastBeat = ContinuousClock.now
@@ -21,7 +22,7 @@ public final class LaneStatus: Sendable {
 
   package init() {}
 
-  /// Makes the lane finish the batch in hand and end.
+  /// Makes the lane finish the transaction in hand and end.
   package func stop() { state.withLock { $0.isStopping = true } }
 
   /// Whether the lane was asked to stop.
@@ -48,6 +49,12 @@ public final class LaneStatus: Sendable {
   package var activity: String {
     get { state.withLock { $0.activity } }
     set { state.withLock { $0.activity = newValue } }
+  }
+
+  /// Whether the lane's thread has ended.
+  package var hasEnded: Bool {
+    get { state.withLock { $0.hasEnded } }
+    set { state.withLock { $0.hasEnded = newValue } }
   }
 
   /// Cancels the running statement of the lane's connection.
