@@ -173,6 +173,26 @@ struct ProducerTests {
     #expect(throws: KafkaError.self) { try producer.send(record, completion: answers.add) }
   }
 
+  @Test("a lasting producer sends with its new client if another thread has closed the former one")
+  func replacedMeanwhile() throws {
+    let fixture = try Fixture()
+    let producer = try LastingProducer(configuration: fixture.configuration())
+    let record = OutgoingRecord(topic: "t", partition: 0, key: nil, value: [1])
+    let former = producer.current
+    producer.raiseFatalError()
+    #expect(throws: KafkaError.self) { try producer.send(record) { _ in } }
+    try block(until: "the former client is closed") { former.isClosed }
+    let answers = Collected()
+    try producer.send(record, with: former, completion: answers.add)
+    try block(until: "the record is acknowledged") { answers.all.count == 1 }
+    #expect(throws: Never.self) { try answers.all[0].get() }
+    producer.close()
+    let error = #expect(throws: KafkaError.self) {
+      try producer.send(record, with: former, completion: answers.add)
+    }
+    #expect(error?.code == .closed)
+  }
+
   @Test("a record sent to a broker that hangs reaches the new leader before its own timeout")
   func hangingBroker() throws {
     let fixture = try Fixture(brokers: 2)

@@ -111,7 +111,7 @@ public final class Consumer {
   /// leaders of the assigned partitions have answered. Polling continues meanwhile; this property
   /// is for readiness and diagnostics.
   public var connectionProblem: KafkaError? {
-    context.problem.map { client.error($0.code, $0.reason) }
+    isClosed ? nil : context.problem.map { client.error($0.code, $0.reason) }
   }
 
   /// Waits up to `timeoutMilliseconds` for the first record, then takes the records already

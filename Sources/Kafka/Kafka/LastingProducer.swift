@@ -39,7 +39,14 @@ public final class LastingProducer: Sendable {
     _ record: OutgoingRecord,
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
   ) throws(KafkaError) {
-    let producer = state.withLock { $0.current }
+    try send(record, with: current, completion: completion)
+  }
+
+  /// - Parameter producer: the current client, which another thread may have replaced and closed since.
+  func send(
+    _ record: OutgoingRecord, with producer: Producer,
+    completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
+  ) throws(KafkaError) {
     do throws(KafkaError) {
       try producer.send(record) { [weak self] result in
         if case .failure(let error) = result { self?.replace(producer, after: error) }
@@ -47,12 +54,14 @@ public final class LastingProducer: Sendable {
       }
     } catch {
       replace(producer, after: error)
-      throw error
+      let next = state.withLock { $0.isClosed || $0.current === producer ? nil : $0.current }
+      guard error.code == .closed, let next else { throw error }
+      try send(record, with: next, completion: completion)
     }
   }
 
   /// The newest connection problem; nil once a record has been acknowledged since.
-  public var connectionProblem: KafkaError? { state.withLock { $0.current }.connectionProblem }
+  public var connectionProblem: KafkaError? { current.connectionProblem }
 
   /// Waits up to the bound for acknowledgements, fails the remaining records, and frees the
   /// clients. Returns the number of records that were abandoned.
@@ -92,10 +101,13 @@ public final class LastingProducer: Sendable {
     }
   }
 
+  /// The client that sends new records.
+  var current: Producer { state.withLock { $0.current } }
+
   /// For tests: raises a fatal error in the current client.
   func raiseFatalError() {
     _ = rd_kafka_test_fatal_error(
-      state.withLock { $0.current }.client.pointer, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+      current.client.pointer, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
       "raised by a test")
   }
 }

@@ -73,8 +73,8 @@ public final class Producer: Sendable {
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
   ) throws(KafkaError) {
     guard begin() else { throw .closed("producer", bootstrap: client.bootstrap) }
+    defer { end() }
     let code = produce(record, completion)
-    end()
     if code != RD_KAFKA_RESP_ERR_NO_ERROR {
       throw client.error(
         code, "record for \(record.topic): \(String(cString: rd_kafka_err2str(code)))")
@@ -136,7 +136,9 @@ public final class Producer: Sendable {
 
   /// The newest connection problem; nil once a record has been acknowledged since.
   public var connectionProblem: KafkaError? {
-    context.problem.withLock { $0 }.map { client.error($0.code, $0.reason) }
+    guard begin() else { return nil }
+    defer { end() }
+    return context.problem.withLock { $0 }.map { client.error($0.code, $0.reason) }
   }
 
   /// Flushes up to the bound, fails the remaining records (with `.purgedFromQueue` or

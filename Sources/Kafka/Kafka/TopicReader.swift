@@ -41,8 +41,10 @@ public final class TopicReader {
       starts.map { (key: TopicPartition(topic: topic, partition: $0.key), value: $0.value) }
     ) { rd_kafka_assign(client.pointer, $0) }
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      let error = client.error(
+        code, "reading \(topic): \(String(cString: rd_kafka_err2str(code)))")
       close()
-      throw client.error(code, "reading \(topic): \(String(cString: rd_kafka_err2str(code)))")
+      throw error
     }
   }
 
@@ -51,7 +53,7 @@ public final class TopicReader {
   /// The newest connection problem; nil once something has been read since. Reading continues
   /// meanwhile.
   public var connectionProblem: KafkaError? {
-    context.problem.map { client.error($0.code, $0.reason) }
+    isClosed ? nil : context.problem.map { client.error($0.code, $0.reason) }
   }
 
   /// Waits up to `timeoutMilliseconds` for the first record or the end of a partition, then takes
