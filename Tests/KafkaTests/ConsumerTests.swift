@@ -1,8 +1,10 @@
+import CRDKafka
 import Foundation
-import Kafka
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Kafka
 
 @Suite("A consumer starts at the given offsets and reports when it cannot continue")
 struct ConsumerTests {
@@ -127,6 +129,44 @@ struct ConsumerTests {
     #expect(try consumer.read(1).count == 1)
     consumer.close()
     producer.close()
+  }
+
+  @Test("a consumer joins although brokers take longer to answer than its poll waits")
+  func slowBroker() throws {
+    let fixture = try Fixture()
+    try fixture.broker.setRoundTripTime(milliseconds: 300)
+    let consumer = try fixture.consumer()
+    try consumer.poll(until: "it is a settled member") { $0.membership == .settled }
+    try fixture.broker.setRoundTripTime(milliseconds: 0)
+    consumer.close()
+  }
+
+  @Test("a log truncation without an offset ends the consumer instead of naming an offset")
+  func truncation() throws {
+    let fixture = try Fixture()
+    let client = try fixture.producer().client
+    var message = rd_kafka_message_t()
+    message.err = RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET
+    message.offset = -1001
+    guard case .fatal(let error) = client.consumerError(&message) else {
+      Issue.record("not fatal")
+      return
+    }
+    #expect(error.name == "_AUTO_OFFSET_RESET")
+  }
+
+  @Test("a closed client has no connection problem, after one that it had")
+  func closedHasNoProblem() throws {
+    let fixture = try Fixture()
+    try fixture.broker.setDown()
+    let consumer = try fixture.consumer()
+    try consumer.poll(until: "a problem") { $0.connectionProblem != nil }
+    consumer.close(withinMilliseconds: 100)
+    #expect(consumer.connectionProblem == nil)
+    let producer = try fixture.producer()
+    try block(until: "a problem") { producer.connectionProblem != nil }
+    producer.close(withinMilliseconds: 100)
+    #expect(producer.connectionProblem == nil)
   }
 
   @Test("a broker that reports a topic as unknown does not stop the consumer")

@@ -117,8 +117,9 @@ public final class Consumer {
   /// Waits up to `timeoutMilliseconds` for the first record, then takes the records already
   /// fetched.
   ///
-  /// Stops at `maxRecords`, or with the record that reaches `maxBytes` (thus exceeding it by at
-  /// most one record). Does not return records of partitions that are revoked during the call.
+  /// Until it knows the topics, waits up to two seconds for a broker that lists them. Stops at
+  /// `maxRecords`, or with the record that reaches `maxBytes` (thus exceeding it by at most one
+  /// record). Does not return records of partitions that are revoked during the call.
   ///
   /// A broker that refuses the certificate or login is retried like one that is down. It becomes an
   /// error once refusals have continued for 15 seconds without an answer from any broker; for two
@@ -134,8 +135,11 @@ public final class Consumer {
     if let error = permanentErrors.overdue(at: .now) { throw ConsumerError.other(error) }
     var wait = Int32(clamping: timeoutMilliseconds)
     if !isSubscribed || !missingTopics.isEmpty, .now >= nextTopicCheck {
-      if updateMissingTopics(timeoutMilliseconds: wait) {
-        nextTopicCheck = .now + .seconds(1)
+      // Until the consumer has subscribed, it has nothing else to wait for.
+      let hasAnswer = updateMissingTopics(
+        timeoutMilliseconds: isSubscribed ? wait : max(wait, 2_000))
+      nextTopicCheck = .now + .seconds(1)
+      if hasAnswer {
         if !isSubscribed, missingTopics.isEmpty { try subscribe() }
       } else {
         // The timeout is used up: take only what has already arrived.

@@ -11,7 +11,7 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The consumer did not poll for `max.poll.interval.ms`; its partitions were reassigned. The next
   /// poll rejoins the group.
   case maxPollExceeded(KafkaError)
-  /// The consumer is unusable: close it and create a new one.
+  /// The consumer is unusable, or does not read one of its partitions any more: close it and create a new one.
   case fatal(KafkaError)
   /// Any other error. If `isRetriable`, librdkafka is already retrying: poll again.
   case other(KafkaError)
@@ -49,6 +49,8 @@ extension Client {
     let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) }
     switch code {
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+      // A truncation that the leader epochs revealed; it has no offset. The partition is not read any more.
+      guard message.pointee.offset >= 0 else { return .fatal(error(code, reason)) }
       guard let topic else { return .other(error(code, reason)) }
       let partition = TopicPartition(topic: topic, partition: message.pointee.partition)
       let log = try? watermarks(partition, timeoutMilliseconds: 5_000)
