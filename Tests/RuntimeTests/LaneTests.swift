@@ -18,16 +18,28 @@ import Testing
     #expect(.now - lane.upkeep.lastRecord < .seconds(1800))
   }
 
-  @Test("a partition whose last applied record was deleted is read from its stored offset")
+  @Test("partitions whose last applied records were deleted are read from their stored offsets")
   func uncomparable() throws {
     let lane = try idleLane()
-    let partition = TopicPartition(topic: "t", partition: 0)
-    lane.recognition.expect([partition: LastRecord(offset: 4, identity: "i")])
-    #expect(lane.beginning([partition: 5]) == [partition: 4], "to compare it")
-    lane.uncomparable.insert(partition)
-    #expect(lane.beginning([partition: 5]) == [partition: 5])
-    #expect(lane.recognition.start(of: partition) == nil)
-    #expect(lane.uncomparable.isEmpty)
+    let (first, second) = (
+      TopicPartition(topic: "t", partition: 0), TopicPartition(topic: "t", partition: 1)
+    )
+    let stored: [TopicPartition: Int64] = [first: 5, second: 8]
+    func beginning() -> [TopicPartition: Int64] {
+      lane.recognition = Recognition()
+      lane.recognition.expect([
+        first: LastRecord(offset: 4, identity: "i"), second: LastRecord(offset: 7, identity: "j"),
+      ])
+      return lane.beginning(stored)
+    }
+    #expect(beginning() == [first: 4, second: 7], "to compare them")
+    lane.uncomparable[first] = 4
+    #expect(beginning() == [first: 5, second: 7])
+    #expect(lane.recognition.start(of: first) == nil)
+    lane.uncomparable[second] = 7
+    for _ in 0..<2 { #expect(beginning() == stored, "in each membership") }
+    lane.uncomparable[first] = 3
+    #expect(beginning() == [first: 4, second: 8], "another record was applied last since")
   }
 
   /// A lane that does not run.

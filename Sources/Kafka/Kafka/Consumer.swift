@@ -243,6 +243,16 @@ public final class Consumer {
     return found
   }
 
+  /// The log start and end offsets of partitions, as far as their leaders answer in time. May be
+  /// called in the rebalance handler.
+  public func availableWatermarks(_ partitions: [TopicPartition], timeoutMilliseconds: Int)
+    -> [TopicPartition: Watermarks]
+  {
+    guard !isClosed else { return [:] }
+    let answers = try? client.watermarks(partitions, timeoutMilliseconds: timeoutMilliseconds)
+    return answers?.compactMapValues { try? $0.get() } ?? [:]
+  }
+
   /// The log start and end offset as of the last fetch, without a request; nil before the
   /// partition's first fetch.
   public func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {

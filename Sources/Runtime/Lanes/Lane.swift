@@ -27,8 +27,9 @@ package final class Lane {
   private var machine: LaneMachine
   var consumer: Consumer?
   var recognition = Recognition()
-  /// Partitions whose last applied record turned out to be deleted when it was read to be compared.
-  var uncomparable: Set<TopicPartition> = []
+  /// The offsets of last applied records that turned out to be deleted when they were read to be compared. They outlast
+  /// the membership, which ends when one is found out.
+  var uncomparable: [TopicPartition: Int64] = [:]
   var upkeep = Upkeep()
   var groupWait: GroupWait
   /// The last failure, for the log.
@@ -223,7 +224,7 @@ package final class Lane {
       where recognition.start(of: partition) == offset
     {
       // Retention has deleted the last applied record, which was read only to be compared.
-      uncomparable.insert(partition)
+      uncomparable[partition] = offset
       throw Fenced()
     } catch let error as ConsumerError where error.isRetriable {
       logger.warning("polling again", metadata: ["error": "\(error)"])

@@ -24,22 +24,24 @@ extension Lane {
   /// The offsets at which to start reading. Where the log holds the last applied record, it is read
   /// again, to detect a recreated topic; it is not applied again.
   ///
-  /// If the brokers do not respond within two seconds in total, the log is assumed to hold the record.
-  /// Reading it reports the error if it does not; the next time, that partition is read from its stored offset.
+  /// If the brokers do not respond within two seconds, the log is assumed to hold the record. Reading it reports the
+  /// error if it does not; from then on, that partition is read from its stored offset.
   func beginning(_ starts: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
-    let deadline = ContinuousClock.now + .seconds(2)
-    var result = starts
-    for partition in starts.keys.sorted() {
+    var comparable: [TopicPartition: Int64] = [:]
+    for partition in starts.keys {
       guard let last = recognition.start(of: partition) else { continue }
-      guard uncomparable.remove(partition) == nil else {
+      if uncomparable[partition] == last {
         recognition.forget(partition)
-        continue
+      } else {
+        comparable[partition] = last
       }
-      let left = Int((deadline - .now) / .milliseconds(1))
-      if left > 0,
-        let log = try? consumer?.watermarks(partition, timeoutMilliseconds: left),
-        last < log.low || last >= log.high
-      {
+    }
+    guard !comparable.isEmpty else { return starts }
+    let logs =
+      consumer?.availableWatermarks(comparable.keys.sorted(), timeoutMilliseconds: 2_000) ?? [:]
+    var result = starts
+    for (partition, last) in comparable {
+      if let log = logs[partition], last < log.low || last >= log.high {
         recognition.forget(partition)
       } else {
         result[partition] = last
