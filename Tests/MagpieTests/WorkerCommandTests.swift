@@ -15,6 +15,21 @@ struct WorkerCommandTests {
     #expect(result.error.hasPrefix("\(worker): Unknown option '--nosuch'"), "\(result.error)")
   }
 
+  @Test("a static group member cannot have several lanes")
+  func staticMember() async throws {
+    let worker = Tool(
+      executable: "fanout-worker",
+      environment: [
+        "MAGPIE_DATABASE_URL": "postgresql://127.0.0.1:1/nowhere",
+        "MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+        "MAGPIE_KAFKA_PROPERTIES": "group.instance.id=one",
+      ])
+    let result = try await worker("--lanes", "2")
+    #expect(result.status == 64)
+    #expect(result.error.contains("group.instance.id"), "\(result.error)")
+    #expect(result.error.contains("--lanes"), "\(result.error)")
+  }
+
   @Test("push-worker's help names the command that makes its keys")
   func keys() async throws {
     let help = try await Tool(executable: "push-worker")("--help").output

@@ -29,8 +29,13 @@ extension WorkerOptions {
       runLimit: try source.int(
         deadLetterRunLimit, "deadLetterRunLimit", default: 500, 1...1_000_000_000),
       shareLimit: share)
-    return WorkerSettings(
-      process: process, lane: lane, lanes: try source.int(lanes, "lanes", default: 1, 1...256))
+    let lanes = try source.int(lanes, "lanes", default: 1, 1...256)
+    guard lanes == 1 || process.kafka.properties["group.instance.id"] == nil else {
+      throw ValidationError(
+        "group.instance.id of the Kafka properties names one member of the consumer group, but this process has "
+          + "\(lanes) lanes, each a member: remove it, or set --lanes (MAGPIE_LANES) to 1")
+    }
+    return WorkerSettings(process: process, lane: lane, lanes: lanes)
   }
 
   /// A setting of one worker, from the same sources: flag, `MAGPIE_…`, file.
