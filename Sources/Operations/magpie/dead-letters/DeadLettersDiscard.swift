@@ -4,7 +4,7 @@ import Postgres
 struct DeadLettersDiscard: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "discard",
-    abstract: "Mark dead letters as never to be applied. They stay readable, with your reason.",
+    abstract: "Close dead letters without applying them. They stay readable, with your reason.",
     discussion: """
       Discards only open dead letters and deletes nothing: `list --state discarded` lists them, and \
       `show` prints the record, who discarded it and why. If the dead letter of an id is not open, the \
