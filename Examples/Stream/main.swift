@@ -6,12 +6,17 @@
 import AsyncHTTPClient
 import Foundation
 
+/// The part of an event `watched` that names its screen.
+struct WatchedScreen: Decodable {
+  var path: String
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count > 2 else { exit(64) }
 var address = URLComponents(string: arguments[1] + "/v1/stream")
 if arguments.count > 3 { address?.queryItems = [URLQueryItem(name: "watch", value: arguments[3])] }
 
-/// What the app shows: the newest state of each screen, as JSON.
+/// What the app shows: the newest state of each screen, as JSON, by the event's name or the watched path.
 var screens: [String: String] = [:]
 /// Names the states in `screens`. An app that keeps both on the disk also resumes after a restart.
 var lastEventID = ""
@@ -31,7 +36,7 @@ while !Task.isCancelled {
     }
     guard response.status == .ok else { throw HTTPClientError.invalidHeaderFieldValues(["status"]) }
     var rest: [UInt8] = []
-    var (event, data) = ("", "")
+    var (event, data, id) = ("", "", "")
     for try await chunk in response.body {
       rest += chunk.readableBytesView
       while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -40,10 +45,14 @@ while !Task.isCancelled {
         let value = String(line.drop { $0 != ":" }.dropFirst(2))
         if line.hasPrefix("event:") { event = value }
         if line.hasPrefix("data:") { data = value }
-        if line.hasPrefix("id:") { lastEventID = value }
+        if line.hasPrefix("id:") { id = value }
         if line.hasPrefix("retry:") { retry = .milliseconds(Int(value) ?? 1000) }
+        // Only now is the event whole: a connection that was cut before would lose it.
         if line.isEmpty, !data.isEmpty {
-          screens[event] = data
+          // The other screens have no path.
+          let watched = try? JSONDecoder().decode(WatchedScreen.self, from: Data(data.utf8))
+          screens[watched?.path ?? event] = data
+          lastEventID = id
           FileHandle.standardOutput.write(Data("\(event): \(data.prefix(100))\n".utf8))
           (event, data) = ("", "")
         }
