@@ -96,6 +96,40 @@ import Testing
     }
   }
 
+  @Test("a change whose screen cannot be read at once is shown later, without another change")
+  func failedReads() async throws {
+    try await withTwo { stack, ann, _ in
+      try await ann.open(stack.page("/messages/bob", as: "ann"))
+      try await eventually("Ann's chat is live") {
+        let isEmpty = try await ann.text(".list .empty") == "Say hello"
+        let isLive = try await ann.isLive()
+        return isEmpty && isLive
+      }
+      // All requests fail, and the stream stays open.
+      _ = try await ann.value(
+        """
+        (() => {
+          const send = window.fetch;
+          Object.assign(window, { isCut: true, failures: 0 });
+          window.fetch = (...request) => {
+            if (!window.isCut) return send(...request);
+            window.failures += 1;
+            return Promise.reject(new TypeError());
+          };
+        })()
+        """)
+      _ = try await stack.send("POST", "/v1/conversations/ann", as: "bob", body: #"{"text":"hi"}"#)
+      try await eventually("the page has tried to read it, twice") {
+        try await ann.value("window.failures") as? Int ?? 0 >= 2
+      }
+      #expect(try await ann.text(".message .text") == "")
+      _ = try await ann.value("window.isCut = false")
+      try await eventually("the message is there") {
+        try await ann.text(".message .text") == "hi"
+      }
+    }
+  }
+
   @Test("a follow is followed back, and a chat goes both ways")
   func followsAndMessages() async throws {
     try await withTwo { stack, ann, bob in

@@ -32,9 +32,8 @@ export function postList(address, empty, signal) {
     build: (row, owner) => element("li", { "data-key": row.post_id }, postCard(row, owner)),
     onRows: watchRows,
   });
-  const look = () => list.refresh().catch(() => {});
   let stopWatching = () => {};
-  look();
+  list.refresh().catch(() => {});
   watchRows([]);
   return list;
 
@@ -42,7 +41,7 @@ export function postList(address, empty, signal) {
   function watchRows(rows) {
     stopWatching();
     const posts = rows.slice(0, watchedPosts).map((row) => path("/v1/posts", row.post_id));
-    stopWatching = watch([`${address}?limit=1`, ...posts], look, signal);
+    stopWatching = watch([`${address}?limit=1`, ...posts], list.refresh, signal);
   }
 }
 

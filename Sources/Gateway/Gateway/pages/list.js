@@ -86,12 +86,12 @@ export function createList(options) {
     return refresh();
   }
 
-  /** The first page as it is now, from the stream. */
+  /** The first page as it is now, from the stream. Returns a promise if that must be read. */
   function show(page) {
     const isFirstPage = start === null && rows.length <= page.items.length;
     // The stream does not know what one has just done: a state without it would be a step back.
-    if (isBusy || !isFirstPage || after() !== "") quietly(refresh());
-    else take(page.items, page.next);
+    if (isBusy || !isFirstPage || after() !== "") return refresh();
+    return take(page.items, page.next);
   }
 
   /** Shows an element for what is on its way; `key` is that of its later row, once known. */

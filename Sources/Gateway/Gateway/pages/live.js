@@ -7,7 +7,7 @@
  */
 
 import { EventParser } from "./events.js";
-import { problemOf } from "./problem.js";
+import { Problem, problemOf } from "./problem.js";
 import { end, hasEnded, token } from "./session.js";
 
 // The gateway sends a comment every 15 s.
@@ -19,6 +19,8 @@ const mostWatched = 20;
 const states = new Map();
 const watchers = new Map();
 const subscribers = new Map();
+/** What has failed to read from the gateway, with what reads it again. */
+const failed = new Map();
 const statusListeners = [];
 let parser = new EventParser();
 let base = 1000;
@@ -32,27 +34,37 @@ let renewal = 0;
 let sentPaths = [];
 
 /**
- * Calls `handler` with the state now, if it is known, and with each new one.
+ * Calls `handler` with the state now, if it is known, and with each new one. If the promise that it
+ * may return is rejected, it is called again later.
  *
  * @param {string} name badge, alarms or conversations
  */
 export function subscribe(name, handler, signal) {
   const handlers = subscribers.get(name) ?? new Set();
   subscribers.set(name, handlers.add(handler));
-  signal?.addEventListener("abort", () => handlers.delete(handler), { once: true });
-  if (states.has(name)) handler(states.get(name));
+  const remove = () => {
+    handlers.delete(handler);
+    failed.delete(handler);
+  };
+  signal?.addEventListener("abort", remove, { once: true });
+  if (states.has(name)) show(name, handler);
 }
 
 /**
- * Calls `look` when one of the screens at `paths` has changed, and once soon after the beginning.
+ * Calls `look` when one of the screens at `paths` has changed, and once soon after the beginning. If
+ * the promise that it returns is rejected, it is called again later.
  *
  * @param {string[]} paths of the API, with their queries
  */
 export function watch(paths, look, signal) {
   const id = {};
-  const remove = () => watchers.delete(id);
+  const watcher = { paths, look, timer: null };
+  const remove = () => {
+    watchers.delete(id);
+    failed.delete(watcher);
+  };
   if (signal.aborted) return remove;
-  watchers.set(id, { paths, look, timer: null });
+  watchers.set(id, watcher);
   signal.addEventListener("abort", remove, { once: true });
   // Once for all that a page watches.
   clearTimeout(renewal);
@@ -72,8 +84,34 @@ function renew() {
 function lookSoon(watcher) {
   watcher.timer ??= setTimeout(() => {
     watcher.timer = null;
-    watcher.look();
+    run(watcher, watcher.look, () => lookSoon(watcher));
   }, 30);
+}
+
+function show(name, handler) {
+  run(handler, () => handler(states.get(name)), () => show(name, handler));
+}
+
+/**
+ * The stream sends a change only once. So what fails now is done `again` with the next sign of life:
+ * the gateway sends one every 15 s, and one when the network is back.
+ */
+async function run(key, action, again) {
+  failed.delete(key);
+  try {
+    await action();
+  } catch (error) {
+    if (error instanceof Problem) {
+      if (error.isTemporary || error.code === "internal-error") failed.set(key, again);
+    } else if (error.name !== "AbortError") {
+      // A page's mistake is not the stream's.
+      reportError(error);
+    }
+  }
+}
+
+function runFailed() {
+  for (const again of [...failed.values()]) again();
 }
 
 function watchedPaths() {
@@ -133,6 +171,7 @@ async function stream() {
       if (done) break;
       heard = Date.now();
       failures = 0;
+      runFailed();
       for (const event of parser.push(value)) publish(event);
       base = parser.retry ?? base;
     }
@@ -156,14 +195,7 @@ function publish({ type, data }) {
     return;
   }
   states.set(type, state);
-  for (const handler of subscribers.get(type) ?? []) {
-    try {
-      handler(state);
-    } catch (error) {
-      // A page's mistake is not the stream's.
-      reportError(error);
-    }
-  }
+  for (const handler of subscribers.get(type) ?? []) show(type, handler);
 }
 
 function report(isOpen) {

@@ -65,7 +65,7 @@ export function chatPage({ peer }, signal) {
   let newestShown = "";
   look();
   if (!hasLeft(peer)) nameTitle(peer, signal);
-  watch([`${path("/v1/conversations", peer)}?limit=30`], look, signal);
+  watch([`${path("/v1/conversations", peer)}?limit=30`], list.refresh, signal);
   document.addEventListener("visibilitychange", () => markRead(), { signal });
 
   const form = writingForm(words("writeMessage"), (text) => {

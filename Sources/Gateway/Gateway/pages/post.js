@@ -35,9 +35,8 @@ export function postPage({ post }, signal) {
     onRows: showTarget(signal),
   });
   const both = { redraw: list.redraw, refresh };
-  const look = () => refresh().catch(() => {});
-  look();
-  watch([path("/v1/posts", post), path("/v1/posts", post, "comments")], look, signal);
+  refresh().catch(() => {});
+  watch([path("/v1/posts", post), path("/v1/posts", post, "comments")], refresh, signal);
   const form = writingForm(words("writeComment"), (text) => {
     const made = element("li", { class: "row" }, theirs(text, "p", { class: "text" }));
     const address = path("/v1/posts", post, "comments");

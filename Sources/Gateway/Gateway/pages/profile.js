@@ -30,9 +30,8 @@ export function profilePage({ user }, signal) {
     build: profileHead, onRow: (row) => setTitle(nameOf(row.shown_name), signal),
     absent: user === person() ? noProfile : null,
   });
-  const look = () => single.refresh().catch(() => {});
-  look();
-  watch([path("/v1/profiles", user)], look, signal);
+  single.refresh().catch(() => {});
+  watch([path("/v1/profiles", user)], single.refresh, signal);
   const posts = postList(path("/v1/profiles", user, "posts"), words("noPosts"), signal);
   posts.element.classList.add("profile-posts");
   return { title: words("profile"), back: routes.home, content: [single.element, posts.element] };

@@ -41,8 +41,9 @@ export function remindersPage(parameters, signal) {
   // A reminder that rings is an alarm.
   let isFirst = true;
   subscribe("alarms", () => {
-    if (!isFirst) look();
+    const isNew = !isFirst;
     isFirst = false;
+    return isNew ? both.refresh() : undefined;
   }, signal);
   return {
     title: words("reminders"),
