@@ -131,6 +131,24 @@ import Testing
     #expect(!hints.hasLook(ann.subscription) && hints.takeLook(ann.subscription).isEmpty)
   }
 
+  @Test("screens that rest are looked at afterwards, and the others meanwhile")
+  func rest() async throws {
+    let pauses = Pauses()
+    defer { pauses.open() }
+    let hints = Hints { _ in await pauses.pause() }
+    let ann = Looks(hints, "ann")
+    hints.rest(ann.subscription, .watched, for: .seconds(1))
+    hints.wakeAll(looking: nil)
+    #expect(hints.takeLook(ann.subscription) == [.alarms, .conversations])
+    #expect(!hints.hasLook(ann.subscription))
+    try await pauses.end(1)
+    try await eventually("the rest is over") { hints.hasLook(ann.subscription) }
+    #expect(hints.takeLook(ann.subscription) == .watched)
+    var wakes = ann.subscription.wakes.makeAsyncIterator()
+    #expect(await wakes.next() != nil)
+    hints.close()
+  }
+
   @Test("every heartbeat is owed a comment; a look at everything comes in turns")
   func heartbeats() {
     let hints = Hints()

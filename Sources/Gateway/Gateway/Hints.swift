@@ -25,8 +25,13 @@ final class Hints: Sendable {
     var pending = StreamScreens.all
     /// The screens that the stream will be woken for shortly, unless it looks at them before.
     var owed: StreamScreens = []
+    /// The screens that the stream does not look at yet.
+    var resting: StreamScreens = []
     /// Whether a heartbeat comment is due.
     var owesComment = false
+
+    /// The pending screens that the stream may look at.
+    var due: StreamScreens { pending.subtracting(resting) }
   }
 
   struct State {
@@ -93,16 +98,30 @@ final class Hints: Sendable {
 
   /// Whether there are screens to look at; if not, the wake was only for a heartbeat comment.
   func hasLook(_ subscription: Subscription) -> Bool {
-    state.withLock { $0.streams[subscription.id]?.pending.isEmpty == false }
+    state.withLock { $0.streams[subscription.id]?.due.isEmpty == false }
   }
 
   /// Returns the screens to look at now. Hints that arrive from here on are for the next look.
   func takeLook(_ subscription: Subscription) -> StreamScreens {
     state.withLock { state in
-      let pending = state.streams[subscription.id]?.pending ?? []
-      state.streams[subscription.id]?.pending = []
-      state.streams[subscription.id]?.owed.subtract(pending)
-      return pending
+      let due = state.streams[subscription.id]?.due ?? []
+      state.streams[subscription.id]?.pending.subtract(due)
+      state.streams[subscription.id]?.owed.subtract(due)
+      return due
+    }
+  }
+
+  /// Lets the stream not look at these screens for some time, and wakes it afterwards if it must.
+  func rest(_ subscription: Subscription, _ screens: StreamScreens, for time: Duration) {
+    state.withLock { $0.streams[subscription.id]?.resting.formUnion(screens) }
+    Task {
+      await pause(time)
+      let continuation = state.withLock { state in
+        state.streams[subscription.id]?.resting.subtract(screens)
+        let stream = state.streams[subscription.id]
+        return stream?.due.isEmpty == false ? stream?.continuation : nil
+      }
+      continuation?.yield()
     }
   }
 
