@@ -52,10 +52,14 @@ final class GatewayStack: Sendable {
       logFile: directory.appending(path: "gateway.log").path)
   }
 
-  /// Starts one more gateway, which may read another server.
-  func startGateway(reading databaseURL: String? = nil) async throws -> GatewayProcess {
+  /// Starts one more gateway, which may read another server, or have another environment.
+  func startGateway(
+    reading databaseURL: String? = nil, environment: [String: String?] = [:]
+  ) async throws -> GatewayProcess {
     let gateway = try await GatewayProcess(
-      arguments, environment: Self.gatewayEnvironment(databaseURL ?? self.databaseURL, prefix),
+      arguments,
+      environment: Self.gatewayEnvironment(databaseURL ?? self.databaseURL, prefix)
+        .merging(environment) { $1 },
       logFile: directory.appending(path: "gateway-\(UUID().uuidString.prefix(8)).log").path)
     others.withLock { $0.append(gateway) }
     return gateway

@@ -243,4 +243,19 @@ import Testing
     try await eventually("the gateway reads again") { try await status() == 200 }
     #expect(stack.gateway.isRunning)
   }
+
+  @Test("a gateway that starts without Kafka is ready, because it serves screens")
+  func kafkaOutage() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    func readiness(_ gateway: GatewayProcess) -> Int? {
+      LocalHTTP.get(
+        "/readyz", port: gateway.healthPort, timeoutSeconds: 60, bytesMax: 1 << 16)?.status
+    }
+    let away = try await stack.startGateway(
+      environment: ["MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:1"])
+    try await eventually("it is ready: \(away.log)") { readiness(away) == 200 }
+    #expect(away.log.contains("hints are lost"))
+    #expect(try await away.answer("GET", "/v1/home", as: "ann")?.status == 200)
+  }
 }

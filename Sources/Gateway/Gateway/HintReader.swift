@@ -25,7 +25,9 @@ struct HintReader: Sendable {
       do {
         try read(status)
       } catch {
-        status.isReady = false
+        // Screens can be read while Kafka is unreachable. A missing topic or right is a mistake that a
+        // rollout must not spread.
+        status.isReady = (error as? KafkaError)?.isUnreachable ?? false
         logger.warning(
           "hints are lost; streams look now and then",
           metadata: ["topic": "\(topic.rawValue)", "error": "\(error)"])
@@ -107,4 +109,8 @@ struct HintReader: Sendable {
   private static func watched(by person: String) -> [Hint] {
     [Subject.person(person), .author(person)].map { Hint(subject: $0, screens: .watched) }
   }
+}
+
+extension KafkaError {
+  fileprivate var isUnreachable: Bool { [.transport, .allBrokersDown, .timedOut].contains(code) }
 }
