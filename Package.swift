@@ -25,9 +25,13 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1 = Target.Dependency.product(
+  name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let swiftASN1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
@@ -188,7 +192,7 @@ let package = Package(
         "CZlib", "Events", "Kafka", "Kinds", "Lanes", "MagpieProducer", "Notifications",
         "Postgres", "Reminders", "Schedules", "Schema", "Service", "Serving", argumentParser,
         asyncHTTPClient, crypto, httpTypes, hummingbird, hummingbirdCore, jwt, logging, nioCore,
-        nioHTTPTypes, serviceLifecycle,
+        nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, serviceLifecycle,
       ], embedsTexts: true),
     .executableTarget(
       name: "magpie-gateway", dependencies: ["Gateway", argumentParser],
@@ -376,8 +380,8 @@ let package = Package(
       "GatewayTests",
       [
         "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "RecordLog", "Schema",
-        "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, logging, nioCore,
-        yams,
+        "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore,
+        logging, nioCore, nioEmbedded, nioPosix, yams,
       ]),
     tests(
       "MagpieTests",

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// An open stream of server-sent events, and what has come of it so far.
 struct EventSource: Sendable {
@@ -15,22 +16,37 @@ struct EventSource: Sendable {
 
   private let connection: OpenConnection
 
-  /// - Parameter watch: the paths of other screens, as the query has them.
+  /// - Parameters:
+  ///   - watch: the paths of other screens, as the query has them.
+  ///   - reads: whether it takes what comes; if not, from ``read()`` on.
   init(
-    _ stack: GatewayStack, authorization: String, lastEventID: String? = nil, watch: String? = nil
+    _ stack: GatewayStack, authorization: String, lastEventID: String? = nil, watch: String? = nil,
+    reads: Bool = true
   ) throws {
     try self.init(
-      port: stack.port, authorization: authorization, lastEventID: lastEventID, watch: watch)
+      port: stack.port, authorization: authorization, lastEventID: lastEventID, watch: watch,
+      reads: reads)
   }
 
   init(
-    port: UInt16, authorization: String, lastEventID: String? = nil, watch: String? = nil
+    port: UInt16, authorization: String, lastEventID: String? = nil, watch: String? = nil,
+    reads: Bool = true
   ) throws {
     let id = lastEventID.map { "Last-Event-ID: \($0)\r\n" } ?? ""
     let query = watch.map { "?watch=\($0)" } ?? ""
     connection = try OpenConnection(
       port: port,
-      "GET /v1/stream\(query) HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n")
+      "GET /v1/stream\(query) HTTP/1.1\r\nHost: t\r\nAuthorization: \(authorization)\r\n\(id)\r\n",
+      reads: reads)
+  }
+
+  /// Takes what has come, and what comes.
+  func read() { connection.read() }
+
+  /// Waits until the answer has begun.
+  func answered() async throws -> EventSource {
+    try await eventually("it is answered") { text.contains("\r\n\r\n") }
+    return self
   }
 
   /// Ends the connection.

@@ -1,5 +1,10 @@
 import EmbeddedStack
 import Foundation
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -64,6 +69,37 @@ import Testing
     stranger.close()
   }
 
+  @Test("the last request of a connection is known by its header or its version, in any form")
+  func lastRequest() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    for (version, connection, isLast) in [
+      ("1.1", "Connection: Close\r\n", true), ("1.1", "connection: foo, CLOSE\r\n", true),
+      ("1.1", "", false), ("1.0", "", true), ("1.0", "Connection: Keep-Alive\r\n", false),
+    ] {
+      let client = try OpenConnection(
+        port: stack.port, "GET /problems HTTP/\(version)\r\nHost: t\r\n\(connection)\r\n")
+      try await eventually("it is answered") { client.text.contains("200 OK") }
+      if isLast {
+        try await eventually("\(version) \(connection) is closed") { client.isClosed }
+      } else {
+        client.send("GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n")
+        try await eventually("the next is answered") { client.text.contains("404 Not Found") }
+      }
+      client.close()
+    }
+    let token = try Tokens.ours.get().token("ann")
+    let old = try OpenConnection(
+      port: stack.port,
+      """
+      POST /v1/posts HTTP/1.0\r\nHost: t\r\nContent-Type: application/json\r\n\
+      Content-Length: 1\r\nExpect: 100-continue\r\nAuthorization: Bearer \(token)\r\n\r\na
+      """)
+    try await eventually("its body is read") { old.text.contains("invalid-body") }
+    #expect(!old.text.contains("100 Continue"))
+    old.close()
+  }
+
   @Test("an address has so many connections, unless they are a proxy's")
   func connections() async throws {
     for (arguments, limit) in [([], 3), (["--trusted-proxies", "1"], nil)] as [([String], Int?)] {
@@ -82,6 +118,73 @@ import Testing
       }
     }
   }
+
+  @Test("a client that reads nothing of what it has asked for is disconnected")
+  func unreadAnswers() async throws {
+    let stack = try await GatewayStack(arguments: ["--connections-per-address", "1"])
+    defer { stack.stop() }
+    let request = "GET /openapi.yaml HTTP/1.1\r\nHost: t\r\n\r\n"
+    let other = Array("GET /problems HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".utf8)
+    var unread: [OpenConnection] = []
+    try await eventually("one has the only place") {
+      // More than all buffers hold.
+      unread.append(
+        try OpenConnection(
+          port: stack.port, String(repeating: request, count: 800), reads: false))
+      return try await exchange(other, port: stack.port) == nil
+    }
+    try await eventually("it loses it") {
+      try await exchange(other, port: stack.port)?.status == 200
+    }
+    for client in unread { client.read() }
+    try await eventually("they are closed") { unread.allSatisfy(\.isClosed) }
+    #expect(unread.allSatisfy { $0.text.components(separatedBy: "200 OK").count < 800 })
+  }
+
+  @Test("a connection is closed a minute after it can take no more, unless it could meanwhile")
+  func deliveryLimit() throws {
+    let channel = EmbeddedChannel(handler: DeliveryLimit())
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    func setWritable(_ isWritable: Bool) {
+      channel.isWritable = isWritable
+      channel.pipeline.fireChannelWritabilityChanged()
+    }
+    let limit = TimeAmount.seconds(GatewayLimits.deliverySeconds)
+    setWritable(false)
+    channel.embeddedEventLoop.advanceTime(by: limit - .seconds(1))
+    setWritable(true)
+    channel.embeddedEventLoop.advanceTime(by: limit)
+    #expect(channel.isActive)
+    setWritable(false)
+    channel.embeddedEventLoop.advanceTime(by: limit - .seconds(1))
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(!channel.isActive)
+    _ = try channel.finish(acceptAlreadyClosed: true)
+  }
+
+  #if os(Linux)
+    @Test("a peer that has gone without a trace is given up after so many seconds")
+    func unacknowledged() async throws {
+      let timeouts = AsyncStream.makeStream(of: Int.self)
+      let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        .childChannelInitializer { channel in
+          let connection = OnEventLoop(base: HTTP1Channel { _, _, _ in })
+          let logger = Logger(label: "test")
+          return connection.setup(channel: channel, logger: logger).flatMap { value in
+            Task { await connection.handle(value: value, logger: logger) }
+            return channel.getOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)))
+          }
+          .map { timeouts.continuation.yield(Int($0)) }
+        }
+        .bind(host: "127.0.0.1", port: 0).get()
+      let client = try OpenConnection(port: UInt16(#require(server.localAddress?.port)), "")
+      var milliseconds = timeouts.stream.makeAsyncIterator()
+      #expect(await milliseconds.next() == GatewayLimits.unacknowledgedSeconds * 1000)
+      client.close()
+      try await server.close()
+    }
+  #endif
 
   @Test("a flood of headers, or a target or token of any length, is refused before it is whole")
   func floods() async throws {

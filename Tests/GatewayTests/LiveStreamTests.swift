@@ -149,6 +149,71 @@ import Testing
     stream.close()
   }
 
+  @Test(
+    "what a stream has sent counts among what its person has not taken until the client reads it")
+  func unreadEvents() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    // A screen of which a person may leave one unread, but not two.
+    try replacePosts("SELECT repeat('a', 17 << 20)", stack)
+    let path = "/v1/profiles/eve/posts"
+    let unread = try EventSource(
+      stack, authorization: bearer("ann"), watch: path, reads: false)
+    try await eventually("all its events are there") {
+      let metrics = LocalHTTP.get(
+        "/metrics", port: stack.healthPort, timeoutSeconds: 60, bytesMax: 1 << 20)
+      return metrics?.body.contains("magpie_gateway_stream_events_total 4") == true
+    }
+    try await eventually("the person has to take them first") {
+      let answer = try await stack.send("GET", path, as: "ann")
+      return answer.status == 429 && answer.problem == "rate-limited"
+    }
+    let other = try EventSource(stack, authorization: bearer("ann"), watch: path)
+    try await eventually("another stream ends instead") { other.isClosed }
+    #expect(other.events.isEmpty)
+    #expect(try await stack.send("GET", path, as: "bob").status == 200)
+    unread.read()
+    try await eventually("they are read") { unread.watched(path) != nil }
+    try await eventually("there is room again") {
+      try await stack.send("GET", path, as: "ann").status == 200
+    }
+    unread.close()
+  }
+
+  @Test("a stream rests ten times as long as a look at watched screens takes, whatever is hinted")
+  func rest() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    // A look takes a tenth of a second, and finds the time of its beginning.
+    try replacePosts(
+      "SELECT extract(epoch FROM clock_timestamp())::text FROM pg_sleep(0.1)", stack)
+    let path = "/v1/profiles/eve/posts"
+    let stream = try EventSource(stack, authorization: bearer("bob"), watch: path)
+    func looks() -> [Double] {
+      stream.events.filter { $0.name == "watched" }.compactMap { event in
+        let items = (event.json["screen"] as? [String: Any])?["items"] as? [String]
+        return items?.first.flatMap(Double.init)
+      }
+    }
+    try await eventually("it has looked four times") {
+      _ = try await stack.send("PATCH", "/v1/profile", as: "eve", body: #"{"nickname":"E"}"#)
+      return looks().count >= 4
+    }
+    let times = looks()
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 > 1 }, "\(times)")
+    stream.close()
+  }
+
+  /// Makes a query the only post of everybody.
+  private func replacePosts(_ query: String, _ stack: GatewayStack) throws {
+    try stack.connection().script(
+      """
+      ALTER FUNCTION user_posts_page(text, text, text, int) RENAME TO user_posts_page_before;
+      CREATE FUNCTION user_posts_page(text, text, text, int) RETURNS TABLE (cursor text)
+        LANGUAGE sql AS $$ \(query) $$;
+      """)
+  }
+
   @Test("after generated actions and disconnects, what a client has is what the screens are")
   func generated() async throws {
     let stack = try await GatewayStack(waitSeconds: 60)

@@ -12,15 +12,19 @@ final class OpenConnection: Sendable {
 
   private let descriptor: Int32
   private let state = Mutex(State())
+  private let mayRead = DispatchSemaphore(value: 0)
 
   /// Connects, and sends a text.
-  init(port: UInt16, _ text: String) throws {
+  ///
+  /// - Parameter reads: whether it takes what comes; if not, from ``read()`` on.
+  init(port: UInt16, _ text: String, reads: Bool = true) throws {
     descriptor = try connected(port: port)
     // It waits while the gateway does not read.
     let isLong = text.utf8.count > 1 << 12
     if !isLong { send(text) }
     Thread.detachNewThread { [self] in
       if isLong { send(text) }
+      mayRead.wait()
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while true {
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -35,10 +39,14 @@ final class OpenConnection: Sendable {
         if count <= 0 { break }
       }
     }
+    if reads { read() }
   }
 
+  /// Takes what has come, and what comes.
+  func read() { mayRead.signal() }
+
   /// Sends what the connection takes.
-  private func send(_ text: String) {
+  func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(descriptor, bytes, bytes.count, LocalHTTP.withoutSignal)
   }

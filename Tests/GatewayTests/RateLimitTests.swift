@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -147,26 +148,76 @@ import Testing
     withExtendedLifetime(last.place) { #expect(take(30, "ann").code == nil) }
   }
 
-  @Test("a person has so many streams, and a place is free once one has ended")
+  @Test("one stream too many ends the person's oldest, but none that has just begun")
+  func oldestStream() throws {
+    var streams = OpenStreams(limit: 2)
+    let ended = Mutex<[String]>([])
+    func open(_ name: String, of person: String = "ann", at now: Double) -> UInt64? {
+      let end = { @Sendable in ended.withLock { $0.append(name) } }
+      switch streams.open(Array(person.utf8), now: now, end: end) {
+      case .opened(let id, let endOldest):
+        endOldest?()
+        return id
+      case .refused(let seconds):
+        #expect(seconds > 0)
+        return nil
+      }
+    }
+    let first = try #require(open("first", at: 0))
+    let second = try #require(open("second", at: 10))
+    let age = GatewayLimits.streamSecondsMin
+    let early = open("early", at: age - 1)
+    let other = open("other", of: "bob", at: age - 1)
+    #expect(early == nil && other != nil && ended.withLock { $0 }.isEmpty)
+    #expect(open("third", at: age) != nil && ended.withLock { $0 } == ["first"])
+    // Its end frees no place of another stream.
+    streams.close(first, of: Array("ann".utf8))
+    #expect(open("early", at: age + 1) == nil)
+    streams.close(second, of: Array("ann".utf8))
+    #expect(open("fourth", at: age + 1) != nil && ended.withLock { $0 } == ["first"])
+    var unlimited = OpenStreams(limit: 0)
+    for _ in 0..<100 {
+      guard case .opened(_, nil) = unlimited.open([], now: 1e6, end: {}) else {
+        Issue.record("a stream was refused, or ended another one")
+        return
+      }
+    }
+  }
+
+  @Test(
+    "a person has so many streams: one more ends the oldest, and there is a place once one ends")
   func streams() async throws {
     let stack = try await GatewayStack(arguments: ["--streams-per-person", "2"])
     defer { stack.stop() }
     let token = "Bearer " + (try Tokens.ours.get().token("ann"))
-    let streams = try (0..<2).map { _ in try EventSource(stack, authorization: token) }
-    try await eventually("both are open") { streams.allSatisfy { $0.text.contains("retry:") } }
-    let third = try await stack.send("GET", "/v1/stream", authorization: token)
-    #expect(third.status == 429 && third.problem == "rate-limited", "\(third)")
+    let start = ContinuousClock.now
+    let oldest = try EventSource(stack, authorization: token)
+    try await eventually("the first is open") { oldest.text.contains("retry:") }
+    let second = try EventSource(stack, authorization: token)
+    try await eventually("both are open") { second.text.contains("retry:") }
+    let refused = try await EventSource(stack, authorization: token).answered()
+    if ContinuousClock.now - start < .seconds(GatewayLimits.streamSecondsMin) {
+      #expect(refused.text.contains("429") && refused.text.contains("rate-limited"))
+    }
+    refused.close()
+    var third: EventSource?
+    try await eventually("one more is open") {
+      third = try await EventSource(stack, authorization: token).answered()
+      return third?.text.contains("retry:") == true
+    }
+    // The connection stays open for further requests; the stream's last chunk ends it.
+    try await eventually("the oldest has ended") { oldest.text.hasSuffix("0\r\n\r\n") }
+    let streams = [second, try #require(third)]
+    #expect(streams.allSatisfy { !$0.text.hasSuffix("0\r\n\r\n") })
     let bob = try EventSource(
       stack, authorization: "Bearer " + (try Tokens.ours.get().token("bob")))
     try await eventually("another person's is open") { bob.text.contains("retry:") }
     streams[0].close()
     var again: EventSource?
     try await eventually("there is a place again") {
-      let source = try EventSource(stack, authorization: token)
-      again = source
-      try await eventually("it is answered") { source.text.contains("\r\n\r\n") }
-      return source.text.contains("retry:")
+      again = try await EventSource(stack, authorization: token).answered()
+      return again?.text.contains("retry:") == true
     }
-    for stream in [streams[1], bob, again].compactMap({ $0 }) { stream.close() }
+    for stream in [oldest, streams[1], bob, again].compactMap({ $0 }) { stream.close() }
   }
 }

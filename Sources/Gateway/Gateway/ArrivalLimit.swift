@@ -53,7 +53,7 @@ final class ArrivalLimit: ChannelInboundHandler, RemovableChannelHandler {
 
   private func close(_ channel: any Channel, in time: TimeAmount) {
     end?.cancel()
-    end = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    end = channel.close(in: time)
   }
 }
 

@@ -27,12 +27,17 @@ enum GatewayLimits {
   static let burstSeconds = 10.0
   /// The maximum number of addresses, and of people, whose requests are counted.
   static let buckets = 100_000
-  /// How long a stream's client may take to accept an event.
-  static let writeSeconds: Int64 = 30
-  /// How long a client may take to accept a large body.
-  static let responseSeconds: Int64 = 60
+  /// How long a client may take to accept what it is sent.
+  static let deliverySeconds: Int64 = 60
+  /// How long the peer of a connection may leave what it is sent unacknowledged (Linux).
+  static let unacknowledgedSeconds = 45
+  /// The kernel's buffer for what a connection has not sent yet; Linux takes twice as much.
+  static let sendBufferBytes = 128 << 10
   /// The size from which a body is large. Smaller ones are bounded by the number of connections.
+  /// A connection that has not sent as much takes no more until half of it has been sent.
   static let heldBytes = 16 << 10
+  /// How old a stream must be to be ended for a newer one of the same person.
+  static let streamSecondsMin = 30.0
   /// The size of all large bodies that clients have not taken yet, and of those of one person.
   static let responseBytes = 256 << 20
   static let responseBytesPerPerson = 32 << 20
@@ -44,6 +49,10 @@ enum GatewayLimits {
   static let watched = 20
   /// The maximum number of rows that they may have together.
   static let watchedRows = watched * defaultPageRows
+  /// How long watched screens are not read after a look at them, as a multiple of the time that the
+  /// look took, and at most. So one stream uses a small part of a connection to PostgreSQL.
+  static let restPerLook = 10
+  static let restMax = Duration.seconds(5)
   /// How long a stream leaves out a watched screen that PostgreSQL has refused.
   static let refusedScreenSeconds = 600
   /// The minimum interval between the log lines of all streams' failures.

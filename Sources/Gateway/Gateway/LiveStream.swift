@@ -4,6 +4,7 @@ import Foundation
 import Hummingbird
 import Lanes
 import Logging
+import NIOCore
 import Postgres
 import Synchronization
 
@@ -19,6 +20,9 @@ struct LiveStream: Sendable {
   ].compactMap { name, kind in
     Screen.all.first { $0.path == "/v1/\(name)" }.map { (name, kind, $0) }
   }
+
+  /// An event that clients ignore.
+  static let comment = ByteBuffer(string: ":\n\n")
 
   /// A screen that the stream sends.
   private struct Part {
@@ -82,37 +86,46 @@ struct LiveStream: Sendable {
   /// - Parameters:
   ///   - subscription: the stream's subscription to hints.
   ///   - lastEventID: the request's `Last-Event-ID`.
-  ///   - write: sends text; throws if the client does not accept it.
+  ///   - write: sends events; throws if the client does not accept it.
   func run(
     _ subscription: Hints.Subscription, lastEventID: String?,
-    write: (String) async throws -> Void
+    write: (ByteBuffer) async throws -> Void
   ) async throws {
     var tags = Self.tags(lastEventID)
     // A random delay, so that clients do not all reconnect at the same time.
-    try await write("retry: \(Int.random(in: 500...3000))\n\n")
+    try await write(ByteBuffer(string: "retry: \(Int.random(in: 500...3000))\n\n"))
     var parts = try parts()
     var posts = Set(watched.compactMap(\.post))
     hints.watch(Set(watched.compactMap(\.subject)), subscription)
     for await _ in subscription.wakes {
-      var text = ""
+      var events = ByteBuffer()
       if hints.hasLook(subscription) {
         var screens: StreamScreens = []
         do {
           // Subscribe before looking: a change in between then gives a hint.
           try await watchAuthors(of: &posts, subscription)
-          text = try await turns.run {
+          events = try await turns.run {
             // Only when the turn has come: hints that arrive while the stream waits for it need no
             // look of their own.
             screens = hints.takeLook(subscription)
-            return try await changes(of: &parts, at: screens, &tags)
+            var rest = GatewayLimits.restMax
+            defer {
+              if screens.contains(.watched), !watched.isEmpty {
+                hints.rest(subscription, .watched, for: rest)
+              }
+            }
+            let start = ContinuousClock.now
+            let events = try await changes(of: &parts, at: screens, &tags)
+            rest = min(rest, (.now - start) * GatewayLimits.restPerLook)
+            return events
           }
         } catch {
           complain("a stream could not look at its screens; it tries again", error)
           hints.missed(subscription, screens)
         }
       }
-      if text.isEmpty, hints.takeComment(subscription) { text = ":\n\n" }
-      if !text.isEmpty { try await write(text) }
+      if events.readableBytes == 0, hints.takeComment(subscription) { events = Self.comment }
+      if events.readableBytes > 0 { try await write(events) }
     }
   }
 
@@ -145,8 +158,8 @@ struct LiveStream: Sendable {
   /// The events of the parts in `screens` whose tags differ from `tags`, all from one snapshot.
   private func changes(
     of parts: inout [Part], at screens: StreamScreens, _ tags: inout [String: String]
-  ) async throws -> String {
-    var text = ""
+  ) async throws -> ByteBuffer {
+    var events = ByteBuffer()
     for (part, body) in try await bodies(of: &parts, at: screens) {
       let body = body ?? "null"
       let tag = base64URLEncoded(SHA256.hash(data: Data(body.utf8)).prefix(12))
@@ -157,10 +170,10 @@ struct LiveStream: Sendable {
       let line = String(decoding: body.utf8.map { $0 == 0x0A ? 0x20 : $0 }, as: UTF8.self)
       let data = part.path.map { #"{"path":\#(jsonText($0)),"screen":\#(line)}"# } ?? line
       metrics.increment(.streamEvents)
-      text += "event: \(part.path == nil ? part.name : "watched")\n"
-      text += "id: \(id.joined(separator: ","))\ndata: \(data)\n\n"
+      events.writeString("event: \(part.path == nil ? part.name : "watched")\n")
+      events.writeString("id: \(id.joined(separator: ","))\ndata: \(data)\n\n")
     }
-    return text
+    return events
   }
 
   /// Reads the parts in `screens` from one snapshot. A watched screen that PostgreSQL refuses, such

@@ -1,6 +1,13 @@
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTPTypesHTTP1
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// Runs each connection's tasks on its event loop.
 ///
@@ -16,10 +23,16 @@ struct OnEventLoop<Base: ServerChildChannel>: ServerChildChannel {
     let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 1 << 16)
     do {
       try channel.syncOptions?.setOption(.recvAllocator, value: buffers)
+      try limitUnsent(channel)
     } catch {
       return channel.eventLoop.makeFailedFuture(error)
     }
-    return base.setup(channel: channel, logger: logger)
+    return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+      let pipeline = channel.pipeline.syncOperations
+      let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+      try pipeline.addHandler(ConnectionHeader(), position: .before(codec))
+      return value
+    }
   }
 
   func handle(value: Base.Value, logger: Logger) async {
@@ -27,6 +40,20 @@ struct OnEventLoop<Base: ServerChildChannel>: ServerChildChannel {
       await base.handle(value: value, logger: logger)
     }
   }
+}
+
+/// Limits how much of what a connection is sent is buffered, and how long for a peer that has gone
+/// without a trace, such as a phone that has changed its network.
+private func limitUnsent(_ channel: any Channel) throws {
+  let (low, high) = (GatewayLimits.heldBytes / 2, GatewayLimits.heldBytes)
+  try channel.syncOptions?.setOption(.writeBufferWaterMark, value: .init(low: low, high: high))
+  try channel.syncOptions?.setOption(
+    .socketOption(.so_sndbuf), value: .init(GatewayLimits.sendBufferBytes))
+  #if os(Linux)
+    try channel.syncOptions?.setOption(
+      .tcpOption(.init(rawValue: TCP_USER_TIMEOUT)),
+      value: .init(GatewayLimits.unacknowledgedSeconds * 1000))
+  #endif
 }
 
 /// A task executor that runs jobs on an event loop.

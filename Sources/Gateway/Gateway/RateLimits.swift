@@ -23,7 +23,7 @@ final class RateLimits: Sendable {
   let connections: Places<ClientAddress>
   private let addresses: Mutex<Buckets<ClientAddress>>?
   private let people: Mutex<Buckets<[UInt8]>>?
-  private let streams: Places<[UInt8]>
+  private let streams: Mutex<OpenStreams>
   /// The bytes of large bodies that clients have not taken yet, of each person and of all.
   private let responses = Mutex((people: [[UInt8]: Int](), all: 0))
   private let hasSeenProxy = Mutex(false)
@@ -32,7 +32,7 @@ final class RateLimits: Sendable {
   init(_ settings: Settings) {
     self.settings = settings
     connections = Places(limit: settings.trustedProxies > 0 ? 0 : settings.connectionsPerAddress)
-    streams = Places(limit: settings.streamsPerPerson)
+    streams = Mutex(OpenStreams(limit: settings.streamsPerPerson))
     func buckets<Key>(_ perSecond: Int, _: Key.Type) -> Mutex<Buckets<Key>>? {
       perSecond == 0 ? nil : Mutex(Buckets(perSecond: perSecond, keys: GatewayLimits.buckets))
     }
@@ -65,13 +65,25 @@ final class RateLimits: Sendable {
     try refuse(people?.withLock { $0.take(Array(person.utf8), now: now) }, "of this person")
   }
 
-  /// Takes one of the person's stream places; it is held as long as the result exists.
+  /// Takes one of the person's stream places; it is held as long as the result exists. If all are
+  /// taken, the oldest stream is ended, unless it has begun just now.
   ///
-  /// - Throws: ``Problem`` if all of them are taken.
-  func stream(of person: String) throws(Problem) -> Place {
-    let key = Array(person.utf8)
-    guard streams.take(key) else { throw limited(5, "The person has too many streams open.") }
-    return Place { [streams] in streams.free(key) }
+  /// - Parameter end: ends this stream; called when it is refused, replaced by a newer one, or when
+  ///   the result no longer exists.
+  /// - Throws: ``Problem`` if the stream is refused.
+  func stream(of person: String, end: @escaping @Sendable () -> Void) throws(Problem) -> Place {
+    let (key, now) = (Array(person.utf8), seconds)
+    switch streams.withLock({ $0.open(key, now: now, end: end) }) {
+    case .opened(let id, let endOldest):
+      endOldest?()
+      return Place { [self] in
+        streams.withLock { $0.close(id, of: key) }
+        end()
+      }
+    case .refused(let seconds):
+      end()
+      throw limited(Int(seconds.rounded(.up)), "The person has too many streams open.")
+    }
   }
 
   /// Takes room for a body of a person; it is held as long as the result exists. A person who has

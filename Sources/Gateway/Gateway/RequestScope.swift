@@ -18,18 +18,6 @@ struct RequestScope: RequestContext {
   /// The remote address of the connection.
   var peer: SocketAddress? { channel.remoteAddress }
 
-  /// Runs `body`, and closes the connection if that takes longer than `limit`: a client that does
-  /// not read would block it.
-  func closing<Value>(
-    after limit: TimeAmount, _ body: () async throws -> Value
-  ) async throws -> Value {
-    let close = channel.eventLoop.scheduleTask(in: limit) { [channel] in
-      channel.close(promise: nil)
-    }
-    defer { close.cancel() }
-    return try await body()
-  }
-
   /// Schedules `action` for `time`, in seconds since 1970; runs it at once if that has passed.
   func run(at time: Double, _ action: @escaping @Sendable () -> Void) -> Scheduled<Void> {
     // Bounds the conversion; nothing here lives for a year.
@@ -44,11 +32,7 @@ struct RequestScope: RequestContext {
 
   /// Closes the connection in one second. Otherwise the server would read an unfinished body to its
   /// end; closing at once could lose the response.
-  func closeSoon() {
-    channel.eventLoop.scheduleTask(in: .seconds(1)) { [channel] in
-      channel.close(promise: nil)
-    }
-  }
+  func closeSoon() { channel.close(in: .seconds(1)) }
 }
 
 /// Reads the request's body, which must be empty or JSON.

@@ -73,7 +73,7 @@ struct Responder: HTTPResponder {
           .contentType: "application/json", .cacheControl: "private, no-cache",
           .vary: "Authorization",
         ], request)
-      return try held(response, of: person, context)
+      return try held(response, of: person)
     case .action(let action):
       if let name = target.query.keys.sorted().first {
         throw Problem(.invalidParameter, "Actions have no parameters.", field: name)
@@ -87,27 +87,24 @@ struct Responder: HTTPResponder {
         reader: reader, hints: hints, turns: turns, person: person,
         watched: try Watched.all(in: target.query["watch"] ?? "", viewer: person), metrics: metrics,
         logger: edge.logger, complaints: complaints)
-      let place = try edge.limits.stream(of: person)
+      let subscription = hints.subscribe(person)
+      let place = try edge.limits.stream(of: person) { hints.unsubscribe(subscription) }
       try await stream.checkCursors()
-      return events(of: stream, identity, place, request, context)
+      return events(of: stream, subscription, identity, place, request, context)
     case .text: throw Problem(.notFound, "Nothing is here.")
     }
   }
 
-  /// Counts a large body among those that clients have not taken yet, and closes the connection of a
-  /// client that does not take it.
-  private func held(
-    _ response: Response, of person: String, _ context: RequestScope
-  ) throws(Problem) -> Response {
+  /// Counts a large body among those that clients have not taken yet. ``DeliveryLimit`` closes the
+  /// connection of a client that does not take it.
+  private func held(_ response: Response, of person: String) throws(Problem) -> Response {
     let bytes = response.body.contentLength ?? 0
     guard bytes >= GatewayLimits.heldBytes else { return response }
     let place = try edge.limits.response(bytes, of: person)
     var held = response
     held.body = ResponseBody(contentLength: bytes) { writer in
       defer { withExtendedLifetime(place) {} }
-      try await context.closing(after: .seconds(GatewayLimits.responseSeconds)) {
-        try await response.body.write(writer)
-      }
+      try await response.body.write(writer)
     }
     return held
   }
@@ -120,9 +117,10 @@ struct Responder: HTTPResponder {
   }
 
   /// - Parameter place: held until the stream ends, which is when the token expires at the latest.
+  ///   Then it also ends the subscription.
   private func events(
-    of stream: LiveStream, _ identity: Identity, _ place: Place, _ request: Request,
-    _ context: RequestScope
+    of stream: LiveStream, _ subscription: Hints.Subscription, _ identity: Identity,
+    _ place: Place, _ request: Request, _ context: RequestScope
   ) -> Response {
     let lastEventID = request.headers[.lastEventID]
     return Response(
@@ -131,25 +129,23 @@ struct Responder: HTTPResponder {
         .contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no",
       ],
       body: ResponseBody { writer in
-        let subscription = hints.subscribe(stream.person)
         let end = context.run(at: identity.expires) { hints.unsubscribe(subscription) }
         metrics.add(1, to: .streams)
         defer {
           end.cancel()
-          hints.unsubscribe(subscription)
           metrics.add(-1, to: .streams)
           withExtendedLifetime(place) {}
         }
         try await request.body.consumeWithInboundCloseHandler { _ in
-          try await stream.run(subscription, lastEventID: lastEventID) { text in
-            let bytes = text.utf8.count
-            let place =
-              bytes < GatewayLimits.heldBytes
-              ? nil : try edge.limits.response(bytes, of: stream.person)
+          try await stream.run(subscription, lastEventID: lastEventID) { events in
+            let bytes = events.readableBytes
+            guard bytes >= GatewayLimits.heldBytes else { return try await writer.write(events) }
+            let place = try edge.limits.response(bytes, of: stream.person)
             defer { withExtendedLifetime(place) {} }
-            try await context.closing(after: .seconds(GatewayLimits.writeSeconds)) {
-              try await writer.write(ByteBuffer(string: text))
-            }
+            try await writer.write(events)
+            // That returns at once if the connection was writable before. This returns when the
+            // client has taken nearly all of the events.
+            try await writer.write(LiveStream.comment)
           }
         } onInboundClosed: {
           // The client closed the connection. Release the place now, not at the next heartbeat.

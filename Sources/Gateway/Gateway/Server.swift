@@ -55,7 +55,7 @@ private func serveHTTP<Answering: HTTPResponder>(
           responder: responder,
           configuration: .init(
             additionalChannelHandlers: [
-              ConnectionCount(connections), ArrivalLimit(), MalformedAnswer(),
+              ConnectionCount(connections), ArrivalLimit(), DeliveryLimit(), MalformedAnswer(),
             ],
             idleTimeout: .seconds(GatewayLimits.idleSeconds),
             httpDecoderConfiguration: .init(
