@@ -7,7 +7,8 @@
  */
 
 import { EventParser } from "./events.js";
-import { Problem, problemOf } from "./problem.js";
+import { problemOf } from "./problem.js";
+import { run, runFailed } from "./refresh.js";
 import { end, hasEnded, token } from "./session.js";
 
 // The gateway sends a comment every 15 s.
@@ -19,8 +20,6 @@ const mostWatched = 20;
 const states = new Map();
 const watchers = new Map();
 const subscribers = new Map();
-/** What has failed to read from the gateway, with what reads it again. */
-const failed = new Map();
 const statusListeners = [];
 let parser = new EventParser();
 let base = 1000;
@@ -42,27 +41,20 @@ let sentPaths = [];
 export function subscribe(name, handler, signal) {
   const handlers = subscribers.get(name) ?? new Set();
   subscribers.set(name, handlers.add(handler));
-  const remove = () => {
-    handlers.delete(handler);
-    failed.delete(handler);
-  };
-  signal?.addEventListener("abort", remove, { once: true });
+  signal?.addEventListener("abort", () => handlers.delete(handler), { once: true });
   if (states.has(name)) show(name, handler);
 }
 
 /**
- * Calls `look` when one of the screens at `paths` has changed, and once soon after the beginning. If
- * the promise that it returns is rejected, it is called again later.
+ * Calls `look` when one of the screens at `paths` has changed, and once soon after the beginning.
+ * If the promise that it returns is rejected, it is called again later.
  *
  * @param {string[]} paths of the API, with their queries
  */
 export function watch(paths, look, signal) {
   const id = {};
   const watcher = { paths, look, timer: null };
-  const remove = () => {
-    watchers.delete(id);
-    failed.delete(watcher);
-  };
+  const remove = () => watchers.delete(id);
   if (signal.aborted) return remove;
   watchers.set(id, watcher);
   signal.addEventListener("abort", remove, { once: true });
@@ -84,34 +76,16 @@ function renew() {
 function lookSoon(watcher) {
   watcher.timer ??= setTimeout(() => {
     watcher.timer = null;
-    run(watcher, watcher.look, () => lookSoon(watcher));
+    run(watcher, watcher.look, () => {
+      if ([...watchers.values()].includes(watcher)) lookSoon(watcher);
+    });
   }, 30);
 }
 
 function show(name, handler) {
-  run(handler, () => handler(states.get(name)), () => show(name, handler));
-}
-
-/**
- * The stream sends a change only once. So what fails now is done `again` with the next sign of life:
- * the gateway sends one every 15 s, and one when the network is back.
- */
-async function run(key, action, again) {
-  failed.delete(key);
-  try {
-    await action();
-  } catch (error) {
-    if (error instanceof Problem) {
-      if (error.isTemporary || error.code === "internal-error") failed.set(key, again);
-    } else if (error.name !== "AbortError") {
-      // A page's mistake is not the stream's.
-      reportError(error);
-    }
-  }
-}
-
-function runFailed() {
-  for (const again of [...failed.values()]) again();
+  run(handler, () => handler(states.get(name)), () => {
+    if (subscribers.get(name).has(handler)) show(name, handler);
+  });
 }
 
 function watchedPaths() {
