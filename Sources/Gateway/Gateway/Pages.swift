@@ -95,6 +95,7 @@ enum Pages {
     ("profile.js", PackageResources.profile_js),
     ("refresh.js", PackageResources.refresh_js),
     ("reminders.js", PackageResources.reminders_js),
+    ("repeat.js", PackageResources.repeat_js),
     ("router.js", PackageResources.router_js),
     ("routes.js", PackageResources.routes_js),
     ("rows.js", PackageResources.rows_js),

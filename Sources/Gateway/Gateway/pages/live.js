@@ -8,7 +8,7 @@
 
 import { EventParser } from "./events.js";
 import { problemOf } from "./problem.js";
-import { run, runFailed } from "./refresh.js";
+import { run, runFailed } from "./repeat.js";
 import { end, hasEnded, token } from "./session.js";
 
 // The gateway sends a comment every 15 s.
