@@ -91,17 +91,6 @@ struct AlarmPageTests {
     try database.admin.query("ANALYZE")
   }
 
-  /// How many blocks the query of these columns reads, cached ones included.
-  private func blocksRead(_ database: AlarmDatabase, _ columns: String) throws -> Int {
-    let plan = try database.admin.query(
-      "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT \(columns)"
-    ).only.text(0)
-    let json = try JSONSerialization.jsonObject(with: Data(plan.utf8))
-    let top = try #require((json as? [[String: Any]])?.first?["Plan"] as? [String: Any])
-    return try #require(top["Shared Hit Blocks"] as? Int)
-      + #require(top["Shared Read Blocks"] as? Int)
-  }
-
   @Test("a page reads as little as it shows while strangers are erased, however many there are")
   func pageWhileOthersAreErased() throws {
     let database = try AlarmDatabase()
@@ -115,10 +104,7 @@ struct AlarmPageTests {
         """)
     }
     func blocksRead() throws -> Int {
-      let page = "count(*) FROM alarm_page('reader', NULL, 20)"
-      // The first call also reads the catalogs, to make its plan.
-      _ = try self.blocksRead(database, page)
-      return try self.blocksRead(database, page)
+      try database.admin.blocksTouched(by: "SELECT count(*) FROM alarm_page('reader', NULL, 20)")
     }
     try erase(1...1)
     try copy(1...100, in: database)
@@ -149,7 +135,7 @@ struct AlarmPageTests {
       return [try row.int(0), try row.int(1)]
     }
     func blocksRead() throws -> Int {
-      try self.blocksRead(database, "badge('reader'), unread_count('reader')")
+      try database.admin.blocksTouched(by: "SELECT badge('reader'), unread_count('reader')")
     }
     try copy(1...998, in: database)
     #expect(try counts() == [999, 999])

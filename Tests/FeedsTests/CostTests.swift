@@ -1,5 +1,5 @@
-import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 /// How costs grow, counted in pages of the database rather than in time.
@@ -196,25 +196,7 @@ import Testing
       """)
   }
 
-  /// The number of pages that a call touches, once its plans are cached.
   private func pages(_ database: FeedDatabase, _ call: String) throws -> Int {
-    struct Explained: Decodable {
-      struct Plan: Decodable {
-        var hits: Int
-        var reads: Int
-        enum CodingKeys: String, CodingKey {
-          case hits = "Shared Hit Blocks"
-          case reads = "Shared Read Blocks"
-        }
-      }
-      var plan: Plan
-      enum CodingKeys: String, CodingKey { case plan = "Plan" }
-    }
-    _ = try database.connection.query("SELECT * FROM \(call)")
-    let json = try database.connection.query(
-      "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM \(call)"
-    ).only.text(0)
-    let explained = try JSONDecoder().decode([Explained].self, from: Data(json.utf8))
-    return explained[0].plan.hits + explained[0].plan.reads
+    try database.connection.blocksTouched(by: "SELECT * FROM \(call)")
   }
 }

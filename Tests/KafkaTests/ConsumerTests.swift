@@ -53,7 +53,7 @@ struct ConsumerTests {
     }
     #expect(later.allSatisfy { $0.partition == 1 && $0.offset >= 3 })
     let partition = TopicPartition(topic: "t", partition: 0)
-    #expect(try consumer.watermarks(partition) == Watermarks(low: 0, high: 3))
+    #expect(try consumer.watermarks([partition]) == [partition: Watermarks(low: 0, high: 3)])
     #expect(consumer.cachedWatermarks(partition)?.high == 3)
     consumer.close()
     producer.close()

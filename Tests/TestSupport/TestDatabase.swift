@@ -95,4 +95,24 @@ extension Connection {
       ).count >= count
     }
   }
+
+  /// The number of blocks that the query touches, cached ones included, once its plans are made.
+  public func blocksTouched(by query: String) throws -> Int {
+    struct Explained: Decodable {
+      struct Plan: Decodable {
+        var hits: Int
+        var reads: Int
+        enum CodingKeys: String, CodingKey {
+          case hits = "Shared Hit Blocks"
+          case reads = "Shared Read Blocks"
+        }
+      }
+      var plan: Plan
+      enum CodingKeys: String, CodingKey { case plan = "Plan" }
+    }
+    _ = try self.query(query)
+    let json = try self.query("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) \(query)").only.text(0)
+    let explained = try JSONDecoder().decode([Explained].self, from: Data(json.utf8))
+    return explained[0].plan.hits + explained[0].plan.reads
+  }
 }

@@ -207,8 +207,8 @@ public final class Consumer {
     if context.assignment.isEmpty {
       isResolved = isAnyBrokerReachable(timeoutMilliseconds: 1_000)
     } else {
-      let answers = try? client.watermarks(context.assignment.sorted(), timeoutMilliseconds: 1_000)
-      isResolved = answers?.values.allSatisfy { (try? $0.get()) != nil } ?? false
+      let answers = availableWatermarks(context.assignment.sorted(), timeoutMilliseconds: 1_000)
+      isResolved = answers.count == context.assignment.count
     }
     if isResolved { context.forgetProblem() }
   }
@@ -220,15 +220,6 @@ public final class Consumer {
     guard !isClosed, !nextOffsets.isEmpty else { return nil }
     let code = withPartitionList(nextOffsets) { rd_kafka_commit(client.pointer, $0, 1) }
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : client.error(code)
-  }
-
-  /// The log start and end offset of a partition, requested from its leader. May be called in the
-  /// rebalance handler.
-  public func watermarks(_ partition: TopicPartition, timeoutMilliseconds: Int = 10_000)
-    throws(KafkaError) -> Watermarks
-  {
-    guard !isClosed else { throw .closed("consumer", bootstrap: client.bootstrap) }
-    return try client.watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// The log start and end offsets of partitions, requested from all leaders concurrently. Throws

@@ -19,13 +19,10 @@ let reminderColumns = """
     CASE r.definition ->> 'form' WHEN 'digest' THEN (
       SELECT to_json(d)::text
       FROM (
-        SELECT array_agg(g.decided_at) AS times, string_to_array(min(g.newest), ',')::uuid[] AS newest
+        SELECT array_agg(g.decided_at) AS times,
+          string_to_array((array_agg(g.newest))[1], ',')::uuid[] AS newest
         FROM (
-          SELECT g.decided_at,
-            CASE row_number() OVER (ORDER BY g.occurrence DESC)
-              WHEN 1 THEN g.content ->> 'newest'
-            END AS newest
-          FROM reminder_rings g
+          SELECT g.decided_at, g.content ->> 'newest' AS newest FROM reminder_rings g
           WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
             AND NOT \(isForgotten("g.set_at", of: "g.user_id"))
           ORDER BY g.occurrence DESC
