@@ -88,7 +88,9 @@ public enum EventCodec {
     let payload: Payload
     switch contentType {
     case .protobuf: payload = try Self.payload(type, from: .protobuf(value))
-    case .json: payload = try jsonPayload(type, value)
+    case .json:
+      payload = try jsonPayload(type, value)
+      try JSONObjectScanner.check(value)
     }
     var event = Event(id: id, source: source, time: time, payload: payload, trace: headers.trace)
     try validate(

@@ -101,6 +101,49 @@ package struct JSONObjectScanner {
     return members
   }
 
+  /// Checks what Protobuf's decoder does not: that no object has a name twice, because decoders disagree about which
+  /// value counts, and that the strings of unknown fields are valid. `post_owner` is another spelling of `postOwner`,
+  /// except in an object of strings, whose names are any.
+  ///
+  /// - Parameter bytes: data that Protobuf's decoder accepts.
+  /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``, and with the name as its field.
+  static func check(_ bytes: [UInt8]) throws(EventError) {
+    struct Level {
+      let isObject: Bool
+      let isMap: Bool
+      var names: Set<String> = []
+      var expectsName: Bool
+    }
+    var scanner = JSONObjectScanner(bytes)
+    var levels: [Level] = []
+    while let byte = scanner.next {
+      switch byte {
+      case UInt8(ascii: "{"):
+        let isMap = levels.last?.isObject ?? false
+        levels.append(Level(isObject: true, isMap: isMap, expectsName: true))
+        scanner.position += 1
+      case UInt8(ascii: "["):
+        levels.append(Level(isObject: false, isMap: false, expectsName: false))
+        scanner.position += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        _ = levels.popLast()
+        scanner.position += 1
+      case UInt8(ascii: ","):
+        if let top = levels.indices.last { levels[top].expectsName = levels[top].isObject }
+        scanner.position += 1
+      case UInt8(ascii: "\""):
+        let text = try scanner.string()
+        guard let top = levels.indices.last, levels[top].expectsName else { continue }
+        levels[top].expectsName = false
+        let name = levels[top].isMap ? text : jsonName(text)
+        guard levels[top].names.insert(name).inserted else {
+          throw EventError(.badJSON, "\(excerpt(text)) appears twice in an object.", field: text)
+        }
+      default: scanner.position += 1
+      }
+    }
+  }
+
   private mutating func value() throws(EventError) -> Value {
     switch next {
     case UInt8(ascii: "\""): return .string(try string())
@@ -200,6 +243,15 @@ package struct JSONObjectScanner {
   }
 }
 
+/// The JSON name of a field by the proto3 JSON mapping: `postOwner` for `post_owner`.
+private func jsonName(_ field: String) -> String {
+  guard field.utf8.contains(UInt8(ascii: "_")) else { return field }
+  let words = field.split(separator: "_", omittingEmptySubsequences: false)
+  return words.dropFirst().reduce(String(words[0])) {
+    $0 + $1.prefix(1).uppercased() + $1.dropFirst()
+  }
+}
+
 private func isLiteral(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -210,7 +262,7 @@ private func isLiteral(_ byte: UInt8) -> Bool {
 }
 
 /// The text as a JSON string, quoted and escaped.
-func jsonString(_ text: String) -> String {
+package func jsonString(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {
     switch scalar {

@@ -77,6 +77,7 @@ public enum StructuredEvent {
     }
     let payload = try EventCodec.payload(
       type, from: .json(bytes, ignoringUnknownFields: false))
+    try JSONObjectScanner.check(bytes)
     try EventCodec.checkValueSize(payload.protobufBytes.count)
     var trace: TraceContext?
     if members["traceparent"] != nil {

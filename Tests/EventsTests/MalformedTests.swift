@@ -192,6 +192,58 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     }
   }
 
+  @Test(
+    "a name that appears twice in an object of the data is rejected, however it is spelled or escaped",
+    arguments: [
+      (#""postOwner":"o","post_owner":"o""#, "post_owner"), (#""a_b_c":1,"aBC":[{}]"#, "aBC"),
+      (#""text":"x","te\u0078t":"y""#, "text"), (#""later":{"a":{},"b":"\"","a":1}"#, "a"),
+      (#""later":[[{"a":[1,2]},{"b":{"c":1},"b":null}]]"#, "b"),
+      (#""later":{"a":[{"someName":1,"some_name":1}]}"#, "some_name"),
+    ])
+  func repeatedNames(members: String, name: String) throws {
+    var record = try EventCodec.encode(comment(), as: .json)
+    let others = #""comment":"c","actor":"a","post":"p","#
+    for value in [others + members, members + "," + others.dropLast()] {
+      record.value = Array("{\(value)}".utf8)
+      #expect {
+        try EventCodec.decode(record, topic: .comments, now: now)
+      } throws: { error in
+        let error = error as? EventError
+        return error?.code == .badJSON && error?.field == name
+          && error?.message == "\"\(name)\" appears twice in an object."
+      }
+    }
+  }
+
+  @Test(
+    "the strings of unknown fields are checked, too",
+    arguments: [#""\ud800""#, #"{"a":["\q"]}"#, "\"a\tb\"", #"{"\udc00":1}"#, #"["\u00g0"]"#])
+  func unknownStrings(value: String) throws {
+    var record = try EventCodec.encode(comment(), as: .json)
+    record.json("later", value)
+    #expect {
+      try EventCodec.decode(record, topic: .comments, now: now)
+    } throws: {
+      ($0 as? EventError)?.code == .badJSON
+    }
+  }
+
+  @Test("a name may appear in several objects, and arguments may differ in an underscore only")
+  func namesOfSeveralObjects() throws {
+    let event = Event(
+      id: "1", source: "s", time: now,
+      payload: .alarmRaised(
+        .with {
+          ($0.recipient, $0.kind, $0.source) = ("r", "reply", "s")
+          $0.arguments = ["some_name": "\"a\":1,\"a\":2", "someName": "b", "kind": "c"]
+        }))
+    var record = try EventCodec.encode(event, as: .json)
+    record.value =
+      Array(#"{"later":[{"kind":1},{"kind":[{"kind":2}]}],"#.utf8)
+      + (record.value ?? []).dropFirst()
+    #expect(try EventCodec.decode(record, topic: .alarms, now: now).payload == event.payload)
+  }
+
   @Test("the error for a line that is not JSON says what was expected and where")
   func noJSON() {
     #expect {

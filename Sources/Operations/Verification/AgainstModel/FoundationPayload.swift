@@ -53,13 +53,14 @@ private struct Fields {
     try container.decodeIfPresent([String].self, forKey: key(name)) ?? []
   }
 
-  /// Returns 0 for an absent or null field. proto3 JSON writes a number as `3`, `3.0` or `"3"`.
+  /// Returns 0 for an absent or null field. proto3 JSON writes a number as `3`, `3.0`, `"3"` or `"3.0"`.
   private func number(_ name: String) throws -> Int32 {
     let key = key(name)
     guard container.contains(key), try !container.decodeNil(forKey: key) else { return 0 }
     if let number = try? container.decode(Int32.self, forKey: key) { return number }
     let text = try container.decode(String.self, forKey: key)
-    guard let number = Int32(text) else {
+    let isNumber = text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/) != nil
+    guard isNumber, let number = Double(text).flatMap({ Int32(exactly: $0) }) else {
       throw DecodingError.dataCorruptedError(
         forKey: key, in: container, debugDescription: "not a number of 32 bits")
     }
