@@ -131,14 +131,30 @@ import Testing
         VALUES ('t.fanout', 't.posts', 0, \(offset), '{}', '{}', 'x', 'x', 'test')
         """)
     }
-    for offset in [3, 4, 60] { try letter("public", offset) }
+    func discard(_ offset: Int) throws {
+      try fixture.connection().script(
+        """
+        UPDATE dead_letters SET state = 'discarded', resolved_at = now(), resolution = 'x'
+        WHERE record_offset = \(offset)
+        """)
+    }
+    for offset in [3, 4, 6, 7, 8, 60] { try letter("public", offset) }
+    try discard(6)
     try fixture.with { try $0.run([.feeds]) }
-    for offset in [4, 5] { try letter("magpie_shadow", offset) }
+    for offset in [4, 5, 8] { try letter("magpie_shadow", offset) }
+    // Too late for the rebuild, which has applied 7, but not 8.
+    for offset in [7, 8] { try discard(offset) }
     let states = "SELECT record_offset || ' ' || state FROM dead_letters ORDER BY record_offset"
     try fixture.with { try $0.swap() }
-    #expect(try fixture.texts(states) == ["3 rebuilt", "4 open", "5 open", "60 open"])
+    #expect(
+      try fixture.texts(states)
+        == ["3 rebuilt", "4 open", "5 open", "6 discarded", "7 rebuilt", "8 discarded", "60 open"])
     try fixture.with { try $0.swapBack() }
-    #expect(try fixture.texts(states) == ["3 open", "4 open", "5 rebuilt", "60 open"])
+    #expect(
+      try fixture.texts(states)
+        == [
+          "3 open", "4 open", "5 rebuilt", "6 discarded", "7 discarded", "8 discarded", "60 open",
+        ])
     #expect(
       try fixture.texts(
         "SELECT what FROM dead_letter_history WHERE record_offset = 3 ORDER BY entry")

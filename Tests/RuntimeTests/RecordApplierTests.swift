@@ -97,6 +97,54 @@ import Testing
     if isFenced { #expect(try storedOffsets() == [20]) }
   }
 
+  @Test(arguments: [true, false])
+  func `a discarded record is not applied by who reads it again, but one that took its place is`(
+    isFenced: Bool
+  ) throws {
+    let partition = TopicPartition(topic: topic, partition: 0)
+    let good = try records(["a", "b", "c", "d", "e", "f", "g"])
+    var early = good
+    for index in [1, 2, 3, 4] { early[index].headers = [] }
+    let first = try applier(isFenced: true)
+    try first.claim([partition: 0])
+    try first.apply(early)
+    #expect(try fixture.applied() == ["0", "5", "6"])
+    // As if the records had failed for another reason than themselves: the letters hold the good ones.
+    let letters = try fixture.connection()
+    for index in [1, 2, 3] {
+      try letters.query(
+        """
+        UPDATE dead_letters SET key = $2, value = $3, header_names = $4, header_values = $5,
+          state = CASE WHEN record_offset < 3 THEN 'discarded' ELSE 'open' END,
+          resolved_at = CASE WHEN record_offset < 3 THEN now() END,
+          resolution = CASE WHEN record_offset < 3 THEN 'a test' END
+        WHERE record_offset = $1
+        """,
+        [
+          .int8(Int64(index)), .bytea(good[index].key), .bytea(good[index].value),
+          .textArray(good[index].headers.map(\.name)),
+          .byteaArray(good[index].headers.map(\.value)),
+        ])
+    }
+    try letters.script(
+      """
+      DELETE FROM applied;
+      UPDATE dead_letters SET value = 'of another record' WHERE record_offset = 2;
+      UPDATE consumer_offsets SET next_offset = 0, last_offset = NULL, last_identity = NULL;
+      """)
+    let again = try applier(isFenced: isFenced)
+    if isFenced { try again.claim([partition: 0]) }
+    #expect(try again.apply(good).records == 7)
+    #expect(try fixture.applied() == ["0", "2", "3", "4", "5", "6"])
+    if isFenced { #expect(try storedOffsets() == [7]) }
+    let states = try letters.query(
+      "SELECT record_offset || ' ' || state FROM dead_letters ORDER BY record_offset")
+    #expect(
+      try states.map { try $0.text(0) } == [
+        "1 discarded", "2 redriven", "3 redriven", "4 redriven",
+      ])
+  }
+
   @Test func `offsets without records are skipped, even if there are no records at all`()
     throws
   {

@@ -31,6 +31,8 @@ struct ShadowSchema {
 
   /// Whether these are former live tables.
   var wasInUse: Bool { name == Self.name(of: .old, beside: live) }
+  /// The names of the consumer groups whose offsets and dead letters belong to the tables.
+  var consumerGroups: Parameter { .textArray(tableGroups.map { topicPrefix + $0.worker }) }
   /// All tables of the groups.
   var tables: [String] { tableGroups.flatMap(\.tables) }
   /// The views that read any of them, in creation order.
@@ -142,6 +144,13 @@ struct ShadowSchema {
       try connection.query(
         "INSERT INTO rebuild_state (rooms, topic_prefix) VALUES ($1, $2)",
         [.textArray(tableGroups.map(\.rawValue)), .text(topicPrefix)])
+      // What was discarded is not applied.
+      try connection.query(
+        """
+        INSERT INTO dead_letters
+        SELECT * FROM \(quoted(live)).dead_letters
+        WHERE consumer_group = ANY ($1) AND state = 'discarded'
+        """, [schema.consumerGroups])
     }
     return schema
   }

@@ -10,7 +10,7 @@ extension SwapTransaction {
   func swapMetadata() throws {
     let live = quoted(schema.live)
     let other = quoted(schema.name)
-    let groups = Parameter.textArray(schema.tableGroups.map { schema.topicPrefix + $0.worker })
+    let groups = schema.consumerGroups
     try connection.script("SET LOCAL search_path = \(live)")
     try swapDeadLetters(live, other, groups)
     try connection.query(
@@ -70,14 +70,15 @@ extension SwapTransaction {
       "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")
   }
 
-  /// Open dead letters belong to the tables that lack their records.
+  /// Open and discarded dead letters belong to the tables that lack their records.
   private func swapDeadLetters(_ live: String, _ other: String, _ groups: Parameter) throws {
     try connection.script(
       "CREATE TEMP TABLE magpie_former_dead_letters (LIKE \(live).dead_letters) ON COMMIT DROP")
     try connection.query(
       """
       INSERT INTO magpie_former_dead_letters
-      SELECT * FROM \(live).dead_letters WHERE consumer_group = ANY ($1) AND state = 'open'
+      SELECT * FROM \(live).dead_letters
+      WHERE consumer_group = ANY ($1) AND state IN ('open', 'discarded')
       """, [groups])
     try connection.query(
       """
@@ -85,7 +86,7 @@ extension SwapTransaction {
         state = 'rebuilt', resolved_at = now(), resolved_by = session_user,
         resolution = 'applied to the tables that were swapped in for these'
       FROM \(other).consumer_offsets o
-      WHERE d.consumer_group = ANY ($1) AND d.state = 'open'
+      WHERE d.consumer_group = ANY ($1) AND d.state IN ('open', 'discarded')
         AND o.consumer_group = d.consumer_group AND o.topic = d.topic
         AND o.partition = d.partition AND o.next_offset > d.record_offset
         AND NOT EXISTS (
@@ -96,9 +97,11 @@ extension SwapTransaction {
     try connection.query(
       """
       INSERT INTO \(live).dead_letters AS d
-      SELECT * FROM \(other).dead_letters WHERE consumer_group = ANY ($1) AND state = 'open'
+      SELECT * FROM \(other).dead_letters
+      WHERE consumer_group = ANY ($1) AND state IN ('open', 'discarded')
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
-        state = 'open', resolved_at = NULL, resolved_by = NULL, resolution = NULL
+        state = excluded.state, resolved_at = excluded.resolved_at,
+        resolved_by = excluded.resolved_by, resolution = excluded.resolution
       WHERE d.state IN ('rebuilt', 'redriven')
       """, [groups])
     try connection.query(

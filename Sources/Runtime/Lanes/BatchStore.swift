@@ -16,6 +16,8 @@ final class BatchStore {
   private var nextPlanning = ContinuousClock.now
   /// The number of events so far, and when plans were last discarded.
   private var (events, eventsPlanned) = (0, 0)
+  /// The last dead letter of each claimed partition that was ahead of its offset then, after a reset or in a rebuild.
+  private var lettersAhead: [TopicPartition: Int64] = [:]
 
   /// - Parameters:
   ///   - status: is set to asking while a query runs.
@@ -40,7 +42,13 @@ final class BatchStore {
 
   /// Claims the partitions, which fences their previous owner.
   func claim(_ starts: [TopicPartition: Int64]) throws -> [TopicPartition: Ownership] {
-    try connection.use { try fence.claim(starts, on: $0) }
+    try connection.use { connection in
+      let claimed = try fence.claim(starts, on: connection)
+      let ahead = try lastDeadLetters(
+        after: claimed, consumerGroup: fence.consumerGroup, on: connection)
+      for partition in claimed.keys { lettersAhead[partition] = ahead[partition] }
+      return claimed
+    }
   }
 
   /// The outcome of the last records before the offsets of these partitions, for `breaker`.
@@ -69,19 +77,24 @@ final class BatchStore {
     try connection.use { try fence.hasLastRecords(on: $0) }
   }
 
-  /// Applies a batch and advances its offsets in one transaction; returns the handler's counts.
+  /// Applies a batch and advances its offsets in one transaction; returns the handler's counts. Records that were
+  /// discarded as dead letters are not applied.
   ///
   /// - Parameter owned: the claimed partitions; nil applies the batch without a fence.
   /// - Throws: `CommitUnanswered` when COMMIT was sent and its response lost.
   func commit(_ batch: Batch, owned: [TopicPartition: Ownership]?) throws -> [String: Int] {
     try connection.use { connection in
       defer { events += batch.eventCount }
+      let whole = batch
+      let isReadAgain = owned == nil || hasLettersAhead(batch)
+      var batch =
+        isReadAgain
+        ? try withoutDiscarded(whole, consumerGroup: fence.consumerGroup, on: connection) : whole
       try handler.runAhead(batch.events, topic: batch.topic, on: connection)
       var statements = [Statement("BEGIN")] + freshPlans()
       // Either gives the transaction an id before it asks who is erased.
       statements.append(
-        owned.map { fence.advance($0, past: batch) } ?? Statement("SELECT pg_current_xact_id()"))
-      var batch = batch
+        owned.map { fence.advance($0, past: whole) } ?? Statement("SELECT pg_current_xact_id()"))
       if batch.eventCount < batch.items.count {
         _ = try connection.pipeline(statements)
         statements = []
@@ -89,12 +102,12 @@ final class BatchStore {
       }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
-      // A replayed record may be a dead letter of its first attempt.
-      if owned == nil {
+      // It may hold dead letters of its first attempt, some of them discarded just now.
+      if isReadAgain {
         statements.append(
           redrivenStatement(
             batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
-            resolvedBy: "a replay"))
+            resolvedBy: owned == nil ? "a replay" : "its worker, which read it again"))
       }
       let outcome = try handler.applyUnerased(
         batch.events, topic: batch.topic, after: statements, on: connection
@@ -109,6 +122,13 @@ final class BatchStore {
       }
       return outcome.counts
     }
+  }
+
+  private func hasLettersAhead(_ batch: Batch) -> Bool {
+    !lettersAhead.isEmpty
+      && batch.items.contains {
+        $0.record.offset <= lettersAhead[$0.record.topicPartition] ?? -1
+      }
   }
 
   /// Marks the records of the batch that are already dead letters.

@@ -49,7 +49,7 @@ extension WorkerStopped {
     WorkerStopped(
       reason: "\(another)",
       nextStep:
-        "The topic was made anew, or this is another cluster: records of this log that were "
+        "The topic was recreated, or this is another cluster: records of this log that were "
         + "never applied would be taken for applied. "
         + toStart(of: another.partition, group: group))
   }

@@ -208,20 +208,6 @@ public final class DeadLetterRedrive {
           .int4Array(places.map(\.partition)), .int8Array(places.map(\.offset)),
           .timestamptzArray(places.map { versions[$0] }),
         ])
-    return Set(
-      try rows.map {
-        OffsetInTopic(partition: Int32(clamping: try $0.int(0)), offset: try $0.int8(1))
-      })
-  }
-}
-
-private struct OffsetInTopic: Hashable {
-  var partition: Int32
-  var offset: Int64
-}
-
-extension Record {
-  fileprivate var offsetInTopic: OffsetInTopic {
-    OffsetInTopic(partition: partition, offset: offset)
+    return Set(try rows.map { try OffsetInTopic($0) })
   }
 }

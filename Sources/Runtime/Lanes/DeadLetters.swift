@@ -15,7 +15,7 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
   batch.items.flatMap { item -> [Statement] in
     guard case .poison(let reason) = item.content else { return [] }
     let record = item.record
-    let wire = item.remainder ?? record.wire
+    let wire = stored(item.remainder ?? record.wire, of: batch.topic)
     let place: [Parameter] = [
       .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
     ]
@@ -45,9 +45,8 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
           ) AS same (kept))
       """,
       place + [
-        .timestamptz(recordTimeMicroseconds(record)), .bytea(wire.key),
-        .bytea(batch.topic.isSecret ? nil : wire.value),
-        .textArray(wire.headers.map { storable($0.name) }),
+        .timestamptz(recordTimeMicroseconds(record)), .bytea(wire.key), .bytea(wire.value),
+        .textArray(wire.headers.map(\.name)),
         .byteaArray(wire.headers.map(\.value)), .text(reason.code),
         .text(item.remainder == nil ? storable(reason.message) : erasedText),
         .int4(Int32(clamping: reason.attempts)), .text(codeVersion),
@@ -94,16 +93,77 @@ func markingKnownDeadLetters(
       .text(consumerGroup), .text(records.first?.topic ?? ""),
       .int4Array(records.map(\.partition)), .int8Array(records.map(\.offset)),
     ])
-  let known = Set(try rows.map { [Int64(try $0.int(0)), try $0.int8(1)] })
+  let known = Set(try rows.map { try OffsetInTopic($0) })
   var batch = batch
   for index in batch.items.indices {
-    let record = batch.items[index].record
-    batch.items[index].isKnownDeadLetter = known.contains([Int64(record.partition), record.offset])
+    batch.items[index].isKnownDeadLetter = known.contains(batch.items[index].record.offsetInTopic)
   }
   return batch
 }
 
-/// Marks open dead letters whose records the batch applies as redriven.
+/// The offset of the last dead letter, in any state, of each partition that has some at or after the stored offset.
+func lastDeadLetters(
+  after owned: [TopicPartition: Ownership], consumerGroup: String, on connection: Connection
+) throws -> [TopicPartition: Int64] {
+  let partitions = owned.keys.sorted()
+  let rows = try connection.query(
+    """
+    SELECT p.topic, p.partition, last.record_offset
+    FROM unnest($2::text[], $3::int[], $4::bigint[]) AS p (topic, partition, next_offset)
+    CROSS JOIN LATERAL (
+      SELECT record_offset FROM dead_letters
+      WHERE consumer_group = $1 AND topic = p.topic AND partition = p.partition
+        AND record_offset >= p.next_offset
+      ORDER BY record_offset DESC LIMIT 1) AS last
+    """,
+    [
+      .text(consumerGroup), .textArray(partitions.map(\.topic)),
+      .int4Array(partitions.map(\.partition)), .int8Array(partitions.map { owned[$0]?.nextOffset }),
+    ])
+  return Dictionary(
+    try rows.map {
+      (TopicPartition(topic: try $0.text(0), partition: Int32(try $0.int(1))), try $0.int8(2))
+    }, uniquingKeysWith: max)
+}
+
+/// The batch without the records that an operator or an erasure discarded. If the log was replaced, the record is
+/// another one, and stays.
+func withoutDiscarded(
+  _ batch: Batch, consumerGroup: String, on connection: Connection
+) throws -> Batch {
+  let events = batch.items.filter { !$0.isPoison }.map(\.record)
+  guard let topic = events.first?.topic else { return batch }
+  let rows = try connection.query(
+    """
+    SELECT d.partition, d.record_offset, d.key, d.value, d.header_names, d.header_values, d.reason = $5
+    FROM dead_letters d
+    JOIN unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
+      ON d.partition = l.partition AND d.record_offset = l.record_offset
+    WHERE d.consumer_group = $1 AND d.topic = $2 AND d.state = 'discarded'
+    """,
+    [
+      .text(consumerGroup), .text(topic), .int4Array(events.map(\.partition)),
+      .int8Array(events.map(\.offset)), .text(erasedText),
+    ])
+  guard !rows.isEmpty else { return batch }
+  var discarded: [OffsetInTopic: WireRecord?] = [:]
+  for row in rows {
+    let headers = zip(try row.textArray(4), try row.byteaArray(5))
+    let record = WireRecord(
+      key: try row.byteaOrNil(2), value: try row.byteaOrNil(3),
+      headers: headers.map { Header(name: $0 ?? "", value: $1) })
+    // Of a record that an erasure changed, only the place can be compared.
+    discarded.updateValue(try row.bool(6) ? nil : record, forKey: try OffsetInTopic(row))
+  }
+  var batch = batch
+  batch.items.removeAll { item in
+    guard !item.isPoison, let letter = discarded[item.record.offsetInTopic] else { return false }
+    return letter == nil || letter == stored(item.record.wire, of: batch.topic)
+  }
+  return batch
+}
+
+/// Marks dead letters whose records the batch applies as redriven.
 ///
 /// - Parameter resolution: why, for the history.
 func redrivenStatement(
@@ -117,7 +177,7 @@ func redrivenStatement(
       resolved_at = now(), resolved_by = $6, resolution = $7
     FROM unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
     WHERE d.consumer_group = $1 AND d.topic = $2 AND d.partition = l.partition
-      AND d.record_offset = l.record_offset AND d.state = 'open'
+      AND d.record_offset = l.record_offset AND d.state IN ('open', 'discarded')
     """,
     [
       .text(consumerGroup), .text(applied.first?.topic ?? ""),
@@ -133,7 +193,31 @@ private func recordTimeMicroseconds(_ record: Record) -> Int64? {
   return record.timestampMilliseconds * 1000
 }
 
+/// What is stored of a record: no value of a secret topic, and no NUL in a header's name.
+private func stored(_ record: WireRecord, of topic: Topic) -> WireRecord {
+  WireRecord(
+    key: record.key, value: topic.isSecret ? nil : record.value,
+    headers: record.headers.map { Header(name: storable($0.name), value: $0.value) })
+}
+
 /// PostgreSQL's text holds no NUL.
 private func storable(_ text: String) -> String {
   text.utf8.contains(0) ? String(text.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : text
+}
+
+/// Where a record is in its topic.
+struct OffsetInTopic: Hashable {
+  var partition: Int32
+  var offset: Int64
+}
+
+extension OffsetInTopic {
+  /// Reads the first two columns.
+  init(_ row: Row) throws {
+    self.init(partition: Int32(clamping: try row.int(0)), offset: try row.int8(1))
+  }
+}
+
+extension Record {
+  var offsetInTopic: OffsetInTopic { OffsetInTopic(partition: partition, offset: offset) }
 }
