@@ -14,9 +14,9 @@ final class Buffer: Sendable {
     var bytes: Int
   }
   private struct RoomWaiter {
-    var id: UInt64
-    var bytes: Int
-    var continuation: CheckedContinuation<Bool, Never>
+    var ticket: Ticket
+    var pending: Pending
+    var continuation: CheckedContinuation<Void, any Error>
   }
   private struct SettledWaiter {
     var remaining: Set<Ticket>
@@ -24,7 +24,7 @@ final class Buffer: Sendable {
   }
   private struct State {
     var nextID: UInt64 = 0
-    var eventCount = 0
+    var isClosed = false
     var byteCount = 0
     var pending: [Ticket: Pending] = [:]
     var failures: [UndeliveredEvent] = []
@@ -35,6 +35,11 @@ final class Buffer: Sendable {
       nextID += 1
       return nextID
     }
+
+    mutating func add(_ event: Pending, _ ticket: Ticket) {
+      pending[ticket] = event
+      byteCount += event.bytes
+    }
   }
 
   private let maxEvents: Int
@@ -42,60 +47,66 @@ final class Buffer: Sendable {
   private let state = Mutex(State())
 
   init(maxEvents: Int, maxBytes: Int) {
-    self.maxEvents = max(1, maxEvents)
+    self.maxEvents = maxEvents
     self.maxBytes = maxBytes
   }
 
-  /// Waits for room, then reserves it. Throws `CancellationError` if cancelled while waiting.
-  func reserve(bytes: Int) async throws {
+  /// Waits for room, and registers the event, which occupies it until it is settled.
+  ///
+  /// - Throws: `CancellationError` if cancelled while waiting; ``PublishError/closed``.
+  func admit(_ event: Event, bytes: Int) async throws -> Ticket {
     try Task.checkCancellation()
     let id = state.withLock { $0.newID() }
-    let hasRoom = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let immediately: Bool? = state.withLock { state in
-          if Task.isCancelled { return false }
+    let pending = Pending(event: event, bytes: bytes)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let immediately: Result<Void, any Error>? = state.withLock { state in
+          if Task.isCancelled { return .failure(CancellationError()) }
+          if state.isClosed { return .failure(PublishError.closed) }
           if state.roomWaiters.isEmpty, fits(bytes, state) {
-            state.eventCount += 1
-            state.byteCount += bytes
-            return true
+            state.add(pending, id)
+            return .success(())
           }
-          state.roomWaiters.append(RoomWaiter(id: id, bytes: bytes, continuation: continuation))
+          state.roomWaiters.append(
+            RoomWaiter(ticket: id, pending: pending, continuation: continuation))
           return nil
         }
-        if let immediately { continuation.resume(returning: immediately) }
+        if let immediately { continuation.resume(with: immediately) }
       }
     } onCancel: {
       let waiter: RoomWaiter? = state.withLock { state in
-        guard let index = state.roomWaiters.firstIndex(where: { $0.id == id }) else { return nil }
+        guard let index = state.roomWaiters.firstIndex(where: { $0.ticket == id }) else {
+          return nil
+        }
         return state.roomWaiters.remove(at: index)
       }
-      waiter?.continuation.resume(returning: false)
+      waiter?.continuation.resume(throwing: CancellationError())
       // The next waiters may need less room.
       admitWaiters()
     }
-    if !hasRoom { throw CancellationError() }
+    return id
+  }
+
+  /// Admits no more events, not even those that wait for room.
+  func close() {
+    let waiters = state.withLock { state in
+      state.isClosed = true
+      defer { state.roomWaiters = [] }
+      return state.roomWaiters
+    }
+    for waiter in waiters { waiter.continuation.resume(throwing: PublishError.closed) }
   }
 
   /// An empty buffer admits any event, even one above the bound.
   private func fits(_ bytes: Int, _ state: State) -> Bool {
-    state.eventCount == 0
-      || (state.eventCount < maxEvents && state.byteCount + bytes <= maxBytes)
-  }
-
-  /// Registers an event that occupies the reserved room until it is settled.
-  func admit(_ event: Event, bytes: Int) -> Ticket {
-    state.withLock { state in
-      let ticket = state.newID()
-      state.pending[ticket] = Pending(event: event, bytes: bytes)
-      return ticket
-    }
+    state.pending.isEmpty
+      || (state.pending.count < maxEvents && state.byteCount + bytes <= maxBytes)
   }
 
   /// Marks the event as delivered or failed. With `keeping`, the failure is kept for `flush`.
   func settle(_ ticket: Ticket, keeping error: PublishError? = nil) {
     let done: [CheckedContinuation<Void, Never>] = state.withLock { state in
       guard let pending = state.pending.removeValue(forKey: ticket) else { return [] }
-      state.eventCount -= 1
       state.byteCount -= pending.bytes
       if let error {
         state.failures.append(UndeliveredEvent(event: pending.event, error: error))
@@ -118,15 +129,14 @@ final class Buffer: Sendable {
   private func admitWaiters() {
     let admitted: [RoomWaiter] = state.withLock { state in
       var count = 0
-      while count < state.roomWaiters.count, fits(state.roomWaiters[count].bytes, state) {
-        state.eventCount += 1
-        state.byteCount += state.roomWaiters[count].bytes
+      while count < state.roomWaiters.count, fits(state.roomWaiters[count].pending.bytes, state) {
+        state.add(state.roomWaiters[count].pending, state.roomWaiters[count].ticket)
         count += 1
       }
       defer { state.roomWaiters.removeFirst(count) }
       return Array(state.roomWaiters.prefix(count))
     }
-    for waiter in admitted { waiter.continuation.resume(returning: true) }
+    for waiter in admitted { waiter.continuation.resume() }
   }
 
   /// Whether another failure can be kept for `flush`; kept failures are bounded like the events.

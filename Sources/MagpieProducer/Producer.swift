@@ -19,18 +19,19 @@ public final class Producer: Sendable {
   /// - Throws: an error with the reason if a property is unknown or cannot be overridden.
   public init(_ configuration: ProducerConfiguration) throws {
     self.configuration = configuration
+    let events = min(max(1, configuration.maxBufferedEvents), 2_000_000_000)
+    let bytes = min(max(1, configuration.maxBufferedBytes), 1 << 40)
     var properties = [
-      // Larger than `Buffer`, so that callers wait there.
-      "queue.buffering.max.messages": "\(configuration.maxBufferedEvents + 1_000)",
-      "queue.buffering.max.kbytes": "\(configuration.maxBufferedBytes / 512 + 8_192)",
+      // Larger than `Buffer`, so that callers wait there. librdkafka's greatest number is that of 32 bits.
+      "queue.buffering.max.messages": "\(events + 1_000)",
+      "queue.buffering.max.kbytes": "\(min(bytes / 512 + 8_192, Int(Int32.max)))",
     ]
     properties.merge(configuration.properties) { $1 }
     kafka = try LastingProducer(
       configuration: ClientConfiguration(
         bootstrap: configuration.bootstrap, clientID: configuration.source,
         properties: properties))
-    buffer = Buffer(
-      maxEvents: configuration.maxBufferedEvents, maxBytes: configuration.maxBufferedBytes)
+    buffer = Buffer(maxEvents: events, maxBytes: bytes)
   }
 
   /// Publishes an event and returns once Kafka has acknowledged it.
@@ -42,8 +43,7 @@ public final class Producer: Sendable {
   @discardableResult
   public func publish(_ event: Event) async throws -> Acknowledgement {
     let record = try encode(event)
-    try await buffer.reserve(bytes: record.byteCount)
-    let ticket = buffer.admit(event, bytes: record.byteCount)
+    let ticket = try await buffer.admit(event, bytes: record.byteCount)
     let result: Result<Delivery, KafkaError> = await withCheckedContinuation { continuation in
       send(record) { continuation.resume(returning: $0) }
     }
@@ -61,13 +61,11 @@ public final class Producer: Sendable {
   /// reports whether it was delivered.
   ///
   /// - Throws: ``PublishError/invalid(_:)``; ``PublishError/flushNeeded`` if too many failures have
-  ///   not been collected; `CancellationError` if cancelled while waiting for room.
+  ///   not been collected; ``PublishError/closed``; `CancellationError` if cancelled while waiting for room.
   public func enqueue(_ event: Event) async throws {
     let record = try encode(event)
-    guard !kafka.isClosed else { throw PublishError.closed }
     guard buffer.hasRoomForFailures else { throw PublishError.flushNeeded }
-    try await buffer.reserve(bytes: record.byteCount)
-    let ticket = buffer.admit(event, bytes: record.byteCount)
+    let ticket = try await buffer.admit(event, bytes: record.byteCount)
     send(record) { [buffer] result in
       switch result {
       case .success: buffer.settle(ticket)
@@ -92,8 +90,10 @@ public final class Producer: Sendable {
   }
 
   /// Flushes, abandons the remaining events, and frees the connection. Returns the events that were
-  /// not delivered. Later calls throw ``PublishError/closed``.
+  /// not delivered. Later calls throw ``PublishError/closed``, and so do those that wait for room.
   public func close(within bound: Duration = .seconds(10)) async -> [UndeliveredEvent] {
+    // From now on no event is accepted, so the flush reports all that were.
+    buffer.close()
     let undelivered = await flush(within: bound)
     await withCheckedContinuation { continuation in
       // Joins threads, which must not block the cooperative pool.

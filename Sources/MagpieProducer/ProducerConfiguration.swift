@@ -9,9 +9,10 @@ public struct ProducerConfiguration: Sendable {
   /// The prefix of topic names.
   public var topicPrefix: String
   public var contentType: ContentType
-  /// The most events accepted and not yet acknowledged. At the bound, publishing waits.
+  /// The most events accepted and not yet acknowledged, 1 to 2,000,000,000; other numbers count as the nearest of
+  /// these. At the bound, publishing waits.
   public var maxBufferedEvents: Int
-  /// The most bytes of key, value and headers of these events.
+  /// The most bytes of key, value and headers of these events, 1 to 1 TiB, likewise. A larger event is published alone.
   public var maxBufferedBytes: Int
   /// librdkafka properties by name, such as `security.protocol`.
   public var properties: [String: String]

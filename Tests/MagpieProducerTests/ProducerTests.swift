@@ -327,4 +327,41 @@ struct ProducerTests {
     #expect(pending.allSatisfy { $0.error == .pending })
     #expect(await producer.close(within: .milliseconds(100)).count == 3)
   }
+
+  @Test("each event that is enqueued while the producer closes is reported or refused")
+  func closing() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(maxBufferedEvents: 3)
+    try fixture.broker.setDown()
+    for number in 0..<3 { try await producer.enqueue(like(number)) }
+    let outcomes = await withTaskGroup(of: String?.self) { group in
+      for number in 3..<30 {
+        group.addTask {
+          do {
+            try await producer.enqueue(like(number))
+            return "like-\(number)"
+          } catch {
+            #expect(error as? PublishError == .closed)
+            return nil
+          }
+        }
+      }
+      group.addTask {
+        let left = await producer.close(within: .milliseconds(1)).map(\.event.id)
+        return left.sorted().joined(separator: " ")
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.compactMap(\.self) == ["like-0 like-1 like-2"])
+    await #expect(throws: PublishError.closed) { try await producer.publish(like(30)) }
+    await #expect(throws: PublishError.closed) { try await producer.enqueue(like(31)) }
+  }
+
+  @Test("bounds beyond what can be counted are the nearest ones", arguments: [Int.max, -1, 0])
+  func extremeBounds(bound: Int) async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(maxBufferedEvents: bound, maxBufferedBytes: bound)
+    try await producer.publish(like(1))
+    #expect(await producer.close().isEmpty)
+  }
 }
