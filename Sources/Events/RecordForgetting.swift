@@ -91,11 +91,31 @@ extension Event {
     case .userErased(let data): [data.user]
     case .notificationChanged(let data):
       // The subject of a notification about messages is their sender.
-      [data.recipient, data.actor, data.secondActor] + (data.type == 3 ? [data.subject] : [])
+      [data.recipient, data.actor, data.secondActor, data.source]
+        + (data.type == 3 ? [data.subject] : [])
     case .alarmChanged(let data):
       [data.recipient, data.actor, data.secondActor] + data.segments.map(\.actor)
-        + data.spans.map(\.actor)
+        + data.spans.map(\.actor) + linkValues(data.deepLink)
     default: people
     }
+  }
+}
+
+/// What a deep link consists of: a template's fields are percent-encoded, so that they have none of its delimiters.
+private func linkValues(_ link: String) -> [String] {
+  link.utf8.split { "/?&=#".utf8.contains($0) }.map { value in
+    var result: [UInt8] = []
+    var rest = ArraySlice(value)
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(hexadecimalDigit),
+        let low = rest.dropFirst().first.flatMap(hexadecimalDigit)
+      {
+        result.append(UInt8(high << 4 | low))
+        rest = rest.dropFirst(2)
+      } else {
+        result.append(byte)
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
   }
 }

@@ -85,8 +85,20 @@ import Testing
           ($0.recipient, $0.kind, $0.locale, $0.version) = ("r", "F00", "en", 1)
           ($0.contributionCount, $0.raisedAt) = (1, EventTime.now.microseconds)
           $0.segments = [.with { ($0.kind, $0.text, $0.actor) = ("actor", "Ann", "42") }]
+          $0.deepLink = "app://a/b%2Fc%?d=e"
         }), as: type)
-    #expect(remainder(snapshot, .alarmChanges, erasing: "42") == .erased)
+    for id in ["42", "b/c%", "e"] {
+      #expect(remainder(snapshot, .alarmChanges, erasing: id) == .erased, "\(id)")
+    }
+    #expect(remainder(snapshot, .alarmChanges, erasing: "b") == nil)
+    let change = try record(
+      .notificationChanged(
+        .with {
+          $0.notification = "00000000-0000-0000-0000-000000000001"
+          ($0.recipient, $0.type, $0.source, $0.generation) = ("r", 0, "42", 1)
+          ($0.contributionCount, $0.raisedAt, $0.counter) = (1, EventTime.now.microseconds, 1)
+        }), as: type)
+    #expect(remainder(change, .notificationChanges, erasing: "42") == .erased)
     #expect(remainder(snapshot, .alarmChanges, erasing: "r") == .erased)
     #expect(remainder(snapshot, .alarmChanges, erasing: "42", after: -9, doneAfter: 1) == .erased)
     #expect(remainder(snapshot, .alarmChanges, erasing: "42", after: -9, doneAfter: -1) == nil)
