@@ -100,9 +100,6 @@ final class World {
   /// The superuser's URL without the proxy, used by the campaign itself.
   var superuserURL: String { cluster.url() }
 
-  /// The workers' consumer session timeout.
-  let sessionTimeoutSeconds = 6.0
-
   /// Lanes per worker process.
   var lanes: Int { plan.lanes }
 

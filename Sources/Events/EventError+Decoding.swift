@@ -35,7 +35,7 @@ extension EventError {
 private func malformedField(in json: [UInt8], _ type: EventType) -> (field: String, why: String)? {
   var scanner = JSONObjectScanner(json)
   for (name, value) in (try? scanner.rawMembers()) ?? [] {
-    let alone = Array(("{" + jsonString(name) + ":").utf8) + value + Array("}".utf8)
+    let alone = Array(("{" + jsonText(name) + ":").utf8) + value + Array("}".utf8)
     do {
       _ = try Payload(type, from: .json(alone, ignoringUnknownFields: true))
     } catch _ where value.first == UInt8(ascii: "{") && isMap(name, type) {
@@ -57,7 +57,7 @@ private func malformedField(in json: [UInt8], _ type: EventType) -> (field: Stri
 
 /// Whether the field holds an object, such as an alarm's arguments.
 private func isMap(_ field: String, _ type: EventType) -> Bool {
-  let empty = Array(("{" + jsonString(field) + ":{}}").utf8)
+  let empty = Array(("{" + jsonText(field) + ":{}}").utf8)
   return (try? Payload(type, from: .json(empty, ignoringUnknownFields: false))) != nil
 }
 

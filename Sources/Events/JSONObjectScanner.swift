@@ -262,7 +262,7 @@ private func isLiteral(_ byte: UInt8) -> Bool {
 }
 
 /// The text as a JSON string, quoted and escaped.
-package func jsonString(_ text: String) -> String {
+package func jsonText(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {
     switch scalar {

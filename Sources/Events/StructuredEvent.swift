@@ -20,8 +20,8 @@ public enum StructuredEvent {
     let data = try event.payload.jsonBytes()
     try EventCodec.checkValueSize(data.count)
     var line = "{\"specversion\":\"\(EventCodec.specVersion)\",\"type\":\"\(event.type.rawValue)\""
-    line += ",\"id\":" + jsonString(event.id)
-    line += ",\"source\":" + jsonString(event.source)
+    line += ",\"id\":" + jsonText(event.id)
+    line += ",\"source\":" + jsonText(event.source)
     line += ",\"time\":\"\(event.time.rfc3339)\""
     if let trace = event.trace { line += ",\"traceparent\":\"\(trace)\"" }
     line += ",\"data\":"

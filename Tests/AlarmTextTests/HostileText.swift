@@ -93,14 +93,6 @@ enum HostileText {
   }
 }
 
-extension AlarmKind {
-  /// An ordinary value for each argument.
-  var sampleArguments: [String: String] {
-    Dictionary(
-      uniqueKeysWithValues: arguments.map { ($0.name, $0.type == .number ? "3" : "T") })
-  }
-}
-
 extension AlarmInput {
   /// An alarm of a kind with generated texts, named people, counts and arguments.
   static func hostile(_ kind: AlarmKind, _ random: inout Seeded) -> AlarmInput {

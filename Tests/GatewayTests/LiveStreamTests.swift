@@ -292,7 +292,7 @@ import Testing
     let stack = try await GatewayStack()
     defer { stack.stop() }
     let token = try Tokens.ours.get().token(
-      claims: Tokens.claims("ann", replacing: ["exp": Date().timeIntervalSince1970 + 3]))
+      claims: Tokens.claims("ann", replacing: ["exp": Date().timeIntervalSince1970 + 10]))
     let stream = try EventSource(stack, authorization: "Bearer \(token)")
     try await eventually("the first states are there") { stream.events.count == 3 }
     #expect(!stream.isClosed)

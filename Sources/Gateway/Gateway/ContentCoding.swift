@@ -21,7 +21,8 @@ enum ContentCoding: Equatable, Sendable {
     let identity = weights["identity"] ?? (any == 0 ? 0 : nil)
     guard gzip > 0 || identity != 0 else {
       throw Problem(
-        .notAcceptable, "It accepts neither gzip nor identity.", field: "Accept-Encoding")
+        .notAcceptable, "Accept-Encoding allows neither gzip nor identity.",
+        field: "Accept-Encoding")
     }
     let isBetter = gzip > 0 && gzip >= identity ?? 0
     self = identity == 0 || isBetter && bytes >= Self.leastBytes ? .gzip : .identity

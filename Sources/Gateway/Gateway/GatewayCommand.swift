@@ -15,8 +15,8 @@ public struct GatewayCommand: AsyncParsableCommand {
     commandName: "magpie-gateway",
     abstract: "The HTTP API that an app talks to.",
     discussion: """
-      Reads screens through PostgreSQL's functions and publishes what people do to Kafka. Who asks is \
-      the subject of a JWT. /openapi.yaml describes the API; it needs no token.
+      Reads screens through PostgreSQL's functions and publishes what people do to Kafka. The caller \
+      is the subject of a JWT. /openapi.yaml describes the API; it needs no token.
       """,
     version: codeVersion)
 

@@ -29,7 +29,7 @@ struct HintReader: Sendable {
         // rollout must not spread.
         status.isReady = (error as? KafkaError)?.isUnreachable ?? false
         logger.warning(
-          "hints are lost; streams look now and then",
+          "hints are lost; streams read their screens once a minute",
           metadata: ["topic": "\(topic.rawValue)", "error": "\(error)"])
         status.beat()
         Thread.sleep(forTimeInterval: 1)

@@ -45,7 +45,7 @@ struct TokenRules: Hashable, Sendable {
     let key = VerifiedTokens.Key(words[1], self)
     if let identity = keys.verified.identity(key, now: now) { return identity }
     let claims = try verifiedClaims(words[1], keys)
-    guard claims.iss == issuer else { throw invalid("Its issuer is another one.") }
+    guard claims.iss == issuer else { throw invalid("It has another issuer.") }
     guard claims.aud.values.contains(audience) else { throw invalid("It is for another audience.") }
     guard claims.exp > now else { throw invalid("It has expired.") }
     if let start = claims.nbf, start > now + Self.notBeforeTolerance {

@@ -43,7 +43,7 @@ final class KeyFile: Sendable {
         metadata: keys.metadata)
     } catch {
       state.withLock { $0.stamp = stamp }
-      logger.error("the keys of tokens stay in use: \(error)")
+      logger.error("the previous key set stays in use: \(error)")
     }
   }
 

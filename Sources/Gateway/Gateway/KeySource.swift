@@ -16,7 +16,7 @@ enum KeySource: Sendable {
       case .file(let file): return file.keys
       case .url(let url):
         guard let keys = url.keys else {
-          throw Problem(.keysUnavailable, "The keys of tokens were not fetched yet.")
+          throw Problem(.keysUnavailable, "The key set has not been fetched yet.")
         }
         return keys
       }

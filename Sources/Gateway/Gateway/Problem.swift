@@ -1,3 +1,4 @@
+import Events
 package import HTTPTypes
 import Hummingbird
 
@@ -153,20 +154,4 @@ extension Problem {
     }
     return headers
   }
-}
-
-/// Encodes a text as a JSON string, with quotes and escapes.
-func jsonText(_ text: String) -> String {
-  var result = "\""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"": result += "\\\""
-    case "\\": result += "\\\\"
-    case "\u{0}"..<"\u{20}":
-      let digits = String(scalar.value, radix: 16)
-      result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  return result + "\""
 }

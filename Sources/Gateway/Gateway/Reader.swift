@@ -127,7 +127,7 @@ struct Reader: Sendable {
       if attempt.isApplied { return attempt.rows }
       guard .now + pause < deadline else {
         throw Problem(
-          .notAppliedYet, "The workers did not get there within \(waitLimit).",
+          .notAppliedYet, "The workers did not apply the position within \(waitLimit).",
           field: "Magpie-After")
       }
       try await Task.sleep(for: pause)

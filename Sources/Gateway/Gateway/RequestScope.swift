@@ -42,7 +42,7 @@ func collectedBody(_ request: Request, _ context: RequestScope) async throws -> 
   // A compressed body could be small here and large when decoded.
   if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
     throw Problem(
-      .unsupportedMediaType, "A body must not be coded.", field: "Content-Encoding")
+      .unsupportedMediaType, "A request body must not be compressed.", field: "Content-Encoding")
   }
   if let length = request.headers[.contentLength].flatMap({ Int($0) }),
     length > GatewayLimits.bodyBytes

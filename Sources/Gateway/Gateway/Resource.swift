@@ -16,7 +16,7 @@ struct Resource: Sendable {
     file = Pages.file(path)
     routes = file == nil ? Route.at(path) : []
     guard file != nil || !routes.isEmpty else {
-      throw Problem(.notFound, "The path is none of those in /openapi.yaml.")
+      throw Problem(.notFound, "/openapi.yaml has no such path.")
     }
   }
 

@@ -36,7 +36,7 @@ struct SignedResponder: HTTPResponder {
     let found = api.routes.compactMap { route in
       route.path.match(target.segments).map { (route: route, parameters: $0) }
     }
-    guard !found.isEmpty else { throw Problem(.notFound, "The path is none of this API.") }
+    guard !found.isEmpty else { throw Problem(.notFound, "This API has no such path.") }
     guard let (route, parameters) = found.first(where: { $0.route.has(request.method) }) else {
       throw Problem(
         .methodNotAllowed, "The header Allow lists the methods.",

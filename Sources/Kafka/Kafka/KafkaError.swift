@@ -35,8 +35,6 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let recordTooLarge = Code(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// The broker does not support the request.
     public static let unsupported = Code(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
-    /// The topic already exists.
-    public static let topicAlreadyExists = Code(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     /// Access to the topic is denied.
     public static let topicAuthorizationFailed = Code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
     /// The broker has lost the sequence of an idempotent producer, for example in an unclean election.

@@ -8,13 +8,13 @@ import Rebuild
 struct ArchiveErase: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "erase",
-    abstract: "Erase from an archive whoever is erased in the database.",
+    abstract: "Erase from an archive everyone who is erased in the database.",
     discussion: """
       Replaces the segments that name an erased person at or before their erasure, and deletes the old \
-      files. Of a record that only mentions the person, the rest stays; of any other, its offset and time. \
+      files. A record that only mentions the person keeps its other contents; any other record keeps only its offset and time. \
       Offsets, counts and checksums stay valid, and tables rebuilt from the archive are the same. The \
       archive may be written and read meanwhile. It is safe to interrupt this and to run it again, which \
-      reads the whole archive, but replaces only what is left to be replaced.
+      reads the whole archive, but replaces only what still has to be replaced.
 
       Records that are archived later are not erased: run it regularly. The requests themselves stay while there \
       are rebuilt or former tables, which may not have read them yet. What it needs to recognize \

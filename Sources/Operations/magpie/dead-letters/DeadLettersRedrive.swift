@@ -12,7 +12,7 @@ struct DeadLettersRedrive: ParsableCommand {
       Applies each dead letter with its worker's handler, in one transaction with the change of its \
       state. The handlers are those of this tool: use the version that the workers run. Workers may keep \
       running. A dead letter that fails again stays open, with a new entry in its history; the others \
-      are still applied, and the exit code is 1. So it is if the dead letter of an id is not open. It is \
+      are still applied, and the exit code is 1. The exit code is also 1 if the dead letter of an id is not open. It is \
       safe to interrupt this and to run it twice.
       """)
 

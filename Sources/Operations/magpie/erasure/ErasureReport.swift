@@ -6,13 +6,13 @@ import Postgres
 struct ErasureReport: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
-    abstract: "Show who was erased: asked when, done when; exit 1 if something waits for too long.",
+    abstract: "Show erasures: when each was requested and completed; exit 1 if one takes too long.",
     discussion: """
       One line for each person, named by the first digits of their hash: the id is kept nowhere. \
       --user finds the line of one person.
 
-      "asked" is the time of the event, "applied" when the first worker applied it, "done" when the last \
-      worker's tables named the person no longer. Of the others, it says which workers are not done \
+      "asked" is the time of the event, "applied" when the first worker applied it, "done" when no worker's \
+      table named the person any longer. For the others, it says which workers are not done \
       and what they are doing. Exits with 1 if the workers have been busy with a person for longer \
       than --max-age, or if --user was never erased.
       """)

@@ -18,7 +18,7 @@ struct ErasureVerify: ParsableCommand {
 
       An id must match as a whole: in columns of ids exactly, in texts, JSON and records as a word. Names \
       match anywhere, also in what others wrote. Rows and records of a later life under the same id \
-      are said to be such and do not count. Keys, hashes and encrypted tokens cannot be searched.
+      are marked as such and do not count. Keys, hashes and encrypted tokens cannot be searched.
 
       Exits with 0 if nothing is left but what goes by itself (records of which the broker tells the \
       retention; the planner's statistics) and the request itself in the log; with 1 if the person was \

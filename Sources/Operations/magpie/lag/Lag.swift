@@ -82,7 +82,7 @@ struct Lag: ParsableCommand {
       if !watch, !unanswered.isEmpty {
         throw Failure(
           .unavailable,
-          "No answer came about \(unanswered.joined(separator: ", "))"
+          "No broker answered for \(unanswered.joined(separator: ", "))"
             + (report.problem.map { ": \($0)" } ?? ".")
             + "\nThe other numbers are correct. A broker may "
             + "be down; if it has just died, its partitions get new leaders soon.")

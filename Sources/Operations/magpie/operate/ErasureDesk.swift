@@ -34,7 +34,7 @@ struct ErasureDesk: Sendable {
       throw Problem(.invalidMember, error.message, field: "user")
     }
     let metadata: Logger.Metadata = ["operator": "\(request.person)", "event": "\(event.id)"]
-    logger.notice("an operator erases a person", metadata: metadata)
+    logger.notice("an operator requested an erasure", metadata: metadata)
     do {
       try await turns.run { [kafka, prefix] in
         let producer = EventProducer(configuration: kafka, topicPrefix: prefix)

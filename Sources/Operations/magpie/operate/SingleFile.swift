@@ -22,7 +22,7 @@ final class SingleFile: Sendable {
       count += 1
       return true
     }
-    guard isFree else { throw Problem(.overloaded, "Too many changes wait for each other.") }
+    guard isFree else { throw Problem(.overloaded, "Too many changes are waiting.") }
     let deadline = ContinuousClock.now + Self.waiting
     return try await withCheckedThrowingContinuation { continuation in
       queue.async { [self] in

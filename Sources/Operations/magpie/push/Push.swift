@@ -3,6 +3,6 @@ import ArgumentParser
 struct PushCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "push",
-    abstract: "Tell what push-worker did, and help to try it.",
+    abstract: "Inspect what push-worker did, and try it locally.",
     subcommands: [PushExplain.self, PushKeys.self, PushProviders.self])
 }

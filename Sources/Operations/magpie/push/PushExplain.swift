@@ -6,7 +6,7 @@ import Postgres
 struct PushExplain: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Tell whether an alarm was pushed, to which devices, when, and what was answered.",
+    abstract: "Explain whether an alarm was pushed: to which devices, when, and with what answers.",
     discussion: "Or why it was not. The alarm's id is in `magpie alarms --json`.")
 
   @Argument(help: "The alarm's notification id, a UUID.") var alarm: String

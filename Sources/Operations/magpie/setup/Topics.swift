@@ -6,12 +6,12 @@ struct Topics: ParsableCommand {
     abstract: "Create the missing topics and check the others.",
     discussion: """
       Refuses (exit 1) when a topic has another number of partitions than --partitions, because a \
-      change would move keys and lose the order of their events. Without --partitions, topics that \
-      are there keep their count, and missing ones get as many as the others have, or 12. Topics with \
+      change would move keys and lose the order of their events. Without --partitions, existing \
+      topics keep their count, and new ones get as many as the others have, or 12. Topics with \
       unequal counts are named (exit 1).
 
-      Topics that are made get three copies and min.insync.replicas=2 where the cluster has three \
-      brokers or more, and one copy otherwise. docs/operations/topics.md has more.
+      New topics get three replicas and min.insync.replicas=2 where the cluster has three \
+      brokers or more, and one replica otherwise. docs/operations/topics.md has more.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -21,13 +21,13 @@ struct Topics: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: "Copies of each new partition (default: 3 on three brokers or more, else 1).")
+    help: "Replicas of each new partition (default: 3 on three brokers or more, else 1).")
   var replicationFactor: Int?
 
   @Option(
     help: """
       How long new topics keep their records: \(Retention.help) (default: the \
-      cluster's own). What workers publish and devices are kept for at most a week. Rebuilding tables needs all records, or an archive of them.
+      cluster's own). The topics that workers publish, and devices, keep them for a week at most. Rebuilding tables needs all records, or an archive of them.
       """)
   var retention: Retention?
 
