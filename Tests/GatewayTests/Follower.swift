@@ -1,3 +1,4 @@
+import Events
 import Postgres
 
 @testable import Gateway
