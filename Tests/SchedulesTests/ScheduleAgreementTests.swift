@@ -51,7 +51,7 @@ import Testing
     for test in try await Self.cases(seed) {
       let place = "\(test.zone.name) \(test.schedule.start) \(test.text)"
       if test.next != test.occurrences { differences.append(place) }
-      let instants = test.occurrences.map(test.zone.instant(of:))
+      let instants = test.occurrences.map { test.zone.instant(of: $0) }
       if instants != test.instants { differences.append("instants: " + place) }
       for _ in 0..<12 where !isAnswered(test, &numbers) { differences.append("query: " + place) }
       counts.rules += 1

@@ -8,6 +8,7 @@ import Testing
     var counts = (zones: 0, gaps: 0, folds: 0, probes: 0)
     var zone = try directory.zone("UTC")
     var differences: [String] = []
+    var clamped = Int64.min
     for line in try await referenceLines("zones.py") {
       var rest = line.dropFirst(2)
       switch line.first {
@@ -15,6 +16,7 @@ import Testing
         let name = rest.prefix { $0 != 0x20 }
         zone = try directory.zone(text(name))
         rest = rest.dropFirst(name.count + 1)
+        clamped = .min
         counts.zones += 1
         counts.gaps += Int(takeNumber(&rest))
         counts.folds += Int(takeNumber(&rest))
@@ -27,6 +29,13 @@ import Testing
         let (local, expected) = (takeNumber(&rest), takeNumber(&rest))
         let instant = zone.instant(of: LocalTime(seconds: local))
         if instant != expected { differences.append("\(zone.name) \(text(line)): \(instant)") }
+        // The times ascend, and so do their instants if those in gaps are clamped.
+        let next = zone.instant(of: LocalTime(seconds: local), clampsGaps: true)
+        let isInGap = zone.local(at: instant).seconds != local
+        if next < clamped || (isInGap ? next > instant : next != instant) {
+          differences.append("\(zone.name) \(text(line)): clamped to \(next)")
+        }
+        clamped = next
         counts.probes += 1
       }
     }

@@ -40,7 +40,7 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     guard !publish.isEmpty || !reminders.isEmpty || !moved.isEmpty else { return Outcome() }
     var rings: [Ring] = []
     for index in reminders.indices {
-      if let ring = reminders[index].takeDue(at: surroundings.now, surroundings) {
+      while let ring = reminders[index].takeDue(at: surroundings.now, surroundings) {
         rings.append(ring)
       }
     }

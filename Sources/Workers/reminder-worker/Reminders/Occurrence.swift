@@ -14,7 +14,7 @@ struct LateBounds: Sendable {
   /// A reminder that has been due for longer than this is recorded as missed; a digest is skipped.
   var reminderSeconds: Int64 = 86_400
   /// A moment of a cycle that has been due for longer than this is skipped: ringing it when the
-  /// worker comes back would not be random.
+  /// worker comes back would not be random. All others ring.
   static let cycleSeconds: Int64 = 300
   /// A reminder that rings later than this states when it was due.
   static let punctualSeconds: Int64 = 60
@@ -26,8 +26,13 @@ struct Plan {
   var zone: Zone
 
   /// The occurrence at `local`, with its instant in the zone.
+  ///
+  /// A cycle may have several moments near a gap. Those inside it are due when it ends, and so in order with those
+  /// after it. Occurrences of a schedule are a day apart.
   func occurrence(_ local: LocalTime) -> Occurrence {
-    Occurrence(local: local, dueAt: zone.instant(of: local) * 1_000_000)
+    let isCycle = if case .cycle = timetable { true } else { false }
+    return Occurrence(
+      local: local, dueAt: zone.instant(of: local, clampsGaps: isCycle) * 1_000_000)
   }
 
   /// The first occurrence after `local`.

@@ -150,16 +150,23 @@ struct Reminder: Sendable {
       self.next?.dueAt = surroundings.now + postponedMicroseconds
       return nil
     }
-    guard let newest = plan.newest(after: decidedThrough, dueAt: instant) else {
-      // Newer zone data has moved the occurrence to a later instant.
+    guard var taken = plan.newest(after: decidedThrough, dueAt: instant) else {
+      // Newer zone data has moved the occurrence to a later instant, or it was decided in the tables that a swap
+      // has replaced.
       self.next = plan.next(after: decidedThrough)
       return nil
     }
-    decidedThrough = newest.local
-    self.next = plan.next(after: newest.local)
-    let lateSeconds = (surroundings.now - newest.dueAt) / 1_000_000
+    if definition.form == .cycle {
+      let late = plan.start(after: surroundings.now - (LateBounds.cycleSeconds + 1) * 1_000_000)
+      if let first = plan.next(after: max(decidedThrough, late)), first.dueAt <= instant {
+        taken = first
+      }
+    }
+    decidedThrough = taken.local
+    self.next = plan.next(after: taken.local)
+    let lateSeconds = (surroundings.now - taken.dueAt) / 1_000_000
     var ring = Ring(
-      user: user, reminder: id, occurrence: newest, state: .rung, zone: zone,
+      user: user, reminder: id, occurrence: taken, state: .rung, zone: zone,
       content: .init(kind: definition.kind), partition: partition,
       setAt: version?.time.microseconds)
     var item: Definition.Item?
@@ -181,11 +188,11 @@ struct Reminder: Sendable {
       (ring.content.title, ring.content.memo) = (item.title, item.memo)
       (ring.content.symbol, ring.content.link) = (item.symbol, item.link)
     }
-    let missedSeconds = (surroundings.now - max(start, newest.dueAt)) / 1_000_000
+    let missedSeconds = (surroundings.now - max(start, taken.dueAt)) / 1_000_000
     if missedSeconds > surroundings.bounds.reminderSeconds { ring.state = .missed }
     if lateSeconds > LateBounds.punctualSeconds, definition.form == .reminder {
-      let shown = try? surroundings.zone(shownZone).local(at: newest.dueAt.quotient(1_000_000))
-      ring.content.due = (shown ?? newest.local).description.prefix(16)
+      let shown = try? surroundings.zone(shownZone).local(at: taken.dueAt.quotient(1_000_000))
+      ring.content.due = (shown ?? taken.local).description.prefix(16)
         .map { $0 == "T" ? " " : String($0) }.joined()
     }
     return ring

@@ -83,11 +83,11 @@ private struct Changed {
         ?? Reminder(user: change.user, id: change.reminder, partition: change.partition, zone: "")
       if let version = current.version, change.version <= version { continue }
       let time = min(change.version.time.microseconds, surroundings.now)
-      if let ring = current.takeDue(at: time, surroundings),
-        !rung.contains(where: { $0.occurrence.local == ring.occurrence.local }),
-        added.insert(ring.occurrence.local).inserted
-      {
-        rings.append(ring)
+      while let ring = current.takeDue(at: time, surroundings) {
+        let local = ring.occurrence.local
+        if !rung.contains(where: { $0.occurrence.local == local }), added.insert(local).inserted {
+          rings.append(ring)
+        }
       }
       let before = current.definition
       try current.apply(change, personZone: personZone, surroundings)

@@ -35,12 +35,16 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
       // What was due in the old zone before the change rings.
       let changed = times[BytewiseString(reminder.user)] ?? surroundings.now
       let time = min(changed, surroundings.now)
-      let ring = reminder.takeDue(at: time, surroundings)
-      if let ring { rings.append(ring) }
+      var taken: Set<LocalTime> = []
+      while let ring = reminder.takeDue(at: time, surroundings) {
+        taken.insert(ring.occurrence.local)
+        rings.append(ring)
+      }
       try reminder.move(to: try row.text("person_zone"), at: changed, surroundings)
       // Occurrences that the new zone has already passed count as late only from the change on.
-      let late = reminder.takeDue(at: time, lateSince: time, surroundings)
-      if let late, late.occurrence.local != ring?.occurrence.local { rings.append(late) }
+      while let late = reminder.takeDue(at: time, lateSince: time, surroundings) {
+        if taken.insert(late.occurrence.local).inserted { rings.append(late) }
+      }
       reminders.append(reminder)
     }
     guard !reminders.isEmpty else { return Outcome() }

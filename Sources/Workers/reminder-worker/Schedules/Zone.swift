@@ -31,7 +31,9 @@ public struct Zone: Sendable {
   /// offset before the gap (RFC 5545 section 3.3.5): if the clocks skip from 02:00 to 03:00, 02:30
   /// is the instant of 03:30. So near a gap, local times and their instants can be in different
   /// orders.
-  public func instant(of local: LocalTime) -> Int64 {
+  ///
+  /// - Parameter clampsGaps: whether to take the end of the gap instead, so that the orders agree.
+  public func instant(of local: LocalTime, clampsGaps: Bool = false) -> Int64 {
     let wall = min(max(local.seconds, -LocalTime.bound), LocalTime.bound)
     var offset = Int64(offset(at: wall - Self.reach))
     var (start, previous) = (wall - Self.reach, offset)
@@ -42,7 +44,8 @@ public struct Zone: Sendable {
     }
     // The local time is past the end of the previous offset but before the start of this one: it
     // lies in a gap.
-    return wall - offset < start ? wall - previous : wall - offset
+    guard wall - offset < start else { return wall - offset }
+    return clampsGaps ? start : wall - previous
   }
 
   /// Seconds east of UTC at an instant.
