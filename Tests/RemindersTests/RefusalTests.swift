@@ -67,6 +67,57 @@ struct RefusalTests {
     try set(1001..<2001, day: 24)
   }
 
+  @Test("a rebuild applies whatever the worker did, whatever has rung meanwhile")
+  func thousandRebuilt() throws {
+    func events(_ numbers: Range<Int>, _ local: String, _ time: String, repeats: String = "")
+      throws -> [Event]
+    {
+      try numbers.map {
+        Event(
+          id: "\($0)", source: "test", time: try EventTime(rfc3339: time),
+          payload: .reminder("r\($0)", at: local, zone: "UTC", repeats: repeats))
+      }
+    }
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let rebuilt = try ClockedWorker(at: "2026-11-26T00:00:00Z")
+    let batches = try [
+      events(0..<700, "2026-11-23T07:00", "2026-11-22T00:00:00Z"),
+      events(
+        700..<800, "2026-11-22T07:00", "2026-11-22T00:00:00Z", repeats: "FREQ=DAILY;COUNT=2"),
+      events(800..<1490, "2026-11-24T07:00", "2026-11-23T08:00:00Z"),
+      events(1490..<1500, "2026-11-27T07:00", "2026-11-23T08:00:00Z"),
+    ]
+    for batch in batches {
+      try worker.set(try #require(batch.first).time.rfc3339)
+      try worker.ring()
+      try worker.apply(batch)
+      try rebuilt.apply(batch)
+    }
+    for each in [worker, rebuilt] {
+      _ = try each.ring(at: "2026-11-26T00:00:00Z")
+      #expect(
+        try each.admin.query("SELECT FROM reminder_page('ann', NULL, 50)").count == 10)
+    }
+  }
+
+  @Test("what repeats without an end is to come, whether or not it has rung")
+  func thousandEndless() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let time = try EventTime(rfc3339: "2026-11-22T00:00:00Z")
+    for number in 0..<1000 {
+      let payload: Payload =
+        number % 100 == 0
+        ? .cycle("r\(number)", items: ["a"], from: "09:00", to: "10:00", zone: "UTC", times: 1)
+        : .reminder("r\(number)", at: "2026-11-22T07:00", zone: "UTC", repeats: "FREQ=DAILY")
+      try worker.apply([Event(id: "\(number)", source: "test", time: time, payload: payload)])
+    }
+    try worker.set("2026-11-25T00:00:00Z")
+    #expect(throws: EventError.self) {
+      try worker.apply(
+        .reminder("more", at: "2026-11-26T07:00", zone: "UTC"), at: "2026-11-25T00:00:00Z")
+    }
+  }
+
   @Test("pages show what is to come, the soonest first, and what rang, the newest first")
   func pages() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

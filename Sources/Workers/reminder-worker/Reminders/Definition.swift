@@ -43,6 +43,18 @@ struct Definition: Codable, Equatable, Sendable {
   }
 }
 
+extension Definition {
+  /// Whether it repeats without an end, as `isEndless` in SQL.
+  var isEndless: Bool {
+    guard let repeats = repeats?.uppercased() else { return window != nil }
+    return !repeats.contains("COUNT") && !repeats.contains("UNTIL")
+  }
+}
+
+/// SQL: whether the row of `reminders r` repeats without an end.
+let isEndless =
+  "(r.definition ? 'window' OR r.definition ->> 'repeats' !~* 'COUNT|UNTIL')"
+
 /// The local times at which a definition rings.
 enum Timetable: Sendable {
   case schedule(Schedule)

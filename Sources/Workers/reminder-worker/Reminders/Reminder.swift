@@ -134,8 +134,15 @@ struct Reminder: Sendable {
       || plan.occurrence(occurrence.local) == occurrence
   }
 
-  /// Decides everything that is due by `instant` (in microseconds): the newest occurrence rings or
-  /// is missed, and older ones never ring.
+  /// Whether an occurrence is due after an instant (in microseconds), no matter what has rung: nothing rings in a
+  /// rebuild, nor before a worker has read the log. Of a repetition that ends, only the next occurrence counts.
+  func isToCome(after instant: Int64) -> Bool {
+    guard let next, let definition else { return false }
+    return next.dueAt > instant || definition.isEndless
+  }
+
+  /// Decides what is due by `instant` (in microseconds): the newest occurrence rings or is missed, and
+  /// older ones never ring. Of a cycle, the oldest moment rings that is not too late, and the call is to be repeated.
   ///
   /// - Parameter start: the earliest instant from which lateness counts, in microseconds since
   ///   1970.

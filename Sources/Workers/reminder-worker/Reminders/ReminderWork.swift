@@ -30,7 +30,7 @@ func remindersWork(
   let zones = work.add(lockPeople(people))
   let rows = work.add(readReminders(users, ids))
   let rung = work.add(readRings(users, ids, dueAfter: earliest))
-  let live = work.add(countLive(people))
+  let live = work.add(countLive(people, after: surroundings.now))
   work.finish = { [changes] results in
     guard results[zones].count == people.count else {
       // A sweep has deleted a row after it was found.
@@ -101,8 +101,10 @@ private struct Changed {
     guard let reminder, reminder.version != row?.version else { return }
     if !reminder.id.isEmpty {
       let user = BytewiseString(reminder.user)
-      live[user, default: 0] += (reminder.next == nil ? 0 : 1) - (row?.next == nil ? 0 : 1)
-      guard live[user, default: 0] <= liveRemindersMax || reminder.next == nil else {
+      let isToCome = reminder.isToCome(after: surroundings.now)
+      let wasToCome = row?.isToCome(after: surroundings.now) ?? false
+      live[user, default: 0] += (isToCome ? 1 : 0) - (wasToCome ? 1 : 0)
+      guard live[user, default: 0] <= liveRemindersMax || !isToCome else {
         throw EventError(
           .badValue,
           "The person has \(liveRemindersMax) reminders to come already; at most \(liveRemindersMax) are allowed.",
@@ -156,14 +158,15 @@ private func readRings(_ users: [String], _ ids: [String], dueAfter times: [Int6
     """, [.textArray(users), .textArray(ids), .timestamptzArray(times)])
 }
 
-private func countLive(_ people: [String]) -> Statement {
+/// Counts the reminders and cycles of which `Reminder.isToCome(after:)` is true.
+private func countLive(_ people: [String], after instant: Int64) -> Statement {
   Statement(
     """
     SELECT r.user_id, count(*) FROM reminders r
     WHERE r.user_id = ANY ($1) AND r.due_at IS NOT NULL AND r.reminder_id <> ''
-      AND NOT \(isForgottenReminder)
+      AND (r.due_at > $2 OR \(isEndless)) AND NOT \(isForgottenReminder)
     GROUP BY r.user_id
-    """, [.textArray(people)])
+    """, [.textArray(people), .timestamptz(instant)])
 }
 
 private func counts(_ rows: Rows) throws -> [BytewiseString: Int] {
