@@ -222,6 +222,49 @@ import Testing
     #expect(try fixture.texts(hidden) == ["b", "c"])
   }
 
+  @Test func `how far digests are decided is carried over, and back`() throws {
+    let connection = try fixture.connection()
+    try fixture.with { try $0.run([.reminders]) }
+    let columns =
+      "reminders (user_id, reminder_id, version_time, version_id, definition, partition, decided_through, zone)"
+    func row(_ user: String, _ reminder: String, _ version: Int, _ decided: String) -> String {
+      "('\(user)', '\(reminder)', '2026-11-0\(version)', 'e', '{}', 0, '\(decided)', 'UTC')"
+    }
+    let (before, after, wrong) = (
+      "2026-11-02 08:00:00", "2026-11-05 08:00:00", "2199-01-01 08:00:00"
+    )
+    for (schema, rows) in [
+      (
+        "public",
+        [
+          row("ann", "", 1, after), row("ann", "r", 1, after), row("bo", "", 1, after),
+          row("cy", "", 1, before), row("dee", "", 1, wrong),
+        ]
+      ),
+      (
+        "magpie_shadow",
+        [
+          row("ann", "", 1, before), row("ann", "r", 1, before), row("bo", "", 2, before),
+          row("cy", "", 1, after), row("dee", "", 1, before),
+        ]
+      ),
+    ] {
+      try connection.script(
+        "INSERT INTO \(schema).\(columns) VALUES \(rows.joined(separator: ", "))")
+    }
+    let decided =
+      "SELECT user_id || reminder_id || ' ' || decided_through FROM reminders ORDER BY 1"
+    try fixture.with { try $0.swap() }
+    let swapped = [
+      "ann \(after)", "annr \(before)", "bo \(before)", "cy \(after)", "dee \(before)",
+    ]
+    #expect(try fixture.texts(decided) == swapped)
+    try connection.script(
+      "UPDATE reminders SET decided_through = '2026-11-06 08:00' WHERE user_id = 'cy'")
+    try fixture.with { try $0.swapBack() }
+    #expect(try fixture.texts(decided).contains("cy 2026-11-06 08:00:00"))
+  }
+
   @Test func `views show the live tables, and added grants are kept`() throws {
     try fixture.connection().script("GRANT DELETE ON notifications TO magpie_reader")
     try fixture.with { try $0.run([.notifications, .alarms]) }

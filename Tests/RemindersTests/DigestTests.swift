@@ -56,6 +56,22 @@ struct DigestTests {
       ])
   }
 
+  @Test("a rebuilt digest does not ring for what the tables before it had decided on")
+  func rebuilt() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(digest(at: "08:00"), at: "2026-11-21T09:00:00Z")
+    #expect(try worker.ring(at: "2026-11-22T08:00:00Z") == [], "nothing is unread")
+    try like(worker, posts: 0..<2, at: "2026-11-22T10:00:00Z")
+    // Rebuilt, except for what the swap carries over.
+    try worker.admin.script(
+      "UPDATE reminders SET next_at = '2026-11-22 08:00', due_at = '2026-11-22 08:00Z'")
+    #expect(try worker.ring(at: "2026-11-22T11:00:00Z") == [])
+    #expect(
+      try worker.ring(at: "2026-11-23T08:00:00Z") == [
+        "ann  2026-11-23T08:00:00 due 2026-11-23T08:00:00Z: 2"
+      ])
+  }
+
   @Test("what becomes visible after a digest is in the next one, once", arguments: [3, 10, 14])
   func late(count: Int) throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

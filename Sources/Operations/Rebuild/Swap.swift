@@ -82,6 +82,7 @@ extension Rebuild {
         }
       }
       try transaction.retractMissingAlarms()
+      try transaction.carryDigests()
       counter.begin("swapping")
       settings.onProgress(counter.progress)
       // Checks for long-running readers before blocking the workers.
@@ -127,6 +128,7 @@ extension Rebuild {
         throw found
       }
       try transaction.swapMetadata()
+      try transaction.carryDigests()
       let locked = try transaction.lockTables(policy)
       try transaction.carryErasures()
       try transaction.swapTables()

@@ -52,6 +52,25 @@ struct SwapTransaction {
       """)
   }
 
+  /// Carries over how far digests are decided. Whatever rang is in `reminder_rings`, which stays, but a digest that had
+  /// nothing to say leaves no row there, and would ring after the swap. A worker that finds the next occurrence decided
+  /// goes on to the one after it.
+  ///
+  /// Also runs before the workers are blocked, so that little is left to do then.
+  func carryDigests() throws {
+    guard schema.tableGroups.contains(.reminders) else { return }
+    try connection.script(
+      """
+      UPDATE \(other).reminders o SET decided_through = l.decided_through
+      FROM \(live).reminders l
+      WHERE l.user_id = o.user_id AND l.reminder_id = '' AND o.reminder_id = ''
+        AND (l.version_time, l.version_id) = (o.version_time, o.version_id)
+        -- Nothing is decided before its day, unless it is one of the rows that the rebuild is to replace.
+        AND l.decided_through > o.decided_through
+        AND l.decided_through < now() AT TIME ZONE 'UTC' + interval '2 days'
+      """)
+  }
+
   /// Snapshots taken from now on have an xmin at or above this transaction ID, unless an older
   /// write transaction is still open.
   func snapshotBoundary() throws -> String {
