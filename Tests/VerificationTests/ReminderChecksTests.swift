@@ -8,7 +8,7 @@ import Testing
 @Suite struct ReminderChecksTests {
   private let tables: Tables
 
-  /// One reminder has rung, one was withdrawn after it had, and two are to come.
+  /// One reminder has rung, one was withdrawn after it had, and five are to come.
   init() throws {
     let now = EventTime.now.microseconds
     func at(_ seconds: Int64) -> EventTime {
@@ -24,6 +24,11 @@ import Testing
           body(&$0)
         })
     }
+    // Nothing of them is due while the test runs.
+    let (from, to) = (
+      String(at(12 * 3600).rfc3339.dropFirst(11).prefix(5)),
+      String(at(13 * 3600).rfc3339.dropFirst(11).prefix(5))
+    )
     let log = MemoryLog(partitions: 1)
     tables = try Tables(log)
     try log.append([
@@ -32,6 +37,21 @@ import Testing
       event("e3", -600, reminder("withdrawn") { $0.instant = at(-300).rfc3339 }),
       event("e4", -600, reminder("floating") { $0.at = "2099-01-01T07:00" }),
       event("e5", -600, reminder("fixed") { ($0.at, $0.zone) = ("2099-01-01T07:00", "UTC") }),
+      event(
+        "e7", -600,
+        reminder("daily") {
+          ($0.at, $0.zone, $0.repeat) = ("2026-01-01T\(from)", "UTC", "FREQ=DAILY")
+        }),
+      event(
+        "e8", -600,
+        .reminderCycleSet(
+          .with {
+            ($0.user, $0.cycle, $0.from, $0.to, $0.zone) = ("ann", "cycle", from, to, "UTC")
+            $0.times = 2
+            $0.items = [.with { ($0.item, $0.title) = ("a", "title") }]
+          })),
+      event(
+        "e9", -600, .digestSet(.with { ($0.user, $0.at, $0.zone) = ("ann", from, "UTC") })),
     ])
     try ring()
     try log.append([
@@ -69,6 +89,39 @@ import Testing
     #expect(try states.map { try $0.text(0) } == ["rung", "withdrawn"])
   }
 
+  @Test("what is due in rebuilt tables, and decided, is not wrong before a worker looks at it")
+  func rebuilt() throws {
+    let change = """
+      UPDATE reminders SET next_at = (now() - interval '1 s') AT TIME ZONE 'UTC', due_at = now() - interval '1 s',
+        decided_through = now() AT TIME ZONE 'UTC'
+      WHERE reminder_id IN ('', 'daily')
+      """
+    #expect(try broken(by: change, "verify_reminders()") == [])
+  }
+
+  @Test(
+    "a next occurrence that is not the first after what was decided is found in the deep",
+    arguments: [
+      ("daily", "next_at = next_at + interval '1 day', due_at = due_at + interval '1 day'"),
+      ("daily", "next_at = next_at + interval '1 s', due_at = due_at + interval '1 s'"),
+      ("fixed", "next_at = NULL, due_at = NULL"),
+      ("", "next_at = next_at + interval '1 day', due_at = due_at + interval '1 day'"),
+      ("daily", "decided_through = decided_through + interval '1 day'"),
+    ])
+  func next(reminder: String, change: String) throws {
+    try tables.admin.query(
+      "UPDATE reminders SET \(change) WHERE reminder_id = $1", [.text(reminder)])
+    #expect(try tables.verify().lines == ["reminders different ann \(reminder)"])
+  }
+
+  @Test("a ring's contribution says when the reminder was set, on which forgetting it depends")
+  func causedAt() throws {
+    try tables.admin.script(
+      "UPDATE notification_actors SET caused_at = NULL WHERE subject = 'rung'")
+    let found = try tables.verify()
+    #expect(found.tables.flatMap(\.samples).map { $0.columns.map(\.name) } == [["caused_at"]])
+  }
+
   @Test("what happened within the last minute may be on its way")
   func underWay() throws {
     let change = "UPDATE reminder_rings SET is_published = false, decided_at = now()"
@@ -104,7 +157,9 @@ import Testing
       ),
       (
         "UPDATE reminders SET decided_through = next_at WHERE reminder_id = 'fixed'",
-        ["the next occurrence is after all that are decided"]
+        [
+          "the next occurrence is after all that are decided", "nothing is decided before its day",
+        ]
       ),
       (
         "UPDATE reminders SET due_at = due_at + interval '1 s' WHERE reminder_id = 'floating'",
@@ -113,6 +168,32 @@ import Testing
       (
         "UPDATE reminders SET due_at = due_at - interval '1 s' WHERE reminder_id = 'fixed'",
         ["a due time is its local time in its zone, or after a gap"]
+      ),
+      (
+        "UPDATE reminders SET next_at = NULL, due_at = NULL WHERE reminder_id = 'daily'",
+        ["what repeats without an end has a next occurrence, a cycle within two weeks"]
+      ),
+      (
+        "UPDATE reminders SET next_at = NULL, due_at = NULL WHERE reminder_id = ''",
+        ["what repeats without an end has a next occurrence, a cycle within two weeks"]
+      ),
+      (
+        "UPDATE reminders SET next_at = NULL, due_at = NULL WHERE reminder_id = 'cycle'",
+        ["what repeats without an end has a next occurrence, a cycle within two weeks"]
+      ),
+      (
+        """
+        UPDATE reminders SET next_at = next_at + interval '20 days', due_at = due_at + interval '20 days'
+        WHERE reminder_id = 'cycle'
+        """, ["what repeats without an end has a next occurrence, a cycle within two weeks"]
+      ),
+      (
+        "UPDATE reminders SET decided_through = '2098-01-01' WHERE reminder_id = 'fixed'",
+        ["nothing is decided before its day"]
+      ),
+      (
+        "UPDATE reminders SET decided_through = next_at WHERE reminder_id = 'daily'",
+        ["the next occurrence is after all that are decided"]
       ),
       ("UPDATE reminder_people SET zone = 'UTC'", ["a reminder without a zone is in its person's"]),
       (

@@ -78,5 +78,6 @@ extension Migrations {
     Migration(43, "pages_during_erasures", PackageResources._043_pages_during_erasures_sql),
     Migration(
       44, "pulled_posts_above_the_floor", PackageResources._044_pulled_posts_above_the_floor_sql),
+    Migration(45, "reminders_to_come", PackageResources._045_reminders_to_come_sql),
   ]
 }

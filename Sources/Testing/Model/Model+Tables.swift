@@ -96,10 +96,13 @@ extension Model {
   /// - Parameter stand: whether the newest of these events is the fact's newest.
   private func contributions(_ fact: Fact, stand: Bool) -> [ModelContribution] {
     let standing = stand ? Contribution.all(of: fact.newest, kinds) : []
+    let causedAt = fact.newest.causedAt
     return recordedContributions(of: fact).map { recorded in
-      row(
+      var row = row(
         recorded, isActive: standing.contains { $0.key == recorded.key },
         firstAt: fact.firstAt[recorded.key], version: fact.newest.version)
+      if causedAt < fact.newest.time { row.causedAt = causedAt }
+      return row
     }
   }
 

@@ -86,4 +86,6 @@ public struct ModelContribution: Sendable {
   public var arguments: [String: String]?
   public var isGrouped: Bool
   public var version: Version
+  /// Of alarms that were raised: nil if they were caused at the time of the event.
+  public var causedAt: EventTime?
 }

@@ -110,6 +110,7 @@ public struct DeepVerification {
       // Every slice reads the same records.
       if index == 0 { for record in models.unexplained { report.add(difference(record)) } }
     }
+    try missedOccurrences(connection) { report.add($0) }
     compareErasures(stored, expected: erased.rows.merging(lost) { $1 }, &report)
     return report
   }

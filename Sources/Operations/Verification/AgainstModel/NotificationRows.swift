@@ -135,7 +135,7 @@ extension SliceModels {
       fields: [
         row.actor, "\(row.isActive)", canBeSeen ? "\(row.isMuted)" : nil, row.firstAt?.rfc3339,
         row.notification, row.post, row.comment, row.headText, row.imageURL,
-        row.arguments.map(jsonObject),
+        row.arguments.map(jsonObject), row.causedAt?.rfc3339,
       ] + version(row.version))
   }
 }

@@ -87,7 +87,7 @@ extension CanonicalTable {
         + Field.plain(
           "a.notification_id", "a.post_id", "a.comment_id", "a.head_text", "a.image_url",
           "a.arguments")
-        + Field.version("a"),
+        + [Field("caused_at", time("a.caused_at"))] + Field.version("a"),
       from: """
         FROM notification_actors a
         LEFT JOIN notification_recipients r ON r.user_id = a.recipient

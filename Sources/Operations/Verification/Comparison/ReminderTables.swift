@@ -1,4 +1,5 @@
-/// The reminder-worker's tables. How far reminders have rung depends on the clock: `verify_reminders` checks it.
+/// The reminder-worker's tables. How far reminders have rung depends on the clock: `verify_reminders` checks it, and
+/// `missedOccurrences` what comes next.
 extension CanonicalTable {
   static let reminderTables: [CanonicalTable] = [
     CanonicalTable(
