@@ -89,7 +89,7 @@ struct SwapTransaction {
       try connection.query("SELECT pg_stat_clear_snapshot()")
       let readers = try connection.query(
         """
-        SELECT pid, usename::text, application_name, (now() - xact_start)::text, query
+        SELECT pid, usename::text, application_name, (clock_timestamp() - xact_start)::text, query
         FROM pg_stat_activity
         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
           AND datid = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -158,7 +158,7 @@ struct SwapTransaction {
     let rows = try connection.query(
       """
       SELECT DISTINCT a.pid, a.usename::text, a.application_name,
-        (now() - a.xact_start)::text AS open_for, a.backend_type
+        (clock_timestamp() - a.xact_start)::text AS open_for, a.backend_type
       FROM pg_locks l
       JOIN pg_class c ON c.oid = l.relation
       JOIN pg_stat_activity a ON a.pid = l.pid

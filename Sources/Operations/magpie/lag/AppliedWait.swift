@@ -47,6 +47,7 @@ private func cutOffFailure(_ partition: LagReport.Partition) -> Failure {
     .found,
     "\(partition.topic)[\(partition.partition)] begins at offset \(partition.lowWatermark ?? 0), but "
       + "the stored offset of \(partition.group) is \(partition.nextOffset ?? 0): the broker has dropped "
-      + "records that were never applied. The embedded broker keeps at most 5 MiB a partition: "
-      + "send less at a time, use more --partitions, or use a real broker.")
+      + "records that were never applied: docs/operations/log-truncated-past-our-offset.md. "
+      + "(The embedded broker keeps at most 5 MiB a partition: send less at a time, or use more --partitions.)"
+  )
 }

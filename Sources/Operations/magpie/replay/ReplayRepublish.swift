@@ -147,7 +147,7 @@ struct TargetRetention {
     throw Failure(
       .found,
       "\(record.topicPartition)@\(record.offset) is of \(recordTime(record.timestampMilliseconds)), and \(topic) "
-        + "keeps records for \(kept / 3_600_000) hours after their time: Kafka would delete the copy. Set the "
+        + "keeps records for \(kept / 1000) s after their time: Kafka would delete the copy. Set the "
         + "retention, and run this again: kafka-configs.sh --bootstrap-server … --alter --topic \(topic) "
         + "--add-config retention.ms=-1")
   }
