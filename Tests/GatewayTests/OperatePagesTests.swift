@@ -105,6 +105,36 @@ import Testing
         try await browser.value("!!document.querySelector('\(selector)')") as? Bool == true
       }
     }
+    // The link would be one to the same page.
+    _ = try await browser.value("document.querySelector('.skip').click()")
+    #expect(try await browser.value("document.activeElement.tagName") as? String == "H1")
+    _ = try await browser.value(
+      "Object.assign(window, { send: fetch, fetch: () => Promise.reject(new TypeError()) })")
+    try await eventually("it says that nothing answers") {
+      try await browser.text(".trouble") == "The server did not answer."
+    }
+    _ = try await browser.value("window.fetch = window.send")
+    try await eventually("it says so no longer") { try await browser.text(".trouble") == "" }
+    let kept = """
+      Promise.all([import("/pages/fill.js"), import("/pages/dom.js"), import("/pages/shell.js")])
+        .then(([{ fill }, { element }, { table }]) => {
+          const box = element("div");
+          document.querySelector("main").append(box);
+          const show = (text) => fill(box, text, () => [
+            element("a", { href: "/a" }, text), table("wide", [text], [["x".repeat(500)]]),
+          ]);
+          show("one");
+          const [link, wide] = box.children;
+          link.focus();
+          wide.scrollLeft = 7;
+          show("one");
+          const isSame = link.isConnected;
+          show("two");
+          const { scrollLeft } = box.lastChild;
+          return `${isSame} ${document.activeElement.textContent} ${scrollLeft}`;
+        })
+      """
+    #expect(try await browser.value(kept) as? String == "true two 7")
     try await browser.click("button[name=verify]")
     try await eventually("it has ended") {
       try await browser.text(".outcome").contains("Every invariant holds")

@@ -28,6 +28,7 @@ enum OperatorPages {
   /// A test compares the names with the folder's contents.
   private static let own: [(name: String, bytes: [UInt8])] = [
     ("ask.js", PackageResources.ask_js),
+    ("fill.js", PackageResources.fill_js),
     ("index.html", PackageResources.index_html),
     ("letter.js", PackageResources.letter_js),
     ("letters.js", PackageResources.letters_js),

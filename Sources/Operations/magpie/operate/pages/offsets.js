@@ -4,18 +4,20 @@
 
 import { ask } from "./ask.js";
 import { element } from "./dom.js";
+import { fill } from "./fill.js";
 import { lookAgain } from "./refresh.js";
-import { runbook, showProblem, table, time } from "./shell.js";
+import { runbook, table, time } from "./shell.js";
 
 export function offsetsPage(_, signal) {
   const body = element("div");
+  const trouble = element("p", { class: "trouble", role: "status" });
   const onlyLag = element("input", { type: "checkbox", onchange: () => show() });
   let offsets = [];
 
   function show() {
     const shown = offsets.filter(({ partition }) => !onlyLag.checked || partition.lag !== 0);
     const groups = [...new Set(shown.map(({ partition }) => partition.group))];
-    body.replaceChildren(...groups.map((group) => {
+    fill(body, shown, () => groups.map((group) => {
       const own = shown.filter(({ partition }) => partition.group === group);
       const heads = ["Partition", "Next", "Log", "Lag", "Epoch", "Moved at"];
       return table(group, heads, own.map(row));
@@ -25,16 +27,17 @@ export function offsetsPage(_, signal) {
   async function look() {
     try {
       offsets = await ask("/v1/offsets", { signal });
+      trouble.textContent = "";
       show();
     } catch (problem) {
-      showProblem(problem);
+      if (!signal.aborted) trouble.textContent = problem.message;
     }
   }
 
   look();
   lookAgain(10, look, signal);
   const label = element("label", { class: "row" }, onlyLag, "Only those with lag");
-  return { title: "Offsets", content: [runbook("lag-grows"), label, body] };
+  return { title: "Offsets", content: [runbook("lag-grows"), trouble, label, body] };
 }
 
 function row({ partition, ownerEpoch, movedAt, isCutOff }) {

@@ -10,9 +10,11 @@ const links = [
   ["/verify", "Verify"],
 ];
 
+const heading = element("h1", { tabindex: -1 });
 const main = element("main", { id: "main" });
 const notices = element("div", { class: "notices", role: "alert" });
 const navigation = element("nav", { "aria-label": "Pages" });
+let isFirstPage = true;
 
 /** Fills the document, once. */
 export function startShell() {
@@ -22,12 +24,18 @@ export function startShell() {
     location.reload();
   });
   document.body.replaceChildren(
-    element("a", { class: "skip", href: "#main" }, "Skip to the page"),
+    element("a", { class: "skip", href: "#main", onclick: skip }, "Skip to the page"),
     element(
       "header", {}, element("img", { src: "/pages/icon.svg", alt: "" }), navigation,
       theirs(person(), "span", { class: "person" }), leave),
     notices, main);
   onEnd(() => notices.replaceChildren(element("p", {}, "The token is no longer valid.")));
+}
+
+/** The router would take it for a link to the same page. */
+function skip(event) {
+  event.preventDefault();
+  heading.focus();
 }
 
 /** Shows a page: its title and its content. */
@@ -40,7 +48,11 @@ export function showPage({ title, content }) {
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  main.replaceChildren(element("h1", {}, title), ...content);
+  heading.textContent = title;
+  main.replaceChildren(heading, ...content);
+  // A screen reader begins with the new page, but not before anybody has done anything.
+  if (!isFirstPage) heading.focus({ preventScroll: true });
+  isFirstPage = false;
 }
 
 /** The page of an address that has none. */

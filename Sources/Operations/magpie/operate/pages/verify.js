@@ -4,6 +4,7 @@
 
 import { ask, change } from "./ask.js";
 import { button, element, theirs } from "./dom.js";
+import { fill } from "./fill.js";
 import { lookAgain } from "./refresh.js";
 import { runbook, showProblem, table, time } from "./shell.js";
 
@@ -11,11 +12,13 @@ export function verifyPage(_, signal) {
   const start = button("Verify", run, { name: "verify" });
   const state = element("p", { role: "status", class: "outcome" });
   const checks = element("div");
+  const trouble = element("p", { class: "trouble", role: "status" });
 
   function show(found) {
     start.disabled = found.isRunning;
-    state.textContent = text(found);
-    checks.replaceChildren(...found.checks.map(checkElement));
+    // The same text again would be said again.
+    fill(state, text(found), () => [text(found)]);
+    fill(checks, found.checks, () => found.checks.map(checkElement));
   }
 
   async function run() {
@@ -31,8 +34,9 @@ export function verifyPage(_, signal) {
   async function look() {
     try {
       show(await ask("/v1/verification", { signal }));
+      trouble.textContent = "";
     } catch (problem) {
-      showProblem(problem);
+      if (!signal.aborted) trouble.textContent = problem.message;
     }
   }
 
@@ -42,7 +46,7 @@ export function verifyPage(_, signal) {
     + "Alarms that alarm-worker has yet to write count as broken: look again when it has no lag.";
   return {
     title: "Verify",
-    content: [runbook("wrong-badge"), element("p", {}, about), start, state, checks],
+    content: [runbook("wrong-badge"), trouble, element("p", {}, about), start, state, checks],
   };
 }
 
