@@ -99,5 +99,15 @@ import Testing
     #expect(try await stack.send("GET", "/pages/missing.js").status == 404)
     #expect(try await stack.send("GET", "/pages/..%2Fopenapi.yaml").status == 404)
     #expect(try await stack.send("GET", "/nowhere").status == 404)
+    // A browser gets a page that says so, which takes the token out of its address.
+    let accept = ["Accept": "text/html,*/*;q=0.8"]
+    for (path, type) in [
+      ("/nowhere/at/all", "text/html; charset=utf-8"), ("/v1/nowhere", "application/problem+json"),
+      ("/pages/missing.js", "application/problem+json"),
+    ] {
+      let answer = try await stack.send("GET", path, headers: accept)
+      #expect(answer.status == 404 && answer.headers["content-type"] == type, "\(path)")
+      #expect(answer.headers["cache-control"] == "no-store")
+    }
   }
 }

@@ -1,4 +1,6 @@
 import HTTPTypes
+import Hummingbird
+import NIOCore
 
 /// A static file of the web pages.
 ///
@@ -60,6 +62,19 @@ enum Pages {
     if path.count == 2, path[0] == "pages" { return files[path[1]] }
     let isPage = path == [""] || addresses.contains { $0.match(path) != nil }
     return isPage ? files["index.html"] : nil
+  }
+
+  /// The answer to a browser that looks for a page where there is none: the page that says so.
+  ///
+  /// - Returns: nil for other clients, for other methods, and for addresses of the API and of files.
+  static func absence(of path: [String], to request: Request) -> Response? {
+    guard request.method == .get || request.method == .head, path[0] != "v1", path[0] != "pages",
+      request.headers[.accept]?.contains("text/html") == true, let page = files["index.html"]
+    else { return nil }
+    var headers = page.headers
+    headers[.cacheControl] = "no-store"
+    return Response(
+      status: .notFound, headers: headers, body: .init(byteBuffer: ByteBuffer(string: page.text)))
   }
 
   /// The files by name. A test compares the names with the folder's contents.

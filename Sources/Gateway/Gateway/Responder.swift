@@ -44,7 +44,13 @@ struct Responder: HTTPResponder {
   private func answer(_ request: Request, _ context: RequestScope) async throws -> Response {
     let address = try edge.admit(request, context)
     let target = try RequestTarget(request.head.path ?? "")
-    let resource = try Resource(target.segments)
+    let resource: Resource
+    do {
+      resource = try Resource(target.segments)
+    } catch {
+      guard let page = Pages.absence(of: target.segments, to: request) else { throw error }
+      return page
+    }
     if request.method == .options { return options(resource, request) }
     let (route, path): (Route, [String: String])
     switch try resource.found(request.method) {
