@@ -106,6 +106,7 @@ enum Pages {
     ("people.js", PackageResources.people_js),
     ("positions.js", PackageResources.positions_js),
     ("post.js", PackageResources.post_js),
+    ("presence.js", PackageResources.presence_js),
     ("problem.js", PackageResources.problem_js),
     ("profile.js", PackageResources.profile_js),
     ("refresh.js", PackageResources.refresh_js),

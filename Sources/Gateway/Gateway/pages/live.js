@@ -2,11 +2,12 @@
  * The stream of one's own screens: badge, alarms, conversations, each whole as it is now.
  *
  * Whoever subscribes gets the latest state at once and each later one. A stream that ends or is cut
- * comes back with `Last-Event-ID`, later and later while it fails, and at once when the network or
- * the page comes back.
+ * comes back with `Last-Event-ID`, later and later while it fails, and at once when the network
+ * comes back or somebody looks at the page again.
  */
 
 import { EventParser } from "./events.js";
+import { watchPresence } from "./presence.js";
 import { problemOf } from "./problem.js";
 import { run, runFailed } from "./repeat.js";
 import { end, hasEnded, token } from "./session.js";
@@ -102,15 +103,10 @@ export function onStatus(listener) {
 export async function start() {
   addEventListener("online", () => wake());
   addEventListener("offline", () => connection?.abort());
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) wake();
-  });
-  // A page in the back/forward cache has no connections.
-  addEventListener("pagehide", () => {
+  watchPresence(() => {
     isAway = true;
     connection?.abort();
-  });
-  addEventListener("pageshow", () => {
+  }, () => {
     isAway = false;
     wake();
   });
@@ -150,7 +146,7 @@ async function stream() {
       base = parser.retry ?? base;
     }
   } catch (problem) {
-    if (!isRenewing) failures += 1;
+    if (!isRenewing && !isAway) failures += 1;
     // The gateway knows when there is room again.
     leastPause = (problem.retryAfter ?? 0) * 1000;
   } finally {

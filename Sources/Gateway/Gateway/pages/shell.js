@@ -174,6 +174,8 @@ function showStatus(isOpen) {
     status.textContent = "";
     return;
   }
+  // A page at which nobody looks has no stream (presence.js).
+  if (document.hidden) return;
   cutTimer = setTimeout(() => {
     status.textContent = words(navigator.onLine ? "reconnecting" : "offline");
   }, cutMilliseconds);
