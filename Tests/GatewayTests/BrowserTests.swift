@@ -160,6 +160,9 @@ import Testing
             + ".direction") as? String == "rtl"
       }
       #expect(try await ann.text(".message:not(.own) .text") == "مرحبا")
+      // A time that changes is not said again.
+      let live = "document.querySelector('.message time').ariaLive"
+      #expect(try await ann.value(live) as? String == "off")
     }
   }
 }

@@ -24,22 +24,35 @@ export function path(base, ...parts) {
   return [base, ...parts.map(encodeURIComponent)].join("/");
 }
 
+/** What was read without what one has just done. */
+const incomplete = new WeakSet();
+let lastLate = "";
+
+/** Whether the answer of `get` lacks what one has just done, because it is not applied yet. */
+export const lacksOwn = (body) => incomplete.has(body);
+
 /**
- * A screen as it is now, with what one has just done.
+ * A screen as it is now, with what one has just done, unless it `lacksOwn`.
  *
  * @throws {Problem}
  */
 export async function get(address, { query = {}, signal } = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
   const target = given.length ? `${address}?${new URLSearchParams(given)}` : address;
+  const positions = after();
   try {
-    return await read(target, after(), signal);
+    return await read(target, positions, signal);
   } catch (problem) {
     if (problem.code !== "not-applied-yet") throw problem;
     // What there is is better than nothing.
     forgetOld();
-    say(words("problem-not-applied-yet"));
-    return read(target, "", signal);
+    const newest = positions.split(",").at(-1);
+    // Once for each action, however often it is looked for.
+    if (newest !== lastLate) say(words("problem-not-applied-yet"));
+    lastLate = newest;
+    const body = await read(target, "", signal);
+    incomplete.add(body);
+    return body;
   }
 }
 

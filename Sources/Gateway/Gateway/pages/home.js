@@ -10,7 +10,7 @@ import { createList } from "./list.js";
 import { watch } from "./live.js";
 import { words } from "./locale.js";
 import { sendShown } from "./pending.js";
-import { mentionsIn } from "./writing.js";
+import { mentionsIn, putBack } from "./writing.js";
 
 const watchedPosts = 12;
 
@@ -80,6 +80,10 @@ function composer(list) {
         theirs(body.caption ?? "", "p", { class: "text" })));
     sendShown(list, made, prepare("POST", "/v1/posts", body));
   });
+  list.takeBack = (body) => {
+    details.open = true;
+    putBack(body, form);
+  };
   details.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     details.open = false;

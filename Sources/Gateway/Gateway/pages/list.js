@@ -6,9 +6,10 @@
  * older answer never replaces a newer one.
  */
 
-import { get } from "./api.js";
+import { get, lacksOwn } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
+import { pendingElements, showPending } from "./pending.js";
 import { after } from "./positions.js";
 import { exchange, place, skeleton } from "./rows.js";
 
@@ -34,7 +35,6 @@ export function createList(options) {
   let work = Promise.resolve();
   let waiting = null;
   let isBusy = false;
-  const pending = new Map();
   const shown = new Map();
 
   const container = element("ul", { class: "rows", "aria-label": label });
@@ -50,19 +50,21 @@ export function createList(options) {
     ? [more, trouble, container, nothing, newest]
     : [newest, loading, container, nothing, trouble, more];
   const list = {
-    element: element("div", { class: "list" }, ...parts), refresh, redraw: draw, show, addPending,
-    removePending,
+    element: element("div", { class: "list" }, ...parts), address, refresh, redraw: draw, show,
+    find,
   };
+  showPending(address, list, signal);
   watchEnd();
   return list;
 
-  /** Reads what is shown again; the answer contains one's own actions. */
+  /** Reads what is shown again; returns whether the answer contains one's own actions. */
   function refresh() {
     waiting ??= inTurn(async () => {
       waiting = null;
       const limit = Math.min(most, Math.max(pageSize, rows.length));
       const page = await get(address, { query: { ...query, cursor: start, limit }, signal });
       take(page.items, page.next);
+      return !lacksOwn(page);
     });
     return waiting;
   }
@@ -94,23 +96,20 @@ export function createList(options) {
     return take(page.items, page.next);
   }
 
-  /** Shows an element for what is on its way; `key` is that of its later row, once known. */
-  function addPending(name, made, key = null) {
-    pending.set(name, { made, key });
-    draw();
-  }
-
-  function removePending(name) {
-    pending.delete(name);
-    draw();
+  /** The element of a row, for which further pages are read; null if a whole list lacks it. */
+  async function find(key) {
+    await work;
+    while (!shown.has(key) && next !== null && rows.length < most) await loadMore();
+    return shown.get(key)?.made ?? null;
   }
 
   function inTurn(read) {
     work = work.catch(() => {}).then(async () => {
       isBusy = true;
       try {
-        await read();
+        const isWhole = await read();
         trouble.textContent = "";
+        return isWhole;
       } catch (problem) {
         const text = problem.words ?? words("problem-internal-error");
         if (!signal?.aborted) trouble.textContent = text;
@@ -139,9 +138,9 @@ export function createList(options) {
   }
 
   function draw() {
-    const keys = new Set(rows.map(keyOf));
-    for (const [name, { key }] of pending) if (keys.has(key)) pending.delete(name);
-    const wanted = [...pending.values()].map(({ made }) => made).reverse();
+    // Those of a page that was left belong to the one that is shown.
+    const pending = signal?.aborted ? [] : pendingElements(address, new Set(rows.map(keyOf)));
+    const wanted = pending.reverse();
     const isKept = new Set();
     for (const row of rows) {
       const key = keyOf(row);

@@ -15,7 +15,7 @@ import { routes } from "./routes.js";
 import { person } from "./session.js";
 import { setTitle } from "./shell.js";
 import { timeOf } from "./time.js";
-import { writingForm } from "./writing.js";
+import { putBack, writingForm } from "./writing.js";
 
 export function messagesPage(parameters, signal) {
   const list = createList({
@@ -73,6 +73,7 @@ export function chatPage({ peer }, signal) {
     sendShown(list, made, prepare("POST", path("/v1/conversations", peer), { text }));
     toEnd();
   });
+  list.takeBack = (body) => putBack(body, form);
   return hasLeft(peer)
     ? { title: nameOf("", peer), back: routes.messages, content: [list.element] }
     : { title: words("chat"), back: routes.messages, content: [list.element, form] };
@@ -106,7 +107,10 @@ function messageRow(row) {
   made.dataset.key = row.message_id;
   const name = isOwn ? words("you") : nameOf(row.sender_name);
   made.prepend(element("span", { class: "hidden" }, `${name}: `));
-  made.append(element("p", { class: "soft" }, timeOf(row.sent_at), state));
+  const time = timeOf(row.sent_at);
+  // It changes as time goes by, which is no news of the log.
+  time.setAttribute("aria-live", "off");
+  made.append(element("p", { class: "soft" }, time, state));
   return made;
 }
 

@@ -8,6 +8,10 @@
 import { send } from "./api.js";
 import { showProblem } from "./notice.js";
 
+const pauseMilliseconds = 3000;
+// As long as positions.js remembers an action that is not applied.
+const lateMilliseconds = 60_000;
+
 const drafts = new Map();
 
 /** The row as it will be. */
@@ -30,8 +34,7 @@ export async function attempt(key, change, action, owner) {
   owner.redraw();
   try {
     await send(action);
-    // Without an answer the next look shows it.
-    await owner.refresh().catch(() => {});
+    await readTruth(owner.refresh);
   } catch (problem) {
     showProblem(problem, () => attempt(key, change, action, owner));
   } finally {
@@ -40,3 +43,24 @@ export async function attempt(key, change, action, owner) {
     owner.redraw();
   }
 }
+
+/**
+ * Reads until what is read contains what one has just done.
+ *
+ * @param {function} refresh of a list, a single or several: false if it lacks it
+ */
+export async function readTruth(refresh) {
+  let isLate = false;
+  try {
+    while ([await refresh()].flat().includes(false)) {
+      isLate = true;
+      await pause(pauseMilliseconds);
+    }
+  } catch {
+    // Without an answer the next look shows it. Whoever goes to another page while workers are late
+    // finds there what they did.
+    if (isLate) await pause(lateMilliseconds);
+  }
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -38,7 +38,7 @@ export function after(topic) {
 
 /** Forgets what was not applied for long: a database that was made anew never has it. */
 export function forgetOld() {
-  const oldest = Date.now() - milliseconds / 4;
+  const oldest = Date.now() - milliseconds / 2;
   entries = entries.filter((entry) => entry.time > oldest);
   store();
 }

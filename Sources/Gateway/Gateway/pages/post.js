@@ -18,7 +18,7 @@ import { routes } from "./routes.js";
 import { person } from "./session.js";
 import { createSingle } from "./single.js";
 import { timeOf } from "./time.js";
-import { mentionsIn, writingForm } from "./writing.js";
+import { mentionsIn, putBack, writingForm } from "./writing.js";
 
 // The ids that the gateway makes: a person's tag and a digest. Others cannot be changed through it.
 const madeHere = /^[\w-]{16}-[\w-]{22}$/;
@@ -32,8 +32,8 @@ export function postPage({ post }, signal) {
     address: path("/v1/posts", post, "comments"), label: words("comments"), signal,
     empty: [icon("comment"), words("noComments")], keyOf: (row) => row.comment_id,
     build: commentRow, present: (row) => drafted(`comment/${row.comment_id}`, row),
-    onRows: showTarget(signal),
   });
+  const seek = showTarget(list, signal);
   const both = { redraw: list.redraw, refresh };
   refresh().catch(() => {});
   watch([path("/v1/posts", post), path("/v1/posts", post, "comments")], refresh, signal);
@@ -42,6 +42,7 @@ export function postPage({ post }, signal) {
     const address = path("/v1/posts", post, "comments");
     sendShown({ ...list, refresh }, made, prepare("POST", address, commentBody(text)));
   });
+  list.takeBack = (body) => putBack(body, form);
   const title = element("h2", {}, words("comments"));
   return {
     title: words("post"), back: routes.home,
@@ -52,7 +53,10 @@ export function postPage({ post }, signal) {
   };
 
   function refresh() {
-    return Promise.all([single.refresh(), list.refresh()]);
+    const comments = list.refresh();
+    // That goes on in its own time. What cannot be read now is looked for at the next look.
+    comments.then(seek).catch(() => {});
+    return Promise.all([single.refresh(), comments]);
   }
 
   function commentRow(row) {
@@ -137,15 +141,16 @@ function removeButton(row) {
   return iconButton(icon("trash"), words("remove"), remove, { "data-action": "remove" });
 }
 
-/** Brings the comment that the address names into view, once. */
-function showTarget(signal) {
+/** Brings the comment that the address names into view, once it is there. */
+function showTarget(list, signal) {
   const wanted = new URLSearchParams(location.hash.slice(1)).get("comment");
   let isDone = !wanted;
-  return () => {
-    if (isDone || signal.aborted) return;
-    const row = document.querySelector(`[data-key="${CSS.escape(wanted)}"]`);
-    row?.classList.add("target");
-    row?.scrollIntoView({ block: "center" });
+  return async () => {
+    if (isDone) return;
+    const row = await list.find(wanted);
+    if (!row || isDone || signal.aborted) return;
     isDone = true;
+    row.classList.add("target");
+    row.scrollIntoView({ block: "center" });
   };
 }

@@ -25,6 +25,11 @@ export class Problem extends Error {
     return temporary.includes(this.code);
   }
 
+  /** Whether the same request will be refused again. */
+  get isFinal() {
+    return this.status >= 400 && this.status < 500 && !this.isTemporary;
+  }
+
   /** What happened and what to do next, in the person's language. */
   get words() {
     const name = `problem-${this.code}`;

@@ -2,7 +2,7 @@
  * A screen that is one thing: a post or a person. Like a list of one row.
  */
 
-import { get } from "./api.js";
+import { get, lacksOwn } from "./api.js";
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
 import { exchange, skeleton } from "./rows.js";
@@ -24,6 +24,7 @@ export function createSingle(options) {
   const single = { element: element("div", { class: "single" }, made), refresh, redraw: draw };
   return single;
 
+  /** Reads it again; returns whether the answer contains one's own actions. */
   function refresh() {
     waiting ??= work = work.catch(() => {}).then(async () => {
       waiting = null;
@@ -39,6 +40,7 @@ export function createSingle(options) {
       }
       draw();
       onRow(row);
+      return !lacksOwn(row);
     });
     return waiting;
   }

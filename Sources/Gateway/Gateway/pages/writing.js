@@ -7,13 +7,26 @@ import { icon } from "./icons.js";
 import { words } from "./locale.js";
 
 const mostMentions = 100;
+const mostBytes = 128;
 
 /** The ids after "@" in a text, each once. */
 export function mentionsIn(text) {
   // \p{M}: Thai vowels, Arabic and other marks are parts of words, too.
   const mentions = text.matchAll(/(?<![\p{L}\p{M}\p{N}_])@([\p{L}\p{M}\p{N}_.-]+)/gu);
   const ids = [...mentions].map(([, id]) => id.replace(/[.-]+$/, ""));
-  return [...new Set(ids)].filter((id) => id !== "").slice(0, mostMentions);
+  return [...new Set(ids)].filter(isID).slice(0, mostMentions);
+}
+
+/** A longer text after "@" names nobody, and the API refuses it. */
+const isID = (text) => text !== "" && new TextEncoder().encode(text).length <= mostBytes;
+
+/** Puts what was refused back into a form's fields, before what was written there since. */
+export function putBack(body, form) {
+  const inputs = [...form.querySelectorAll("[name]")];
+  for (const input of inputs) {
+    input.value = [body[input.name], input.value].filter(Boolean).join(" ");
+  }
+  inputs[0].focus();
 }
 
 /**
@@ -24,7 +37,7 @@ export function mentionsIn(text) {
  */
 export function writingForm(label, onSend, { text = "", onCancel = null } = {}) {
   const area = element("textarea", {
-    rows: 1, dir: "auto", "aria-label": label, placeholder: label, maxlength: 5000,
+    name: "text", rows: 1, dir: "auto", "aria-label": label, placeholder: label, maxlength: 5000,
     "data-action": "write",
   });
   area.value = text;
