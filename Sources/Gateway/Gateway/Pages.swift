@@ -100,6 +100,7 @@ enum Pages {
     ("main.js", PackageResources.main_js),
     ("menu.js", PackageResources.menu_js),
     ("messages.js", PackageResources.messages_js),
+    ("names.js", PackageResources.names_js),
     ("notice.js", PackageResources.notice_js),
     ("optimistic.js", PackageResources.optimistic_js),
     ("pending.js", PackageResources.pending_js),
@@ -126,6 +127,7 @@ enum Pages {
     ("texts-problems.js", PackageResources.texts_problems_js),
     ("texts.js", PackageResources.texts_js),
     ("time.js", PackageResources.time_js),
+    ("typing.js", PackageResources.typing_js),
     ("writing.js", PackageResources.writing_js),
   ]
 }

@@ -25,9 +25,9 @@ export function alarmsPage(parameters, signal) {
   const all = (change, action) => attempt("alarms", change, action, list);
   const readAll = () => all({ unread: false, unseen: false }, prepare("PUT", "/v1/alarms/read"));
   const removeAll = () => {
-    if (confirm(words("askRemoveAlarms"))) {
-      all({ is_removed: true }, prepare("DELETE", "/v1/alarms"));
-    }
+    // Before the question: what comes meanwhile stays.
+    const action = prepare("DELETE", "/v1/alarms");
+    if (confirm(words("askRemoveAlarms"))) all({ is_removed: true }, action);
   };
   const actions = element(
     "div", { class: "actions tools", hidden: true },

@@ -5,13 +5,15 @@
 
 import { element, theirs } from "./dom.js";
 import { icon } from "./icons.js";
+import { cleaned } from "./names.js";
 
 const hues = 8;
 
 /** A person's picture, or a sign of their name. */
 export function avatar(name, address, id) {
   const sign = element(
-    "span", { class: `avatar hue-${hue(id)}`, "aria-hidden": "true" }, signOf(name || id));
+    "span", { class: `avatar hue-${hue(id)}`, "aria-hidden": "true" },
+    signOf(cleaned(name) || id));
   const source = secure(address);
   if (source) sign.append(picture(source, "", (image) => image.remove()));
   return sign;

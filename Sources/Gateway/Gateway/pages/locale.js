@@ -36,8 +36,9 @@ export function words(name, values = {}) {
 /** A number as the person writes it. */
 export const number = (value) => new Intl.NumberFormat(tag).format(value);
 
-/** A number on a badge: at most "99+". */
-export const badgeNumber = (value) => (value > 99 ? `${number(99)}+` : number(value));
+/** A number on a badge: at most "99+". `isMore`: there may be more than `value`. */
+export const badgeNumber = (value, isMore = false) =>
+  (value > 99 ? `${number(99)}+` : `${number(value)}${isMore ? "+" : ""}`);
 
 const languageOf = (candidate) => new Intl.Locale(candidate).language;
 

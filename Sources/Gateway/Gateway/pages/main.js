@@ -23,6 +23,7 @@ import { settingsPage } from "./settings.js";
 import { applyLocale, showPage, startShell, storedLocale } from "./shell.js";
 import { showSignIn } from "./signin.js";
 import { keepTimes } from "./time.js";
+import { whenNobodyWrites } from "./typing.js";
 
 const pages = [
   [routes.home, homePage],
@@ -65,7 +66,9 @@ function nothing() {
 /** The person's own language. Settings are there before anybody has a profile. */
 async function ownLocale() {
   try {
-    applyLocale((await get("/v1/settings")).locale);
+    const settings = await get("/v1/settings");
+    await whenNobodyWrites();
+    applyLocale(settings.locale);
   } catch (problem) {
     if (problem.status === 401) end();
   }

@@ -17,8 +17,12 @@ export function menu(...choices) {
   const list = element("div", { class: "choices" }, ...choices);
   const made = element("details", { class: "menu" }, summary, list);
   const close = () => (made.open = false);
-  // Before the choice: it may replace this menu by one that is open if this one is.
-  list.addEventListener("click", close, { capture: true });
+  // Before the choice: it may replace this menu by one that is open and has the focus if this one
+  // is and has.
+  list.addEventListener("click", () => {
+    summary.focus({ preventScroll: true });
+    close();
+  }, { capture: true });
   made.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     close();

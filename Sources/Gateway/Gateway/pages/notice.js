@@ -6,6 +6,7 @@ import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 
 const shownMilliseconds = 6000;
+// Of each kind: what is new never takes the place of what did not work.
 const most = 3;
 
 // Both regions exist before they are filled: screen readers watch them from then on.
@@ -58,6 +59,9 @@ export function showProblem(error, again = null) {
 
 function show(notice) {
   stack.append(notice);
-  while (stack.childElementCount > most) stack.firstElementChild.remove();
+  for (const kind of [".notice:not(.problem)", ".notice.problem"]) {
+    const shown = [...stack.querySelectorAll(kind)];
+    for (const oldest of shown.slice(0, -most)) oldest.remove();
+  }
   return notice;
 }

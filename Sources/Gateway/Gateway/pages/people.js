@@ -6,6 +6,7 @@ import { path, prepare } from "./api.js";
 import { button, element, theirs } from "./dom.js";
 import { avatar } from "./image.js";
 import { words } from "./locale.js";
+import { cleaned } from "./names.js";
 import { attempt, drafted } from "./optimistic.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
@@ -15,7 +16,7 @@ export const hasLeft = (id) => id.startsWith("erased:");
 
 /** The name that is shown for somebody. */
 export const nameOf = (name, id = "") =>
-  name || (hasLeft(id) ? words("someoneWhoLeft") : words("someone"));
+  cleaned(name) || (hasLeft(id) ? words("someoneWhoLeft") : words("someone"));
 
 /**
  * Somebody's picture and name, which lead to them.

@@ -11,7 +11,7 @@ import { words } from "./locale.js";
 import { say } from "./notice.js";
 import { attempt, drafted } from "./optimistic.js";
 import { lookAgain } from "./refresh.js";
-import { localTime } from "./time.js";
+import { localNow, localTime } from "./time.js";
 
 const seconds = 30;
 const repetitions = [
@@ -108,8 +108,8 @@ function reminderForm(owner, signal) {
     "select", { name: "repeat" },
     ...repetitions.map(([rule, name]) => element("option", { value: rule }, words(name))));
   const trouble = element("p", { class: "trouble", role: "alert" });
-  const when = field(
-    words("when"), element("input", { name: "at", type: "datetime-local", required: true }));
+  const at = element("input", { name: "at", type: "datetime-local", required: true });
+  const when = field(words("when"), at);
   when.append(hint);
   const form = element(
     "form", { class: "fields" },
@@ -123,6 +123,17 @@ function reminderForm(owner, signal) {
     element(
       "summary", {}, element("span", { class: "prompt" }, words("newReminder")), icon("plus")),
     form);
+  // One that is past would never ring; one that repeats has a next time.
+  const check = () => {
+    const zone = ownZone || device;
+    const now = repeat.value === "" ? localNow(zone) : "";
+    const isPast = at.value !== "" && at.value <= now;
+    at.min = now;
+    at.setCustomValidity(isPast ? words("problem-past", { zone }) : "");
+  };
+  form.addEventListener("input", check);
+  // The button is pressed by Enter, too, and before the browser looks at the fields.
+  form.addEventListener("click", check);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);

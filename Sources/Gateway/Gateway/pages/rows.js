@@ -12,8 +12,25 @@ export function exchange(before, made) {
   before.replaceWith(made);
   const details = made.querySelector("details");
   if (details) details.open = isOpen;
-  const action = focused?.closest("[data-action]")?.dataset.action;
-  if (action) made.querySelector(`[data-action="${action}"]`)?.focus({ preventScroll: true });
+  if (!focused) return;
+  const action = focused.closest("[data-action]")?.dataset.action;
+  // A row that is hidden takes no focus, and its menu has no action any more.
+  const same = action ? made.querySelector(`[data-action="${action}"]`) : null;
+  if (!takesFocus(same)) passFocus(made);
+}
+
+/** Gives the focus to the row, else to the next visible one, else to the page's heading. */
+function passFocus(row) {
+  for (let next = row; next; next = next.nextElementSibling) {
+    const link = '[data-action="open"], [data-action="person"]';
+    if (takesFocus(next.querySelector(link))) return;
+  }
+  takesFocus(document.querySelector("h1"));
+}
+
+function takesFocus(made) {
+  made?.focus({ preventScroll: true });
+  return made !== null && document.activeElement === made;
 }
 
 /** Makes these the children of a container. Those that are there already keep their places. */

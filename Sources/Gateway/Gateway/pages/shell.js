@@ -5,7 +5,7 @@
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
 import { subscribe, onStatus } from "./live.js";
-import { badgeNumber, setLocale, words } from "./locale.js";
+import { badgeNumber, locale, setLocale, words } from "./locale.js";
 import { announce, noticeRegions, say } from "./notice.js";
 import { goBack, open } from "./router.js";
 import { routeOf, routes } from "./routes.js";
@@ -19,8 +19,10 @@ const cutMilliseconds = 3000;
 let title = "";
 let badge = { badge: 0, has_unseen: false };
 let unreadMessages = 0;
+let isMoreUnread = false;
 let isFirstPage = true;
 let knownAlarms = null;
+let newestAlarm = 0;
 let cutTimer = 0;
 
 const status = element("p", { class: "status", role: "status" });
@@ -34,11 +36,13 @@ const main = element(
 /** The language that was chosen last, until the profile has come. */
 export const storedLocale = () => sessionStorage.getItem(localeName);
 
-/** Shows everything in another language. */
+/** Shows everything in another language, if it is another one. */
 export function applyLocale(tag) {
-  if (!tag || tag === storedLocale()) return;
+  if (!tag) return;
   sessionStorage.setItem(localeName, tag);
+  const before = locale();
   setLocale(tag);
+  if (locale() === before) return;
   build();
   open();
 }
@@ -52,6 +56,8 @@ export function startShell() {
   });
   subscribe("conversations", (state) => {
     unreadMessages = state.items.reduce((sum, row) => sum + row.unread, 0);
+    // Older conversations may have unread messages, too.
+    isMoreUnread = state.next !== null;
     drawBadges();
   });
   subscribe("alarms", announceNew);
@@ -134,27 +140,31 @@ function drawDocumentTitle() {
 function drawBadges() {
   drawDocumentTitle();
   drawBadge("alarms", badge.badge, badge.has_unseen);
-  drawBadge("messages", unreadMessages, unreadMessages > 0);
+  drawBadge("messages", unreadMessages, unreadMessages > 0, isMoreUnread);
 }
 
-function drawBadge(name, count, hasDot) {
+function drawBadge(name, count, hasDot, isMore = false) {
   const anchor = document.querySelector(`nav a[data-name="${name}"]`);
   if (!anchor) return;
   const shown = anchor.querySelector(".badge");
   shown.hidden = count === 0;
-  shown.textContent = badgeNumber(count);
+  shown.textContent = badgeNumber(count, isMore);
   // The number says more than the dot.
   anchor.classList.toggle("dot", hasDot && count === 0);
-  const values = { name: words(name), count: badgeNumber(count) };
+  const values = { name: words(name), count: badgeNumber(count, isMore) };
   anchor.setAttribute("aria-label", count > 0 ? words("withNew", values) : words(name));
 }
 
 /** Says the alarms that came since the last state, the newest one in words. */
 function announceNew(state) {
   const nameOf = (alarm) => `${alarm.notification_id}/${alarm.raised_at}`;
-  const fresh = knownAlarms === null
-    ? [] : state.items.filter((alarm) => alarm.unseen && !knownAlarms.has(nameOf(alarm)));
+  const timeOf = (alarm) => Date.parse(alarm.raised_at);
+  // When one is removed, an old one takes the last place of the page.
+  const isFresh = (alarm) =>
+    alarm.unseen && !knownAlarms.has(nameOf(alarm)) && timeOf(alarm) > newestAlarm;
+  const fresh = knownAlarms === null ? [] : state.items.filter(isFresh);
   knownAlarms = new Set(state.items.map(nameOf));
+  newestAlarm = Math.max(newestAlarm, ...state.items.map(timeOf));
   const [newest] = fresh;
   if (!newest) return;
   if (location.pathname === routes.alarms) {

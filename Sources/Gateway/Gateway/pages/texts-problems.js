@@ -1,6 +1,6 @@
 /**
  * What happened, and what to do next: a row for each code of a problem, in the languages of
- * texts.js.
+ * texts.js. Those of "network" and "past" are the pages' own.
  */
 
 export const problemTexts = {
@@ -8,6 +8,12 @@ export const problemTexts = {
     "There is no connection. Check it, then try again.",
     "연결되지 않았습니다. 연결을 확인하고 다시 시도하세요.",
     "ไม่มีการเชื่อมต่อ ตรวจสอบแล้วลองอีกครั้ง", "لا يوجد اتصال. تحقق منه ثم أعد المحاولة.",
+  ],
+  "problem-past": [
+    "That time is past in {zone}. Choose a later one.",
+    "{zone} 기준으로 이미 지난 시각입니다. 더 늦은 시각을 고르세요.",
+    "เวลานี้ผ่านไปแล้วในเขตเวลา {zone} โปรดเลือกเวลาที่ช้ากว่านี้",
+    "هذا الوقت مضى في {zone}. اختر وقتًا لاحقًا.",
   ],
   "problem-no-token": [
     "You are not signed in. Open the link that you were given, or paste its token.",

@@ -22,6 +22,13 @@ export function localTime(text) {
   return format(new Date(`${text}Z`), options);
 }
 
+/** The local time of a zone, as the value of a `datetime-local` field. */
+export function localNow(zone) {
+  // Swedish dates are ISO 8601's.
+  const options = { dateStyle: "short", timeStyle: "short", timeZone: zone };
+  return new Intl.DateTimeFormat("sv-SE", options).format(new Date()).replace(" ", "T");
+}
+
 /** A date, without the time of day. */
 export const dateOf = (moment) => format(new Date(moment), { dateStyle: "medium" });
 

@@ -1,0 +1,14 @@
+/**
+ * Names as alarms show them, too (DisplayText.swift): without characters that turn the words around
+ * them, or that nobody sees.
+ */
+
+// What joins emoji and letters, or chooses their form, has no effect anywhere else.
+const joining = "\\u200c\\u200d\\ufe0e\\ufe0f\\u{e0020}-\\u{e007f}";
+const unseen = new RegExp(`(?![${joining}])[\\p{DI}\\p{Cc}\\p{Cf}]`, "gu");
+
+/** The name without them; empty if nothing of it can be seen. */
+export function cleaned(name) {
+  const text = (name ?? "").replace(/[\s\u0085\u2800]+/gu, " ").replace(unseen, "").trim();
+  return /[^\s\p{DI}\p{M}]/u.test(text) ? text : "";
+}
