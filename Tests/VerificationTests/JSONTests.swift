@@ -77,7 +77,7 @@ import Workload
     }
   }
 
-  @Test("a row on which the two decoders disagree is named")
+  @Test("data about which decoders disagree is applied neither by the workers nor by the model")
   func disagreement() throws {
     let log = MemoryLog()
     var record = try EventCodec.encode(Self.events[0], as: .json)
@@ -86,7 +86,7 @@ import Workload
     log.append(record, to: .profiles)
     let tables = try Tables(log)
     try tables.applyAll()
-    #expect(try tables.verify().lines == ["profiles different u "])
+    #expect(try tables.verify().lines == [])
   }
 
   /// The results of the runbook's query: rows by table.
