@@ -55,19 +55,12 @@ struct StoryPages {
     }
   }
 
-  /// The address of the pages for one person. Browsers know that names below localhost are this
-  /// machine, and each name has storage and six connections of its own.
-  private func address(of person: Story.Person) -> String {
-    "http://\(person.id).localhost:\(port)/"
-  }
-
   /// Lines that a shell takes for comments.
   func links(_ people: [Story.Person]) throws -> String {
     let signer = try TokenSigner(keySetFile: keySet, issuer: Self.issuer, audience: Self.audience)
     let lines = people.map { person in
       let name = displayName(person.name, id: person.id)
-      let link = pageLink(
-        address(of: person), token: signer.token(for: person.id, lifetime: Self.lifetime))
+      let link = pageLink(address, token: signer.token(for: person.id, lifetime: Self.lifetime))
       return "# \(name) (\(escapedForTerminal("\(person.id), \(person.locale)")))\n\(link)\n"
     }
     let operators = try TokenSigner(
