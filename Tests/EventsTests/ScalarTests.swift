@@ -21,12 +21,16 @@ import Testing
     }
   }
 
+  /// Types with texts, lists and a map decode all chunks. Each of the others decodes a few, and all of them together
+  /// decode each.
   @Test(
-    "every scalar value, escaped or not, is decoded in every text field of every type",
-    arguments: EventType.allCases)
-  func data(type: EventType) throws {
+    "every scalar value, escaped or not, is decoded in the text fields of every type",
+    arguments: zip(EventType.allCases.indices, EventType.allCases))
+  func data(number: Int, type: EventType) throws {
     let fields = try textFields(type)
-    for (text, string) in Self.corpus {
+    let decodesAll = type == .postPublished || type == .alarmRaised
+    for (index, (text, string)) in Self.corpus.enumerated()
+    where decodesAll || index % EventType.allCases.count == number {
       var json = Array("{".utf8)
       for field in fields {
         json += Array(json.count > 1 ? ",\"\(field.name)\":".utf8 : "\"\(field.name)\":".utf8)
