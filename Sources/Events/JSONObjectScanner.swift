@@ -116,6 +116,7 @@ package struct JSONObjectScanner {
     }
     var scanner = JSONObjectScanner(bytes)
     var levels: [Level] = []
+    var lastName = ""
     while let byte = scanner.next {
       switch byte {
       case UInt8(ascii: "{"):
@@ -132,9 +133,18 @@ package struct JSONObjectScanner {
         if let top = levels.indices.last { levels[top].expectsName = levels[top].isObject }
         scanner.position += 1
       case UInt8(ascii: "\""):
-        let text = try scanner.string()
+        let text: String
+        do {
+          text = try scanner.string()
+        } catch {
+          throw EventError(
+            .badJSON,
+            "\(excerpt(lastName)), or the name after it, has a malformed escape, a lone surrogate or a control character.",
+            field: lastName)
+        }
         guard let top = levels.indices.last, levels[top].expectsName else { continue }
         levels[top].expectsName = false
+        lastName = text
         let name = levels[top].isMap ? text : jsonName(text)
         guard levels[top].names.insert(name).inserted else {
           throw EventError(.badJSON, "\(excerpt(text)) appears twice in an object.", field: text)
@@ -246,10 +256,16 @@ package struct JSONObjectScanner {
 /// The JSON name of a field by the proto3 JSON mapping: `postOwner` for `post_owner`.
 private func jsonName(_ field: String) -> String {
   guard field.utf8.contains(UInt8(ascii: "_")) else { return field }
-  let words = field.split(separator: "_", omittingEmptySubsequences: false)
-  return words.dropFirst().reduce(String(words[0])) {
-    $0 + $1.prefix(1).uppercased() + $1.dropFirst()
+  var result: [UInt8] = []
+  var isAfterUnderscore = false
+  for byte in field.utf8 {
+    let isLowercase = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+    if byte != UInt8(ascii: "_") {
+      result.append(isAfterUnderscore && isLowercase ? byte - 32 : byte)
+    }
+    isAfterUnderscore = byte == UInt8(ascii: "_")
   }
+  return String(decoding: result, as: UTF8.self)
 }
 
 private func isLiteral(_ byte: UInt8) -> Bool {

@@ -27,9 +27,6 @@ public final class LastingProducer: Sendable {
     state = Mutex(State(current: try Producer(configuration: configuration)))
   }
 
-  /// Whether `close` was called.
-  public var isClosed: Bool { state.withLock { $0.isClosed } }
-
   /// Queues a record. `completion` is called exactly once unless this throws, under the conditions
   /// of `Producer.send`; it may send.
   ///

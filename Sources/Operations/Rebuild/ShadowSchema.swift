@@ -144,13 +144,6 @@ struct ShadowSchema {
       try connection.query(
         "INSERT INTO rebuild_state (rooms, topic_prefix) VALUES ($1, $2)",
         [.textArray(tableGroups.map(\.rawValue)), .text(topicPrefix)])
-      // What was discarded is not applied.
-      try connection.query(
-        """
-        INSERT INTO dead_letters
-        SELECT * FROM \(quoted(live)).dead_letters
-        WHERE consumer_group = ANY ($1) AND state = 'discarded'
-        """, [schema.consumerGroups])
     }
     return schema
   }

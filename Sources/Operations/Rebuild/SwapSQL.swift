@@ -2,7 +2,7 @@ import Handling
 import Postgres
 
 extension SwapTransaction {
-  /// Swaps the stored offsets and open dead letters that belong to the tables, raises the snapshot
+  /// Swaps the stored offsets and the open and discarded dead letters that belong to the tables, raises the snapshot
   /// generation, and copies grants that operators added to the live tables.
   ///
   /// Every partition of the groups gets a new epoch, so that its lane is fenced, claims it again
@@ -72,13 +72,24 @@ extension SwapTransaction {
 
   /// Open and discarded dead letters belong to the tables that lack their records.
   private func swapDeadLetters(_ live: String, _ other: String, _ groups: Parameter) throws {
+    // Most of what was discarded is so in both schemas, and may be much: workers wait.
+    func isDiscarded(_ letter: String, in schema: String) -> String {
+      """
+      (\(letter).state = 'discarded' AND EXISTS (
+        SELECT FROM \(schema).dead_letters s
+        WHERE s.consumer_group = \(letter).consumer_group AND s.topic = \(letter).topic
+          AND s.partition = \(letter).partition AND s.record_offset = \(letter).record_offset
+          AND s.state = 'discarded'))
+      """
+    }
     try connection.script(
       "CREATE TEMP TABLE magpie_former_dead_letters (LIKE \(live).dead_letters) ON COMMIT DROP")
     try connection.query(
       """
       INSERT INTO magpie_former_dead_letters
-      SELECT * FROM \(live).dead_letters
+      SELECT * FROM \(live).dead_letters d
       WHERE consumer_group = ANY ($1) AND state IN ('open', 'discarded')
+        AND NOT \(isDiscarded("d", in: other))
       """, [groups])
     try connection.query(
       """
@@ -96,16 +107,18 @@ extension SwapTransaction {
       """, [groups])
     try connection.query(
       """
+      WITH theirs AS (
+        DELETE FROM \(other).dead_letters t
+        WHERE consumer_group = ANY ($1) AND NOT \(isDiscarded("t", in: live))
+        RETURNING *
+      )
       INSERT INTO \(live).dead_letters AS d
-      SELECT * FROM \(other).dead_letters
-      WHERE consumer_group = ANY ($1) AND state IN ('open', 'discarded')
+      SELECT * FROM theirs WHERE state IN ('open', 'discarded')
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
         state = excluded.state, resolved_at = excluded.resolved_at,
         resolved_by = excluded.resolved_by, resolution = excluded.resolution
       WHERE d.state IN ('rebuilt', 'redriven')
       """, [groups])
-    try connection.query(
-      "DELETE FROM \(other).dead_letters WHERE consumer_group = ANY ($1)", [groups])
     try connection.script(
       "INSERT INTO \(other).dead_letters SELECT * FROM magpie_former_dead_letters")
   }

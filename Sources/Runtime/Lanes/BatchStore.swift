@@ -87,14 +87,26 @@ final class BatchStore {
       defer { events += batch.eventCount }
       let whole = batch
       let isReadAgain = owned == nil || hasLettersAhead(batch)
-      var batch =
+      let former =
         isReadAgain
-        ? try withoutDiscarded(whole, consumerGroup: fence.consumerGroup, on: connection) : whole
+        ? try FormerLetters(of: whole, consumerGroup: fence.consumerGroup, on: connection)
+        : FormerLetters()
+      var batch = whole
+      batch.items.removeAll {
+        !$0.isPoison && former.discarded.contains($0.record.offsetInTopic)
+      }
       try handler.runAhead(batch.events, topic: batch.topic, on: connection)
       var statements = [Statement("BEGIN")] + freshPlans()
       // Either gives the transaction an id before it asks who is erased.
       statements.append(
         owned.map { fence.advance($0, past: whole) } ?? Statement("SELECT pg_current_xact_id()"))
+      // The log that a replay reads need not be the one that the group's letters are from.
+      if owned != nil, !former.ofOtherRecords.isEmpty {
+        statements.append(
+          setAsideStatement(
+            former.ofOtherRecords, of: whole.items[0].record.topic,
+            consumerGroup: fence.consumerGroup))
+      }
       if batch.eventCount < batch.items.count {
         _ = try connection.pipeline(statements)
         statements = []
@@ -104,9 +116,11 @@ final class BatchStore {
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
       // It may hold dead letters of its first attempt, some of them discarded just now.
       if isReadAgain {
+        var same = batch
+        same.items.removeAll { former.ofOtherRecords.contains($0.record.offsetInTopic) }
         statements.append(
           redrivenStatement(
-            batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
+            same, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
             resolvedBy: owned == nil ? "a replay" : "its worker, which read it again"))
       }
       let outcome = try handler.applyUnerased(

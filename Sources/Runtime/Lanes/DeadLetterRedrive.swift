@@ -86,7 +86,7 @@ public final class DeadLetterRedrive {
     step.next?.topic = last.record.topic
     step.next?.partition = last.record.partition
     step.next?.offset = last.record.offset
-    guard let topic = topics[last.record.topic] else {
+    guard let topic = topics[topicName(ofLetter: last.record.topic)] else {
       throw WorkerStopped(
         reason: "\(last.record.topic) is not a topic of \(consumerGroup)",
         nextStep: "Its topics are \(topics.keys.sorted().joined(separator: ", ")).")

@@ -126,41 +126,79 @@ func lastDeadLetters(
     }, uniquingKeysWith: max)
 }
 
-/// The batch without the records that an operator or an erasure discarded. If the log was replaced, the record is
-/// another one, and stays.
-func withoutDiscarded(
-  _ batch: Batch, consumerGroup: String, on connection: Connection
-) throws -> Batch {
-  let events = batch.items.filter { !$0.isPoison }.map(\.record)
-  guard let topic = events.first?.topic else { return batch }
-  let rows = try connection.query(
+/// What is known of a batch's records because they were read before.
+struct FormerLetters {
+  /// The records that an operator or an erasure discarded.
+  private(set) var discarded: Set<OffsetInTopic> = []
+  /// Where open and discarded dead letters are of other records: the log was replaced, or a replay reads another one.
+  private(set) var ofOtherRecords: Set<OffsetInTopic> = []
+
+  init() {}
+
+  init(of batch: Batch, consumerGroup: String, on connection: Connection) throws {
+    let records = Dictionary(
+      batch.items.map { ($0.record.offsetInTopic, $0.record) },
+      uniquingKeysWith: { first, _ in first })
+    let places = Array(records.keys)
+    let rows = try connection.query(
+      """
+      SELECT d.partition, d.record_offset, d.key, d.value, d.header_names, d.header_values,
+        d.state = 'discarded', d.reason = $5, d.record_time
+      FROM dead_letters d
+      JOIN unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
+        ON d.partition = l.partition AND d.record_offset = l.record_offset
+      WHERE d.consumer_group = $1 AND d.topic = $2 AND d.state IN ('open', 'discarded')
+      """,
+      [
+        .text(consumerGroup), .text(batch.items.first?.record.topic ?? ""),
+        .int4Array(places.map(\.partition)), .int8Array(places.map(\.offset)), .text(erasedText),
+      ])
+    for row in rows {
+      let place = try OffsetInTopic(row)
+      guard let record = records[place] else { continue }
+      let headers = zip(try row.textArray(4), try row.byteaArray(5))
+      let letter = WireRecord(
+        key: try row.byteaOrNil(2), value: try row.byteaOrNil(3),
+        headers: headers.map { Header(name: $0 ?? "", value: $1) })
+      // Of a record that an erasure changed, only the time can be compared.
+      let isSame =
+        try row.bool(7)
+        ? try row.timestamptzOrNil(8).map { $0 == recordTimeMicroseconds(record) } ?? true
+        : letter == stored(record.wire, of: batch.topic)
+      if !isSame {
+        ofOtherRecords.insert(place)
+      } else if try row.bool(6) {
+        discarded.insert(place)
+      }
+    }
+  }
+}
+
+/// SQL: the topic of dead letters whose log is gone, so that the new log's records have their places. No topic of Kafka
+/// has an `@` in its name.
+package let goneTopic = "topic || '@gone-' || to_char(now(), 'YYYYMMDD\"T\"HH24MISS')"
+
+/// The name of the topic that the record of a dead letter was in.
+func topicName(ofLetter topic: String) -> String {
+  topic.firstRange(of: "@gone-").map { String(topic[..<$0.lowerBound]) } ?? topic
+}
+
+/// Puts dead letters of a log that is gone aside. They stay what they are: an open one can be redriven.
+func setAsideStatement(_ places: Set<OffsetInTopic>, of topic: String, consumerGroup: String)
+  -> Statement
+{
+  let places = places.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+  return Statement(
     """
-    SELECT d.partition, d.record_offset, d.key, d.value, d.header_names, d.header_values, d.reason = $5
-    FROM dead_letters d
-    JOIN unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
-      ON d.partition = l.partition AND d.record_offset = l.record_offset
-    WHERE d.consumer_group = $1 AND d.topic = $2 AND d.state = 'discarded'
+    UPDATE dead_letters d SET topic = \(goneTopic)
+    FROM unnest($3::int[], $4::bigint[]) AS l (partition, record_offset)
+    WHERE d.consumer_group = $1 AND d.topic = $2 AND d.partition = l.partition
+      AND d.record_offset = l.record_offset
     """,
     [
-      .text(consumerGroup), .text(topic), .int4Array(events.map(\.partition)),
-      .int8Array(events.map(\.offset)), .text(erasedText),
+      .text(consumerGroup), .text(topic), .int4Array(places.map(\.partition)),
+      .int8Array(places.map(\.offset)),
     ])
-  guard !rows.isEmpty else { return batch }
-  var discarded: [OffsetInTopic: WireRecord?] = [:]
-  for row in rows {
-    let headers = zip(try row.textArray(4), try row.byteaArray(5))
-    let record = WireRecord(
-      key: try row.byteaOrNil(2), value: try row.byteaOrNil(3),
-      headers: headers.map { Header(name: $0 ?? "", value: $1) })
-    // Of a record that an erasure changed, only the place can be compared.
-    discarded.updateValue(try row.bool(6) ? nil : record, forKey: try OffsetInTopic(row))
-  }
-  var batch = batch
-  batch.items.removeAll { item in
-    guard !item.isPoison, let letter = discarded[item.record.offsetInTopic] else { return false }
-    return letter == nil || letter == stored(item.record.wire, of: batch.topic)
-  }
-  return batch
 }
 
 /// Marks dead letters whose records the batch applies as redriven.

@@ -224,7 +224,7 @@ final class Stack {
       let offsets = try connection.query("DELETE FROM consumer_offsets").affectedRows
       let letters = try connection.query(
         """
-        UPDATE dead_letters SET topic = topic || '@gone-' || to_char(now(), 'YYYYMMDD"T"HH24MISS')
+        UPDATE dead_letters SET topic = \(goneTopic)
         WHERE topic NOT LIKE '%@gone-%'
         """
       ).affectedRows
