@@ -114,11 +114,11 @@ public struct Model: Sendable {
   mutating func fold(_ event: Event) {
     switch event.payload {
     case .postPublished(let data):
-      merge(event, into: &posts[[.init(data.post)]])
-      merge(event, into: &sources[["post", .init(data.post)]])
+      merge(event, kinds, into: &posts[[.init(data.post)]])
+      merge(event, kinds, into: &sources[["post", .init(data.post)]])
     case .postDeleted(let data):
-      merge(event, into: &posts[[.init(data.post)]])
-      merge(event, into: &sources[["post", .init(data.post)]])
+      merge(event, kinds, into: &posts[[.init(data.post)]])
+      merge(event, kinds, into: &sources[["post", .init(data.post)]])
     case .followCreated(let data): mergeFollow(event, data.followee, data.follower)
     case .followRemoved(let data): mergeFollow(event, data.followee, data.follower)
     case .likeCreated(let data): mergeLike(event, data.post, data.actor, data.postOwner)
@@ -126,7 +126,7 @@ public struct Model: Sendable {
     case .commentCreated(let data): mergeComment(event, data.comment)
     case .commentRemoved(let data): mergeComment(event, data.comment)
     case .messageSent(let data):
-      merge(event, into: &messages[[.init(data.message)]])
+      merge(event, kinds, into: &messages[[.init(data.message)]])
       // Nobody is notified of what was written to a former person.
       guard !FormerPerson.has(id: data.receiver) else { return }
       mergeNamed(
@@ -135,10 +135,10 @@ public struct Model: Sendable {
       let key = [BytewiseString(data.user), BytewiseString(data.peer)]
       reads[key] = max(reads[key] ?? event.time, event.time)
     case .profileChanged(let data):
-      merge(event, into: &profiles[[.init(data.user)]])
-      merge(event, into: &zones[[.init(data.user)]])
+      merge(event, kinds, into: &profiles[[.init(data.user)]])
+      merge(event, kinds, into: &zones[[.init(data.user)]])
     case .profileEdited(let data):
-      if data.hasZone { merge(event, into: &zones[[.init(data.user)]]) }
+      if data.hasZone { merge(event, kinds, into: &zones[[.init(data.user)]]) }
       for (field, value) in data.edits {
         let key = [BytewiseString(data.user), BytewiseString(field.rawValue)]
         if let known = profileEdits[key], known.version >= event.version { continue }
@@ -164,13 +164,13 @@ public struct Model: Sendable {
       silences[[.init(data.user), .init(data.person)], default: [:]][event.version] = Silence(
         isOff: false)
     case .personBlocked(let data):
-      merge(event, into: &blocks[[.init(data.user), .init(data.person)]])
+      merge(event, kinds, into: &blocks[[.init(data.user), .init(data.person)]])
     case .personUnblocked(let data):
-      merge(event, into: &blocks[[.init(data.user), .init(data.person)]])
+      merge(event, kinds, into: &blocks[[.init(data.user), .init(data.person)]])
     case .alarmRaised, .alarmWithdrawn:
       guard let key = Contribution.raised(event, kinds)?.key else { return }
       merge(
-        event,
+        event, kinds,
         into: &sources[["raised", key.recipient, .init("\(key.type)"), key.subject, key.source]])
     case .authorSubscribed(let data):
       subscriptions[[.init(data.author), .init(data.subscriber)], default: [:]][event.version] =
@@ -191,29 +191,29 @@ public struct Model: Sendable {
   }
 
   private mutating func mergeFollow(_ event: Event, _ followee: String, _ follower: String) {
-    merge(event, into: &follows[[.init(followee), .init(follower)]])
-    merge(event, into: &sources[["follow", .init(followee), .init(follower)]])
+    merge(event, kinds, into: &follows[[.init(followee), .init(follower)]])
+    merge(event, kinds, into: &sources[["follow", .init(followee), .init(follower)]])
   }
 
   private mutating func mergeLike(
     _ event: Event, _ post: String, _ actor: String, _ owner: String
   ) {
-    merge(event, into: &likes[[.init(post), .init(actor)]])
+    merge(event, kinds, into: &likes[[.init(post), .init(actor)]])
     mergeNamed(event, ["like", .init(post), .init(actor)], [.init(owner)])
   }
 
   private mutating func mergeNamed(_ event: Event, _ source: Key, _ people: Key) {
-    merge(event, into: &sources[source])
-    merge(event, into: &named[source + people, default: (source, nil)].fact)
+    merge(event, kinds, into: &sources[source])
+    merge(event, kinds, into: &named[source + people, default: (source, nil)].fact)
   }
 
   private mutating func mergeComment(_ event: Event, _ comment: String) {
-    merge(event, into: &comments[[.init(comment)]])
-    merge(event, into: &sources[["comment", .init(comment)]])
+    merge(event, kinds, into: &comments[[.init(comment)]])
+    merge(event, kinds, into: &sources[["comment", .init(comment)]])
   }
 
   private mutating func mergeReminder(_ event: Event, _ user: String, _ reminder: String) {
-    merge(event, into: &reminders[[.init(user), .init(reminder)]])
+    merge(event, kinds, into: &reminders[[.init(user), .init(reminder)]])
   }
 
   private mutating func toggle(_ event: Event, _ user: String, _ kind: String, muted: Bool) {
@@ -244,16 +244,18 @@ public struct Model: Sendable {
     marks[keyPath: mark] = max(marks[keyPath: mark], time)
     self.marks[key] = marks
   }
+}
 
-  private func merge(_ event: Event, into slot: inout Fact?) {
-    var fact = slot ?? Fact(newest: event)
-    if event.version > fact.newest.version { fact.newest = event }
-    if event.creates { fact.createdAt = min(fact.createdAt ?? event.time, event.time) }
-    for key in Contribution.all(of: event, kinds).map(\.key) {
-      fact.firstAt[key] = min(fact.firstAt[key] ?? event.time, event.time)
-    }
-    slot = fact
+/// Merges the event into the fact that it is about. No method of the model: its receiver would be a copy, and so each of
+/// its dictionaries would be copied when it is written.
+private func merge(_ event: Event, _ kinds: AlarmKinds, into slot: inout Model.Fact?) {
+  var fact = slot ?? Model.Fact(newest: event)
+  if event.version > fact.newest.version { fact.newest = event }
+  if event.creates { fact.createdAt = min(fact.createdAt ?? event.time, event.time) }
+  for key in Contribution.all(of: event, kinds).map(\.key) {
+    fact.firstAt[key] = min(fact.firstAt[key] ?? event.time, event.time)
   }
+  slot = fact
 }
 
 extension Event {
