@@ -22,7 +22,7 @@ import { timeOf } from "./time.js";
 
 export function alarmsPage(parameters, signal) {
   const seen = see(signal);
-  const all = (change, action) => attempt("alarms", change, action, list);
+  const all = (change, action) => attempt("alarms", change, action);
   const readAll = () => all({ unread: false, unseen: false }, prepare("PUT", "/v1/alarms/read"));
   const removeAll = () => {
     // Before the question: what comes meanwhile stays.
@@ -72,16 +72,16 @@ function see(signal) {
   };
 }
 
-function alarmRow(row, list) {
+function alarmRow(row) {
   const key = `alarm/${row.notification_id}`;
   const address = path("/v1/alarms", row.notification_id);
   const read = () => {
     if (!row.unread) return;
     const action = prepare("PUT", `${address}/read`, undefined, row.raised_at);
-    attempt(key, { unread: false, unseen: false }, action, list);
+    attempt(key, { unread: false, unseen: false }, action);
   };
   const remove = () =>
-    attempt(key, { is_removed: true }, prepare("DELETE", address, undefined, row.raised_at), list);
+    attempt(key, { is_removed: true }, prepare("DELETE", address, undefined, row.raised_at));
   const target = routeOf(row.deep_link) ?? (row.post_id ? routes.post(row.post_id) : null);
   const text = sentence(row);
   const main = target
@@ -110,7 +110,7 @@ function alarmRow(row, list) {
     element(
       "div", { class: "about" }, main,
       element("p", { class: "soft details" }, timeOf(row.raised_at), ...everybody),
-      picture ? null : followBack(row, list)),
+      picture ? null : followBack(row)),
     picture, choices(row, remove));
   made.hidden = row.is_removed === true;
   return made;
@@ -126,10 +126,10 @@ function face(row) {
 }
 
 /** Where there is no picture, a button to follow who acted. */
-function followBack(row, list) {
+function followBack(row) {
   if (!row.actor_id || row.actor_is_followed) return null;
   const relations = { is_followed: false, follows_viewer: row.kind === "F02" };
-  return followButton(row.actor_id, row.actor_name, relations, list);
+  return followButton(row.actor_id, row.actor_name, relations);
 }
 
 function choices(row, remove) {
@@ -156,7 +156,7 @@ export function alarmPeoplePage({ alarm }, signal) {
     address: path("/v1/alarms", alarm, "people"), label: words("everybody"), signal,
     empty: words("nobody"), keyOf: (row) => row.user_id,
     present: (row) => withPerson(row.user_id, row),
-    build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.acted_at)),
+    build: (row) => personRow(row, row.name, ...relation(row, row.acted_at)),
   });
   list.refresh().catch(() => {});
   return { title: words("everybody"), back: routes.alarms, content: [list.element] };

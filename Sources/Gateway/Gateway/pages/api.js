@@ -26,6 +26,8 @@ export function path(base, ...parts) {
 
 /** What was read without what one has just done. */
 const incomplete = new WeakSet();
+/** Who waits for an answer with it. */
+const waiting = new Set();
 let lastLate = "";
 
 /** Whether the answer of `get` lacks what one has just done, because it is not applied yet. */
@@ -40,8 +42,11 @@ export async function get(address, { query = {}, signal } = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
   const target = given.length ? `${address}?${new URLSearchParams(given)}` : address;
   const positions = after();
+  const waitingNow = [...waiting];
   try {
-    return await read(target, positions, signal);
+    const body = await read(target, positions, signal);
+    for (const tell of waitingNow) tell(address);
+    return body;
   } catch (problem) {
     if (problem.code !== "not-applied-yet") throw problem;
     // What there is is better than nothing.
@@ -54,6 +59,22 @@ export async function get(address, { query = {}, signal } = {}) {
     incomplete.add(body);
     return body;
   }
+}
+
+/**
+ * Waits for the answer to a question that begins from now on, with what one has just done.
+ *
+ * @param {function} suits called with the address of a screen
+ * @param {number} milliseconds the longest wait
+ */
+export async function nextWhole(suits, milliseconds) {
+  let tell;
+  await new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+    tell = (address) => suits(address) && resolve();
+    waiting.add(tell);
+  });
+  waiting.delete(tell);
 }
 
 async function read(target, positions, signal) {

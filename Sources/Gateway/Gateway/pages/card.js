@@ -17,10 +17,9 @@ export const withPost = (row) =>
   withPerson(row.author_id, drafted(`post/${row.post_id}`, row));
 
 /**
- * @param {object} owner shows the row: a list or a single
  * @param {...(Node|null)} actions at the end of the card
  */
-export function postCard(row, owner, ...actions) {
+export function postCard(row, ...actions) {
   const address = routes.post(row.post_id);
   const name = nameOf(row.author_name);
   const edited = row.edited_at
@@ -34,12 +33,12 @@ export function postCard(row, owner, ...actions) {
     element(
       "header", {},
       byline(row.author_id, row.author_name, row.author_image_url, time, ...edited),
-      followButton(row.author_id, row.author_name, row, owner)),
+      followButton(row.author_id, row.author_name, row)),
     title ? theirs(title, "h2", { class: "title" }) : null,
     row.caption ? theirs(row.caption, "p", { class: "text" }) : null,
     postPicture(row.image_url, words("pictureOf", { name })),
     element(
-      "footer", { class: "actions" }, likeButton(row, owner),
+      "footer", { class: "actions" }, likeButton(row),
       element(
         "a",
         {
@@ -54,14 +53,14 @@ export function postCard(row, owner, ...actions) {
       ...actions));
 }
 
-function likeButton(row, owner) {
+function likeButton(row) {
   const toggle = () => {
     const change = {
       is_liked: !row.is_liked, likes: Math.max(0, row.likes + (row.is_liked ? -1 : 1)),
     };
     const method = row.is_liked ? "DELETE" : "PUT";
     const action = prepare(method, path("/v1/posts", row.post_id, "like"));
-    attempt(`post/${row.post_id}`, change, action, owner);
+    attempt(`post/${row.post_id}`, change, action);
   };
   const made = button(icon("heart"), toggle, {
     class: row.is_liked ? "plain like liked" : "plain like", "data-action": "like",

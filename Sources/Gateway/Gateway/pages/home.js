@@ -29,7 +29,7 @@ export function postList(address, empty, signal) {
   const list = createList({
     address, signal, empty: [icon("home"), empty], label: words("posts"),
     keyOf: (row) => row.post_id, present: withPost,
-    build: (row, owner) => element("li", { "data-key": row.post_id }, postCard(row, owner)),
+    build: (row) => element("li", { "data-key": row.post_id }, postCard(row)),
     onRows: watchRows,
   });
   let stopWatching = () => {};

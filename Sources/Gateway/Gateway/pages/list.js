@@ -9,6 +9,7 @@
 import { get, lacksOwn } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
+import { showDrafts } from "./optimistic.js";
 import { pendingElements, showPending } from "./pending.js";
 import { after } from "./positions.js";
 import { exchange, place, skeleton } from "./rows.js";
@@ -19,7 +20,7 @@ const most = 200;
 /**
  * @param {object} options
  *   address: of the screen; query: its parameters;
- *   keyOf(row): names a row; build(row, list): its element; present(row): with drafts;
+ *   keyOf(row): names a row; build(row): its element; present(row): with drafts;
  *   empty: what to say without rows, with an icon; label: for screen readers;
  *   isUpward: the oldest row first, as in a chat;
  *   onRows(rows): called with what is shown; signal: ends reads
@@ -54,6 +55,7 @@ export function createList(options) {
     find,
   };
   showPending(address, list, signal);
+  showDrafts(list, signal);
   watchEnd();
   return list;
 
@@ -162,7 +164,7 @@ export function createList(options) {
     if (before && (before.text === text || before.made.dataset.keep !== undefined)) {
       return before.made;
     }
-    const made = build(row, list);
+    const made = build(row);
     shown.set(key, { text, made });
     if (before) exchange(before.made, made);
     return made;

@@ -5,19 +5,37 @@
  * action in it. A state that comes meanwhile, without the action, cannot take the display back.
  */
 
-import { send } from "./api.js";
+import { nextWhole, send } from "./api.js";
 import { showProblem } from "./notice.js";
 
-const pauseMilliseconds = 3000;
+const shortestPause = 3000;
+const longestPause = 24_000;
 // As long as positions.js remembers an action that is not applied.
 const lateMilliseconds = 60_000;
 
-const drafts = new Map();
+/** In their order. A later one of the same thing lies over an earlier one. */
+const drafts = new Set();
+/** The lists and singles that are shown. */
+const owners = new Set();
+/** The pause that all who look again share. */
+let turn = null;
+let milliseconds = shortestPause;
+
+/** Shows drafts in this list or single until its page is left. */
+export function showDrafts(owner, signal) {
+  owners.add(owner);
+  signal?.addEventListener("abort", () => owners.delete(owner), { once: true });
+}
 
 /** The row as it will be. */
 export function drafted(key, row) {
-  const draft = drafts.get(key);
-  return draft ? { ...row, ...draft.change } : row;
+  let made = row;
+  for (const draft of drafts) {
+    // An alarm that was raised since is not what the person saw.
+    const isLater = Date.parse(row.raised_at) > draft.time;
+    if (draft.key === key && !isLater) made = { ...made, ...draft.change };
+  }
+  return made;
 }
 
 /**
@@ -26,22 +44,41 @@ export function drafted(key, row) {
  * @param {string} key of the thing, such as "post/ID"
  * @param {object} change members of the row as they will be
  * @param {object} action of `prepare`
- * @param {{redraw: function, refresh: function}} owner shows the row
  */
-export async function attempt(key, change, action, owner) {
-  const draft = { change: { ...drafts.get(key)?.change, ...change } };
-  drafts.set(key, draft);
-  owner.redraw();
+export async function attempt(key, change, action) {
+  const draft = { key, change, time: Date.parse(action.headers["Magpie-Time"]) };
+  const shown = [...owners];
+  drafts.add(draft);
+  redraw();
   try {
     await send(action);
-    await readTruth(owner.refresh);
+    await untilRead(key, shown);
   } catch (problem) {
-    showProblem(problem, () => attempt(key, change, action, owner));
+    showProblem(problem, () => attempt(key, change, action));
   } finally {
-    // A later action of the same thing has its own draft.
-    if (drafts.get(key) === draft) drafts.delete(key);
-    owner.redraw();
+    drafts.delete(draft);
+    redraw();
   }
+}
+
+/** Returns once these have been read with what was done to the thing; if they are left, others. */
+function untilRead(key, shown) {
+  let isReading = true;
+  const isLeft = () => !isReading || !shown.some((owner) => owners.has(owner));
+  const others = nextWhole((address) => isLeft() && isShownAt(address, key), lateMilliseconds);
+  const own = readTruth(() => Promise.all(shown.map(({ refresh }) => refresh())));
+  return Promise.race([others, own.catch(() => {
+    isReading = false;
+    return others;
+  })]);
+}
+
+/** Whether a screen waits for the workers that apply what is done to the thing. */
+const isShownAt = (address, key) =>
+  address.startsWith("/v1/reminder") === key.startsWith("reminder/") && address !== "/v1/settings";
+
+function redraw() {
+  for (const owner of owners) owner.redraw();
 }
 
 /**
@@ -50,17 +87,15 @@ export async function attempt(key, change, action, owner) {
  * @param {function} refresh of a list, a single or several: false if it lacks it
  */
 export async function readTruth(refresh) {
-  let isLate = false;
-  try {
-    while ([await refresh()].flat().includes(false)) {
-      isLate = true;
-      await pause(pauseMilliseconds);
-    }
-  } catch {
-    // Without an answer the next look shows it. Whoever goes to another page while workers are late
-    // finds there what they did.
-    if (isLate) await pause(lateMilliseconds);
-  }
+  while ([await refresh()].flat().includes(false)) await pause();
+  milliseconds = shortestPause;
 }
 
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+/** Workers that are late do not get faster by questions: all ask together, and less and less. */
+function pause() {
+  turn ??= new Promise((resolve) => {
+    setTimeout(resolve, milliseconds * (0.75 + Math.random() / 2));
+    milliseconds = Math.min(longestPause, 2 * milliseconds);
+  }).finally(() => (turn = null));
+  return turn;
+}

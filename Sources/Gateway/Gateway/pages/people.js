@@ -44,16 +44,15 @@ export const withPerson = (id, row) => drafted(`person/${id}`, row);
  * The button that follows somebody, follows them back, or no longer; null for oneself.
  *
  * @param {{is_followed: boolean, follows_viewer: boolean}} row
- * @param {object} owner shows the row: a list or a single
  */
-export function followButton(id, name, row, owner) {
+export function followButton(id, name, row) {
   if (id === person()) return null;
   const text = words(
     row.is_followed ? "following" : row.follows_viewer ? "followBack" : "follow");
   const toggle = () => {
     const method = row.is_followed ? "DELETE" : "PUT";
     const action = prepare(method, path("/v1/profiles", id, "follow"));
-    attempt(`person/${id}`, { is_followed: !row.is_followed }, action, owner);
+    attempt(`person/${id}`, { is_followed: !row.is_followed }, action);
   };
   return button(text, toggle, {
     class: row.is_followed ? "follow plain" : "follow", "data-action": "follow",
@@ -66,9 +65,9 @@ export function followButton(id, name, row, owner) {
  *
  * @param {...(Node|null)} details below the name
  */
-export function personRow(row, owner, name, ...details) {
+export function personRow(row, name, ...details) {
   return element(
     "li", { class: "row", "data-key": row.user_id },
     byline(row.user_id, name, row.image_url, ...details),
-    followButton(row.user_id, name, row, owner));
+    followButton(row.user_id, name, row));
 }

@@ -26,7 +26,7 @@ const madeHere = /^[\w-]{16}-[\w-]{22}$/;
 export function postPage({ post }, signal) {
   const single = createSingle({
     address: path("/v1/posts", post), present: withPost, signal,
-    build: (row, owner) => postCard(row, owner, removeButton(row)),
+    build: (row) => postCard(row, removeButton(row)),
   });
   const list = createList({
     address: path("/v1/posts", post, "comments"), label: words("comments"), signal,
@@ -34,7 +34,6 @@ export function postPage({ post }, signal) {
     build: commentRow, present: (row) => drafted(`comment/${row.comment_id}`, row),
   });
   const seek = showTarget(list, signal);
-  const both = { redraw: list.redraw, refresh };
   refresh().catch(() => {});
   watch([path("/v1/posts", post), path("/v1/posts", post, "comments")], refresh, signal);
   const form = writingForm(words("writeComment"), (text) => {
@@ -87,7 +86,7 @@ export function postPage({ post }, signal) {
       const save = (text) => {
         finish();
         if (text === row.text) return;
-        attempt(key, { text }, prepare("PUT", address, commentBody(text)), both);
+        attempt(key, { text }, prepare("PUT", address, commentBody(text)));
       };
       made.dataset.keep = "";
       made.replaceChildren(writingForm(words("edit"), save, { text: row.text, onCancel: finish }));
@@ -95,7 +94,7 @@ export function postPage({ post }, signal) {
     };
     const remove = () => {
       if (!confirm(words("removeComment"))) return;
-      attempt(key, { is_removed: true }, prepare("DELETE", address), both);
+      attempt(key, { is_removed: true }, prepare("DELETE", address));
     };
     return [
       iconButton(icon("pencil"), words("edit"), edit, { "data-action": "edit" }),
@@ -109,7 +108,7 @@ export function likersPage({ post }, signal) {
     address: path("/v1/posts", post, "likers"), label: words("likers"), signal,
     empty: [icon("heart"), words("noLikes")], keyOf: (row) => row.user_id,
     present: (row) => withPerson(row.user_id, row),
-    build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.liked_at)),
+    build: (row) => personRow(row, row.name, ...relation(row, row.liked_at)),
   });
   list.refresh().catch(() => {});
   return { title: words("likers"), back: routes.post(post), content: [list.element] };

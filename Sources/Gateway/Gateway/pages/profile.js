@@ -43,7 +43,7 @@ const noProfile = {
   followers: 0, following: 0,
 };
 
-function profileHead(row, owner) {
+function profileHead(row) {
   const name = nameOf(row.shown_name);
   const isOwn = row.user_id === person();
   const about = [row.name === name ? "" : row.name, row.major].filter((text) => text);
@@ -66,7 +66,7 @@ function profileHead(row, owner) {
       count(row.followers, words("followers"), routes.followers(row.user_id)),
       count(row.following, words("followees"), routes.followees(row.user_id))),
     row.bio ? theirs(row.bio, "p", { class: "text" }) : null,
-    element("div", { class: "actions" }, ...(isOwn ? [editLink()] : toggles(row, owner))));
+    element("div", { class: "actions" }, ...(isOwn ? [editLink()] : toggles(row))));
 }
 
 function count(value, label, address = null) {
@@ -80,18 +80,18 @@ const editLink = () =>
   element(
     "a", { class: "plain button", href: routes.editProfile }, icon("pencil"), words("editProfile"));
 
-function toggles(row, owner) {
+function toggles(row) {
   const toggle = (part, picture, member, labels, ask = null) => {
     const isOn = row[member];
     const run = () => {
       if (!isOn && ask && !confirm(ask)) return;
       const action = prepare(isOn ? "DELETE" : "PUT", path("/v1/profiles", row.user_id, part));
-      attempt(`person/${row.user_id}`, { [member]: !isOn }, action, owner);
+      attempt(`person/${row.user_id}`, { [member]: !isOn }, action);
     };
     return choice(picture, words(labels[isOn ? 1 : 0]), run, { "data-action": part });
   };
   return [
-    row.is_blocked ? null : followButton(row.user_id, row.shown_name, row, owner),
+    row.is_blocked ? null : followButton(row.user_id, row.shown_name, row),
     row.is_blocked ? null : element(
       "a", { class: "plain button", href: routes.chat(row.user_id) }, icon("envelope"),
       words("message")),
@@ -114,7 +114,7 @@ function peoplePage(user, part, title, signal) {
     address: path("/v1/profiles", user, part), label: title, signal,
     empty: [icon("people"), words("nobody")], keyOf: (row) => row.user_id,
     present: (row) => withPerson(row.user_id, row),
-    build: (row, owner) => personRow(row, owner, row.name, ...relation(row, row.followed_at)),
+    build: (row) => personRow(row, row.name, ...relation(row, row.followed_at)),
   });
   list.refresh().catch(() => {});
   return { title, back: routes.person(user), content: [list.element] };

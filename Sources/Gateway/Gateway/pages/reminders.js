@@ -32,10 +32,8 @@ export function remindersPage(parameters, signal) {
     empty: [icon("bell"), words("noHistory")],
     keyOf: (row) => `${row.reminder_id}/${row.local_time}/${row.zone}`, build: rungRow,
   });
-  const both = {
-    redraw: coming.redraw, refresh: () => Promise.all([coming.refresh(), rung.refresh()]),
-  };
-  const look = () => both.refresh().catch(() => {});
+  const refresh = () => Promise.all([coming.refresh(), rung.refresh()]);
+  const look = () => refresh().catch(() => {});
   look();
   lookAgain(seconds, look, signal);
   // A reminder that rings is an alarm.
@@ -43,12 +41,13 @@ export function remindersPage(parameters, signal) {
   subscribe("alarms", () => {
     const isNew = !isFirst;
     isFirst = false;
-    return isNew ? both.refresh() : undefined;
+    return isNew ? refresh() : undefined;
   }, signal);
   return {
     title: words("reminders"),
     content: [
-      reminderForm(both, signal), section(words("toCome"), coming), section(words("history"), rung),
+      reminderForm(refresh, signal), section(words("toCome"), coming),
+      section(words("history"), rung),
     ],
   };
 }
@@ -59,10 +58,10 @@ function section(title, list) {
   return element("section", { "aria-label": title }, element("h2", {}, title), list.element);
 }
 
-function comingRow(row, list) {
+function comingRow(row) {
   const cancel = () => {
     const address = row.form === "digest" ? "/v1/digest" : path("/v1/reminders", row.reminder_id);
-    attempt(keyOf(row), { is_removed: true }, prepare("DELETE", address), list);
+    attempt(keyOf(row), { is_removed: true }, prepare("DELETE", address));
   };
   const title = row.title || words(row.form);
   const repetition = repetitions.find(([rule]) => rule === row.repeats)?.[1];
@@ -94,7 +93,7 @@ function reminderRow(row, title, ...details) {
       element("p", { class: "soft" }, ...details)));
 }
 
-function reminderForm(owner, signal) {
+function reminderForm(refresh, signal) {
   const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const hint = element("span", { class: "hint" }, device);
   let ownZone = "";
@@ -145,7 +144,7 @@ function reminderForm(owner, signal) {
       form.reset();
       details.open = false;
       say(words("reminderSet"));
-      await owner.refresh();
+      await refresh();
     } catch (problem) {
       trouble.textContent = problem.words ?? "";
     }

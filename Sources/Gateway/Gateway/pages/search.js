@@ -13,7 +13,7 @@ import { routes } from "./routes.js";
 const pauseMilliseconds = 250;
 
 export function searchPage(parameters, signal) {
-  const build = (row, owner) => personRow(row, owner, row.shown_name, ...details(row));
+  const build = (row) => personRow(row, row.shown_name, ...details(row));
   return { title: words("search"), content: searching(routes.search, build, signal) };
 }
 

@@ -5,11 +5,12 @@
 import { get, lacksOwn } from "./api.js";
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
+import { showDrafts } from "./optimistic.js";
 import { exchange, skeleton } from "./rows.js";
 
 /**
  * @param {object} options
- *   address: of the screen; build(row, single): its element; present(row): with drafts;
+ *   address: of the screen; build(row): its element; present(row): with drafts;
  *   absent: the row to show if the gateway has none;
  *   onRow(row): called with what is shown; signal: ends reads
  */
@@ -22,6 +23,7 @@ export function createSingle(options) {
   let work = Promise.resolve();
   let waiting = null;
   const single = { element: element("div", { class: "single" }, made), refresh, redraw: draw };
+  showDrafts(single, signal);
   return single;
 
   /** Reads it again; returns whether the answer contains one's own actions. */
@@ -57,7 +59,7 @@ export function createSingle(options) {
     const fresh = JSON.stringify(presented);
     if (fresh === text) return;
     text = fresh;
-    replace(build(presented, single));
+    replace(build(presented));
   }
 
   function replace(fresh) {
