@@ -10,7 +10,7 @@ import { get, lacksOwn } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 import { showDrafts } from "./optimistic.js";
-import { pendingElements, showPending } from "./pending.js";
+import { pendingElements, showPending, storedPending } from "./pending.js";
 import { after } from "./positions.js";
 import { exchange, place, skeleton } from "./rows.js";
 
@@ -64,7 +64,9 @@ export function createList(options) {
     waiting ??= inTurn(async () => {
       waiting = null;
       const limit = Math.min(most, Math.max(pageSize, rows.length));
+      const dropStored = start === null ? storedPending(address) : () => {};
       const page = await get(address, { query: { ...query, cursor: start, limit }, signal });
+      if (!lacksOwn(page)) dropStored();
       take(page.items, page.next);
       return !lacksOwn(page);
     });
@@ -152,7 +154,7 @@ export function createList(options) {
     for (const key of shown.keys()) if (!isKept.has(key)) shown.delete(key);
     if (isUpward) wanted.reverse();
     place(container, wanted);
-    more.hidden = isLoaded && next === null;
+    if (isLoaded) more.hidden = next === null;
     newest.hidden = start === null;
     nothing.hidden = !isLoaded || wanted.length > 0;
   }

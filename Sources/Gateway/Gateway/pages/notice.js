@@ -31,13 +31,13 @@ export function say(...children) {
 }
 
 /**
- * Shows a problem until it is dismissed.
+ * Shows a problem until it is dismissed. Returns what dismisses it.
  *
  * @param {Error} error a `Problem`; an abort is none
  * @param {function} [again] what "Try again" does
  */
 export function showProblem(error, again = null) {
-  if (error.name === "AbortError") return;
+  if (error.name === "AbortError") return () => {};
   const dismiss = () => notice.remove();
   const repeat = () => {
     dismiss();
@@ -55,6 +55,7 @@ export function showProblem(error, again = null) {
         "div", { class: "actions" },
         again ? button(words("again"), repeat) : null,
         button(words("dismiss"), dismiss, { class: "plain" }))));
+  return dismiss;
 }
 
 function show(notice) {

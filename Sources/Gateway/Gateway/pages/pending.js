@@ -23,6 +23,13 @@ export function showPending(address, list, signal) {
   }, { once: true });
 }
 
+/** What is stored before the first page is read: returns what drops it once that was read. */
+export function storedPending(address) {
+  const items = waiting.get(address) ?? new Set();
+  const stored = [...items].filter(({ key }) => key !== null);
+  return () => stored.forEach((item) => items.delete(item));
+}
+
 /** The elements of what is on its way to `address`, without those whose rows are there. */
 export function pendingElements(address, keys) {
   const items = waiting.get(address) ?? [];
@@ -31,7 +38,7 @@ export function pendingElements(address, keys) {
 }
 
 /**
- * Shows an element in a list until the list has the row that the action creates.
+ * Shows an element in a list until the list has been read with the row that the action creates.
  *
  * @param {object} list of `createList`; its `takeBack(body)` puts a refused body back into the form
  * @param {HTMLElement} made the row as it will be
@@ -42,11 +49,13 @@ export async function sendShown({ address, refresh }, made, action) {
   waiting.set(address, items);
   const item = { made, key: null };
   const state = element("p", { class: "state", role: "status" });
+  let dismiss = () => {};
   made.classList.add("pending");
   made.append(state);
   await attempt();
 
   async function attempt() {
+    dismiss();
     state.replaceChildren(words("sending"));
     items.add(item);
     redraw();
@@ -57,9 +66,8 @@ export async function sendShown({ address, refresh }, made, action) {
     }
     state.replaceChildren(words("sent"));
     redraw();
-    // A list that is shown later has its row.
-    if (lists.has(address)) await readTruth(readAll);
-    else remove();
+    // Where nothing can be read now, the next look at the list finds it.
+    if (lists.has(address)) await readTruth(readAll).catch(() => {});
   }
 
   /** The page may have been left, and be shown anew. */
@@ -74,7 +82,7 @@ export async function sendShown({ address, refresh }, made, action) {
       ? button(words("edit"), edit, { "data-action": "edit" }) : button(words("again"), attempt);
     state.replaceChildren(
       problem.words, " ", next, button(words("discard"), remove, { class: "plain" }));
-    if (!lists.has(address)) showProblem(problem, problem.isFinal ? null : attempt);
+    if (!lists.has(address)) dismiss = showProblem(problem, problem.isFinal ? null : attempt);
   }
 
   function edit() {
@@ -83,6 +91,7 @@ export async function sendShown({ address, refresh }, made, action) {
   }
 
   function remove() {
+    dismiss();
     items.delete(item);
     redraw();
   }
