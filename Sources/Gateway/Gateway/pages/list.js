@@ -35,6 +35,7 @@ export function createList(options) {
   let isLoaded = false;
   let work = Promise.resolve();
   let waiting = null;
+  let extending = null;
   let isBusy = false;
   const shown = new Map();
 
@@ -74,15 +75,18 @@ export function createList(options) {
   }
 
   function loadMore() {
-    if (isBusy || next === null) return work;
-    return inTurn(async () => {
+    if (next === null) return work;
+    extending ??= inTurn(async () => {
+      // It may have been read again meanwhile.
+      if (next === null) return;
       const target = { ...query, cursor: next, limit: pageSize };
       const page = await get(address, { query: target, signal });
       const known = new Set(rows.map(keyOf));
       const all = [...rows, ...page.items.filter((row) => !known.has(keyOf(row)))];
       if (all.length > most) start = all[all.length - most - 1].cursor;
       take(all.slice(-most), page.next);
-    });
+    }).finally(() => (extending = null));
+    return extending;
   }
 
   /** Starts again from the first page. */
