@@ -2,7 +2,8 @@
  * Whether anybody may be looking at the page.
  *
  * A browser has six connections to a host that does not speak HTTP/2, for all of its tabs. A stream
- * takes one of them, so a tab that nobody looks at has none.
+ * takes one of them, so a tab that nobody looks at has none. The count in its title, and its icon,
+ * stay as they are until somebody looks.
  */
 
 // Who only glances at another tab finds the page as it was.

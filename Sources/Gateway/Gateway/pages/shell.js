@@ -22,7 +22,6 @@ let unreadMessages = 0;
 let isMoreUnread = false;
 let isFirstPage = true;
 let knownAlarms = null;
-let newestAlarm = 0;
 let cutTimer = 0;
 
 const status = element("p", { class: "status", role: "status" });
@@ -131,7 +130,8 @@ function drawTitle(address) {
 function drawDocumentTitle() {
   const count = badge.badge > 0 ? `(${badgeNumber(badge.badge)}) ` : "";
   document.title = `${count}${title} · Magpie`;
-  // The tab shows a dot even where its title is cut off.
+  // The tab shows a dot even where its title is cut off, if it came before the tab was left
+  // (presence.js).
   const picture = badge.has_unseen ? "/pages/icon-new.svg" : "/pages/icon.svg";
   const link = document.querySelector("link[rel=icon]");
   if (link.getAttribute("href") !== picture) link.href = picture;
@@ -158,14 +158,15 @@ function drawBadge(name, count, hasDot, isMore = false) {
 /** Says the alarms that came since the last state, the newest one in words. */
 function announceNew(state) {
   const nameOf = (alarm) => `${alarm.notification_id}/${alarm.raised_at}`;
-  const timeOf = (alarm) => Date.parse(alarm.raised_at);
-  // When one is removed, an old one takes the last place of the page.
-  const isFresh = (alarm) =>
-    alarm.unseen && !knownAlarms.has(nameOf(alarm)) && timeOf(alarm) > newestAlarm;
-  const fresh = knownAlarms === null ? [] : state.items.filter(isFresh);
-  knownAlarms = new Set(state.items.map(nameOf));
-  newestAlarm = Math.max(newestAlarm, ...state.items.map(timeOf));
-  const [newest] = fresh;
+  const before = knownAlarms;
+  knownAlarms = { names: new Set(state.items.map(nameOf)), areAll: state.next === null };
+  if (!before) return;
+  const isKnown = (alarm) => before.names.has(nameOf(alarm));
+  // Below the last one that is known, an old one may have taken the place of one that was removed.
+  // Its time does not tell: what happened long ago may be new.
+  const last = before.areAll ? -1 : state.items.findLastIndex(isKnown);
+  const upper = last < 0 ? state.items : state.items.slice(0, last);
+  const newest = upper.find((alarm) => alarm.unseen && !isKnown(alarm));
   if (!newest) return;
   if (location.pathname === routes.alarms) {
     announce(newest.text, { lang: newest.locale, dir: newest.text_direction });
