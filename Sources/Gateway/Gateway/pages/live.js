@@ -14,8 +14,9 @@ import { end, hasEnded, token } from "./session.js";
 
 // The gateway sends a comment every 15 s.
 const silenceMilliseconds = 40_000;
+// Somebody who comes back does not wait for as long.
+const staleMilliseconds = 20_000;
 const longestPause = 60_000;
-
 const mostWatched = 20;
 
 const states = new Map();
@@ -27,6 +28,8 @@ let base = 1000;
 let failures = 0;
 let leastPause = 0;
 let connection = null;
+let isOpen = false;
+let heard = 0;
 let wake = () => {};
 let isAway = false;
 let isRenewing = false;
@@ -67,7 +70,10 @@ export function watch(paths, look, signal) {
 
 /** A stream says at its beginning what it is to send: what is new to it needs another one. */
 function renew() {
-  if (watchedPaths().every((path) => sentPaths.includes(path))) return;
+  if (!watchedPaths().every((path) => sentPaths.includes(path))) connectAnew();
+}
+
+function connectAnew() {
   isRenewing = true;
   connection?.abort();
   wake();
@@ -108,7 +114,11 @@ export async function start() {
     connection?.abort();
   }, () => {
     isAway = false;
-    wake();
+    // The network may have gone while the device slept.
+    const isStale = Date.now() - heard > staleMilliseconds;
+    if (isStale || !isOpen) report(false);
+    if (isStale) connectAnew();
+    else wake();
   });
   while (!hasEnded()) {
     if (!isAway) await stream();
@@ -122,7 +132,7 @@ async function stream() {
   const silence = setInterval(() => {
     if (Date.now() - heard > silenceMilliseconds) connection.abort();
   }, 5000);
-  let heard = Date.now();
+  heard = Date.now();
   try {
     const headers = { Authorization: `Bearer ${token()}`, Accept: "text/event-stream" };
     if (parser.lastEventID) headers["Last-Event-ID"] = parser.lastEventID;
@@ -168,7 +178,8 @@ function publish({ type, data }) {
   for (const handler of subscribers.get(type) ?? []) show(type, handler);
 }
 
-function report(isOpen) {
+function report(isNowOpen) {
+  isOpen = isNowOpen;
   for (const listener of statusListeners) listener(isOpen);
 }
 
