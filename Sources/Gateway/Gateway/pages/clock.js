@@ -16,6 +16,9 @@ export function noteServerTime(text) {
   correction = Math.abs(difference) > tolerance ? difference : 0;
 }
 
+/** The time by the gateway's clock, as far as this device's is wrong; in milliseconds. */
+export const now = () => Date.now() + correction;
+
 /**
  * The time of an action that happens now, RFC 3339.
  *
@@ -24,6 +27,6 @@ export function noteServerTime(text) {
  */
 export function actionTime(notBefore) {
   const shown = notBefore ? Date.parse(notBefore) + 1 : 0;
-  last = Math.max(Date.now() + correction, shown || 0, last + 1);
+  last = Math.max(now(), shown || 0, last + 1);
   return new Date(last).toISOString();
 }

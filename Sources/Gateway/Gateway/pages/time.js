@@ -2,6 +2,7 @@
  * Times as people say them: "5 minutes ago", and a date when it is long ago. They are kept right.
  */
 
+import { now } from "./clock.js";
 import { element } from "./dom.js";
 import { locale } from "./locale.js";
 
@@ -26,7 +27,7 @@ export function localTime(text) {
 export function localNow(zone) {
   // Swedish dates are ISO 8601's.
   const options = { dateStyle: "short", timeStyle: "short", timeZone: zone };
-  return new Intl.DateTimeFormat("sv-SE", options).format(new Date()).replace(" ", "T");
+  return new Intl.DateTimeFormat("sv-SE", options).format(now()).replace(" ", "T");
 }
 
 /** A date, without the time of day. */
@@ -45,15 +46,15 @@ export function keepTimes() {
 
 /** The same rules as those of the sentences (RelativeTime.swift), up to a week. */
 function relative(moment) {
-  const now = new Date();
+  const today = new Date();
   // Somebody's clock may be ahead of ours by a little.
-  const then = new Date(Math.min(Date.parse(moment), now));
+  const then = new Date(Math.min(Date.parse(moment), today));
   const name = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });
-  const seconds = (now - then) / 1000;
+  const seconds = (today - then) / 1000;
   if (seconds < 60) return name.format(-Math.trunc(seconds), "second");
   if (seconds < 3600) return name.format(-Math.trunc(seconds / 60), "minute");
   // "Yesterday" is a date, however few hours ago; just after midnight, hours say more.
-  const days = dayOf(now) - dayOf(then);
+  const days = dayOf(today) - dayOf(then);
   if (seconds < 6 * 3600 || days < 1) return name.format(-Math.trunc(seconds / 3600), "hour");
   if (days < 7) return name.format(-days, "day");
   return dateOf(moment);
