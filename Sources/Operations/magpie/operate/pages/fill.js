@@ -25,5 +25,8 @@ export function fill(container, data, build) {
   candidates.find((each) => keyOf(each) === focused)?.focus({ preventScroll: true });
 }
 
+/** Says a text in a status. The same text again would be said again. */
+export const say = (status, text) => fill(status, text, () => [text]);
+
 const keyOf = (made) =>
   made.getAttribute("href") ?? made.querySelector("caption")?.textContent ?? "";

@@ -4,7 +4,7 @@
 
 import { ask } from "./ask.js";
 import { element } from "./dom.js";
-import { fill } from "./fill.js";
+import { fill, say } from "./fill.js";
 import { lookAgain } from "./refresh.js";
 import { runbook, table, time } from "./shell.js";
 
@@ -27,10 +27,10 @@ export function offsetsPage(_, signal) {
   async function look() {
     try {
       offsets = await ask("/v1/offsets", { signal });
-      trouble.textContent = "";
+      say(trouble, "");
       show();
     } catch (problem) {
-      if (!signal.aborted) trouble.textContent = problem.message;
+      if (!signal.aborted) say(trouble, problem.message);
     }
   }
 

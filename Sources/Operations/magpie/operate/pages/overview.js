@@ -4,7 +4,7 @@
 
 import { ask } from "./ask.js";
 import { element } from "./dom.js";
-import { fill } from "./fill.js";
+import { fill, say } from "./fill.js";
 import { count, duration, perSecond, plot } from "./plot.js";
 import { lookAgain } from "./refresh.js";
 import { newest, rates, single, take, values } from "./series.js";
@@ -40,14 +40,14 @@ export function overviewPage(_, signal) {
     try {
       const overview = await ask("/v1/overview", { query: { after: newest() }, signal });
       take(overview);
-      trouble.textContent = overview.problem ?? "";
+      say(trouble, overview.problem ?? "");
       // The samples are new each time.
       const { samples, ...state } = overview;
       fill(attention, state, () => needs(overview));
       fill(processes, state.processes, () => [processTable(state.processes)]);
       show();
     } catch (problem) {
-      if (!signal.aborted) trouble.textContent = problem.message;
+      if (!signal.aborted) say(trouble, problem.message);
     }
   }
 

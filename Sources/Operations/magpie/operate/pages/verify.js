@@ -4,7 +4,7 @@
 
 import { ask, change } from "./ask.js";
 import { button, element, theirs } from "./dom.js";
-import { fill } from "./fill.js";
+import { fill, say } from "./fill.js";
 import { lookAgain } from "./refresh.js";
 import { runbook, showProblem, table, time } from "./shell.js";
 
@@ -16,8 +16,7 @@ export function verifyPage(_, signal) {
 
   function show(found) {
     start.disabled = found.isRunning;
-    // The same text again would be said again.
-    fill(state, text(found), () => [text(found)]);
+    say(state, text(found));
     fill(checks, found.checks, () => found.checks.map(checkElement));
   }
 
@@ -34,9 +33,9 @@ export function verifyPage(_, signal) {
   async function look() {
     try {
       show(await ask("/v1/verification", { signal }));
-      trouble.textContent = "";
+      say(trouble, "");
     } catch (problem) {
-      if (!signal.aborted) trouble.textContent = problem.message;
+      if (!signal.aborted) say(trouble, problem.message);
     }
   }
 
