@@ -90,32 +90,81 @@ extension Event {
     switch payload {
     case .userErased(let data): [data.user]
     case .notificationChanged(let data):
-      // The subject of a notification about messages is their sender.
-      [data.recipient, data.actor, data.secondActor, data.source]
-        + (data.type == 3 ? [data.subject] : [])
+      // The subject of a notification about messages is their sender; the source of one about an author's
+      // new post is the post.
+      [data.recipient, data.actor, data.secondActor]
+        + (data.type == 3 ? [data.subject] : []) + (data.type == 13 ? [] : [data.source])
     case .alarmChanged(let data):
       [data.recipient, data.actor, data.secondActor] + data.segments.map(\.actor)
-        + data.spans.map(\.actor) + linkValues(data.deepLink)
+        + data.spans.map(\.actor) + data.linked
     default: people
     }
   }
 }
 
-/// What a deep link consists of: a template's fields are percent-encoded, so that they have none of its delimiters.
-private func linkValues(_ link: String) -> [String] {
-  link.utf8.split { "/?&=#".utf8.contains($0) }.map { value in
-    var result: [UInt8] = []
-    var rest = ArraySlice(value)
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(hexadecimalDigit),
-        let low = rest.dropFirst().first.flatMap(hexadecimalDigit)
-      {
-        result.append(UInt8(high << 4 | low))
-        rest = rest.dropFirst(2)
-      } else {
-        result.append(byte)
-      }
+extension AlarmChanged {
+  /// What could be the ids of people whom only the deep link names: its template may have the subject, the source or an
+  /// argument.
+  fileprivate var linked: [String] {
+    // The people in a link of these kinds are the actor and the recipient.
+    guard !["F00", "F01", "F02", "F03", "F04", "F05", "F13"].contains(kind) else { return [] }
+    return linkValues(deepLink).filter {
+      1...Limits.idBytes ~= $0.utf8.count && !$0.hasSameBytes(as: post)
+        && !$0.hasSameBytes(as: comment)
     }
-    return String(decoding: result, as: UTF8.self)
   }
+}
+
+/// What could be ids in a link. A template's fields are percent-encoded, so that of all delimiters they may have only `.`
+/// and `~`; an id in a link that is an argument may have more.
+///
+/// A template has words as its scheme, and as its authority if a path follows: `magpie://groups/{subject}`.
+private func linkValues(_ link: String) -> [String] {
+  var rest = Array(link.utf8)[...]
+  if let end = rest.firstIndex(where: { !isUnreserved($0) && $0 != UInt8(ascii: "+") }),
+    rest[end] == UInt8(ascii: ":")
+  {
+    rest = rest[(end + 1)...]
+    if rest.starts(with: "//".utf8) {
+      rest = rest.dropFirst(2)
+      let path = rest.drop { !"/?#".utf8.contains($0) }
+      if path.count > 1 { rest = path }
+    }
+  }
+  let parts = rest.split { "/?&=#".utf8.contains($0) }
+  let words = rest.split { $0 < 0x80 && !isUnreserved($0) && $0 != UInt8(ascii: "%") }
+  return (parts + words.flatMap(dotted)).map(percentDecoded)
+}
+
+/// A word of a link and what is between its dots and tildes, as in `{source}.html`. An id may have some, too.
+private func dotted(_ word: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+  let dots = word.indices.filter { ".~".utf8.contains(word[$0]) }
+  guard dots.count <= 8 else { return [word] }
+  return ([word.startIndex] + dots.map { $0 + 1 }).flatMap { start in
+    (dots + [word.endIndex]).filter { $0 > start }.map { word[start..<$0] }
+  }
+}
+
+/// Whether a byte is one of RFC 3986's unreserved characters.
+private func isUnreserved(_ byte: UInt8) -> Bool {
+  switch byte {
+  case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+  default: false
+  }
+}
+
+private func percentDecoded(_ bytes: ArraySlice<UInt8>) -> String {
+  var result: [UInt8] = []
+  var rest = bytes
+  while let byte = rest.popFirst() {
+    if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(hexadecimalDigit),
+      let low = rest.dropFirst().first.flatMap(hexadecimalDigit)
+    {
+      result.append(UInt8(high << 4 | low))
+      rest = rest.dropFirst(2)
+    } else {
+      result.append(byte)
+    }
+  }
+  return String(decoding: result, as: UTF8.self)
 }
