@@ -64,6 +64,42 @@ import Testing
     #expect(try fixture.applied().count == 5)
   }
 
+  @Test func `a piece of the backlog that waits for a swap of tables holds no lock`() throws {
+    let settings = try fixture.settings()
+    let swap = try fixture.connection()
+    try swap.script("BEGIN; LOCK TABLE consumer_offsets IN EXCLUSIVE MODE")
+    let group = DispatchGroup()
+    let failure = Mutex<String?>(nil)
+    group.runOnOwnThread {
+      let store = BatchStore(
+        handler: LaneFixture.handler, consumerGroup: settings.consumerGroup, codeVersion: "test",
+        open: settings.openConnection
+      ) { _, _ in }
+      do {
+        _ = try store.runBacklog(
+          Work([Statement("SELECT FROM follows"), Statement("SELECT FROM applied")]))
+      } catch {
+        failure.withLock { $0 = "\(error)" }
+      }
+      store.close()
+    }
+    var locked: String?
+    try block(until: "it waits") {
+      locked = try swap.query(
+        """
+        SELECT string_agg(l.relation::regclass || CASE WHEN l.granted THEN '' ELSE ' waits' END, ', ')
+        FROM pg_locks l JOIN pg_locks w ON w.pid = l.pid AND NOT w.granted
+        WHERE l.relation IS NOT NULL AND pg_backend_pid() = ANY (pg_blocking_pids(w.pid))
+        """
+      ).only.textOrNil(0)
+      return locked != nil
+    }
+    #expect(locked == "consumer_offsets waits")
+    try swap.script("COMMIT")
+    group.wait()
+    #expect(failure.withLock { $0 } == nil)
+  }
+
   @Test(arguments: [true, false])
   func `a batch that the handler finds too large is applied in pieces, poison among them`(
     isFenced: Bool

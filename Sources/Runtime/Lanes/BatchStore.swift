@@ -176,6 +176,9 @@ final class BatchStore {
     try connection.use { connection in
       for statement in freshPlans() { try connection.query(statement) }
       return try connection.transaction {
+        // The fence's lock on the table, for which a swap of tables makes workers wait. A piece that waited
+        // only at its fence would keep the swap from the tables that it has read.
+        try connection.query("LOCK TABLE consumer_offsets IN ROW SHARE MODE")
         let outcome = try work.run(on: connection)
         if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
         return outcome
