@@ -100,6 +100,45 @@ struct RefusalTests {
     }
   }
 
+  @Test(
+    "whoever came to have more than a thousand may change them, also in a rebuild, but add none")
+  func moreThanThousand() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let rebuilt = try ClockedWorker(at: "2026-11-24T00:00:00Z")
+    func event(_ id: String, _ local: String, at time: String, repeats: String = "") throws -> Event
+    {
+      Event(
+        id: "\(id) \(time)", source: "test", time: try EventTime(rfc3339: time),
+        payload: .reminder(id, at: local, zone: "UTC", repeats: repeats))
+    }
+    let set = "2026-11-22T00:00:00Z"
+    try worker.apply(
+      [event("again", "2026-11-22T07:00", at: set, repeats: "FREQ=DAILY;COUNT=5")]
+        + (1...999).map { try event("r\($0)", "2026-12-30T07:00", at: set) })
+    // It is due, so it does not count.
+    try worker.set("2026-11-22T07:00:01Z")
+    try worker.apply([event("r1000", "2026-12-30T07:00", at: "2026-11-22T07:00:01Z")])
+    #expect(try worker.ring().count == 1)
+    #expect(throws: EventError.self) {
+      try worker.apply([event("r1001", "2026-12-30T07:00", at: "2026-11-22T07:00:02Z")])
+    }
+    let changes = try [
+      event("r5", "2026-12-31T07:00", at: "2026-11-22T08:00:00Z"),
+      event("again", "2026-12-31T07:00", at: "2026-11-22T08:00:00Z", repeats: "FREQ=DAILY;COUNT=2"),
+    ]
+    for change in changes { try worker.apply([change]) }
+
+    try rebuilt.apply(
+      [event("again", "2026-11-22T07:00", at: set, repeats: "FREQ=DAILY;COUNT=5")]
+        + (1...999).map { try event("r\($0)", "2026-12-30T07:00", at: set) })
+    try rebuilt.apply([event("r1000", "2026-12-30T07:00", at: "2026-11-22T07:00:01Z")])
+    for change in changes { try rebuilt.apply([change]) }
+    let rows =
+      "SELECT string_agg(concat_ws(' ', reminder_id, version_id), ',' ORDER BY reminder_id) FROM reminders"
+    #expect(
+      try worker.admin.query(rows).only.text(0) == rebuilt.admin.query(rows).only.text(0))
+  }
+
   @Test("what repeats without an end is to come, whether or not it has rung")
   func thousandEndless() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

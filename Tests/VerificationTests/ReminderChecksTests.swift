@@ -204,6 +204,13 @@ import Testing
         """, ["nobody has more than 1000 reminders to come"]
       ),
       (
+        """
+        INSERT INTO reminders SELECT r.user_id, n::text, r.version_time, r.version_id,
+          r.definition || '{"repeats": "FREQ=DAILY;COUNT=9"}', r.partition, r.decided_through, r.next_at, r.zone, r.due_at
+        FROM reminders r, generate_series(1, 999) n WHERE r.reminder_id = 'fixed'
+        """, []
+      ),
+      (
         "UPDATE reminder_rings SET is_published = false, decided_at = now() - interval '1 s'",
         ["a ring is published"]
       ),

@@ -41,7 +41,9 @@ AS $$
   WHERE r.definition IS NOT NULL AND r.zone <> e.zone
   UNION ALL
   SELECT 'nobody has more than 1000 reminders to come', r.user_id, '1000', count(*)::text
-  FROM reminders r WHERE r.due_at > now() AND r.reminder_id <> ''
+  FROM reminders r
+  -- A repetition that ends did not count while it was due: see docs/decisions/0036.
+  WHERE r.due_at > now() AND r.reminder_id <> '' AND (r.definition ->> 'repeats' ~* 'COUNT|UNTIL') IS NOT TRUE
   GROUP BY r.user_id HAVING count(*) > 1000
   UNION ALL
   SELECT 'a ring is published', concat_ws(', ', r.user_id, r.reminder_id, r.occurrence), 'published', r.state

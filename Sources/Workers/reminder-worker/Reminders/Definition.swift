@@ -51,6 +51,16 @@ extension Definition {
   }
 }
 
+extension Change {
+  /// Whether a reminder or cycle may have an occurrence after an instant (in microseconds), in any time zone.
+  func canBeToCome(after instant: Int64) -> Bool {
+    guard let definition, !reminder.isEmpty else { return false }
+    guard definition.repeats == nil, definition.window == nil else { return true }
+    guard let at = definition.at, let local = try? LocalTime(at) else { return true }
+    return local.seconds > instant.quotient(1_000_000) - 2 * 86_400
+  }
+}
+
 /// SQL: whether the row of `reminders r` repeats without an end.
 let isEndless =
   "(r.definition ? 'window' OR r.definition ->> 'repeats' !~* 'COUNT|UNTIL')"

@@ -30,7 +30,10 @@ func remindersWork(
   let zones = work.add(lockPeople(people))
   let rows = work.add(readReminders(users, ids))
   let rung = work.add(readRings(users, ids, dueAfter: earliest))
-  let live = work.add(countLive(people, after: surroundings.now))
+  // Not of everybody: in a rebuild, that would read all that a person was ever reminded of, for each batch.
+  let counted = changes.values.joined().filter { $0.canBeToCome(after: surroundings.now) }
+  let live = work.add(
+    countLive(Set(counted.map { BytewiseString($0.user) }).map(\.string), after: surroundings.now))
   work.finish = { [changes] results in
     guard results[zones].count == people.count else {
       // A sweep has deleted a row after it was found.
@@ -61,7 +64,7 @@ func remindersWork(
 
 /// The rows that a batch changes.
 private struct Changed {
-  /// The number of reminders and cycles with a future occurrence, by person.
+  /// The number of reminders and cycles with a future occurrence, by person; 0 if nothing is added to it.
   var live: [BytewiseString: Int]
   var reminders: [Reminder] = []
   var rings: [Ring] = []
@@ -77,6 +80,8 @@ private struct Changed {
     var reminder = row
     var rung = known
     var added: Set<LocalTime> = []
+    // At the time of the newest event.
+    var wasToCome = false
     for change in changes.sorted(by: { $0.version < $1.version }) {
       var current =
         reminder
@@ -89,6 +94,7 @@ private struct Changed {
           rings.append(ring)
         }
       }
+      wasToCome = current.next != nil
       let before = current.definition
       try current.apply(change, personZone: personZone, surroundings)
       for ring in rung where ring.occurrence.dueAt > change.version.time.microseconds {
@@ -102,9 +108,9 @@ private struct Changed {
     if !reminder.id.isEmpty {
       let user = BytewiseString(reminder.user)
       let isToCome = reminder.isToCome(after: surroundings.now)
-      let wasToCome = row?.isToCome(after: surroundings.now) ?? false
-      live[user, default: 0] += (isToCome ? 1 : 0) - (wasToCome ? 1 : 0)
-      guard live[user, default: 0] <= liveRemindersMax || !isToCome else {
+      let isCounted = row?.isToCome(after: surroundings.now) ?? false
+      live[user, default: 0] += (isToCome ? 1 : 0) - (isCounted ? 1 : 0)
+      guard !isToCome || wasToCome || live[user, default: 0] <= liveRemindersMax else {
         throw EventError(
           .badValue,
           "The person has \(liveRemindersMax) reminders to come already; at most \(liveRemindersMax) are allowed.",
