@@ -271,6 +271,50 @@ import Testing
     #expect(try fixture.texts(decided).contains("cy 2026-11-06 08:00:00"))
   }
 
+  @Test func `a one-time reminder that has rung is not due after the swap`() throws {
+    let connection = try fixture.connection()
+    try fixture.with { try $0.run([.reminders]) }
+    let at = "2026-11-05 08:00:00"
+    func row(_ reminder: String, version: Int = 1, _ more: String = "", next: String?) -> String {
+      let next = next.map { "'\($0)'" } ?? "NULL"
+      let decided = next == "NULL" ? at : "2026-11-01 08:00:00"
+      return """
+        ('ann', '\(reminder)', '2026-11-0\(version)', 'e', '{"form": "reminder"\(more)}', 0, '\(decided)', 'UTC',
+          \(next), \(next)::timestamp AT TIME ZONE 'UTC')
+        """
+    }
+    let daily = #", "repeats": "FREQ=DAILY""#
+    for (schema, rows) in [
+      (
+        "public",
+        [
+          row("rung", next: nil), row("edited", next: nil), row("repeated", daily, next: nil),
+          row("waiting", next: at),
+        ]
+      ),
+      (
+        "magpie_shadow",
+        [
+          row("rung", next: at), row("edited", version: 2, next: at),
+          row("repeated", daily, next: at), row("waiting", next: at),
+        ]
+      ),
+    ] {
+      try connection.script(
+        """
+        INSERT INTO \(schema).reminders (user_id, reminder_id, version_time, version_id, definition, partition,
+          decided_through, zone, next_at, due_at)
+        VALUES \(rows.joined(separator: ", "))
+        """)
+    }
+    try fixture.with { try $0.swap() }
+    #expect(
+      try fixture.texts("SELECT reminder_id FROM reminders WHERE due_at < now() ORDER BY 1")
+        == ["edited", "repeated", "waiting"])
+    #expect(
+      try fixture.texts("SELECT decided_through::text FROM reminders WHERE due_at IS NULL") == [at])
+  }
+
   @Test func `views show the live tables, and added grants are kept`() throws {
     try fixture.connection().script("GRANT DELETE ON notifications TO magpie_reader")
     try fixture.with { try $0.run([.notifications, .alarms]) }

@@ -71,6 +71,7 @@ extension Rebuild {
     try refuseWithoutStatistics()
     try transaction.check()
     var obstacle = Obstacle(what: "", holders: [])
+    try transaction.carryReminders()
     for attempt in 1...max(1, policy.attemptsMax) {
       if !policy.skipsCatchUp {
         let left = try catchUp(schema, patience: policy.catchUpWait)
@@ -128,7 +129,6 @@ extension Rebuild {
         throw found
       }
       try transaction.swapMetadata()
-      try transaction.carryDigests()
       let locked = try transaction.lockTables(policy)
       try transaction.carryErasures()
       try transaction.swapTables()

@@ -8,7 +8,6 @@ struct SwapTransaction {
 
   private var live: String { quoted(schema.live) }
   private var other: String { quoted(schema.name) }
-  private var groups: [String] { schema.tableGroups.map { schema.topicPrefix + $0.worker } }
 
   /// Rejects a database whose tables cannot be swapped.
   func check() throws {
@@ -52,11 +51,30 @@ struct SwapTransaction {
       """)
   }
 
+  /// Carries over which one-time reminders are decided. `reminder_rings` keeps them from ringing again, but all of them
+  /// would be due after the swap, before what becomes due then.
+  ///
+  /// Runs before the last records are applied, because it reads both tables and may write to most rows.
+  func carryReminders() throws {
+    guard schema.tableGroups.contains(.reminders) else { return }
+    try connection.script(
+      """
+      UPDATE \(other).reminders o
+      SET decided_through = l.decided_through, next_at = NULL, due_at = NULL
+      FROM \(live).reminders l
+      WHERE l.user_id = o.user_id AND l.reminder_id = o.reminder_id
+        AND (l.version_time, l.version_id) = (o.version_time, o.version_id)
+        AND o.due_at <= now() AND l.due_at IS NULL AND l.decided_through = o.next_at
+        AND o.definition ->> 'form' = 'reminder' AND o.definition ->> 'repeats' IS NULL
+      """)
+  }
+
   /// Carries over how far digests are decided. Whatever rang is in `reminder_rings`, which stays, but a digest that had
   /// nothing to say leaves no row there, and would ring after the swap. A worker that finds the next occurrence decided
   /// goes on to the one after it.
   ///
-  /// Also runs before the workers are blocked, so that little is left to do then.
+  /// Runs before the workers are blocked, because it reads both tables. A digest that is due after that is decided again
+  /// after the swap, as by a worker that is late by the time that the swap takes.
   func carryDigests() throws {
     guard schema.tableGroups.contains(.reminders) else { return }
     try connection.script(
