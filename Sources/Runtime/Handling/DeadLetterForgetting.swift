@@ -6,6 +6,15 @@ package let erasedText = "not kept: a person whom the record named was erased"
 /// Who discarded them.
 package let erasedBy = "an erasure"
 
+/// SQL: the topic of dead letters whose log is gone, so that the new log's records have their places. No topic of Kafka
+/// has an `@` in its name.
+package let goneTopic = "topic || '@gone-' || to_char(now(), 'YYYYMMDD\"T\"HH24MISS')"
+
+/// The name of the topic that the record of a dead letter was in.
+package func topicName(ofLetter topic: String) -> String {
+  topic.firstRange(of: "@gone-").map { String(topic[..<$0.lowerBound]) } ?? topic
+}
+
 /// One piece of the stage that forgets a worker's dead letters. What is left of a letter is what an archive
 /// keeps of the record.
 ///
@@ -100,7 +109,7 @@ private func forgetting(_ row: Row, _ person: ErasureSweep.Person, _ worker: Str
     headers: headers.map { .init(name: $0 ?? "", value: $1) })
   let prefix = String(place.group.dropLast(worker.count))
   let forgetting = RecordForgetting(
-    record, topic: Topic(name: place.topic, prefix: prefix),
+    record, topic: Topic(name: topicName(ofLetter: place.topic), prefix: prefix),
     time: EventTime(microseconds: try row.timestamptz(4)))
   let left = forgetting.remainder { id in
     id.hasSameBytes(as: person.id)

@@ -174,15 +174,6 @@ struct FormerLetters {
   }
 }
 
-/// SQL: the topic of dead letters whose log is gone, so that the new log's records have their places. No topic of Kafka
-/// has an `@` in its name.
-package let goneTopic = "topic || '@gone-' || to_char(now(), 'YYYYMMDD\"T\"HH24MISS')"
-
-/// The name of the topic that the record of a dead letter was in.
-func topicName(ofLetter topic: String) -> String {
-  topic.firstRange(of: "@gone-").map { String(topic[..<$0.lowerBound]) } ?? topic
-}
-
 /// Puts dead letters of a log that is gone aside. They stay what they are: an open one can be redriven.
 func setAsideStatement(_ places: Set<OffsetInTopic>, of topic: String, consumerGroup: String)
   -> Statement

@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Kafka
 
 extension DeadLetter {
@@ -10,7 +11,7 @@ extension DeadLetter {
   /// The reason why this version of the code cannot decode the record, if any.
   func problemToday(prefix: String) -> String? {
     if record.wire.isErased { return "nothing is left of it; it is never applied" }
-    guard let topic = Topic(name: record.topic, prefix: prefix) else {
+    guard let topic = Topic(name: topicName(ofLetter: record.topic), prefix: prefix) else {
       return "\(record.topic) is not one of the topics with the prefix \(prefix)"
     }
     do throws(EventError) {

@@ -1,6 +1,7 @@
 import EmbeddedStack
 import Events
 import Foundation
+import Handling
 import Kafka
 import Lanes
 import Notifications
