@@ -16,6 +16,7 @@ extension Rebuild {
     var before = Int64.max
     var secondsForEach = 0.0
     while true {
+      try copyDiscarded(to: schema)
       let targets = try targets(schema)
       let lag = try lag(schema, behind: targets)
       let expected = Duration.seconds(secondsForEach * Double(lag))
@@ -104,7 +105,6 @@ extension Rebuild {
 
   /// Advances the tables to the targets, each share on threads of its own.
   func advance(_ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool) throws {
-    try copyDiscarded(to: schema)
     let starts = try starts(schema)
     let lag = try lag(schema, behind: targets)
     let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
@@ -149,15 +149,21 @@ extension Rebuild {
   }
 
   /// Copies the dead letters that were discarded before these tables read their records, so that they are not applied.
-  private func copyDiscarded(to schema: ShadowSchema) throws {
+  func copyDiscarded(to schema: ShadowSchema) throws {
     try control.query(
       """
       INSERT INTO \(quoted(schema.name)).dead_letters AS s
       SELECT d.* FROM \(quoted(schema.live)).dead_letters d
-      WHERE d.consumer_group = ANY ($1) AND d.state = 'discarded' AND NOT EXISTS (
-        SELECT FROM \(quoted(schema.name)).consumer_offsets o
-        WHERE o.consumer_group = d.consumer_group AND o.topic = d.topic
-          AND o.partition = d.partition AND o.next_offset > d.record_offset)
+      WHERE d.consumer_group = ANY ($1) AND d.state = 'discarded'
+        AND NOT EXISTS (
+          SELECT FROM \(quoted(schema.name)).consumer_offsets o
+          WHERE o.consumer_group = d.consumer_group AND o.topic = d.topic
+            AND o.partition = d.partition AND o.next_offset > d.record_offset)
+        AND NOT EXISTS (
+          SELECT FROM \(quoted(schema.name)).dead_letters s
+          WHERE s.consumer_group = d.consumer_group AND s.topic = d.topic
+            AND s.partition = d.partition AND s.record_offset = d.record_offset
+            AND s.state = 'discarded')
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
         state = excluded.state, resolved_at = excluded.resolved_at,
         resolved_by = excluded.resolved_by, resolution = excluded.resolution

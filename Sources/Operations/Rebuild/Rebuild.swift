@@ -115,6 +115,7 @@ public final class Rebuild {
     let schema = try prepare(tableGroups)
     let missing = try schema.missingKeys(control)
     if !missing.tables.isEmpty {
+      try copyDiscarded(to: schema)
       try advance(schema, to: try targets(schema), runsBacklog: false)
       counter.begin("building indexes")
       try addKeys(missing)
