@@ -91,11 +91,14 @@ export async function readTruth(refresh) {
   milliseconds = shortestPause;
 }
 
-/** Workers that are late do not get faster by questions: all ask together, and less and less. */
+/**
+ * Workers that are late do not get faster by questions: all ask together, and less and less, but at
+ * once when another look shows that they are late no longer.
+ */
 function pause() {
-  turn ??= new Promise((resolve) => {
-    setTimeout(resolve, milliseconds * (0.75 + Math.random() / 2));
-    milliseconds = Math.min(longestPause, 2 * milliseconds);
-  }).finally(() => (turn = null));
+  if (turn) return turn;
+  turn = nextWhole(() => true, milliseconds * (0.75 + Math.random() / 2))
+    .finally(() => (turn = null));
+  milliseconds = Math.min(longestPause, 2 * milliseconds);
   return turn;
 }
