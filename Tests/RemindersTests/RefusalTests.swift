@@ -122,6 +122,12 @@ struct RefusalTests {
     #expect(throws: EventError.self) {
       try worker.apply([event("r1001", "2026-12-30T07:00", at: "2026-11-22T07:00:02Z")])
     }
+    #expect(throws: EventError.self) {
+      try worker.apply([
+        event("r1001", "2026-12-30T07:00", at: "2026-11-22T07:00:02Z"),
+        event("r1001", "2026-12-31T07:00", at: "2026-11-22T07:00:03Z"),
+      ])
+    }
     let changes = try [
       event("r5", "2026-12-31T07:00", at: "2026-11-22T08:00:00Z"),
       event("again", "2026-12-31T07:00", at: "2026-11-22T08:00:00Z", repeats: "FREQ=DAILY;COUNT=2"),

@@ -152,7 +152,7 @@ extension Rebuild {
   func copyDiscarded(to schema: ShadowSchema) throws {
     try control.query(
       """
-      INSERT INTO \(quoted(schema.name)).dead_letters AS s
+      INSERT INTO \(quoted(schema.name)).dead_letters
       SELECT d.* FROM \(quoted(schema.live)).dead_letters d
       WHERE d.consumer_group = ANY ($1) AND d.state = 'discarded'
         AND NOT EXISTS (
@@ -163,11 +163,12 @@ extension Rebuild {
           SELECT FROM \(quoted(schema.name)).dead_letters s
           WHERE s.consumer_group = d.consumer_group AND s.topic = d.topic
             AND s.partition = d.partition AND s.record_offset = d.record_offset
-            AND s.state = 'discarded')
+            AND s.state = 'discarded' AND s.reason = d.reason)
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
-        state = excluded.state, resolved_at = excluded.resolved_at,
-        resolved_by = excluded.resolved_by, resolution = excluded.resolution
-      WHERE s.state = 'open'
+        key = excluded.key, value = excluded.value, header_names = excluded.header_names,
+        header_values = excluded.header_values, reason = excluded.reason, state = excluded.state,
+        resolved_at = excluded.resolved_at, resolved_by = excluded.resolved_by,
+        resolution = excluded.resolution
       """, [schema.consumerGroups])
   }
 

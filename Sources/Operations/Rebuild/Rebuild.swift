@@ -161,7 +161,9 @@ public final class Rebuild {
   /// - Throws: `RebuildError` when there are no rebuilt tables, or when they are beyond the
   ///   offsets.
   public func advance(to offsets: Offsets) throws {
-    try advance(try shadow(), to: offsets, runsBacklog: true)
+    let schema = try shadow()
+    try copyDiscarded(to: schema)
+    try advance(schema, to: offsets, runsBacklog: true)
   }
 
   /// The schema of the rebuilt tables and their groups.

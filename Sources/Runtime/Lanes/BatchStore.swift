@@ -157,7 +157,7 @@ final class BatchStore {
     try connection.use { try fence.holds(owned, on: $0) }
   }
 
-  /// The number of the group's open dead letters by topic.
+  /// The number of the group's open dead letters by topic, with those that were set aside.
   func openDeadLetters() throws -> [String: Int] {
     try connection.use { connection in
       let rows = try connection.query(
@@ -166,7 +166,7 @@ final class BatchStore {
         WHERE consumer_group = $1 AND state = 'open' GROUP BY topic
         """, [.text(fence.consumerGroup)])
       return Dictionary(
-        try rows.map { (try $0.text(0), try $0.int(1)) }, uniquingKeysWith: { first, _ in first })
+        try rows.map { (topicName(ofLetter: try $0.text(0)), try $0.int(1)) }, uniquingKeysWith: +)
     }
   }
 

@@ -6,8 +6,7 @@ import Postgres
 /// Statements that store the poison of the batch, one for each record.
 ///
 /// An existing row is from before an offset reset: the attempts are added, and the dead letter is open
-/// again, unless the same record was discarded. If the log was replaced, the new record replaces the old
-/// one. The value of a secret topic's record is not stored, so its dead letter can only be discarded. One of
+/// again, unless the same record was discarded. The value of a secret topic's record is not stored, so its dead letter can only be discarded. One of
 /// which erasures leave nothing is discarded at once.
 func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
   -> [Statement]
@@ -31,7 +30,12 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
       ON CONFLICT (consumer_group, topic, partition, record_offset) DO UPDATE SET
         record_time = excluded.record_time, key = excluded.key, value = excluded.value,
         header_names = excluded.header_names, header_values = excluded.header_values,
-        reason_code = excluded.reason_code, reason = excluded.reason,
+        reason_code = excluded.reason_code,
+        -- What an erasure has left of a record is not the record.
+        reason = CASE WHEN d.reason = $15
+          AND (d.key, d.value, d.header_names, d.header_values) IS NOT DISTINCT FROM
+            (excluded.key, excluded.value, excluded.header_names, excluded.header_values)
+          THEN d.reason ELSE excluded.reason END,
         attempts = d.attempts + excluded.attempts, code_version = excluded.code_version,
         dead_lettered_at = excluded.dead_lettered_at,
         (state, resolved_at, resolved_by, resolution) = (
@@ -50,7 +54,7 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
         .byteaArray(wire.headers.map(\.value)), .text(reason.code),
         .text(item.remainder == nil ? storable(reason.message) : erasedText),
         .int4(Int32(clamping: reason.attempts)), .text(codeVersion),
-        .text(item.remainder?.isErased == true ? erasedBy : nil),
+        .text(item.remainder?.isErased == true ? erasedBy : nil), .text(erasedText),
       ])
     return item.remainder == nil ? [letter] : [letter, forgettingHistory(of: place)]
   }

@@ -31,7 +31,10 @@ struct LetterFilter {
       condition.and("consumer_group", "= ANY", .textArray(groups))
     }
     if let group { condition.and("consumer_group", "=", .text(full(group, prefix))) }
-    if let topic { condition.and("topic", "=", .text(full(topic, prefix))) }
+    // Also those that were set aside.
+    if let topic {
+      condition.and("split_part(topic, '@gone-', 1)", "=", .text(full(topic, prefix)))
+    }
     if let reasonCode { condition.and("reason_code", "=", .text(reasonCode)) }
     if let user { condition.and("key", "=", .bytea(Array(user.utf8))) }
     if let since { condition.and("dead_lettered_at", ">=", .timestamptz(since.microseconds)) }

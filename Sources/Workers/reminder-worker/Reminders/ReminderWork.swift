@@ -80,8 +80,7 @@ private struct Changed {
     var reminder = row
     var rung = known
     var added: Set<LocalTime> = []
-    // At the time of the newest event.
-    var wasToCome = false
+    var isAdded = false
     for change in changes.sorted(by: { $0.version < $1.version }) {
       var current =
         reminder
@@ -94,7 +93,7 @@ private struct Changed {
           rings.append(ring)
         }
       }
-      wasToCome = current.next != nil
+      let wasToCome = current.next != nil
       let before = current.definition
       try current.apply(change, personZone: personZone, surroundings)
       for ring in rung where ring.occurrence.dueAt > change.version.time.microseconds {
@@ -103,6 +102,8 @@ private struct Changed {
         rung.removeAll { $0.occurrence.local == ring.occurrence.local }
       }
       reminder = current
+      // Each counts at its own event's time, so that batches make no difference.
+      if !wasToCome, current.next != nil { isAdded = true }
     }
     guard let reminder, reminder.version != row?.version else { return }
     if !reminder.id.isEmpty {
@@ -110,7 +111,7 @@ private struct Changed {
       let isToCome = reminder.isToCome(after: surroundings.now)
       let isCounted = row?.isToCome(after: surroundings.now) ?? false
       live[user, default: 0] += (isToCome ? 1 : 0) - (isCounted ? 1 : 0)
-      guard !isToCome || wasToCome || live[user, default: 0] <= liveRemindersMax else {
+      guard !isToCome || !isAdded || live[user, default: 0] <= liveRemindersMax else {
         throw EventError(
           .badValue,
           "The person has \(liveRemindersMax) reminders to come already; at most \(liveRemindersMax) are allowed.",
