@@ -173,6 +173,42 @@ extension BrowserStatesTests {
     }
   }
 
+  @Test("what was done last shows when it is applied before what was done first")
+  func overtaking() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        (() => {
+          const person = { user_id: "bob", shown_name: "Bob", follows_viewer: false };
+          window.screens["/v1/profiles/bob"] = { ...person, is_followed: false };
+          window.screens["/v1/profiles/bob/posts"] = window.page();
+        })()
+        """)
+      try await go(ann, to: "/u/bob")
+      let state = "document.querySelector('.profile .follow')?.innerText"
+      try await eventually("all is there") { try await ann.value(state) as? String == "Follow" }
+      // The first action has no answer.
+      _ = try await ann.value(
+        """
+        (() => {
+          window.hold = new Promise(() => {});
+          document.querySelector(".profile .follow").click();
+          window.hold = Promise.resolve();
+          document.querySelector(".profile .follow").click();
+        })()
+        """)
+      #expect(try await ann.value(state) as? String == "Follow")
+      try await eventually("the second is applied and read") {
+        try await ann.value(
+          """
+          import("/pages/optimistic.js").then(({ drafted }) =>
+            !("is_followed" in drafted("person/bob", {})))
+          """) as? Bool == true
+      }
+      #expect(try await ann.value(state) as? String == "Follow")
+    }
+  }
+
   @Test("who asks for more while the list is read again gets more")
   func moreMeanwhile() async throws {
     try await withAnswers { ann in

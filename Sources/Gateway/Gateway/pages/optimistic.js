@@ -17,9 +17,10 @@ const lateMilliseconds = 60_000;
 const drafts = new Set();
 /** The lists and singles that are shown. */
 const owners = new Set();
-/** The pause that all who look again share. */
+/** The pause that all who look again share, the length of the next one, and how many look. */
 let turn = null;
 let milliseconds = shortestPause;
+let looking = 0;
 
 /** Shows drafts in this list or single until its page is left. */
 export function showDrafts(owner, signal) {
@@ -47,12 +48,12 @@ export function drafted(key, row) {
  */
 export async function attempt(key, change, action) {
   const draft = { key, change, time: Date.parse(action.headers["Magpie-Time"]) };
-  const shown = [...owners];
   drafts.add(draft);
   redraw();
   try {
     await send(action);
-    await untilRead(key, shown);
+    await untilRead(key);
+    supersede(draft);
   } catch (problem) {
     showProblem(problem, () => attempt(key, change, action));
   } finally {
@@ -61,16 +62,37 @@ export async function attempt(key, change, action) {
   }
 }
 
-/** Returns once these have been read with what was done to the thing; if they are left, others. */
-function untilRead(key, shown) {
-  let isReading = true;
-  const isLeft = () => !isReading || !shown.some((owner) => owners.has(owner));
-  const others = nextWhole((address) => isLeft() && isShownAt(address, key), lateMilliseconds);
-  const own = readTruth(() => Promise.all(shown.map(({ refresh }) => refresh())));
-  return Promise.race([others, own.catch(() => {
-    isReading = false;
-    return others;
-  })]);
+/** What was read replaces what earlier drafts say of the same, too. */
+function supersede(draft) {
+  for (const earlier of drafts) {
+    if (earlier === draft) return;
+    if (earlier.key !== draft.key) continue;
+    const kept = Object.entries(earlier.change).filter(([name]) => !(name in draft.change));
+    earlier.change = Object.fromEntries(kept);
+  }
+}
+
+/** Returns once all that is shown has been read with what was done to the thing, or after a minute. */
+async function untilRead(key) {
+  let isOver = false;
+  const isConcerned = ({ address }) => isShownAt(address, key);
+  async function look() {
+    while (!isOver) {
+      const shown = [...owners].filter(isConcerned);
+      try {
+        if (shown.length > 0) {
+          return await readTruth(() => Promise.all(shown.map(({ refresh }) => refresh())));
+        }
+        return await nextWhole((address) => isShownAt(address, key), lateMilliseconds);
+      } catch {
+        // If the page was left, another one may show the thing.
+        if (shown.some((owner) => owners.has(owner))) await pause();
+      }
+    }
+  }
+  const limit = new Promise((resolve) => setTimeout(resolve, lateMilliseconds));
+  await Promise.race([limit, whileLooking(look)]);
+  isOver = true;
 }
 
 /** Whether a screen waits for the workers that apply what is done to the thing. */
@@ -86,9 +108,22 @@ function redraw() {
  *
  * @param {function} refresh of a list, a single or several: false if it lacks it
  */
-export async function readTruth(refresh) {
-  while ([await refresh()].flat().includes(false)) await pause();
-  milliseconds = shortestPause;
+export function readTruth(refresh) {
+  return whileLooking(async () => {
+    while ([await refresh()].flat().includes(false)) await pause();
+    milliseconds = shortestPause;
+  });
+}
+
+/** Whoever begins to look while nobody does begins with the shortest pause. */
+async function whileLooking(look) {
+  if (looking === 0) milliseconds = shortestPause;
+  looking += 1;
+  try {
+    await look();
+  } finally {
+    looking -= 1;
+  }
 }
 
 /**

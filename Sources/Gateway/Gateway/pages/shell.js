@@ -10,7 +10,7 @@ import { announce, noticeRegions, say } from "./notice.js";
 import { goBack, open } from "./router.js";
 import { routeOf, routes } from "./routes.js";
 import { sentence } from "./sentence.js";
-import { onEnd, person } from "./session.js";
+import { hasEnded, onEnd, person } from "./session.js";
 
 const localeName = "magpie.locale";
 // A stream that rotates is back before anybody reads that it was gone.
@@ -157,11 +157,15 @@ function drawBadge(name, count, hasDot, isMore = false) {
 
 /** Says the alarms that came since the last state, the newest one in words. */
 function announceNew(state) {
-  const nameOf = (alarm) => `${alarm.notification_id}/${alarm.raised_at}`;
+  const timeOf = (alarm) => Date.parse(alarm.raised_at);
   const before = knownAlarms;
-  knownAlarms = { names: new Set(state.items.map(nameOf)), areAll: state.next === null };
+  knownAlarms = {
+    times: new Map(state.items.map((alarm) => [alarm.notification_id, timeOf(alarm)])),
+    areAll: state.next === null,
+  };
   if (!before) return;
-  const isKnown = (alarm) => before.names.has(nameOf(alarm));
+  // A like that is taken back makes its alarm older, not new.
+  const isKnown = (alarm) => before.times.get(alarm.notification_id) >= timeOf(alarm);
   // Below the last one that is known, an old one may have taken the place of one that was removed.
   // Its time does not tell: what happened long ago may be new.
   const last = before.areAll ? -1 : state.items.findLastIndex(isKnown);
@@ -181,7 +185,7 @@ function announceNew(state) {
 function showStatus(isOpen) {
   clearTimeout(cutTimer);
   document.documentElement.dataset.live = isOpen ? "open" : "cut";
-  if (isOpen) {
+  if (isOpen || hasEnded()) {
     status.textContent = "";
     return;
   }

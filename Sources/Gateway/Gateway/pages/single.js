@@ -22,7 +22,9 @@ export function createSingle(options) {
   let made = skeleton();
   let work = Promise.resolve();
   let waiting = null;
-  const single = { element: element("div", { class: "single" }, made), refresh, redraw: draw };
+  const single = {
+    element: element("div", { class: "single" }, made), address, refresh, redraw: draw,
+  };
   showDrafts(single, signal);
   return single;
 
