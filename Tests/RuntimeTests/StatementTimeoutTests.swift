@@ -77,10 +77,10 @@ import Testing
   @Test func `a statement that is canceled to end the lane is no timeout`() async throws {
     let fixture = try fixture(timeout: "2s")
     try fixture.publish(posts: ["a", "b"])
-    // Each takes much less than the timeout, together they take much longer.
+    // Each takes much less than the timeout, together they take longer than any test waits.
     let handler = Handler(name: "fanout", topics: [.likes]) { topic, events in
       var work = try LaneFixture.handler.apply(topic, events)
-      for _ in 0..<3000 { work.add(Statement("SELECT pg_sleep(0.2)", [])) }
+      for _ in 0..<20_000 { work.add(Statement("SELECT pg_sleep(0.2)", [])) }
       return work
     }
     let lane = RunningLane(try fixture.settings(handler: handler))

@@ -72,7 +72,7 @@ function supersede(draft) {
   }
 }
 
-/** Returns once all that is shown has been read with what was done to the thing, or after a minute. */
+/** Returns once all that is shown has been read with what was done, or after a minute. */
 async function untilRead(key) {
   let isOver = false;
   const isConcerned = ({ address }) => isShownAt(address, key);

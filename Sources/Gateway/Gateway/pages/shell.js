@@ -157,18 +157,16 @@ function drawBadge(name, count, hasDot, isMore = false) {
 
 /** Says the alarms that came since the last state, the newest one in words. */
 function announceNew(state) {
-  const timeOf = (alarm) => Date.parse(alarm.raised_at);
   const before = knownAlarms;
-  knownAlarms = {
-    times: new Map(state.items.map((alarm) => [alarm.notification_id, timeOf(alarm)])),
-    areAll: state.next === null,
-  };
+  knownAlarms = state;
   if (!before) return;
   // A like that is taken back makes its alarm older, not new.
-  const isKnown = (alarm) => before.times.get(alarm.notification_id) >= timeOf(alarm);
+  const isKnown = (alarm) => before.items.some((known) =>
+    known.notification_id === alarm.notification_id
+      && Date.parse(known.raised_at) >= Date.parse(alarm.raised_at));
   // Below the last one that is known, an old one may have taken the place of one that was removed.
   // Its time does not tell: what happened long ago may be new.
-  const last = before.areAll ? -1 : state.items.findLastIndex(isKnown);
+  const last = before.next === null ? -1 : state.items.findLastIndex(isKnown);
   const upper = last < 0 ? state.items : state.items.slice(0, last);
   const newest = upper.find((alarm) => alarm.unseen && !isKnown(alarm));
   if (!newest) return;
@@ -185,10 +183,7 @@ function announceNew(state) {
 function showStatus(isOpen) {
   clearTimeout(cutTimer);
   document.documentElement.dataset.live = isOpen ? "open" : "cut";
-  if (isOpen || hasEnded()) {
-    status.textContent = "";
-    return;
-  }
+  if (isOpen || hasEnded()) return void (status.textContent = "");
   // A page at which nobody looks has no stream (presence.js).
   if (document.hidden) return;
   cutTimer = setTimeout(() => {
