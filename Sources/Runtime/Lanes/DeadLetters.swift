@@ -164,11 +164,12 @@ struct FormerLetters {
       let letter = WireRecord(
         key: try row.byteaOrNil(2), value: try row.byteaOrNil(3),
         headers: headers.map { Header(name: $0 ?? "", value: $1) })
-      // Of a record that an erasure changed, only the time can be compared.
+      // Of a record that an erasure changed, or that is not stored, only the time can be compared.
+      let isStored = letter.key != nil || letter.value != nil || !letter.headers.isEmpty
       let isSame =
-        try row.bool(7)
-        ? try row.timestamptzOrNil(8).map { $0 == recordTimeMicroseconds(record) } ?? true
-        : letter == stored(record.wire, of: batch.topic)
+        try isStored && !row.bool(7)
+        ? letter == stored(record.wire, of: batch.topic)
+        : try row.timestamptzOrNil(8).map { $0 == recordTimeMicroseconds(record) } ?? true
       if !isSame {
         ofOtherRecords.insert(place)
       } else if try row.bool(6) {
