@@ -108,6 +108,8 @@ package struct JSONObjectScanner {
   /// - Parameter bytes: data that Protobuf's decoder accepts.
   /// - Throws: ``EventError`` with the code ``EventError/Code/badJSON``, and with the name as its field.
   static func check(_ bytes: [UInt8]) throws(EventError) {
+    var plain = JSONObjectScanner(bytes)
+    if plain.hasOnlyPlainMembers() { return }
     struct Level {
       let isObject: Bool
       let isMap: Bool
@@ -152,6 +154,42 @@ package struct JSONObjectScanner {
       default: scanner.position += 1
       }
     }
+  }
+
+  /// Whether there is nothing else to check: no object within the object, no escape, and at most 16 names, all of them
+  /// different and of one spelling only. So it is with nearly all events, and takes one allocation.
+  private mutating func hasOnlyPlainMembers() -> Bool {
+    var names: [Range<Int>] = []
+    names.reserveCapacity(16)
+    var (isWithin, expectsName, lists) = (false, true, 0)
+    while let byte = next {
+      position += 1
+      switch byte {
+      case UInt8(ascii: "{"):
+        if isWithin { return false }
+        isWithin = true
+      case UInt8(ascii: "["): lists += 1
+      case UInt8(ascii: "]"): lists -= 1
+      case UInt8(ascii: ","): expectsName = lists == 0
+      case UInt8(ascii: "\""):
+        let start = position
+        while let byte = next, byte != UInt8(ascii: "\"") {
+          if byte == UInt8(ascii: "\\") || byte < 0x20 { return false }
+          if expectsName, byte == UInt8(ascii: "_") || byte >= 0x80 { return false }
+          position += 1
+        }
+        if expectsName {
+          let name = start..<position
+          let isKnown = names.contains { bytes[$0].elementsEqual(bytes[name]) }
+          if isKnown || names.count == 16 { return false }
+          names.append(name)
+          expectsName = false
+        }
+        position += 1
+      default: break
+      }
+    }
+    return true
   }
 
   private mutating func value() throws(EventError) -> Value {
