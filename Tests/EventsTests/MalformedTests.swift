@@ -196,6 +196,7 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     "a name that appears twice in an object of the data is rejected, however it is spelled or escaped",
     arguments: [
       (#""postOwner":"o","post_owner":"o""#, "post_owner"), (#""a_b_c":1,"aBC":[{}]"#, "aBC"),
+      (#""text":"x","mentions":["y","z"],"text":"z""#, "text"),
       (#""text":"x","te\u0078t":"y""#, "text"), (#""later":{"a":{},"b":"\"","a":1}"#, "a"),
       (#""later":[[{"a":[1,2]},{"b":{"c":1},"b":null}]]"#, "b"),
       (#""later":{"a":[{"someName":1,"some_name":1}]}"#, "some_name"),
