@@ -179,10 +179,15 @@ package struct JSONObjectScanner {
           position += 1
         }
         if expectsName {
-          let name = start..<position
-          let isKnown = names.contains { bytes[$0].elementsEqual(bytes[name]) }
-          if isKnown || names.count == 16 { return false }
-          names.append(name)
+          if names.count == 16 { return false }
+          for known in names where known.count == position - start {
+            var offset = 0
+            while offset < known.count, bytes[known.lowerBound + offset] == bytes[start + offset] {
+              offset += 1
+            }
+            if offset == known.count { return false }
+          }
+          names.append(start..<position)
           expectsName = false
         }
         position += 1
