@@ -130,7 +130,7 @@ let package = Package(
     module("MagpieProducer", ["Events", "Kafka"]),
 
     // What a handler is, what runs one, and what a process needs around it.
-    module("Handling", in: "Runtime", ["Events", "Postgres"]),
+    module("Handling", in: "Runtime", ["Events", "Postgres", "Records"]),
     module(
       "Lanes", in: "Runtime", ["Events", "Handling", "Kafka", "Postgres", "Schema", logging]),
     module("Serving", in: "Runtime", [hummingbird, serviceLifecycle]),

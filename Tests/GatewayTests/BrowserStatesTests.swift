@@ -56,15 +56,18 @@ import Testing
           window.look(true);
         })()
         """)
+      func getsStream(_ number: Int) async throws {
+        try await eventually("it asks for stream \(number), and says that it has none yet") {
+          let isAsked = try await ann.value("window.asked") as? Int == number
+          let isSaid = try await !ann.text(".status").isEmpty
+          return isAsked && isSaid
+        }
+        _ = try await ann.value("window.connect()")
+        try await eventually("it has stream \(number)") { try await ann.isLive() }
+      }
       try await eventually("it has no stream") { try await !ann.isLive() }
       _ = try await ann.value("window.look(false)")
-      try await eventually("it says that it has none yet") {
-        let isAsked = try await ann.value("window.asked") as? Int == 1
-        let isSaid = try await !ann.text(".status").isEmpty
-        return isAsked && isSaid
-      }
-      _ = try await ann.value("window.connect()")
-      try await eventually("it has one again") { try await ann.isLive() }
+      try await getsStream(1)
       #expect(try await ann.text(".status") == "")
       // It has been silent for long, as if the device had slept.
       _ = try await ann.value(
@@ -76,13 +79,7 @@ import Testing
           Date.now = now;
         })()
         """)
-      try await eventually("it asks for another one") {
-        let isAsked = try await ann.value("window.asked") as? Int == 2
-        let isSaid = try await !ann.text(".status").isEmpty
-        return isAsked && isSaid
-      }
-      _ = try await ann.value("window.connect()")
-      try await eventually("it has that") { try await ann.isLive() }
+      try await getsStream(2)
       _ = try await ann.value(
         """
         (() => {

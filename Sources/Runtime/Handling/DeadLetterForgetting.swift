@@ -1,18 +1,34 @@
 import Events
 package import Postgres
+package import Records
 
 /// What the dead letters of erased people say instead of reasons and notes, which may quote ids.
 package let erasedText = "not kept: a person whom the record named was erased"
 /// Who discarded them.
 package let erasedBy = "an erasure"
 
-/// SQL: the topic of dead letters whose log is gone, so that the new log's records have their places. No topic of Kafka
-/// has an `@` in its name.
-package let goneTopic = "topic || '@gone-' || to_char(now(), 'YYYYMMDD\"T\"HH24MISS')"
+/// Begins what is added to the topic of dead letters whose log is gone. No topic of Kafka has an `@` in its name.
+private let goneMark = "@gone-"
+
+/// SQL: the topic of dead letters whose log is gone, so that the new log's records have their places.
+package let goneTopic = "topic || '\(goneMark)' || to_char(now(), 'YYYYMMDD\"T\"HH24MISS')"
+
+/// SQL: the topic that the record of a dead letter was in.
+package let recordTopic = "split_part(topic, '\(goneMark)', 1)"
 
 /// The name of the topic that the record of a dead letter was in.
 package func topicName(ofLetter topic: String) -> String {
-  topic.firstRange(of: "@gone-").map { String(topic[..<$0.lowerBound]) } ?? topic
+  topic.firstRange(of: goneMark).map { String(topic[..<$0.lowerBound]) } ?? topic
+}
+
+extension WireRecord {
+  /// Reads the columns `key`, `value`, `header_names` and `header_values` of a dead letter.
+  package init(letter row: Row) throws {
+    let headers = zip(try row.textArray("header_names"), try row.byteaArray("header_values"))
+    self.init(
+      key: try row.byteaOrNil("key"), value: try row.byteaOrNil("value"),
+      headers: headers.map { .init(name: $0 ?? "", value: $1) })
+  }
 }
 
 /// One piece of the stage that forgets a worker's dead letters. What is left of a letter is what an archive
@@ -103,13 +119,10 @@ private func forgetting(_ row: Row, _ person: ErasureSweep.Person, _ worker: Str
   -> [Statement]
 {
   let place = try Place(row)
-  let headers = zip(try row.textArray(7), try row.byteaArray(8))
-  let record = WireRecord(
-    key: try row.byteaOrNil(5), value: try row.byteaOrNil(6),
-    headers: headers.map { .init(name: $0 ?? "", value: $1) })
   let prefix = String(place.group.dropLast(worker.count))
   let forgetting = RecordForgetting(
-    record, topic: Topic(name: topicName(ofLetter: place.topic), prefix: prefix),
+    try WireRecord(letter: row),
+    topic: Topic(name: topicName(ofLetter: place.topic), prefix: prefix),
     time: EventTime(microseconds: try row.timestamptz(4)))
   let left = forgetting.remainder { id in
     id.hasSameBytes(as: person.id)

@@ -162,11 +162,11 @@ final class BatchStore {
     try connection.use { connection in
       let rows = try connection.query(
         """
-        SELECT topic, count(*) FROM dead_letters
-        WHERE consumer_group = $1 AND state = 'open' GROUP BY topic
+        SELECT \(recordTopic), count(*) FROM dead_letters
+        WHERE consumer_group = $1 AND state = 'open' GROUP BY 1
         """, [.text(fence.consumerGroup)])
       return Dictionary(
-        try rows.map { (topicName(ofLetter: try $0.text(0)), try $0.int(1)) }, uniquingKeysWith: +)
+        try rows.map { (try $0.text(0), try $0.int(1)) }, uniquingKeysWith: { first, _ in first })
     }
   }
 

@@ -149,14 +149,13 @@ public final class DeadLetterRedrive {
         .int8(Int64(limit)), .int8(Int64(Self.bytesMax)),
       ])
     return try rows.map { row in
-      let headers = zip(try row.textArray(6), try row.byteaArray(7))
+      let wire = try WireRecord(letter: row)
       return Letter(
         record: Record(
           topic: try row.text(0), partition: Int32(clamping: try row.int(1)),
           offset: try row.int8(2),
           timestampMilliseconds: (try row.timestamptzOrNil(3)).map { $0 / 1000 } ?? -1,
-          key: try row.byteaOrNil(4), value: try row.byteaOrNil(5),
-          headers: headers.map { Header(name: $0 ?? "", value: $1) }),
+          key: wire.key, value: wire.value, headers: wire.headers),
         version: try row.timestamptz(8))
     }
   }

@@ -15,6 +15,10 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
     guard case .poison(let reason) = item.content else { return [] }
     let record = item.record
     let wire = stored(item.remainder ?? record.wire, of: batch.topic)
+    let isSame = """
+      (d.key, d.value, d.header_names, d.header_values) IS NOT DISTINCT FROM
+        (excluded.key, excluded.value, excluded.header_names, excluded.header_values)
+      """
     let place: [Parameter] = [
       .text(consumerGroup), .text(record.topic), .int4(record.partition), .int8(record.offset),
     ]
@@ -32,10 +36,7 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
         header_names = excluded.header_names, header_values = excluded.header_values,
         reason_code = excluded.reason_code,
         -- What an erasure has left of a record is not the record.
-        reason = CASE WHEN d.reason = $15
-          AND (d.key, d.value, d.header_names, d.header_values) IS NOT DISTINCT FROM
-            (excluded.key, excluded.value, excluded.header_names, excluded.header_values)
-          THEN d.reason ELSE excluded.reason END,
+        reason = CASE WHEN d.reason = $15 AND \(isSame) THEN d.reason ELSE excluded.reason END,
         attempts = d.attempts + excluded.attempts, code_version = excluded.code_version,
         dead_lettered_at = excluded.dead_lettered_at,
         (state, resolved_at, resolved_by, resolution) = (
@@ -43,10 +44,7 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
             CASE WHEN kept THEN d.resolved_at ELSE excluded.resolved_at END,
             CASE WHEN kept THEN d.resolved_by ELSE excluded.resolved_by END,
             CASE WHEN kept THEN d.resolution ELSE excluded.resolution END
-          FROM (SELECT d.state = 'discarded'
-            AND (d.key, d.value, d.header_names, d.header_values) IS NOT DISTINCT FROM
-              (excluded.key, excluded.value, excluded.header_names, excluded.header_values)
-          ) AS same (kept))
+          FROM (SELECT d.state = 'discarded' AND \(isSame)) AS same (kept))
       """,
       place + [
         .timestamptz(recordTimeMicroseconds(record)), .bytea(wire.key), .bytea(wire.value),
@@ -160,10 +158,7 @@ struct FormerLetters {
     for row in rows {
       let place = try OffsetInTopic(row)
       guard let record = records[place] else { continue }
-      let headers = zip(try row.textArray(4), try row.byteaArray(5))
-      let letter = WireRecord(
-        key: try row.byteaOrNil(2), value: try row.byteaOrNil(3),
-        headers: headers.map { Header(name: $0 ?? "", value: $1) })
+      let letter = try WireRecord(letter: row)
       // Of a record that an erasure changed, or that is not stored, only the time can be compared.
       let isStored = letter.key != nil || letter.value != nil || !letter.headers.isEmpty
       let isSame =

@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Kafka
 import Postgres
 
@@ -29,14 +30,12 @@ struct DeadLetter {
 
   init(_ row: Row) throws {
     group = try row.text("consumer_group")
-    let names = try row.textArray("header_names")
-    let values = try row.byteaArray("header_values")
+    let wire = try WireRecord(letter: row)
     record = Record(
       topic: try row.text("topic"), partition: Int32(try row.int("partition")),
       offset: try row.int8("record_offset"),
       timestampMilliseconds: (try row.timestamptzOrNil("record_time")).map { $0 / 1000 } ?? -1,
-      key: try row.byteaOrNil("key"), value: try row.byteaOrNil("value"),
-      headers: zip(names, values).map { Header(name: $0 ?? "", value: $1) })
+      key: wire.key, value: wire.value, headers: wire.headers)
     reasonCode = try row.text("reason_code")
     reason = try row.text("reason")
     attempts = try row.int("attempts")

@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Postgres
 
 /// Which dead letters are meant. Nil, and no ids, are all.
@@ -32,9 +33,7 @@ struct LetterFilter {
     }
     if let group { condition.and("consumer_group", "=", .text(full(group, prefix))) }
     // Also those that were set aside.
-    if let topic {
-      condition.and("split_part(topic, '@gone-', 1)", "=", .text(full(topic, prefix)))
-    }
+    if let topic { condition.and(recordTopic, "=", .text(full(topic, prefix))) }
     if let reasonCode { condition.and("reason_code", "=", .text(reasonCode)) }
     if let user { condition.and("key", "=", .bytea(Array(user.utf8))) }
     if let since { condition.and("dead_lettered_at", ">=", .timestamptz(since.microseconds)) }

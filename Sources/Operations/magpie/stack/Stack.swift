@@ -226,7 +226,7 @@ final class Stack {
       let letters = try connection.query(
         """
         UPDATE dead_letters SET topic = \(goneTopic)
-        WHERE topic NOT LIKE '%@gone-%'
+        WHERE topic = \(recordTopic)
         """
       ).affectedRows
       if offsets > 0 {
