@@ -34,25 +34,16 @@ extension PlannedFault {
 
   /// The group moves to another coordinator. Its members and generation stay.
   func moveCoordinator(_ world: World) throws {
-    let group = world.worker(target).group.name(prefix: world.topicPrefix)
-    let broker = try embedded(world)
-    for one in 1...World.brokers {
-      try broker.moveCoordinator(group: group, to: 1 + (Int(target) + one) % World.brokers)
-    }
+    let group = world.worker(target).group
+    world.coordinators[group, default: 0] += 1
+    try world.placeCoordinator(of: group, on: embedded(world))
   }
 
   /// The partitions of a topic get new leaders.
   func moveLeaders(_ world: World) throws {
-    let broker = try embedded(world)
     let topic = Topic.allCases[Int(target) % Topic.allCases.count]
-    for partition in 0..<world.partitions(of: topic) {
-      let place = TopicPartition(
-        topic: topic.name(prefix: world.topicPrefix), partition: Int32(partition))
-      // At least one of these differs from the current leader.
-      for one in 1...World.brokers {
-        try broker.moveLeader(place, to: 1 + (Int(target) + partition + one) % World.brokers)
-      }
-    }
+    world.leaders[topic, default: 0] += 1
+    try world.placeLeaders(of: topic, on: embedded(world))
   }
 
   /// While the workers are down, the topics are recreated and filled with other records beyond the

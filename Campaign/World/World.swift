@@ -33,6 +33,9 @@ final class World {
   private(set) var workers: [WorkerProcess] = []
   private(set) var gateway: GatewayProcess?
   let injected = InjectedFaults()
+  /// How often each group's coordinator and each topic's leaders have moved.
+  var coordinators: [ConsumerGroup: Int] = [:]
+  var leaders: [Topic: Int] = [:]
   /// Exits of workers that no signal or fault explains.
   private(set) var unexpectedEnds: [String] = []
 
@@ -325,6 +328,23 @@ final class World {
       return
     }
     for topic in topics { try broker.createTopic(topic.name, partitions: topic.partitions) }
+    // The broker would choose by itself, and a move to where it already is would disturb nobody.
+    for topic in Topic.allCases { try placeLeaders(of: topic, on: broker) }
+    for group in ConsumerGroup.allCases { try placeCoordinator(of: group, on: broker) }
+  }
+
+  func placeCoordinator(of group: ConsumerGroup, on broker: EmbeddedBroker) throws {
+    try broker.moveCoordinator(
+      group: group.name(prefix: topicPrefix), to: 1 + coordinators[group, default: 0] % Self.brokers
+    )
+  }
+
+  func placeLeaders(of topic: Topic, on broker: EmbeddedBroker) throws {
+    for partition in 0..<partitions(of: topic) {
+      try broker.moveLeader(
+        TopicPartition(topic: topic.name(prefix: topicPrefix), partition: Int32(partition)),
+        to: 1 + (leaders[topic, default: 0] + partition) % Self.brokers)
+    }
   }
 }
 
