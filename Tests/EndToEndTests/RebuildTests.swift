@@ -10,7 +10,7 @@ import Verification
 /// Rebuilding and swapping tables without concurrent writes.
 @Suite(.serialized, .onTrueEnds) struct RebuildTests {
   @Test(
-    "a rebuild killed at 20 random points completes and equals the live tables, as does one over its result"
+    "a rebuild killed at ten random points completes and equals the live tables, as does one over its result"
   )
   func killedRebuild() async throws {
     var generator = SeededGenerator()
@@ -19,7 +19,7 @@ import Verification
     let live = try stack.rows()
 
     var kills = 0
-    for _ in 0..<200 where kills < 20 {
+    for _ in 0..<200 where kills < 10 {
       let child = try stack.startMagpie("replay", "--rebuild", "all")
       let seconds = Double.random(in: 0.05...2.5, using: &generator)
       if let exit = child.wait(seconds: seconds) {
@@ -31,7 +31,7 @@ import Verification
         kills += 1
       }
     }
-    #expect(kills == 20)
+    #expect(kills == 10)
     try stack.succeed("replay", "--rebuild", "all")
     try stack.expectRows(live, in: "magpie_shadow")
     #expect(try stack.rows() == live, "the live tables are unchanged")

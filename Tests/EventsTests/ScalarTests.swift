@@ -202,10 +202,12 @@ private func quoted(_ text: String, _ escape: Escape) -> String {
   String(decoding: quotedBytes(Array(text.unicodeScalars), escape), as: UTF8.self)
 }
 
-/// All 1,112,064 scalar values in order, in chunks of at most `count`.
+/// All scalar values in order, in chunks of at most `count`; every 64th of planes 4 to 13, which have no characters.
 private func pieces(of count: Int) -> [[Unicode.Scalar]] {
   stride(from: UInt32(0), through: 0x10FFFF, by: count).map { start in
-    (start..<min(start + UInt32(count), 0x110000)).compactMap { Unicode.Scalar($0) }
+    (start..<min(start + UInt32(count), 0x110000)).compactMap {
+      0x40000..<0xE0000 ~= $0 && !$0.isMultiple(of: 64) ? nil : Unicode.Scalar($0)
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("magpie archive run, killed")
 struct ArchiveCrashTests {
-  @Test("kill -9 at twenty random moments under load loses and duplicates nothing")
+  @Test("kill -9 at ten random moments under load loses and duplicates nothing")
   func kills() async throws {
     var random = SeededGenerator()
     let stage = try ArchiveStage()
@@ -26,7 +26,7 @@ struct ArchiveCrashTests {
       }
       produced.signal()
     }
-    for round in 0..<20 {
+    for round in 0..<10 {
       let before = stage.generation()
       let process = try stage.start()
       if round % 4 != 0 {

@@ -30,7 +30,7 @@ import Workload
     var generator = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
     let log = MemoryLog()
-    try log.append(SocialWorkload(users: 60, events: 3000, seed: seed))
+    try log.append(SocialWorkload(users: 60, events: 2000, seed: seed))
     // Poison in the middle, and a final record that the workers have not read.
     log.append(WireRecord(key: [1], value: [2], headers: []), to: .posts)
     try log.append(SocialWorkload(users: 60, events: 500, seed: seed + 1))
