@@ -29,10 +29,14 @@ struct ClaimTests {
     #expect(try world.admin.query("SELECT FROM push_claims WHERE content IS NOT NULL").isEmpty)
   }
 
-  @Test("an alarm that is rendered before its notification is committed rings after that")
-  func ahead() async throws {
+  @Test(
+    "an alarm that is rendered before its notification is committed rings after that",
+    arguments: [false, true])
+  func ahead(isRegisteredLate: Bool) async throws {
     let world = try PushWorld()
-    try world.register()
+    let registration = world.registration()
+    if !isRegisteredLate { try world.apply([registration]) }
+    world.pass(seconds: 1)
     try world.like("bo", "p1")
     // notification-worker publishes first, and its commit takes long.
     try world.admin.script(
@@ -40,6 +44,7 @@ struct ClaimTests {
       CREATE TABLE uncommitted AS SELECT * FROM notifications;
       DELETE FROM notifications
       """)
+    if isRegisteredLate { try world.apply([registration]) }
     #expect(try await world.turn().isEmpty)
     #expect(try world.dueCount() == 1)
     try world.admin.script("INSERT INTO notifications SELECT * FROM uncommitted")

@@ -112,6 +112,35 @@ struct ClientTests {
     }
   }
 
+  @Test(
+    "an address without responses gives way to another, and one whose name no longer resolves stays"
+  )
+  func failing() async throws {
+    let answers = Mutex([["127.0.0.1", "127.0.0.2"], ["127.0.0.1", "127.0.0.2"], []])
+    let lookup: Resolver.Lookup = { _ in
+      let texts = answers.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? [] }
+      return texts.compactMap { IPAddress($0) }
+    }
+    try await Self.run(resolvedFor: .seconds(3600), lookup: lookup) { stage, clients in
+      let (gate, open) = AsyncStream<Never>.makeStream()
+      stage.server.answer { request in
+        for await _ in gate {}
+        return PushReply(204)
+      }
+      let url = "https://\(Self.name):\(stage.port)/hook/a"
+      let first = try await Self.request(url, clients)
+      #expect(first.address?.description == "127.0.0.1")
+      for address in ["127.0.0.2", "127.0.0.2"] {
+        let request = try await Self.request(url, clients)
+        await #expect(throws: (any Error).self) {
+          try await clients.response(to: request, seconds: 0.1)
+        }
+        #expect(try await clients.address(of: Self.name).description == address)
+      }
+      open.finish()
+    }
+  }
+
   @Test("an address is resolved again after its time, and kept for it anew")
   func renewal() async throws {
     let lookups = Counter()

@@ -181,7 +181,7 @@ struct HoldTests {
     #expect(try await world.turn().isEmpty)
     #expect(try world.dueCount() == 2)
     world.pass(seconds: 200)
-    #expect(try await world.push().isEmpty == false)
+    #expect(try await world.push().map(\.message.body) == [claim.message.body], "one message again")
     #expect(try world.claims().allSatisfy { $0.hasSuffix("accepted") })
   }
 

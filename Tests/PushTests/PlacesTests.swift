@@ -1,6 +1,8 @@
 import Devices
 import Events
 import Providers
+import Pushing
+import Schedules
 import TestSupport
 import Testing
 
@@ -231,5 +233,41 @@ struct PlacesTests {
     let claims = try await world.piece()
     #expect(claims.map(\.device.user) == ["ann"], "in the first piece")
     #expect(try world.dueCount() > 4000)
+  }
+
+  @Test(
+    "what waits for a slow server leaves the queue's head if it fills it", arguments: [400, 600])
+  func crowd(count: Int) throws {
+    let world = try PushWorld(capacity: 2000)
+    let rows = try world.admin.query(
+      """
+      SELECT 'u' || n AS user_id, gen_random_uuid() AS notification_id, 0 AS partition, 1::bigint AS version,
+        $2::timestamptz AS since, 0::bigint AS revision, 'hook' AS active, 'webhook' AS provider, 'app' AS app,
+        'https://hooks.example' AS scope, ''::bytea AS fingerprint, ''::bytea AS sealed_token
+      FROM generate_series(1, $1) n
+      """, [.int8(Int64(count)), .timestamptz(noon.microseconds)])
+    let due = try rows.map { row in
+      DueAlarm(
+        row: try DueRow(row),
+        alarm: AlarmNow(
+          eventVersion: 1, since: noon, version: 1, isShown: true, isUnread: true, isWanted: true,
+          raisedAt: noon),
+        message: message(), locale: "en",
+        targets: [
+          DueAlarm.Target(
+            active: try #require(try ActiveDevice(row)),
+            now: DeviceNow(installation: "hook", expires: later(3600)), attempts: 0)
+        ])
+    }
+    let places = Places(in: world.outbox, freed: 0)
+    var piece = Piece(
+      places,
+      Surroundings(
+        engine: .builtIn, zones: ZoneDirectory(), outbox: world.outbox, bounds: PushBounds(),
+        now: later(20)))
+    piece.look(at: due)
+    #expect(piece.toSend.count == 20)
+    #expect(piece.again.count == (count < 500 ? 0 : count - 20))
+    #expect(piece.again.allSatisfy { $0.at == later(25) })
   }
 }

@@ -207,6 +207,32 @@ struct RemovalTests {
     #expect(try world.dueCount() == 0)
   }
 
+  @Test("a removal that cannot be sent for hours does not have the person evaluated all the time")
+  func waitingRemoval() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    try world.apply(readAll)
+    #expect(try await world.push(.retry(after: .seconds(7200))).count == 1)
+    var turns = 0
+    for _ in 0..<200 {
+      world.pass(seconds: 20)
+      let before = try revision(world)
+      #expect(try await world.turn().isEmpty)
+      if try revision(world) != before { turns += 1 }
+    }
+    #expect(turns < 20, "in more than an hour")
+    world.pass(seconds: 7200)
+    #expect(try await world.push().map(\.message.purpose) == [.removal])
+    #expect(try world.dueCount() == 0)
+  }
+
+  private func revision(_ world: PushWorld) throws -> Int {
+    try world.admin.query("SELECT sum(revision)::bigint FROM push_due").only.int(0)
+  }
+
   private let webhook = """
     {"url":"https://hooks.example/ann","secrets":["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="]}
     """

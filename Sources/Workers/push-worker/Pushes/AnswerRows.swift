@@ -58,8 +58,10 @@ extension ClaimEnd {
 }
 
 /// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
-/// is not touched. The alarms of waiting claims become due at the claims' times. Due rows of these
-/// people that waited for a device become due now, at most 8 for each person.
+/// is not touched. The alarms of waiting claims become due at the claims' times; those of one
+/// message are held, so that they become one message again, as are those that wait for the end of
+/// quiet hours. Due rows of these people that waited for a device become due now, at most 8 for
+/// each person.
 ///
 /// - Parameter now: the time at which those rows become due.
 func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
@@ -81,7 +83,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
       ) AS e (user_id, installation, claim, state, answer, answered_at, due_at)
       WHERE c.user_id = e.user_id AND c.installation = e.installation AND c.claim = e.claim
         AND c.state = 'claimed'
-      RETURNING c.user_id, c.notification_id, c.partition,
+      RETURNING c.user_id, c.installation, c.notification_id, c.partition, c.claim, e.answer,
+        c.purpose IN ('alert', 'part') AS is_alert,
         CASE
           -- The device may have been registered again since. At most twice: the provider's time may be wrong.
           WHEN e.state = 'gone' AND c.purpose IN ('alert', 'part') AND c.attempts < 3 THEN $8
@@ -107,9 +110,15 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         ) w
       ))
     )
-    INSERT INTO push_due AS q (user_id, notification_id, partition, due_at, since)
-    SELECT e.user_id, e.notification_id, max(e.partition), min(e.due_at), $8
-    FROM ended e WHERE e.due_at IS NOT NULL
+    INSERT INTO push_due AS q (user_id, notification_id, partition, due_at, since, held)
+    SELECT e.user_id, e.notification_id, max(e.partition), min(e.due_at), $8,
+      CASE WHEN bool_or(e.answer = 'quiet') THEN 'quiet'
+        WHEN bool_or(e.is_alert AND e.alarms > 1) THEN 'burst' END
+    FROM (
+      SELECT e.*, count(*) OVER (PARTITION BY e.user_id, e.installation, e.claim) AS alarms
+      FROM ended e
+    ) e
+    WHERE e.due_at IS NOT NULL
     GROUP BY e.user_id, e.notification_id
     ORDER BY e.user_id, e.notification_id
     ON CONFLICT (user_id, notification_id) DO UPDATE SET

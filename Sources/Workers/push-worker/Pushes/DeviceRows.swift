@@ -105,12 +105,13 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
 /// The most alarms that a registration makes due, of each of the two kinds.
 private let wokenMax = 100
 
-/// Returns the people who have more than ``devicesMax`` devices, with their counts.
+/// Returns the people who have more than ``devicesMax`` active devices, with their counts. Those that
+/// were reinstalled do not count: providers have said that their former tokens are gone.
 func countDevices(_ people: [BytewiseString]) -> Statement {
   Statement(
     """
-    SELECT d.user_id, count(*) AS devices FROM push_devices d
-    WHERE d.user_id = ANY ($1) AND d.provider IS NOT NULL
+    SELECT d.user_id, count(*) AS devices FROM push_active_devices d
+    WHERE d.user_id = ANY ($1)
     GROUP BY d.user_id HAVING count(*) > \(devicesMax)
     """, [.textArray(people.map(\.string))])
 }
@@ -120,6 +121,10 @@ func countDevices(_ people: [BytewiseString]) -> Statement {
 func wakeQuiet(_ people: [String], now: EventTime) -> Statement {
   Statement(
     """
+    WITH claims AS (
+      UPDATE push_claims c SET due_at = least(c.due_at, $2)
+      WHERE c.user_id = ANY ($1::text[]) AND c.state = 'waiting' AND c.answer = 'quiet'
+    )
     UPDATE push_due d SET due_at = least(d.due_at, $2), revision = d.revision + 1
     WHERE d.ctid = ANY (ARRAY(
       SELECT q.ctid FROM push_due q

@@ -61,7 +61,7 @@ func devicesWork(
   return work
 }
 
-/// The most devices that a person may have.
+/// The most active devices that a person may have.
 let devicesMax = 100
 
 /// An installation's state, from one event.

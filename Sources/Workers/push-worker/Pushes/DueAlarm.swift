@@ -25,7 +25,7 @@ struct DueAlarm {
   var held: Look.Hold?
   var quietUntil: EventTime?
   var burstUntil: EventTime?
-  /// The recipient's locale, in which the alarm is rendered.
+  /// The locale of the catalog in which the alarm is rendered.
   var locale: String
   var targets: [Target] = []
 }
@@ -161,9 +161,9 @@ extension DueAlarm {
       microseconds: try row.timestamptzOrNil("raised_at") ?? surroundings.now.microseconds)
     alarm = AlarmNow(
       eventVersion: due.version, since: EventTime(microseconds: due.since),
-      // notification-worker has not committed what this alarm was rendered from. Version 0 makes
-      // `Look` wait for it.
-      version: try row.bool("is_ahead") ? 0 : row.int8("row_version"),
+      // notification-worker has not committed what this alarm was rendered from. A version below
+      // those of all events makes `Look` wait for it.
+      version: try row.bool("is_ahead") ? -1 : row.int8("row_version"),
       isShown: try row.bool("shown"),
       isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
       raisedAt: raised)

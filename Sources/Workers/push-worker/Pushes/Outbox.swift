@@ -81,6 +81,8 @@ public final class Outbox: Sendable {
     case later(EventTime)
     /// No place is free until an answer arrives.
     case full
+    /// The scope has its share of the places until one of its requests is answered.
+    case scopeFull
   }
 
   /// Takes a place, and one message of the scope's rate.
@@ -99,7 +101,7 @@ public final class Outbox: Sendable {
         let open = max(breaker.openUntil ?? soon, soon)
         return .later(state.allowances[scope, default: fresh].turn(after: open))
       }
-      guard hasRoom(state, for: scope) else { return .full }
+      guard hasRoom(state, for: scope) else { return .scopeFull }
       guard state.allowances[scope, default: fresh].take(now: now) else {
         return .later(state.allowances[scope, default: fresh].turn(after: now))
       }
@@ -260,7 +262,7 @@ public final class Outbox: Sendable {
   public func broken(now: EventTime) -> [PushProvider: Int] {
     state.withLock { state in
       var counts: [PushProvider: Int] = [:]
-      for (scope, breaker) in state.breakers where breaker.openUntil.map({ $0 > now }) ?? false {
+      for (scope, breaker) in state.breakers where breaker.isOpen(now: now) {
         counts[scope.provider, default: 0] += 1
       }
       return counts

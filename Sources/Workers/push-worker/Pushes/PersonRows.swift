@@ -127,8 +127,10 @@ extension Piece {
         madeDue[DueKey(user: BytewiseString(due.user), notification: id)] = due.partition
       }
       // The removals carry the badge, and their answers make the person due again, for other
-      // devices and for alarms beyond the newest `visibleMax`.
-      return later(surroundings.time(after: 2_000_000))
+      // devices and for alarms beyond the newest `visibleMax`. Removals that cannot be sent for days must not
+      // be evaluated all the time, so wait as long as the row has waited: 2 s at least, 15 min at most.
+      let age = now.microseconds - due.since
+      return later(surroundings.time(after: min(max(age, 2_000_000), 900_000_000)))
     }
     // No badge alone for browsers: they may show a notification of their own for a push that shows
     // none.
@@ -147,7 +149,7 @@ extension Piece {
     switch admit(active) {
     case .admitted: break
     case .later(let time): return later(time)
-    case .full: return later(surroundings.time(after: 1_000_000))
+    case .full, .scopeFull: return later(surroundings.time(after: 1_000_000))
     }
     let message = PushMessage(
       purpose: .badge, notification: .zero, version: now.microseconds, kind: "",

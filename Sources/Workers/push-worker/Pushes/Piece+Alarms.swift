@@ -17,6 +17,8 @@ private struct Looks {
   /// The alarms that are claimed for at least one device, and those that found no place for one.
   var claimed: Set<Int> = []
   var placeless: Set<Int> = []
+  /// Those among the latter whose scope has its share of the places, although others are free.
+  var crowded: Set<Int> = []
 }
 
 extension Piece {
@@ -54,12 +56,18 @@ extension Piece {
       madeDue[person] = alarm.row.partition
     }
     for key in order { tell(tellings[key] ?? [], due, &looks) }
+    let staying = looks.placeless.subtracting(looks.claimed)
+    // Nearly all that was read waits for requests to be answered: what waits behind it is not read.
+    let isStuck = due.count >= rowsMax && due.count - staying.count < rowsMax / 5
     for (index, (alarm, look)) in zip(due, looks.all).enumerated() {
       var next = look.again
-      if looks.placeless.contains(index) {
-        // Without a place the row stays unchanged at the head of the queue, unless the alarm was
-        // claimed for another device.
-        guard looks.claimed.contains(index) else { continue }
+      if staying.contains(index) {
+        // Without a place the row stays unchanged at the head of the queue, unless it keeps those of other scopes from
+        // being read. Then it waits longer by a quarter: at least 1 s, at most 15 min.
+        guard isStuck, looks.crowded.contains(index) else { continue }
+        let age = now.microseconds - alarm.row.since
+        next = surroundings.time(after: min(max(age / 4, 1_000_000), 900_000_000))
+      } else if looks.placeless.contains(index) {
         next = surroundings.time(after: 1_000_000)
       }
       if let next {
@@ -86,6 +94,9 @@ extension Piece {
     }
     switch admit(first.target.active) {
     case .full: looks.placeless.formUnion(tellings.map(\.alarm))
+    case .scopeFull:
+      looks.placeless.formUnion(tellings.map(\.alarm))
+      looks.crowded.formUnion(tellings.map(\.alarm))
     case .later(let time): wait(tellings, until: time)
     case .admitted:
       let pairs = told.map { (due[$0.alarm], $0.target) }

@@ -121,7 +121,7 @@ struct Piece {
     case .later(let time):
       claim.dueAt = max(time, soon)
       return repeats.append(claim)
-    case .full:
+    case .full, .scopeFull:
       claim.dueAt = soon
       return repeats.append(claim)
     }

@@ -64,7 +64,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
 
 /// The most due alarms and the most repetitions that a piece reads, and the most answers that it
 /// records.
-private let rowsMax = 500
+let rowsMax = 500
 private let answersMax = 2000
 /// The most people whose badge and visible alarms a piece evaluates.
 private let peopleMax = 100

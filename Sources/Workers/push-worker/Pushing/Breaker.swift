@@ -78,6 +78,13 @@ public struct Breaker: Sendable, Hashable {
     (openedAt, openUntil) = (now, EventTime(microseconds: now.microseconds + wait))
   }
 
+  /// Whether it has opened, and no request has succeeded since. A trial begins soon after
+  /// ``openUntil`` and takes half a minute at most; two minutes without one mean that nothing is left
+  /// to send.
+  public func isOpen(now: EventTime) -> Bool {
+    openUntil.map { now.microseconds < $0.microseconds + 120_000_000 } ?? false
+  }
+
   /// Whether a request may be made now.
   ///
   /// - Parameter underWay: the scope's requests without an answer, and those about to be made.

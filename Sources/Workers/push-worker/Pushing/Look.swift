@@ -34,8 +34,8 @@ public struct DeviceNow: Sendable, Hashable {
   public var wasActive: Bool
   /// Whether an alert may be visible: accepted, or without an answer yet.
   public var mayShow: Bool
-  /// Until when nothing may be sent to it, because another claim is under way, it was refused for a
-  /// while, or its provider is broken.
+  /// Until when the alarm may not be sent to it, because another claim is under way, or the provider did
+  /// not accept this alarm.
   public var waitsUntil: EventTime?
   /// When the alarm is too old to alert this device.
   public var expires: EventTime

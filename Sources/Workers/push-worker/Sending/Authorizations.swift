@@ -64,7 +64,11 @@ actor Authorizations {
   func fcm(_ app: String, _ credentials: FCM.Credentials, now: EventTime) async -> FCM.AccessToken?
   {
     if let access = fcm[app], !access.token.isDue(now: now) { return access.token }
-    let isPaused = failures[app].map { now.microseconds - $0.microseconds < Self.pause } ?? false
+    // Not by a failure of the future, as after the clock was set back. Requests that were begun before it are paused.
+    let isPaused =
+      failures[app].map {
+        -6 * Self.pause..<Self.pause ~= now.microseconds - $0.microseconds
+      } ?? false
     if !isPaused {
       // All callers wait for the same request.
       let request = requests[app] ?? Task { await renew(app, credentials, now: now) }

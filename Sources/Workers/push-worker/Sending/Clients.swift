@@ -35,12 +35,19 @@ actor Clients {
   private struct Known {
     var address: PublicAddress
     var resolved: ContinuousClock.Instant
+    /// Whether the last request to it had no response.
+    var isFailing = false
   }
 
   /// The most clients of user-supplied hosts that are kept while idle.
   private static let pinnedMax = 64
   /// The most hosts whose addresses are cached.
   private static let knownMax = 10_000
+  /// The most connections to a server that does not offer HTTP/2: as many as requests to a webhook's server.
+  private static let connectionsMax = 20
+  /// How long a server may leave what it was sent unacknowledged. Without a limit, a connection that a firewall has
+  /// forgotten would get each new request for a quarter of an hour.
+  private static let unacknowledgedSeconds = 20
   /// How long an address is cached before the name is resolved again.
   static let resolvedFor = Duration.seconds(60)
 
@@ -69,10 +76,23 @@ actor Clients {
     }
     // HTTP/2 with every server that offers it. APNs offers nothing else.
     configuration.httpVersion = .automatic
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connectionsMax
+    configuration.http1_1ConnectionDebugInitializer = Self.limitUnacknowledged
+    configuration.http2ConnectionDebugInitializer = Self.limitUnacknowledged
     self.configuration = configuration
     shared = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     (allowsLoopback, self.resolvedFor) = (apps.allowsLoopback, resolvedFor)
     resolver = Resolver(lookup: lookup)
+  }
+
+  @Sendable private static func limitUnacknowledged(_ channel: any Channel) -> EventLoopFuture<Void>
+  {
+    #if os(Linux)
+      channel.setOption(
+        .tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: .init(unacknowledgedSeconds * 1000))
+    #else
+      channel.eventLoop.makeSucceededVoidFuture()
+    #endif
   }
 
   /// Closes all connections.
@@ -87,7 +107,7 @@ actor Clients {
   var pinnedCount: Int { pinned.count }
 
   /// The address for a host's requests. It stays the same for as long as the host's name resolves
-  /// to it.
+  /// to it, or does not resolve, and requests to it have responses.
   ///
   /// - Throws: ``NoAddress``.
   func address(of host: String) async throws(NoAddress) -> PublicAddress {
@@ -101,16 +121,29 @@ actor Clients {
   private func resolve(_ host: String) async -> Result<PublicAddress, NoAddress> {
     let addresses = await resolver.addresses(of: host)
     resolving[host] = nil
-    guard !addresses.isEmpty else { return .failure(.unresolved) }
-    guard let first = PublicAddress.first(of: addresses, allowingLoopback: allowsLoopback) else {
-      return .failure(.notPublic)
+    let before = known[host]
+    var address: PublicAddress?
+    if addresses.isEmpty {
+      // Many names that never resolve can keep this one from being looked up.
+      address = before?.address
+    } else {
+      guard PublicAddress.first(of: addresses, allowingLoopback: allowsLoopback) != nil else {
+        return .failure(.notPublic)
+      }
+      let others = addresses.filter { $0 != before?.address.address }
+      // If a name server rotates its answers, that must not cost a new connection each time.
+      let stays =
+        others.count < addresses.count && (before?.isFailing == false || others.isEmpty)
+      address =
+        stays
+        ? before?.address : PublicAddress.first(of: others, allowingLoopback: allowsLoopback)
     }
-    let before = known[host]?.address
-    // If a name server rotates its answers, that must not cost a new connection each time.
-    let address = before.flatMap { addresses.contains($0.address) ? $0 : nil } ?? first
+    guard let address else { return .failure(.unresolved) }
     if known.count >= Self.knownMax { known = [:] }
     known[host] = Known(address: address, resolved: .now)
-    if let before, before != address { closeIdle(Pin(host: host, address: before)) }
+    if let before, before.address != address {
+      closeIdle(Pin(host: host, address: before.address))
+    }
     return .success(address)
   }
 
@@ -137,7 +170,16 @@ actor Clients {
     let pin = Pin(host: endpoint.host, address: address)
     let client = client(pin)
     defer { release(pin) }
-    return try await client.response(to: request, seconds: seconds)
+    do {
+      return try await client.response(to: request, seconds: seconds)
+    } catch {
+      // The name may have another address that works.
+      if known[pin.host]?.address == address {
+        known[pin.host]?.isFailing = true
+        known[pin.host]?.resolved -= resolvedFor
+      }
+      throw error
+    }
   }
 
   /// The client that connects to this address for the host. ``release(_:)`` must follow.

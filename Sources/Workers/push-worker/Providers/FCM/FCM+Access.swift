@@ -51,6 +51,6 @@ extension FCM {
     else { return nil }
     let seconds = min(max(grant.expiresIn, 0), 86_400)
     return AccessToken(
-      text: grant.accessToken, expires: EventTime(seconds: now.seconds + seconds))
+      text: grant.accessToken, issued: now, expires: EventTime(seconds: now.seconds + seconds))
   }
 }

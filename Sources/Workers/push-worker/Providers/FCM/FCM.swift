@@ -56,11 +56,13 @@ public enum FCM {
   /// The token that authorizes requests, valid for up to an hour.
   public struct AccessToken: Sendable, Redacted {
     let text: String
+    let issued: EventTime
     let expires: EventTime
 
-    /// Whether a new one should be requested: in its last five minutes, in which it is still valid.
+    /// Whether a new one should be requested: in its last five minutes, in which it is still valid,
+    /// and after the clock was set back.
     public func isDue(now: EventTime) -> Bool {
-      now.duration(until: expires) <= .seconds(300)
+      now < issued || now.duration(until: expires) <= .seconds(300)
     }
 
     /// Whether it has expired.

@@ -73,6 +73,7 @@ public enum WebPush {
     /// The scheme `vapid` with the token and the key (RFC 8292, 3).
     let text: String
     let origin: String
+    let issued: EventTime
     let expires: EventTime
 
     /// - Parameter origin: as ``HTTPSEndpoint/origin``.
@@ -89,11 +90,13 @@ public enum WebPush {
         ]
       ) { try key.signature(for: $0).rawRepresentation }
       text = "vapid t=\(token), k=\(credentials.publicKey)"
-      (self.origin, expires) = (origin, EventTime(seconds: end))
+      (self.origin, issued, expires) = (origin, now, EventTime(seconds: end))
     }
 
-    /// Whether a new one should be signed: in its last hour. Until then it should be reused, which
-    /// saves the push service work (RFC 8292, 2).
-    public func isDue(now: EventTime) -> Bool { now.duration(until: expires) <= .seconds(3600) }
+    /// Whether a new one should be signed: in its last hour, and after the clock was set back. Until
+    /// then it should be reused, which saves the push service work (RFC 8292, 2).
+    public func isDue(now: EventTime) -> Bool {
+      now < issued || now.duration(until: expires) <= .seconds(3600)
+    }
   }
 }
