@@ -17,6 +17,8 @@ public enum Limits {
   public static let captionBytes = 16 << 10
   public static let commentBytes = 16 << 10
   public static let messageBytes = 16 << 10
+  /// What notifications quote of a comment, message or post, in code points. A longer text is cut.
+  public static let headCharacters = 256
   public static let nicknameBytes = 1 << 10
   public static let localeBytes = 35
   public static let urlBytes = 2 << 10

@@ -50,6 +50,30 @@ struct DisplayTextTests {
       Self.clean("a\(flag)bcd", limits: TextLimits(graphemes: 3, bytes: 99)).text == "a\(flag)…")
   }
 
+  @Test("the beginning of a longer text ends in the ellipsis, however little of it is visible")
+  func beginning() throws {
+    func text(_ head: String, isCut: Bool) throws -> String {
+      try AlarmTextEngine.builtIn.render(
+        AlarmInput(
+          code: .comment, actor: Actor(id: "a", nickname: "Bo"), headText: head,
+          isHeadTextCut: isCut),
+        locale: "en"
+      ).text
+    }
+    let head = "A" + String(repeating: "\n", count: 255)
+    #expect(try text(head, isCut: true) == "Bo commented on your post: A…")
+    #expect(try text(head, isCut: false) == "Bo commented on your post: A")
+    #expect(try text("A", isCut: true) == "Bo commented on your post: A…")
+  }
+
+  @Test("what a following letter would join is isolated, also behind other marks")
+  func joining() {
+    for name in ["क्", "क्\u{951}", "क्\u{93C}"] {
+      #expect(Self.clean(name).shape.needsIsolation, "\(name.unicodeScalars)")
+    }
+    #expect(!Self.clean("क\u{951}").shape.needsIsolation)
+  }
+
   @Test("cleaning is idempotent, and the fast path agrees with it")
   func stable() {
     let seed: UInt64 = 4711

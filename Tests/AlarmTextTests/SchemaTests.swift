@@ -126,6 +126,19 @@ struct SchemaTests {
     #expect(alarm.ansi.hasPrefix("\u{1B}[1;36m<b>*x*</b>\u{1B}[0m commented"))
   }
 
+  @Test("names are bold in CommonMark, also beside letters and with punctuation at their ends")
+  func bold() throws {
+    func markdown(_ name: String, _ locale: String) throws -> String {
+      try AlarmTextEngine.builtIn.render(
+        AlarmInput(code: .like, actor: Actor(id: "a", nickname: name)), locale: locale
+      ).markdown
+    }
+    #expect(try markdown("나오", "ko").hasPrefix("**나오**님"))
+    #expect(try markdown("나오(서울)", "ko").hasPrefix("**나오\\(서울\\)**&#xb2d8;이"))
+    #expect(try markdown("(nao)", "en").hasPrefix("**\\(nao\\)** likes"))
+    #expect(try markdown("!nao!", "ar").contains("&#x2068;**\\!nao\\!**&#x2069;"))
+  }
+
   @Test("the gallery shows every locale with its direction, and escapes everything")
   func gallery() {
     let page = AlarmTextEngine.builtIn.gallery(

@@ -220,11 +220,11 @@ import Testing
       #expect(try await ann.value(isKept) as? Bool == true)
       let names = """
         import("/pages/names.js").then(({ cleaned }) => JSON.stringify([
-          "\\u202eevil\\u202c", "\\u200f\\u061c \\u2066", "\\u3164", null, " 민지\\n🌸", "👩🏽‍🚀", "❤️",
+          "\\u202eevil\\u202c", "\\u200f\\u061c \\u2066", "\\u3164", null, " 민지\\n🌸", "👩🏽‍🚀", "❤️", "a\\ufeffb", "\\u0301a",
         ].map(cleaned)))
         """
       #expect(
-        try await ann.value(names) as? String == #"["evil","","","","민지 🌸","👩🏽‍🚀","❤️"]"#)
+        try await ann.value(names) as? String == #"["evil","","","","민지 🌸","👩🏽‍🚀","❤️","ab","a"]"#)
       let mentions = """
         import("/pages/writing.js").then(({ mentionsIn }) =>
           mentionsIn(`@a @${"가".repeat(43)} @b.`).join())

@@ -219,7 +219,7 @@ public func jsonString(_ text: String) -> String {
 
 /// The part of a text that a notification quotes.
 func head(_ text: String) -> String {
-  String(String.UnicodeScalarView(text.unicodeScalars.prefix(256)))
+  String(String.UnicodeScalarView(text.unicodeScalars.prefix(Limits.headCharacters)))
 }
 
 extension ModelMark {

@@ -146,7 +146,7 @@ function choices(row, remove) {
     choice("bell", words("noMoreLikeThis"), () => disable({ scope: "kind", kind: row.kind })),
     row.actor_id
       ? choice(
-        "block", `${words("mute")}: ${nameOf(row.actor_name)}`,
+        "block", `${words("mute")}: \u2068${nameOf(row.actor_name)}\u2069`,
         () => disable({ scope: "actor", actor: row.actor_id }))
       : null);
 }

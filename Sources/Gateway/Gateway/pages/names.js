@@ -7,8 +7,13 @@
 const joining = "\\u200c\\u200d\\ufe0e\\ufe0f\\u{e0020}-\\u{e007f}";
 const unseen = new RegExp(`(?![${joining}])[\\p{DI}\\p{Cc}\\p{Cf}]`, "gu");
 
-/** The name without them; empty if nothing of it can be seen. */
+/**
+ * The name without them, and with at most four marks on a letter; empty if nothing of it can be
+ * seen.
+ */
 export function cleaned(name) {
-  const text = (name ?? "").replace(/[\s\u0085\u2800]+/gu, " ").replace(unseen, "").trim();
+  const text = (name ?? "").normalize("NFC")
+    .replace(/\ufeff/gu, "").replace(/[\s\u0085\u2800]+/gu, " ").replace(unseen, "")
+    .replace(/^[\s\p{M}\p{EMod}]+/u, "").replace(/(\p{M}{4})\p{M}+/gu, "$1").trim();
   return /[^\s\p{DI}\p{M}]/u.test(text) ? text : "";
 }

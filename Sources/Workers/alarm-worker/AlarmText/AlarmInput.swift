@@ -40,12 +40,14 @@ public struct AlarmInput: Sendable, Equatable {
   /// The text of the comment or message, appended as `: head text`; untrusted. If it is `nil` or
   /// has nothing visible, nothing is appended.
   public var headText: String?
+  /// Whether `headText` is the beginning of a longer text, and so ends in the ellipsis.
+  public var isHeadTextCut: Bool
   /// The values of the kind's arguments, by name; untrusted.
   public var arguments: [String: String]
 
   public init(
     code: AlarmCode, actor: Actor?, other: Actor? = nil, actorCount: Int = 1, count: Int = 1,
-    headText: String? = nil, arguments: [String: String] = [:]
+    headText: String? = nil, isHeadTextCut: Bool = false, arguments: [String: String] = [:]
   ) {
     self.code = code
     self.actor = actor
@@ -53,6 +55,7 @@ public struct AlarmInput: Sendable, Equatable {
     self.actorCount = actorCount
     self.count = count
     self.headText = headText
+    self.isHeadTextCut = isHeadTextCut
     self.arguments = arguments
   }
 }

@@ -28,7 +28,10 @@ final class CompiledCatalog: Sendable {
 
     init(_ text: String) {
       bytes = Array(text.utf8)
-      shape = DisplayText.Shape(utf16Count: text.utf16.count, needsIsolation: false)
+      // A fallback's direction can differ from the catalog's.
+      shape = DisplayText.Shape(
+        utf16Count: text.utf16.count,
+        needsIsolation: text.unicodeScalars.contains(where: ScalarClasses.isRightToLeft))
     }
 
     @inline(__always)

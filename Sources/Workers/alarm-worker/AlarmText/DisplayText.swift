@@ -82,14 +82,15 @@ struct DisplayText {
 
   /// Cleans any bytes into `result`, replacing its contents; it is empty if nothing visible
   /// remains. Invalid UTF-8 becomes U+FFFD.
+  /// - Parameter isCut: whether it is the beginning of a longer text.
   static func clean(
-    _ text: UnsafeBufferPointer<UInt8>, limits: TextLimits, ellipsis: [UInt8],
+    _ text: UnsafeBufferPointer<UInt8>, isCut: Bool = false, limits: TextLimits, ellipsis: [UInt8],
     into result: inout [UInt8]
   ) -> Shape {
     result.removeAll(keepingCapacity: true)
     var length = min(text.count, limits.inputBytes)
-    let isCut = length < text.count
-    while isCut, length > 0, text[length] & 0xC0 == 0x80 { length -= 1 }
+    let isCut = isCut || length < text.count
+    while length > 0, length < text.count, text[length] & 0xC0 == 0x80 { length -= 1 }
     let input = String(decoding: UnsafeBufferPointer(rebasing: text[..<length]), as: UTF8.self)
 
     let cleaned = settled(Array(input.unicodeScalars))
@@ -278,6 +279,16 @@ struct DisplayText {
     return String(view) + String(decoding: ellipsis, as: UTF8.self)
   }
 
+  /// Whether a letter that follows would join the last one: after a virama, whatever marks follow
+  /// it (rule GB9c of UAX #29).
+  private static func joinsNextLetter(_ text: String) -> Bool {
+    func isVirama(_ scalar: Unicode.Scalar) -> Bool {
+      scalar.properties.canonicalCombiningClass == .virama
+    }
+    return text.unicodeScalars.reversed()
+      .prefix { isVirama($0) || $0.properties.isGraphemeExtend }.contains(where: isVirama)
+  }
+
   private static func shape(_ text: String) -> Shape {
     var shape = Shape(utf16Count: text.utf16.count)
     guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last else {
@@ -288,7 +299,7 @@ struct DisplayText {
       || ScalarClasses.isConjoiningJamo(first) || ScalarClasses.isConjoiningJamo(last)
       || ScalarClasses.isRegionalIndicator(first) || ScalarClasses.isRegionalIndicator(last)
       || ScalarClasses.attachesToPrevious(first) || ScalarClasses.attachesToNext(last)
-      || last.properties.canonicalCombiningClass == .virama
+      || joinsNextLetter(text)
     return shape
   }
 }

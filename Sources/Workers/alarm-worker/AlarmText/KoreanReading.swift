@@ -69,7 +69,8 @@ enum KoreanReading {
     }
     letters.reverse()
     let text = String(decoding: letters, as: UTF8.self)
-    if afterDigit, let unit = units[text] { return unit }
+    // 5G is read 파이브지, 5g is 오 그램.
+    if afterDigit, let unit = units[text], text != "g" || !isUpper[0] { return unit }
     if let known = exceptions[text] { return known }
     let isAcronym = isUpper.allSatisfy { $0 } && letters.count <= 3
     if isAcronym || letters.count == 1 || !letters.contains(where: isVowel) {
@@ -156,6 +157,7 @@ enum KoreanReading {
     "good": .consonant, "god": .consonant, "isaac": .consonant, "week": .vowel,
     "acme": .vowel, "anime": .vowel, "meme": .consonant, "html": .rieul, "me": .vowel,
     "one": .consonant, "ne": .vowel, "sql": .rieul, "park": .consonant, "the": .vowel,
+    "asmr": .rieul, "pop": .consonant,
   ]
 
   /// Units directly after a number: 그램, 미터, 리터, 헤르츠.

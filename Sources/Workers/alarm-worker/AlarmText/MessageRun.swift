@@ -45,7 +45,7 @@ struct MessageRun {
     buffer.headStart = buffer.text.count
     if var headText = input.headText {
       headText.withUTF8 { raw in
-        withShown(raw, headTextLimits, &buffer) { buffer, head in
+        withShown(raw, isCut: input.isHeadTextCut, headTextLimits, &buffer) { buffer, head in
           guard head.bytes.count > 0 else { return }
           buffer.append(": ", utf16Count: 2)
           buffer.headStart = buffer.text.count
@@ -59,19 +59,22 @@ struct MessageRun {
   /// Passes the displayed text to `body`; empty if nothing of it is visible.
   @inline(__always)
   private func withShown(
-    _ raw: Bytes, _ limits: TextLimits, _ buffer: inout AlarmBuffer,
+    _ raw: Bytes, isCut: Bool = false, _ limits: TextLimits, _ buffer: inout AlarmBuffer,
     _ body: (inout AlarmBuffer, Shown) -> Void
   ) {
-    let shape = catalog.classes.withUnsafeBufferPointer {
-      DisplayText.shapeIfClean(raw, limits: limits, classes: $0)
-    }
+    let shape =
+      isCut
+      ? nil
+      : catalog.classes.withUnsafeBufferPointer {
+        DisplayText.shapeIfClean(raw, limits: limits, classes: $0)
+      }
     if let shape {
       body(&buffer, (raw, shape))
       return
     }
     var cleaned = buffer.scratch.popLast() ?? []
     let cleanedShape = DisplayText.clean(
-      raw, limits: limits, ellipsis: catalog.ellipsis.bytes, into: &cleaned)
+      raw, isCut: isCut, limits: limits, ellipsis: catalog.ellipsis.bytes, into: &cleaned)
     cleaned.withUnsafeBufferPointer { body(&buffer, ($0, cleanedShape)) }
     buffer.scratch.append(cleaned)
   }

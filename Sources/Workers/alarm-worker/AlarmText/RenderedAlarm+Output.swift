@@ -76,11 +76,37 @@ extension RenderedAlarm {
   }
 
   /// The text as CommonMark: nicknames bold, every ASCII punctuation character escaped.
+  ///
+  /// `**` between a name's punctuation and a letter neither opens nor closes (left- and
+  /// right-flanking delimiter runs), so that letter is written as a reference, which is punctuation.
   public var markdown: String {
-    segments.reduce(into: "") { result, segment in
-      let text = Self.escapedMarkdown(segment.text)
-      result += segment.kind == .actor ? "**\(text)**" : text
+    segments.indices.reduce(into: "") { result, index in
+      var text = segments[index].text.unicodeScalars[...]
+      guard segments[index].kind != .actor else {
+        result += "**\(Self.escapedMarkdown(text))**"
+        return
+      }
+      let before = nameEdge(index - 1) { $0.last }
+      let after = nameEdge(index + 1) { $0.first }
+      if Self.hidesLetters(before), let first = text.popFirst() { result += Self.reference(first) }
+      let last = Self.hidesLetters(after) ? text.popLast() : nil
+      result += Self.escapedMarkdown(text) + (last.map(Self.reference) ?? "")
     }
+  }
+
+  private func nameEdge(
+    _ index: Int, _ edge: (String.UnicodeScalarView) -> Unicode.Scalar?
+  ) -> Unicode.Scalar? {
+    guard segments.indices.contains(index), segments[index].kind == .actor else { return nil }
+    return edge(segments[index].text.unicodeScalars)
+  }
+
+  private static func hidesLetters(_ edge: Unicode.Scalar?) -> Bool {
+    edge.map { !$0.properties.isAlphabetic && $0.properties.numericType == nil } ?? false
+  }
+
+  private static func reference(_ scalar: Unicode.Scalar) -> String {
+    scalar == " " ? " " : "&#x\(String(scalar.value, radix: 16));"
   }
 
   static func escapedHTML(_ text: String) -> String {
@@ -98,9 +124,9 @@ extension RenderedAlarm {
     return result
   }
 
-  private static func escapedMarkdown(_ text: String) -> String {
+  private static func escapedMarkdown(_ text: Substring.UnicodeScalarView) -> String {
     var result = ""
-    for scalar in text.unicodeScalars {
+    for scalar in text {
       switch scalar {
       case "!"..."/", ":"..."@", "["..."`", "{"..."~": result += "\\"
       default: break

@@ -166,7 +166,7 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
       w.active AND w.recipient IN (SELECT m.recipient FROM muters m)
         AND contribution_muted(w.recipient, w.type, w.subject, w.actor, w.first_at),
       w.first_at,
-      w.notification_id, w.post_id, w.comment_id, left(w.text, \(headCharacters)),
+      w.notification_id, w.post_id, w.comment_id, left(w.text, \(Limits.headCharacters)),
       w.version_time, w.version_id
     FROM wanted w
     ORDER BY w.recipient, w.type, w.subject

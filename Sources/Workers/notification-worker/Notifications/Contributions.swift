@@ -231,7 +231,7 @@ struct Contributions {
         SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active,
           e.active AND e.may_be_muted
             AND contribution_muted(e.recipient, e.type, e.subject, e.actor, e.first_at),
-          e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
+          e.first_at, e.notification_id, e.post_id, left(e.text, \(Limits.headCharacters)),
           e.version_time, e.version_id\(more("e."))
         FROM merged e WHERE e.is_known IS NULL
       ),
@@ -242,7 +242,7 @@ struct Contributions {
           (recipient, type, subject, source, actor, active, muted, first_at, notification_id,
            post_id, head_text, version_time, version_id\(more("")))
         SELECT e.recipient, e.type, e.subject, e.source, e.actor, e.active, e.may_be_muted,
-          e.first_at, e.notification_id, e.post_id, left(e.text, \(headCharacters)),
+          e.first_at, e.notification_id, e.post_id, left(e.text, \(Limits.headCharacters)),
           e.version_time, e.version_id\(more("e."))
         FROM merged e WHERE e.is_known AND (e.is_newer OR e.is_earlier)
         \(mergeContribution(mayBeMuted: "EXCLUDED.muted"))
@@ -305,9 +305,6 @@ let rememberOverruled = """
     set_config('magpie.overruled_subjects', coalesce(array_agg(o.subject)::text, '{}'), true),
     set_config('magpie.overruled_sources', coalesce(array_agg(o.source)::text, '{}'), true)
   """
-
-/// The maximum length of a quoted text in a notification, in code points.
-let headCharacters = 256
 
 /// The end of every `INSERT INTO notification_actors AS a`: the newer version decides the content;
 /// the earliest time decides the day and with it the notification. A contribution that moves to

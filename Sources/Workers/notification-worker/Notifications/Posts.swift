@@ -72,7 +72,7 @@ private func upsertPosts(_ facts: Registers<Key>) -> Statement {
     INSERT INTO post_facts AS p
       (post_id, author, head_text, image_url, mentions, deleted, first_at, version_time,
        version_id)
-    SELECT e.post_id, e.author, left(e.text, \(headCharacters)), e.image_url, e.mentions::text[],
+    SELECT e.post_id, e.author, left(e.text, \(Limits.headCharacters)), e.image_url, e.mentions::text[],
       e.deleted, e.first_at, e.version_time, e.version_id
     FROM unnest(
       $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
