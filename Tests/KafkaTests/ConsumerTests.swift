@@ -59,6 +59,26 @@ struct ConsumerTests {
     producer.close()
   }
 
+  @Test("a log counts as read to its end once all of its records were polled, also an empty one")
+  func readToEnd() throws {
+    let fixture = try Fixture(partitions: 2)
+    let producer = try fixture.producer()
+    try fixture.fill(3, partition: 0, producer)
+    let consumer = try fixture.consumer()
+    let (full, empty) = (
+      TopicPartition(topic: "t", partition: 0), TopicPartition(topic: "t", partition: 1)
+    )
+    var polled = 0
+    try block(until: "both are read to the end", pauses: false) {
+      polled += try consumer.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 50).count
+      #expect(polled == 3 || !consumer.hasReadToEnd(full))
+      return consumer.hasReadToEnd(full) && consumer.hasReadToEnd(empty)
+    }
+    #expect(polled == 3)
+    consumer.close()
+    producer.close()
+  }
+
   @Test("poll stops at its record and byte bounds without losing records")
   func bounds() throws {
     let fixture = try Fixture()

@@ -10,14 +10,6 @@ import Testing
 @testable import Lanes
 
 @Suite struct LaneTests {
-  @Test("silence before a partition was claimed does not mean that its log has no more records")
-  func silence() throws {
-    let lane = try idleLane()
-    lane.upkeep.lastRecord = .now - .seconds(3600)
-    lane.note([:])
-    #expect(.now - lane.upkeep.lastRecord < .seconds(1800))
-  }
-
   @Test("partitions whose last applied records were deleted are read from their stored offsets")
   func uncomparable() throws {
     let lane = try idleLane()

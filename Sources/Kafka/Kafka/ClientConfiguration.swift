@@ -100,7 +100,7 @@ public struct ClientConfiguration: Sendable {
     case .consumer(let group):
       settings.merge(Self.defaultsForConsumers) { $1 }
       fixed = Self.fixedForConsumers.merging(
-        ["group.id": group, "enable.partition.eof": "false"]
+        ["group.id": group, "enable.partition.eof": "true"]
       ) { $1 }
       optional = Self.optionalForConsumers
     case .reader:

@@ -95,6 +95,13 @@ public final class Consumer {
   /// The current assignment.
   public var assignment: Set<TopicPartition> { context.assignment }
 
+  /// Whether polls have returned all records that an assigned partition's log held at some time since the
+  /// assignment, also if the log ends in transaction markers. A log that grows all the time may never be read to its
+  /// end.
+  public func hasReadToEnd(_ partition: TopicPartition) -> Bool {
+    context.readToEnd.contains(partition)
+  }
+
   /// This consumer's state in its group, as of the last poll.
   public var membership: Membership {
     if !missingTopics.isEmpty { return .waitingForTopics(missingTopics) }
@@ -152,6 +159,8 @@ public final class Consumer {
       if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
         context.append(message)
         wait = 0
+      } else if message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
+        context.noteEnd(message)
       } else {
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
         context.pendingError = temporarilyRetriable(client.consumerError(message), topic: topic)

@@ -10,6 +10,8 @@ final class ConsumerContext: Client.Context {
   private(set) var batch: [Record] = []
   private(set) var batchByteCount = 0
   private(set) var assignment: Set<TopicPartition> = []
+  /// The assigned partitions whose log has been read up to its end at some time since.
+  private(set) var readToEnd: Set<TopicPartition> = []
   /// Whether the consumer has an assignment, which may be empty.
   private(set) var isSettled = false
   private(set) var problem: (code: rd_kafka_resp_err_t, reason: String?)?
@@ -29,6 +31,13 @@ final class ConsumerContext: Client.Context {
     let record = Record(message, topic: topicNames.name(of: message.pointee.rkt))
     batchByteCount += record.byteCount
     batch.append(record)
+    problem = nil
+  }
+
+  func noteEnd(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+    readToEnd.insert(
+      TopicPartition(
+        topic: topicNames.name(of: message.pointee.rkt), partition: message.pointee.partition))
     problem = nil
   }
 
@@ -74,7 +83,7 @@ final class ConsumerContext: Client.Context {
         try revoke(client, list)
       default:
         rd_kafka_assign(client, nil)
-        assignment = []
+        (assignment, readToEnd) = ([], [])
         isSettled = false
         throw KafkaError(code)
       }
@@ -103,7 +112,7 @@ final class ConsumerContext: Client.Context {
     } catch {
       // librdkafka expects a response to every rebalance: assign nothing.
       rd_kafka_assign(client, nil)
-      assignment = []
+      (assignment, readToEnd) = ([], [])
       isSettled = false
       throw error
     }
@@ -128,6 +137,7 @@ final class ConsumerContext: Client.Context {
     let isLost = rd_kafka_assignment_lost(client) != 0
     let gone = Set(partitions)
     assignment.subtract(gone)
+    readToEnd.subtract(gone)
     // A cooperative revocation keeps the remaining partitions.
     isSettled = isCooperative(client) && !isLost
     batch.removeAll { gone.contains($0.topicPartition) }

@@ -90,6 +90,20 @@ public struct Turn: Sendable {
   }
 }
 
+/// Thrown by a handler that lacks something for which no event is to blame. The batch is tried again, without a limit.
+public struct TryAgain: Error, Sendable, CustomStringConvertible {
+  /// The label `reason` of `magpie_retries_total`.
+  public var reason: String
+  /// What is missing, and what to do.
+  public var message: String
+
+  public init(reason: String, message: String) {
+    (self.reason, self.message) = (reason, message)
+  }
+
+  public var description: String { message }
+}
+
 /// Thrown by `Work.finish` or a `Copy` when the events exceed what the handler allows in one transaction. The
 /// transaction is rolled back, and the events are applied in several.
 public struct BatchTooLarge: Error, Sendable {

@@ -37,6 +37,7 @@ func disposition(of error: any Error) -> Disposition {
   case let error as EventError: .poison(reason: error.message)
   case is Fenced, is MembershipLeadsNowhere: .fenced
   case let error as BatchTooLarge: .cut(sizes: error.sizes)
+  case let error as TryAgain: .retry(reason: error.reason)
   // A migration or a rollout is in progress.
   case let error as SchemaError where error.code != .changed: .retry(reason: "schema")
   case let error as WorkerStopped: .stop(error)

@@ -24,7 +24,7 @@ package final class Lane {
 
   let store: BatchStore
   let producer: EventProducer
-  private var machine: LaneMachine
+  private(set) var machine: LaneMachine
   var consumer: Consumer?
   var recognition = Recognition()
   /// The offsets of last applied records that turned out to be deleted when they were read to be compared. They outlast
@@ -140,6 +140,9 @@ package final class Lane {
         status.wait = .retry(reason: wait.reason)
         metrics.increment(.retries, [wait.reason])
         logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+        // A batch may be repeated for hours, without a poll.
+        reportOffsets(isLast: false)
+        if let error = failure as? PostgresError, error.sqlstate != nil { countDeadLetters() }
         status.wait(milliseconds: Int.random(in: 0...wait.millisecondsMax))
         failure = nil
         return .waited
@@ -213,7 +216,6 @@ package final class Lane {
         maxRecords: settings.batchRecordsMax, maxBytes: settings.batchBytesMax,
         timeoutMilliseconds: waits ? settings.pollTimeoutMilliseconds : 0)
       try recognition.check(records)
-      if !records.isEmpty { upkeep.lastRecord = .now }
       let problem = consumer.connectionProblem
       if let problem, status.isReady {
         logger.warning("Kafka does not respond", metadata: ["error": "\(problem)"])
@@ -285,7 +287,7 @@ package final class Lane {
 
   private func lookUp(_ partitions: [TopicPartition]) throws -> [TopicPartition: Ownership] {
     let stored = try store.stored(partitions)
-    if let outcome = machine.outcome(stored) {
+    if machine.isInDoubt, let outcome = machine.outcome(stored) {
       metrics.increment(.ambiguousCommits, [outcome.rawValue])
       if outcome == .committed { finishAttempt() }
     }

@@ -195,9 +195,19 @@ package struct LaneMachine: Sendable {
     if case .applying(let batch, _) = state { batch.inHand } else { nil }
   }
 
+  /// Whether records of the last poll wait to be applied while the lane works on its backlog.
+  package var holdsRecords: Bool {
+    if case .workingOnBacklog(then: .apply(let queue)) = state { !queue.isEmpty } else { false }
+  }
+
   /// The outcome of committing the part in hand, derived from the stored offsets.
   package func outcome(_ stored: [TopicPartition: Ownership]) -> BatchMachine.Outcome? {
     inHand.map { batches.outcome(of: $0, stored) }
+  }
+
+  /// Whether the offsets are looked up because a commit had no response, and not because an event has exceeded a limit.
+  package var isInDoubt: Bool {
+    if case .applying(.lookingUp(_, excess: nil), _) = state { true } else { false }
   }
 
   package mutating func start() -> Action {

@@ -8,8 +8,6 @@ extension Lane {
   func note(_ claimed: [TopicPartition: Ownership]) {
     let now = EventTime.now.microseconds / 1000
     upkeep.nextFullReport = .now
-    // Silence before the claim says nothing about these partitions.
-    upkeep.lastRecord = .now
     for partition in claimed.keys {
       upkeep.lagClock.start(partition, nowMilliseconds: now)
       if settings.handler.due != nil, isFirstTopic(partition) || isNeededForDue(partition) {

@@ -17,12 +17,7 @@ struct Upkeep {
   var catchingUp: Set<TopicPartition> = []
   /// Those ends, once they are known.
   var ends: [TopicPartition: Int64] = [:]
-  var lastRecord = ContinuousClock.now
 }
-
-/// A partition whose log's end is not reached without records for this long has none left to apply: its
-/// last offsets belong to a producer's transaction markers.
-private let silenceAtEnd = Duration.seconds(10)
 
 /// The maximum number of log lines about a batch's traces; one more line counts the rest.
 private let tracedLinesMax = 32
@@ -128,8 +123,9 @@ extension Lane {
 
   private func hasReachedEnd(_ partition: TopicPartition, at nextOffset: Int64) -> Bool {
     guard upkeep.catchingUp.contains(partition) else { return true }
-    guard let end = upkeep.ends[partition] else { return false }
-    guard nextOffset >= end || .now - upkeep.lastRecord > silenceAtEnd else { return false }
+    // The last offsets may belong to a producer's transaction markers.
+    let isRead = !machine.holdsRecords && consumer?.hasReadToEnd(partition) ?? false
+    guard isRead || upkeep.ends[partition].map({ nextOffset >= $0 }) ?? false else { return false }
     upkeep.catchingUp.remove(partition)
     return true
   }

@@ -39,7 +39,13 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     let moved = try results[outdated].map { try Reminder($0) }
     guard !publish.isEmpty || !reminders.isEmpty || !moved.isEmpty else { return Outcome() }
     var rings: [Ring] = []
+    let end = ContinuousClock.now + decidingMax
     for index in reminders.indices {
+      guard .now < end else {
+        // The next piece decides about the rest, after what this one has decided is committed.
+        reminders.removeSubrange(index...)
+        break
+      }
       while let ring = reminders[index].takeDue(at: surroundings.now, surroundings) {
         rings.append(ring)
       }
@@ -68,6 +74,9 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   }
   return work
 }
+
+/// How long a piece computes what rings: a cycle with many moments takes milliseconds, and the transaction is open.
+private let decidingMax = Duration.milliseconds(500)
 
 /// The maximum number of reminders that one piece rings.
 private let pieceMax = 2500

@@ -6,10 +6,10 @@ public import Schedules
 /// its time zone and its recurrence rule. Accepts events of topics that reminder-worker does not
 /// consume.
 ///
-/// - Throws: `EventError` if reminder-worker would dead-letter the event.
+/// - Throws: `EventError` if reminder-worker would dead-letter the event; `TryAgain` if time zone data cannot be read.
 public func checkForReminders(
   _ event: Event, kinds: AlarmKinds, zones: ZoneDirectory
-) throws(EventError) {
+) throws {
   let surroundings = Surroundings(
     zones: zones, secret: [], bounds: LateBounds(reminderSeconds: 86_400),
     now: event.time.microseconds)

@@ -17,12 +17,16 @@ struct Surroundings: Sendable {
 
   /// Looks up a zone by its name.
   ///
-  /// - Throws: `EventError` if it is not known.
-  func zone(_ name: String) throws(EventError) -> Zone {
+  /// - Throws: `EventError` if it is not known; `TryAgain` if the machine's data cannot be read.
+  func zone(_ name: String) throws -> Zone {
     do throws(ZoneError) {
       return try zones.zone(name)
     } catch {
-      throw EventError(.badValue, "\(error)", field: "zone")
+      switch error {
+      case .noData, .unreadable: throw TryAgain(reason: "zone-data", message: "\(error)")
+      case .invalidName, .unknown, .corrupt:
+        throw EventError(.badValue, "\(error)", field: "zone")
+      }
     }
   }
 }
@@ -65,7 +69,7 @@ struct Reminder: Sendable {
   /// Nil if it is cancelled.
   ///
   /// - Throws: `EventError` for a zone or a rule that is not known.
-  private func plan(_ surroundings: Surroundings) throws(EventError) -> Plan? {
+  private func plan(_ surroundings: Surroundings) throws -> Plan? {
     guard let definition else { return nil }
     let timetable: Timetable
     do throws(ScheduleError) {
@@ -88,17 +92,34 @@ struct Reminder: Sendable {
   /// - Parameter personZone: the zone in the person's profile.
   /// - Throws: `EventError` for a zone or a rule that is not known.
   mutating func apply(_ change: Change, personZone: String, _ surroundings: Surroundings)
-    throws(EventError)
+    throws
   {
     (version, definition, partition) = (change.version, change.definition, change.partition)
     zone = definition.map { $0.zone.isEmpty ? personZone : $0.zone } ?? ""
     shownZone = zone == "UTC" ? personZone : ""
-    guard let plan = try plan(surroundings) else {
-      next = nil
-      return
+    let time = min(change.version.time.microseconds, surroundings.now)
+    do {
+      guard let plan = try plan(surroundings) else {
+        next = nil
+        return
+      }
+      decidedThrough = plan.start(after: time)
+      next = plan.next(after: decidedThrough)
+    } catch is EventError where definition?.zone == "" && isUnknown(zone, surroundings) {
+      // The installed zone data no longer has the person's zone, for which this event is not to blame.
+      let local = try surroundings.zone("UTC").local(at: time.quotient(1_000_000))
+      decidedThrough = local
+      next = Occurrence(local: local, dueAt: surroundings.now + postponedMicroseconds)
     }
-    decidedThrough = plan.start(after: min(change.version.time.microseconds, surroundings.now))
-    next = plan.next(after: decidedThrough)
+  }
+
+  private func isUnknown(_ zone: String, _ surroundings: Surroundings) -> Bool {
+    do {
+      _ = try surroundings.zone(zone.isEmpty ? "UTC" : zone)
+      return false
+    } catch {
+      return error is EventError
+    }
   }
 
   /// Moves the undecided occurrences to another zone.
@@ -107,7 +128,7 @@ struct Reminder: Sendable {
   ///   whose version is not older than this was made for that zone and only arrived before the zone
   ///   change, so it is evaluated anew from its own event time.
   mutating func move(to zone: String, at time: Int64, _ surroundings: Surroundings)
-    throws(EventError)
+    throws
   {
     self.zone = zone
     if let version, time <= version.time.microseconds, let plan = try plan(surroundings) {
@@ -117,7 +138,7 @@ struct Reminder: Sendable {
   }
 
   /// Recomputes the next occurrence, for example with newer time zone data.
-  mutating func refresh(_ surroundings: Surroundings) throws(EventError) {
+  mutating func refresh(_ surroundings: Surroundings) throws {
     next = try plan(surroundings)?.next(after: decidedThrough)
   }
 
@@ -125,7 +146,7 @@ struct Reminder: Sendable {
   /// both follow the person's zone, even if that zone has changed; otherwise its instant must be
   /// the same, too.
   func has(_ occurrence: Occurrence, of before: Definition?, _ surroundings: Surroundings)
-    throws(EventError) -> Bool
+    throws -> Bool
   {
     guard let plan = try plan(surroundings),
       plan.timetable.contains(occurrence.local, in: plan.zone)

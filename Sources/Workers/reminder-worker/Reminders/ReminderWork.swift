@@ -76,7 +76,7 @@ private struct Changed {
   mutating func apply(
     _ changes: [Change], to row: Reminder?, rings known: [Ring], personZone: String,
     _ surroundings: Surroundings
-  ) throws(EventError) {
+  ) throws {
     var reminder = row
     var rung = known
     var added: Set<LocalTime> = []
