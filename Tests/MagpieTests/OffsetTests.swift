@@ -182,6 +182,10 @@ import Testing
       "offsets", "import", "-", "--by", "time", "--margin-seconds", "60", input: input)
     #expect(merged.status == 0, "\(merged.error)")
     #expect(try stored().first?.hasPrefix("3/") == true, "the earlier of minutes 6 and 4, less one")
+    let reminders = String(decoding: input, as: UTF8.self).replacing("likes", with: "reminders")
+    let fewer = try await otherTool(
+      "offsets", "import", "-", "--by", "time", input: Array(reminders.utf8))
+    #expect(fewer.status == 1 && fewer.error.contains("create the topic with as many"), "\(fewer)")
   }
 
   @Test("an import is refused while a worker is connected")

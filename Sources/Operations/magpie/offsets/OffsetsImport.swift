@@ -139,6 +139,12 @@ struct OffsetsImport: ParsableCommand {
       for (topic, exported) in Dictionary(grouping: exported, by: \.topic) {
         let spans = held.filter { $0.key.topic == topic }
         let isSameCount = Set(spans.keys.map(\.partition)) == Set(exported.map(\.partition))
+        guard spans.count >= exported.count || !Self.ownsWhatIsDue(topic) else {
+          throw Failure(
+            .found,
+            "Nothing was changed: \(topic) has \(spans.count) partitions and had \(exported.count). What is due "
+              + "in the others would never be sent; create the topic with as many.")
+        }
         // A partition whose last record is unknown starts at the beginning. An empty partition does not
         // move the others of its topic back.
         let times = exported.map { offset in
@@ -154,6 +160,11 @@ struct OffsetsImport: ParsableCommand {
       }
     }
     return targets
+  }
+
+  /// Whether reminders or pushes are due in the topic's partitions: see `Handler.due`.
+  private static func ownsWhatIsDue(_ topic: String) -> Bool {
+    [Topic.reminders, .alarmChanges, .devices].contains { topic.hasSuffix($0.rawValue) }
   }
 
   /// Finds workers by their database sessions, which are named after their consumer groups.
