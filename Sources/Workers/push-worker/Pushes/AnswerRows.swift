@@ -59,8 +59,8 @@ extension ClaimEnd {
 
 /// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
 /// is not touched. The alarms of waiting claims become due at the claims' times; those of one
-/// message are held, so that they become one message again, as are those that wait for the end of
-/// quiet hours. Due rows of these people that waited for a device become due now, at most 8 for
+/// message are held for up to a minute, so that they become one message again, and those that wait
+/// for the end of quiet hours until then. Due rows of these people that waited for a device become due now, at most 8 for
 /// each person.
 ///
 /// - Parameter now: the time at which those rows become due.
@@ -113,7 +113,9 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
     INSERT INTO push_due AS q (user_id, notification_id, partition, due_at, since, held)
     SELECT e.user_id, e.notification_id, max(e.partition), min(e.due_at), $8,
       CASE WHEN bool_or(e.answer = 'quiet') THEN 'quiet'
-        WHEN bool_or(e.is_alert AND e.alarms > 1) THEN 'burst' END
+        -- For longer, a newer event of one of them must not wait.
+        WHEN bool_or(e.is_alert AND e.alarms > 1) AND min(e.due_at) <= $8 + interval '1 minute'
+        THEN 'burst' END
     FROM (
       SELECT e.*, count(*) OVER (PARTITION BY e.user_id, e.installation, e.claim) AS alarms
       FROM ended e

@@ -117,21 +117,25 @@ func countDevices(_ people: [BytewiseString]) -> Statement {
 }
 
 /// Makes the alarms due that wait for the end of quiet hours, which may have changed. Those for which it is
-/// still quiet wait again.
-func wakeQuiet(_ people: [String], now: EventTime) -> Statement {
-  Statement(
-    """
-    WITH claims AS (
+/// still quiet wait again. Locks due rows before claims, as a piece does.
+func wakeQuiet(_ people: [String], now: EventTime) -> [Statement] {
+  let parameters: [Parameter] = [.textArray(people), .timestamptz(now.microseconds)]
+  return [
+    Statement(
+      """
+      UPDATE push_due d SET due_at = least(d.due_at, $2), revision = d.revision + 1
+      WHERE d.ctid = ANY (ARRAY(
+        SELECT q.ctid FROM push_due q
+        WHERE q.user_id = ANY ($1::text[]) AND q.held = 'quiet'
+        ORDER BY q.user_id COLLATE "C", q.notification_id
+        FOR UPDATE))
+      """, parameters),
+    Statement(
+      """
       UPDATE push_claims c SET due_at = least(c.due_at, $2)
       WHERE c.user_id = ANY ($1::text[]) AND c.state = 'waiting' AND c.answer = 'quiet'
-    )
-    UPDATE push_due d SET due_at = least(d.due_at, $2), revision = d.revision + 1
-    WHERE d.ctid = ANY (ARRAY(
-      SELECT q.ctid FROM push_due q
-      WHERE q.user_id = ANY ($1::text[]) AND q.held = 'quiet'
-      ORDER BY q.user_id COLLATE "C", q.notification_id
-      FOR UPDATE))
-    """, [.textArray(people), .timestamptz(now.microseconds)])
+      """, parameters),
+  ]
 }
 
 /// Upserts preferences. A row with the same or a newer version stays.

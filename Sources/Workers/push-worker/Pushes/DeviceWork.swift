@@ -46,7 +46,7 @@ func devicesWork(
   }
   if !people.isEmpty {
     statements.append(writePreferences(people))
-    statements.append(wakeQuiet(people.map(\.user), now: now))
+    statements += wakeQuiet(people.map(\.user), now: now)
   }
   var work = Work(statements)
   // The count includes this batch's devices, which the statements above have written.

@@ -58,7 +58,7 @@ extension Piece {
     for key in order { tell(tellings[key] ?? [], due, &looks) }
     let staying = looks.placeless.subtracting(looks.claimed)
     // Nearly all that was read waits for requests to be answered: what waits behind it is not read.
-    let isStuck = due.count >= rowsMax && due.count - staying.count < rowsMax / 5
+    let isStuck = staying.count >= rowsMax * 4 / 5
     for (index, (alarm, look)) in zip(due, looks.all).enumerated() {
       var next = look.again
       if staying.contains(index) {
@@ -66,7 +66,9 @@ extension Piece {
         // being read. Then it waits longer by a quarter: at least 1 s, at most 15 min.
         guard isStuck, looks.crowded.contains(index) else { continue }
         let age = now.microseconds - alarm.row.since
-        next = surroundings.time(after: min(max(age / 4, 1_000_000), 900_000_000))
+        let later = surroundings.time(after: min(max(age / 4, 1_000_000), 900_000_000))
+        next = min(look.again ?? later, later)
+        crowded += 1
       } else if looks.placeless.contains(index) {
         next = surroundings.time(after: 1_000_000)
       }

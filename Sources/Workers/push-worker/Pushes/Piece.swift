@@ -37,6 +37,8 @@ struct Piece {
   /// The devices for which this piece has claimed a message.
   private var claimed: Set<DeviceKey> = []
   private var sentAgain = 0
+  /// How many rows are postponed because their scope has its share of the places.
+  var crowded = 0
 
   init(_ places: Places, _ surroundings: Surroundings) {
     (self.places, self.surroundings) = (places, surroundings)

@@ -51,7 +51,8 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       statements: statements.isEmpty ? [] : [turn.fence] + statements,
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
     // Each turn has a fixed cost. If few rows moved for lack of places, wait for more answers.
-    outcome.hasMore = piece.moved >= rowsMax / 5 && due.count >= rowsMax || !piece.madeDue.isEmpty
+    outcome.hasMore =
+      piece.moved - piece.crowded >= rowsMax / 5 && due.count >= rowsMax || !piece.madeDue.isEmpty
     let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
       outbox.remove(answers)

@@ -140,7 +140,9 @@ actor Clients {
     }
     guard let address else { return .failure(.unresolved) }
     if known.count >= Self.knownMax { known = [:] }
-    known[host] = Known(address: address, resolved: .now)
+    known[host] = Known(
+      address: address, resolved: .now,
+      isFailing: addresses.isEmpty && before?.isFailing == true)
     if let before, before.address != address {
       closeIdle(Pin(host: host, address: before.address))
     }
