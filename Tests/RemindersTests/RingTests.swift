@@ -1,5 +1,7 @@
 import Events
 import Foundation
+import Kinds
+import Schedules
 import TestSupport
 import Testing
 
@@ -7,6 +9,44 @@ import Testing
 
 @Suite("What rings, and when")
 struct RingTests {
+  @Test(
+    "a reminder in a zone that the machine's data lacks is kept, and rings as set once it has it")
+  func unknownZone() throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "zones-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try FileManager.default.createDirectory(
+      at: directory.appending(path: "Etc"), withIntermediateDirectories: true)
+    for name in ["UTC", "Etc/UTC"] {
+      try FileManager.default.copyItem(
+        atPath: "\(ZoneDirectory.systemPath)/\(name)", toPath: directory.appending(path: name).path)
+    }
+    func at(_ time: String, _ zones: ZoneDirectory) throws -> Surroundings {
+      Surroundings(
+        zones: zones, secret: [], bounds: LateBounds(reminderSeconds: 86_400),
+        now: try EventTime(rfc3339: time).microseconds)
+    }
+    let (few, all) = (ZoneDirectory(path: directory.path), ZoneDirectory())
+    // In the evening, in Seoul.
+    let event = Event(
+      id: "e", source: "s", time: try EventTime(rfc3339: "2026-11-22T12:00:00Z"),
+      payload: .reminderSet(
+        .with {
+          ($0.user, $0.reminder, $0.title) = ("ann", "r", "Walk")
+          ($0.at, $0.repeat) = ("2026-11-20T18:00", "FREQ=DAILY")
+        }))
+    let change = try #require(try Change(event, kinds: .builtIn))
+    var reminder = Reminder(user: "ann", id: "r", partition: 0, zone: "")
+    try reminder.apply(change, personZone: "Asia/Seoul", at("2026-11-22T12:00:01Z", few))
+    for (time, zones) in [("2026-11-22T13:00:01Z", few), ("2026-11-22T14:00:01Z", all)] {
+      let now = try at(time, zones)
+      #expect(reminder.next.map { $0.dueAt <= now.now } == true)
+      #expect(reminder.takeDue(at: now.now, now) == nil)
+    }
+    let due = try at("2026-11-23T09:00:00Z", all)
+    #expect(reminder.next?.dueAt == due.now)
+    #expect(reminder.takeDue(at: due.now, due)?.state == .rung)
+  }
+
   @Test("a reminder rings once, at its local time")
   func once() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

@@ -153,6 +153,7 @@ public final class Consumer {
         wait = 0
       }
     }
+    let end = ContinuousClock.now + .milliseconds(Int64(wait))
     while context.batch.count < maxRecords, context.batchByteCount < maxBytes {
       guard let message = rd_kafka_consumer_poll(client.pointer, wait) else { break }
       defer { rd_kafka_message_destroy(message) }
@@ -161,6 +162,7 @@ public final class Consumer {
         wait = 0
       } else if message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
         context.noteEnd(message)
+        if wait > 0 { wait = Int32(clamping: Int64(max(0, (end - .now) / .milliseconds(1)))) }
       } else {
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? ""
         context.pendingError = temporarilyRetriable(client.consumerError(message), topic: topic)

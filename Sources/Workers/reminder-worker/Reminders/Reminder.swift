@@ -24,6 +24,7 @@ struct Surroundings: Sendable {
     } catch {
       switch error {
       case .noData, .unreadable: throw TryAgain(reason: "zone-data", message: "\(error)")
+      // Damaged data of one zone must not keep everybody waiting.
       case .invalidName, .unknown, .corrupt:
         throw EventError(.badValue, "\(error)", field: "zone")
       }
@@ -33,6 +34,8 @@ struct Surroundings: Sendable {
 
 /// How long to wait before retrying a reminder whose zone is unknown.
 private let postponedMicroseconds: Int64 = 3_600_000_000
+/// How long to wait before retrying one while no zone data can be read.
+private let retriedMicroseconds: Int64 = 5_000_000
 
 /// A row of `reminders`: a definition, and how far its occurrences have been decided.
 struct Reminder: Sendable {
@@ -105,21 +108,18 @@ struct Reminder: Sendable {
       }
       decidedThrough = plan.start(after: time)
       next = plan.next(after: decidedThrough)
-    } catch is EventError where definition?.zone == "" && isUnknown(zone, surroundings) {
+    } catch let error as EventError where error.field == "zone" && definition?.zone == "" {
       // The installed zone data no longer has the person's zone, for which this event is not to blame.
+      decidedThrough = .earliest
       let local = try surroundings.zone("UTC").local(at: time.quotient(1_000_000))
-      decidedThrough = local
       next = Occurrence(local: local, dueAt: surroundings.now + postponedMicroseconds)
     }
   }
 
-  private func isUnknown(_ zone: String, _ surroundings: Surroundings) -> Bool {
-    do {
-      _ = try surroundings.zone(zone.isEmpty ? "UTC" : zone)
-      return false
-    } catch {
-      return error is EventError
-    }
+  /// Decides what was before the event, if its zone was unknown then.
+  private mutating func settle(_ plan: Plan, _ surroundings: Surroundings) {
+    guard decidedThrough == .earliest, let version else { return }
+    decidedThrough = plan.start(after: min(version.time.microseconds, surroundings.now))
   }
 
   /// Moves the undecided occurrences to another zone.
@@ -139,7 +139,12 @@ struct Reminder: Sendable {
 
   /// Recomputes the next occurrence, for example with newer time zone data.
   mutating func refresh(_ surroundings: Surroundings) throws {
-    next = try plan(surroundings)?.next(after: decidedThrough)
+    guard let plan = try plan(surroundings) else {
+      next = nil
+      return
+    }
+    settle(plan, surroundings)
+    next = plan.next(after: decidedThrough)
   }
 
   /// Whether an occurrence of the previous definition is also an occurrence of this one. It is if
@@ -148,9 +153,15 @@ struct Reminder: Sendable {
   func has(_ occurrence: Occurrence, of before: Definition?, _ surroundings: Surroundings)
     throws -> Bool
   {
-    guard let plan = try plan(surroundings),
-      plan.timetable.contains(occurrence.local, in: plan.zone)
-    else { return false }
+    let known: Plan?
+    do {
+      known = try plan(surroundings)
+    } catch let error as EventError where error.field == "zone" && definition?.zone == "" {
+      return true
+    }
+    guard let plan = known, plan.timetable.contains(occurrence.local, in: plan.zone) else {
+      return false
+    }
     return before?.zone == "" && definition?.zone == ""
       || plan.occurrence(occurrence.local) == occurrence
   }
@@ -172,12 +183,18 @@ struct Reminder: Sendable {
     at instant: Int64, lateSince start: Int64 = .min, _ surroundings: Surroundings
   ) -> Ring? {
     guard let definition, let next, next.dueAt <= instant else { return nil }
-    guard let plan = try? plan(surroundings) else {
-      // The installed zone data no longer has the zone. Postpone this reminder, so that it neither
-      // blocks others nor rings by another zone's rules.
-      self.next?.dueAt = surroundings.now + postponedMicroseconds
+    let plan: Plan
+    do {
+      guard let known = try self.plan(surroundings) else { return nil }
+      plan = known
+    } catch {
+      // The installed zone data no longer has the zone, or cannot be read now. Postpone this reminder, so that it
+      // neither blocks others nor rings by another zone's rules.
+      let pause = error is TryAgain ? retriedMicroseconds : postponedMicroseconds
+      self.next?.dueAt = surroundings.now + pause
       return nil
     }
+    settle(plan, surroundings)
     guard var taken = plan.newest(after: decidedThrough, dueAt: instant) else {
       // Newer zone data has moved the occurrence to a later instant, or it was decided in the tables that a swap
       // has replaced.
