@@ -76,14 +76,15 @@ struct SoughtTexts {
     var result: [String: Set<Int>] = [:]
     if let key = record.key { result["key"] = indices(inBytes: key) }
     if let value = record.value {
-      var found = indices(inBytes: value)
-      // Where a field of Protobuf ends, the next one may begin with what looks like a letter.
-      if texts.contains(where: { isFirst($0.bytes, in: value) }),
-        let json = RecordAnatomy(record).json
-      {
-        found.formUnion(indices(inJSON: Array(json.utf8)))
+      let isPossible = texts.contains { isFirst($0.bytes, in: value) }
+      if isPossible, let json = RecordAnatomy(record).json {
+        // Where a field of Protobuf ends, the next one may begin with what looks like a letter or a digit. So in bytes
+        // that are decoded an id counts only after its length, as in a field that is not known.
+        result["value"] = indices { contains(value, $0, isFramed: true, isWord: false) }
+          .union(indices(inJSON: Array(json.utf8)))
+      } else {
+        result["value"] = indices(inBytes: value)
       }
-      result["value"] = found
     }
     for header in record.headers {
       result["headers", default: []].formUnion(indices(inText: header.name.utf8))
@@ -114,15 +115,20 @@ struct SoughtTexts {
     }
   }
 
-  /// - Parameter isFramed: whether an id also counts as whole after its length, as in Protobuf.
-  private func contains(_ bytes: [UInt8], _ text: Text, isFramed: Bool = false) -> Bool {
+  /// - Parameters:
+  ///   - isFramed: whether an id also counts as whole after its length, as in Protobuf.
+  ///   - isWord: whether it counts as whole as a word.
+  private func contains(
+    _ bytes: [UInt8], _ text: Text, isFramed: Bool = false, isWord countsWords: Bool = true
+  ) -> Bool {
     let count = text.bytes.count
     var start = 0
     while let found = first(text.bytes, in: bytes, from: start) {
       guard text.isID else { return true }
       let end = found + count
       let isWhole =
-        (found == 0 || !isWord(bytes[found - 1])) && (end == bytes.count || !isWord(bytes[end]))
+        countsWords && (found == 0 || !isWord(bytes[found - 1]))
+        && (end == bytes.count || !isWord(bytes[end]))
       if isWhole || isFramed && bytes[..<found].reversed().starts(with: framing(count)) {
         return true
       }
