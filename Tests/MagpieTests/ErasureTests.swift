@@ -5,6 +5,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import magpie
+
 @Suite("magpie erasure")
 struct ErasureTests {
   @Test("a person who is asked to be forgotten is gone from the tables, reported, and verified")
@@ -135,6 +137,24 @@ struct ErasureTests {
       #expect(result.status == 0, "\(other): \(result.output)\(result.error)")
       #expect(result.lines.count == 1)
     }
+  }
+
+  @Test("an id is not found where a shorter one ends and the next field's tag looks like a digit")
+  func tags() throws {
+    let event = Event(
+      id: "e", source: "s", time: EventTime(microseconds: 1_736_000_000_000_000),
+      payload: .notificationChanged(
+        .with {
+          ($0.notification, $0.recipient) = ("0b8a7e3e-5f0f-5d7e-9d0a-3f6a2c1d4e5f", "ann")
+          ($0.subject, $0.post, $0.actor) = ("p1", "p1", "u4")
+          ($0.actorCount, $0.contributionCount, $0.generation, $0.counter) = (1, 1, 1, 1)
+          $0.raisedAt = 1_736_000_000_000_000
+        }))
+    let record = try EventCodec.encode(event, as: .protobuf)
+    let value = try #require(record.value)
+    #expect(String(decoding: value, as: UTF8.self).contains("u48"))
+    #expect(SoughtTexts(id: "u48", names: []).parts(of: record).isEmpty)
+    #expect(SoughtTexts(id: "u4", names: []).parts(of: record) == ["value": [0]])
   }
 
   @Test("an id is a whole word, a name any part of a text, and a later life is told apart")

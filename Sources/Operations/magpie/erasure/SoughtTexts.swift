@@ -80,7 +80,7 @@ struct SoughtTexts {
       if isPossible, let json = RecordAnatomy(record).json {
         // Where a field of Protobuf ends, the next one may begin with what looks like a letter or a digit. So in bytes
         // that are decoded an id counts only after its length, as in a field that is not known.
-        result["value"] = indices { contains(value, $0, isFramed: true, isWord: false) }
+        result["value"] = indices { contains(value, $0, isFramed: true, countsWords: false) }
           .union(indices(inJSON: Array(json.utf8)))
       } else {
         result["value"] = indices(inBytes: value)
@@ -117,9 +117,9 @@ struct SoughtTexts {
 
   /// - Parameters:
   ///   - isFramed: whether an id also counts as whole after its length, as in Protobuf.
-  ///   - isWord: whether it counts as whole as a word.
+  ///   - countsWords: whether it counts as whole as a word.
   private func contains(
-    _ bytes: [UInt8], _ text: Text, isFramed: Bool = false, isWord countsWords: Bool = true
+    _ bytes: [UInt8], _ text: Text, isFramed: Bool = false, countsWords: Bool = true
   ) -> Bool {
     let count = text.bytes.count
     var start = 0
