@@ -35,6 +35,15 @@ struct ClientTests {
       address: try await clients.address(of: endpoint.host))
   }
 
+  /// Gives these answers one after the other, and the last one for ever.
+  private static func lookup(_ answers: [[String]]) -> Resolver.Lookup {
+    let left = Mutex(answers)
+    return { _ in
+      let texts = left.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? [] }
+      return texts.compactMap { IPAddress($0) }
+    }
+  }
+
   private static func addresses(_ texts: String...) -> [IPAddress] {
     texts.compactMap { IPAddress($0) }
   }
@@ -83,11 +92,9 @@ struct ClientTests {
 
   @Test("names whose addresses rotate keep their connection, and one that moves breaks no request")
   func rotation() async throws {
-    let answers = Mutex([["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"], ["127.0.0.2"]])
-    let lookup: Resolver.Lookup = { _ in
-      let texts = answers.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? [] }
-      return texts.compactMap { IPAddress($0) }
-    }
+    let lookup = Self.lookup([
+      ["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"], ["127.0.0.2"],
+    ])
     try await Self.run(resolvedFor: .zero, lookup: lookup) { stage, clients in
       let (gate, open) = AsyncStream<Never>.makeStream()
       stage.server.answer { request in
@@ -116,11 +123,7 @@ struct ClientTests {
     "an address without responses gives way to another, and one whose name no longer resolves stays"
   )
   func failing() async throws {
-    let answers = Mutex([["127.0.0.1", "127.0.0.2"], ["127.0.0.1", "127.0.0.2"], []])
-    let lookup: Resolver.Lookup = { _ in
-      let texts = answers.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? [] }
-      return texts.compactMap { IPAddress($0) }
-    }
+    let lookup = Self.lookup([["127.0.0.1", "127.0.0.2"], ["127.0.0.1", "127.0.0.2"], []])
     try await Self.run(resolvedFor: .seconds(3600), lookup: lookup) { stage, clients in
       let (gate, open) = AsyncStream<Never>.makeStream()
       stage.server.answer { request in

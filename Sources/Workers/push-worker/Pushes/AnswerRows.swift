@@ -60,8 +60,8 @@ extension ClaimEnd {
 /// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
 /// is not touched. The alarms of waiting claims become due at the claims' times; those of one
 /// message are held for up to a minute, so that they become one message again, and those that wait
-/// for the end of quiet hours until then. Due rows of these people that waited for a device become due now, at most 8 for
-/// each person.
+/// for the end of quiet hours until then. Due rows of these people that waited for a device become
+/// due now, at most 8 for each person.
 ///
 /// - Parameter now: the time at which those rows become due.
 func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {

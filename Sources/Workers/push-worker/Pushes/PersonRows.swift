@@ -120,7 +120,7 @@ extension Piece {
       // notification-worker is behind: wait half as long as the row has waited, 50 ms at least and
       // 10 s at most.
       let age = (now.microseconds - due.since) / 2
-      return later(surroundings.time(after: min(max(age, 50_000), 10_000_000)))
+      return later(surroundings.time(after: age, within: 50_000...10_000_000))
     }
     if let ids = try row.textOrNil("hidden") {
       for id in ids.split(separator: ",").compactMap({ UUID(uuidString: String($0)) }) {
@@ -130,7 +130,7 @@ extension Piece {
       // devices and for alarms beyond the newest `visibleMax`. Removals that cannot be sent for days must not
       // be evaluated all the time, so wait as long as the row has waited: 2 s at least, 15 min at most.
       let age = now.microseconds - due.since
-      return later(surroundings.time(after: min(max(age, 2_000_000), 900_000_000)))
+      return later(surroundings.time(after: age, within: 2_000_000...900_000_000))
     }
     // No badge alone for browsers: they may show a notification of their own for a push that shows
     // none.
@@ -144,7 +144,7 @@ extension Piece {
     if busy != nil || isClaimed(DeviceKey(active.device)) {
       // At the latest: the device's answer makes the person due earlier.
       let until = (busy ?? 0) - now.microseconds
-      return later(surroundings.time(after: min(max(until, 200_000), 30_000_000)))
+      return later(surroundings.time(after: until, within: 200_000...30_000_000))
     }
     switch admit(active) {
     case .admitted: break

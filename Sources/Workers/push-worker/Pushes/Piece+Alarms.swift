@@ -66,7 +66,7 @@ extension Piece {
         // being read. Then it waits longer by a quarter: at least 1 s, at most 15 min.
         guard isStuck, looks.crowded.contains(index) else { continue }
         let age = now.microseconds - alarm.row.since
-        let later = surroundings.time(after: min(max(age / 4, 1_000_000), 900_000_000))
+        let later = surroundings.time(after: age / 4, within: 1_000_000...900_000_000)
         next = min(look.again ?? later, later)
         crowded += 1
       } else if looks.placeless.contains(index) {

@@ -120,4 +120,9 @@ struct Surroundings: Sendable {
   func time(after microseconds: Int64) -> EventTime {
     EventTime(microseconds: now.microseconds + microseconds)
   }
+
+  /// The same for the nearest number of microseconds within bounds.
+  func time(after microseconds: Int64, within bounds: ClosedRange<Int64>) -> EventTime {
+    time(after: min(max(microseconds, bounds.lowerBound), bounds.upperBound))
+  }
 }

@@ -122,27 +122,23 @@ actor Clients {
     let addresses = await resolver.addresses(of: host)
     resolving[host] = nil
     let before = known[host]
-    var address: PublicAddress?
-    if addresses.isEmpty {
+    guard !addresses.isEmpty else {
       // Many names that never resolve can keep this one from being looked up.
-      address = before?.address
-    } else {
-      guard PublicAddress.first(of: addresses, allowingLoopback: allowsLoopback) != nil else {
-        return .failure(.notPublic)
-      }
-      let others = addresses.filter { $0 != before?.address.address }
-      // If a name server rotates its answers, that must not cost a new connection each time.
-      let stays =
-        others.count < addresses.count && (before?.isFailing == false || others.isEmpty)
-      address =
-        stays
-        ? before?.address : PublicAddress.first(of: others, allowingLoopback: allowsLoopback)
+      known[host]?.resolved = .now
+      return before.map { .success($0.address) } ?? .failure(.unresolved)
     }
-    guard let address else { return .failure(.unresolved) }
+    guard let first = PublicAddress.first(of: addresses, allowingLoopback: allowsLoopback) else {
+      return .failure(.notPublic)
+    }
+    // If a name server rotates its answers, that must not cost a new connection each time.
+    let kept = before.flatMap {
+      !$0.isFailing && addresses.contains($0.address.address) ? $0.address : nil
+    }
+    let other = PublicAddress.first(
+      of: addresses.filter { $0 != before?.address.address }, allowingLoopback: allowsLoopback)
+    let address = kept ?? other ?? first
     if known.count >= Self.knownMax { known = [:] }
-    known[host] = Known(
-      address: address, resolved: .now,
-      isFailing: addresses.isEmpty && before?.isFailing == true)
+    known[host] = Known(address: address, resolved: .now)
     if let before, before.address != address {
       closeIdle(Pin(host: host, address: before.address))
     }
@@ -222,23 +218,20 @@ actor Clients {
 }
 
 extension HTTPClient {
-  /// One limit for the whole exchange: the client's own deadline covers it up to the response's
-  /// head only.
+  /// One limit for the whole exchange, because the client's own deadline covers it up to the
+  /// response's head only.
   fileprivate func response(to request: ProviderRequest, seconds: Double) async throws
     -> ProviderResponse
   {
-    try await within(seconds: seconds) { try await self.exchange(request, seconds: seconds) }
+    try await within(seconds: seconds) { try await self.exchange(request) }
   }
 
-  private func exchange(_ request: ProviderRequest, seconds: Double) async throws
-    -> ProviderResponse
-  {
+  private func exchange(_ request: ProviderRequest) async throws -> ProviderResponse {
     var sent = HTTPClientRequest(url: request.url)
     sent.method = .POST
     for header in request.headers { sent.headers.add(name: header.name, value: header.value) }
     sent.body = .bytes(request.body)
-    let response = try await execute(
-      sent, deadline: .now() + .milliseconds(Int64(seconds * 1000)))
+    let response = try await execute(sent, deadline: .distantFuture)
     var body: [UInt8] = []
     // The answers need only the beginning of the body. The rest is not read.
     for try await part in response.body {
