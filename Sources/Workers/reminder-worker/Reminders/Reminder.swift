@@ -100,24 +100,23 @@ struct Reminder: Sendable {
     (version, definition, partition) = (change.version, change.definition, change.partition)
     zone = definition.map { $0.zone.isEmpty ? personZone : $0.zone } ?? ""
     shownZone = zone == "UTC" ? personZone : ""
-    let time = min(change.version.time.microseconds, surroundings.now)
+    if definition != nil { decidedThrough = .earliest }
     do {
-      guard let plan = try plan(surroundings) else {
-        next = nil
-        return
-      }
-      decidedThrough = plan.start(after: time)
-      next = plan.next(after: decidedThrough)
-    } catch let error as EventError where error.field == "zone" && definition?.zone == "" {
-      // The installed zone data no longer has the person's zone, for which this event is not to blame.
-      decidedThrough = .earliest
+      try refresh(surroundings)
+    } catch let error as EventError where isPersonsZoneUnknown(error) {
+      // The installed zone data no longer has it, for which this event is not to blame.
+      let time = min(change.version.time.microseconds, surroundings.now)
       let local = try surroundings.zone("UTC").local(at: time.quotient(1_000_000))
       next = Occurrence(local: local, dueAt: surroundings.now + postponedMicroseconds)
     }
   }
 
-  /// Decides what was before the event, if its zone was unknown then.
-  private mutating func settle(_ plan: Plan, _ surroundings: Surroundings) {
+  private func isPersonsZoneUnknown(_ error: EventError) -> Bool {
+    error.field == "zone" && definition?.zone == ""
+  }
+
+  /// If nothing is decided yet, decides what was before the event.
+  private mutating func begin(_ plan: Plan, _ surroundings: Surroundings) {
     guard decidedThrough == .earliest, let version else { return }
     decidedThrough = plan.start(after: min(version.time.microseconds, surroundings.now))
   }
@@ -131,8 +130,8 @@ struct Reminder: Sendable {
     throws
   {
     self.zone = zone
-    if let version, time <= version.time.microseconds, let plan = try plan(surroundings) {
-      decidedThrough = plan.start(after: min(version.time.microseconds, surroundings.now))
+    if definition != nil, let version, time <= version.time.microseconds {
+      decidedThrough = .earliest
     }
     try refresh(surroundings)
   }
@@ -143,7 +142,7 @@ struct Reminder: Sendable {
       next = nil
       return
     }
-    settle(plan, surroundings)
+    begin(plan, surroundings)
     next = plan.next(after: decidedThrough)
   }
 
@@ -156,7 +155,7 @@ struct Reminder: Sendable {
     let known: Plan?
     do {
       known = try plan(surroundings)
-    } catch let error as EventError where error.field == "zone" && definition?.zone == "" {
+    } catch let error as EventError where isPersonsZoneUnknown(error) {
       return true
     }
     guard let plan = known, plan.timetable.contains(occurrence.local, in: plan.zone) else {
@@ -194,7 +193,7 @@ struct Reminder: Sendable {
       self.next?.dueAt = surroundings.now + pause
       return nil
     }
-    settle(plan, surroundings)
+    begin(plan, surroundings)
     guard var taken = plan.newest(after: decidedThrough, dueAt: instant) else {
       // Newer zone data has moved the occurrence to a later instant, or it was decided in the tables that a swap
       // has replaced.
