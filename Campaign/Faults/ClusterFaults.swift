@@ -34,16 +34,13 @@ extension PlannedFault {
 
   /// The group moves to another coordinator. Its members and generation stay.
   func moveCoordinator(_ world: World) throws {
-    let group = world.worker(target).group
-    world.coordinators[group, default: 0] += 1
-    try world.placeCoordinator(of: group, on: embedded(world))
+    try world.moveCoordinator(of: world.worker(target).group, on: embedded(world))
   }
 
   /// The partitions of a topic get new leaders.
   func moveLeaders(_ world: World) throws {
     let topic = Topic.allCases[Int(target) % Topic.allCases.count]
-    world.leaders[topic, default: 0] += 1
-    try world.placeLeaders(of: topic, on: embedded(world))
+    try world.moveLeaders(of: topic, on: embedded(world))
   }
 
   /// While the workers are down, the topics are recreated and filled with other records beyond the

@@ -34,8 +34,8 @@ final class World {
   private(set) var gateway: GatewayProcess?
   let injected = InjectedFaults()
   /// How often each group's coordinator and each topic's leaders have moved.
-  var coordinators: [ConsumerGroup: Int] = [:]
-  var leaders: [Topic: Int] = [:]
+  private var coordinatorMoves: [ConsumerGroup: Int] = [:]
+  private var leaderMoves: [Topic: Int] = [:]
   /// Exits of workers that no signal or fault explains.
   private(set) var unexpectedEnds: [String] = []
 
@@ -329,21 +329,26 @@ final class World {
     }
     for topic in topics { try broker.createTopic(topic.name, partitions: topic.partitions) }
     // The broker would choose by itself, and a move to where it already is would disturb nobody.
-    for topic in Topic.allCases { try placeLeaders(of: topic, on: broker) }
-    for group in ConsumerGroup.allCases { try placeCoordinator(of: group, on: broker) }
+    for topic in Topic.allCases { try moveLeaders(of: topic, on: broker) }
+    for group in ConsumerGroup.allCases { try moveCoordinator(of: group, on: broker) }
   }
 
-  func placeCoordinator(of group: ConsumerGroup, on broker: EmbeddedBroker) throws {
+  /// Moves a group's coordinator to another broker than the last move.
+  func moveCoordinator(of group: ConsumerGroup, on broker: EmbeddedBroker) throws {
+    let moves = coordinatorMoves[group, default: 0]
+    coordinatorMoves[group] = moves + 1
     try broker.moveCoordinator(
-      group: group.name(prefix: topicPrefix), to: 1 + coordinators[group, default: 0] % Self.brokers
-    )
+      group: group.name(prefix: topicPrefix), to: 1 + moves % Self.brokers)
   }
 
-  func placeLeaders(of topic: Topic, on broker: EmbeddedBroker) throws {
+  /// Moves each leader of a topic's partitions to another broker than the last move.
+  func moveLeaders(of topic: Topic, on broker: EmbeddedBroker) throws {
+    let moves = leaderMoves[topic, default: 0]
+    leaderMoves[topic] = moves + 1
     for partition in 0..<partitions(of: topic) {
       try broker.moveLeader(
         TopicPartition(topic: topic.name(prefix: topicPrefix), partition: Int32(partition)),
-        to: 1 + (leaders[topic, default: 0] + partition) % Self.brokers)
+        to: 1 + (moves + partition) % Self.brokers)
     }
   }
 }

@@ -139,7 +139,7 @@ struct OffsetsImport: ParsableCommand {
       for (topic, exported) in Dictionary(grouping: exported, by: \.topic) {
         let spans = held.filter { $0.key.topic == topic }
         let isSameCount = Set(spans.keys.map(\.partition)) == Set(exported.map(\.partition))
-        guard spans.count >= exported.count || !Self.ownsWhatIsDue(topic) else {
+        guard spans.count >= exported.count || !ownsWhatIsDue(topic) else {
           throw Failure(
             .found,
             "Nothing was changed: \(topic) has \(spans.count) partitions and had \(exported.count). What is due "
@@ -163,8 +163,8 @@ struct OffsetsImport: ParsableCommand {
   }
 
   /// Whether reminders or pushes are due in the topic's partitions: see `Handler.due`.
-  private static func ownsWhatIsDue(_ topic: String) -> Bool {
-    [Topic.reminders, .alarmChanges, .devices].contains { topic.hasSuffix($0.rawValue) }
+  private func ownsWhatIsDue(_ topic: String) -> Bool {
+    [.reminders, .alarmChanges, .devices].contains(Topic(name: topic, prefix: kafka.prefix))
   }
 
   /// Finds workers by their database sessions, which are named after their consumer groups.
