@@ -28,7 +28,7 @@ while !Task.isCancelled {
     var request = HTTPClientRequest(url: address?.string ?? "")
     request.headers.add(name: "Authorization", value: "Bearer " + arguments[2])
     if !lastEventID.isEmpty { request.headers.add(name: "Last-Event-ID", value: lastEventID) }
-    // A comment comes every 15 s; a stream that is silent for longer is cut.
+    // A comment comes every 15 s; the shared client cuts a connection that is silent for 90 s.
     let response = try await HTTPClient.shared.execute(request, timeout: .hours(24))
     guard response.status != .unauthorized else {
       print("the token is not valid, or no longer")

@@ -219,6 +219,21 @@ import Testing
     #expect(next.status == 200 && stack.gateway.isRunning)
   }
 
+  @Test("a stream is refused to a request with a body, which nobody would read")
+  func streamsWithBodies() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let token = try Tokens.ours.get().token("ann")
+    let chunks = String(repeating: "1\r\na\r\n", count: 10) + "0\r\n\r\n"
+    for rest in ["Transfer-Encoding: chunked\r\n\r\n\(chunks)", "Content-Length: 1\r\n\r\na"] {
+      let connection = try OpenConnection(
+        port: stack.port,
+        "GET /v1/stream HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(token)\r\n\(rest)")
+      try await eventually("it is answered and closed") { connection.isClosed }
+      #expect(connection.text.hasPrefix("HTTP/1.1 400") && connection.text.contains("invalid-body"))
+    }
+  }
+
   @Test("a body of 10 MB is not read to its end, whoever sends it and wherever")
   func largeBodies() async throws {
     let stack = try await GatewayStack()

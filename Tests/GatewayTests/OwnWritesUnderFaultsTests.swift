@@ -65,6 +65,30 @@ import Testing
         && fleet.refusals("not-applied-yet", of: Self.ofReplica) > 0)
   }
 
+  @Test("a replica that is too far behind is not read before it has caught up")
+  func staleReplica() async throws {
+    let servers = try ReplicatedServers()
+    defer { servers.stop() }
+    let stack = try await GatewayStack(
+      databaseURL: servers.primary.url(), arguments: ["--replica-seconds", "1"])
+    defer { stack.stop() }
+    let gateway = try await stack.startGateway(reading: servers.replica.url())
+    let replica = try Connection(servers.replica.url(), applicationName: "test")
+    defer { replica.close() }
+    func badge() async throws -> Answer? {
+      try await gateway.answer("GET", "/v1/badge", as: "ann")
+    }
+    try replica.script("SELECT pg_wal_replay_pause()")
+    try stack.connection().script("CREATE TABLE after_the_pause ()")
+    try await eventually("the replica is not read") {
+      try await badge()?.problem == "database-unavailable"
+    }
+    #expect(gateway.log.contains("The replica is"))
+    #expect(try await stack.send("GET", "/v1/badge", as: "ann").status == 200)
+    try replica.script("SELECT pg_wal_replay_resume()")
+    try await eventually("it is read again") { try await badge()?.status == 200 }
+  }
+
   /// Makes what a writer's actions are about.
   ///
   /// - Returns: the writer, and the positions without which the screens are not there.

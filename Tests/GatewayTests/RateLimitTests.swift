@@ -148,6 +148,22 @@ import Testing
     withExtendedLifetime(last.place) { #expect(take(30, "ann").code == nil) }
   }
 
+  @Test("actions that Kafka has not acknowledged are bounded, for one person and for all")
+  func unacknowledgedActions() throws {
+    let limits = RateLimits(RateLimits.Settings())
+    func take(_ bytes: Int, _ person: String) throws(Problem) -> Place {
+      try limits.action(bytes, of: person)
+    }
+    let each = GatewayLimits.actionBytesPerPerson
+    // However small they are.
+    var held = try (0..<each / GatewayLimits.actionBytesMin).map { _ in try take(0, "ann") }
+    #expect(#expect(throws: Problem.self) { try take(0, "ann") }?.code == .rateLimited)
+    held += try (1..<GatewayLimits.actionBytes / each).map { try take(each, "person \($0)") }
+    #expect(#expect(throws: Problem.self) { try take(0, "bob") }?.code == .overloaded)
+    held.removeAll()
+    withExtendedLifetime(try take(each, "ann")) {}
+  }
+
   @Test("one stream too many ends the person's oldest, but none that has just begun")
   func oldestStream() throws {
     var streams = OpenStreams(limit: 2)

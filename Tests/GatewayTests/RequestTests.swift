@@ -12,8 +12,10 @@ import Testing
     let target = try RequestTarget("/v1/posts/a%2Fb%20c/comments?limit=5&cursor=x%3Ay+z")
     #expect(target.segments == ["v1", "posts", "a/b c", "comments"])
     #expect(target.query == ["limit": "5", "cursor": "x:y z"])
+    #expect(try RequestTarget("HTTPS://x:443/v1?a=/").segments == ["v1"])
     for bad in [
-      "", "v1", "http://x/v1", "*", "/%", "/%2", "/%zz", "/%00", "/%ff", "/a?b=%ff", "/a?b=1&b=2",
+      "", "v1", "http://x", "http:///v1", "http://x?a=/v1", "ftp://x/v1", "*", "/%", "/%2", "/%zz",
+      "/%00", "/%ff", "/a?b=%ff", "/a?b=1&b=2",
       "/" + String(repeating: "a", count: 5000),
     ] {
       #expect(throws: Problem.self, "\(bad)") { try RequestTarget(bad) }
@@ -189,29 +191,40 @@ import Testing
 
   @Test("ids are a person's own: the same for the same key, and never another person's")
   func ownIDs() {
-    let id = OwnID.event("ann", "like", key: "k")
-    #expect(id == OwnID.event("ann", "like", key: "k") && id.utf8.count <= Limits.idBytes)
-    #expect(
-      id != OwnID.event("ann", "like", key: "j") && id != OwnID.event("an", "nlike", key: "k"))
-    #expect(
-      id != OwnID.event("bob", "like", key: "k") && id != OwnID.event("ann", "post", key: "k"))
-    #expect(OwnID.event("ann", "like", key: nil) != OwnID.event("ann", "like", key: nil))
+    let id = OwnID.event("ann", "like", target: ["p"], key: "k")
+    #expect(id == OwnID.event("ann", "like", target: ["p"], key: "k"))
+    #expect(id.utf8.count <= Limits.idBytes)
+    let others = [
+      OwnID.event("ann", "like", target: ["p"], key: "j"),
+      OwnID.event("an", "nlike", target: ["p"], key: "k"),
+      OwnID.event("bob", "like", target: ["p"], key: "k"),
+      OwnID.event("ann", "post", target: ["p"], key: "k"),
+      OwnID.event("ann", "like", target: ["q"], key: "k"),
+      OwnID.event("ann", "like", target: [], key: "k"),
+      OwnID.event("ann", "like", target: ["p"], key: nil),
+      OwnID.event("ann", "like", target: ["p"], key: nil),
+    ]
+    #expect(Set(others + [id]).count == others.count + 1)
     let new = OwnID.new("ann", event: id)
     #expect(OwnID.isOwn(new, of: "ann") && !OwnID.isOwn(new, of: "bob"))
     #expect(new.utf8.count <= Limits.idBytes && isIdentifier(new))
   }
 
-  @Test("a person's time is at most now, and at most a week ago")
+  @Test("a person's time is at most now, a little later for what was shown, and at most a week ago")
   func times() throws {
     let now = EventTime.now
-    func time(_ text: String?) throws(Problem) -> EventTime {
+    func time(_ text: String?, marksShown: Bool = false) throws(Problem) -> EventTime {
       var headers = HTTPFields()
       headers[.magpieTime] = text
-      return try eventTime(headers, now: now)
+      return try eventTime(headers, marksShown: marksShown, now: now)
     }
     let past = EventTime(microseconds: now.microseconds - 1_000_001)
     #expect(try time(nil) == now && time(past.rfc3339) == past)
     #expect(try time(EventTime(microseconds: now.microseconds + 9_000_000).rfc3339) == now)
+    let ahead = EventTime(microseconds: now.microseconds + 4_999_999)
+    #expect(try time(ahead.rfc3339, marksShown: true) == ahead && time(ahead.rfc3339) == now)
+    let wrong = EventTime(microseconds: now.microseconds + 5_000_001)
+    #expect(try time(wrong.rfc3339, marksShown: true) == now)
     #expect(throws: Problem.self) { try time("yesterday") }
     #expect(throws: Problem.self) { try time("2020-01-01T00:00:00Z") }
   }

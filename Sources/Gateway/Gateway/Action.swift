@@ -26,6 +26,7 @@ struct Action: Sendable {
 
   /// What a person has left on a post.
   enum Own: Sendable {
+    case post
     case like
     case comment
   }
@@ -58,8 +59,20 @@ struct Action: Sendable {
     return own != nil || members.values.contains { if case .author = $0 { true } else { false } }
   }
 
+  /// Whether the action marks what the person was shown up to a time, which other clocks than the
+  /// gateway's have set.
+  var marksShown: Bool {
+    switch type {
+    case .alarmSeen, .alarmRead, .alarmReadAll, .alarmDeleted, .alarmAllDeleted,
+      .conversationRead:
+      true
+    default: false
+    }
+  }
+
   /// What the action removes, if it may be on a post that the acting person does not see.
   var own: Own? {
+    if type == .postDeleted { return .post }
     for case .authorOfOwn(let own) in members.values { return own }
     return nil
   }

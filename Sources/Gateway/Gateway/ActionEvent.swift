@@ -8,7 +8,7 @@ extension Action {
   ///   - path: the values of the path's parameters.
   ///   - body: a JSON object, or empty.
   ///   - author: the author of the post in the path, if ``readsPost``.
-  ///   - eventID: ``OwnID/event(_:_:key:)``.
+  ///   - eventID: ``OwnID/event(_:_:target:key:)``.
   /// - Throws: ``Problem`` that names the parameter or the body's member.
   func event(
     person: String, path: [String: String], body: [UInt8], author: String, eventID: String,

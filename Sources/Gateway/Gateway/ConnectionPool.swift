@@ -8,8 +8,8 @@ import Synchronization
 
 /// A fixed number of connections to PostgreSQL, each on a thread of its own, because libpq blocks.
 ///
-/// Every transaction is read-only and sees one snapshot. Work is queued in order of arrival; the
-/// queue is bounded. Thread-safe.
+/// Every transaction is read-only and sees one snapshot. People whose work is queued take turns; the queue
+/// is bounded, for all and for each of them. Thread-safe.
 package final class ConnectionPool: Sendable {
   private struct Work: Sendable {
     /// Returns false if the connection was lost and this was not the last attempt.
@@ -18,22 +18,26 @@ package final class ConnectionPool: Sendable {
   }
 
   private struct State: Sendable {
-    var waiting: [Work] = []
+    var waiting = FairQueue<Work>()
     var connected = 0
   }
 
   private let databaseURL: String
   private let applicationName: String
   private let waitingMax: Int
+  private let replicaSecondsMax: Int
   private let state = Mutex(State())
   private let arrivals = DispatchSemaphore(value: 0)
 
   /// - Parameters:
   ///   - connections: the number of threads that will call ``serve(_:_:)``.
   ///   - applicationName: the name in `pg_stat_activity`.
+  ///   - replicaSecondsMax: how far behind a replica may be, in seconds; 0 for no limit.
   package init(
-    databaseURL: String, connections: Int, applicationName: String = "magpie_gateway"
+    databaseURL: String, connections: Int, applicationName: String = "magpie_gateway",
+    replicaSecondsMax: Int = 0
   ) {
+    self.replicaSecondsMax = replicaSecondsMax
     self.databaseURL = databaseURL
     self.applicationName = applicationName
     waitingMax = connections * GatewayLimits.waitingPerConnection
@@ -42,9 +46,10 @@ package final class ConnectionPool: Sendable {
   /// Runs `body` on one of the connections. If that connection is lost, runs it once more on a new
   /// one, which is safe because it only reads.
   ///
+  /// - Parameter person: for whom it is; "" for work that is nobody's.
   /// - Throws: ``Problem`` if the queue is full; otherwise the error of `body` or of connecting.
   package func read<Value: Sendable>(
-    _ body: @escaping @Sendable (Connection) throws -> Value
+    of person: String = "", _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       let work = Work(
@@ -59,8 +64,10 @@ package final class ConnectionPool: Sendable {
           return true
         }, fail: { continuation.resume(throwing: $0) })
       let isQueued = state.withLock { state in
-        guard state.waiting.count < waitingMax else { return false }
-        state.waiting.append(work)
+        guard state.waiting.count < waitingMax,
+          person.isEmpty || state.waiting.count(of: person) < waitingMax / 4
+        else { return false }
+        state.waiting.append(work, of: person)
         return true
       }
       if isQueued {
@@ -74,12 +81,23 @@ package final class ConnectionPool: Sendable {
   /// Runs queued work on the calling thread over one connection, until `status` says `isStopping`.
   package func serve(_ status: LaneStatus, _ logger: Logger) {
     var connection: Connection?
+    var nextCheck = ContinuousClock.now
     while !status.isStopping {
       status.beat()
       if connection == nil {
         connection = connected(status, logger)
+        nextCheck = .now + Self.replicaCheckInterval
         if connection == nil { Thread.sleep(forTimeInterval: 0.5) }
         continue
+      }
+      if let current = connection, .now >= nextCheck {
+        nextCheck = .now + Self.replicaCheckInterval
+        // The address may lead to another replica.
+        if (try? checkReplica(current)) == nil {
+          current.close()
+          connection = disconnected()
+          continue
+        }
       }
       // The timeout lets the loop send its heartbeat.
       guard arrivals.wait(timeout: .now() + 1) == .success, let work = take(), let open = connection
@@ -101,15 +119,12 @@ package final class ConnectionPool: Sendable {
   }
 
   private func take() -> Work? {
-    state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+    state.withLock { $0.waiting.popFirst()?.element }
   }
 
   /// Fails all queued work at once. Used while no thread has a connection, and on shutdown.
   private func failWaiting(_ error: any Error) {
-    let failed = state.withLock { state in
-      defer { state.waiting = [] }
-      return state.waiting
-    }
+    let failed = state.withLock { $0.waiting.removeAll() }
     for work in failed { work.fail(error) }
   }
 
@@ -132,6 +147,26 @@ package final class ConnectionPool: Sendable {
     return nil
   }
 
+  private static let replicaCheckInterval = Duration.seconds(5)
+
+  /// A replica may be behind for hours: its replay was paused, or it receives nothing. Then people would be shown as
+  /// unread what they have read.
+  ///
+  /// - Throws: ``Problem`` if it is.
+  private func checkReplica(_ connection: Connection) throws {
+    guard replicaSecondsMax > 0 else { return }
+    let seconds = try connection.query(
+      """
+      SELECT extract(epoch FROM now() - pg_last_xact_replay_timestamp())::bigint
+      WHERE pg_is_in_recovery() AND (
+        pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()
+        OR NOT EXISTS (SELECT FROM pg_stat_wal_receiver))
+      """
+    ).first?.int8OrNil(0)
+    guard let seconds, seconds > replicaSecondsMax else { return }
+    throw Problem(.databaseUnavailable, "The replica is \(seconds) s behind.")
+  }
+
   private func open() throws -> Connection {
     let connection = try Connection(
       databaseURL, applicationName: applicationName,
@@ -139,6 +174,7 @@ package final class ConnectionPool: Sendable {
       statementTimeoutSeconds: GatewayLimits.statementSeconds)
     do {
       try Migrations.check(connection, allowsNewer: true)
+      try checkReplica(connection)
       try connection.script(
         """
         SET ROLE magpie_reader;

@@ -25,9 +25,9 @@ extension Problem {
     // The page functions raise it for a cursor that is malformed or belongs to another list.
     case "22P02": self.init(.invalidParameter, "It is not a cursor of this list.", field: "cursor")
     case "57014": self.init(.databaseUnavailable, "The database took too long.")
-    // The server is shutting down or out of connections, or a query on a replica conflicts with
+    // The server is shutting down or out of a resource (connections, disk, memory), or a query on a replica conflicts with
     // replay.
-    case "57P01", "57P02", "57P03", "53300", "40001":
+    case "57P01", "57P02", "57P03", "53000", "53100", "53200", "53300", "53400", "40001":
       self.init(.databaseUnavailable, "The database has no time for it.")
     default:
       switch error.code {

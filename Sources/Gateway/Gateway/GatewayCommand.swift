@@ -56,6 +56,14 @@ public struct GatewayCommand: AsyncParsableCommand {
   var waitSeconds: Int?
 
   @Option(
+    parsing: .unconditional,
+    help: """
+      Seconds that a replica may be behind; 0 for no limit (default: 60). \
+      [env: MAGPIE_REPLICA_SECONDS]
+      """)
+  var replicaSeconds: Int?
+
+  @Option(
     name: .customLong("visits-database-url"),
     help: """
       The connection string for recording visits with feed_touch: the primary server, if the gateway \
@@ -88,6 +96,8 @@ public struct GatewayCommand: AsyncParsableCommand {
       default: Self.connectionsDefault)
     let wait = try await process.number(
       waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
+    let replicaSeconds = try await process.number(
+      replicaSeconds, "replicaSeconds", "--replica-seconds", 0...86_400, default: 60)
     let rules = TokenRules(
       issuer: try await keySet.issuer(process),
       audience: try await process.required(tokenAudience, "tokenAudience", "--token-audience"))
@@ -101,7 +111,8 @@ public struct GatewayCommand: AsyncParsableCommand {
     consumer.metrics.beginRequests()
     let keys = try await keySet.keys(process, consumer.logger)
     let databaseURL = try await process.databaseURL(database)
-    let pool = ConnectionPool(databaseURL: databaseURL, connections: connections)
+    let pool = ConnectionPool(
+      databaseURL: databaseURL, connections: connections, replicaSecondsMax: replicaSeconds)
     let visits = Visits(
       databaseURL: try await process.databaseURL(
         visitsDatabaseURL, "visitsDatabaseUrl", "--visits-database-url") ?? databaseURL)
@@ -109,6 +120,8 @@ public struct GatewayCommand: AsyncParsableCommand {
       bootstrap: settings.kafka.bootstrap, source: "magpie-gateway",
       topicPrefix: settings.topicPrefix, properties: settings.kafka.properties)
     producing.properties["message.timeout.ms"] = "\(GatewayLimits.acknowledgementMilliseconds)"
+    // Twice what requests may hold, so that none waits for room: JSON that escapes more is longer.
+    producing.maxBufferedBytes = 2 * GatewayLimits.actionBytes
     let producer = try Producer(producing)
     let hints = Hints()
     let api = APIService(

@@ -38,6 +38,11 @@ enum GatewayLimits {
   static let heldBytes = 16 << 10
   /// How old a stream must be to be ended for a newer one of the same person.
   static let streamSecondsMin = 30.0
+  /// The size of all bodies of actions that Kafka has not acknowledged yet, and of those of one
+  /// person. A body counts as ``actionBytesMin`` at least.
+  static let actionBytes = 32 << 20
+  static let actionBytesPerPerson = 4 << 20
+  static let actionBytesMin = 4 << 10
   /// The size of all large bodies that clients have not taken yet, and of those of one person.
   static let responseBytes = 256 << 20
   static let responseBytesPerPerson = 32 << 20
@@ -84,6 +89,8 @@ enum GatewayLimits {
   static let publishedMoments = 64
   /// How far in the past `Magpie-Time` may be: enough for an app that was offline for a week.
   static let pastMicroseconds: Int64 = 7 * 86_400_000_000
+  /// How far ahead of the gateway's clock the time of what a person was shown may be.
+  static let aheadMicroseconds: Int64 = 5_000_000
   /// The maximum size of a key set, and the maximum number of its keys.
   static let keyFileBytes = 1 << 20
   static let keys = 100

@@ -70,7 +70,9 @@ struct LiveStream: Sendable {
     let paged = watched.enumerated().filter(\.element.hasCursor)
     guard !paged.isEmpty else { return }
     do {
-      _ = try await turns.run { try await reader.bodies(paged.map(\.element.statement)) }
+      _ = try await turns.run(of: person) {
+        try await reader.bodies(paged.map(\.element.statement), of: person)
+      }
     } catch let error as PostgresError {
       let problem = Problem(error)
       guard problem.code == .invalidParameter, let index = error.statementIndex,
@@ -104,7 +106,7 @@ struct LiveStream: Sendable {
         do {
           // Subscribe before looking: a change in between then gives a hint.
           try await watchAuthors(of: &posts, subscription)
-          events = try await turns.run {
+          events = try await turns.run(of: person) {
             // Only when the turn has come: hints that arrive while the stream waits for it need no
             // look of their own.
             screens = hints.takeLook(subscription)
@@ -136,7 +138,9 @@ struct LiveStream: Sendable {
   ) async throws {
     guard !posts.isEmpty else { return }
     let unknown = Array(posts)
-    let authors = try await turns.run { try await reader.authors(of: unknown, viewer: person) }
+    let authors = try await turns.run(of: person) {
+      try await reader.authors(of: unknown, viewer: person)
+    }
     hints.watch(Set(authors.map { .author($0.author) }), subscription)
     posts.subtract(authors.map(\.post))
   }
@@ -188,7 +192,7 @@ struct LiveStream: Sendable {
       }
       guard !looked.isEmpty else { return [] }
       do {
-        let bodies = try await reader.bodies(looked.map { parts[$0].statement })
+        let bodies = try await reader.bodies(looked.map { parts[$0].statement }, of: person)
         return Array(zip(looked.map { parts[$0] }, bodies))
       } catch let error as PostgresError {
         guard let index = error.statementIndex, looked.indices.contains(index), error.isRefusal,

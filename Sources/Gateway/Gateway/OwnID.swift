@@ -7,11 +7,16 @@ import Foundation
 /// A fact is defined by the newest event with its id: a client that could choose any id could
 /// overwrite what others wrote.
 enum OwnID {
-  /// An event's id. Equal only for the same person, action and key.
+  /// An event's id. Equal only for the same person, action, target and key: another target is another
+  /// fact, whose event must not replace the first one.
   ///
-  /// - Parameter key: the request's `Idempotency-Key`; nil for a unique id.
-  static func event(_ person: String, _ action: String, key: String?) -> String {
-    digest([person, action, key ?? UUID().uuidString])
+  /// - Parameters:
+  ///   - target: the values of the path's parameters, in the order of their names.
+  ///   - key: the request's `Idempotency-Key`; nil for a unique id.
+  static func event(
+    _ person: String, _ action: String, target: [String], key: String?
+  ) -> String {
+    digest([person, action] + target + [key ?? UUID().uuidString])
   }
 
   /// The id of the post, comment or message that the event creates: the person's tag, then a digest

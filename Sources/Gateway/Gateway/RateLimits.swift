@@ -24,8 +24,9 @@ final class RateLimits: Sendable {
   private let addresses: Mutex<Buckets<ClientAddress>>?
   private let people: Mutex<Buckets<[UInt8]>>?
   private let streams: Mutex<OpenStreams>
-  /// The bytes of large bodies that clients have not taken yet, of each person and of all.
-  private let responses = Mutex((people: [[UInt8]: Int](), all: 0))
+  private let responses: ByteBudget
+  private let actions = ByteBudget(
+    all: GatewayLimits.actionBytes, each: GatewayLimits.actionBytesPerPerson)
   private let hasSeenProxy = Mutex(false)
   private let start = ContinuousClock.now
 
@@ -33,6 +34,7 @@ final class RateLimits: Sendable {
     self.settings = settings
     connections = Places(limit: settings.trustedProxies > 0 ? 0 : settings.connectionsPerAddress)
     streams = Mutex(OpenStreams(limit: settings.streamsPerPerson))
+    responses = ByteBudget(all: settings.responseBytes, each: settings.responseBytesPerPerson)
     func buckets<Key>(_ perSecond: Int, _: Key.Type) -> Mutex<Buckets<Key>>? {
       perSecond == 0 ? nil : Mutex(Buckets(perSecond: perSecond, keys: GatewayLimits.buckets))
     }
@@ -86,31 +88,28 @@ final class RateLimits: Sendable {
     }
   }
 
-  /// Takes room for a body of a person; it is held as long as the result exists. A person who has
+  /// Takes room for the response's body; it is held as long as the result exists. A person who has
   /// none may exceed their share, so that no body is too large for it.
   ///
   /// - Throws: ``Problem`` if there is none.
   func response(_ bytes: Int, of person: String) throws(Problem) -> Place {
-    let key = Array(person.utf8)
-    let refusal: Problem? = responses.withLock { held in
-      let own = held.people[key, default: 0]
-      guard own == 0 || own + bytes <= settings.responseBytesPerPerson else {
-        return limited(5, "The person has not taken the responses to earlier requests.")
-      }
-      guard held.all == 0 || held.all + bytes <= settings.responseBytes else {
-        return Problem(.overloaded, "Too many clients have not taken their responses.")
-      }
-      held.people[key] = own + bytes
-      held.all += bytes
-      return nil
+    switch responses.take(bytes, of: person) {
+    case .taken(let place): return place
+    case .ownShareIsTaken:
+      throw limited(5, "The person has not taken the responses to earlier requests.")
+    case .allIsTaken: throw Problem(.overloaded, "Too many clients have not taken their responses.")
     }
-    if let refusal { throw refusal }
-    return Place { [self] in
-      responses.withLock { held in
-        let left = held.people[key, default: bytes] - bytes
-        held.people[key] = left == 0 ? nil : left
-        held.all -= bytes
-      }
+  }
+
+  /// Takes room for an action, from before its body arrives until Kafka has acknowledged its event.
+  ///
+  /// - Throws: ``Problem`` if there is none.
+  func action(_ bytes: Int, of person: String) throws(Problem) -> Place {
+    switch actions.take(max(bytes, GatewayLimits.actionBytesMin), of: person) {
+    case .taken(let place): return place
+    case .ownShareIsTaken:
+      throw limited(1, "Kafka has not acknowledged the person's earlier actions.")
+    case .allIsTaken: throw Problem(.overloaded, "Kafka has not acknowledged earlier actions.")
     }
   }
 
@@ -135,14 +134,4 @@ final class RateLimits: Sendable {
     problem.retryAfterSeconds = max(1, seconds)
     return problem
   }
-}
-
-/// Frees its place when the last reference is gone, also if the client left before the response
-/// began.
-final class Place: Sendable {
-  private let free: @Sendable () -> Void
-
-  init(_ free: @escaping @Sendable () -> Void) { self.free = free }
-
-  deinit { free() }
 }

@@ -10,6 +10,8 @@ struct Reader: Sendable {
   let topicPrefix: String
   /// The maximum time to wait for records to be applied.
   let waitLimit: Duration
+  /// How long Kafka is asked for at least, in a gateway that does not wait.
+  private static let momentMin = Duration.milliseconds(100)
   private let published = PublishedChanges()
   /// One task at a time notes a moment, so that moments are noted in their order.
   private let noting = Turns(1)
@@ -20,23 +22,23 @@ struct Reader: Sendable {
   /// - Returns: nil if there is nothing to show, such as a post that the viewer may not see.
   /// - Throws: ``Problem``.
   func body(
-    _ screen: Screen, _ statement: Statement, after positions: [Position]
+    _ screen: Screen, _ statement: Statement, viewer: String, after positions: [Position]
   ) async throws -> String? {
     var barrier = Barrier(positions, groups: screen.groups)
     let deadline = ContinuousClock.now + waitLimit
     if screen.showsAlarms, barrier.hasNotifications {
-      barrier.bounds.formUnion(try await changes(of: barrier, until: deadline))
+      barrier.bounds.formUnion(try await changes(of: barrier, viewer: viewer, until: deadline))
     }
-    guard let rows = try await rows(statement, behind: barrier, until: deadline),
+    guard let rows = try await rows(statement, viewer: viewer, behind: barrier, until: deadline),
       let row = rows.first
     else { return nil }
     return try row.textOrNil(0)
   }
 
   /// Reads the bodies of several screens from one snapshot; nil for those with nothing to show.
-  func bodies(_ statements: [Statement]) async throws -> [String?] {
+  func bodies(_ statements: [Statement], of viewer: String) async throws -> [String?] {
     for _ in 0..<5 {
-      let results = try await pool.read { try oneSnapshot(statements, on: $0) }
+      let results = try await pool.read(of: viewer) { try oneSnapshot(statements, on: $0) }
       if let results { return try results.map { try $0.first?.textOrNil(0) } }
       try await Task.sleep(for: .milliseconds(20))
     }
@@ -57,6 +59,15 @@ struct Reader: Sendable {
     let (sql, more): (String, [Parameter]) =
       switch own {
       case nil: (seen, [])
+      case .post:
+        // One that is deleted already, for a repeated request.
+        (
+          """
+          \(seen) UNION ALL
+          SELECT u.user_id FROM posts p JOIN users u ON u.user_key = p.author
+          WHERE u.user_id = $1 AND p.post_id = $2
+          """, []
+        )
       case .like:
         ("\(seen) UNION ALL SELECT post_owner FROM likes WHERE actor = $1 AND post_id = $2", [])
       case .comment:
@@ -68,7 +79,7 @@ struct Reader: Sendable {
         )
       }
     let rows = try await rows(
-      Statement(sql, [.text(viewer), .text(post)] + more), behind: barrier,
+      Statement(sql, [.text(viewer), .text(post)] + more), viewer: viewer, behind: barrier,
       until: .now + waitLimit)
     guard let author = try rows?.first?.text(0), !FormerPerson.has(id: author) else {
       throw Problem(.notFound, "The viewer sees no such post.", field: "post")
@@ -83,7 +94,7 @@ struct Reader: Sendable {
     let statement = Statement(
       "SELECT p.post_id, p.author_id FROM unnest($2::text[]) watched, post($1, watched) p",
       [.text(viewer), .textArray(posts)])
-    return try await pool.read { connection in
+    return try await pool.read(of: viewer) { connection in
       try connection.query(statement).map { (try $0.text(0), try $0.text(1)) }
     }
   }
@@ -117,11 +128,12 @@ struct Reader: Sendable {
   /// Runs the statement in the first snapshot that contains the results of all records in
   /// `barrier`.
   private func rows(
-    _ statement: Statement?, behind barrier: Barrier, until deadline: ContinuousClock.Instant
+    _ statement: Statement?, viewer: String, behind barrier: Barrier,
+    until deadline: ContinuousClock.Instant
   ) async throws -> Rows? {
     var pause = Duration.milliseconds(5)
     while true {
-      let attempt = try await pool.read { connection in
+      let attempt = try await pool.read(of: viewer) { connection in
         try read(statement, behind: barrier, on: connection)
       }
       if attempt.isApplied { return attempt.rows }
@@ -181,13 +193,17 @@ struct Reader: Sendable {
   /// The records that alarm-worker must have applied for the alarms of the barrier's records to be
   /// rendered.
   private func changes(
-    of barrier: Barrier, until deadline: ContinuousClock.Instant
+    of barrier: Barrier, viewer: String, until deadline: ContinuousClock.Instant
   ) async throws -> Set<Barrier.Bound> {
     if let ends = published.ends(for: barrier) { return ends }
-    _ = try await rows(nil, behind: barrier, until: deadline)
-    return try await noting.run {
+    _ = try await rows(nil, viewer: viewer, behind: barrier, until: deadline)
+    return try await noting.run(of: viewer) {
       // Another request may have noted a moment while this one waited.
       if let ends = published.ends(for: barrier) { return ends }
+      // Others have waited for Kafka in vain meanwhile.
+      guard .now < deadline + Self.momentMin else {
+        throw Problem(.notAppliedYet, "Kafka did not say how far it is.", field: "Magpie-After")
+      }
       return try await noteMoment(including: barrier, until: deadline)
     }
   }
@@ -197,7 +213,7 @@ struct Reader: Sendable {
   func notePublishedChanges() async {
     while !Task.isCancelled {
       // If it fails, requests note a moment themselves, and their answers say what has failed.
-      _ = try? await noting.run {
+      _ = try? await noting.run(of: "") {
         try await noteMoment(including: Barrier([], groups: []), until: .now + .seconds(2))
       }
       try? await Task.sleep(for: .seconds(GatewayLimits.heartbeatSeconds))
@@ -234,8 +250,7 @@ struct Reader: Sendable {
     for bound in barrier.bounds where bound.group == .notification {
       applied[bound.source] = max(applied[bound.source] ?? 0, bound.offset + 1)
     }
-    // At least a moment, for a gateway that does not wait.
-    let left = max(.now + .milliseconds(100), deadline) - .now
+    let left = max(.now + Self.momentMin, deadline) - .now
     let ends = try await onThread { [admin] in
       try admin.watermarks(
         topics: [names.1], timeoutMilliseconds: Int(left / .milliseconds(1)))

@@ -35,6 +35,12 @@ struct RequestScope: RequestContext {
   func closeSoon() { channel.close(in: .seconds(1)) }
 }
 
+/// The size of the request's body, or the maximum if the headers do not say how large it is.
+func bodyBytesMax(_ headers: HTTPFields) -> Int {
+  if headers[.transferEncoding] != nil { return GatewayLimits.bodyBytes }
+  return headers[.contentLength].map { Int($0) ?? GatewayLimits.bodyBytes } ?? 0
+}
+
 /// Reads the request's body, which must be empty or JSON.
 ///
 /// - Throws: ``Problem`` if it is too large, too slow or of another media type.
@@ -44,11 +50,7 @@ func collectedBody(_ request: Request, _ context: RequestScope) async throws -> 
     throw Problem(
       .unsupportedMediaType, "A request body must not be compressed.", field: "Content-Encoding")
   }
-  if let length = request.headers[.contentLength].flatMap({ Int($0) }),
-    length > GatewayLimits.bodyBytes
-  {
-    throw tooLarge
-  }
+  guard bodyBytesMax(request.headers) <= GatewayLimits.bodyBytes else { throw tooLarge }
   if request.headers[.expect]?.lowercased() == "100-continue" { context.expectBody() }
   let bytes = try await withThrowingTaskGroup(of: [UInt8].self) { group in
     group.addTask {
@@ -100,8 +102,12 @@ func idempotencyKey(_ headers: HTTPFields) throws(Problem) -> String? {
 
 /// The time at which the person acted: `Magpie-Time`, but at most `now`.
 ///
+/// - Parameter marksShown: see ``Action/marksShown``. Such a time may be ahead by as much as the clocks
+///   of servers differ: otherwise what has a later time stays unread although the person has read it.
 /// - Throws: ``Problem`` if it is not a valid time, or too long ago.
-func eventTime(_ headers: HTTPFields, now: EventTime = .now) throws(Problem) -> EventTime {
+func eventTime(
+  _ headers: HTTPFields, marksShown: Bool, now: EventTime = .now
+) throws(Problem) -> EventTime {
   guard let text = headers[.magpieTime] else { return now }
   guard let time = try? EventTime(rfc3339: text) else {
     throw Problem(
@@ -110,6 +116,9 @@ func eventTime(_ headers: HTTPFields, now: EventTime = .now) throws(Problem) -> 
   }
   guard time.microseconds >= now.microseconds - GatewayLimits.pastMicroseconds else {
     throw Problem(.invalidHeader, "It is more than seven days ago.", field: "Magpie-Time")
+  }
+  if marksShown, time.microseconds <= now.microseconds + GatewayLimits.aheadMicroseconds {
+    return time
   }
   // An event from a device whose clock is ahead must not win against later events.
   return min(time, now)

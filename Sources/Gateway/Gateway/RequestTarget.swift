@@ -7,6 +7,8 @@ struct RequestTarget: Equatable {
   /// The decoded parameters.
   var query: [String: String]
 
+  /// - Parameter target: in origin form, or in absolute form, whose scheme and host say nothing here (RFC 9112,
+  ///   3.2).
   /// - Throws: ``Problem`` if it is too long, not percent-encoded UTF-8, contains NUL, or repeats a
   ///   parameter.
   init(_ target: String) throws(Problem) {
@@ -14,10 +16,10 @@ struct RequestTarget: Equatable {
       throw Problem(
         .invalidTarget, "The target is longer than \(GatewayLimits.targetBytes) bytes.")
     }
-    guard target.utf8.first == UInt8(ascii: "/") else {
+    guard let path = originForm(target) else {
       throw Problem(.invalidTarget, "The target is not a path.")
     }
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     segments = []
     for segment in parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
       segments.append(try decoded(segment, plusIsSpace: false))
@@ -32,6 +34,19 @@ struct RequestTarget: Equatable {
       }
     }
   }
+}
+
+/// The part of the target from its path on; nil if it has none.
+private func originForm(_ target: String) -> Substring? {
+  var rest = target[...]
+  for scheme in ["http://", "https://"] where rest.prefix(scheme.count).lowercased() == scheme {
+    rest = rest.dropFirst(scheme.count)
+    guard let end = rest.firstIndex(where: { "/?#".contains($0) }), end > rest.startIndex else {
+      return nil
+    }
+    rest = rest[end...]
+  }
+  return rest.utf8.first == UInt8(ascii: "/") ? rest : nil
 }
 
 private func decoded(_ text: Substring, plusIsSpace: Bool) throws(Problem) -> String {

@@ -70,7 +70,10 @@ struct Responder: HTTPResponder {
     switch route.endpoint {
     case .screen(let screen):
       let statement = try screen.statement(viewer: person, path: path, query: target.query)
-      guard let body = try await reader.body(screen, statement, after: positions ?? []) else {
+      guard
+        let body = try await reader.body(
+          screen, statement, viewer: person, after: positions ?? [])
+      else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
       let response = try textResponse(
@@ -88,6 +91,9 @@ struct Responder: HTTPResponder {
     case .stream:
       if let name = target.query.keys.filter({ $0 != "watch" }).min() {
         throw Problem(.invalidParameter, "The stream has only: watch.", field: name)
+      }
+      guard bodyBytesMax(request.headers) == 0 else {
+        throw Problem(.invalidBody, "A request for a stream has no body.", endsConnection: true)
       }
       let stream = LiveStream(
         reader: reader, hints: hints, turns: turns, person: person,
@@ -167,9 +173,13 @@ struct Responder: HTTPResponder {
   ) async throws -> Response {
     let person = identity.person
     if case .freshToken = action.requirement { try TokenRules.requireFresh(identity) }
+    let target = path.sorted { $0.key < $1.key }.map(\.value)
     let eventID = OwnID.event(
-      person, action.type.rawValue, key: try idempotencyKey(request.headers))
-    let time = try eventTime(request.headers)
+      person, "\(action.method) \(action.type.rawValue)", target: target,
+      key: try idempotencyKey(request.headers))
+    let time = try eventTime(request.headers, marksShown: action.marksShown)
+    let place = try edge.limits.action(bodyBytesMax(request.headers), of: person)
+    defer { withExtendedLifetime(place) {} }
     let body = try await collectedBody(request, context)
     if case .ownID(let name) = action.requirement, !OwnID.isOwn(path[name] ?? "", of: person) {
       throw Problem(.notYours, "The viewer did not make it through this API.", field: name)

@@ -1,48 +1,47 @@
 import Synchronization
 
-/// Lets a limited number of tasks run at a time, in order of arrival. Thread-safe.
+/// Lets a limited number of tasks run at a time, and one of each person; the people take turns.
+/// Thread-safe.
 final class Turns: Sendable {
   private struct State {
     var free: Int
-    /// The waiting tasks by number, from `next` up to but not including `end`.
-    var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
-    var next: UInt64 = 0
-    var end: UInt64 = 0
+    var running: Set<String> = []
+    var waiting = FairQueue<CheckedContinuation<Void, Never>>()
+
+    mutating func next() -> CheckedContinuation<Void, Never>? {
+      guard free > 0, let next = waiting.popFirst(where: { !running.contains($0) }) else {
+        return nil
+      }
+      free -= 1
+      running.insert(next.person)
+      return next.element
+    }
   }
 
   private let state: Mutex<State>
 
   init(_ count: Int) { state = Mutex(State(free: count)) }
 
-  /// Waits for a turn, and runs `body`.
+  /// Waits for the person's turn, and runs `body`.
   func run<Value>(
-    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+    of person: String, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Value
   ) async rethrows -> Value {
     await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        guard state.free == 0 else {
-          state.free -= 1
-          return true
-        }
-        state.waiting[state.end] = continuation
-        state.end += 1
-        return false
+      let next = state.withLock { state in
+        state.waiting.append(continuation, of: person)
+        return state.next()
       }
-      if isFree { continuation.resume() }
+      next?.resume()
     }
-    defer { pass() }
-    return try await body()
-  }
-
-  private func pass() {
-    let following = state.withLock { state in
-      guard let continuation = state.waiting.removeValue(forKey: state.next) else {
+    defer {
+      let next = state.withLock { state in
         state.free += 1
-        return CheckedContinuation<Void, Never>?.none
+        state.running.remove(person)
+        return state.next()
       }
-      state.next += 1
-      return continuation
+      next?.resume()
     }
-    following?.resume()
+    return try await body()
   }
 }
