@@ -18,7 +18,7 @@ import Testing
     FeedLimits(
       pushLimit: 4, feedLength: 3, evictIdleDays: 1, historyDays: nil, deliveriesMax: 5,
       entriesMax: 5, trimmedAtOnce: 2, blocksAtOnce: 1, returningAtOnce: 2, lockedAtOnce: 3,
-      evictedAtOnce: 2),
+      followedMax: 3, evictedAtOnce: 2),
     FeedLimits(
       pushLimit: storingAll, feedLength: 6, evictIdleDays: 1, historyDays: nil, deliveriesMax: 20,
       entriesMax: 20, trimmedAtOnce: 3, blocksAtOnce: 1, returningAtOnce: 3, lockedAtOnce: 100,

@@ -109,6 +109,33 @@ import Testing
     #expect(floors == [0])
   }
 
+  @Test(
+    "the feed of somebody who follows too many is not restored; others do not wait, and both pages are right"
+  )
+  func followsTooMany() throws {
+    let database = try FeedDatabase(
+      FeedLimits(feedLength: 50, evictIdleDays: 1, returningAtOnce: 1, followedMax: 2))
+    var events = ["ann", "cy", "eve"].map { Say.follow("bo", $0, at: 0) }
+    events += [Say.follow("dee", "ann", at: 0)] + posts(1...8, by: "ann") + posts(1...8, by: "cy")
+    try database.apply(events)
+    _ = try (database.touch("bo"), database.touch("dee"))
+    try database.passDays(2)
+    try database.runBacklog()
+    _ = try (database.touch("bo"), database.touch("dee"))
+    for _ in 0..<3 { try database.runBacklog() }
+    #expect(try database.stored("dee").count == 8 && database.stored("bo") == [])
+    #expect(try database.count("feed_returns") == 0)
+    #expect(try database.differences(from: Model(events)) == [])
+
+    events.append(Say.unfollow("bo", "eve", at: 1))
+    try database.apply(Array(events.suffix(1)))
+    _ = try database.touch("bo")
+    try database.runBacklog()
+    #expect(try database.stored("bo").count == 16)
+    #expect(try database.differences(from: Model(events)) == [])
+    #expect(try database.violations() == [])
+  }
+
   @Test("one follow, or many at once, add at most as many entries as the length of a feed")
   func manyFollows() throws {
     let database = try FeedDatabase(FeedLimits(feedLength: 10))

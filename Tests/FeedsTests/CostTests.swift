@@ -73,6 +73,18 @@ import Testing
     }
   }
 
+  @Test("a follow of somebody famous reads none of the posts that readers pull")
+  func pushedPosts() throws {
+    let database = try FeedDatabase()
+    let pushed = """
+      (SELECT p.post_key FROM posts p
+      WHERE p.author = 7 AND NOT p.deleted AND p.delivery = 'push' AND p.first_at >= '2024-01-01Z'
+      ORDER BY p.first_at DESC, p.post_id DESC LIMIT 1001) p
+      """
+    try database.asOwner { try fillPeople(database, 1...20_000) }
+    #expect(try pages(database, pushed) < 20)
+  }
+
   @Test("a list of people costs the same with twelve times as many, also for who blocked some")
   func people() throws {
     let database = try FeedDatabase()

@@ -20,7 +20,10 @@ func feedBacklog(limits: FeedLimits, after pace: DeliveryPace) -> Work {
   let returning = work.add(
     Statement(
       ReturnSQL.pick,
-      [.int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce))]))
+      [
+        .int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce)),
+        .int8(Int64(limits.followedMax)),
+      ]))
   work.add(Statement(ReturnSQL.lockFollowees))
   work.add(Statement(ReturnSQL.lockFeeds))
   work.add(Statement(ReturnSQL.confirm))

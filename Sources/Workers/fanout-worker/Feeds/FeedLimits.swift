@@ -30,6 +30,8 @@ struct FeedLimits {
   /// take one feed's.
   var returningAtOnce = 4
   var lockedAtOnce = 5_000
+  /// The feed of somebody who follows more authors is not restored: that would lock all of them at once.
+  var followedMax = 50_000
   /// The number of feeds that one piece evicts.
   var evictedAtOnce = 500
   /// The number of an erased person's posts, followers or messages that one piece deletes, and of feed entries.

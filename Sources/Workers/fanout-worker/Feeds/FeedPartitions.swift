@@ -22,13 +22,25 @@ final class FeedPartitions: Sendable {
     }
   }
 
+  /// Of keys whose partitions were dropped, no entry is left.
+  private static let forgetRetiredKeys = Statement(
+    """
+    DELETE FROM retired_keys r
+    WHERE r.post_key IN (
+      SELECT k.post_key FROM retired_keys k
+      WHERE k.post_key < (
+        SELECT p.ends_at FROM feed_partitions() p WHERE p.name = to_regclass('feed_entries_before'))
+      LIMIT 10000)
+    """)
+
   /// Makes partitions ahead of time, and drops those whose posts are older than feeds are stored: see migration 0039.
   /// Alone in its transaction, because it keeps everybody else out of `feed_entries`.
   static func keep(historyDays: Int) -> Work {
     Work([
       Statement(
         "SELECT feeds_keep_partitions($1::bigint * interval '1 day', now())",
-        [.int8(Int64(historyDays))])
+        [.int8(Int64(historyDays))]),
+      forgetRetiredKeys,
     ]) { _ in Outcome(hasMore: true) }
   }
 }

@@ -43,7 +43,7 @@ enum FollowSQL {
     """
 
   /// The floor of a feed with the row `b` of `feeds`, if it has one.
-  private static let floor = "greatest(b.floor, \(feedHistoryFloor))"
+  static let floor = "greatest(b.floor, \(feedHistoryFloor))"
 
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
   /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
@@ -147,7 +147,6 @@ enum FollowSQL {
       INSERT INTO feed_trims (kind, person)
       SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM wanted WHERE floor > 0)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
     queued AS (

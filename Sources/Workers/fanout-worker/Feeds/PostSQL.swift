@@ -130,7 +130,6 @@ enum PostSQL {
       INSERT INTO feed_trims (kind, person)
       SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > \(limit)::bigint)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
     -- Up to \(limit) entries: delete them now.

@@ -6,26 +6,39 @@
 /// out.
 enum ReturnSQL {
   /// Picks a few readers from the queue. Only locks their rows; `SettleSQL` removes them. $1 the
-  /// maximum number of readers, $2 of authors they follow, give or take one reader's.
+  /// maximum number of readers, $2 of authors they follow, give or take one reader's, who follows at
+  /// most $3. Whoever follows more is taken off the queue: their pages are joined.
   ///
   /// `magpie.feed_order` lets this transaction lower floors: see migration 0019.
   static let pick = """
     WITH due AS MATERIALIZED (
       SELECT r.owner FROM feed_returns r ORDER BY r.owner LIMIT $1::bigint FOR UPDATE SKIP LOCKED
     ),
-    weighed AS (
+    followed AS (
       SELECT
-        d.owner,
-        sum(coalesce(c.following, 0)) OVER (ORDER BY d.owner) - coalesce(c.following, 0) AS before
+        d.owner, coalesce(c.following, 0) AS following,
+        coalesce(c.following, 0) > $3::bigint AS is_left_out
       FROM due d LEFT JOIN follow_counts c ON c.user_key = d.owner
     ),
-    picked AS (SELECT w.owner FROM weighed w WHERE w.before < $2::bigint)
+    weighed AS (
+      SELECT
+        f.owner, f.is_left_out,
+        sum(f.following) FILTER (WHERE NOT f.is_left_out) OVER (ORDER BY f.owner) - f.following
+          AS before
+      FROM followed f
+    ),
+    settled AS (SELECT w.owner, w.is_left_out FROM weighed w WHERE w.is_left_out OR w.before < $2::bigint)
     SELECT
-      set_config('magpie.returning', coalesce(string_agg(owner::text, ','), ''), true),
-      set_config('magpie.busy', CASE WHEN count(*) > 0 THEN 'returning' ELSE '' END, true),
+      set_config(
+        'magpie.returning',
+        coalesce(string_agg(owner::text, ',') FILTER (WHERE NOT is_left_out), ''), true),
+      set_config(
+        'magpie.busy', CASE WHEN count(*) FILTER (WHERE NOT is_left_out) > 0 THEN 'returning' ELSE '' END,
+        true),
       set_config('magpie.feed_order', 'first_at', true),
-      count(*) AS picked
-    FROM picked
+      set_config('magpie.settled', coalesce(string_agg(owner::text, ','), ''), true),
+      count(*) FILTER (WHERE NOT is_left_out) AS picked
+    FROM settled
     """
 
   /// Locks the authors that the picked readers follow.

@@ -7,7 +7,7 @@ enum SettleSQL {
   static let settle = """
     WITH returned AS (
       DELETE FROM feed_returns
-      WHERE owner = ANY (string_to_array(current_setting('magpie.returning'), ',')::bigint[])
+      WHERE owner = ANY (string_to_array(current_setting('magpie.settled'), ',')::bigint[])
     ),
     trimmed AS (
       DELETE FROM feed_trims

@@ -20,7 +20,6 @@ enum TrimSQL {
       INSERT INTO feed_trims (kind, person)
       SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM idle)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     ),
     evicted AS (
@@ -118,7 +117,6 @@ enum TrimSQL {
       INSERT INTO feed_trims (kind, person)
       SELECT 'garbage', pg_current_xact_id()::text::bigint
       WHERE EXISTS (SELECT FROM longer)
-        AND NOT EXISTS (SELECT FROM feed_trims t WHERE t.kind = 'garbage' AND t.person > 0)
       ON CONFLICT DO NOTHING
     )
     INSERT INTO feeds (owner, floor) SELECT owner, post_key FROM longer ORDER BY owner
