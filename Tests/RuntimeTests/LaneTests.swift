@@ -192,6 +192,35 @@ import Testing
     #expect(try fixture.applied() == [])
   }
 
+  @Test(
+    "a piece of the backlog that violates a constraint, or takes too long, delays neither records nor what is due",
+    arguments: ["INSERT INTO applied VALUES ('0', 'poison')", "SELECT pg_sleep(3600)"])
+  func unworkableBacklog(sql: String) async throws {
+    let fixture = try LaneFixture()
+    let (pieces, due) = (Mutex(0), Mutex(0))
+    var handler = LaneFixture.handler
+    handler.backlog = {
+      pieces.withLock { $0 += 1 }
+      return Work([Statement("SET LOCAL statement_timeout = '100ms'"), Statement(sql)])
+    }
+    handler.due = { _ in
+      due.withLock { $0 += 1 }
+      return Work()
+    }
+    let metrics = Metrics()
+    let lane = RunningLane(try fixture.settings(handler: handler), metrics: metrics)
+    try await eventually("the piece is tried") { pieces.withLock { $0 > 0 } }
+    let ids = try fixture.publish(posts: (0..<20).map { "p\($0)" })
+    try await eventually { try fixture.applied() == ids }
+    try await eventually("what is due is looked for again and again") { due.withLock { $0 > 3 } }
+    try await lane.stop()
+    #expect(pieces.withLock { $0 } < due.withLock { $0 }, "the next attempt is a minute later")
+    let reason = sql.hasPrefix("INSERT") ? "not-applicable" : "statement-timeout"
+    let text = metrics.prometheusText()
+    let count = try #require(text.firstMatch(of: /magpie_retries_total{reason="([a-z-]+)"} [1-9]/))
+    #expect(count.1 == reason)
+  }
+
   @Test("an unexpected error of a handler stops the lane and loses nothing")
   func unforeseen() async throws {
     struct Unforeseen: Error {}

@@ -41,12 +41,9 @@ extension LaneMachine {
     case .failed(.retry(let reason)):
       note(reason)
       backlogIsWaiting = false
-      // A piece that runs into the statement timeout must not take up all of the lane's time.
-      nextBacklog = now + (reason == "statement-timeout" ? 60_000 : 1000)
+      nextBacklog = now + 1000
     case .failed(.fenced):
       return leave(.rejoin)
-    case .failed(.poison(let reason)):
-      return leave(.stop(.unworkableBacklog(reason)))
     default:
       return leave(.stop(.unexpected(input, in: state)))
     }

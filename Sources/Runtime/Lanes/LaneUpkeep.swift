@@ -13,6 +13,9 @@ struct Upkeep {
   var nextDeadLetterCount = ContinuousClock.now
   var lagClock = LagClock()
   var nextSizing = ContinuousClock.now
+  /// When to run the next piece of the handler's backlog, and of what is due.
+  var nextBacklog = ContinuousClock.now
+  var nextDue = ContinuousClock.now
   /// Claimed partitions whose log is not known to be applied up to its end at the time of the claim.
   var catchingUp: Set<TopicPartition> = []
   /// Those ends, once they are known.
@@ -130,25 +133,44 @@ extension Lane {
     return true
   }
 
-  /// Runs one piece of the handler's backlog; returns whether there is more.
+  /// Runs one piece of the handler's backlog, and one of what is due; returns whether there is more.
   func workOnBacklog() throws -> Bool {
     do {
       try producer.prepare()
-      var hasMore = false
-      for piece in [settings.handler.backlog?(), due()].compactMap(\.self) {
-        let outcome = try store.runBacklog(piece)
-        outcome.afterCommit?()
-        count(work: outcome.counts)
-        metrics.observe(.lateness, seconds: outcome.latenesses)
-        hasMore = hasMore || outcome.hasMore
-      }
-      return hasMore
+      let hasMore = try run(settings.handler.backlog, unlessBefore: \.nextBacklog)
+      return try run(due, unlessBefore: \.nextDue) || hasMore
     } catch {
       if let reason = try? reasonToRetry(error) {
         metrics.increment(.retries, [reason])
         logger.warning("backlog: trying again", metadata: ["error": "\(error)"])
       }
       throw error
+    }
+  }
+
+  /// - Parameter earliest: moved by a minute if the piece cannot be done, or not in time. Its cause is in stored
+  ///   rows: neither records nor other pieces wait for it.
+  private func run(
+    _ piece: (() -> Work?)?, unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>
+  ) throws -> Bool {
+    guard .now >= upkeep[keyPath: earliest], let work = piece?() else { return false }
+    do {
+      let outcome = try store.runBacklog(work)
+      outcome.afterCommit?()
+      count(work: outcome.counts)
+      metrics.observe(.lateness, seconds: outcome.latenesses)
+      return outcome.hasMore
+    } catch {
+      let reason: String
+      switch disposition(of: error) {
+      case .poison: reason = DeadLetterReason.notApplicable
+      case .tooMuch(let limit, _) where !status.isStopping: reason = limit
+      default: throw error
+      }
+      upkeep[keyPath: earliest] = .now + .seconds(60)
+      metrics.increment(.retries, [reason])
+      logger.error("backlog: trying again in a minute", metadata: ["error": "\(error)"])
+      return false
     }
   }
 
