@@ -70,9 +70,13 @@ final class Fixture: Sendable {
 final class EmptyLog: RecordLog, Sendable {
   private let span = Mutex(Int64(0)..<Int64(100))
   private let nonsense = Mutex<Topic?>(nil)
+  private let reading = Mutex<(@Sendable (Topic?) throws -> Void)?>(nil)
 
   /// Makes this topic hold an undecodable record at each offset.
   func holdsNonsense(of topic: Topic) { nonsense.withLock { $0 = topic } }
+
+  /// Calls this before a topic is read.
+  func whenReading(_ body: (@Sendable (Topic?) throws -> Void)?) { reading.withLock { $0 = body } }
 
   func holds(_ range: Range<Int64>) { span.withLock { $0 = range } }
 
@@ -91,6 +95,7 @@ final class EmptyLog: RecordLog, Sendable {
   ) throws {
     let nonsense = nonsense.withLock { $0?.name(prefix: Fixture.prefix) }
     for (partition, span) in spans {
+      try reading.withLock { $0 }?(Topic(name: partition.topic, prefix: Fixture.prefix))
       let offsets = partition.topic == nonsense ? Array(span) : []
       try body(
         RecordBatch(

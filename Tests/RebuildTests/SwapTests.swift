@@ -1,6 +1,7 @@
 import Events
 import Kafka
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -419,6 +420,29 @@ import Testing
       }
       #expect(error?.reason.contains("t.posts[0]") == true)
     }
+  }
+
+  @Test func `follows that came during an interruption are applied once entries can be looked up`()
+    throws
+  {
+    struct Interruption: Error {}
+    try fixture.stand("fanout", .follows, at: 50)
+    fixture.log.whenReading { if $0 == .posts { throw Interruption() } }
+    #expect(throws: Interruption.self) { try fixture.with { try $0.run([.feeds]) } }
+    try fixture.connection().query("UPDATE consumer_offsets SET next_offset = 90")
+    let keys = Mutex<[String]>([])
+    fixture.log.whenReading { [fixture] in
+      guard $0 == .follows else { return }
+      let found = try fixture.texts(
+        """
+        SELECT count(*)::text FROM pg_constraint
+        WHERE conrelid = 'magpie_shadow.feed_entries'::regclass AND contype = 'p'
+        """)
+      keys.withLock { $0 += found }
+    }
+    try fixture.with { _ = try $0.run([.feeds]) }
+    #expect(keys.withLock { $0 } == ["1"])
+    #expect(try fixture.offsets(in: "magpie_shadow").contains { $0.hasPrefix("fanout follows 90") })
   }
 
   @Test func `a plan describes the work without doing it`() throws {

@@ -73,6 +73,22 @@ extension Rebuild {
     return targets
   }
 
+  /// The targets while `feed_entries` has no key. When a rebuild is resumed, a topic that is read before one whose
+  /// records were applied already stays where it is: of the follows that came meanwhile, some would look for entries.
+  func targetsWithoutKeys(_ schema: ShadowSchema) throws -> Offsets {
+    var targets = try targets(schema)
+    let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
+    for share in Share.all(schema, settings.handlers) {
+      var isFollowed = false
+      for (group, topic) in share.topics(prefix: schema.topicPrefix).reversed() {
+        let stored = (known[group] ?? [:]).filter { $0.key.topic == topic }
+        if isFollowed { targets[group]?.merge(stored) { $1 } }
+        isFollowed = isFollowed || !stored.isEmpty
+      }
+    }
+    return targets
+  }
+
   /// The offsets held in the log for each group's topics that the rebuild reads.
   func spans(_ schema: ShadowSchema) throws -> [String: [TopicPartition: Range<Int64>]] {
     let topics = Share.all(schema, settings.handlers).flatMap {

@@ -116,7 +116,7 @@ public final class Rebuild {
     let missing = try schema.missingKeys(control)
     if !missing.tables.isEmpty {
       try copyDiscarded(to: schema)
-      try advance(schema, to: try targets(schema), runsBacklog: false)
+      try advance(schema, to: try targetsWithoutKeys(schema), runsBacklog: false)
       counter.begin("building indexes")
       try addKeys(missing)
     }
