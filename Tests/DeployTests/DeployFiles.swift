@@ -81,6 +81,8 @@ enum DeployFiles {
   static let gateway = "magpie-gateway"
   /// The operators' pages, which Prometheus does not scrape.
   static let operate = "magpie-operate"
+  /// The pod that operators start for commands.
+  static let tool = "magpie-tool"
   /// The Prometheus jobs.
   static let jobs = workers + [gateway, "archive"]
 }

@@ -105,7 +105,7 @@ import Yams
     }
   }
 
-  @Test("every alert has a severity and links to an existing runbook")
+  @Test("every alert has a severity and links to a runbook that names it")
   func runbooks() throws {
     let alerts = try Self.rules("alert")
     #expect(alerts.count > 10)
@@ -116,6 +116,7 @@ import Yams
       #expect(alert.node[path: "annotations.summary"]?.string?.isEmpty == false, "\(alert.name)")
       let runbook = alert.node[path: "annotations.runbook_url"]?.string ?? ""
       #expect(runbook.hasPrefix("docs/operations/") && DeployFiles.exists(runbook), "\(runbook)")
+      #expect(try DeployFiles.text(runbook).contains(alert.name), "\(runbook) lacks \(alert.name)")
       #expect(unitTests.contains(alert.name), "\(alert.name) has no unit test")
     }
   }

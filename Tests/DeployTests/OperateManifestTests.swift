@@ -100,6 +100,9 @@ import Yams
     let erasures = Topic.erasures.name(prefix: Topic.defaultPrefix)
     #expect(topics(DeployFiles.operate, "Write") == written.union([erasures]) && !written.isEmpty)
     #expect(topics(DeployFiles.operate, "Read") == [], "records may be secrets")
+    #expect(topics(DeployFiles.tool, "Write") == written)
+    #expect(
+      topics(DeployFiles.tool, "Read") == [Topic.defaultPrefix], "all records, by their prefix")
     // `magpie lag` in its pod.
     for type in ["topic", "group"] {
       let all = resources(DeployFiles.operate, "Describe", type).first {

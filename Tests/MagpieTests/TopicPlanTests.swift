@@ -44,6 +44,7 @@ struct TopicPlanTests {
       let week = topic?.isInternal == true || topic == .devices ? "604800000" : nil
       var expected = ["cleanup.policy": "delete", "min.insync.replicas": minInSync]
       expected["retention.ms"] = week
+      expected["segment.ms"] = week.map { _ in "86400000" }
       #expect(line.configuration == expected)
     }
     #expect(result.error.contains("can be rebuilt only from records that are still in the log"))
@@ -56,9 +57,9 @@ struct TopicPlanTests {
   func retention() async throws {
     let broker = try EmbeddedBroker()
     defer { broker.close() }
-    for (text, milliseconds, changes) in [
-      ("forever", "-1", "604800000"), ("365d", "31536000000", "604800000"),
-      ("48h", "172800000", "172800000"),
+    for (text, milliseconds, changes, segment) in [
+      ("forever", "-1", "604800000", nil), ("365d", "31536000000", "604800000", "86400000"),
+      ("48h", "172800000", "172800000", "86400000"), ("2h", "7200000", "7200000", "7200000"),
     ] {
       let (lines, result) = try await plan(broker, "--retention", text)
       #expect(!result.error.contains("rebuilt"))
@@ -66,6 +67,7 @@ struct TopicPlanTests {
         let topic = Topic(name: line.topic)
         let isChanges = topic?.isInternal == true || topic == .devices
         #expect(line.configuration?["retention.ms"] == (isChanges ? changes : milliseconds))
+        #expect(line.configuration?["segment.ms"] == (isChanges ? segment ?? "86400000" : segment))
       }
     }
     for text in ["", "d", "0d", "-1", "7", "ever", "99999999d"] {

@@ -37,7 +37,7 @@ private func healthApplication(
   router.get("livez") { _, _ in
     let silence = lanes.map(\.silence).max() ?? .zero
     return silence < limit
-      ? answer(.ok, "ok") : answer(.serviceUnavailable, "a lane made no step for \(silence)")
+      ? answer(.ok, "ok") : answer(.serviceUnavailable, "a lane made no progress for \(silence)")
   }
   router.get("readyz") { _, _ in
     let unready = lanes.count { !$0.isReady }

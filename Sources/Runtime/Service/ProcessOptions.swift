@@ -19,7 +19,7 @@ public struct ProcessOptions: ParsableArguments, Sendable {
   @Option(
     parsing: .unconditional,
     help: """
-      Seconds that a lane may make no step before the process reports itself dead and exits \
+      Seconds without progress of a lane after which /livez fails and the process exits \
       (default: 600). [env: MAGPIE_WATCHDOG_SECONDS]
       """)
   var watchdogSeconds: Int?

@@ -11,7 +11,7 @@ func startWatchdog(lanes: [LaneStatus], limitSeconds: Int, logger: Logger) {
       guard let silence = lanes.map(\.silence).max(), silence > .seconds(limitSeconds) else {
         continue
       }
-      logger.critical("a lane made no step for \(silence); exiting to be restarted")
+      logger.critical("a lane made no progress for \(silence); exiting to be restarted")
       exit(70)
     }
   }

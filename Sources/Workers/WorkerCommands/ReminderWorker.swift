@@ -9,7 +9,7 @@ import Service
 public struct ReminderWorker: WorkerCommand {
   public static let configuration = CommandConfiguration(
     commandName: "reminder-worker",
-    abstract: "Rings reminders, random notes and digests when they are due.",
+    abstract: "Raises the alarms of reminders, cycles and digests when they are due.",
     discussion: "SIGHUP reloads --catalog-dir; errors are logged and leave the kinds in use.",
     version: codeVersion)
 

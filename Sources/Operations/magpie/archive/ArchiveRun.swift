@@ -8,7 +8,7 @@ import Synchronization
 struct ArchiveRun: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Archive every topic until stopped.",
+    abstract: "Archive every topic except devices until stopped.",
     discussion: """
       Runs like a worker: serves /livez, /readyz and /metrics, and stops gracefully on SIGTERM. \
       kill -9 neither loses nor duplicates a record. The archive stores the offsets, which are also \

@@ -9,7 +9,8 @@ import Rebuild
 struct ErasureVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Look for a person everywhere, and say where they still are and until when.",
+    abstract:
+      "Search tables, topics and an archive for an erased person, and report what remains and until when.",
     discussion: """
       Looks for the id, and for the former names that you give, in every column of every table, those of \
       rebuilt and former tables included; in what PostgreSQL's planner remembers of them; in dead letters; \

@@ -39,6 +39,10 @@ struct TopicPlan: Equatable {
       ]
       if let retention = Retention.of(topic, asked: retention) {
         configuration["retention.ms"] = "\(retention.milliseconds)"
+        // Kafka deletes whole segments, and by default a segment grows for a week.
+        if retention.milliseconds >= 0 {
+          configuration["segment.ms"] = "\(min(retention.milliseconds, 86_400_000))"
+        }
       }
       return NewTopic(
         name: topic.name(prefix: prefix), partitions: count, replicationFactor: factor,

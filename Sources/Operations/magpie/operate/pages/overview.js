@@ -90,7 +90,7 @@ function needs(overview) {
   const away = overview.processes.filter(({ isReady }) => !isReady);
   if (away.length) {
     const names = away.map(({ name, address }) => `${name} at ${address}`);
-    say(`Not ready: ${names.join(", ")}.`, "lag-grows");
+    say(`Not ready: ${names.join(", ")}.`, "a-worker-restarts");
   }
   const { pending } = overview;
   if (pending) {
