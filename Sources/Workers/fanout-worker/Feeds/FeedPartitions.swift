@@ -22,15 +22,12 @@ final class FeedPartitions: Sendable {
     }
   }
 
-  /// Of keys whose partitions were dropped, no entry is left.
+  /// No page reads an entry below the floor of all feeds, and none is written there.
   private static let forgetRetiredKeys = Statement(
     """
     DELETE FROM retired_keys r
     WHERE r.post_key IN (
-      SELECT k.post_key FROM retired_keys k
-      WHERE k.post_key < (
-        SELECT p.ends_at FROM feed_partitions() p WHERE p.name = to_regclass('feed_entries_before'))
-      LIMIT 10000)
+      SELECT k.post_key FROM retired_keys k WHERE k.post_key < \(feedHistoryFloor) LIMIT 10000)
     """)
 
   /// Makes partitions ahead of time, and drops those whose posts are older than feeds are stored: see migration 0039.
