@@ -27,7 +27,7 @@ struct HighlightPropertyTests {
   func everything(locale: String) throws {
     let seed: UInt64 = 20_261_121
     var random = Seeded(seed)
-    for round in 0..<20 {
+    for round in 0..<8 {
       for kind in engine.kinds {
         let input = AlarmInput.hostile(kind, &random)
         let alarm = try engine.render(input, locale: locale)
@@ -145,7 +145,7 @@ struct HighlightPropertyTests {
   @Test("the JSON of segments and spans equals the values")
   func json() throws {
     var random = Seeded(7)
-    for _ in 0..<300 {
+    for _ in 0..<150 {
       let alarm = try engine.render(
         AlarmInput(
           code: .comment, actor: Actor(id: "i\"\\\n\u{1F600}", nickname: HostileText.next(&random)),

@@ -248,7 +248,7 @@ struct LegacyListTests {
     var random = SeededGenerator()
     var continued = 0
     var withdrawn = 0
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let world = try world(&random, events: 120)
       // Deletions happen after everything else.
       var seconds = 5_000_000.0

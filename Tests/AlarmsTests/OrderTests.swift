@@ -102,7 +102,7 @@ struct OrderTests {
     "any order, repetition and batches, with the backlog at any time, equal a fresh rendering")
   func orders() throws {
     var random = SeededGenerator()
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let story = Story(using: &random)
       var first: [String]?
       for _ in 0..<4 {
@@ -127,7 +127,7 @@ struct OrderTests {
   @Test("three concurrent processes with their own batches and backlogs give the same alarms")
   func concurrently() throws {
     var random = SeededGenerator()
-    for _ in 0..<4 {
+    for _ in 0..<2 {
       let story = Story(using: &random)
       let database = try AlarmDatabase(backlogLimit: 7)
       let url = database.url

@@ -121,7 +121,7 @@ struct PublishedTests {
   func property() throws {
     var random = SeededGenerator()
     var phantoms = 0
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let story = Story(using: &random)
       let database = try AlarmDatabase(backlogLimit: Int32.random(in: 1...20, using: &random))
       let backlog = try #require(database.handler.backlog)

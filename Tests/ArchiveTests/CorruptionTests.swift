@@ -87,7 +87,7 @@ struct CorruptionTests {
     let (directory, records) = try archive()
     for key in try directory.files {
       let whole = try directory.bytes(key)
-      for _ in 0..<60 {
+      for _ in 0..<30 {
         var bytes = whole
         let position = Int.random(in: 0..<bytes.count, using: &random)
         bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)

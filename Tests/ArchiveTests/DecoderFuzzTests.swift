@@ -55,7 +55,7 @@ struct DecoderFuzzTests {
   @Test("random bytes")
   func noise() {
     var random = SeededGenerator()
-    for _ in 0..<2_000 {
+    for _ in 0..<1_000 {
       let bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
         UInt8.random(in: 0...255, using: &random)
       }
@@ -71,7 +71,7 @@ struct DecoderFuzzTests {
     let trailer = whole.count - SegmentFile.trailerByteCount
     let length = whole[trailer..<trailer + 4].reduce(0) { $0 << 8 | Int($1) }
     let footer = Array(whole[trailer - length..<trailer])
-    for _ in 0..<3_000 {
+    for _ in 0..<1_500 {
       let changed = mutated(footer, &random)
       let size = withUnsafeBytes(of: UInt32(changed.count).bigEndian) { Array($0) }
       _ = decode(
@@ -88,7 +88,7 @@ struct DecoderFuzzTests {
     let (partition, original) = try #require(file.blocks.first)
     let frame = whole[original.position..<original.position + original.byteCount]
     let raw = try Zstandard.decompress(frame, to: original.rawByteCount)
-    for _ in 0..<3_000 {
+    for _ in 0..<1_500 {
       let changed = mutated(raw, &random)
       let compressed =
         Bool.random(using: &random)
@@ -132,7 +132,7 @@ struct DecoderFuzzTests {
     try writer.acceptGap(place("a", 0), upTo: 9)
     let whole = try directory.bytes("manifest")
     let start = try #require(whole.firstIndex(of: 10)) + 1
-    for _ in 0..<1_500 {
+    for _ in 0..<700 {
       let body = mutated(Array(whole[start...]), &random)
       let line = "magpie-archive-manifest 1 \(hex(sha256(body)))\n"
       try directory.write("manifest", Array(line.utf8) + body)

@@ -143,7 +143,7 @@ struct ErasureTests {
     #expect(steps > 4)
   }
 
-  @Test("beside a writer that adds segments and pages, and readers", arguments: 0..<4)
+  @Test("beside a writer that adds segments and pages, and readers", arguments: 0..<2)
   func concurrent(_: Int) async throws {
     var random = SeededGenerator()
     let (directory, before) = try archive(segments: 240, &random)

@@ -73,7 +73,7 @@ struct WriterTests {
 
   @Test(
     "any step may fail, before or after taking effect, and the same writer continues",
-    arguments: 0..<8)
+    arguments: 0..<3)
   func failingSteps(_: Int) throws {
     var random = SeededGenerator()
     let directory = try ArchiveDirectory()

@@ -19,7 +19,7 @@ import Testing
     for worker in Stack.workers { try stack.start(worker) }
     let archiver = try stack.startMagpie(
       "archive", "run", "--dir", archive, "--segment-seconds", "0.2", "--http-port", "0")
-    try stack.publish(try stack.generated(users: 40, events: 1500, generator: &generator))
+    try stack.publish(try stack.generated(users: 40, events: 800, generator: &generator))
 
     // The embedded broker keeps 5 MiB of each partition, so no consumer may fall behind by that much.
     let messages = TopicPartition(topic: Topic.messages.name(prefix: stack.prefix), partition: 0)

@@ -17,7 +17,7 @@ import Verification
     var generator = SeededGenerator()
     let stack = try Stack(partitions: 6)
     defer { stack.stop() }
-    let lines = try stack.generated(users: 200, events: 12_000, generator: &generator)
+    let lines = try stack.generated(users: 200, events: 6_000, generator: &generator)
     for worker in Stack.workers { for _ in 0..<2 { try stack.start(worker, lanes: 2) } }
 
     let nodes = 3

@@ -12,7 +12,7 @@ import Testing
     defer { stack.stop() }
     let file = stack.directory.appending(path: "events.jsonl").path
     try stack.magpie(
-      "generate", "--users", "40", "--events", "1500", "--seed", "7", "--output", file)
+      "generate", "--users", "40", "--events", "1000", "--seed", "7", "--output", file)
     for worker in Stack.workers { try stack.start(worker) }
     let published = try stack.magpie("publish", file)
     #expect(published.exit == .exited(0), "\(published.output)")
@@ -55,7 +55,7 @@ import Testing
     let stack = try Stack(partitions: 2)
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker) }
-    try stack.publish(try stack.generated(users: 40, events: 1500, generator: &generator))
+    try stack.publish(try stack.generated(users: 40, events: 800, generator: &generator))
     let applied = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
     try stack.succeed("replay", "--rebuild", "alarms")

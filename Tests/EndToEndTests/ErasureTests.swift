@@ -41,7 +41,7 @@ import Verification
         time: EventTime(microseconds: 1_736_000_000_000_000 + Int64(number)), payload: payload)
     }
     let lines = try stack.generated(
-      users: 60, events: 3000, erasures: 12, generator: &generator)
+      users: 50, events: 1500, erasures: 10, generator: &generator)
     let ownLines = try own.map { Substring(try StructuredEvent.encode($0)) }
     try stack.publish(ownLines.dropLast(2))
     try stack.publish(lines)

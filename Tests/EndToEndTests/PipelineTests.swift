@@ -19,12 +19,12 @@ import Verification
     let file = stack.directory.appending(path: "events.jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)
     let generated = try stack.magpie(
-      "generate", "--users", "300", "--events", "20000", "--seed", "\(seed)", "--erasures", "20",
+      "generate", "--users", "300", "--events", "10000", "--seed", "\(seed)", "--erasures", "20",
       "--output", file)
     #expect(generated.exit == .exited(0), "\(generated.output)")
 
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
-    #expect(lines.count == 20_000)
+    #expect(lines.count == 10_000)
     var running = try Stack.workers.map { try stack.start($0, lanes: 2) }
     let parts = 10
     for part in 0..<parts {
@@ -68,7 +68,7 @@ import Verification
   @Test("the same log in three random orders, or with every event twice, results in identical rows")
   func orderFree() async throws {
     var generator = SeededGenerator()
-    let events = try generate(users: 60, events: 2000, generator: &generator)
+    let events = try generate(users: 60, events: 1200, generator: &generator)
     var found: [[String]] = []
     for order in 0..<4 {
       var log = order == 3 ? events + events : events

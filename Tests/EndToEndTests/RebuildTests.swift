@@ -14,7 +14,7 @@ import Verification
   )
   func killedRebuild() async throws {
     var generator = SeededGenerator()
-    let (stack, lines) = try await filledStack(events: 6000, generator: &generator)
+    let (stack, lines) = try await filledStack(events: 3000, generator: &generator)
     defer { stack.stop() }
     let live = try stack.rows()
 

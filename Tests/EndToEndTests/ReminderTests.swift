@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("a cycle's items come within its window")
+  @Test("a cycle's item comes within its window")
   func cycle() async throws {
     let stack = try Stack(partitions: 1)
     defer { stack.stop() }
@@ -84,15 +84,11 @@ import Testing
     try await eventually("the cycle is set") {
       try connection.query("SELECT FROM reminder_page('ann', NULL, 10)").count == 1
     }
-    // Two moments are at most 105 s apart.
-    for count in 1...2 {
-      try await eventually("\(count) notes have come") {
-        try connection.query("SELECT FROM alarm_page('ann', NULL, 10)").count >= count
-      }
+    try await eventually("a note has come") {
+      let texts = try connection.query("SELECT text FROM alarm_page('ann', NULL, 10)")
+        .map { try $0.text(0) }
+      return texts.contains { ["note a", "note b"].contains($0.suffix(6)) }
     }
-    let texts = try connection.query("SELECT text FROM alarm_page('ann', NULL, 10)")
-      .map { try $0.text(0) }
-    #expect(Set(texts.suffix(2).map { $0.suffix(6) }) == ["note a", "note b"])
   }
 
   @Test("a rebuild, its swap, and applying the log again ring nobody")

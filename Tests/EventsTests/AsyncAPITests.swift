@@ -313,7 +313,7 @@ import Yams
     var samples = Samples(seed: 9)
     var fields = Set<String>()
     var best: (event: Event, data: [String: Any])?
-    for _ in 0..<400 {
+    for _ in 0..<150 {
       let event = samples.event(type)
       // Foundation's JSON parser drops a byte order mark at the beginning of a string.
       guard event.key.utf8.allSatisfy({ $0 < 0x80 }) else { continue }

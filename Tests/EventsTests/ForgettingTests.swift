@@ -23,7 +23,7 @@ import Testing
   @Test("an event names the people of all of its fields", arguments: EventType.allCases)
   func fields(type: EventType) throws {
     var samples = Samples(seed: 20)
-    for round in 0..<200 {
+    for round in 0..<80 {
       let event = samples.event(type)
       let line = try StructuredEvent.encode(event)
       // Foundation's JSON parser drops a byte order mark at the beginning of a string.
@@ -62,7 +62,7 @@ import Testing
   @Test("nothing of an erased person is left of an event", arguments: EventType.allCases)
   func forgetting(type: EventType) {
     var samples = Samples(seed: 21)
-    for round in 0..<200 {
+    for round in 0..<80 {
       let event = samples.event(type)
       #expect(event.forgetting { _ in false } == event)
       for person in event.people {

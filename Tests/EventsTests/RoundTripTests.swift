@@ -7,7 +7,7 @@ import Testing
     arguments: EventType.allCases)
   func wire(type: EventType) throws {
     var samples = Samples(seed: 1)
-    for round in 0..<100 {
+    for round in 0..<40 {
       let event = samples.event(type)
       for contentType in ContentType.allCases {
         let record = try EventCodec.encode(event, as: contentType)
@@ -22,7 +22,7 @@ import Testing
     "events of every type round-trip through a line of JSON", arguments: EventType.allCases)
   func structured(type: EventType) throws {
     var samples = Samples(seed: 2)
-    for round in 0..<100 {
+    for round in 0..<40 {
       let event = samples.event(type)
       let line = try StructuredEvent.encode(event)
       #expect(!line.contains("\n"))
@@ -125,7 +125,7 @@ import Testing
   @Test("strings are ordered by their bytes")
   func order() {
     var samples = Samples(seed: 3)
-    for _ in 0..<2000 {
+    for _ in 0..<1000 {
       let (left, right) = (samples.text(40), samples.text(40))
       let bytes = Array(left.utf8).lexicographicallyPrecedes(Array(right.utf8))
       #expect((BytewiseString(left) < BytewiseString(right)) == bytes)

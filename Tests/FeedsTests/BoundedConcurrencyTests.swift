@@ -35,7 +35,7 @@ import Testing
     var counts: [String: Int] = [:]
     for limits in Self.limits {
       let events = spread(
-        collidingEvents(1500, people: 6, things: 80, using: &random), using: &random)
+        collidingEvents(1000, people: 6, things: 80, using: &random), using: &random)
       counts.merge(try check(events, limits, using: &random)) { $0 + $1 }
     }
     for kind in ["trimmed", "evicted", "returned", "rebuilt", "swept", "partitions dropped"] {
@@ -47,7 +47,7 @@ import Testing
   func orders() throws {
     var random = SeededGenerator()
     for limits in Self.limits {
-      let events = spread(collidingEvents(500, using: &random), using: &random)
+      let events = spread(collidingEvents(300, using: &random), using: &random)
       let model = Model(events)
       for _ in 0..<2 {
         let database = try FeedDatabase(limits)

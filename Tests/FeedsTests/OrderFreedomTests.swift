@@ -38,7 +38,7 @@ import Testing
   @Test("three writers that keep moving the same few posts and messages between users")
   func contendedPosts() throws {
     var random = SeededGenerator()
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let events = collidingEvents(2000, people: 40, things: 4, using: &random)
       try check(events, pushLimit: 3, upTo: 3, using: &random)
     }
@@ -49,7 +49,7 @@ import Testing
   ) throws {
     let database = try FeedDatabase(pushLimit: pushLimit)
     var shares: [[[Event]]] = []
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let share = events.filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
       shares.append(batches(of: share, upTo: largest, using: &random))
     }

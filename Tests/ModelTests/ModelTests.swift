@@ -33,7 +33,7 @@ private func everything(_ model: Model) -> [String] {
 }
 
 @Suite struct ModelTests {
-  @Test("any order and any repetition of the same events give the same tables", arguments: 1...3)
+  @Test("any order and any repetition of the same events give the same tables", arguments: 1...2)
   func orderFree(seed: UInt64) {
     let events = Array(SocialWorkload(users: 30, events: 1000, seed: seed, erasures: 5))
     let expected = everything(Model(events))
@@ -66,7 +66,7 @@ private func everything(_ model: Model) -> [String] {
     }
   }
 
-  @Test("the model has what is left of each event, whenever the erasures arrive", arguments: 1...3)
+  @Test("the model has what is left of each event, whenever the erasures arrive", arguments: 1...2)
   func forgetting(seed: UInt64) {
     let events = Array(SocialWorkload(users: 40, events: 1200, seed: seed, erasures: 8))
     let erasures = erasures(events)

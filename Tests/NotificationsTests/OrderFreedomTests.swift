@@ -20,7 +20,7 @@ struct OrderFreedomTests {
     let events = generated.events(Int.random(in: 20...400, using: &random))
     let model = Model(events, kinds: testKinds)
     var first: [String: [BytewiseString]]?
-    for _ in 0..<3 {
+    for _ in 0..<2 {
       let world = try World()
       var log = events + events.filter { _ in Bool.random(using: &random) }
       log.shuffle(using: &random)

@@ -66,7 +66,7 @@ struct ErasureTests {
 
   @Test(
     "after erasures in any order the tables are those of people who never registered",
-    arguments: 0..<6)
+    arguments: 0..<3)
   func history(number: Int) async throws {
     var generator = SeededGenerator()
     let seed = generator.seed

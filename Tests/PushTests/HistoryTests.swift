@@ -12,7 +12,7 @@ import Testing
 /// ahead of each other, against what devices show.
 @Suite("Histories")
 struct HistoryTests {
-  @Test("after any history each device shows what is unread, once, and the badge", arguments: 0..<3)
+  @Test("after any history each device shows what is unread, once, and the badge", arguments: 0..<2)
   func history(number: Int) async throws {
     var generator = SeededGenerator()
     let seed = generator.seed

@@ -197,7 +197,8 @@ import Testing
     arguments: ["INSERT INTO applied VALUES ('0', 'poison')", "SELECT pg_sleep(3600)"])
   func unworkableBacklog(sql: String) async throws {
     let fixture = try LaneFixture()
-    let (pieces, due) = (Mutex(0), Mutex(0))
+    let pieces = Mutex(0)
+    let due = Mutex(0)
     var handler = LaneFixture.handler
     handler.backlog = {
       pieces.withLock { $0 += 1 }

@@ -167,7 +167,7 @@ import Workload
     var generator = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
     let log = MemoryLog()
-    try log.append(SocialWorkload(users: 60, events: 2000, seed: seed))
+    try log.append(SocialWorkload(users: 60, events: 1200, seed: seed))
     let (one, other) = (try Tables(log), try Tables(log))
     try one.applyAll(pushLimit: 10_000)
     try other.applyAll(pushLimit: 3, batch: 77)

@@ -16,7 +16,7 @@ import Workload
   func anyOrder(order: Int) throws {
     var random = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &random)
-    let history = ErasedHistory(users: 30, events: 900, erasures: 7, seed: seed)
+    let history = ErasedHistory(users: 30, events: 500, erasures: 7, seed: seed)
     #expect(history.erasures.count > 3)
     let log = MemoryLog()
     switch order {
@@ -70,7 +70,7 @@ import Workload
   func last() throws {
     var random = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &random)
-    let history = ErasedHistory(users: 30, events: 900, erasures: 10, seed: seed)
+    let history = ErasedHistory(users: 30, events: 500, erasures: 10, seed: seed)
     let log = MemoryLog()
     try log.append(history.events.filter { $0.type != .userErased })
     let tables = try Tables(log)
@@ -168,7 +168,7 @@ import Workload
   func underWay() throws {
     var random = SeededGenerator()
     let seed = UInt64.random(in: 1...1_000_000, using: &random)
-    let history = ErasedHistory(users: 30, events: 1000, erasures: 7, seed: seed)
+    let history = ErasedHistory(users: 30, events: 600, erasures: 7, seed: seed)
     let log = MemoryLog()
     try log.append(history.events.filter { $0.type != .userErased })
     let tables = try Tables(log)

@@ -24,7 +24,7 @@ private final class Shared: Sendable {
     let seed = UInt64.random(in: 1...1_000_000, using: &generator)
     let log = MemoryLog()
     let tables = try Tables(log)
-    let events = Array(SocialWorkload(users: 50, events: 3000, seed: seed))
+    let events = Array(SocialWorkload(users: 50, events: 1500, seed: seed))
     let state = Shared()
     func thread(_ body: @escaping @Sendable () throws -> Void) -> Thread {
       let thread = Thread {

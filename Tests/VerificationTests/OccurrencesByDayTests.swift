@@ -14,7 +14,7 @@ import Testing
     }
     let utc = try ZoneDirectory().zone("UTC")
     let days = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
-    for _ in 0..<500 {
+    for _ in 0..<250 {
       let start = LocalTime(
         day: .random(in: 18_000..<24_000, using: &numbers),
         secondsOfDay: .random(in: 0..<86_400, using: &numbers))

@@ -9,7 +9,7 @@ import Workload
   @Test("both decoders read every type that producers send")
   func types() throws {
     var seen = Set<EventType>()
-    for event in SocialWorkload(users: 100, events: 8000, seed: 5, erasures: 9) {
+    for event in SocialWorkload(users: 100, events: 4000, seed: 5, erasures: 9) {
       let json = try #require(EventCodec.encode(event, as: .json).value)
       let read = try payloadReadByFoundation(event.type, json)
       if read != event.payload { Issue.record("\(event.type): \(read)") }
