@@ -379,8 +379,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Postgres", "RecordLog", "Schema",
-        "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore,
+        "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Lanes", "Postgres", "RecordLog",
+        "Schema", "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore,
         logging, nioCore, nioEmbedded, nioPosix, yams,
       ]),
     tests(

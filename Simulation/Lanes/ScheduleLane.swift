@@ -184,9 +184,8 @@ extension Schedule {
     if isFailing(lane) { return }
     if hits(.backlogFailed) {
       switch below(8) {
-      case 0:
-        lanes[lane].needsPerson = true
-        return tell(lane, .failed(.poison(reason: "constraint")))
+      // A piece that cannot be done: the lane tries it again later, by itself.
+      case 0: return tell(lane, .backlogDone(hasMore: false))
       case 1: return tell(lane, .failed(.fenced))
       default: return tell(lane, .failed(.retry(reason: "serialization")))
       }

@@ -134,7 +134,6 @@ extension Transition {
         (.retry, [.poll, .commit, .compare, .leave]),
         (.fenced, [.rejoin]),
         (.stop, [.leave]),
-        (.poison, [.leave]),
       ]
     ),
     (

@@ -49,7 +49,7 @@ import Testing
   ) throws {
     let database = try FeedDatabase(pushLimit: pushLimit)
     var shares: [[[Event]]] = []
-    for _ in 0..<2 {
+    for _ in 0..<3 {
       let share = events.filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
       shares.append(batches(of: share, upTo: largest, using: &random))
     }

@@ -47,7 +47,7 @@ import Testing
     #expect(try database.violations() == [])
   }
 
-  @Test("posts, deletions, unfollows and new follows wait for restoring", arguments: 0..<2)
+  @Test("posts, deletions, unfollows and new follows wait for restoring", arguments: 0..<4)
   func others(number: Int) throws {
     let (database, other, events) = try world()
     let event = [

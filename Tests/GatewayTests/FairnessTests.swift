@@ -1,3 +1,8 @@
+import Foundation
+import Lanes
+import Logging
+import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -56,6 +61,61 @@ import Testing
       }
     }
     #expect(await tasks.count == 54)
+  }
+
+  @Test("nobody gets more than half of the connections, and all that is queued is read")
+  func connections() async throws {
+    let pool = ConnectionPool(databaseURL: try TestDatabase.fresh(), connections: 4)
+    let statuses = (0..<4).map { _ in LaneStatus() }
+    for status in statuses {
+      Thread.detachNewThread { pool.serve(status, Logger(label: "test")) }
+    }
+    defer { for status in statuses { status.stop() } }
+    let reads = Reads()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for person in Array(repeating: "ann", count: 20) + Array(repeating: "bob", count: 20) {
+        group.addTask {
+          try await pool.read(of: person) { connection in
+            reads.begin(person)
+            _ = try connection.query("SELECT pg_sleep(0.01)")
+            reads.end(person)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(reads.most.values.allSatisfy { $0 <= 2 } && reads.most.count == 2)
+  }
+
+  private final class Reads: Sendable {
+    private let state = Mutex((running: [String: Int](), most: [String: Int]()))
+    var most: [String: Int] { state.withLock { $0.most } }
+
+    func begin(_ person: String) {
+      state.withLock {
+        $0.running[person, default: 0] += 1
+        $0.most[person] = max($0.most[person] ?? 0, $0.running[person] ?? 0)
+      }
+    }
+
+    func end(_ person: String) { state.withLock { $0.running[person, default: 0] -= 1 } }
+  }
+
+  @Test("a replica is behind for as long as something received was not replayed")
+  func replica() {
+    var watch = ReplicaWatch()
+    let start = ContinuousClock.now
+    func behind(_ replayed: Int64, _ received: Int64, after seconds: Int) -> Double {
+      watch.secondsBehind(
+        replayed: replayed, received: received, now: start + .seconds(seconds))
+    }
+    #expect(behind(0, 0, after: 0) == 0)
+    #expect(behind(10, 10, after: 100) == 0, "nothing happens on the primary")
+    #expect(behind(10, 20, after: 200) == 0 && behind(15, 30, after: 230) == 30)
+    #expect(behind(20, 40, after: 260) == 0, "it replays, if with a delay")
+    #expect(behind(20, 90, after: 320) == 60 && behind(40, 90, after: 321) == 0)
+    #expect(behind(40, 5, after: 400) == 0, "another timeline")
+    #expect(behind(0, 0, after: 500) == 0, "it was promoted")
   }
 
   private actor Tasks {

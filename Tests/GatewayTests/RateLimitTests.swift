@@ -161,7 +161,14 @@ import Testing
     held += try (1..<GatewayLimits.actionBytes / each).map { try take(each, "person \($0)") }
     #expect(#expect(throws: Problem.self) { try take(0, "bob") }?.code == .overloaded)
     held.removeAll()
-    withExtendedLifetime(try take(each, "ann")) {}
+    withExtendedLifetime(try take(each, "ann")) {
+      // What is announced and does not arrive takes nothing from others, however much it is.
+      let announced = try? limits.body(each, of: "bob")
+      #expect(announced != nil)
+      #expect(throws: Problem.self) { try limits.body(.max, of: "bob") }
+      #expect(throws: Problem.self) { try take(.max, "ann") }
+      #expect((try? take(each, "bob")) != nil)
+    }
   }
 
   @Test("one stream too many ends the person's oldest, but none that has just begun")

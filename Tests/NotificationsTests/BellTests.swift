@@ -124,7 +124,7 @@ struct BellTests {
 
   @Test(
     "events that are combined or arrive in another order retract what each alone would have raised",
-    arguments: 0..<2)
+    arguments: 0..<4)
   func retracted(story: Int) throws {
     let (published, deleted) = (post("p", by: "star", at: 2), postDeletion("p", by: "star", at: 3))
     let world = try World()

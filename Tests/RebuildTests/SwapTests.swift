@@ -427,9 +427,11 @@ import Testing
   {
     struct Interruption: Error {}
     try fixture.stand("fanout", .follows, at: 50)
+    try fixture.stand("fanout", .posts, at: 100)
     fixture.log.whenReading { if $0 == .posts { throw Interruption() } }
     #expect(throws: Interruption.self) { try fixture.with { try $0.run([.feeds]) } }
-    try fixture.connection().query("UPDATE consumer_offsets SET next_offset = 90")
+    try fixture.connection().query(
+      "UPDATE consumer_offsets SET next_offset = 90 WHERE topic = 't.follows'")
     let keys = Mutex<[String]>([])
     fixture.log.whenReading { [fixture] in
       guard $0 == .follows else { return }

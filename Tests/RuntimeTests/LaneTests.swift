@@ -197,12 +197,15 @@ import Testing
     arguments: ["INSERT INTO applied VALUES ('0', 'poison')", "SELECT pg_sleep(3600)"])
   func unworkableBacklog(sql: String) async throws {
     let fixture = try LaneFixture()
+    let owner = try fixture.connection()
+    let database = try owner.query("SELECT current_database()").only.text(0)
+    try owner.script("ALTER DATABASE \(database) SET statement_timeout = '1s'")
     let pieces = Mutex(0)
     let due = Mutex(0)
     var handler = LaneFixture.handler
     handler.backlog = {
       pieces.withLock { $0 += 1 }
-      return Work([Statement("SET LOCAL statement_timeout = '100ms'"), Statement(sql)])
+      return Work([Statement(sql)])
     }
     handler.due = { _ in
       due.withLock { $0 += 1 }
@@ -215,11 +218,11 @@ import Testing
     try await eventually { try fixture.applied() == ids }
     try await eventually("what is due is looked for again and again") { due.withLock { $0 > 3 } }
     try await lane.stop()
-    #expect(pieces.withLock { $0 } < due.withLock { $0 }, "the next attempt is a minute later")
+    #expect(pieces.withLock { $0 } < due.withLock { $0 }, "the next attempt is half a minute later")
     let reason = sql.hasPrefix("INSERT") ? "not-applicable" : "statement-timeout"
-    let text = metrics.prometheusText()
-    let count = try #require(text.firstMatch(of: /magpie_retries_total{reason="([a-z-]+)"} [1-9]/))
-    #expect(count.1 == reason)
+    let counts = metrics.prometheusText().matches(
+      of: /magpie_retries_total{reason="([a-z-]+)"} [1-9]/)
+    #expect(counts.contains { $0.1 == reason })
   }
 
   @Test("an unexpected error of a handler stops the lane and loses nothing")

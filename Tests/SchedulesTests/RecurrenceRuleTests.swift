@@ -68,7 +68,7 @@ import Testing
       "\u{FF}", "FREQ=DAILY", "FREQ=WEEKLY", "FREQ=MONTHLY", "COUNT=3", "BYMONTHDAY=-1",
     ]
     var read = 0
-    for _ in 0..<2000 {
+    for _ in 0..<4000 {
       let count = Int.random(in: 1...7, using: &numbers)
       let text = (0..<count).map { _ in pieces.randomElement(using: &numbers)! }.joined()
       guard let rule = try? RecurrenceRule(text) else { continue }

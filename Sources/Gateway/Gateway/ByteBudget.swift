@@ -21,8 +21,9 @@ final class ByteBudget: Sendable {
     let key = Array(person.utf8)
     let refusal: Taking? = held.withLock { held in
       let own = held.people[key, default: 0]
-      guard own == 0 || own + bytes <= each else { return .ownShareIsTaken }
-      guard held.all == 0 || held.all + bytes <= all else { return .allIsTaken }
+      // Sums of what clients declare could overflow.
+      guard own == 0 || bytes <= each - own else { return .ownShareIsTaken }
+      guard held.all == 0 || bytes <= all - held.all else { return .allIsTaken }
       held.people[key] = own + bytes
       held.all += bytes
       return nil

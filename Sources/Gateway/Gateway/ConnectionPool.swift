@@ -8,8 +8,8 @@ import Synchronization
 
 /// A fixed number of connections to PostgreSQL, each on a thread of its own, because libpq blocks.
 ///
-/// Every transaction is read-only and sees one snapshot. People whose work is queued take turns; the queue
-/// is bounded, for all and for each of them. Thread-safe.
+/// Every transaction is read-only and sees one snapshot. People whose work is queued take turns, and none gets
+/// more than half of the connections; the queue is bounded, for all and for each of them. Thread-safe.
 package final class ConnectionPool: Sendable {
   private struct Work: Sendable {
     /// Returns false if the connection was lost and this was not the last attempt.
@@ -19,12 +19,16 @@ package final class ConnectionPool: Sendable {
 
   private struct State: Sendable {
     var waiting = FairQueue<Work>()
+    /// How many connections work for each person.
+    var running: [String: Int] = [:]
     var connected = 0
+    var replica = ReplicaWatch()
   }
 
   private let databaseURL: String
   private let applicationName: String
   private let waitingMax: Int
+  private let runningMax: Int
   private let replicaSecondsMax: Int
   private let state = Mutex(State())
   private let arrivals = DispatchSemaphore(value: 0)
@@ -41,6 +45,7 @@ package final class ConnectionPool: Sendable {
     self.databaseURL = databaseURL
     self.applicationName = applicationName
     waitingMax = connections * GatewayLimits.waitingPerConnection
+    runningMax = max(1, connections / 2)
   }
 
   /// Runs `body` on one of the connections. If that connection is lost, runs it once more on a new
@@ -100,8 +105,10 @@ package final class ConnectionPool: Sendable {
         }
       }
       // The timeout lets the loop send its heartbeat.
-      guard arrivals.wait(timeout: .now() + 1) == .success, let work = take(), let open = connection
+      guard arrivals.wait(timeout: .now() + 1) == .success, let open = connection,
+        let (person, work) = take()
       else { continue }
+      defer { finish(person) }
       if work.run(open, false) {
         if open.status == .closed { connection = disconnected() }
       } else {
@@ -118,8 +125,26 @@ package final class ConnectionPool: Sendable {
     failWaiting(Problem(.overloaded, "The gateway stops."))
   }
 
-  private func take() -> Work? {
-    state.withLock { $0.waiting.popFirst()?.element }
+  /// The next work of somebody for whom less than half of the connections work.
+  private func take() -> (person: String, work: Work)? {
+    state.withLock { state in
+      let next = state.waiting.popFirst {
+        $0.isEmpty || state.running[$0, default: 0] < runningMax
+      }
+      guard let next else { return nil }
+      state.running[next.person, default: 0] += 1
+      return (next.person, next.element)
+    }
+  }
+
+  /// Ends work of a person, and wakes a thread for what waited for that.
+  private func finish(_ person: String) {
+    let hasMore = state.withLock { state in
+      let count = state.running[person, default: 1]
+      state.running[person] = count == 1 ? nil : count - 1
+      return count == runningMax && state.waiting.count(of: person) > 0
+    }
+    if hasMore { arrivals.signal() }
   }
 
   /// Fails all queued work at once. Used while no thread has a connection, and on shutdown.
@@ -149,22 +174,25 @@ package final class ConnectionPool: Sendable {
 
   private static let replicaCheckInterval = Duration.seconds(5)
 
-  /// A replica may be behind for hours: its replay was paused, or it receives nothing. Then people would be shown as
-  /// unread what they have read.
+  /// The replay of a replica may stand still for hours: it was paused, or a query holds it. Then people would be shown
+  /// as unread what they have read. A replica that receives nothing is read: its primary may be away.
   ///
-  /// - Throws: ``Problem`` if it is.
+  /// - Throws: ``Problem`` if it has stood still for too long.
   private func checkReplica(_ connection: Connection) throws {
     guard replicaSecondsMax > 0 else { return }
-    let seconds = try connection.query(
+    let row = try connection.query(
       """
-      SELECT extract(epoch FROM now() - pg_last_xact_replay_timestamp())::bigint
-      WHERE pg_is_in_recovery() AND (
-        pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()
-        OR NOT EXISTS (SELECT FROM pg_stat_wal_receiver))
+      SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint,
+        pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')::bigint
+      WHERE pg_is_in_recovery() AND pg_last_wal_receive_lsn() IS NOT NULL
       """
-    ).first?.int8OrNil(0)
-    guard let seconds, seconds > replicaSecondsMax else { return }
-    throw Problem(.databaseUnavailable, "The replica is \(seconds) s behind.")
+    ).first
+    let (replayed, received) = (try row?.int8(0) ?? 0, try row?.int8(1) ?? 0)
+    let seconds = state.withLock {
+      $0.replica.secondsBehind(replayed: replayed, received: received, now: .now)
+    }
+    guard seconds > Double(replicaSecondsMax) else { return }
+    throw Problem(.databaseUnavailable, "The replica is \(Int(seconds)) s behind.")
   }
 
   private func open() throws -> Connection {

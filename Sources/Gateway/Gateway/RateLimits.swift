@@ -25,6 +25,7 @@ final class RateLimits: Sendable {
   private let people: Mutex<Buckets<[UInt8]>>?
   private let streams: Mutex<OpenStreams>
   private let responses: ByteBudget
+  private let bodies = ByteBudget(all: .max, each: GatewayLimits.actionBytesPerPerson)
   private let actions = ByteBudget(
     all: GatewayLimits.actionBytes, each: GatewayLimits.actionBytesPerPerson)
   private let hasSeenProxy = Mutex(false)
@@ -101,7 +102,18 @@ final class RateLimits: Sendable {
     }
   }
 
-  /// Takes room for an action, from before its body arrives until Kafka has acknowledged its event.
+  /// Takes room for a request's body while it arrives, of this person alone: whoever sends nothing of
+  /// what they have announced takes nothing from others.
+  ///
+  /// - Throws: ``Problem`` if there is none.
+  func body(_ bytes: Int, of person: String) throws(Problem) -> Place {
+    guard case .taken(let place) = bodies.take(bytes, of: person) else {
+      throw limited(1, "The person's earlier requests have not arrived yet.")
+    }
+    return place
+  }
+
+  /// Takes room for an action, until Kafka has acknowledged its event.
   ///
   /// - Throws: ``Problem`` if there is none.
   func action(_ bytes: Int, of person: String) throws(Problem) -> Place {

@@ -43,14 +43,19 @@ func bodyBytesMax(_ headers: HTTPFields) -> Int {
 
 /// Reads the request's body, which must be empty or JSON.
 ///
-/// - Throws: ``Problem`` if it is too large, too slow or of another media type.
-func collectedBody(_ request: Request, _ context: RequestScope) async throws -> [UInt8] {
+/// - Throws: ``Problem`` if it is too large, too slow, one too many or of another media type.
+func collectedBody(
+  _ request: Request, _ context: RequestScope, of person: String, _ limits: RateLimits
+) async throws -> [UInt8] {
   // A compressed body could be small here and large when decoded.
   if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
     throw Problem(
       .unsupportedMediaType, "A request body must not be compressed.", field: "Content-Encoding")
   }
-  guard bodyBytesMax(request.headers) <= GatewayLimits.bodyBytes else { throw tooLarge }
+  let bytesMax = bodyBytesMax(request.headers)
+  guard bytesMax <= GatewayLimits.bodyBytes else { throw tooLarge }
+  let place = try limits.body(bytesMax, of: person)
+  defer { withExtendedLifetime(place) {} }
   if request.headers[.expect]?.lowercased() == "100-continue" { context.expectBody() }
   let bytes = try await withThrowingTaskGroup(of: [UInt8].self) { group in
     group.addTask {

@@ -173,14 +173,15 @@ struct Responder: HTTPResponder {
   ) async throws -> Response {
     let person = identity.person
     if case .freshToken = action.requirement { try TokenRules.requireFresh(identity) }
-    let target = path.sorted { $0.key < $1.key }.map(\.value)
+    var target = path.sorted { $0.key < $1.key }.map(\.value)
+    // PUT and DELETE of the digest are of one type.
+    if target.isEmpty, action.method == .delete { target = [action.method.rawValue] }
     let eventID = OwnID.event(
-      person, "\(action.method) \(action.type.rawValue)", target: target,
-      key: try idempotencyKey(request.headers))
+      person, action.type.rawValue, target: target, key: try idempotencyKey(request.headers))
     let time = try eventTime(request.headers, marksShown: action.marksShown)
-    let place = try edge.limits.action(bodyBytesMax(request.headers), of: person)
+    let body = try await collectedBody(request, context, of: person, edge.limits)
+    let place = try edge.limits.action(body.count, of: person)
     defer { withExtendedLifetime(place) {} }
-    let body = try await collectedBody(request, context)
     if case .ownID(let name) = action.requirement, !OwnID.isOwn(path[name] ?? "", of: person) {
       throw Problem(.notYours, "The viewer did not make it through this API.", field: name)
     }

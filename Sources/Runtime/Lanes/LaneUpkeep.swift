@@ -137,8 +137,10 @@ extension Lane {
   func workOnBacklog() throws -> Bool {
     do {
       try producer.prepare()
-      let hasMore = try run(settings.handler.backlog, unlessBefore: \.nextBacklog)
-      return try run(due, unlessBefore: \.nextDue) || hasMore
+      // What is due does not wait for a lock that the backlog waits for.
+      let backlog = Result { try run(settings.handler.backlog, unlessBefore: \.nextBacklog) }
+      let hasMore = try run(due, unlessBefore: \.nextDue)
+      return try backlog.get() || hasMore
     } catch {
       if let reason = try? reasonToRetry(error) {
         metrics.increment(.retries, [reason])
@@ -148,8 +150,8 @@ extension Lane {
     }
   }
 
-  /// - Parameter earliest: moved by a minute if the piece cannot be done, or not in time. Its cause is in stored
-  ///   rows: neither records nor other pieces wait for it.
+  /// - Parameter earliest: moved by half a minute if the piece cannot be done, or not in time. The cause is in stored
+  ///   rows, so records do not wait for it, nor does the other kind of piece.
   private func run(
     _ piece: (() -> Work?)?, unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>
   ) throws -> Bool {
@@ -167,9 +169,9 @@ extension Lane {
       case .tooMuch(let limit, _) where !status.isStopping: reason = limit
       default: throw error
       }
-      upkeep[keyPath: earliest] = .now + .seconds(60)
+      upkeep[keyPath: earliest] = .now + .seconds(30)
       metrics.increment(.retries, [reason])
-      logger.error("backlog: trying again in a minute", metadata: ["error": "\(error)"])
+      logger.error("backlog: trying again in half a minute", metadata: ["error": "\(error)"])
       return false
     }
   }

@@ -37,6 +37,7 @@ func feedBacklog(limits: FeedLimits, after pace: DeliveryPace) -> Work {
   work.add(Statement(SweepSQL.begin))
   work.add(Statement(SweepSQL.pick, [.int8(Int64(limits.blocksAtOnce * pace.backlogShare))]))
   let sweeping = work.add(Statement(SweepSQL.sweep))
+  work.add(Statement(SweepSQL.forget, [.int8(Int64(limits.evictedAtOnce))]))
   work.add(Statement(SettleSQL.settle))
   work.finish = { results in
     let returned = try results[returning].only.int("picked")

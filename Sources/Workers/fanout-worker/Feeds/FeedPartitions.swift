@@ -22,22 +22,13 @@ final class FeedPartitions: Sendable {
     }
   }
 
-  /// No page reads an entry below the floor of all feeds, and none is written there.
-  private static let forgetRetiredKeys = Statement(
-    """
-    DELETE FROM retired_keys r
-    WHERE r.post_key IN (
-      SELECT k.post_key FROM retired_keys k WHERE k.post_key < \(feedHistoryFloor) LIMIT 10000)
-    """)
-
   /// Makes partitions ahead of time, and drops those whose posts are older than feeds are stored: see migration 0039.
   /// Alone in its transaction, because it keeps everybody else out of `feed_entries`.
   static func keep(historyDays: Int) -> Work {
     Work([
       Statement(
         "SELECT feeds_keep_partitions($1::bigint * interval '1 day', now())",
-        [.int8(Int64(historyDays))]),
-      forgetRetiredKeys,
+        [.int8(Int64(historyDays))])
     ]) { _ in Outcome(hasMore: true) }
   }
 }

@@ -77,4 +77,12 @@ enum SweepSQL {
     )
     DELETE FROM feed_entries e USING garbage g WHERE e.ctid = g.ctid AND e.tableoid = g.tableoid
     """
+
+  /// Forgets retired keys below the floor of all feeds: no page reads an entry there, and none is written. $1 how many.
+  static let forget = """
+    DELETE FROM retired_keys r
+    WHERE r.post_key IN (
+      SELECT k.post_key FROM retired_keys k WHERE k.post_key < \(feedHistoryFloor)
+      LIMIT $1::bigint FOR UPDATE SKIP LOCKED)
+    """
 }
