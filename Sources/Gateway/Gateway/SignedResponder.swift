@@ -42,7 +42,9 @@ struct SignedResponder: HTTPResponder {
         .methodNotAllowed, "The header Allow lists the methods.",
         allowed: found.flatMap { $0.route.methods }.sorted { $0.rawValue < $1.rawValue })
     }
-    let body = route.method == .post ? try await collectedBody(request, context) : []
+    let body =
+      route.method == .post
+      ? try await collectedBody(request, context, of: person, edge.limits) : []
     let text = try await route.answer(
       SignedRequest(person: person, parameters: parameters, query: target.query, body: body))
     return try textResponse(
