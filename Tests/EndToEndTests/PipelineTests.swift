@@ -8,7 +8,7 @@ import Verification
 /// The whole pipeline as processes, compared with the model.
 @Suite(.serialized) struct PipelineTests {
   @Test(
-    "20000 events, also of erased people, equal the model after workers joined, left and were killed, and PostgreSQL crashed"
+    "10000 events, also of erased people, equal the model after workers joined, left and were killed, and PostgreSQL crashed"
   )
   func campaign() async throws {
     var generator = SeededGenerator()
