@@ -163,9 +163,10 @@ import Testing
     held.removeAll()
     withExtendedLifetime(try take(each, "ann")) {
       // What is announced and does not arrive takes nothing from others, however much it is.
-      let announced = try? limits.body(each, of: "bob")
-      #expect(announced != nil)
-      #expect(throws: Problem.self) { try limits.body(.max, of: "bob") }
+      withExtendedLifetime(try? limits.body(each, of: "bob")) { announced in
+        #expect(announced != nil)
+        #expect(throws: Problem.self) { try limits.body(.max, of: "bob") }
+      }
       #expect(throws: Problem.self) { try take(.max, "ann") }
       #expect((try? take(each, "bob")) != nil)
     }

@@ -22,7 +22,6 @@ package final class ConnectionPool: Sendable {
     /// How many connections work for each person.
     var running: [String: Int] = [:]
     var connected = 0
-    var replica = ReplicaWatch()
   }
 
   private let databaseURL: String
@@ -142,7 +141,9 @@ package final class ConnectionPool: Sendable {
     let hasMore = state.withLock { state in
       let count = state.running[person, default: 1]
       state.running[person] = count == 1 ? nil : count - 1
-      return count == runningMax && state.waiting.count(of: person) > 0
+      // More wait than there were connections left for this person: their signals may have been taken by threads that
+      // found nothing to do.
+      return !person.isEmpty && state.waiting.count(of: person) > runningMax - count
     }
     if hasMore { arrivals.signal() }
   }
@@ -174,25 +175,24 @@ package final class ConnectionPool: Sendable {
 
   private static let replicaCheckInterval = Duration.seconds(5)
 
-  /// The replay of a replica may stand still for hours: it was paused, or a query holds it. Then people would be shown
-  /// as unread what they have read. A replica that receives nothing is read: its primary may be away.
+  /// The replay of a replica may stand still for hours, or be late. Then people would be shown as unread what they have
+  /// read. A replica that has replayed all that it received is read: its primary may be away, or idle. So is one that
+  /// lacks less than a segment of the log, unless its replay was paused: it is about to catch up, or what it lacks is
+  /// part of a record.
   ///
-  /// - Throws: ``Problem`` if it has stood still for too long.
+  /// - Throws: ``Problem`` if it is too far behind.
   private func checkReplica(_ connection: Connection) throws {
     guard replicaSecondsMax > 0 else { return }
-    let row = try connection.query(
+    let isBehind = try connection.query(
       """
-      SELECT pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint,
-        pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')::bigint
-      WHERE pg_is_in_recovery() AND pg_last_wal_receive_lsn() IS NOT NULL
-      """
-    ).first
-    let (replayed, received) = (try row?.int8(0) ?? 0, try row?.int8(1) ?? 0)
-    let seconds = state.withLock {
-      $0.replica.secondsBehind(replayed: replayed, received: received, now: .now)
-    }
-    guard seconds > Double(replicaSecondsMax) else { return }
-    throw Problem(.databaseUnavailable, "The replica is \(Int(seconds)) s behind.")
+      SELECT FROM pg_wal_lsn_diff(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) AS w (unreplayed)
+      WHERE pg_is_in_recovery() AND w.unreplayed > 0
+        AND (w.unreplayed > 16 * 1024 * 1024 OR pg_is_wal_replay_paused())
+        AND coalesce(pg_last_xact_replay_timestamp() < now() - $1::bigint * interval '1 s', true)
+      """, [.int8(Int64(replicaSecondsMax))])
+    guard !isBehind.isEmpty else { return }
+    throw Problem(
+      .databaseUnavailable, "The replica is more than \(replicaSecondsMax) s behind.")
   }
 
   private func open() throws -> Connection {

@@ -58,7 +58,7 @@ public struct GatewayCommand: AsyncParsableCommand {
   @Option(
     parsing: .unconditional,
     help: """
-      Seconds that a replica may leave unreplayed what it has received; 0 for no limit (default: 60). \
+      Seconds that the replay of a replica may be behind; 0 for no limit (default: 60). \
       [env: MAGPIE_REPLICA_SECONDS]
       """)
   var replicaSeconds: Int?

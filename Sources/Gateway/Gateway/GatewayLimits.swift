@@ -38,6 +38,8 @@ enum GatewayLimits {
   static let heldBytes = 16 << 10
   /// How old a stream must be to be ended for a newer one of the same person.
   static let streamSecondsMin = 30.0
+  /// The size of all bodies of actions that may still arrive, by what their clients have announced.
+  static let arrivingBytes = 256 << 20
   /// The size of all bodies of actions that Kafka has not acknowledged yet, and of those of one
   /// person. A body counts as ``actionBytesMin`` at least.
   static let actionBytes = 32 << 20

@@ -25,7 +25,8 @@ final class RateLimits: Sendable {
   private let people: Mutex<Buckets<[UInt8]>>?
   private let streams: Mutex<OpenStreams>
   private let responses: ByteBudget
-  private let bodies = ByteBudget(all: .max, each: GatewayLimits.actionBytesPerPerson)
+  private let bodies = ByteBudget(
+    all: GatewayLimits.arrivingBytes, each: GatewayLimits.actionBytesPerPerson)
   private let actions = ByteBudget(
     all: GatewayLimits.actionBytes, each: GatewayLimits.actionBytesPerPerson)
   private let hasSeenProxy = Mutex(false)
@@ -102,15 +103,17 @@ final class RateLimits: Sendable {
     }
   }
 
-  /// Takes room for a request's body while it arrives, of this person alone: whoever sends nothing of
-  /// what they have announced takes nothing from others.
+  /// Takes room for a request's body while it arrives. Not of what ``action(_:of:)`` has: a few people who send
+  /// nothing of what they have announced take nothing from others.
   ///
   /// - Throws: ``Problem`` if there is none.
   func body(_ bytes: Int, of person: String) throws(Problem) -> Place {
-    guard case .taken(let place) = bodies.take(bytes, of: person) else {
+    switch bodies.take(bytes, of: person) {
+    case .taken(let place): return place
+    case .ownShareIsTaken:
       throw limited(1, "The person's earlier requests have not arrived yet.")
+    case .allIsTaken: throw Problem(.overloaded, "Too many requests have not arrived yet.")
     }
-    return place
   }
 
   /// Takes room for an action, until Kafka has acknowledged its event.

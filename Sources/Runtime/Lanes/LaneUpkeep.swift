@@ -138,8 +138,10 @@ extension Lane {
     do {
       try producer.prepare()
       // What is due does not wait for a lock that the backlog waits for.
-      let backlog = Result { try run(settings.handler.backlog, unlessBefore: \.nextBacklog) }
-      let hasMore = try run(due, unlessBefore: \.nextDue)
+      let backlog = Result {
+        try run("backlog", settings.handler.backlog, unlessBefore: \.nextBacklog)
+      }
+      let hasMore = try run("what is due", due, unlessBefore: \.nextDue)
       return try backlog.get() || hasMore
     } catch {
       if let reason = try? reasonToRetry(error) {
@@ -153,7 +155,8 @@ extension Lane {
   /// - Parameter earliest: moved by half a minute if the piece cannot be done, or not in time. The cause is in stored
   ///   rows, so records do not wait for it, nor does the other kind of piece.
   private func run(
-    _ piece: (() -> Work?)?, unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>
+    _ kind: String, _ piece: (() -> Work?)?,
+    unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>
   ) throws -> Bool {
     guard .now >= upkeep[keyPath: earliest], let work = piece?() else { return false }
     do {
@@ -167,11 +170,13 @@ extension Lane {
       switch disposition(of: error) {
       case .poison: reason = DeadLetterReason.notApplicable
       case .tooMuch(let limit, _) where !status.isStopping: reason = limit
+      // It has waited for as long already.
+      case .retry(reason: "lock"): reason = "lock"
       default: throw error
       }
       upkeep[keyPath: earliest] = .now + .seconds(30)
       metrics.increment(.retries, [reason])
-      logger.error("backlog: trying again in half a minute", metadata: ["error": "\(error)"])
+      logger.error("\(kind): trying again in half a minute", metadata: ["error": "\(error)"])
       return false
     }
   }
