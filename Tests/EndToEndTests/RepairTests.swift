@@ -24,7 +24,7 @@ import Verification
       try stack.connection().script(
         "ALTER TABLE \(table) ADD CONSTRAINT defect CHECK (md5(\(column)) NOT LIKE '7%')")
     }
-    let log = try generate(stack, events: 1800, generator: &generator)
+    let log = try generate(stack, events: 3000, generator: &generator)
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
     try stack.publish(log[..<2000])
     try waitUntilApplied(stack)
@@ -83,7 +83,7 @@ import Verification
     let stack = try Stack(partitions: 3)
     defer { stack.stop() }
     for worker in Stack.workers { try stack.start(worker, lanes: 2) }
-    let log = try generate(stack, events: 1800, generator: &generator)
+    let log = try generate(stack, events: 3000, generator: &generator)
     for part in 0..<6 {
       try stack.publish(log[(part * 500)..<((part + 1) * 500)])
       let group = ["fanout", "notification", "alarm"].randomElement(using: &generator) ?? ""
