@@ -381,8 +381,7 @@ let package = Package(
       [
         "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Lanes", "Postgres", "RecordLog",
         "Schema", "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird,
-        hummingbirdCore,
-        logging, nioCore, nioEmbedded, nioPosix, yams,
+        hummingbirdCore, logging, nioCore, nioEmbedded, nioPosix, yams,
       ]),
     tests(
       "MagpieTests",

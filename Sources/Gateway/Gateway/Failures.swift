@@ -5,6 +5,10 @@ import Postgres
 import Schema
 
 extension Problem {
+  /// Kafka was asked for end offsets in vain.
+  static let kafkaIsSilent = Problem(
+    .notAppliedYet, "Kafka did not say how far it is.", field: "Magpie-After")
+
   /// Maps an error of a lower layer to the problem that the client gets.
   init(_ error: any Error) {
     switch error {
@@ -14,7 +18,7 @@ extension Problem {
     case is SchemaError:
       self.init(.databaseUnavailable, "The database's schema is not the gateway's.")
     case is KafkaError:
-      self.init(.notAppliedYet, "Kafka did not say how far it is.", field: "Magpie-After")
+      self = .kafkaIsSilent
     case is CancellationError: self.init(.overloaded, "The gateway stops.")
     default: self.init(.internalError, "The error is unknown.")
     }

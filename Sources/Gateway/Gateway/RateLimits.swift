@@ -95,12 +95,10 @@ final class RateLimits: Sendable {
   ///
   /// - Throws: ``Problem`` if there is none.
   func response(_ bytes: Int, of person: String) throws(Problem) -> Place {
-    switch responses.take(bytes, of: person) {
-    case .taken(let place): return place
-    case .ownShareIsTaken:
-      throw limited(5, "The person has not taken the responses to earlier requests.")
-    case .allIsTaken: throw Problem(.overloaded, "Too many clients have not taken their responses.")
-    }
+    try place(
+      responses.take(bytes, of: person), retryAfter: 5,
+      "The person has not taken the responses to earlier requests.",
+      "Too many clients have not taken their responses.")
   }
 
   /// Takes room for a request's body while it arrives. Not of what ``action(_:of:)`` has: a few people who send
@@ -108,24 +106,20 @@ final class RateLimits: Sendable {
   ///
   /// - Throws: ``Problem`` if there is none.
   func body(_ bytes: Int, of person: String) throws(Problem) -> Place {
-    switch bodies.take(bytes, of: person) {
-    case .taken(let place): return place
-    case .ownShareIsTaken:
-      throw limited(1, "The person's earlier requests have not arrived yet.")
-    case .allIsTaken: throw Problem(.overloaded, "Too many requests have not arrived yet.")
-    }
+    try place(
+      bodies.take(bytes, of: person), retryAfter: 1,
+      "The person's earlier requests have not arrived yet.",
+      "Too many requests have not arrived yet.")
   }
 
   /// Takes room for an action, until Kafka has acknowledged its event.
   ///
   /// - Throws: ``Problem`` if there is none.
   func action(_ bytes: Int, of person: String) throws(Problem) -> Place {
-    switch actions.take(max(bytes, GatewayLimits.actionBytesMin), of: person) {
-    case .taken(let place): return place
-    case .ownShareIsTaken:
-      throw limited(1, "Kafka has not acknowledged the person's earlier actions.")
-    case .allIsTaken: throw Problem(.overloaded, "Kafka has not acknowledged earlier actions.")
-    }
+    try place(
+      actions.take(max(bytes, GatewayLimits.actionBytesMin), of: person), retryAfter: 1,
+      "Kafka has not acknowledged the person's earlier actions.",
+      "Kafka has not acknowledged earlier actions.")
   }
 
   /// Whether a refused request is the first sign that a proxy's clients are counted as one address.
@@ -142,6 +136,17 @@ final class RateLimits: Sendable {
   private func refuse(_ wait: Double?, _ whose: String) throws(Problem) {
     guard let wait else { return }
     throw limited(Int(wait.rounded(.up)), "There are too many requests \(whose).")
+  }
+
+  private func place(
+    _ taking: ByteBudget.Taking, retryAfter seconds: Int, _ ownShareIsTaken: String,
+    _ allIsTaken: String
+  ) throws(Problem) -> Place {
+    switch taking {
+    case .taken(let place): return place
+    case .ownShareIsTaken: throw limited(seconds, ownShareIsTaken)
+    case .allIsTaken: throw Problem(.overloaded, allIsTaken)
+    }
   }
 
   private func limited(_ seconds: Int, _ detail: String) -> Problem {

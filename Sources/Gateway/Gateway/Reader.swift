@@ -201,9 +201,7 @@ struct Reader: Sendable {
       // Another request may have noted a moment while this one waited.
       if let ends = published.ends(for: barrier) { return ends }
       // Others have waited for Kafka in vain meanwhile.
-      guard .now < deadline + Self.momentMin else {
-        throw Problem(.notAppliedYet, "Kafka did not say how far it is.", field: "Magpie-After")
-      }
+      guard .now < deadline + Self.momentMin else { throw Problem.kafkaIsSilent }
       return try await noteMoment(including: barrier, until: deadline)
     }
   }

@@ -102,18 +102,7 @@ enum ErasingSQL {
       SET position = (SELECT max(follower)::text FROM slice)
       WHERE user_id = $1 AND EXISTS (SELECT FROM slice)
     ),
-    doomed AS MATERIALIZED (
-      SELECT f.follower AS owner, p.post_key
-      FROM flipped f
-      LEFT JOIN feeds b ON b.owner = f.follower
-      JOIN posts p ON p.author = \(key) AND NOT p.deleted AND p.delivery = 'push'
-        AND p.first_at >= feeds_key_time(\(FollowSQL.floor) - 1048576)
-        AND p.post_key >= \(FollowSQL.floor)
-      WHERE \(hasPosts)
-    ),
-    pruned AS (
-      DELETE FROM feed_entries e USING doomed d WHERE e.owner = d.owner AND e.post_key = d.post_key
-    )
+    \(FollowSQL.prune(if: hasPosts))
     SELECT EXISTS (SELECT FROM slice)
     """
 

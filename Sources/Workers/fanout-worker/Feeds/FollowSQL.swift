@@ -42,8 +42,30 @@ enum FollowSQL {
     )
     """
 
+  /// The part of a statement that deletes the entries of the follows that were `flipped` to inactive, if `condition`
+  /// holds.
+  static func prune(if condition: String = "true") -> String {
+    """
+    -- For each unfollow, the entries to delete.
+    doomed AS MATERIALIZED (
+      SELECT f.follower AS owner, p.post_key
+      FROM flipped f
+      LEFT JOIN feeds b ON b.owner = f.follower
+      JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
+        AND p.first_at >= feeds_key_time(\(floor) - 1048576) AND p.post_key >= \(floor)
+      WHERE NOT f.active AND \(condition)
+    ),
+    pruned AS (
+      DELETE FROM feed_entries e
+      USING doomed d
+      WHERE e.owner = d.owner AND e.post_key = d.post_key
+      RETURNING 1
+    )
+    """
+  }
+
   /// The floor of a feed with the row `b` of `feeds`, if it has one.
-  static let floor = "greatest(b.floor, \(feedHistoryFloor))"
+  private static let floor = "greatest(b.floor, \(feedHistoryFloor))"
 
   /// Stores the follows that are newer than the stored ones. Where `active` changes, adjusts both
   /// users' counts and adds the followee's posts to the follower's feed or removes them from it.
@@ -144,10 +166,7 @@ enum FollowSQL {
       ON CONFLICT DO NOTHING
     ),
     garbage AS (
-      INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', pg_current_xact_id()::text::bigint
-      WHERE EXISTS (SELECT FROM wanted WHERE floor > 0)
-      ON CONFLICT DO NOTHING
+      \(SweepSQL.request(if: "SELECT FROM wanted WHERE floor > 0"))
     ),
     queued AS (
       INSERT INTO feed_trims (kind, person)
@@ -163,21 +182,7 @@ enum FollowSQL {
       SELECT owner, post_key FROM wanted WHERE post_key >= floor ORDER BY owner, post_key
       RETURNING 1
     ),
-    -- For each unfollow, the entries to delete.
-    doomed AS MATERIALIZED (
-      SELECT f.follower AS owner, p.post_key
-      FROM flipped f
-      LEFT JOIN feeds b ON b.owner = f.follower
-      JOIN posts p ON p.author = f.followee AND NOT p.deleted AND p.delivery = 'push'
-        AND p.first_at >= feeds_key_time(\(floor) - 1048576) AND p.post_key >= \(floor)
-      WHERE NOT f.active
-    ),
-    pruned AS (
-      DELETE FROM feed_entries e
-      USING doomed d
-      WHERE e.owner = d.owner AND e.post_key = d.post_key
-      RETURNING 1
-    )
+    \(prune())
     SELECT
       (SELECT count(*) FROM backfilled) AS backfilled, (SELECT count(*) FROM pruned) AS pruned
     """

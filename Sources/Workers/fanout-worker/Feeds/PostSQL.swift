@@ -127,10 +127,7 @@ enum PostSQL {
       ON CONFLICT DO NOTHING
     ),
     queued AS (
-      INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', pg_current_xact_id()::text::bigint
-      WHERE EXISTS (SELECT FROM weighed w WHERE w.rows > \(limit)::bigint)
-      ON CONFLICT DO NOTHING
+      \(SweepSQL.request(if: "SELECT FROM weighed w WHERE w.rows > \(limit)::bigint"))
     ),
     -- Up to \(limit) entries: delete them now.
     doomed AS MATERIALIZED (

@@ -9,6 +9,15 @@
 /// statements that wait for locks, because other transactions, which delete entries in a different
 /// order, may wait for them.
 enum SweepSQL {
+  /// The part of a statement that asks for a round, if `rows` has any: its transaction creates garbage.
+  static func request(if rows: String) -> String {
+    """
+    INSERT INTO feed_trims (kind, person)
+    SELECT 'garbage', pg_current_xact_id()::text::bigint WHERE EXISTS (\(rows))
+    ON CONFLICT DO NOTHING
+    """
+  }
+
   /// Begins a round if garbage was created since the last one began, which rows with person > 0
   /// record. Each transaction that creates garbage uses its own transaction number as person, so
   /// that none waits for another.

@@ -17,10 +17,7 @@ enum TrimSQL {
     ),
     gone AS (DELETE FROM feed_visits v USING idle i WHERE v.user_id = i.user_id),
     garbage AS (
-      INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', pg_current_xact_id()::text::bigint
-      WHERE EXISTS (SELECT FROM idle)
-      ON CONFLICT DO NOTHING
+      \(SweepSQL.request(if: "SELECT FROM idle"))
     ),
     evicted AS (
       INSERT INTO feeds (owner, floor)
@@ -114,10 +111,7 @@ enum TrimSQL {
       WHERE n.entries = 2
     ),
     garbage AS (
-      INSERT INTO feed_trims (kind, person)
-      SELECT 'garbage', pg_current_xact_id()::text::bigint
-      WHERE EXISTS (SELECT FROM longer)
-      ON CONFLICT DO NOTHING
+      \(SweepSQL.request(if: "SELECT FROM longer"))
     )
     INSERT INTO feeds (owner, floor) SELECT owner, post_key FROM longer ORDER BY owner
     ON CONFLICT (owner) DO UPDATE SET floor = greatest(feeds.floor, excluded.floor)
