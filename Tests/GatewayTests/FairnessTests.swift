@@ -10,32 +10,43 @@ import Testing
 
 /// One person's many requests delay nobody else's.
 @Suite struct FairnessTests {
-  @Test("of those for whom something waits, each gets one in turn, in order of arrival")
+  @Test(
+    "of those for whom something waits, each gets one in turn, in order of arrival, while few of theirs run"
+  )
   func queue() {
     var random = SeededGenerator()
     for _ in 0..<200 {
-      var queue = FairQueue<Int>()
+      let runningMax = Int.random(in: 1...3, using: &random)
+      var queue = FairQueue<Int>(runningMax: runningMax)
       // In the order of their next turns.
       var model: [(person: String, elements: [Int])] = []
+      var running: [String: Int] = [:]
       for number in 0..<100 {
-        let person = ["ann", "bob", "cat", "dan"].randomElement(using: &random) ?? ""
-        let isBusy = ["", "bob"].randomElement(using: &random) ?? ""
-        if Bool.random(using: &random) {
+        let person = ["ann", "bob", "cat", ""].randomElement(using: &random) ?? ""
+        func limit(_ person: String) -> Int { person.isEmpty ? .max : runningMax }
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0..<2:
           queue.append(number, of: person)
           if let index = model.firstIndex(where: { $0.person == person }) {
             model[index].elements.append(number)
           } else {
             model.append((person, [number]))
           }
-        } else {
-          let popped = queue.popFirst { $0 != isBusy }
+        case 2..<4:
+          let started = queue.start()
           var expected: (person: String, element: Int)?
-          if let index = model.firstIndex(where: { $0.person != isBusy }) {
+          if let index = model.firstIndex(where: { running[$0.person] ?? 0 < limit($0.person) }) {
             var next = model.remove(at: index)
             expected = (next.person, next.elements.removeFirst())
             if !next.elements.isEmpty { model.append(next) }
+            running[next.person, default: 0] += 1
           }
-          #expect(popped?.element == expected?.element && popped?.person == expected?.person)
+          #expect(started?.element == expected?.element && started?.person == expected?.person)
+        default:
+          guard let count = running[person], count > 0 else { continue }
+          let waiting = model.first { $0.person == person }?.elements.count ?? 0
+          #expect(queue.end(of: person) == (waiting > limit(person) - count))
+          running[person] = count - 1
         }
         #expect(queue.count == model.reduce(0) { $0 + $1.elements.count })
         #expect(

@@ -18,18 +18,15 @@ package final class ConnectionPool: Sendable {
   }
 
   private struct State: Sendable {
-    var waiting = FairQueue<Work>()
-    /// How many connections work for each person.
-    var running: [String: Int] = [:]
+    var waiting: FairQueue<Work>
     var connected = 0
   }
 
   private let databaseURL: String
   private let applicationName: String
   private let waitingMax: Int
-  private let runningMax: Int
   private let replicaSecondsMax: Int
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let arrivals = DispatchSemaphore(value: 0)
 
   /// - Parameters:
@@ -44,7 +41,7 @@ package final class ConnectionPool: Sendable {
     self.databaseURL = databaseURL
     self.applicationName = applicationName
     waitingMax = connections * GatewayLimits.waitingPerConnection
-    runningMax = max(1, connections / 2)
+    state = Mutex(State(waiting: FairQueue(runningMax: max(1, connections / 2))))
   }
 
   /// Runs `body` on one of the connections. If that connection is lost, runs it once more on a new
@@ -105,7 +102,7 @@ package final class ConnectionPool: Sendable {
       }
       // The timeout lets the loop send its heartbeat.
       guard arrivals.wait(timeout: .now() + 1) == .success, let open = connection,
-        let (person, work) = take()
+        let (person, work) = state.withLock({ $0.waiting.start() })
       else { continue }
       defer { finish(person) }
       if work.run(open, false) {
@@ -124,28 +121,10 @@ package final class ConnectionPool: Sendable {
     failWaiting(Problem(.overloaded, "The gateway stops."))
   }
 
-  /// The next work of somebody for whom less than half of the connections work.
-  private func take() -> (person: String, work: Work)? {
-    state.withLock { state in
-      let next = state.waiting.popFirst {
-        $0.isEmpty || state.running[$0, default: 0] < runningMax
-      }
-      guard let next else { return nil }
-      state.running[next.person, default: 0] += 1
-      return (next.person, next.element)
-    }
-  }
-
-  /// Ends work of a person, and wakes a thread for what waited for that.
+  /// Ends work of a person. If more of theirs waits than could have been started before, wakes a thread: those that
+  /// found nothing to do have taken its signals.
   private func finish(_ person: String) {
-    let hasMore = state.withLock { state in
-      let count = state.running[person, default: 1]
-      state.running[person] = count == 1 ? nil : count - 1
-      // More wait than there were connections left for this person: their signals may have been taken by threads that
-      // found nothing to do.
-      return !person.isEmpty && state.waiting.count(of: person) > runningMax - count
-    }
-    if hasMore { arrivals.signal() }
+    if state.withLock({ $0.waiting.end(of: person) }) { arrivals.signal() }
   }
 
   /// Fails all queued work at once. Used while no thread has a connection, and on shutdown.

@@ -1,10 +1,17 @@
-/// What people wait for: each person's in order of arrival, and one of each person in turn. So one person's
-/// many requests do not delay everybody else's.
+/// What people wait for: each person's in order of arrival, one of each person in turn, and only so many
+/// of a person's running at a time. So one person's many requests do not delay everybody else's.
 struct FairQueue<Element> {
+  private let runningMax: Int
   private var waiting: [String: [Element]] = [:]
   /// Those for whom something waits; whose turn is next comes first.
   private var order: [String] = []
+  /// How many of each person's are running.
+  private var running: [String: Int] = [:]
+  /// How many wait.
   private(set) var count = 0
+
+  /// - Parameter runningMax: how many of one person may run at a time; of "", who is nobody, any number.
+  init(runningMax: Int) { self.runningMax = runningMax }
 
   mutating func append(_ element: Element, of person: String) {
     if waiting[person] == nil { order.append(person) }
@@ -12,23 +19,34 @@ struct FairQueue<Element> {
     count += 1
   }
 
-  /// Removes the first element of the first person whose turn it is and whom `isNext` admits.
-  mutating func popFirst(
-    where isNext: (_ person: String) -> Bool = { _ in true }
-  ) -> (person: String, element: Element)? {
-    guard let index = order.firstIndex(where: isNext) else { return nil }
+  /// Starts the first element of the first person whose turn it is and of whom one more may run.
+  mutating func start() -> (person: String, element: Element)? {
+    let next = order.firstIndex { $0.isEmpty || running[$0, default: 0] < runningMax }
+    guard let index = next else { return nil }
     let person = order.remove(at: index)
     guard let element = waiting[person]?.removeFirst() else { return nil }
     if waiting[person]?.isEmpty == true { waiting[person] = nil } else { order.append(person) }
     count -= 1
+    running[person, default: 0] += 1
     return (person, element)
+  }
+
+  /// Ends one that was started.
+  ///
+  /// - Returns: whether more of the person wait than could have been started before.
+  @discardableResult
+  mutating func end(of person: String) -> Bool {
+    let count = running[person, default: 1]
+    running[person] = count == 1 ? nil : count - 1
+    return !person.isEmpty && self.count(of: person) > runningMax - count
   }
 
   /// How many elements of the person wait.
   func count(of person: String) -> Int { waiting[person]?.count ?? 0 }
 
+  /// Removes all that wait.
   mutating func removeAll() -> [Element] {
-    defer { self = Self() }
+    defer { (waiting, order, count) = ([:], [], 0) }
     return waiting.values.flatMap(\.self)
   }
 }

@@ -5,15 +5,11 @@ import Synchronization
 final class Turns: Sendable {
   private struct State {
     var free: Int
-    var running: Set<String> = []
-    var waiting = FairQueue<CheckedContinuation<Void, Never>>()
+    var waiting = FairQueue<CheckedContinuation<Void, Never>>(runningMax: 1)
 
     mutating func next() -> CheckedContinuation<Void, Never>? {
-      guard free > 0, let next = waiting.popFirst(where: { !running.contains($0) }) else {
-        return nil
-      }
+      guard free > 0, let next = waiting.start() else { return nil }
       free -= 1
-      running.insert(next.person)
       return next.element
     }
   }
@@ -37,7 +33,7 @@ final class Turns: Sendable {
     defer {
       let next = state.withLock { state in
         state.free += 1
-        state.running.remove(person)
+        state.waiting.end(of: person)
         return state.next()
       }
       next?.resume()
