@@ -80,5 +80,6 @@ extension Migrations {
       44, "pulled_posts_above_the_floor", PackageResources._044_pulled_posts_above_the_floor_sql),
     Migration(45, "reminders_to_come", PackageResources._045_reminders_to_come_sql),
     Migration(46, "posts_pushed", PackageResources._046_posts_pushed_sql),
+    Migration(47, "digest_plans", PackageResources._047_digest_plans_sql),
   ]
 }
