@@ -24,6 +24,14 @@ final class WorkerProcess: Sendable {
 
     /// Whether its health endpoint is up.
     var isListening: Bool { WorkerMetrics.port(inLog: log) != nil }
+
+    /// The cause of a crash, which is printed before a long backtrace, or the last lines of the log.
+    var end: String {
+      let lines = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").split(separator: "\n")
+      let cause = lines.firstIndex { $0.contains("Fatal error") || $0.contains("crashed") }
+      let shown = cause.map { lines[$0...].prefix(20) } ?? lines.suffix(8)
+      return shown.joined(separator: " / ")
+    }
   }
 
   private struct State {
@@ -124,16 +132,11 @@ final class WorkerProcess: Sendable {
     // A SIGKILL overtook a SIGTERM.
     case (.signalled(SIGKILL), _?): return nil
     default:
-      let lines = ((try? String(contentsOfFile: current.log, encoding: .utf8)) ?? "")
-        .split(separator: "\n")
       let sabotage = "\(current.identity) ERROR:  \(Sabotage.stoppingMessage)"
       if let log = try? String(contentsOf: databaseLog, encoding: .utf8), log.contains(sabotage) {
         return nil
       }
-      // A crash prints its cause before a long backtrace.
-      let cause = lines.firstIndex { $0.contains("Fatal error") || $0.contains("crashed") }
-      let shown = cause.map { lines[$0...].prefix(20) } ?? lines.suffix(3)
-      return "\(current.identity) ended with \(exit): \(shown.joined(separator: " / "))"
+      return "\(current.identity) ended with \(exit): \(current.end)"
     }
   }
 

@@ -214,12 +214,13 @@ final class World {
       worker.signal(SIGTERM)
     }
     return workers.compactMap { worker in
-      guard let child = worker.current?.child, worker.current?.ending == SIGTERM else { return nil }
-      if let exit = child.wait(seconds: 30) {
-        return exit == .exited(0) ? nil : "\(worker.name) ended with \(exit) on SIGTERM"
+      guard let current = worker.current, current.ending == SIGTERM else { return nil }
+      if let exit = current.child.wait(seconds: 30) {
+        return exit == .exited(0)
+          ? nil : "\(current.identity) ended with \(exit) on SIGTERM: \(current.end)"
       }
-      child.terminate(SIGKILL)
-      return "\(worker.name) did not end within 30 s of SIGTERM"
+      current.child.terminate(SIGKILL)
+      return "\(current.identity) did not end within 30 s of SIGTERM: \(current.end)"
     }
   }
 
