@@ -133,6 +133,38 @@ import Testing
     }
   }
 
+  @Test("a replay whose next records Kafka has deleted is not resumed")
+  func deletedBeforeThePosition() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let target = TestBroker.topicPrefix()
+    for prefix in [setup.prefix, target] {
+      for topic in Topic.allCases {
+        try broker.createTopic(topic.name(prefix: prefix), partitions: 1)
+      }
+    }
+    let producer = try Producer(
+      configuration: ClientConfiguration(
+        bootstrap: broker.bootstrap, properties: ["compression.type": "none"]))
+    defer { producer.close() }
+    let likes = Topic.likes.name(prefix: setup.prefix)
+    let record = OutgoingRecord(
+      topic: likes, partition: 0, key: nil, value: [UInt8](repeating: 1, count: 30_000))
+    let file = NSTemporaryDirectory() + "position-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    var tool = setup.tool
+    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
+    try producer.send([record, record])
+    let first = try await tool("replay", "--republish", target, "--position", file)
+    #expect(first.output == "2 published again\n", "\(first.error)")
+    // The embedded broker keeps 5 MiB of each partition.
+    try producer.send([OutgoingRecord](repeating: record, count: 250))
+    let refused = try await tool("replay", "--republish", target, "--position", file)
+    #expect(refused.status == 66, "\(refused.output)\(refused.error)")
+    #expect(
+      refused.error.contains("\(likes)[0]: offsets 2 up to 252 were requested"), "\(refused.error)")
+  }
+
   @Test("filters select by person, type, time and offset; a dry run counts and changes nothing")
   func filters() async throws {
     try publish(100)

@@ -47,12 +47,15 @@ struct ReplayPosition {
   /// Removes completed records from the selection, except the last one of each partition, which `undone`
   /// compares.
   ///
-  /// - Throws: `Failure` if the log ends before the position.
+  /// - Throws: `Failure` if the log ends before the position; `RecordLogError.notHeld` if it begins after it.
   mutating func resume(_ selection: inout ReplaySelection) throws {
     for (place, span) in selection.spans {
       guard let next = content.next[Self.name(place)] else { continue }
       guard next <= span.upperBound else {
         throw anotherLog("\(place) ends at \(span.upperBound), but was replayed up to \(next)")
+      }
+      if let held = selection.held[place], next < held.lowerBound {
+        throw RecordLogError.notHeld(place, asked: next..<held.upperBound, held: held)
       }
       resumed[place] = next
       let last = content.last?[Self.name(place)]

@@ -6,6 +6,8 @@ import RecordLog
 /// The records that a replay selects: ranges of offsets, and a filter for the records read.
 struct ReplaySelection {
   let log: any RecordLog
+  /// The ranges that the log holds, whatever is selected of them.
+  let held: [TopicPartition: Range<Int64>]
   /// The ranges to read, up to the current end offsets.
   private(set) var spans: [TopicPartition: Range<Int64>]
 
@@ -27,10 +29,11 @@ struct ReplaySelection {
       throw Failure(.usage, "--topic names no topic that this mode can replay.")
     }
     do {
-      spans = try log.spans(of: wanted.map { $0.name(prefix: prefix) })
+      held = try log.spans(of: wanted.map { $0.name(prefix: prefix) })
     } catch RecordLogError.unknownTopic(let topic) {
       throw Failure(.unavailable, "The topic \(topic) does not exist; is --topic-prefix right?")
     }
+    spans = held
     if let since {
       let starts = try log.offsets(at: since.microseconds / 1000, in: spans)
       for (place, start) in starts { begin(place, at: start) }
