@@ -15,7 +15,8 @@ struct Lag: ParsableCommand {
 
       All leaders are queried at the same time, with a limit of ten seconds. The lag of a partition \
       whose leader does not answer, for example because its broker has just died, is shown as \
-      unknown; the total then covers the other partitions, and the exit code is 69.
+      unknown; the total then covers the other partitions, and the exit code is 69. It is 1 if a log does \
+      not hold a next offset: the records there were deleted, or it is another log.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -33,8 +34,9 @@ struct Lag: ParsableCommand {
   @Flag(
     help: """
       Print one JSON object per partition (group, topic, partition, nextOffset, lowWatermark, \
-      highWatermark, lag; without the last three if its leader does not answer) and one with total, \
-      pendingRenders, pendingErasures, openDeadLetters, missingTopics and unansweredPartitions.
+      highWatermark, lag, isCutOff, isPastEnd; without the watermarks and the lag if its leader does not \
+      answer) and one with total, pendingRenders, pendingErasures, openDeadLetters, missingTopics and \
+      unansweredPartitions.
       """)
   var json = false
 
@@ -79,6 +81,13 @@ struct Lag: ParsableCommand {
       } else {
         Console.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
       }
+      let lost = (report.partitions + archive).count { !$0.isHeld }
+      if !watch, lost > 0 {
+        throw Failure(
+          .found,
+          "The log does not hold the next offset of \(lost) partitions: "
+            + "docs/operations/log-truncated-past-our-offset.md says what to do.")
+      }
       if !watch, !unanswered.isEmpty {
         throw Failure(
           .unavailable,
@@ -104,7 +113,7 @@ struct Lag: ParsableCommand {
       text += "\(Style.bold(group))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))"
       let unknown = partitions.count { $0.lag == nil }
       text += unknown == 0 ? "\n" : Style.red("  and \(unknown) partitions unknown\n")
-      for partition in partitions where all || partition.lag != 0 || partition.isCutOff {
+      for partition in partitions where all || partition.lag != 0 || !partition.isHeld {
         let next = partition.nextOffset.map(String.init) ?? "none"
         text += "  \(escapedForTerminal(partition.topic))[\(partition.partition)]  next \(next)"
         if let high = partition.highWatermark, let lag = partition.lag {
@@ -115,6 +124,7 @@ struct Lag: ParsableCommand {
         if partition.isCutOff, let low = partition.lowWatermark {
           text += Style.red("  records were dropped: the log begins at \(low)")
         }
+        if partition.isPastEnd { text += Style.red("  past the end: it is another log") }
         text += "\n"
       }
     }

@@ -15,6 +15,11 @@ struct LagReport {
     var lowWatermark: Int64?
     var highWatermark: Int64?
     var lag: Int64?
+    /// The broker has dropped records that were not applied.
+    var isCutOff = false
+    /// The log ends before the next offset, so it is another log than the one applied so far, and its lag
+    /// means nothing.
+    var isPastEnd = false
 
     init(
       group: String, _ place: TopicPartition, nextOffset: Int64?, _ log: Watermarks?
@@ -25,12 +30,14 @@ struct LagReport {
       lowWatermark = log?.low
       highWatermark = log?.high
       lag = log.map { max(0, $0.high - (nextOffset ?? $0.low)) }
+      if let nextOffset, let log {
+        isCutOff = nextOffset < log.low
+        isPastEnd = nextOffset > log.high
+      }
     }
 
-    /// The broker has dropped records that were not applied.
-    var isCutOff: Bool {
-      if let nextOffset, let lowWatermark { nextOffset < lowWatermark } else { false }
-    }
+    /// Whether the log holds the next offset or ends there; true if that is not known.
+    var isHeld: Bool { !isCutOff && !isPastEnd }
   }
 
   var partitions: [Partition]
@@ -59,7 +66,7 @@ struct LagReport {
   var isApplied: Bool {
     total == 0 && pendingRenders == 0 && pendingReviews == 0 && pendingSubscriptions == 0
       && pendingReminders == 0 && pendingErasures == 0 && missingTopics.isEmpty
-      && unanswered.isEmpty
+      && unanswered.isEmpty && partitions.allSatisfy(\.isHeld)
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 

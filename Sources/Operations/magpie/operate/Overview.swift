@@ -29,7 +29,7 @@ struct Overview: Encodable, Sendable {
   var openDeadLetters: Int64?
   var missingTopics: [String]
   var unanswered: [String]
-  /// Partitions whose log no longer holds the stored offset.
+  /// Partitions whose log does not hold the stored offset.
   var cutOff: [String]
   var overdueReminders: Double?
   var rebuilds: [RebuildState]
@@ -42,5 +42,4 @@ struct ShownOffset: Encodable, Sendable {
   var partition: LagReport.Partition
   var ownerEpoch: Int64?
   var movedAt: String?
-  var isCutOff: Bool
 }

@@ -133,7 +133,7 @@ final class Watch: Sendable {
         openDeadLetters: state.tables?.openDeadLetters,
         missingTopics: report?.missingTopics ?? [],
         unanswered: report?.unanswered.map(\.description) ?? [],
-        cutOff: report?.partitions.filter(\.isCutOff).map {
+        cutOff: report?.partitions.filter { !$0.isHeld }.map {
           "\($0.group): \($0.topic)/\($0.partition)"
         } ?? [],
         overdueReminders: state.processes.compactMap { $0.metrics?.overdueReminders }.max(),
@@ -152,8 +152,7 @@ final class Watch: Sendable {
         let place = TopicPartition(topic: partition.topic, partition: partition.partition)
         let offset = stored[partition.group]?[place]
         return ShownOffset(
-          partition: partition, ownerEpoch: offset?.epoch, movedAt: offset?.movedAt.rfc3339,
-          isCutOff: partition.isCutOff)
+          partition: partition, ownerEpoch: offset?.epoch, movedAt: offset?.movedAt.rfc3339)
       }
     }
   }

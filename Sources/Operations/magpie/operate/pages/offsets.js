@@ -15,7 +15,8 @@ export function offsetsPage(_, signal) {
   let offsets = [];
 
   function show() {
-    const shown = offsets.filter(({ partition }) => !onlyLag.checked || partition.lag !== 0);
+    const shown = offsets.filter(({ partition }) =>
+      !onlyLag.checked || partition.lag !== 0 || partition.isPastEnd);
     const groups = [...new Set(shown.map(({ partition }) => partition.group))];
     fill(body, shown, () => groups.map((group) => {
       const own = shown.filter(({ partition }) => partition.group === group);
@@ -40,12 +41,13 @@ export function offsetsPage(_, signal) {
   return { title: "Offsets", content: [runbook("lag-grows"), trouble, label, body] };
 }
 
-function row({ partition, ownerEpoch, movedAt, isCutOff }) {
-  const { topic, nextOffset, lowWatermark, highWatermark, lag } = partition;
-  const log = highWatermark === undefined ? "no answer" : `${lowWatermark} to ${highWatermark}`;
+function row({ partition, ownerEpoch, movedAt }) {
+  const { topic, nextOffset, lowWatermark, highWatermark, lag, isCutOff, isPastEnd } = partition;
+  let log = highWatermark === undefined ? "no answer" : `${lowWatermark} to ${highWatermark}`;
+  if (isCutOff) log += ": records were deleted before they were applied";
+  if (isPastEnd) log += ": the next offset is past the end: it is another log";
   return [
     `${topic}/${partition.partition}`, String(nextOffset ?? "none"),
-    isCutOff ? `${log}: records were deleted before they were applied` : log,
-    String(lag ?? "unknown"), String(ownerEpoch ?? "none"), time(movedAt),
+    log, String(lag ?? "unknown"), String(ownerEpoch ?? "none"), time(movedAt),
   ];
 }

@@ -75,7 +75,7 @@ function needs(overview) {
     say(text, "dead-letters", link);
   }
   if (overview.cutOff.length) {
-    const text = `The log no longer holds the stored offset of ${overview.cutOff.join(", ")}.`;
+    const text = `The log does not hold the stored offset of ${overview.cutOff.join(", ")}.`;
     say(text, "log-truncated-past-our-offset");
   }
   if (overview.missingTopics.length) {
