@@ -1,6 +1,10 @@
 import Foundation
+import Kafka
+import Postgres
 import TestSupport
 import Testing
+
+@testable import magpie
 
 @Suite("magpie's command line")
 struct UsageTests {
@@ -177,5 +181,28 @@ struct UsageTests {
       #expect(result.error.contains("127.0.0.1"))
       #expect(!result.error.contains("secret"))
     }
+  }
+
+  @Test(
+    "what could not be looked at exits 69, not 1",
+    arguments: ["42501", "25006", "57014", "53100", "53200"])
+  func notLookedAt(sqlstate: String) {
+    let error = PostgresError(code: .server, sqlstate: sqlstate, message: "m")
+    #expect(Failure(error).code == .unavailable)
+    #expect(Failure(ConsumerError.unknownTopic("t")).code == .unavailable)
+    let violation = PostgresError(code: .server, sqlstate: "23505", message: "m")
+    #expect(Failure(violation).code == .found)
+  }
+
+  @Test("a login that may not read the tables makes verify exit 69 and is told which one may")
+  func deniedLogin() async throws {
+    let url = try TestDatabase.fresh()
+    let admin = try Connection(url, applicationName: "test")
+    let login = "stranger_\(UUID().uuidString.prefix(8).lowercased())"
+    try admin.script("CREATE ROLE \(login) LOGIN; GRANT USAGE ON SCHEMA public TO \(login)")
+    defer { try? admin.script("DROP OWNED BY \(login); DROP ROLE \(login)") }
+    let denied = try await Tool(environment: ["MAGPIE_DATABASE_URL": url + " user=\(login)"])(
+      "verify")
+    #expect(denied.status == 69 && denied.error.contains("magpie_operator"), "\(denied.error)")
   }
 }

@@ -93,6 +93,19 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
       isRetriable: rd_kafka_error_is_retriable(error) != 0 || KafkaError.isTransient(code))
   }
 
+  /// Whether a broker denies this client a right, on a topic, a group or the cluster.
+  public var isDenied: Bool {
+    switch rd_kafka_resp_err_t(rawValue: code.rawValue) {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+      RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
+      RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
+      RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+      true
+    default:
+      false
+    }
+  }
+
   /// The same error with its likely cause in the message: a request may have timed out because a
   /// broker refuses this client. Code and retriability stay the same, because the broker in
   /// question may be a different one that is down.

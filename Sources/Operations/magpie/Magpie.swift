@@ -24,7 +24,7 @@ struct Magpie: ParsableCommand {
         64  the command line or a setting is wrong
         65  a registry of kinds or a catalog is invalid (kinds)
         66  the log no longer holds the records that are needed
-        69  Kafka, PostgreSQL, or a required program is not available
+        69  Kafka, PostgreSQL, or a required program is not available, or denies a permission
         74  a file or standard output could not be read or written, as on a full disk
       """,
     version: codeVersion,

@@ -38,6 +38,7 @@ struct Failure: Error {
     switch error {
     case let error as Failure: self = error
     case let error as KafkaError: self.init(kafka: error)
+    case let error as ConsumerError: self.init(consumer: error)
     case let error as PostgresError: self.init(postgres: error)
     case let error as SchemaError:
       self.init(error.code == .missing ? .unavailable : .found, error.description)
@@ -89,6 +90,14 @@ struct Failure: Error {
       isDisk ? .inputOutput : .usage, "\(path) cannot be written: \(error.localizedDescription)")
   }
 
+  private init(consumer error: ConsumerError) {
+    switch error {
+    case .maxPollExceeded(let error), .other(let error): self.init(kafka: error)
+    case .unknownTopic, .fatal: self.init(.unavailable, error.description)
+    case .offsetOutOfRange: self.init(.logIncomplete, error.description)
+    }
+  }
+
   private init(kafka error: KafkaError) {
     let message = "\(error.name): \(error.message)"
     switch error.code {
@@ -102,6 +111,10 @@ struct Failure: Error {
         .unavailable,
         "Kafka at \(error.bootstrap) does not answer (\(message)\(why)).\nIs it running, and is "
           + "MAGPIE_KAFKA_BOOTSTRAP right? `magpie up` starts a broker and prints its address.")
+    case _ where error.isDenied:
+      self.init(
+        .unavailable,
+        "\(error)\nGrant the Kafka user this right: docs/operators.md lists what commands need.")
     default: self.init(error.isRetriable ? .unavailable : .found, error.description)
     }
   }
@@ -123,6 +136,19 @@ struct Failure: Error {
     case (_, "42P01"), (_, "42883"):
       self.init(
         .unavailable, "This database lacks Magpie's schema (\(error.message)). Run: magpie migrate")
+    case (_, "42501"):
+      self.init(
+        .unavailable,
+        "\(error)\nUse a login that may do this: the tables' owner, or magpie_operator of "
+          + "`magpie setup`.")
+    case (_, "25006"):
+      self.init(.unavailable, "\(error)\nConnect to the primary: this may be a standby.")
+    case (_, "57014"):
+      self.init(
+        .unavailable, "\(error)\nIt took too long, or somebody cancelled it. Run this again.")
+    case (_, let state?) where state.hasPrefix("53"):
+      self.init(
+        .unavailable, "\(error)\nThe server lacks memory, disk or connections. Run this again.")
     default: self.init(.found, error.description)
     }
   }
