@@ -74,6 +74,24 @@ struct KafkaLogTests {
     fixture.producer.close()
   }
 
+  @Test("reading all goes on behind records that are deleted before they are read")
+  func deletedMeanwhile() throws {
+    let fixture = try Fixture(topics: ["a": 1])
+    for _ in 0..<6 { try fixture.fill("a", 0, 400, bytes: 2_000) }
+    let log = try fixture.log(prefetching: false)
+    var offsets: [Int64] = []
+    try log.readAll(of: ["a"], maxRecords: 10) { batch in
+      // The embedded broker keeps 5 MiB per partition.
+      if offsets.isEmpty { for _ in 0..<5 { try fixture.fill("a", 0, 400, bytes: 2_000) } }
+      offsets += batch.records.map(\.offset)
+    }
+    let low = try #require(try log.spans(of: ["a"])[place("a", 0)]).lowerBound
+    #expect(low > 400 && low < 2_400)
+    #expect(offsets.count < 2_400)
+    #expect(offsets.suffix(Int(2_400 - low)).elementsEqual(low..<2_400))
+    fixture.producer.close()
+  }
+
   @Test("offsets beyond the end and unknown topics are errors")
   func notThere() throws {
     let fixture = try Fixture(topics: ["a": 1])

@@ -32,6 +32,29 @@ public protocol RecordLog {
 }
 
 extension RecordLog {
+  /// Reads everything that the log holds of these topics. Records that are deleted before they are read are
+  /// passed over.
+  package func readAll(
+    of topics: [String], maxRecords: Int, _ body: (RecordBatch) throws -> Void
+  ) throws {
+    var rest = try spans(of: topics)
+    while true {
+      do {
+        return try read(rest, maxRecords: maxRecords) { batch in
+          try body(batch)
+          for (partition, next) in batch.nextOffsets {
+            rest[partition] = rest[partition].map { next..<max(next, $0.upperBound) }
+          }
+        }
+      } catch let error as RecordLogError {
+        guard case .notHeld(let partition, _, let held) = error, let span = rest[partition],
+          span.lowerBound < held.lowerBound, span.upperBound <= held.upperBound
+        else { throw error }
+        rest[partition] = held.lowerBound..<max(held.lowerBound, span.upperBound)
+      }
+    }
+  }
+
   /// The spans of those of these topics that the log has.
   package func knownSpans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
     var result: [TopicPartition: Range<Int64>] = [:]
