@@ -447,6 +447,23 @@ import Testing
     #expect(try fixture.offsets(in: "magpie_shadow").contains { $0.hasPrefix("fanout follows 90") })
   }
 
+  @Test func `if a part of a rebuild fails, the others end before they have read everything`()
+    throws
+  {
+    struct Broken: Error {}
+    try fixture.with { rebuild in
+      fixture.log.whenReading { [counter = rebuild.counter] topic in
+        if topic == .follows { throw Broken() }
+        if topic == .reminders {
+          try block(until: "the other part has failed") { (try? counter.check()) == nil }
+        }
+      }
+      #expect(throws: Broken.self) { try rebuild.run([.feeds, .reminders]) }
+    }
+    #expect(
+      try fixture.offsets(in: "magpie_shadow").contains { $0.hasPrefix("reminder reminders 0 ") })
+  }
+
   @Test func `a plan describes the work without doing it`() throws {
     try fixture.stand("fanout", .posts, at: 40)
     let plan = try fixture.with { try $0.plan([.feeds]) }

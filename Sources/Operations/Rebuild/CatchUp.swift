@@ -131,8 +131,10 @@ extension Rebuild {
       func own<Value>(_ offsets: [TopicPartition: Value]) -> [TopicPartition: Value] {
         offsets.filter { $0.key.partition % lanes == lane }
       }
-      try ShareReplay(share: share, settings: settings, schema: schema, counter: counter)
-        .run(starts: own(starts), to: targets.mapValues(own), runsBacklog: runsBacklog)
+      try counter.part {
+        try ShareReplay(share: share, settings: settings, schema: schema, counter: counter)
+          .run(starts: own(starts), to: targets.mapValues(own), runsBacklog: runsBacklog)
+      }
     }
     let stages = shares.map { share in
       share.stagesAlone.filter { stage in

@@ -27,6 +27,8 @@ public struct RebuildProgress: Sendable {
 /// Adds up the progress of all threads of a rebuild. Thread-safe.
 final class ProgressCounter: Sendable {
   private let state = Mutex(RebuildProgress())
+  /// Why a part of the step has failed.
+  private let failure = Mutex<(any Error)?>(nil)
   private let started = ContinuousClock.now
 
   func add(records: Int, deadLetters: Int = 0, counts: [String: Int]) {
@@ -39,10 +41,27 @@ final class ProgressCounter: Sendable {
 
   /// Begins a step with `records` more records to apply.
   func begin(_ step: String, records: Int64 = 0) {
+    failure.withLock { $0 = nil }
     state.withLock { state in
       state.step = step
       state.recordsTotal = state.records + records
     }
+  }
+
+  /// Runs a part of the step. If it fails, so do the other parts, in their next `check`: what they do may take
+  /// hours, and is resumed later.
+  func part(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      failure.withLock { $0 = $0 ?? error }
+      throw error
+    }
+  }
+
+  /// - Throws: the error of a part of the step that has failed.
+  func check() throws {
+    if let error = failure.withLock({ $0 }) { throw error }
   }
 
   var progress: RebuildProgress {

@@ -138,7 +138,7 @@ public final class Rebuild {
 
   /// Adds the primary keys that `ShadowSchema.make` left out, those of the partitions on `lanes` threads.
   private func addKeys(_ missing: (partitions: [String], tables: [String])) throws {
-    let settings = settings
+    let (settings, counter) = (settings, counter)
     try inParallel(
       (0..<Int(settings.lanes)).map { lane in
         {
@@ -146,7 +146,8 @@ public final class Rebuild {
             settings.databaseURL, applicationName: "magpie-rebuild", statementTimeoutSeconds: 3600)
           defer { connection.close() }
           for index in stride(from: lane, to: missing.partitions.count, by: Int(settings.lanes)) {
-            try connection.script(missing.partitions[index])
+            try counter.check()
+            try counter.part { try connection.script(missing.partitions[index]) }
           }
         }
       }

@@ -125,6 +125,7 @@ struct ShareReplay {
     }
     guard !spans.isEmpty else { return }
     try log.read(spans, maxRecords: settings.batchRecordsMax) { batch in
+      try counter.check()
       let applied: RecordApplier.Applied
       do {
         applied = try applier.apply(batch.records, endOffsets: batch.nextOffsets)
