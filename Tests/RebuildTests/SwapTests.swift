@@ -470,5 +470,10 @@ import Testing
     #expect(plan.total.records == 40)
     #expect(plan.topics.map(\.topic) == ["t.follows", "t.messages", "t.posts"])
     #expect(try fixture.with { try $0.dropped() } == nil)
+    try fixture.with { _ = try $0.run([.feeds]) }
+    #expect(try fixture.with { try $0.plan([.feeds]) }.total.records == 0)
+    #expect(throws: RebuildError.self) { try fixture.with { try $0.plan([.reminders]) } }
+    try fixture.with { _ = try $0.swap() }
+    #expect(throws: RebuildError.self) { try fixture.with { try $0.plan([.feeds]) } }
   }
 }

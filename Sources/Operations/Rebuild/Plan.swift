@@ -37,13 +37,13 @@ public struct SwapPlan: Sendable, Encodable {
 }
 
 extension Rebuild {
-  /// What `run` would do. Changes nothing.
+  /// What `run` would do, unless it would refuse. Changes nothing.
   ///
   /// - Parameter recordsPerSecond: the assumed throughput of the machine.
   public func plan(_ tableGroups: [TableGroup], recordsPerSecond: Int64 = 5_000) throws
     -> RebuildPlan
   {
-    let existing = try ShadowSchema.find(.shadow, beside: liveSchema, control)
+    let existing = try resumed(tableGroups)
     let schema =
       existing
       ?? ShadowSchema(

@@ -196,20 +196,28 @@ public final class Rebuild {
         + schema.topicPrefix, "Pass --topic-prefix \(schema.topicPrefix).")
   }
 
-  private func prepare(_ tableGroups: [TableGroup]) throws -> ShadowSchema {
+  /// The tables of an earlier rebuild of the same groups, which this one resumes, if there are any.
+  ///
+  /// - Throws: `RebuildError` if other tables are in the way.
+  func resumed(_ tableGroups: [TableGroup]) throws -> ShadowSchema? {
     if try ShadowSchema.find(.old, beside: liveSchema, control) != nil {
       throw RebuildError(
         "the former tables of an earlier swap still exist", ShadowSchema.removal(of: .old))
     }
-    if let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) {
-      guard schema.tableGroups == tableGroups else {
-        throw RebuildError(
-          "a rebuild of \(schema.tableGroups.text) already exists",
-          "Resume that one, or: " + ShadowSchema.removal(of: .shadow))
-      }
-      guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
-      return schema
+    guard let schema = try ShadowSchema.find(.shadow, beside: liveSchema, control) else {
+      return nil
     }
+    guard schema.tableGroups == tableGroups else {
+      throw RebuildError(
+        "a rebuild of \(schema.tableGroups.text) already exists",
+        "Resume that one, or: " + ShadowSchema.removal(of: .shadow))
+    }
+    guard schema.topicPrefix == settings.topicPrefix else { throw otherPrefix(schema) }
+    return schema
+  }
+
+  private func prepare(_ tableGroups: [TableGroup]) throws -> ShadowSchema {
+    if let schema = try resumed(tableGroups) { return schema }
     counter.begin("creating tables")
     try refuseWithoutStatistics()
     try refuseUnpublishedSnapshots(tableGroups)
