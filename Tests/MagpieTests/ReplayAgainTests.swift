@@ -294,6 +294,21 @@ import Testing
         "waiting for the workers: they have 50 records to apply (\(group) 50)")
     }
     #expect(try setup.count("likes") == 0)
+    // It connects again when its session is lost.
+    let lost = try setup.connection.query(
+      """
+      SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'magpie'
+      """
+    ).map { try $0.int(0) }
+    #expect(!lost.isEmpty)
+    try await eventually("it has another session") {
+      try setup.count(
+        """
+        pg_stat_activity WHERE datname = current_database() AND application_name = 'magpie'
+          AND pid <> ALL ('{\(lost.map(String.init).joined(separator: ","))}')
+        """) == 1
+    }
     // After a minute it ends by itself.
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()

@@ -38,7 +38,9 @@ extension Replay {
       for (_, applier) in appliers { applier.close() }
       producer.close()
     }
-    var live = try LiveLag(database.connect(), Admin(configuration: configuration), kafka.prefix)
+    var live = try LiveLag(Admin(configuration: configuration), kafka.prefix) {
+      [database] in try database.connect()
+    }
     var pace = Pace(perSecond: again.rate)
     var done = AppliedAgain()
     var read: Int64 = 0
@@ -88,52 +90,83 @@ extension Replay {
 private struct LiveLag {
   /// The time within which the lag must fall.
   private static let patience = Duration.seconds(60)
+  /// How long PostgreSQL, Kafka or a leader may be away, as when records are applied.
+  private static let patienceWhileAway = Duration.seconds(300)
 
-  private let connection: Connection
   private let admin: Admin
   private let prefix: String
+  private let open: () throws -> Connection
+  /// Nil after an error.
+  private var connection: Connection?
   private var nextLook = ContinuousClock.now
   private var groupsDown: Set<String> = []
-  /// Whether a partition's leader did not answer the last time.
-  private var hasUnknownLag = false
 
-  init(_ connection: Connection, _ admin: Admin, _ prefix: String) {
-    (self.connection, self.admin, self.prefix) = (connection, admin, prefix)
+  init(_ admin: Admin, _ prefix: String, open: @escaping () throws -> Connection) throws {
+    (self.admin, self.prefix, self.open) = (admin, prefix, open)
+    connection = try open()
   }
 
   /// Waits until the lag is at most `bound`; returns the seconds waited.
   ///
-  /// - Throws: `Failure` if the lag does not fall for a minute.
+  /// - Throws: `Failure` if the lag does not fall for a minute, or is unknown for five.
   mutating func wait(atMost bound: Int64, note: (String) -> Void) throws -> Double {
     guard .now >= nextLook else { return 0 }
     let start = ContinuousClock.now
     var lowest = (lag: Int64.max, at: start)
+    var known = start
     while true {
-      let lags = try runningLags()
-      let lag = lags.values.reduce(0, +)
+      let (lags, trouble) = try look()
       nextLook = .now + .seconds(1)
-      // Wait also while a lag is unknown.
-      guard lag > bound || hasUnknownLag else { return (.now - start) / .seconds(1) }
-      if lag < lowest.lag { lowest = (lag, .now) }
-      let behind = lags.filter { $0.value > 0 }.sorted { $0.key < $1.key }
-        .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-      guard .now - lowest.at < Self.patience else {
-        throw Failure(
-          .unavailable,
-          "The running workers have \(lag) records to apply (\(behind)), no fewer than a minute "
-            + "ago. Check /readyz and the logs of these workers, or do not wait for them: --max-lag "
-            + "\(lag)")
+      if let trouble {
+        guard .now - known < Self.patienceWhileAway else {
+          throw Failure(
+            .unavailable,
+            "For five minutes it has been unknown how far the workers are behind: \(trouble)")
+        }
+        // The sum of the others says nothing about whether the lag falls.
+        lowest = (.max, .now)
+        note("how far the workers are behind is unknown: \(trouble.prefix { $0 != "\n" })")
+      } else {
+        known = .now
+        let lag = lags.values.reduce(0, +)
+        guard lag > bound else { return (.now - start) / .seconds(1) }
+        if lag < lowest.lag { lowest = (lag, .now) }
+        let behind = lags.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+          .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        guard .now - lowest.at < Self.patience else {
+          throw Failure(
+            .unavailable,
+            "The running workers have \(lag) records to apply (\(behind)), no fewer than a minute "
+              + "ago. Check /readyz and the logs of these workers, or do not wait for them: --max-lag "
+              + "\(lag)")
+        }
+        note("waiting for the workers: they have \(lag) records to apply (\(behind))")
       }
-      note("waiting for the workers: they have \(lag) records to apply (\(behind))")
       Thread.sleep(forTimeInterval: 0.5)
     }
   }
 
-  /// The lag by group. A group without a session in the database is not running, which is reported once.
-  private mutating func runningLags() throws -> [String: Int64] {
+  /// The lag by group, and why it is not known as a whole.
+  private mutating func look() throws -> (lags: [String: Int64], trouble: String?) {
+    do {
+      let connection = try self.connection ?? open()
+      self.connection = connection
+      return try runningLags(connection)
+    } catch let error as KafkaError where error.isRetriable {
+      return ([:], Failure(error).message)
+    } catch let error as PostgresError where error.code == .connection {
+      connection?.close()
+      connection = nil
+      return ([:], Failure(error).message)
+    }
+  }
+
+  /// A group without a session in the database is not running, which is reported once.
+  private mutating func runningLags(_ connection: Connection) throws
+    -> (lags: [String: Int64], trouble: String?)
+  {
     var lags: [String: Int64] = [:]
     let report = try LagReport.measure(connection, admin, prefix: prefix)
-    hasUnknownLag = !report.unanswered.isEmpty
     for partition in report.partitions {
       lags[partition.group, default: 0] += partition.lag ?? 0
     }
@@ -150,6 +183,9 @@ private struct LiveLag {
       Console.error.line(
         "magpie: no worker of \(group) is running; not waiting for its \(lag) records")
     }
-    return lags.filter { running.contains($0.key) }
+    let trouble = report.unanswered.first.map {
+      "the leaders of \(report.unanswered.count) partitions do not answer, such as that of \($0)"
+    }
+    return (lags.filter { running.contains($0.key) }, trouble)
   }
 }
