@@ -59,6 +59,8 @@ import Testing
     let applied = try stack.magpie("verify", "--wait", hangLimitText)
     #expect(applied.exit == .exited(0), "\(applied.output)\n\(stack.logTails)")
     try stack.succeed("replay", "--rebuild", "alarms")
+    let plan = try stack.magpie("replay", "--diff", "--dry-run", "--json")
+    #expect(plan.output.contains(#""schema":"magpie_shadow","tables":["#), "\(plan.output)")
     try stack.succeed("replay", "--diff")
 
     try stack.connection().script(

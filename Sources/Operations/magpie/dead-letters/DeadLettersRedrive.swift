@@ -69,6 +69,7 @@ struct DeadLettersRedrive: ParsableCommand {
     let total = try selection.count(connection, condition)
     var result = RedriveResult()
     if selection.dryRun {
+      result.redriven = Int(total)
       result.dryRun = true
       if json { printJSON(result) } else { Console.output.line("\(total) would be redriven") }
       return try selection.refuse(closed: closed)

@@ -5,6 +5,12 @@ import Rebuild
 import Verification
 
 extension Replay {
+  private struct DiffPlan: Encodable {
+    var tables: [String]
+    var schema: String
+    var recordsBehind: Int64
+  }
+
   /// Compares the rebuilt tables with the live tables at the same offsets.
   func runDiff() throws {
     let rebuild = try Rebuild(rebuildSettings())
@@ -12,11 +18,13 @@ extension Replay {
     let (schema, names) = try rebuild.rebuilt()
     let groups = Set(names.compactMap { CanonicalTable.Group(rawValue: $0.rawValue) })
     if dryRun {
-      let tables = CanonicalTable.all.filter { groups.contains($0.group) }.map(\.name)
+      let plan = DiffPlan(
+        tables: CanonicalTable.all.filter { groups.contains($0.group) }.map(\.name), schema: schema,
+        recordsBehind: try rebuild.swapPlan(back: false).recordsBehind)
+      if json { return printJSON(plan) }
       return Console.output.line(
-        "Would compare \(tables.joined(separator: ", ")) in \(schema) with those in use, after "
-          + "applying \(try rebuild.swapPlan(back: false).recordsBehind) records to these. "
-          + "Nothing was changed.")
+        "Would compare \(plan.tables.joined(separator: ", ")) in \(schema) with those in use, after "
+          + "applying \(plan.recordsBehind) records to these. Nothing was changed.")
     }
     let diff = SchemaDiff(
       try connect(), later: { try connect() }, log: try logOpener()(), prefix: kafka.prefix,
