@@ -70,6 +70,31 @@ import Testing
     #expect(try stored() == ["0/3", "0/2"])
   }
 
+  @Test("nothing is printed as moved if the transaction is not committed")
+  func notCommitted() async throws {
+    try produce(records(10, partition: 0))
+    try store(8, partition: 0)
+    let input = Array(try await setup.tool("offsets", "export").output.utf8)
+    try setup.connection.script(
+      """
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE 'not today';
+      END
+      $$;
+      CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON consumer_offsets
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()
+      """)
+    for result in [
+      try await reset("--to-start"),
+      try await setup.tool("offsets", "import", "-", "--by", "offset", input: input),
+    ] {
+      #expect(result.status == 1 && result.output == "", "\(result.output)")
+      #expect(result.error.contains("not today"), "\(result.error)")
+    }
+    #expect(try stored() == ["8/1"])
+  }
+
   @Test("moving forward requires the exact number of skipped records")
   func forward() async throws {
     try produce(records(10, partition: 0) + records(5, partition: 1))

@@ -62,7 +62,8 @@ struct OffsetsImport: ParsableCommand {
     try refuseWhileWorkersRun(Set(exported.map(\.group)), connection)
     let targets =
       try by == .offset ? sameOffsets(exported, held, log) : earlierTimes(exported, held, log)
-    try connection.shortTransaction {
+    let moves = try connection.shortTransaction {
+      var all: [OffsetMove] = []
       for (group, targets) in targets.sorted(by: { $0.key < $1.key }) {
         let stored = try StoredOffset.lock(group, connection)
         let moves = targets.sorted { $0.key < $1.key }.map { place, target in
@@ -71,11 +72,14 @@ struct OffsetsImport: ParsableCommand {
             log: Watermarks(
               low: held[place]?.lowerBound ?? 0, high: held[place]?.upperBound ?? 0))
         }
-        for move in moves {
-          if json { printJSON(move) } else { Console.output.line(place(move)) }
-        }
         if !dryRun { try OffsetMove.write(moves, connection) }
+        all += moves
       }
+      return all
+    }
+    // Not before the commit.
+    for move in moves {
+      if json { printJSON(move) } else { Console.output.line(place(move)) }
     }
   }
 

@@ -91,23 +91,26 @@ struct OffsetsReset: ParsableCommand {
       throw Failure(.usage, "\(topics[0]) has no partition \(scope.partition ?? 0).")
     }
     let targets = try targets(spans, log)
-    try connection.shortTransaction {
+    let (moves, failure) = try connection.shortTransaction {
       let stored = try StoredOffset.lock(name, connection)
       let moves = spans.sorted { $0.key < $1.key }.map { place, span in
         OffsetMove(
           name, place, from: stored[place]?.nextOffset, to: targets[place] ?? span.lowerBound,
           log: Watermarks(low: span.lowerBound, high: span.upperBound))
       }
-      let total = Total(
-        partitions: moves.count, skipped: moves.reduce(0) { $0 + $1.skipped },
-        reapplied: moves.reduce(0) { $0 + $1.reapplied }, dryRun: dryRun)
-      for move in moves where json || total.skipped > 0 || dryRun || moves.count <= 100 {
-        if json { printJSON(move) } else { Console.output.line(move.text) }
-      }
-      if !dryRun || skipRecords > 0 { try refuseToSkip(total.skipped) }
-      if !dryRun { try write(moves, connection) }
-      if json { printJSON(total) } else { summarize(total) }
+      let failure = refusal(toSkip: moves.reduce(0) { $0 + $1.skipped })
+      if !dryRun, failure == nil { try write(moves, connection) }
+      return (moves, failure)
     }
+    // Not before the commit.
+    let total = Total(
+      partitions: moves.count, skipped: moves.reduce(0) { $0 + $1.skipped },
+      reapplied: moves.reduce(0) { $0 + $1.reapplied }, dryRun: dryRun)
+    for move in moves where json || total.skipped > 0 || dryRun || moves.count <= 100 {
+      if json { printJSON(move) } else { Console.output.line(move.text) }
+    }
+    if let failure { throw failure }
+    if json { printJSON(total) } else { summarize(total) }
   }
 
   private func write(_ moves: [OffsetMove], _ connection: Connection) throws {
@@ -144,9 +147,10 @@ struct OffsetsReset: ParsableCommand {
     return spans.mapValues { _ in offset }
   }
 
-  private func refuseToSkip(_ skipped: Int64) throws {
-    guard skipped != skipRecords else { return }
-    throw Failure(
+  /// Nil if so many records are to be skipped, or if a dry run is to tell.
+  private func refusal(toSkip skipped: Int64) -> Failure? {
+    guard skipped != skipRecords, !dryRun || skipRecords > 0 else { return nil }
+    return Failure(
       .found,
       skipped == 0
         ? "Nothing was changed: this would skip no records instead of \(skipRecords)."
