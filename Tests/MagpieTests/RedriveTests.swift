@@ -89,6 +89,25 @@ import Testing
     #expect(try letters.count("likes") == 0)
   }
 
+  @Test("if it fails half-way, it reports what was redriven before")
+  func partly() async throws {
+    try insertLikes(10)
+    try letters.connection.script(
+      """
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        RAISE insufficient_privilege;
+      END
+      $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON likes FOR EACH ROW WHEN (NEW.actor = 'actor7')
+        EXECUTE FUNCTION refuse()
+      """)
+    let failed = try await letters.tool("dead-letters", "redrive", "--all", "--batch", "3")
+    #expect(failed.status != 0 && failed.output == "6 redriven\n", "\(failed.output)")
+    #expect(!failed.error.isEmpty)
+    #expect(try letters.count("dead_letters WHERE state = 'redriven'") == 6)
+  }
+
   @Test("killed at any point and run twice concurrently, it redrives each once and loses none")
   func killed() async throws {
     try insertLikes(600, poison: [100])

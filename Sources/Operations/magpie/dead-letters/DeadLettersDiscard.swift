@@ -40,21 +40,29 @@ struct DeadLettersDiscard: ParsableCommand {
     let connection = try database.connect()
     let condition = try selection.condition(prefix: topics.prefix)
     let closed = try selection.closed(connection)
-    var count = selection.dryRun ? try selection.count(connection, condition) : 0
-    var shown = Progress(forced: progress)
-    if !selection.dryRun {
-      count = try discardLetters(
-        connection, condition, by: selection.resolvedBy, reason: reason
-      ) { shown.show("\($0) discarded") }
-    }
-    shown.clear()
-    if json {
-      printJSON(Result(discarded: count, dryRun: selection.dryRun))
+    if selection.dryRun {
+      report(try selection.count(connection, condition))
     } else {
-      Console.output.line(
-        selection.dryRun ? "\(count) would be discarded" : "\(count) discarded")
+      var shown = Progress(forced: progress)
+      var count: Int64 = 0
+      // Even if it fails half-way.
+      defer {
+        shown.clear()
+        report(count)
+      }
+      _ = try discardLetters(
+        connection, condition, by: selection.resolvedBy, reason: reason
+      ) {
+        count = $0
+        shown.show("\($0) discarded")
+      }
     }
     try selection.refuse(closed: closed)
+  }
+
+  private func report(_ count: Int64) {
+    if json { return printJSON(Result(discarded: count, dryRun: selection.dryRun)) }
+    Console.output.line(selection.dryRun ? "\(count) would be discarded" : "\(count) discarded")
   }
 }
 

@@ -74,12 +74,18 @@ struct DeadLettersRedrive: ParsableCommand {
       if json { printJSON(result) } else { Console.output.line("\(total) would be redriven") }
       return try selection.refuse(closed: closed)
     }
+    let all = try handlers.redriveHandlers()
     var shown = Progress(forced: progress)
     var pace = Pace(perSecond: rate)
     let producer = EventProducer(
       configuration: try kafka.configuration(), topicPrefix: kafka.prefix)
     defer { producer.close() }
-    for handler in try handlers.redriveHandlers() {
+    // Even if it fails half-way.
+    defer {
+      shown.clear()
+      report(result)
+    }
+    for handler in all {
       let redrive = DeadLetterRedrive(
         handler: handler, topicPrefix: kafka.prefix, resolvedBy: selection.resolvedBy,
         resolution: reason ?? "applied",
@@ -94,8 +100,6 @@ struct DeadLettersRedrive: ParsableCommand {
           pace.wait(for: step.redriven + step.failed)
         })
     }
-    shown.clear()
-    report(result)
     try selection.refuse(closed: closed)
     if result.failed > 0 { throw ExitCode(Failure.Code.found.rawValue) }
   }

@@ -43,6 +43,11 @@ extension Replay {
     }
     var pace = Pace(perSecond: again.rate)
     var done = AppliedAgain()
+    // Even if it fails half-way.
+    defer {
+      shown.clear()
+      report(done)
+    }
     var read: Int64 = 0
     try selection.log.read(selection.spans, maxRecords: pace.portion(of: 1000)) { batch in
       done.pausedSeconds += try live.wait(atMost: again.maxLag ?? 10_000) { shown.show($0) }
@@ -60,8 +65,6 @@ extension Replay {
       pace.wait(for: records.count)
     }
     try position.write()
-    shown.clear()
-    report(done)
   }
 
   /// Applies without the fence, so that the workers keep their partitions. The newest version of each fact

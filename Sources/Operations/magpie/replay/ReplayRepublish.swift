@@ -52,6 +52,11 @@ extension Replay {
     defer { producer.close() }
     var pace = Pace(perSecond: again.rate)
     var done = Republished()
+    // Even if it fails half-way.
+    defer {
+      shown.clear()
+      report(done)
+    }
     var read: Int64 = 0
     try selection.log.read(selection.spans, maxRecords: pace.portion(of: 2000)) { batch in
       let topic = prefix + batch.topic.dropFirst(kafka.prefix.count)
@@ -72,7 +77,9 @@ extension Replay {
       pace.wait(for: records.count)
     }
     try position.write()
-    shown.clear()
+  }
+
+  private func report(_ done: Republished) {
     if json { return printJSON(done) }
     Console.output.line(
       "\(done.republished) published again"
