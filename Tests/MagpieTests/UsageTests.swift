@@ -53,6 +53,8 @@ struct UsageTests {
       "render --type ranking --argument title=t --argument rank=1st", "kinds check",
       "erasure request", "erasure request u --timeout 0", "erasure report --max-age soon",
       "erasure verify", "erasure verify u --name=", "erasure verify u",
+      "verify --progress", "verify --samples 5", "verify --catalog-dir /tmp",
+      "verify --deep --limit 5", "verify --checksums --limit 5",
     ])
   func usage(command: String) async throws {
     let result = try await magpie.run(command.split(separator: " ").map(String.init))
@@ -66,6 +68,8 @@ struct UsageTests {
       ("--rebuild all --rate 5", "--rate is for --apply, --republish, not for --rebuild."),
       ("--rebuild all --worker fanout", "--worker is for --apply, not for --rebuild."),
       ("--republish x. --max-lag 10", "--max-lag is for --apply, not for --republish."),
+      ("--diff --lanes 2", "--lanes is for --rebuild, --swap, --swap-back, not for --diff."),
+      ("--rebuild all --samples 5", "--samples is for --diff, not for --rebuild."),
       ("--apply --wait-readers 5", "--wait-readers is for --swap, --swap-back, not for --apply."),
     ])
   func replayOptions(options: String, message: String) async throws {

@@ -132,10 +132,11 @@ struct Replay: ParsableCommand {
       ("--worker", !again.workers.isEmpty, ["--apply"]),
       ("--dead-letter-run-limit", again.deadLetterRunLimit != nil, ["--apply"]),
       ("--dead-letter-share-limit", again.deadLetterShareLimit != nil, ["--apply"]),
-      ("--lanes", lanes != nil, ["--rebuild", "--diff"] + swaps),
+      ("--lanes", lanes != nil, ["--rebuild"] + swaps),
       ("--wait-readers", waitReaders != nil, swaps),
       ("--without-catching-up", withoutCatchingUp, swaps),
       ("--html", comparison.html != nil, ["--diff"]),
+      ("--samples", comparison.samples != nil, ["--diff"]),
     ]
     for option in options where option.isGiven && !option.modes.contains(mode) {
       throw ValidationError(

@@ -11,7 +11,10 @@ struct Migrate: ParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
 
-  @Flag(help: "Change nothing; exit 69 if the schema is not this version's.")
+  @Flag(
+    help: """
+      Change nothing; exit 69 if migrations are missing, 1 if the database has others than this version.
+      """)
   var check = false
 
   @Flag(help: "Print one JSON object per applied migration: version, name.")

@@ -12,15 +12,15 @@ struct ComparisonOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: "The number of differing rows to print per table and kind: 1 to 100000 (default: 20).")
-  var samples = 20
+  var samples: Int?
 
   func validate() throws {
-    guard (1...100_000).contains(samples) else {
+    if let samples, !(1...100_000).contains(samples) {
       throw ValidationError("--samples is \(samples), but must be 1 to 100000.")
     }
   }
 
-  var report: ComparisonReport { ComparisonReport(samplesMax: samples) }
+  var report: ComparisonReport { ComparisonReport(samplesMax: samples ?? 20) }
 }
 
 /// The names of the two sides of a comparison.

@@ -28,8 +28,10 @@ struct Verify: ParsableCommand {
     help: "First wait up to this many seconds until all records are applied.")
   var wait: Double?
 
-  @Option(parsing: .unconditional, help: "The number of rows to print per check: 1 to 100000.")
-  var limit = 20
+  @Option(
+    parsing: .unconditional,
+    help: "The number of rows to print per check: 1 to 100000 (default: 20).")
+  var limit: Int?
 
   @Flag(
     help: """
@@ -42,7 +44,7 @@ struct Verify: ParsableCommand {
   var progress = false
 
   func validate() throws {
-    guard (1...100_000).contains(limit) else {
+    if let limit, !(1...100_000).contains(limit) {
       throw ValidationError("--limit is \(limit), but must be 1 to 100000.")
     }
     guard (0...86_400).contains(wait ?? 0) else {
@@ -50,6 +52,13 @@ struct Verify: ParsableCommand {
     }
     guard !checksums || !deep.deep else {
       throw ValidationError("--deep and --checksums exclude each other.")
+    }
+    guard limit == nil || !checksums && !deep.deep else {
+      throw ValidationError(
+        "--limit is for the checks of invariants, not for \(checksums ? "--checksums" : "--deep").")
+    }
+    guard !progress || wait != nil || deep.deep else {
+      throw ValidationError("--progress is for --wait and --deep.")
     }
   }
 
@@ -66,7 +75,7 @@ struct Verify: ParsableCommand {
       connection.close()
       return try deep.run(database, kafka, json: json, progress: progress)
     }
-    let checks = try InvariantCheck.runAll(connection, limit: limit)
+    let checks = try InvariantCheck.runAll(connection, limit: limit ?? 20)
     for check in checks { check.print(json: json) }
     if checks.contains(where: { $0.broken > 0 }) { throw ExitCode(Failure.Code.found.rawValue) }
   }

@@ -40,9 +40,13 @@ struct DeepOptions: ParsableArguments {
     guard (1...Slice.countMax).contains(slices ?? 1) else {
       throw ValidationError("--slices must be 1 to \(Slice.countMax).")
     }
-    let given = slices != nil || archive != nil || output.html != nil
-    guard deep || !given else {
-      throw ValidationError("--slices, --archive and --html are for --deep.")
+    let given: [(name: String, isGiven: Bool)] = [
+      ("--slices", slices != nil), ("--archive", archive != nil),
+      ("--default-locale", defaultLocale != nil), ("--catalog-dir", catalogDir != nil),
+      ("--html", output.html != nil), ("--samples", output.samples != nil),
+    ]
+    if !deep, let option = given.first(where: \.isGiven) {
+      throw ValidationError("\(option.name) is for --deep.")
     }
   }
 
