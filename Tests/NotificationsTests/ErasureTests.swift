@@ -2,11 +2,12 @@ import Events
 import Foundation
 import Handling
 import Model
-import Notifications
 import Postgres
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Notifications
 
 /// Decision 0040: after the sweep, everything is as if the erased events had never been known, and what readers see is
 /// so from the erasure's commit on.
@@ -216,6 +217,25 @@ struct ErasureTests {
     #expect(most <= 1000)
     #expect(try world.connection.query("SELECT FROM notifications").isEmpty)
     #expect(try world.tablesWith("person-x") == [])
+  }
+
+  @Test("facts that notify nobody are found without reading other people's")
+  func found() throws {
+    let owner = try World().owner.get()
+    try owner.script(
+      """
+      INSERT INTO likes SELECT 'p' || g, 'u' || g, 'o', true, now(), now(), 'e' FROM generate_series(1, 30000) g;
+      INSERT INTO message_facts (message_id, receiver, sender, version_time, version_id)
+      SELECT 'm' || g, 'o', 'u' || g, now(), 'e' FROM generate_series(1, 30000) g;
+      INSERT INTO comments
+      SELECT 'c' || g, 'p', 'o', 'u' || g, '', '{}', true, now(), now(), 'e' FROM generate_series(1, 30000) g;
+      ANALYZE;
+      SET plan_cache_mode = force_generic_plan;
+      SET enable_seqscan = off;
+      PREPARE found (text, timestamptz, bigint) AS \(ErasedContributions.other.sql)
+      """)
+    let read = try owner.blocksTouched(by: "EXECUTE found ('u5', 'infinity', 500)")
+    #expect(read < 100, "\(read)")
   }
 }
 

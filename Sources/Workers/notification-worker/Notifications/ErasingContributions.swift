@@ -25,7 +25,7 @@ enum ErasedContributions {
   /// SQL that selects `recipient, type, subject, source` of the next ones, with the erasure in `$1` and `$2`, at
   /// most `$3`, after the position `$4` to `$6`. A fact has the type, subject and source of its contributions, and
   /// no recipient.
-  fileprivate var sql: String {
+  var sql: String {
     switch self {
     case .received:
       """
@@ -54,6 +54,8 @@ enum ErasedContributions {
       LIMIT $3
       """
     case .other:
+      // ANY, because PostgreSQL would take `actor = $1 AND actor = post_owner` for `post_owner = $1`, and not find the
+      // index of those that are equal.
       """
       (
         SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
@@ -64,7 +66,7 @@ enum ErasedContributions {
       UNION ALL
       (
         SELECT NULL, 0, l.post_id, l.actor FROM likes l
-        WHERE l.actor = $1 AND l.actor = l.post_owner AND (l.version_time <= $2 OR l.first_at <= $2) LIMIT $3
+        WHERE l.actor = ANY (ARRAY[$1]) AND l.actor = l.post_owner AND (l.version_time <= $2 OR l.first_at <= $2) LIMIT $3
       )
       UNION ALL
       (
@@ -79,7 +81,7 @@ enum ErasedContributions {
       UNION ALL
       (
         SELECT NULL, 3, f.sender, f.message_id FROM message_facts f
-        WHERE f.sender = $1 AND f.sender = f.receiver AND f.version_time <= $2 LIMIT $3
+        WHERE f.sender = ANY (ARRAY[$1]) AND f.sender = f.receiver AND f.version_time <= $2 LIMIT $3
       )
       LIMIT $3
       """
