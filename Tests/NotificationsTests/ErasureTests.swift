@@ -219,6 +219,28 @@ struct ErasureTests {
     #expect(try world.tablesWith("person-x") == [])
   }
 
+  @Test("a post that mentioned many in turn is forgotten in bounded pieces")
+  func withdrawnMentions() throws {
+    let world = try World()
+    for edit in 0..<15 {
+      let mentions = (0..<100).map { "user-\(edit)-\($0)" }
+      try world.apply(post("p", by: "person-x", mentions: mentions, at: Double(edit)))
+      try world.apply(
+        comment("c", by: "ann", on: "p", of: "person-x", mentions: mentions, at: Double(edit)))
+    }
+    try world.apply(erasure("person-x", at: 100))
+    var most = 0
+    while try !world.isForgotten() {
+      let before = try world.rowCount()
+      try world.settle(pieces: 1)
+      most = max(most, before - (try world.rowCount()))
+    }
+    #expect(most <= 1000, "\(most)")
+    #expect(try world.connection.query("SELECT FROM notification_actors").isEmpty)
+    #expect(try world.connection.query("SELECT FROM post_facts").isEmpty)
+    #expect(try world.tablesWith("person-x") == [])
+  }
+
   @Test("facts that notify nobody are found without reading other people's")
   func found() throws {
     let owner = try World().owner.get()

@@ -199,6 +199,34 @@ struct RuleTests {
     #expect(try world.seen(by: "ann") == [Seen(.like, "bob", at: 3)])
   }
 
+  @Test("an edit touches those whom it mentions, or the text until then, and nobody of before")
+  func editsTouchFew() throws {
+    let world = try World()
+    func touched(_ event: Event) throws -> Set<String> {
+      let before = world.published.count
+      try world.apply(event)
+      return Set(world.published.dropFirst(before).map(\.key))
+    }
+    try world.apply(post("p", by: "ann", mentions: ["bob", "cy"], at: 1))
+    #expect(try touched(post("p", by: "ann", mentions: ["cy"], at: 2)) == ["bob", "cy"])
+    #expect(try touched(post("p", by: "ann", mentions: ["dan"], at: 3)) == ["cy", "dan"])
+    #expect(try touched(post("p", by: "ann", mentions: ["bob"], at: 1.5)) == ["bob", "dan"])
+    #expect(try touched(postDeletion("p", by: "ann", at: 4)) == ["dan"])
+    #expect(try touched(post("p", by: "ann", mentions: ["cy"], at: 5)) == ["cy"])
+    func comment(_ mentions: [String], at minutes: Double) -> Event {
+      NotificationsTests.comment(
+        "c", by: "ann", on: "p", of: "o", mentions: mentions, at: minutes)
+    }
+    try world.apply(comment(["bob", "cy"], at: 1))
+    #expect(try touched(comment(["cy"], at: 2)) == ["o", "bob", "cy"])
+    #expect(try touched(comment(["dan"], at: 3)) == ["o", "cy", "dan"])
+    #expect(try touched(removal("c", by: "ann", on: "p", of: "o", at: 4)) == ["o", "dan"])
+    #expect(try touched(removal("c", by: "ann", on: "p", of: "o", at: 5)) == [])
+    #expect(try touched(comment(["bob"], at: 6)) == ["o", "bob"])
+    #expect(try world.seen(by: "bob").map(\.type) == [.mention])
+    #expect(try world.violations() == [])
+  }
+
   @Test("reading one notification, or all, leaves later ones unread")
   func reading() throws {
     let world = try World()

@@ -97,7 +97,9 @@ final class World {
       """)
     tables["notification_actors"] = try lines(
       """
-      SELECT (to_jsonb(a) - 'muted')::text
+      -- What a withdrawn mention says depends on the batches.
+      SELECT (to_jsonb(a) - 'muted' - CASE WHEN a.type IN (1, 4) AND NOT a.active
+          THEN '{actor,post_id,head_text,version_time,version_id}' ELSE '{}' END::text[])::text
         || CASE WHEN a.first_at > greatest(r.deleted_all_at, m.deleted_at)
           THEN a.muted::text ELSE '' END
       FROM notification_actors a

@@ -81,5 +81,6 @@ extension Migrations {
     Migration(45, "reminders_to_come", PackageResources._045_reminders_to_come_sql),
     Migration(46, "posts_pushed", PackageResources._046_posts_pushed_sql),
     Migration(47, "digest_plans", PackageResources._047_digest_plans_sql),
+    Migration(48, "mentions_in_force", PackageResources._048_mentions_in_force_sql),
   ]
 }

@@ -130,13 +130,17 @@ extension SliceModels {
 
   private func contribution(_ row: ModelContribution) -> CanonicalRow {
     let canBeSeen = row.isActive && !row.isCovered
+    let isKept =
+      row.isActive || ![AlarmType.comment.code, AlarmType.mention.code].contains(row.type)
+    let written: [String?] = isKept ? version(row.version) : [nil, nil]
     return CanonicalRow(
       person: row.recipient, key: ["\(row.type)", row.subject, row.source],
       fields: [
-        row.actor, "\(row.isActive)", canBeSeen ? "\(row.isMuted)" : nil, row.firstAt?.rfc3339,
-        row.notification, row.post, row.comment, row.headText, row.imageURL,
-        row.arguments.map(jsonObject), row.causedAt?.rfc3339,
-      ] + version(row.version))
+        isKept ? row.actor : nil, "\(row.isActive)", canBeSeen ? "\(row.isMuted)" : nil,
+        row.firstAt?.rfc3339, row.notification, isKept ? row.post : nil, row.comment,
+        isKept ? row.headText : nil, row.imageURL, row.arguments.map(jsonObject),
+        row.causedAt?.rfc3339,
+      ] + written)
   }
 }
 

@@ -67,11 +67,12 @@ extension CanonicalTable {
       key: ["s.author", time("s.at"), "s.event_id"], fields: Field.plain("s.subscribed"),
       from: "FROM author_subscriptions s"),
     // `muted` is maintained only for visible contributions. For contributions under review, readers
-    // already apply the mutes themselves.
+    // already apply the mutes themselves. A comment's or mention's row is as old as its withdrawal, or as a later
+    // edit, depending on the batches.
     CanonicalTable(
       "notification_actors", .notifications, person: "a.recipient",
       key: ["a.type", "a.subject", "a.source"],
-      fields: Field.plain("a.actor", "a.active") + [
+      fields: Field.plain("c.actor", "a.active") + [
         Field(
           "muted",
           """
@@ -85,11 +86,15 @@ extension CanonicalTable {
         Field("first_at", time("a.first_at")),
       ]
         + Field.plain(
-          "a.notification_id", "a.post_id", "a.comment_id", "a.head_text", "a.image_url",
+          "a.notification_id", "c.post_id", "a.comment_id", "c.head_text", "a.image_url",
           "a.arguments")
-        + [Field("caused_at", time("a.caused_at"))] + Field.version("a"),
+        + [Field("caused_at", time("a.caused_at"))] + Field.version("c"),
       from: """
         FROM notification_actors a
+        LEFT JOIN LATERAL (
+          SELECT a.actor, a.post_id, a.head_text, a.version_time, a.version_id
+          WHERE a.active OR a.type NOT IN (1, 4)
+        ) c ON true
         LEFT JOIN notification_recipients r ON r.user_id = a.recipient
         LEFT JOIN notification_marks m
           ON m.recipient = a.recipient AND m.notification_id = a.notification_id

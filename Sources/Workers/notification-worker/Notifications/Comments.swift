@@ -28,7 +28,7 @@ func commentsWork(_ events: [Event]) -> Work {
   let rows = zip(facts.keys, facts.values).map { CommentRow($0.first.string, $1) }
   let comments = rows.map(\.comment)
   let people = candidates.recipients
-  let touched: [Parameter] = [
+  let stored: [Parameter] = [
     .textArray(comments), .textArray(comments.map { "comment:\($0)" }),
   ]
   return notificationWork(
@@ -39,23 +39,15 @@ func commentsWork(_ events: [Event]) -> Work {
         people,
         existing: """
           SELECT a.recipient FROM notification_actors a
-          WHERE a.type = 1 AND a.subject = ANY ($2::text[])
+          WHERE a.type = 1 AND a.subject = ANY ($2::text[]) AND a.active
           UNION
           SELECT a.recipient FROM notification_actors a
-          WHERE a.type = 4 AND a.subject = ANY ($3::text[])
-          """, touched),
-      deriveContributions(candidates, touched),
+          WHERE a.type = 4 AND a.subject = ANY ($3::text[]) AND a.active
+          """, stored),
+      deriveContributions(candidates, stored),
     ],
-    recomputation:
-      recomputeNotifications(
-        recipients: people,
-        touched: """
-          SELECT a.notification_id, a.recipient, a.type, a.subject
-          FROM notification_actors a WHERE a.type = 1 AND a.subject = ANY ($2::text[])
-          UNION ALL
-          SELECT a.notification_id, a.recipient, a.type, a.subject
-          FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($3::text[])
-          """, touched), events)
+    recomputation: recomputeNotifications(recipients: people, touched: rememberedNotifications, []),
+    events)
 }
 
 /// The state of a comment after its newest event.
@@ -124,12 +116,13 @@ private func upsertComments(_ rows: [CommentRow]) -> Statement {
 private let isNewer =
   "(EXCLUDED.version_time, EXCLUDED.version_id) > (c.version_time, c.version_id)"
 
-/// Updates the contributions of the batch's comments, new and existing ones, to match the stored
-/// comments. The comments and all recipients are locked.
-private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter]) -> Statement {
+/// Updates the contributions of the batch's comments, new and active ones, to match the stored
+/// comments. The comments and all recipients are locked. Withdrawn ones stay so unless an event of the
+/// batch names them again: an edit does not cost everybody whom the comment ever mentioned.
+private func deriveContributions(_ candidates: Candidates, _ stored: [Parameter]) -> Statement {
   Statement(
     """
-    -- The contributions to write: the batch's and the stored ones of these comments.
+    -- The contributions to write: the batch's and the active ones of these comments.
     WITH keys AS (
       SELECT k.recipient, k.type, k.comment_id, min(k.first_at) AS first_at,
         (array_agg(k.notification_id) FILTER (WHERE k.notification_id IS NOT NULL))[1]
@@ -140,11 +133,11 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
         FROM unnest($3::text[], $4::smallint[], $5::text[], $6::timestamptz[], $7::uuid[])
           AS e (recipient, type, comment_id, first_at, notification_id)
         UNION ALL
-        SELECT a.recipient, a.type, a.subject, NULL, NULL
-        FROM notification_actors a WHERE a.type = 1 AND a.subject = ANY ($1::text[])
+        SELECT a.recipient, a.type, a.subject, NULL, a.notification_id
+        FROM notification_actors a WHERE a.type = 1 AND a.subject = ANY ($1::text[]) AND a.active
         UNION ALL
-        SELECT a.recipient, a.type, substr(a.subject, length('comment:') + 1), NULL, NULL
-        FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($2::text[])
+        SELECT a.recipient, a.type, substr(a.subject, length('comment:') + 1), NULL, a.notification_id
+        FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($2::text[]) AND a.active
       ) AS k (recipient, type, comment_id, first_at, notification_id)
       GROUP BY k.recipient, k.type, k.comment_id
     ),
@@ -158,21 +151,24 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
         END AS active
       FROM keys k JOIN comments c ON c.comment_id = k.comment_id
     ),
-    muters AS MATERIALIZED (\(muters("ARRAY(SELECT k.recipient FROM keys k)")))
-    INSERT INTO notification_actors AS a
-      (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
-       comment_id, head_text, version_time, version_id)
-    SELECT w.recipient, w.type, w.subject, w.subject, w.actor, w.active,
-      w.active AND w.recipient IN (SELECT m.recipient FROM muters m)
-        AND contribution_muted(w.recipient, w.type, w.subject, w.actor, w.first_at),
-      w.first_at,
-      w.notification_id, w.post_id, w.comment_id, left(w.text, \(Limits.headCharacters)),
-      w.version_time, w.version_id
-    FROM wanted w
-    ORDER BY w.recipient, w.type, w.subject
-    \(mergeContribution())
+    muters AS MATERIALIZED (\(muters("ARRAY(SELECT k.recipient FROM keys k)"))),
+    written AS (
+      INSERT INTO notification_actors AS a
+        (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
+         comment_id, head_text, version_time, version_id)
+      SELECT w.recipient, w.type, w.subject, w.subject, w.actor, w.active,
+        w.active AND w.recipient IN (SELECT m.recipient FROM muters m)
+          AND contribution_muted(w.recipient, w.type, w.subject, w.actor, w.first_at),
+        w.first_at,
+        w.notification_id, w.post_id, w.comment_id, left(w.text, \(Limits.headCharacters)),
+        w.version_time, w.version_id
+      FROM wanted w
+      ORDER BY w.recipient, w.type, w.subject
+      \(mergeContribution())
+    )
+    SELECT \(rememberNotifications) FROM wanted t
     """,
-    touched
+    stored
       + candidates.parameters { type, comment in
         type == .comment ? comment : "comment:\(comment)"
       })

@@ -130,7 +130,7 @@ func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Per
   }
   // The trigger of post_facts takes this lock.
   work.add(Statement("SELECT lock_subscriptions(ARRAY[$1], false)", [.text(person.id)]))
-  work.add(collectContributions(person))
+  let collection = work.add(collectContributions(person))
   work.add(lockRecipients([], existing: "SELECT unnest(\(erasedRecipients))"))
   let later = work.add(
     Statement(
@@ -141,12 +141,18 @@ func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Per
       """, person.parameters))
   work.finish = { results in
     let row = try results[piece].only
-    var outcome = Outcome(hasMore: try row.int(0) > 0 && row.bool(1))
-    guard try row.int(0) > 0 else { return outcome }
+    guard try row.int(0) > 0 else { return Outcome() }
+    // The facts and the position have to wait until few withdrawn mentions are left.
+    if try results[collection].only.bool(0) {
+      return Outcome(
+        hasMore: true, further: deletion(of: [], person, position: person.position, later: []))
+    }
     let position = try [row.text(2), row.text(3), row.text(4)].joined(separator: separator)
-    outcome.further = deletion(
-      person, position: position, later: try results[later].map(Later.init))
-    return outcome
+    return Outcome(
+      hasMore: try row.bool(1),
+      further: deletion(
+        of: facts(of: person), person, position: position,
+        later: try results[later].map(Later.init)))
   }
   return work
 }
@@ -244,7 +250,9 @@ extension ErasedContributions {
   }
 }
 
-/// Adds to the saved keys all contributions of the person's own comments and posts, which are locked.
+/// Adds to the saved keys all contributions of the person's own comments and posts, which are locked, unless more
+/// withdrawn mentions have to be deleted than one piece may: then saves only as many of these, and returns true. Edits
+/// leave any number of them.
 private func collectContributions(_ person: ErasureSweep.Person) -> Statement {
   Statement(
     """
@@ -255,25 +263,38 @@ private func collectContributions(_ person: ErasureSweep.Person) -> Statement {
     own_posts AS MATERIALIZED (
       SELECT p.post_id FROM post_facts p WHERE p.post_id = ANY (\(texts)) AND p.author = $1
     ),
+    own_texts AS MATERIALIZED (
+      SELECT 'comment:' || c.comment_id AS subject FROM own_comments c
+      UNION ALL
+      SELECT 'post:' || p.post_id FROM own_posts p
+    ),
+    withdrawn AS MATERIALIZED (
+      SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
+      WHERE a.type = 4 AND a.subject = ANY (ARRAY(SELECT o.subject FROM own_texts o)) AND NOT a.active
+        AND \(isErased)
+      LIMIT $3
+    ),
     keys AS MATERIALIZED (
-      \(collected)
+      SELECT w.* FROM withdrawn w
       UNION
-      SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
-      WHERE a.type = 1 AND a.subject = ANY (ARRAY(SELECT c.comment_id FROM own_comments c))
-      UNION
-      SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
-      WHERE a.type = 4 AND a.subject = ANY (ARRAY(
-        SELECT 'comment:' || c.comment_id FROM own_comments c
+      SELECT k.* FROM (
+        \(collected)
         UNION ALL
-        SELECT 'post:' || p.post_id FROM own_posts p))
+        SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
+        WHERE a.type = 1 AND a.subject = ANY (ARRAY(SELECT c.comment_id FROM own_comments c))
+        UNION ALL
+        SELECT a.recipient, a.type, a.subject, a.source FROM notification_actors a
+        WHERE a.type = 4 AND a.subject = ANY (ARRAY(SELECT o.subject FROM own_texts o)) AND a.active
+      ) k
+      WHERE (SELECT count(*) FROM withdrawn) < $3
     )
-    SELECT
+    SELECT (SELECT count(*) FROM withdrawn) = $3,
       set_config('magpie.erased_recipients', coalesce(array_agg(k.recipient)::text, '{}'), true),
       set_config('magpie.erased_types', coalesce(array_agg(k.type)::text, '{}'), true),
       set_config('magpie.erased_subjects', coalesce(array_agg(k.subject)::text, '{}'), true),
       set_config('magpie.erased_sources', coalesce(array_agg(k.source)::text, '{}'), true)
     FROM keys k
-    """, [.text(person.id)])
+    """, person.parameters + [.int8(Int64(erasedMax))])
 }
 
 /// A contribution whose newest event is later than the erasure, and whose first is not.
@@ -299,8 +320,10 @@ private struct Later {
 }
 
 /// The second half of a piece: everything is locked.
-private func deletion(_ person: ErasureSweep.Person, position: String, later: [Later]) -> Work {
-  var work = Work(deleteFacts(person))
+private func deletion(
+  of facts: [Statement], _ person: ErasureSweep.Person, position: String, later: [Later]
+) -> Work {
+  var work = Work(facts)
   let touched = work.add(deleteContributions(person, later))
   let recomputed = work.add(
     recomputeNotifications(
@@ -342,8 +365,8 @@ private func deletion(_ person: ErasureSweep.Person, position: String, later: [L
   return work
 }
 
-/// Deletes facts of the person, and mentions of the person from others' comments and posts.
-private func deleteFacts(_ person: ErasureSweep.Person) -> [Statement] {
+/// Statements that delete facts of the person, and mentions of the person from others' comments and posts.
+private func facts(of person: ErasureSweep.Person) -> [Statement] {
   let likes = """
     FROM unnest(
       current_setting('magpie.erased_like_posts')::text[], current_setting('magpie.erased_like_actors')::text[]

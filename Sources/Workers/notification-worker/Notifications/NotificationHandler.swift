@@ -7,7 +7,8 @@ public import Kinds
 /// them; each notification that a batch touches is published as a snapshot.
 ///
 /// Safe to run in any number of lanes and processes on the same tables: the resulting rows depend
-/// only on the set of events applied, not on their order, batch boundaries or duplicates.
+/// only on the set of events applied, not on their order, batch boundaries or duplicates, except what a
+/// withdrawn mention's row says besides when it began.
 ///
 /// - Parameter kinds: the registry. Evaluated once per batch, so that it can be replaced between two
 ///   batches.

@@ -23,7 +23,7 @@ func postsWork(_ events: [Event]) -> Work {
   }
   let people = candidates.recipients
   let subjects = facts.keys.map { "post:\($0.first.string)" }
-  let touched: [Parameter] = [.textArray(subjects)]
+  let stored: [Parameter] = [.textArray(subjects)]
   return notificationWork(
     [
       lockPostsAndSubscriptions(facts, events),
@@ -34,17 +34,12 @@ func postsWork(_ events: [Event]) -> Work {
         people,
         existing: """
           SELECT a.recipient FROM notification_actors a
-          WHERE a.type = 4 AND a.subject = ANY ($2::text[])
-          """, touched),
-      deriveContributions(candidates, touched),
+          WHERE a.type = 4 AND a.subject = ANY ($2::text[]) AND a.active
+          """, stored),
+      deriveContributions(candidates, stored),
     ].compactMap(\.self),
-    recomputation:
-      recomputeNotifications(
-        recipients: people,
-        touched: """
-          SELECT a.notification_id, a.recipient, a.type, a.subject
-          FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($2::text[])
-          """, touched), events)
+    recomputation: recomputeNotifications(recipients: people, touched: rememberedNotifications, []),
+    events)
 }
 
 /// Locks the stored posts of the batch, then the subscriptions to all authors that its triggers may lock. Each trigger
@@ -154,12 +149,12 @@ private func traceQueuedPosts(_ facts: Registers<Key>) -> Statement? {
 private let isNewer =
   "(EXCLUDED.version_time, EXCLUDED.version_id) > (p.version_time, p.version_id)"
 
-/// Updates the mentions of the batch's posts, new and existing ones, to match the stored posts. The
-/// posts and all recipients are locked.
-private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter]) -> Statement {
+/// Updates the mentions of the batch's posts, new and active ones, to match the stored posts, as for
+/// comments. The posts and all recipients are locked.
+private func deriveContributions(_ candidates: Candidates, _ stored: [Parameter]) -> Statement {
   Statement(
     """
-    -- The mentions to write: the batch's and the stored ones of these posts.
+    -- The mentions to write: the batch's and the active ones of these posts.
     WITH keys AS (
       SELECT k.recipient, k.post_id, min(k.first_at) AS first_at,
         (array_agg(k.notification_id) FILTER (WHERE k.notification_id IS NOT NULL))[1]
@@ -169,27 +164,33 @@ private func deriveContributions(_ candidates: Candidates, _ touched: [Parameter
         FROM unnest($2::text[], $3::smallint[], $4::text[], $5::timestamptz[], $6::uuid[])
           AS e (recipient, type, post_id, first_at, notification_id)
         UNION ALL
-        SELECT a.recipient, substr(a.subject, length('post:') + 1), NULL, NULL
-        FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($1::text[])
+        SELECT a.recipient, substr(a.subject, length('post:') + 1), NULL, a.notification_id
+        FROM notification_actors a WHERE a.type = 4 AND a.subject = ANY ($1::text[]) AND a.active
       ) AS k (recipient, post_id, first_at, notification_id)
       GROUP BY k.recipient, k.post_id
     ),
-    muters AS MATERIALIZED (\(muters("ARRAY(SELECT k.recipient FROM keys k)")))
-    INSERT INTO notification_actors AS a
-      (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
-       head_text, version_time, version_id)
-    SELECT k.recipient, 4, 'post:' || k.post_id, 'post:' || k.post_id, p.author, w.active,
-      w.active AND k.recipient IN (SELECT m.recipient FROM muters m)
-        AND contribution_muted(
-          k.recipient, 4::smallint, 'post:' || k.post_id, p.author, k.first_at),
-      k.first_at,
-      k.notification_id, k.post_id, p.head_text, p.version_time, p.version_id
-    FROM keys k
-    JOIN post_facts p ON p.post_id = k.post_id
-    CROSS JOIN LATERAL (
-      SELECT NOT p.deleted AND k.recipient <> p.author AND k.recipient = ANY (p.mentions) AS active
-    ) w
-    ORDER BY k.recipient, k.post_id
-    \(mergeContribution())
-    """, touched + candidates.parameters { _, post in "post:\(post)" })
+    muters AS MATERIALIZED (\(muters("ARRAY(SELECT k.recipient FROM keys k)"))),
+    written AS (
+      INSERT INTO notification_actors AS a
+        (recipient, type, subject, source, actor, active, muted, first_at, notification_id, post_id,
+         head_text, version_time, version_id)
+      SELECT k.recipient, 4, 'post:' || k.post_id, 'post:' || k.post_id, p.author, w.active,
+        w.active AND k.recipient IN (SELECT m.recipient FROM muters m)
+          AND contribution_muted(
+            k.recipient, 4::smallint, 'post:' || k.post_id, p.author, k.first_at),
+        k.first_at,
+        k.notification_id, k.post_id, p.head_text, p.version_time, p.version_id
+      FROM keys k
+      JOIN post_facts p ON p.post_id = k.post_id
+      CROSS JOIN LATERAL (
+        SELECT NOT p.deleted AND k.recipient <> p.author AND k.recipient = ANY (p.mentions) AS active
+      ) w
+      ORDER BY k.recipient, k.post_id
+      \(mergeContribution())
+    )
+    SELECT \(rememberNotifications)
+    FROM (
+      SELECT k.notification_id, k.recipient, 4 AS type, 'post:' || k.post_id AS subject FROM keys k
+    ) t
+    """, stored + candidates.parameters { _, post in "post:\(post)" })
 }
