@@ -47,7 +47,8 @@ struct KindReader {
       default:
         throw failure(
           "\"\(field.key)\" is unknown or of the wrong type; the fields are name, message, "
-            + "several, group, actor, arguments, deepLinks, badgeIcon, highlight, description",
+            + "several, group, actor, arguments, deepLinks, badgeIcon, highlight, interruption, "
+            + "description",
           field)
       }
     }
