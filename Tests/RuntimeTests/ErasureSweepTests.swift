@@ -122,6 +122,19 @@ import Testing
     #expect(try rows() == expected)
   }
 
+  @Test("whoever's piece could not be done comes after the others")
+  func postponed() throws {
+    try apply([erasure("a", at: 1), erasure("b", at: 2)])
+    func first() throws -> String {
+      try connection.query(
+        "SELECT user_id FROM fanout_erasures ORDER BY worked_at, user_id LIMIT 1"
+      ).only.text(0)
+    }
+    let failing = try first()
+    _ = try connection.transaction { try Self.sweep.postponement().run(on: connection) }
+    #expect(try first() != failing)
+  }
+
   @Test("a sweep works in pieces, and is repeated for a later erasure only")
   func repeated() async throws {
     try apply((1...7).map { like("a", at: $0) } + [erasure("a", at: 6)])

@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(
-    "a piece of the backlog that violates a constraint, or takes too long, delays neither records nor what is due",
+    "a piece of the backlog that violates a constraint, or takes too long, delays no records, nothing due and no other work",
     arguments: ["INSERT INTO applied VALUES ('0', 'poison')", "SELECT pg_sleep(3600)"])
   func unworkableBacklog(sql: String) async throws {
     let fixture = try LaneFixture()
@@ -202,10 +202,15 @@ import Testing
     try owner.script("ALTER DATABASE \(database) SET statement_timeout = '1s'")
     let pieces = Mutex(0)
     let due = Mutex(0)
+    let others = Mutex(0)
     var handler = LaneFixture.handler
     handler.backlog = {
       pieces.withLock { $0 += 1 }
       return Work([Statement(sql)])
+    }
+    handler.backlogBesideSweep = {
+      others.withLock { $0 += 1 }
+      return Work()
     }
     handler.due = { _ in
       due.withLock { $0 += 1 }
@@ -217,6 +222,7 @@ import Testing
     let ids = try fixture.publish(posts: (0..<20).map { "p\($0)" })
     try await eventually { try fixture.applied() == ids }
     try await eventually("what is due is looked for again and again") { due.withLock { $0 > 3 } }
+    try await eventually("so is other background work") { others.withLock { $0 > 3 } }
     try await lane.stop()
     #expect(pieces.withLock { $0 } < due.withLock { $0 }, "the next attempt is half a minute later")
     let reason = sql.hasPrefix("INSERT") ? "not-applicable" : "statement-timeout"

@@ -55,12 +55,7 @@ public struct ErasureSweep: Sendable {
         """
         SELECT user_id, erased_at, encode(person_hash(user_id), 'hex'), position, stage,
           horizon IS NOT NULL AS has_horizon
-        FROM \(worker)_erasures q
-        WHERE (horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))
-          AND NOT EXISTS (
-            SELECT FROM erasures e WHERE e.user_id = q.user_id AND e.waits_for && $1)
-        ORDER BY worked_at, user_id LIMIT 1
-        FOR UPDATE SKIP LOCKED
+        \(next)
         """, [.textArray(after)]))
     work.finish = { results in
       guard let row = results[found].first else { return Outcome() }
@@ -111,7 +106,31 @@ public struct ErasureSweep: Sendable {
     return work
   }
 
+  /// Puts the person whose piece is next behind the others, in a transaction of its own, after that piece could not be
+  /// done.
+  public func postponement() -> Work {
+    Work([
+      Statement(
+        """
+        UPDATE \(worker)_erasures SET worked_at = clock_timestamp()
+        WHERE user_id = ANY (ARRAY(SELECT user_id \(next)))
+        """, [.textArray(after)])
+    ])
+  }
+
   // MARK: The queue
+
+  /// SQL that selects from `q` who waits longest.
+  private var next: String {
+    """
+    FROM \(worker)_erasures q
+    WHERE (horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))
+      AND NOT EXISTS (
+        SELECT FROM erasures e WHERE e.user_id = q.user_id AND e.waits_for && $1)
+    ORDER BY worked_at, user_id LIMIT 1
+    FOR UPDATE SKIP LOCKED
+    """
+  }
 
   private func update(_ person: Person, _ assignments: String) -> Statement {
     Statement(

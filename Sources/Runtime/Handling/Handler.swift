@@ -17,6 +17,10 @@ public struct Handler: Sendable {
   /// One bounded piece of queued background work, run in its own transaction, and again while its
   /// outcome says that there is more.
   public var backlog: (@Sendable () -> Work)?
+  /// The sweep that is part of `backlog`.
+  public var sweep: (@Sendable () -> ErasureSweep)?
+  /// The backlog without the sweep, run for a while when a piece of `backlog` could not be done.
+  public var backlogBesideSweep: (@Sendable () -> Work)?
   /// Work that the clock makes due: one bounded piece, for the people of the lane's own partitions, run
   /// in its own transaction, and again while its outcome says that there is more.
   public var due: (@Sendable (Turn) -> Work)?

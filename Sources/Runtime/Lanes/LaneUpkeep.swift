@@ -15,6 +15,7 @@ struct Upkeep {
   var nextSizing = ContinuousClock.now
   /// When to run the next piece of the handler's backlog, and of what is due.
   var nextBacklog = ContinuousClock.now
+  var nextBesideSweep = ContinuousClock.now
   var nextDue = ContinuousClock.now
   /// Claimed partitions whose log is not known to be applied up to its end at the time of the claim.
   var catchingUp: Set<TopicPartition> = []
@@ -138,9 +139,7 @@ extension Lane {
     do {
       try producer.prepare()
       // What is due does not wait for a lock that the backlog waits for.
-      let backlog = Result {
-        try run("backlog", settings.handler.backlog, unlessBefore: \.nextBacklog)
-      }
+      let backlog = Result { try workOnBacklogOrBesideSweep() }
       let hasMore = try run("what is due", due, unlessBefore: \.nextDue)
       return try backlog.get() || hasMore
     } catch {
@@ -150,6 +149,19 @@ extension Lane {
       }
       throw error
     }
+  }
+
+  /// Runs one piece of the backlog. If it could not be done, the person whose sweep was next may be the cause: they
+  /// come last then, and until the next attempt the rest of the backlog is done without the sweep.
+  private func workOnBacklogOrBesideSweep() throws -> Bool {
+    let handler = settings.handler
+    if .now >= upkeep.nextBacklog {
+      let hasMore = try run("backlog", handler.backlog, unlessBefore: \.nextBacklog)
+      guard .now < upkeep.nextBacklog else { return hasMore }
+      if let sweep = handler.sweep { _ = try store.runBacklog(sweep().postponement()) }
+    }
+    return try run(
+      "backlog beside the sweep", handler.backlogBesideSweep, unlessBefore: \.nextBesideSweep)
   }
 
   /// - Parameter earliest: moved by half a minute if the piece cannot be done, or not in time. The cause is in stored

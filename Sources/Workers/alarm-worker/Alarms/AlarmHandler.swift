@@ -37,6 +37,8 @@ public func alarmHandler(
     backlog: {
       alarmBacklog(renderings: renderAgainWork(engine: engine(), isPublishing: isPublishing))
     })
+  handler.sweep = { alarmErasures }
+  handler.backlogBesideSweep = { renderAgainWork(engine: engine(), isPublishing: isPublishing) }
   handler.afterErased = { topic, events in
     guard topic == .notificationChanges else { return Work([]) }
     return try erasedSnapshotsWork(events, engine: engine(), isPublishing: isPublishing)

@@ -6,7 +6,7 @@ import Postgres
 ///
 /// Alarms of others that named the person change as always, by snapshots. Notification-worker has
 /// published them when this sweep begins, and the sweep waits until they are applied.
-private let erasing = ErasureSweep(
+let alarmErasures = ErasureSweep(
   worker: "alarm", after: ["notification"],
   stages: [
     forgetProfile, forgetReceived, { awaitSnapshots($0) },
@@ -21,7 +21,7 @@ private let pieceMax = 2_000
 /// One piece of the sweep, or the renderings: both lock alarms, and the sweep's locks on profiles come before. A piece
 /// that only waits takes no such locks.
 func alarmBacklog(renderings: Work) -> Work {
-  erasing.backlog(or: renderings, isBesideWaiting: true)
+  alarmErasures.backlog(or: renderings, isBesideWaiting: true)
 }
 
 /// Leaves only later edits of the profile, and queues the alarms that show it for rendering.

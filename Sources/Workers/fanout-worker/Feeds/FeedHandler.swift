@@ -57,6 +57,8 @@ func feedHandler(_ limits: FeedLimits) -> Handler {
     }
     return feedBackground(limits: limits, after: pace)
   }
+  handler.sweep = { feedErasure(limits: limits) }
+  handler.backlogBesideSweep = { feedBacklog(limits: limits, after: pace) }
   handler.keepsMessagesToErased = true
   if limits.isRebuild {
     handler.ahead = { topic, events in

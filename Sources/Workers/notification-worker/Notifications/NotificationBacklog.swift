@@ -10,12 +10,14 @@ func notificationBacklog() -> Work {
   let finish = work.finish
   work.finish = { results in
     var outcome = try finish(results)
-    let others = Work(joining: [
-      Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork(),
-      subscribersWork(),
-    ])
-    outcome.add(further: others)
+    outcome.add(further: notificationBacklogBesideSweep())
     return outcome
   }
   return work
+}
+
+func notificationBacklogBesideSweep() -> Work {
+  Work(joining: [
+    Work([planByKey(keepsPlans: true)]), checkWork(), sweepWork(), reviewWork(), subscribersWork(),
+  ])
 }

@@ -33,6 +33,8 @@ public func notificationHandler(
       case .profiles, .reminders, .devices, .notificationChanges, .alarmChanges: Work([])
       }
     }, backlog: notificationBacklog)
+  handler.sweep = { notificationErasures }
+  handler.backlogBesideSweep = notificationBacklogBesideSweep
   handler.versionSequence = "notification_counter"
   handler.afterErased = { _, events in afterErasedWork(events, kinds: kinds()) }
   return handler

@@ -36,6 +36,7 @@ public func pushHandler(
       events, kinds: engine().registry, keys: keys, zones: zones, outbox: outbox, now: clock())
   }
   handler.backlog = { erasureSweep(outbox: outbox, clock: clock).backlog() }
+  handler.sweep = { erasureSweep(outbox: outbox, clock: clock) }
   handler.dueAfter = [.devices]
   handler.due = { turn in
     turnWork(

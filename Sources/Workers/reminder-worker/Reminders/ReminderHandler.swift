@@ -42,6 +42,7 @@ public func reminderHandler(
         Work([])
       }
     }, backlog: { erasing(surroundings()).backlog() })
+  handler.sweep = { erasing(surroundings()) }
   // Whoever is erased is not reminded any more.
   handler.dueAfter = [.erasures]
   guard isRinging else { return handler }
