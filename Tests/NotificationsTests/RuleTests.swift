@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import Handling
 import Notifications
 import Postgres
 import TestSupport
@@ -225,6 +226,16 @@ struct RuleTests {
     #expect(try touched(comment(["bob"], at: 6)) == ["o", "bob"])
     #expect(try world.seen(by: "bob").map(\.type) == [.mention])
     #expect(try world.violations() == [])
+  }
+
+  @Test("a batch that mentions too many people for one transaction is applied in halves")
+  func tooManyMentions() throws {
+    let posts = (0...200).map { number in
+      post("p\(number)", by: "ann", mentions: (0..<100).map { "u\(number)-\($0)" }, at: 1)
+    }
+    _ = try testHandler.apply(.posts, Array(posts.dropLast()))
+    let error = #expect(throws: BatchTooLarge.self) { _ = try testHandler.apply(.posts, posts) }
+    #expect(error?.sizes == [100, 101])
   }
 
   @Test("reading one notification, or all, leaves later ones unread")

@@ -1,4 +1,5 @@
 import Events
+import Handling
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -15,6 +16,11 @@ struct Candidates {
   private var order: [(recipient: String, type: AlarmType, source: String, key: Key)] = []
 
   var recipients: [String] { distinct(order.lazy.map(\.recipient)) }
+
+  /// Throws `BatchTooLarge` if these are too many for one transaction.
+  func check(_ events: [Event]) throws {
+    if order.count > touchedMax, events.count > 1 { throw BatchTooLarge(halving: events.count) }
+  }
 
   /// - Parameter source: the comment or post.
   mutating func add(recipient: String, type: AlarmType, source: String, at time: EventTime) {

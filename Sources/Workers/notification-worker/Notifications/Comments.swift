@@ -5,7 +5,7 @@ import Postgres
 /// `comment.*`: stores the fact for the post's comments and numbers; creates a notification for the
 /// post's owner and one for each person mentioned. An owner who is also mentioned gets only the
 /// first; nobody is notified of their own comments.
-func commentsWork(_ events: [Event]) -> Work {
+func commentsWork(_ events: [Event]) throws -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
   for event in events {
@@ -25,6 +25,7 @@ func commentsWork(_ events: [Event]) -> Work {
     default: continue
     }
   }
+  try candidates.check(events)
   let rows = zip(facts.keys, facts.values).map { CommentRow($0.first.string, $1) }
   let comments = rows.map(\.comment)
   let people = candidates.recipients

@@ -21,11 +21,11 @@ public func notificationHandler(
     apply: { topic, events in
       switch topic {
       case .likes: likesWork(events)
-      case .comments: commentsWork(events)
+      case .comments: try commentsWork(events)
       case .follows: followsWork(events)
       case .messages: messagesWork(events)
       case .subscriptions: subscriptionsWork(events)
-      case .posts: postsWork(events)
+      case .posts: try postsWork(events)
       case .alarms: try raisedWork(events, kinds: kinds())
       case .alarmActions: try alarmActionsWork(events, kinds: kinds())
       case .people: try peopleWork(events)

@@ -6,7 +6,7 @@ import Postgres
 /// mention or a deletion of the post withdraws it. Likes and comments of a deleted post stay.
 ///
 /// If the author has subscribers, a trigger queues the post for them (`subscribersWork`).
-func postsWork(_ events: [Event]) -> Work {
+func postsWork(_ events: [Event]) throws -> Work {
   var facts = Registers<Key>()
   var candidates = Candidates()
   for event in events {
@@ -21,6 +21,7 @@ func postsWork(_ events: [Event]) -> Work {
     default: continue
     }
   }
+  try candidates.check(events)
   let people = candidates.recipients
   let subjects = facts.keys.map { "post:\($0.first.string)" }
   let stored: [Parameter] = [.textArray(subjects)]

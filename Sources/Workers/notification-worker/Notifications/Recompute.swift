@@ -244,17 +244,27 @@ private func change(
     time: cause.time, payload: payload, trace: cause.trace)
 }
 
+/// The maximum number of notifications that several events touch in one transaction. A post or comment touches as many
+/// as it mentions people.
+let touchedMax = 20_000
+
 /// Runs the statements, then recomputes the notifications and publishes them.
 ///
 /// - Parameters:
 ///   - recomputation: a `recomputeNotifications`; nil if no notification can have changed.
 ///   - events: what caused the changes.
+///
+/// The work throws `BatchTooLarge` if it touches more notifications than several events may.
 func notificationWork(
   _ statements: [Statement], recomputation: Statement?, _ events: [Event]
 ) -> Work {
   var work = Work([planByKey(keepsPlans: true)] + statements)
   guard let recomputation else { return work }
   let recomputed = work.add(recomputation)
-  work.finish = { results in try snapshots(results[recomputed], causes: Causes(events)) }
+  work.finish = { results in
+    let rows = results[recomputed]
+    if rows.count > touchedMax, events.count > 1 { throw BatchTooLarge(halving: events.count) }
+    return try snapshots(rows, causes: Causes(events))
+  }
   return work
 }
