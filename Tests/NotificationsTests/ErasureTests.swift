@@ -241,6 +241,34 @@ struct ErasureTests {
     #expect(try world.tablesWith("person-x") == [])
   }
 
+  @Test("a sweep does not wait for that of somebody whom it has to begin again")
+  func besideAnother() throws {
+    let world = try World()
+    try world.apply(
+      like("person-x", "p", of: "person-y", at: 1), block("person-x", "person-y", at: 2))
+    try world.apply(erasure("person-x", at: 10), erasure("person-y", at: 10))
+    let owner = try world.owner.get()
+    try world.connection.script("SET lock_timeout = '2s'")
+    // Those that delete contributions and blocks.
+    for stage in [4, 7] {
+      try owner.script(
+        """
+        UPDATE notification_erasures SET stage = \(stage), horizon = '3';
+        BEGIN;
+        SELECT FROM notification_erasures WHERE user_id = 'person-y' FOR UPDATE
+        """)
+      try world.settle(pieces: 1)
+      try owner.script("ROLLBACK")
+      #expect(try world.connection.query("SELECT FROM likes").count == 1)
+      #expect(try world.connection.query("SELECT FROM person_blocks").count == 1)
+      #expect(
+        try owner.query("SELECT FROM notification_erasures WHERE stage = $1", [.int8(Int64(stage))])
+          .count == 2)
+    }
+    try world.forget()
+    #expect(try world.tablesWith("person-") == [])
+  }
+
   @Test("facts that notify nobody are found without reading other people's")
   func found() throws {
     let owner = try World().owner.get()

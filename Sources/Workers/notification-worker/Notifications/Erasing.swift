@@ -109,8 +109,9 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
         )
       ) AS p (id)
       """, person.parameters + [.int8(Int64(erasedMax))]))
-  for statement in [
-    lockRecipients([], existing: "SELECT unnest(\(erasedPeople))"),
+  let beside = work.add(person.lockSweeps(of: erasedPeople))
+  work.add(lockRecipients([], existing: "SELECT unnest(\(erasedPeople))"))
+  let deletions = [
     Statement(
       """
       DELETE FROM notification_silences s
@@ -140,8 +141,12 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
       sweepAgain(
         "SELECT p FROM unnest(\(erasedPeople)) AS p WHERE p <> $1", worker: "notification"),
       [.text(person.id)]),
-  ] { work.add(statement) }
-  work.finish = { results in Outcome(hasMore: try results[found].only.int(1) > 0) }
+  ]
+  work.finish = { results in
+    guard try results[found].only.int(1) > 0 else { return Outcome() }
+    let isFree = try !results[beside].only.bool(0)
+    return Outcome(statements: isFree ? deletions : [], hasMore: true)
+  }
   return work
 }
 
@@ -279,6 +284,22 @@ func sweptAgain(_ people: String) -> String {
 }
 
 extension ErasureSweep.Person {
+  /// Locks the queue's rows of these people, whose sweeps have to begin again, before the people themselves. Returns
+  /// whether another sweep holds one of them: it may wait for what this one has locked, so this piece comes later.
+  ///
+  /// - Parameter people: SQL of type `text[]`.
+  func lockSweeps(of people: String) -> Statement {
+    let queued = """
+      SELECT q.user_id FROM notification_erasures q
+      WHERE q.user_id = ANY (\(people)) AND q.user_id <> $1
+      """
+    return Statement(
+      """
+      WITH locked AS MATERIALIZED (\(queued) FOR UPDATE SKIP LOCKED)
+      SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))
+      """, [.text(id)])
+  }
+
   /// The time of the changes that the sweep causes: later than the erasure, so that those to the notifications of
   /// somebody new with the same id have an effect.
   var changesAt: EventTime {

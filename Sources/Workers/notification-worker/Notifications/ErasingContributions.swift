@@ -131,6 +131,7 @@ func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Per
   // The trigger of post_facts takes this lock.
   work.add(Statement("SELECT lock_subscriptions(ARRAY[$1], false)", [.text(person.id)]))
   let collection = work.add(collectContributions(person))
+  let beside = work.add(person.lockSweeps(of: erasedRecipients))
   work.add(lockRecipients([], existing: "SELECT unnest(\(erasedRecipients))"))
   let later = work.add(
     Statement(
@@ -142,6 +143,7 @@ func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Per
   work.finish = { results in
     let row = try results[piece].only
     guard try row.int(0) > 0 else { return Outcome() }
+    if try results[beside].only.bool(0) { return Outcome(hasMore: true) }
     // The facts and the position have to wait until few withdrawn mentions are left.
     if try results[collection].only.bool(0) {
       return Outcome(
