@@ -172,6 +172,52 @@ struct ErasureTests {
   }
 
   @Test(
+    "an attempt that published and failed leaves no retraction of what the person would have overruled",
+    arguments: [
+      [like("ann", "p", of: "o", at: 1), like("ann", "p", of: "person-x", at: 2)],
+      [like("ann", "p", of: "o", at: 1), unlike("ann", "p", of: "person-x", at: 2)],
+      [message("m", "ann", to: "o", at: 1), message("m", "ann", to: "person-x", at: 2)],
+      [
+        comment("c", by: "ann", on: "p", of: "o", at: 1),
+        comment("c", by: "ann", on: "p", of: "person-x", at: 2),
+      ],
+      [
+        comment("c", by: "ann", on: "p", of: "o", mentions: ["bob"], at: 1),
+        removal("c", by: "ann", on: "p", of: "person-x", at: 2),
+      ],
+      [
+        post("p", by: "ann", mentions: ["o"], at: 1), postDeletion("p", by: "person-x", at: 2),
+      ],
+    ])
+  func overruling(events: [Event]) throws {
+    let world = try World()
+    try world.apply(events[0])
+    var phantom: [Event] = []
+    do {
+      try world.connection.transaction {
+        phantom = try testHandler.apply(events[1].topic, [events[1]]).run(on: world.connection)
+          .events
+        throw Crash()
+      }
+    } catch is Crash {}
+    let retracted = phantom.contains { event in
+      if case .notificationRetracted(let data) = event.payload {
+        data.recipient == "o"
+      } else {
+        false
+      }
+    }
+    #expect(retracted)
+    let earlier = world.published + phantom
+    try world.apply(erasure("person-x", at: 10))
+    try world.apply(events[1])
+    try world.forget()
+    let last = lastSnapshots(earlier + world.published)
+    for (id, row) in try world.rows() { #expect(last[id]??.line == row) }
+    #expect(try !world.rows().isEmpty)
+  }
+
+  @Test(
     "a comment whose removal named somebody else as the post's owner is forgotten with that person")
   func owners() throws {
     let world = try World()

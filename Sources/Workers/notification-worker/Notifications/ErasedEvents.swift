@@ -16,18 +16,23 @@ import Postgres
 /// sweep does not find its contribution, because it was rolled back. So the true state is published under a later
 /// version here, as the event itself would do (decision 0004).
 ///
-/// This suffices. An event touches its own contribution's notification, computed here from the event alone, and
-/// notifications of contributions that are stored: those of the person are touched by the sweep, and those of others
-/// by the events from which they came. Pieces of the backlog that failed are repeated by their queue's rows, for
-/// which the sweep waits. Notifications of the erased person are not touched: consumers keep them out themselves.
+/// This suffices. An event touches its own contribution's notification, computed here from the event alone, and those
+/// that are stored of the same like, comment, post or message: it may have withdrawn them by naming somebody else.
+/// Pieces of the backlog that failed are repeated by their queue's rows, for which the sweep waits. Notifications of
+/// the erased person are not touched: consumers keep them out themselves.
 func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
   var touched: [Touched] = []
   for erased in events {
     touched += notifications(of: erased.event, kinds).filter { !erased.isErased($0.recipient) }
   }
-  guard !touched.isEmpty else { return Work() }
+  let facts = StoredFacts(of: events.map(\.event))
+  guard !touched.isEmpty || !facts.isEmpty else { return Work() }
   let people = distinct(touched.map(\.recipient))
-  var work = Work([planByKey(keepsPlans: true), lockRecipients(people)])
+  let others = "current_setting('magpie.touched_recipients')::text[]"
+  var work = Work([
+    planByKey(keepsPlans: true), facts.rememberTouched,
+    lockRecipients(people, existing: "SELECT unnest(\(others))"),
+  ])
   let recomputed = work.add(
     recomputeNotifications(
       recipients: people,
@@ -35,6 +40,8 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
         SELECT t.notification_id, t.recipient COLLATE "C", t.type, t.subject COLLATE "C"
         FROM unnest($2::uuid[], $3::text[], $4::smallint[], $5::text[])
           AS t (notification_id, recipient, type, subject)
+        UNION ALL
+        \(rememberedNotifications)
         """,
       [
         .uuidArray(touched.map(\.id)), .textArray(touched.map(\.recipient)),
@@ -42,11 +49,81 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
       ]))
   work.add(
     Statement(
-      sweepAgain("SELECT unnest($1::text[])", worker: "notification"), [.textArray(people)]))
+      sweepAgain("SELECT unnest($1::text[] || \(others))", worker: "notification"),
+      [.textArray(people)]))
   work.finish = { results in
     try snapshots(results[recomputed], causes: Causes([], otherwise: .now))
   }
   return work
+}
+
+/// The facts whose events these are, by the ids of their rows.
+private struct StoredFacts {
+  private var likes: [(post: String, actor: String)] = []
+  private var comments: [String] = []
+  private var posts: [String] = []
+  private var messages: [String] = []
+
+  init(of events: [Event]) {
+    for event in events {
+      switch event.payload {
+      case .likeCreated(let data): likes.append((data.post, data.actor))
+      case .likeRemoved(let data): likes.append((data.post, data.actor))
+      case .commentCreated(let data): comments.append(data.comment)
+      case .commentRemoved(let data): comments.append(data.comment)
+      case .postPublished(let data): posts.append(data.post)
+      case .postDeleted(let data): posts.append(data.post)
+      case .messageSent(let data): messages.append(data.message)
+      default: continue
+      }
+    }
+  }
+
+  var isEmpty: Bool { likes.isEmpty && comments.isEmpty && posts.isEmpty && messages.isEmpty }
+
+  /// Saves the notifications of the contributions that are in force, but for those that a sweep deletes from their
+  /// recipient.
+  var rememberTouched: Statement {
+    func contribution(_ recipient: String, _ type: Int, _ subject: String, _ source: String)
+      -> String
+    {
+      """
+      CROSS JOIN LATERAL (
+        SELECT a.notification_id, a.recipient, a.type, a.subject, a.first_at FROM notification_actors a
+        WHERE a.recipient = \(recipient) AND a.type = \(type) AND a.subject = \(subject)
+          AND a.source = \(source) AND a.active
+        LIMIT 1
+      ) a
+      """
+    }
+    let like = contribution("l.post_owner", 0, "l.post_id", "l.actor")
+    let message = contribution("f.receiver", 3, "f.sender", "f.message_id")
+    return Statement(
+      """
+      SELECT \(rememberNotifications)
+      FROM (
+        SELECT a.* FROM unnest($1::text[], $2::text[]) AS k (post_id, actor)
+        JOIN likes l ON l.post_id = k.post_id AND l.actor = k.actor
+        \(like)
+        UNION
+        SELECT a.* FROM message_facts f \(message)
+        WHERE f.message_id = ANY ($3)
+        UNION
+        SELECT a.notification_id, a.recipient, a.type, a.subject, a.first_at FROM notification_actors a
+        WHERE a.type = 1 AND a.subject = ANY ($4) AND a.active
+        UNION
+        SELECT a.notification_id, a.recipient, a.type, a.subject, a.first_at FROM notification_actors a
+        WHERE a.type = 4 AND a.subject = ANY ($5) AND a.active
+      ) t
+      WHERE NOT EXISTS (
+        SELECT FROM erasures e WHERE e.user_id = t.recipient AND t.first_at <= e.erased_at)
+      """,
+      [
+        .textArray(likes.map(\.post)), .textArray(likes.map(\.actor)), .textArray(messages),
+        .textArray(comments),
+        .textArray(comments.map { "comment:\($0)" } + posts.map { "post:\($0)" }),
+      ])
+  }
 }
 
 private struct Touched {
