@@ -13,12 +13,14 @@ enum Poison {
     _ record: OutgoingRecord, _ random: inout some RandomNumberGenerator
   ) -> OutgoingRecord {
     var record = record
-    switch Int.random(in: 0..<6, using: &random) {
+    switch Int.random(in: 0..<8, using: &random) {
     case 0: record.key = Array("somebody else".utf8)
     case 1: record.key = nil
     case 2: record.value = [0xFF, 0xFE, 0x00, 0x0A]
     case 3: record.value = nil
     case 4: record.headers.removeAll { $0.name == "ce_type" }
+    case 5: record.headers += Array(repeating: Header("", "x"), count: 2_000)
+    case 6: record.key = [UInt8](repeating: 0x41, count: 100_000)
     default:
       record.headers = record.headers.map { header in
         header.name == "ce_time" ? Header("ce_time", "'; DROP TABLE posts; --") : header

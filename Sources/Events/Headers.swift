@@ -35,6 +35,11 @@ struct Headers: ~Copyable {
       case TraceContext.headerName:
         traceHeaders += 1
         trace = traceHeaders == 1 ? header.value.flatMap { TraceContext($0) } : nil
+      case WireRecord.unreadableHeader:
+        throw EventError(
+          .tooManyHeaders,
+          "The record's headers cannot be read: there are more than 100,000, or they are malformed; "
+            + "at most \(Limits.headers) are allowed.")
       default: break
       }
     }

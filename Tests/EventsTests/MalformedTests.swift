@@ -86,6 +86,9 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     Malformed("many headers", .tooManyHeaders) {
       $0.headers += (0..<100).map { .init(name: "x\($0)", value: nil) }
     },
+    Malformed("headers that cannot be read", .tooManyHeaders) {
+      $0.headers = [.init(name: WireRecord.unreadableHeader, value: nil)]
+    },
     Malformed("no ce_id", .missingHeader, field: "ce_id") { $0.remove("ce_id") },
     Malformed("null ce_id", .missingHeader, field: "ce_id") { $0.set("ce_id", bytes: nil) },
     Malformed("empty ce_id", .missingHeader, field: "ce_id") { $0.set("ce_id", "") },

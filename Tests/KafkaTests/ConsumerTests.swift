@@ -99,6 +99,31 @@ struct ConsumerTests {
     producer.close()
   }
 
+  @Test("poll's byte bound counts keys and headers, also empty ones")
+  func boundsOfKeysAndHeaders() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try producer.send([
+      OutgoingRecord(
+        topic: "t", partition: 0, key: [UInt8](repeating: 7, count: 100_000), value: nil),
+      OutgoingRecord(
+        topic: "t", partition: 0, key: nil, value: nil,
+        headers: Array(repeating: Header(name: "", value: nil), count: 10_000)),
+      OutgoingRecord(topic: "t", partition: 0, key: nil, value: nil),
+    ])
+    let consumer = try fixture.consumer()
+    var offsets: [Int64] = []
+    try block(until: "all records are polled", pauses: false) {
+      let some = try consumer.poll(maxRecords: 10, maxBytes: 50_000, timeoutMilliseconds: 50)
+      #expect(some.count <= 1)
+      offsets += some.map(\.offset)
+      return offsets.count >= 3
+    }
+    #expect(offsets == [0, 1, 2])
+    consumer.close()
+    producer.close()
+  }
+
   @Test("an offset beyond the end of the log is an error with the log's bounds")
   func beyond() throws {
     let fixture = try Fixture()

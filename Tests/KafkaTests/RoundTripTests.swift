@@ -35,6 +35,24 @@ struct RoundTripTests {
     producer.close()
   }
 
+  @Test("headers that librdkafka cannot read, more than 100,000, are not taken for none")
+  func unreadableHeaders() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try producer.send(
+      [100_000, 100_001].map { count in
+        OutgoingRecord(
+          topic: "t", partition: 0, key: nil, value: [1],
+          headers: Array(repeating: Header(name: "", value: nil), count: count))
+      })
+    let consumer = try fixture.consumer()
+    let headers = try consumer.read(2).map(\.headers)
+    #expect(headers.first?.count == 100_000)
+    #expect(headers.last == [Header(name: "magpie_unreadable_headers", value: nil)])
+    consumer.close()
+    producer.close()
+  }
+
   @Test("a key goes to the partition that the Java client chooses")
   func murmur2() throws {
     let fixture = try Fixture(partitions: 7)

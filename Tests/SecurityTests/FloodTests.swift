@@ -80,6 +80,19 @@ import Testing
     return (topic, record)
   }
 
+  private static func keyOfOneMegabyte(_ number: Int) -> (Topic, WireRecord) {
+    let key = Array("\(number)".utf8) + [UInt8](repeating: 0x41, count: 1_000_000)
+    return (.posts, WireRecord(key: key, value: nil, headers: []))
+  }
+
+  /// Nearly as many headers as librdkafka reads, each in three bytes.
+  private static func manyHeaders(_ number: Int) -> (Topic, WireRecord) {
+    let headers = Array(repeating: Header(name: "", value: [0x78]), count: 99_000)
+    return (
+      .posts, WireRecord(key: Array("\(number)".utf8), value: [0x7B, 0x7D], headers: headers)
+    )
+  }
+
   private static let floods = [
     Flood(
       testDescription: "1600 posts with every field at its bound", worker: "fanout-worker",
@@ -93,6 +106,12 @@ import Testing
     Flood(
       testDescription: "60 values of 4 MiB, compressed a thousandfold", worker: "fanout-worker",
       count: 60, codec: "gzip", record: { post($0, value: largestGarbage) }, areDeadLetters: true),
+    Flood(
+      testDescription: "160 keys of 1 MB", worker: "fanout-worker", count: 160, codec: "gzip",
+      record: keyOfOneMegabyte, areDeadLetters: true),
+    Flood(
+      testDescription: "60 records of 99,000 headers", worker: "fanout-worker", count: 60,
+      codec: "gzip", record: manyHeaders, areDeadLetters: true),
   ]
 
   @Test("a worker's memory stays bounded under a flood of", arguments: floods)
@@ -116,7 +135,7 @@ import Testing
         return OutgoingRecord(
           topic: topic.name(prefix: prefix), wire: wire)
       }
-      bytes += records.reduce(0) { $0 + ($1.value?.count ?? 0) }
+      bytes += records.reduce(0) { $0 + $1.byteCount }
       try producer.send(records)
     }
     producer.close()
@@ -139,7 +158,7 @@ import Testing
     let letters = try database.query("SELECT count(*) FROM dead_letters").only.int(0)
     #expect(letters == (flood.areDeadLetters ? flood.count : 0))
     let most = try peak(worker)
-    print("\(flood.testDescription): \(bytes >> 20) MiB of values, peak \(most) MiB resident")
+    print("\(flood.testDescription): \(bytes >> 20) MiB of records, peak \(most) MiB resident")
     #expect(most < Self.mebibytesMax)
   }
 }

@@ -64,7 +64,7 @@ public struct ClientConfiguration: Sendable {
     // soon. A false expiry is harmless thanks to the fence.
     "session.timeout.ms": "6000",
     "heartbeat.interval.ms": "1000",
-    // Bounds prefetching for the whole consumer.
+    // Bounds prefetching for the whole consumer, in bytes of values: keys and headers do not count.
     "queued.max.messages.kbytes": "32768",
     // The embedded broker answers an empty fetch only after this wait, even if records arrive
     // meanwhile.
@@ -82,10 +82,14 @@ public struct ClientConfiguration: Sendable {
     // to replace a leader, 9 s by default, because acks=all waits for that on the other brokers, too.
     "socket.timeout.ms": "15000",
   ]
-  /// Set if the loaded librdkafka knows them; older versions do not.
+  /// Set in this order, up to the first that the loaded librdkafka does not know.
   private static let optionalForConsumers = [
-    // librdkafka 2.2 and later wait a full second when the fetch queue is full.
-    "fetch.queue.backoff.ms": "50"
+    // How soon a full queue is checked again. Known since librdkafka 2.2; without it, a second passes.
+    ("fetch.queue.backoff.ms", "10"),
+    // Bounds prefetching for the whole consumer where keys and headers are large: nothing is fetched while so many
+    // records are queued. With Kafka's 1 MiB per record (`message.max.bytes`) that is 128 MiB. Not set without the
+    // backoff above, because then each fetch of more records would be followed by an idle second.
+    ("queued.min.messages", "128"),
   ]
 
   /// A new `rd_kafka_conf_t`; the caller passes it to `rd_kafka_new` or destroys it.
@@ -95,7 +99,7 @@ public struct ClientConfiguration: Sendable {
     }
     var settings = Self.defaults
     let fixed: [String: String]
-    var optional: [String: String] = [:]
+    var optional: [(String, String)] = []
     switch role {
     case .consumer(let group):
       settings.merge(Self.defaultsForConsumers) { $1 }
@@ -129,8 +133,8 @@ public struct ClientConfiguration: Sendable {
     guard let conf = rd_kafka_conf_new() else {
       throw .usage("librdkafka could not allocate a configuration")
     }
-    for (name, value) in optional where properties[name] == nil {
-      _ = rd_kafka_conf_set(conf, name, value, nil, 0)
+    for (name, value) in optional {
+      guard rd_kafka_conf_set(conf, name, value, nil, 0) == RD_KAFKA_CONF_OK else { break }
     }
     for (name, value) in settings {
       var reason = [CChar](repeating: 0, count: 512)

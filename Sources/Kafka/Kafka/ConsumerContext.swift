@@ -29,7 +29,7 @@ final class ConsumerContext: Client.Context {
 
   func append(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
     let record = Record(message, topic: topicNames.name(of: message.pointee.rkt))
-    batchByteCount += record.byteCount
+    batchByteCount += record.memoryByteCount
     batch.append(record)
     problem = nil
   }
@@ -141,7 +141,7 @@ final class ConsumerContext: Client.Context {
     // A cooperative revocation keeps the remaining partitions.
     isSettled = isCooperative(client) && !isLost
     batch.removeAll { gone.contains($0.topicPartition) }
-    batchByteCount = batch.reduce(0) { $0 + $1.byteCount }
+    batchByteCount = batch.reduce(0) { $0 + $1.memoryByteCount }
     defer {
       if isCooperative(client) {
         if let error = rd_kafka_incremental_unassign(client, list) {

@@ -67,8 +67,11 @@ public struct Record: Sendable, Equatable {
     TopicPartition(topic: topic, partition: partition)
   }
 
-  /// The size of key, value and headers, which `Consumer.poll` compares with its bound.
+  /// The size of key, value and headers.
   public var byteCount: Int { wire.byteCount }
+
+  /// About how many bytes of memory the record takes, which `Consumer.poll` compares with its bound.
+  public var memoryByteCount: Int { wire.memoryByteCount }
 }
 
 /// A record to produce.

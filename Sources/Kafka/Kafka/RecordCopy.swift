@@ -1,4 +1,5 @@
 import CRDKafka
+import Records
 
 extension Record {
   /// Copies a message out of librdkafka's memory.
@@ -18,8 +19,10 @@ private func bytes(_ pointer: UnsafeRawPointer?, _ count: Int) -> [UInt8]? {
 
 private func copyHeaders(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> [Header] {
   var list: OpaquePointer?
-  guard rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list else {
-    return []
+  let code = rd_kafka_message_headers(message, &list)
+  if code == RD_KAFKA_RESP_ERR__NOENT { return [] }
+  guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let list else {
+    return [Header(name: WireRecord.unreadableHeader, value: nil)]
   }
   let count = rd_kafka_header_cnt(list)
   var headers: [Header] = []

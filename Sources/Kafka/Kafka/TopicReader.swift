@@ -74,7 +74,7 @@ public final class TopicReader {
       switch message.pointee.err {
       case RD_KAFKA_RESP_ERR_NO_ERROR:
         let record = Record(message, topic: topic)
-        byteCount += record.byteCount
+        byteCount += record.memoryByteCount
         found.nextOffsets[record.partition] = record.offset + 1
         found.records.append(record)
       case RD_KAFKA_RESP_ERR__PARTITION_EOF:

@@ -2,7 +2,7 @@ public import Kafka
 
 /// The log in Kafka, read without joining a consumer group.
 public struct KafkaLog: RecordLog {
-  /// The bound on a batch's keys, values and headers in bytes, exceeded by at most one record.
+  /// The bound on the memory of a batch's records in bytes, exceeded by at most one record.
   private static let batchBytesMax = 16 << 20
 
   private let configuration: ClientConfiguration

@@ -16,6 +16,9 @@ public struct WireRecord: Sendable, Hashable {
     for header in headers { bytes += header.name.utf8.count + (header.value?.count ?? 0) }
     return bytes
   }
+
+  /// About how many bytes of memory the record takes. Each header, even an empty one, takes some besides its bytes.
+  public var memoryByteCount: Int { byteCount + 192 + 96 * headers.count }
 }
 
 /// A record header. Names may repeat, and order is kept; a nil value differs from an empty one.
@@ -35,6 +38,10 @@ public struct Header: Sendable, Hashable {
 }
 
 extension WireRecord {
+  /// The only header of a consumed record whose headers librdkafka cannot read: more than 100,000, or malformed ones. Its
+  /// value is null.
+  public static let unreadableHeader = "magpie_unreadable_headers"
+
   /// The header of a record from which people were erased, wherever a copy of it is kept. Its value is null.
   public static let erasedHeader = "magpie_erased"
 

@@ -156,9 +156,9 @@ private struct PendingBatches {
       rest = rest.dropFirst(part.count)
       batch.records += part
       batch.nextOffsets[partition] = rest.isEmpty ? next : (part.last?.offset ?? next - 1) + 1
-      byteCount += part.reduce(0) { $0 + $1.byteCount }
+      byteCount += part.reduce(0) { $0 + $1.memoryByteCount }
       if batch.records.count >= maxRecords {
-        byteCount -= batch.records.reduce(0) { $0 + $1.byteCount }
+        byteCount -= batch.records.reduce(0) { $0 + $1.memoryByteCount }
         try body(batch)
       } else {
         batches[topic] = batch

@@ -13,7 +13,7 @@ public struct LaneSettings: Sendable {
   public var databaseURL: String
   /// The maximum number of records in one poll, and so in one transaction.
   public var batchRecordsMax = 5000
-  /// The maximum bytes of keys, values and headers in one poll, exceeded by at most one record.
+  /// The maximum bytes of memory that the records of one poll take, exceeded by at most one record.
   public var batchBytesMax = 8 << 20
   /// How long a poll waits for the first record.
   public var pollTimeoutMilliseconds = 100

@@ -1,0 +1,30 @@
+import CRDKafka
+import Testing
+
+@testable import Kafka
+
+@Suite("A client's librdkafka properties")
+struct ClientConfigurationTests {
+  /// The value that librdkafka would use; nil if it does not know the property.
+  private func value(
+    of name: String, _ role: ClientConfiguration.Role, _ properties: [String: String] = [:]
+  ) throws -> String? {
+    let configuration = ClientConfiguration(bootstrap: "localhost:1", properties: properties)
+    let conf = try configuration.makeConf(role)
+    defer { rd_kafka_conf_destroy(conf) }
+    var value = [CChar](repeating: 0, count: 512)
+    var size = value.count
+    guard rd_kafka_conf_get(conf, name, &value, &size) == RD_KAFKA_CONF_OK else { return nil }
+    return text(of: value)
+  }
+
+  @Test("few records are prefetched if librdkafka checks a full queue often")
+  func prefetching() throws {
+    let checksOften = try value(of: "fetch.queue.backoff.ms", .reader) == "10"
+    let expected = checksOften ? "128" : "100000"
+    #expect(try value(of: "queued.min.messages", .reader) == expected)
+    #expect(try value(of: "queued.min.messages", .consumer(group: "g")) == expected)
+    #expect(
+      try value(of: "queued.min.messages", .reader, ["queued.min.messages": "7"]) == "7")
+  }
+}
