@@ -28,6 +28,7 @@ final class Buffer: Sendable {
     var byteCount = 0
     var pending: [Ticket: Pending] = [:]
     var failures: [UndeliveredEvent] = []
+    var failedByteCount = 0
     var roomWaiters: [RoomWaiter] = []
     var settledWaiters: [UInt64: SettledWaiter] = [:]
 
@@ -110,6 +111,7 @@ final class Buffer: Sendable {
       state.byteCount -= pending.bytes
       if let error {
         state.failures.append(UndeliveredEvent(event: pending.event, error: error))
+        state.failedByteCount += pending.bytes
       }
       var done: [CheckedContinuation<Void, Never>] = []
       for id in Array(state.settledWaiters.keys) {
@@ -141,7 +143,10 @@ final class Buffer: Sendable {
 
   /// Whether another failure can be kept for `flush`; kept failures are bounded like the events.
   var hasRoomForFailures: Bool {
-    state.withLock { $0.failures.count + $0.pending.count < 2 * maxEvents }
+    state.withLock {
+      $0.failures.count + $0.pending.count < 2 * maxEvents
+        && $0.failedByteCount + $0.byteCount < 2 * maxBytes
+    }
   }
 
   /// Waits until every event that is pending now is settled, or the task is cancelled.
@@ -166,7 +171,7 @@ final class Buffer: Sendable {
   /// Removes and returns the kept failures, followed by the events still pending.
   func takeUndelivered() -> [UndeliveredEvent] {
     state.withLock { state in
-      defer { state.failures = [] }
+      defer { (state.failures, state.failedByteCount) = ([], 0) }
       return state.failures
         + state.pending.sorted { $0.key < $1.key }
         .map { UndeliveredEvent(event: $0.value.event, error: .pending) }

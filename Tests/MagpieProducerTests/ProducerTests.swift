@@ -316,6 +316,28 @@ struct ProducerTests {
     _ = await producer.close()
   }
 
+  @Test("failures that were not collected are bounded in bytes, until flush collects them")
+  func failuresInBytes() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(maxBufferedBytes: 1_000, ["message.timeout.ms": "1000"])
+    try fixture.broker.setDown()
+    var accepted = 0
+    var isRefused = false
+    while !isRefused, accepted < 100 {
+      do {
+        try await producer.enqueue(like(accepted))
+        accepted += 1
+      } catch {
+        #expect(error as? PublishError == .flushNeeded)
+        isRefused = true
+      }
+    }
+    #expect(isRefused)
+    #expect(await producer.flush(within: .seconds(hangLimitSeconds)).count == accepted)
+    try await producer.enqueue(like(accepted))
+    _ = await producer.close(within: .milliseconds(100))
+  }
+
   @Test("flush and close return the events that are still pending")
   func pending() async throws {
     let fixture = try Fixture()
