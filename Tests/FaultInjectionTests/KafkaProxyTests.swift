@@ -144,6 +144,33 @@ struct KafkaProxyTests {
       error as? ConsumerError == .offsetOutOfRange(places[1], offset: 0, low: 4, high: 5))
   }
 
+  @Test("a batch with a wrong checksum is an error of its own, and is not skipped")
+  func damaged() throws {
+    defer { proxy.close() }
+    try fill(configuration())
+    proxy.change { $0.damagesRecords = true }
+    let isWrongChecksum = { (error: any Error) -> Bool in
+      guard case .unreadable(let cause)? = error as? ConsumerError else { return false }
+      return cause.message.contains("t[") && cause.message.contains("CRC")
+    }
+    let consumer = try consumer()
+    #expect {
+      _ = try read(1, consumer)
+    } throws: {
+      isWrongChecksum($0)
+    }
+    consumer.close()
+    let reader = try TopicReader(configuration: configuration(), topic: "t", from: [0: 0])
+    defer { reader.close() }
+    #expect {
+      try block(until: "the reader throws", pauses: false) {
+        try !reader.poll(maxRecords: 1, maxBytes: .max, timeoutMilliseconds: 50).records.isEmpty
+      }
+    } throws: {
+      isWrongChecksum($0)
+    }
+  }
+
   @Test("clients switched to another cluster find its records at the same address")
   func another() throws {
     defer { proxy.close() }

@@ -200,6 +200,26 @@ struct ConsumerTests {
     #expect(error.name == "_AUTO_OFFSET_RESET")
   }
 
+  @Test("a batch that librdkafka cannot read ends the consumer instead of being skipped")
+  func unreadable() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    defer { producer.close() }
+    for code in [
+      RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR__BAD_COMPRESSION,
+      RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED,
+    ] {
+      var message = rd_kafka_message_t()
+      message.err = code
+      let error = producer.client.consumerError(&message)
+      guard case .unreadable = error else {
+        Issue.record("\(error)")
+        continue
+      }
+      #expect(!error.isRetriable)
+    }
+  }
+
   @Test("a closed client has no connection problem, after one that it had")
   func closedHasNoProblem() throws {
     let fixture = try Fixture()

@@ -91,4 +91,19 @@ struct MembershipTests {
     #expect(!stopped.nextStep.contains("offsets reset"))
     #expect(stopped.nextStep.contains("magpie lag"))
   }
+
+  @Test(
+    "a batch that cannot be read stops the worker, which blames neither the log nor the connection")
+  func unreadable() throws {
+    let cause = #expect(throws: KafkaError.self) {
+      _ = try Admin(configuration: ClientConfiguration(bootstrap: ""))
+    }
+    let error = ConsumerError.unreadable(try #require(cause))
+    guard case .stop(let stopped) = disposition(of: error, group: "g") else {
+      Issue.record("\(disposition(of: error, group: "g"))")
+      return
+    }
+    #expect(stopped.reason.contains("cannot be read"))
+    #expect(stopped.nextStep.contains("another replica"))
+  }
 }

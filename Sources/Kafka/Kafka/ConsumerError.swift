@@ -13,6 +13,9 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
   case maxPollExceeded(KafkaError)
   /// The consumer is unusable, or does not read one of its partitions any more: close it and create a new one.
   case fatal(KafkaError)
+  /// A batch has a wrong checksum, or a format or compression that librdkafka does not know. Polling again might skip its
+  /// records: close the consumer.
+  case unreadable(KafkaError)
   /// Any other error. If `isRetriable`, librdkafka is already retrying: poll again.
   case other(KafkaError)
 
@@ -21,7 +24,7 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .maxPollExceeded, .unknownTopic: true
     case .other(let error): error.isRetriable
-    case .offsetOutOfRange, .fatal: false
+    case .offsetOutOfRange, .fatal, .unreadable: false
     }
   }
 
@@ -36,6 +39,7 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .maxPollExceeded(let error):
       "max.poll.interval.ms exceeded, the group revoked the partitions: \(error)"
     case .fatal(let error): "fatal: \(error)"
+    case .unreadable(let error): "a batch cannot be read: \(error)"
     case .other(let error): "\(error)"
     }
   }
@@ -61,6 +65,11 @@ extension Client {
       return .unknownTopic(topic ?? reason ?? "?")
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
       return .maxPollExceeded(error(code, reason))
+    // After a wrong checksum, librdkafka may go on at a wrong offset.
+    case RD_KAFKA_RESP_ERR__BAD_MSG, RD_KAFKA_RESP_ERR__BAD_COMPRESSION,
+      RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED:
+      let place = "\(topic ?? "?")[\(message.pointee.partition)]"
+      return .unreadable(error(code, "\(place): \(reason ?? "?")"))
     case RD_KAFKA_RESP_ERR__FATAL:
       return .fatal(error(code, reason))
     default:

@@ -137,6 +137,8 @@ public final class ArchiveLoop {
         // The error message needs the log's bounds, and the broker did not return them in time.
         // Restarting queries them again and retries until they arrive.
         throw LogMoved()
+      case .unreadable:
+        throw WorkerStopped.unreadableBatch("\(error)")
       default:
         guard error.isRetriable else {
           throw WorkerStopped(

@@ -13,6 +13,8 @@ func disposition(of error: any Error, group: String) -> Disposition {
   // It may not exist yet, or its metadata may not have reached every broker.
   case .unknownTopic:
     return .retry(reason: "topic")
+  case .unreadable:
+    return .stop(.unreadableBatch("\(error)"))
   // The consumer is unusable: join the group with a new one.
   case .fatal:
     return .fenced
@@ -45,6 +47,16 @@ private func nextStep(
 }
 
 extension WorkerStopped {
+  /// A batch cannot be read: ``ConsumerError/unreadable(_:)``.
+  package static func unreadableBatch(_ reason: String) -> WorkerStopped {
+    WorkerStopped(
+      reason: reason,
+      nextStep:
+        "Nothing was skipped. If it happens again after a restart, the batch is damaged where its partition's "
+        + "leader keeps it, or this librdkafka does not know its compression: make another replica the leader, or "
+        + "install a librdkafka that knows it.")
+  }
+
   fileprivate static func anotherLog(_ another: AnotherLog, group: String) -> WorkerStopped {
     WorkerStopped(
       reason: "\(another)",

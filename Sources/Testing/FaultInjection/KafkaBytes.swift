@@ -116,9 +116,11 @@ public enum KafkaBytes {
     return answer[..<start] + int32(kept.count) + kept.joined() + answer[cursor.position...]
   }
 
-  /// A Fetch response (versions 4 to 11) in which these partitions have OFFSET_OUT_OF_RANGE.
-  static func outOfRange(
-    _ partitions: [String: [Int: Int64]], _ answer: [UInt8], version: Int
+  /// A Fetch response (versions 4 to 11) in which these partitions have OFFSET_OUT_OF_RANGE and, if `damagesRecords`,
+  /// the records of all others have a wrong checksum.
+  static func faultyFetch(
+    outOfRange partitions: [String: [Int: Int64]], damagesRecords: Bool, _ answer: [UInt8],
+    version: Int
   ) -> [UInt8] {
     var answer = answer
     // Correlation id and throttle time; since version 7 also error code and session id.
@@ -134,7 +136,11 @@ public enum KafkaBytes {
         // Aborted transactions: producer id and first offset of each.
         cursor.position += max(0, cursor.int32()) * 16
         if version >= 11 { cursor.position += 4 }
-        cursor.position += max(0, cursor.int32())
+        let size = max(0, cursor.int32())
+        cursor.position += size
+        if damagesRecords, size > 0, cursor.position <= answer.count {
+          answer[cursor.position - 1] ^= 0xFF
+        }
       }
     }
     return answer

@@ -28,6 +28,8 @@ public final class KafkaProxy: Sendable {
     /// Simulated log start offsets by topic and partition. Fetches of these partitions fail as out
     /// of range.
     public var logStarts: [String: [Int: Int64]] = [:]
+    /// Whether fetched records do not match their checksum, as on a broken disk.
+    public var damagesRecords = false
 
     /// No faults.
     public init() {}
@@ -250,9 +252,11 @@ public final class KafkaProxy: Sendable {
       return counted(KafkaBytes.withoutTopics(conditions.unknownTopics, unlisted), redirected)
     case Key.findCoordinator:
       return KafkaBytes.redirecting(response, host: "127.0.0.1", ports: newPorts)
-    case Key.fetch where !conditions.logStarts.isEmpty:
+    case Key.fetch where !conditions.logStarts.isEmpty || conditions.damagesRecords:
       return counted(
-        KafkaBytes.outOfRange(conditions.logStarts, response, version: request.version), response)
+        KafkaBytes.faultyFetch(
+          outOfRange: conditions.logStarts, damagesRecords: conditions.damagesRecords, response,
+          version: request.version), response)
     case Key.listOffsets where request.isEarliest && !conditions.logStarts.isEmpty:
       return counted(
         KafkaBytes.withLogStarts(conditions.logStarts, response, version: request.version),
