@@ -74,18 +74,22 @@ public final class Producer: Sendable {
     }
   }
 
-  /// Waits until every event queued so far is acknowledged or has failed, up to the bound.
+  /// Waits until every event queued so far is acknowledged or has failed, up to the bound. Cancelling the task does not
+  /// end the wait.
   ///
   /// Returns the enqueued events that failed since the last flush, each once, and all events still
   /// pending. An empty result means that all events are in Kafka, except those for which `publish`
   /// threw.
   public func flush(within bound: Duration) async -> [UndeliveredEvent] {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await self.buffer.waitUntilSettled() }
-      group.addTask { try? await Task.sleep(for: bound) }
-      await group.next()
-      group.cancelAll()
-    }
+    // In a task of its own: a caller that shuts down is often cancelled.
+    await Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await self.buffer.waitUntilSettled() }
+        group.addTask { try? await Task.sleep(for: bound) }
+        await group.next()
+        group.cancelAll()
+      }
+    }.value
     return buffer.takeUndelivered()
   }
 

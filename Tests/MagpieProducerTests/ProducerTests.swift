@@ -350,6 +350,24 @@ struct ProducerTests {
     #expect(await producer.close(within: .milliseconds(100)).count == 3)
   }
 
+  @Test("flush and close wait for acknowledgements in a cancelled task, too")
+  func cancelledTask() async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try fixture.broker.setRoundTripTime(milliseconds: 200)
+    for closes in [false, true] {
+      for number in 0..<3 { try await producer.enqueue(like(number)) }
+      let bound = Duration.seconds(hangLimitSeconds)
+      let task = Task {
+        // Until the task is cancelled.
+        try? await Task.sleep(for: bound)
+        return await closes ? producer.close(within: bound) : producer.flush(within: bound)
+      }
+      task.cancel()
+      #expect(await task.value.isEmpty)
+    }
+  }
+
   @Test("each event that is enqueued while the producer closes is reported or refused")
   func closing() async throws {
     let fixture = try Fixture()
