@@ -155,7 +155,12 @@ struct ProducerTests {
     func delivered() -> Int { answers.all.count { (try? $0.get()) != nil } }
     try send(until: "a record is acknowledged") { delivered() > 0 }
     producer.raiseFatalError()
-    #expect(throws: KafkaError.self) { try producer.send(record, completion: answers.add) }
+    let fatal = #expect(throws: KafkaError.self) {
+      try producer.send(record, completion: answers.add)
+    }
+    #expect(fatal?.code == .outOfOrderSequence)
+    // The next call has a new client.
+    #expect(fatal?.isRetriable == true)
     let before = delivered()
     try send(until: "a record is acknowledged after the fatal error") { delivered() > before }
 

@@ -120,9 +120,11 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The same error, marked as retriable.
   var asRetriable: KafkaError {
-    KafkaError(
+    var retriable = KafkaError(
       rd_kafka_resp_err_t(rawValue: code.rawValue), message, bootstrap: bootstrap,
       isRetriable: true)
+    retriable.mayHaveBeenWritten = mayHaveBeenWritten
+    return retriable
   }
 
   static func closed(_ what: String, bootstrap: String) -> KafkaError {

@@ -31,7 +31,7 @@ public final class LastingProducer: Sendable {
   /// of `Producer.send`; it may send.
   ///
   /// Throws immediately if the record cannot be queued, also after a fatal error; the next call
-  /// uses a new client.
+  /// uses a new client, so the error is retriable if a new client mends it.
   public func send(
     _ record: OutgoingRecord,
     completion: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -47,12 +47,14 @@ public final class LastingProducer: Sendable {
     do throws(KafkaError) {
       try producer.send(record) { [weak self] result in
         if case .failure(let error) = result { self?.replace(producer, after: error) }
-        completion(result)
+        completion(result.mapError(\.forCallerOfLastingProducer))
       }
     } catch {
       replace(producer, after: error)
       let next = state.withLock { $0.isClosed || $0.current === producer ? nil : $0.current }
-      guard error.code == .closed, let next else { throw error }
+      guard error.code == .closed, let next else {
+        throw error.forCallerOfLastingProducer
+      }
       try send(record, with: next, completion: completion)
     }
   }
@@ -106,5 +108,16 @@ public final class LastingProducer: Sendable {
     _ = rd_kafka_test_fatal_error(
       current.client.pointer, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
       "raised by a test")
+  }
+}
+
+extension KafkaError {
+  /// The same error, retriable if the client has lost its sequence: the next client starts a new one.
+  fileprivate var forCallerOfLastingProducer: KafkaError {
+    let lost: [Code] = [
+      .outOfOrderSequence, .unknownProducer, .invalidProducerEpoch,
+      Code(RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE), Code(RD_KAFKA_RESP_ERR__INCONSISTENT),
+    ]
+    return lost.contains(code) ? asRetriable : self
   }
 }
