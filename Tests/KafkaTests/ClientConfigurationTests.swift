@@ -18,6 +18,15 @@ struct ClientConfigurationTests {
     return text(of: value)
   }
 
+  @Test("another name of a property overrides the default, but not what is fixed")
+  func aliases() throws {
+    let properties = ["delivery.timeout.ms": "1234", "request.required.acks": "1"]
+    #expect(try value(of: "message.timeout.ms", .producer, properties) == "1234")
+    #expect(
+      try value(of: "acks", .producer, properties)
+        == value(of: "acks", .producer, ["acks": "all"]))
+  }
+
   @Test("few records are prefetched if librdkafka checks a full queue often")
   func prefetching() throws {
     let checksOften = try value(of: "fetch.queue.backoff.ms", .reader) == "10"

@@ -7,7 +7,8 @@ public struct ClientConfiguration: Sendable {
   public var bootstrap: String
   /// Shown in broker logs and quotas.
   public var clientID: String
-  /// librdkafka properties that override the defaults, such as `security.protocol`.
+  /// librdkafka properties that override the defaults, such as `security.protocol`. Of two names of one property, such
+  /// as `delivery.timeout.ms` and `message.timeout.ms`, the alphabetically later one counts.
   public var properties: [String: String]
   /// Receives librdkafka's log lines (syslog level 0...7, facility, text) on librdkafka's threads;
   /// must not block. If nil, they go to standard error.
@@ -97,18 +98,18 @@ public struct ClientConfiguration: Sendable {
     guard !bootstrap.isEmpty else {
       throw .usage("no Kafka address: set MAGPIE_KAFKA_BOOTSTRAP or --kafka-bootstrap to host:port")
     }
-    var settings = Self.defaults
+    var defaults = Self.defaults
     let fixed: [String: String]
     var optional: [(String, String)] = []
     switch role {
     case .consumer(let group):
-      settings.merge(Self.defaultsForConsumers) { $1 }
+      defaults.merge(Self.defaultsForConsumers) { $1 }
       fixed = Self.fixedForConsumers.merging(
         ["group.id": group, "enable.partition.eof": "true"]
       ) { $1 }
       optional = Self.optionalForConsumers
     case .reader:
-      settings.merge(Self.defaultsForConsumers) { $1 }
+      defaults.merge(Self.defaultsForConsumers) { $1 }
       // librdkafka assigns nothing without a group id; without a subscription it does not join the
       // group.
       fixed = Self.fixedForConsumers.merging(
@@ -116,7 +117,7 @@ public struct ClientConfiguration: Sendable {
       ) { $1 }
       optional = Self.optionalForConsumers
     case .producer:
-      settings.merge(Self.defaultsForProducers) { $1 }
+      defaults.merge(Self.defaultsForProducers) { $1 }
       fixed = Self.fixedForProducers
     }
     for (name, value) in properties {
@@ -125,10 +126,10 @@ public struct ClientConfiguration: Sendable {
           "Kafka property \(name)=\(value) is not allowed: exactly-once processing needs \(needed)")
       }
     }
-    settings.merge(properties) { $1 }
-    settings.merge(fixed) { $1 }
-    settings["bootstrap.servers"] = bootstrap
-    settings["client.id"] = clientID
+    // In an order in which the last name of a property counts.
+    let settings = [
+      defaults, properties, fixed, ["bootstrap.servers": bootstrap, "client.id": clientID],
+    ].flatMap { $0.sorted { $0.key < $1.key } }
 
     guard let conf = rd_kafka_conf_new() else {
       throw .usage("librdkafka could not allocate a configuration")
