@@ -5,8 +5,8 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The requested offset is not in the log: records were deleted before they were read, or the
   /// topic was recreated. `low` and `high` are nil if the broker did not report them in time.
   case offsetOutOfRange(TopicPartition, offset: Int64, low: Int64?, high: Int64?)
-  /// A subscribed topic does not exist according to the broker that was asked. Polling checks again
-  /// and continues once it exists.
+  /// A subscribed topic does not exist according to the broker that was asked, which says the same of a topic that the
+  /// user may not `Describe`. Polling checks again and continues once it exists.
   case unknownTopic(String)
   /// The consumer did not poll for `max.poll.interval.ms`; its partitions were reassigned. The next
   /// poll rejoins the group.
@@ -35,7 +35,7 @@ public enum ConsumerError: Error, Sendable, Equatable, CustomStringConvertible {
     case .offsetOutOfRange(let partition, let offset, _, _):
       "\(partition): offset \(offset) is not in the log (the broker did not report its bounds)"
     case .unknownTopic(let topic):
-      "topic \(topic) does not exist; create it with `magpie topics`"
+      "topic \(topic) does not exist, or the Kafka user may not Describe it; `magpie topics` creates it"
     case .maxPollExceeded(let error):
       "max.poll.interval.ms exceeded, the group revoked the partitions: \(error)"
     case .fatal(let error): "fatal: \(error)"

@@ -43,15 +43,26 @@ func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
       .success(Delivery(partition: message.pointee.partition, offset: message.pointee.offset)))
   } else {
     let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
-    var reason = String(cString: rd_kafka_err2str(code))
-    if code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED {
-      reason += "; grant this client's Kafka user Write and Describe on the topic"
-    }
-    var error = KafkaError(code, "record for \(topic): \(reason)", bootstrap: ticket.bootstrap)
+    var error = KafkaError(
+      code, failureText(code, topic: topic), bootstrap: ticket.bootstrap)
     // Possibly persisted, or an unknown status of a later version.
     error.mayHaveBeenWritten =
       rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED
     error = error.explained(by: ticket.context.refusal)
     ticket.completion(.failure(error))
   }
+}
+
+/// Why a record was not written, and what to do about it.
+func failureText(_ code: rd_kafka_resp_err_t, topic: String) -> String {
+  let grant = "grant this client's Kafka user Write and Describe on the topic"
+  let remedy =
+    switch code {
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED: "; \(grant)"
+    // Brokers say this of a topic that the user may not describe, too.
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+      "; create the topic, or \(grant)"
+    default: ""
+    }
+  return "record for \(topic): \(String(cString: rd_kafka_err2str(code)))\(remedy)"
 }

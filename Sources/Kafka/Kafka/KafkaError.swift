@@ -25,7 +25,7 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let authenticationFailed = Code(RD_KAFKA_RESP_ERR__AUTHENTICATION)
     /// A certificate was rejected, by this side or by the broker.
     public static let tls = Code(RD_KAFKA_RESP_ERR__SSL)
-    /// The topic or partition does not exist on the broker.
+    /// The topic or partition does not exist on the broker, or the user may not `Describe` the topic.
     public static let unknownTopicOrPartition = Code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     /// The topic does not exist, detected locally.
     public static let unknownTopic = Code(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)

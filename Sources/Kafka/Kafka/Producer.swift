@@ -76,8 +76,7 @@ public final class Producer: Sendable {
     defer { end() }
     let code = produce(record, completion)
     if code != RD_KAFKA_RESP_ERR_NO_ERROR {
-      throw client.error(
-        code, "record for \(record.topic): \(String(cString: rd_kafka_err2str(code)))")
+      throw client.error(code, failureText(code, topic: record.topic))
     }
   }
 

@@ -4,7 +4,7 @@ import Kafka
 public enum LaneWait: Sendable, Equatable {
   /// Its consumer group gives it no assignment.
   case group(since: ContinuousClock.Instant)
-  /// These topics do not exist, according to the brokers.
+  /// These topics do not exist, or the Kafka user may not `Describe` them: brokers say the same of both.
   case topics([String], since: ContinuousClock.Instant)
   /// To retry a failed operation, for a reason such as `schema` or `connection`.
   case retry(reason: String)
@@ -15,8 +15,8 @@ public enum LaneWait: Sendable, Equatable {
     case .group(let since):
       "waits for its consumer group for \((now - since).components.seconds) s"
     case .topics(let names, let since):
-      "waits for topics that do not exist for \((now - since).components.seconds) s: "
-        + "\(names.joined(separator: ", ")) (to create them: magpie topics)"
+      "waits for topics that do not exist, or that the Kafka user may not Describe, for "
+        + "\((now - since).components.seconds) s: \(names.joined(separator: ", ")) (to create them: magpie topics)"
     case .retry(let reason):
       "waiting for: \(reason)"
     }

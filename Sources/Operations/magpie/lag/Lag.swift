@@ -138,7 +138,9 @@ struct Lag: ParsableCommand {
       text += "; magpie dead-letters list\n"
     }
     for topic in report.missingTopics {
-      text += Style.red("\(escapedForTerminal(topic)) does not exist; run: magpie topics\n")
+      text += Style.red(
+        "\(escapedForTerminal(topic)) does not exist, or the Kafka user may not Describe it; "
+          + "run: magpie topics\n")
     }
     return text + "total lag: \(report.total)"
       + (report.unanswered.isEmpty

@@ -183,7 +183,10 @@ struct KafkaLogs {
     do {
       return try log.spans(of: topics)
     } catch RecordLogError.unknownTopic(let topic) {
-      throw Failure(.unavailable, "The topic \(topic) does not exist. Run: magpie topics")
+      throw Failure(
+        .unavailable,
+        "The topic \(topic) does not exist, or the Kafka user may not Describe it. Run: magpie topics"
+      )
     }
   }
 

@@ -38,7 +38,7 @@ final class EventSender: Sendable {
       throw Failure(
         .unavailable,
         "Kafka at \(configuration.bootstrap) lacks \(missing.joined(separator: ", ")). Run: magpie "
-          + "topics (or is --topic-prefix wrong?)")
+          + "topics (or is --topic-prefix wrong, or may the Kafka user not Describe them?)")
     }
     var configuration = configuration
     // `send` retries twice after this, each time with another client.

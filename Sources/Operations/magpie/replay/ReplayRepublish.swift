@@ -102,7 +102,7 @@ extension Replay {
       throw Failure(
         .unavailable,
         "Missing topics: \(missing.joined(separator: ", ")). Run: magpie topics "
-          + "--topic-prefix \(prefix)")
+          + "--topic-prefix \(prefix) (or may the Kafka user not Describe them?)")
     }
     var same: [String: Bool] = [:]
     for (source, count) in counts {

@@ -31,7 +31,10 @@ struct ReplaySelection {
     do {
       held = try log.spans(of: wanted.map { $0.name(prefix: prefix) })
     } catch RecordLogError.unknownTopic(let topic) {
-      throw Failure(.unavailable, "The topic \(topic) does not exist; is --topic-prefix right?")
+      throw Failure(
+        .unavailable,
+        "The topic \(topic) does not exist, or the Kafka user may not Describe it; is --topic-prefix "
+          + "right?")
     }
     spans = held
     if let since {

@@ -62,7 +62,10 @@ struct Failure: Error {
   private init(log error: RecordLogError) {
     switch error {
     case .unknownTopic:
-      self.init(.unavailable, "\(error). Is --topic-prefix right? `magpie topics` creates it.")
+      self.init(
+        .unavailable,
+        "\(error). Is --topic-prefix right, and may the Kafka user Describe the topic? `magpie topics` creates it."
+      )
     case .stalled:
       self.init(
         .unavailable, "\(error)\nCheck that the partition has a leader, and run this again.")
