@@ -1,5 +1,7 @@
-import Kafka
+import TestSupport
 import Testing
+
+@testable import Kafka
 
 @Suite("Admin queries topics and offsets")
 struct AdminTests {
@@ -117,6 +119,36 @@ struct AdminTests {
     for (time, offset) in [(start - 1, 0), (start, 0), (start + 6_500, 7), (start + 19_001, 20)] {
       #expect(try admin.offset(of: partition, atOrAfterMilliseconds: time) == Int64(offset))
     }
+    producer.close()
+  }
+
+  @Test("the first record at or after a time is found although earlier ones follow it")
+  func decreasingTimes() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    let start: Int64 = 1_700_000_000_000
+    try producer.send(
+      ([100, 10, 20, 30] as [Int64]).map {
+        OutgoingRecord(
+          topic: "t", partition: 0, key: nil, value: nil,
+          timestampMilliseconds: start + $0 * 1_000)
+      })
+    let partition = TopicPartition(topic: "t", partition: 0)
+    #expect(
+      try fixture.admin().offset(of: partition, atOrAfterMilliseconds: start + 50_000) == 0)
+    producer.close()
+  }
+
+  @Test("the end of a log has no first record, without waiting for one")
+  func noFirstRecord() throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer()
+    try fixture.fill(3, producer)
+    let partition = TopicPartition(topic: "t", partition: 0)
+    let admin = try fixture.admin()
+    let deadline = Deadline(milliseconds: Int(hangLimitSeconds * 1_000))
+    #expect(try admin.firstRecord(of: partition, from: 2, below: 3, deadline)?.offset == 2)
+    #expect(try admin.firstRecord(of: partition, from: 3, below: 4, deadline) == nil)
     producer.close()
   }
 

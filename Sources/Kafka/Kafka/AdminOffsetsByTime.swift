@@ -5,19 +5,29 @@ extension Admin {
   /// end offset if there is none.
   ///
   /// Some brokers answer this request with -1 or 0 regardless of the log (the embedded broker and
-  /// Tansu). Such an answer is not trusted: instead the log is bisected by reading single records,
-  /// which assumes that timestamps do not decrease along the log. The timeout bounds the whole
-  /// call.
+  /// Tansu). Such an answer is not trusted: the log's first record is read and, if it is too early, the log
+  /// is bisected by reading single records, which assumes that timestamps do not decrease along it. The
+  /// timeout bounds the whole call.
   public func offset(
     of partition: TopicPartition, atOrAfterMilliseconds time: Int64,
     timeoutMilliseconds: Int = 30_000
   ) throws -> Int64 {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
-    let log = try watermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
-    if log.low >= log.high { return log.high }
-    let answer = try brokersAnswer(partition, time, deadline)
-    if answer > log.low, answer <= log.high { return answer }
-    return try bisect(partition, time, log, deadline)
+    while true {
+      let log = try watermarks(
+        partition, timeoutMilliseconds: max(1, deadline.remainingMilliseconds))
+      if log.low >= log.high { return log.high }
+      let answer = try brokersAnswer(partition, time, deadline)
+      if answer > log.low, answer <= log.high { return answer }
+      do {
+        return try bisect(partition, time, log, deadline)
+      } catch let error as KafkaError
+        where error.code == KafkaError.Code(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+        && !deadline.isOver
+      {
+        // Retention has deleted the log's beginning meanwhile.
+      }
+    }
   }
 
   private func brokersAnswer(_ partition: TopicPartition, _ time: Int64, _ deadline: Deadline)
@@ -37,8 +47,13 @@ extension Admin {
   private func bisect(
     _ partition: TopicPartition, _ time: Int64, _ log: Watermarks, _ deadline: Deadline
   ) throws -> Int64 {
-    var low = log.low
-    var high = log.high  // The answer is within low...high.
+    guard let first = try firstRecord(of: partition, from: log.low, below: log.high, deadline)
+    else { return log.high }
+    // Then the broker's answer may be true, and times may decrease after it.
+    if first.timestampMilliseconds >= time { return first.offset }
+    var low = first.offset + 1
+    // No record in high..<answer.
+    var (high, answer) = (log.high, log.high)
     while low < high {
       let middle = low + (high - low) / 2
       // Compaction and transactions leave gaps, so the record may lie above the middle.
@@ -51,14 +66,14 @@ extension Admin {
       if found.timestampMilliseconds < time {
         low = found.offset + 1
       } else {
-        high = middle
+        (high, answer) = (middle, found.offset)
       }
     }
-    return low
+    return answer
   }
 
   /// The first record at or above `offset` and below `limit`, read by a separate consumer.
-  private func firstRecord(
+  func firstRecord(
     of partition: TopicPartition, from offset: Int64, below limit: Int64,
     _ deadline: Deadline
   ) throws -> Record? {
@@ -75,6 +90,8 @@ extension Admin {
     while !deadline.isOver {
       guard let message = rd_kafka_consumer_poll(reader.pointer, 100) else { continue }
       defer { rd_kafka_message_destroy(message) }
+      // Only deleted records or transaction markers follow.
+      if message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF { return nil }
       guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
         throw reader.error(message.pointee.err)
       }
