@@ -34,8 +34,8 @@ for number in 1...100 {
       id: "like-post-1-fan-\(number)", source: "producer-example", time: .now,
       payload: .likeCreated(data)))
 }
-var undelivered = await producer.flush(within: .seconds(30))
-undelivered += await producer.close()
+// A producer that publishes more later calls `flush(within:)` instead. An event that is still pending is in both results.
+let undelivered = await producer.close(within: .seconds(30))
 for failure in undelivered { print("not delivered: \(failure.event.id): \(failure.error)") }
 print("\(100 - undelivered.count) of 100 delivered")
 exit(undelivered.isEmpty ? 0 : 1)
