@@ -53,7 +53,8 @@ struct Headers: ~Copyable {
         .duplicateHeader, "The header \(header.name) appears more than once.",
         field: header.name)
     }
-    slot = header.value
+    // Null means what empty means, but the header is there.
+    slot = header.value ?? []
   }
 
   // Valid values are compared as bytes; strings are built only for errors.

@@ -101,6 +101,13 @@ private func quoted(_ count: Int) -> String { "\"" + String(repeating: "x", coun
     Malformed("ce_id with a surrogate", .badHeader) { $0.set("ce_id", bytes: [0xED, 0xA0, 0x80]) },
     Malformed("ce_id with a NUL", .badHeader) { $0.set("ce_id", "a\0b") },
     Malformed("two ce_ids", .duplicateHeader) { $0.headers.append(.init("ce_id", "a")) },
+    Malformed("a null ce_id and another", .duplicateHeader) {
+      $0.headers.insert(.init(name: "ce_id", value: nil), at: 0)
+    },
+    Malformed("two null ce_ids", .duplicateHeader) {
+      $0.set("ce_id", bytes: nil)
+      $0.headers.append(.init(name: "ce_id", value: nil))
+    },
     Malformed("no ce_source", .missingHeader) { $0.remove("ce_source") },
     Malformed("long ce_source", .badHeader) {
       $0.set("ce_source", String(repeating: "x", count: 513))
