@@ -87,5 +87,6 @@ public enum ReminderTime: Sendable {
   /// `YYYY-MM-DDTHH:MM`, or with `:SS`, in an IANA time zone; an empty zone is that of the user's
   /// profile.
   case local(String, zone: String = "")
+  /// A moment, the same wherever the user is.
   case instant(EventTime)
 }

@@ -10,6 +10,7 @@ import Kafka
 /// that happens. Memory is bounded: at `maxBufferedEvents` or `maxBufferedBytes`, publishing waits
 /// for room.
 public final class Producer: Sendable {
+  /// What the producer was made with. Bounds beyond what can be counted are as they were given.
   public let configuration: ProducerConfiguration
   private let kafka: LastingProducer
   private let buffer: Buffer

@@ -8,6 +8,7 @@ public struct ProducerConfiguration: Sendable {
   public var source: String
   /// The prefix of topic names.
   public var topicPrefix: String
+  /// How an event's data is encoded. Workers read both encodings.
   public var contentType: ContentType
   /// The most events accepted and not yet acknowledged, 1 to 2,000,000,000; other numbers count as the nearest of
   /// these. At the bound, publishing waits.
@@ -17,6 +18,14 @@ public struct ProducerConfiguration: Sendable {
   /// librdkafka properties by name, such as `security.protocol`.
   public var properties: [String: String]
 
+  /// - Parameters:
+  ///   - bootstrap: one or more `host:port`, separated by commas.
+  ///   - source: the `source` of events built by the producer's own methods.
+  ///   - topicPrefix: the prefix of topic names, the same as the workers'.
+  ///   - contentType: how an event's data is encoded.
+  ///   - maxBufferedEvents: the most events in flight.
+  ///   - maxBufferedBytes: the most bytes of these events.
+  ///   - properties: librdkafka properties by name; ``Producer`` refuses unknown ones and those that are fixed.
   public init(
     bootstrap: String, source: String, topicPrefix: String = Topic.defaultPrefix,
     contentType: ContentType = .protobuf, maxBufferedEvents: Int = 10_000,
