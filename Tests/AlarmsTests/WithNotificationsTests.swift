@@ -116,4 +116,37 @@ struct WithNotificationsTests {
     }
     #expect(try database.admin.query("SELECT FROM notification_reviews").count == 1)
   }
+
+  @Test("what pages and badges read under review does not grow with the contributions")
+  func contributionsUnderReview() throws {
+    let database = try AlarmDatabase()
+    let notifier = try Connection(database.url, applicationName: "notifier")
+    try notifier.script("SET ROLE magpie_notification")
+    func like(_ people: Range<Int>) throws {
+      let likes: [Event] = people.flatMap { person in
+        (0..<10).map { post in
+          Event(
+            id: "\(person) \(post)", source: "test", time: at(Double(person)),
+            payload: .like("u\(person)", "p\(post)", of: "o"))
+        }
+      }
+      let outcome = try notificationHandler().applyDirectly(likes, topic: .likes, on: notifier)
+      try database.apply(outcome.events)
+      try database.admin.query("ANALYZE")
+    }
+    func blocksRead() throws -> Int {
+      try database.admin.blocksTouched(
+        by: "SELECT badge('o'), unread_count('o'), count(*) FROM alarm_page('o', NULL, 20)")
+    }
+    try like(0..<5)
+    try database.admin.query(
+      """
+      INSERT INTO notification_scoped_reviews (recipient, scope, type, value, after_time, caused_at)
+      VALUES ('o', 'actor', 0, 'u0', '-infinity', now())
+      """)
+    let before = try blocksRead()
+    try like(5..<505)
+    #expect(try blocksRead() < before * 2)
+    #expect(try database.admin.query("SELECT badge('o')").only.int(0) == 10)
+  }
 }

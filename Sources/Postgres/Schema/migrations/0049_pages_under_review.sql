@@ -1,0 +1,40 @@
+-- compatible-from: 9
+-- Pages read what they show, also under review: see docs/decisions/0033.
+
+-- As in migration 0043, without counting the contributions of every notification under review: that a count is as large as
+-- its alarm's matters only while somebody is being erased. The condition that selects one of the halves names a column,
+-- because PostgreSQL joins what counts, although nothing uses it, below a condition that names none.
+DO $do$
+DECLARE
+  half CONSTANT text := $view$
+SELECT n.notification_id, n.recipient, n.raised_at, n.unread, a.type, a.actor, a.second_actor, a.actor_count,
+  a.contribution_count, n.post_id, n.comment_id, a.locale, a.text, a.segments, a.spans, a.legacy_message,
+  a.legacy_head_text, a.legacy_from_nick_name, a.deep_link, a.badge_icon, a.highlight_style, n.unseen,
+  a.image_url AS thumbnail, a.arguments ->> 'station' AS station
+FROM recomputed_notifications n
+JOIN rendered_alarms a ON a.notification_id = n.notification_id AND NOT a.retracted
+WHERE %s EXISTS (SELECT FROM erasures e WHERE e.user_id IS NOT NULL AND n.recipient IS NOT NULL OFFSET 0)$view$;
+BEGIN
+  EXECUTE 'CREATE OR REPLACE VIEW recomputed_alarms AS' || format(half, 'NOT') || E'\nUNION ALL' || format(half, '') || '
+  AND NOT EXISTS (SELECT FROM erasures e WHERE e.user_id IN (a.actor, a.second_actor) OFFSET 0)
+  AND a.actor_count <= n.actor_count';
+END
+$do$;
+
+-- As in migration 0047, and the large plan, which is made for each digest, is only for people under review: see migration
+-- 0024.
+GRANT SELECT ON settled_alarms TO magpie_reminder;
+DO $do$
+DECLARE
+  old CONSTANT text := pg_get_functiondef(
+    'digest_content(text, timestamptz, timestamptz, uuid[], smallint[], smallint)'::regprocedure);
+  asks CONSTANT text := substring(old FROM '  RETURN QUERY.*;\n(?=END)');
+  settled CONSTANT text := regexp_replace(
+    asks, '\(\s+SELECT \* FROM unreviewed_alarms.*recomputed_alarms[^)]*\)', 'settled_alarms');
+BEGIN
+  IF strpos(settled, 'FROM settled_alarms a') = 0 THEN
+    RAISE EXCEPTION 'digest_content does not read alarms as expected';
+  END IF;
+  EXECUTE replace(old, asks, format(E'  IF has_reviews($1) THEN\n%s  ELSE\n%s  END IF;\n', asks, settled));
+END
+$do$;
