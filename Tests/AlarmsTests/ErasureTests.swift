@@ -443,15 +443,27 @@ struct ErasureTests {
       },
       Lane {
         let worker = try AlarmDatabase.worker(url)
+        let edit = Event(
+          id: "10", source: "test", time: at(10), payload: .edit("ann", image: "new"))
+        try AlarmDatabase.handler(backlogLimit: 5).applyDirectly(
+          [edit], topic: .profiles, on: worker)
+      },
+      Lane {
+        let worker = try AlarmDatabase.worker(url)
         try AlarmDatabase.handler(backlogLimit: 5).applyDirectly(
           [changed(1, by: "ann", raisedAt: 9)], topic: .notificationChanges, on: worker)
       },
     ]
     let observer = try Connection(url, applicationName: "observer")
-    try observer.blockUntilSessionsWait(2)
+    try observer.blockUntilSessionsWait(3)
     try database.admin.script("COMMIT")
     for lane in lanes { try lane.join() }
     try database.drain()
     #expect(try database.text(1)?.hasPrefix("New") == true)
+    let row = try database.admin.query(
+      "SELECT image_url, has_edits FROM profiles WHERE user_id = 'ann'"
+    )
+    .only
+    #expect(try row.text(0) == "new" && row.bool(1))
   }
 }

@@ -104,7 +104,8 @@ private func editProfiles(_ edits: [Edit]) -> Statement {
       ON CONFLICT (user_id, field) DO UPDATE SET
         value = EXCLUDED.value, version_time = EXCLUDED.version_time,
         version_id = EXCLUDED.version_id
-      WHERE (EXCLUDED.version_time, EXCLUDED.version_id) > (f.version_time, f.version_id)
+      -- Also an edit that is there: the profile without it may have been deleted by a sweep since.
+      WHERE (EXCLUDED.version_time, EXCLUDED.version_id) >= (f.version_time, f.version_id)
       RETURNING f.*
     ),
     changed AS (
