@@ -67,7 +67,7 @@ func alarmBacklog(renderings: Work) -> Work {
 /// before the erasure is not known, and their notifications are gone.
 @Sendable private func forgetReceived(_ person: ErasureSweep.Person) -> Work {
   var work = Work([planByKey(keepsPlans: false)])
-  let deleted = work.add(
+  let found = work.add(
     Statement(
       """
       WITH found AS MATERIALIZED (
@@ -87,19 +87,25 @@ func alarmBacklog(renderings: Work) -> Work {
           AND (a.retracted OR a.raised_at <= $2)
         ORDER BY a.notification_id
         FOR UPDATE
+      ),
+      deleted AS (
+        DELETE FROM alarms a USING locked l WHERE a.notification_id = l.notification_id
       )
-      DELETE FROM alarms a USING locked l WHERE a.notification_id = l.notification_id
+      SELECT count(*) FROM found
       """, person.parameters))
-  work.finish = { Outcome(hasMore: $0[deleted].affectedRows >= pieceMax) }
+  // What was found may have changed before it was locked.
+  work.finish = { Outcome(hasMore: try $0[found].only.int(0) >= pieceMax) }
   return work
 }
 
 /// Waits until each alarm that names the person does so in its notification, too, and until these
 /// alarms are rendered without the former name.
 ///
-/// - Parameter statements: run before that, in the same transaction.
+/// - Parameters:
+///   - first: run before it looks, in the same transaction.
+///   - last: run when there is nothing to wait for.
 private func awaitSnapshots(
-  _ person: ErasureSweep.Person, after statements: [Statement] = []
+  _ person: ErasureSweep.Person, after first: [Statement] = [], then last: [Statement] = []
 ) -> Work {
   func named(as column: String, _ condition: String = "") -> String {
     """
@@ -114,7 +120,7 @@ private func awaitSnapshots(
     )
     """
   }
-  var work = Work([planByKey(keepsPlans: false)] + statements)
+  var work = Work([planByKey(keepsPlans: false)] + first)
   let looked = work.add(
     Statement(
       """
@@ -150,8 +156,8 @@ private func awaitSnapshots(
     var outcome = Outcome()
     outcome.isWaiting = try row.bool(0) || isLast && row.bool(3)
     outcome.hasMore = outcome.isWaiting || !isLast
-    if !outcome.isWaiting, !isLast {
-      outcome.statements = [person.moved(to: try row.text(2))]
+    if !outcome.isWaiting {
+      outcome.statements = try isLast ? last : [person.moved(to: row.text(2))]
     }
     return outcome
   }
@@ -166,15 +172,15 @@ private func awaitSnapshots(
   }
   return awaitSnapshots(
     person,
-    after: [
-      // Whoever renders the name has ended, or comes later.
-      lockProfilesToChange([BytewiseString(person.id)]),
+    // Whoever renders the name has ended, or comes later.
+    after: [lockProfilesToChange([BytewiseString(person.id)])],
+    then: [
       Statement(
         """
         DELETE FROM profiles p
         WHERE p.user_id = $1 AND p.version_time = '-infinity' AND NOT p.has_edits
           AND NOT \(isNamed(as: "actor")) AND NOT \(isNamed(as: "second_actor"))
           AND NOT \(isNamed(as: "recipient"))
-        """, [.text(person.id)]),
+        """, [.text(person.id)])
     ])
 }
