@@ -139,4 +139,25 @@ struct DigestTests {
     #expect(try worker.ring(at: "2026-11-27T08:00:01Z") == [])
     #expect(try worker.admin.query("SELECT FROM digest_setting('ann')").count == 0)
   }
+
+  @Test("reminders page by page include the digest, also beside a reminder of the same moment")
+  func pages() throws {
+    let worker = try ClockedWorker(at: "2026-11-21T09:00:00Z")
+    try worker.apply(digest(at: "08:00"), at: "2026-11-21T09:00:00Z")
+    for hour in 7...9 {
+      try worker.apply(
+        .reminder("r\(hour)", at: "2026-11-22T0\(hour):00", zone: "UTC"), at: "2026-11-21T09:00:00Z"
+      )
+    }
+    var cursor: String?
+    var ids: [String] = []
+    for _ in 0..<5 {
+      let rows = try worker.admin.query(
+        "SELECT reminder_id, cursor FROM reminder_page('ann', $1, 1)", [.text(cursor)])
+      guard let row = rows.first else { break }
+      ids.append(try row.text(0))
+      cursor = try row.text(1)
+    }
+    #expect(ids == ["r7", "", "r8", "r9"])
+  }
 }

@@ -38,3 +38,27 @@ BEGIN
   EXECUTE replace(old, asks, format(E'  IF has_reviews($1) THEN\n%s  ELSE\n%s  END IF;\n', asks, settled));
 END
 $do$;
+
+-- What changes in other functions: each text, which must be there once, and what replaces it.
+DO $do$
+DECLARE
+  change record;
+  old text;
+BEGIN
+  FOR change IN
+    SELECT * FROM (VALUES
+      -- The digest's id is empty, as no cursor's may be, and no other id begins like those of former people.
+      ('reminder_page(text, text, int)', 'unix_cursor(r.due_at, r.reminder_id)',
+        $new$unix_cursor(r.due_at, coalesce(nullif(r.reminder_id, ''), 'erased:'))$new$),
+      ('reminder_page(text, text, int)', ':= feeds_cursor_id($2)',
+        $new$:= coalesce(nullif(feeds_cursor_id($2), 'erased:'), '')$new$)
+    ) AS c (routine, was, becomes)
+  LOOP
+    old := pg_get_functiondef(change.routine::regprocedure);
+    IF cardinality(string_to_array(old, change.was)) <> 2 THEN
+      RAISE EXCEPTION '% does not contain % as expected', change.routine, change.was;
+    END IF;
+    EXECUTE replace(old, change.was, change.becomes);
+  END LOOP;
+END
+$do$;
