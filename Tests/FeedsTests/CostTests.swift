@@ -119,6 +119,26 @@ import Testing
     }
   }
 
+  @Test("a page of somebody who is being erased is empty and reads no list")
+  func pagesOfTheErased() throws {
+    let database = try FeedDatabase()
+    try database.asOwner {
+      try fillPeople(database, 1...5000)
+      try database.connection.script(
+        """
+        INSERT INTO erasures (person_hash, erased_at, waits_for, user_id)
+        VALUES (person_hash('u1'), now(), '{alarm}', 'u1');
+        """)
+    }
+    for call in [
+      "likers_page('u1', 'p7', NULL, 50)", "comment_page('u1', 'p7', NULL, 50)",
+      "search_users('', 'u1', NULL, 50)", "search_users('nam', 'u1', NULL, 50)",
+    ] {
+      #expect(try database.connection.query("SELECT FROM \(call)").isEmpty, "\(call)")
+      #expect(try pages(database, call) < 50, "\(call)")
+    }
+  }
+
   @Test("a post reads the floors of about as many feeds as its author has followers, of 100,000")
   func floors() throws {
     let database = try FeedDatabase()

@@ -51,7 +51,12 @@ BEGIN
       ('reminder_page(text, text, int)', 'unix_cursor(r.due_at, r.reminder_id)',
         $new$unix_cursor(r.due_at, coalesce(nullif(r.reminder_id, ''), 'erased:'))$new$),
       ('reminder_page(text, text, int)', ':= feeds_cursor_id($2)',
-        $new$:= coalesce(nullif(feeds_cursor_id($2), 'erased:'), '')$new$)
+        $new$:= coalesce(nullif(feeds_cursor_id($2), 'erased:'), '')$new$),
+      -- Somebody who is being erased sees nobody, so these read whole lists before they returned nothing.
+      ('likers_page(text, text, text, int)', 'post_is_erasing($2)', '(is_erasing($1) OR post_is_erasing($2))'),
+      ('comment_page(text, text, text, int)', 'post_is_erasing($2)', '(is_erasing($1) OR post_is_erasing($2))'),
+      ('search_people(text, text, text, int)', E'BEGIN\n',
+        E'BEGIN\n  IF hides AND is_erasing($2) THEN RETURN; END IF;\n')
     ) AS c (routine, was, becomes)
   LOOP
     old := pg_get_functiondef(change.routine::regprocedure);
