@@ -139,6 +139,26 @@ import Testing
     }
   }
 
+  @Test("a page reads none of the blocks that its viewer has ended")
+  func endedBlocks() throws {
+    let database = try FeedDatabase()
+    try database.asOwner {
+      try database.connection.script(
+        """
+        INSERT INTO person_blocks
+        SELECT b.blocker, 'x' || g, b.active, '2024-01-01Z', 'b'
+        FROM generate_series(1, 5000) g
+        CROSS JOIN LATERAL (VALUES ('u1', false), ('y' || g, true)) b (blocker, active);
+        ANALYZE person_blocks;
+        """)
+    }
+    for call in [
+      "home_page('u1', NULL, 50)", "feed_page('u1', NULL, 50)", "search_users('', 'u1', NULL, 50)",
+    ] {
+      #expect(try pages(database, call) < 50, "\(call)")
+    }
+  }
+
   @Test("a post reads the floors of about as many feeds as its author has followers, of 100,000")
   func floors() throws {
     let database = try FeedDatabase()
