@@ -72,3 +72,23 @@ $do$;
 -- with many blocks, of whom most have ended, it would read the table.
 CREATE INDEX IF NOT EXISTS person_blocks_of_blocker ON person_blocks (blocker, blocked) WHERE active;
 ALTER FUNCTION has_blocks(text) SET plan_cache_mode = force_generic_plan;
+
+-- The notifications of a subject under review, without reading its contributions: as of a kind under review, those that
+-- have a row, and those whose contributions were all muted.
+DO $do$
+DECLARE
+  -- In one line, whatever the version of PostgreSQL writes.
+  view CONSTANT text := regexp_replace(pg_get_viewdef('reviewed_notifications'::regclass), '\s+', ' ', 'g');
+  was CONSTANT text := 'JOIN notification_actors a ON (((a.recipient = v.recipient) AND (a.type = v.type)'
+    || ' AND (a.subject = v.value) AND (a.notification_id IS NOT NULL)))';
+BEGIN
+  IF cardinality(string_to_array(view, was)) <> 2 THEN
+    RAISE EXCEPTION 'reviewed_notifications does not contain % as expected', was;
+  END IF;
+  EXECUTE 'CREATE OR REPLACE VIEW reviewed_notifications AS ' || replace(view, was, 'CROSS JOIN LATERAL (
+    SELECT n.notification_id FROM notifications n
+    WHERE n.recipient = v.recipient AND n.type = v.type AND n.subject = v.value
+    UNION ALL
+    SELECT h.notification_id FROM hidden_notifications(v.recipient, v.type) h WHERE h.subject = v.value) a');
+END
+$do$;
