@@ -191,4 +191,21 @@ struct RefusalTests {
     #expect(try pages("reminder_page") == ["r7"])
     #expect(try pages("reminder_history") == ["r7", "r6", "r5", "r4", "r3", "r2", "r1"])
   }
+
+  @Test("a page of what rang reads as little as it shows, also of somebody for whom much has rung")
+  func historyCost() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.admin.script(
+      """
+      INSERT INTO reminder_rings (
+        user_id, reminder_id, occurrence, state, due_at, zone, decided_at, content, partition, is_published)
+      SELECT p.user_id, 'r', t.at, 'rung', t.at AT TIME ZONE 'UTC', 'UTC', now(), '{}', 0, true
+      FROM generate_series(1, 10000) g
+      CROSS JOIN LATERAL (SELECT timestamp '2024-01-01' + g * interval '1 hour' AS at) t
+      CROSS JOIN LATERAL (VALUES ('ann'), ('u' || g)) p (user_id);
+      ANALYZE reminder_rings;
+      """)
+    let read = try worker.admin.blocksTouched(by: "SELECT * FROM reminder_history('ann', NULL, 20)")
+    #expect(read < 50, "\(read)")
+  }
 }
