@@ -7,7 +7,7 @@ import Testing
 
 /// Bursts that would write millions of rows in one transaction, applied by processes that are killed.
 @Suite(.serialized) struct NeighbourTests {
-  private let posts = 1000
+  private let posts = 400
 
   @Test(
     "bursts of posts and deletions by authors with many followers are split, and survive a kill")
@@ -48,7 +48,7 @@ import Testing
     var worker = try start(stack)
     worker = try await replace(
       worker, stack, when: { try count("true") > 0 }, finished: { try count("true") == posts + 1 })
-    // Four million entries in transactions of a hundred thousand; no post is pulled. The one feed with
+    // 1.6 million entries in transactions of a hundred thousand; no post is pulled. The one feed with
     // one entry too many may have been trimmed.
     let entries = try connection.query("SELECT count(*) FROM feed_entries").only.int(0)
     #expect((4000 * posts...4000 * posts + 1).contains(entries), "\(entries)")
@@ -96,7 +96,7 @@ import Testing
   }
 
   private func start(_ stack: Stack) throws -> ChildProcess {
-    try stack.start("fanout-worker", arguments: ["--push-limit", "10000", "--feed-length", "1000"])
+    try stack.start("fanout-worker", arguments: ["--push-limit", "10000", "--feed-length", "\(posts)"])
   }
 
   private func event(_ id: String, _ at: Int, _ payload: Payload) -> Event {

@@ -8,7 +8,7 @@ import Verification
 /// The whole pipeline as processes, compared with the model.
 @Suite(.serialized) struct PipelineTests {
   @Test(
-    "10000 events, also of erased people, equal the model after workers joined, left and were killed, and PostgreSQL crashed"
+    "6000 events, also of erased people, equal the model after workers joined, left and were killed, and PostgreSQL crashed"
   )
   func campaign() async throws {
     var generator = SeededGenerator()
@@ -19,12 +19,12 @@ import Verification
     let file = stack.directory.appending(path: "events.jsonl").path
     let seed = UInt32.random(in: 1...1_000_000, using: &generator)
     let generated = try stack.magpie(
-      "generate", "--users", "300", "--events", "10000", "--seed", "\(seed)", "--erasures", "20",
+      "generate", "--users", "300", "--events", "6000", "--seed", "\(seed)", "--erasures", "20",
       "--output", file)
     #expect(generated.exit == .exited(0), "\(generated.output)")
 
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
-    #expect(lines.count == 10_000)
+    #expect(lines.count == 6000)
     var running = try Stack.workers.map { try stack.start($0, lanes: 2) }
     let parts = 10
     for part in 0..<parts {

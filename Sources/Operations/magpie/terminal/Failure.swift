@@ -96,7 +96,7 @@ struct Failure: Error {
   private init(consumer error: ConsumerError) {
     switch error {
     case .maxPollExceeded(let error), .other(let error): self.init(kafka: error)
-    case .unknownTopic, .fatal: self.init(.unavailable, error.description)
+    case .unknownTopic, .fatal, .unreadable: self.init(.unavailable, error.description)
     case .offsetOutOfRange: self.init(.logIncomplete, error.description)
     }
   }
