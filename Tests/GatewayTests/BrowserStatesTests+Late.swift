@@ -5,7 +5,7 @@ import Testing
 extension BrowserStatesTests {
   /// Ann's window at her settings, from where a test that has set up `window.screens` goes on. While
   /// `window.isLate`, no action is applied.
-  private func withAnswers(_ body: (_ ann: Browser) async throws -> Void) async throws {
+  func withAnswers(_ body: (_ ann: Browser) async throws -> Void) async throws {
     try await withAnn(at: "/settings") { ann in
       _ = try await ann.value(
         """
@@ -38,7 +38,7 @@ extension BrowserStatesTests {
     }
   }
 
-  private func go(_ ann: Browser, to page: String) async throws {
+  func go(_ ann: Browser, to page: String) async throws {
     _ = try await ann.value("import('/pages/router.js').then(({ go }) => go('\(page)'))")
   }
 

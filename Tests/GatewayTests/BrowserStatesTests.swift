@@ -29,7 +29,7 @@ import Testing
         """
         (() => {
           const later = window.setTimeout;
-          const pauses = new Map([[30000, 0], [3000, 0], [6000, 2 ** 31 - 1]]);
+          const pauses = new Map([[30000, 0], [3000, 0], [10_000, 2 ** 31 - 1]]);
           window.setTimeout = (run, pause) => later(run, pauses.get(pause) ?? pause);
           window.look = (isHidden) => {
             Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
@@ -84,7 +84,7 @@ import Testing
         """
         (() => {
           const alarm = (second) => ({
-            notification_id: String(second), unseen: true, deep_link: null, locale: "en",
+            notification_id: String(second), unseen: true, unread: true, locale: "en",
             raised_at: `2026-01-01T00:00:0${second}+00:00`, segments: [{ text: `alarm ${second}` }],
           });
           window.tell("alarms", { items: [], next: null });
@@ -105,6 +105,14 @@ import Testing
       #expect(try await ann.text(".notices") == "alarm 3alarm 4alarm 0")
       let height = "document.querySelector('nav [data-name=messages] .badge').offsetHeight"
       #expect(try await ann.value(height) as? Int ?? 99 < 24)
+      _ = try await ann.value("document.querySelector('.notices a').click()")
+      try await eventually("the gateway is told that the one that was opened is read") {
+        try await ann.value(
+          """
+          performance.getEntriesByType("resource")
+            .some(({ name }) => name.endsWith("/v1/alarms/3/read"))
+          """) as? Bool == true
+      }
     }
   }
 

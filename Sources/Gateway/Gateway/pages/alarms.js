@@ -13,20 +13,26 @@ import { subscribe } from "./live.js";
 import { number, words } from "./locale.js";
 import { choice, menu } from "./menu.js";
 import { say, showProblem } from "./notice.js";
+import { keyOf, pathOf, read, targetOf } from "./opening.js";
 import { attempt, drafted } from "./optimistic.js";
 import { followButton, nameOf, personRow, withPerson } from "./people.js";
 import { relation } from "./post.js";
-import { routeOf, routes } from "./routes.js";
+import { run } from "./repeat.js";
+import { routes } from "./routes.js";
 import { sentence } from "./sentence.js";
 import { timeOf } from "./time.js";
 
 export function alarmsPage(parameters, signal) {
   const seen = see(signal);
   const all = (change, action) => attempt("alarms", change, action);
-  const readAll = () => all({ unread: false, unseen: false }, prepare("PUT", "/v1/alarms/read"));
+  let newest = "";
+  const readAll = () => {
+    const action = prepare("PUT", "/v1/alarms/read", undefined, newest);
+    all({ unread: false, unseen: false }, action);
+  };
   const removeAll = () => {
     // Before the question: what comes meanwhile stays.
-    const action = prepare("DELETE", "/v1/alarms");
+    const action = prepare("DELETE", "/v1/alarms", undefined, newest);
     if (confirm(words("askRemoveAlarms"))) all({ is_removed: true }, action);
   };
   const actions = element(
@@ -38,6 +44,7 @@ export function alarmsPage(parameters, signal) {
     pageSize: 50, keyOf: (row) => row.notification_id, present, build: alarmRow,
     onRows: (rows) => {
       actions.hidden = rows.length === 0;
+      newest = newestOf(rows);
       seen(rows);
     },
   });
@@ -48,45 +55,46 @@ export function alarmsPage(parameters, signal) {
 
 /** A row with what the person has just done with it, or with all. */
 function present(row) {
-  const own = drafted(`alarm/${row.notification_id}`, drafted("alarms", row));
+  const own = drafted(keyOf(row), drafted("alarms", row));
   const actor = withPerson(row.actor_id, { is_followed: row.actor_is_followed });
   return { ...own, actor_is_followed: actor.is_followed };
 }
 
+/** The time of the newest of these alarms; empty if there is none. */
+const newestOf = (rows) => rows.map((row) => row.raised_at).sort().at(-1) ?? "";
+
 /** Tells the gateway once that what is new has been seen. */
 function see(signal) {
   let told = "";
-  const check = (rows) => {
-    const unseen = rows.filter((row) => row.unseen);
-    const newest = unseen.map((row) => row.raised_at).sort().at(-1) ?? "";
+  let latest = [];
+  const check = () => {
+    const newest = newestOf(latest.filter((row) => row.unseen));
     if (newest === "" || newest === told || document.hidden || signal.aborted) return;
     told = newest;
-    // The next state tries again if this fails.
-    send(prepare("PUT", "/v1/alarms/seen", undefined, newest)).catch(() => (told = ""));
+    const tell = () => send(prepare("PUT", "/v1/alarms/seen", undefined, newest));
+    run(check, () => tell().catch((problem) => {
+      told = "";
+      throw problem;
+    }), check);
   };
-  let latest = [];
-  document.addEventListener("visibilitychange", () => check(latest), { signal });
+  document.addEventListener("visibilitychange", check, { signal });
   return (rows) => {
     latest = rows;
-    check(rows);
+    check();
   };
 }
 
 function alarmRow(row) {
-  const key = `alarm/${row.notification_id}`;
-  const address = path("/v1/alarms", row.notification_id);
-  const read = () => {
-    if (!row.unread) return;
-    const action = prepare("PUT", `${address}/read`, undefined, row.raised_at);
-    attempt(key, { unread: false, unseen: false }, action);
+  const onclick = () => read(row);
+  const remove = () => {
+    const action = prepare("DELETE", pathOf(row), undefined, row.raised_at);
+    attempt(keyOf(row), { is_removed: true }, action);
   };
-  const remove = () =>
-    attempt(key, { is_removed: true }, prepare("DELETE", address, undefined, row.raised_at));
-  const target = routeOf(row.deep_link) ?? (row.post_id ? routes.post(row.post_id) : null);
+  const target = targetOf(row);
   const text = sentence(row);
   const main = target
-    ? element("a", { href: target, onclick: read, "data-action": "open" }, text)
-    : button(text, read, { class: "bare", "data-action": "open" });
+    ? element("a", { href: target, onclick, "data-action": "open" }, text)
+    : button(text, onclick, { class: "bare", "data-action": "open" });
   const state = row.unread
     ? element("span", { class: "hidden" }, `${words(row.unseen ? "new" : "unread")}: `) : null;
   main.prepend(state ?? "");

@@ -9,8 +9,9 @@
 import { actionTime, noteServerTime } from "./clock.js";
 import { randomID } from "./dom.js";
 import { words } from "./locale.js";
-import { say } from "./notice.js";
-import { after, forgetOld, remember } from "./positions.js";
+import { say, showProblem } from "./notice.js";
+import { drop, keep, unanswered } from "./outbox.js";
+import { after, forgetOld, includes, remember } from "./positions.js";
 import { Problem, problemOf } from "./problem.js";
 import { end, token } from "./session.js";
 
@@ -18,6 +19,8 @@ import { end, token } from "./session.js";
 const requestMilliseconds = 20_000;
 // How long an action is sent again by itself; then the person decides.
 const actionMilliseconds = 60_000;
+// The browser sends 64 KiB of what outlives its page; a character may take three bytes.
+const outlivingCharacters = 5000;
 
 /** A path of the API: each part after the first is escaped. */
 export function path(base, ...parts) {
@@ -26,12 +29,18 @@ export function path(base, ...parts) {
 
 /** What was read without what one has just done. */
 const incomplete = new WeakSet();
+/** The positions behind which each answer was read, or at which an action is stored. */
+const positionsOf = new WeakMap();
 /** Who waits for an answer with it. */
 const waiting = new Set();
 let lastLate = "";
 
 /** Whether the answer of `get` lacks what one has just done, because it is not applied yet. */
 export const lacksOwn = (body) => incomplete.has(body);
+
+/** Whether the answer of `get` contains the action that `send` answered so. */
+export const contains = (body, answer) =>
+  includes(positionsOf.get(body) ?? "", positionsOf.get(answer) ?? "");
 
 /**
  * A screen as it is now, with what one has just done, unless it `lacksOwn`.
@@ -46,6 +55,7 @@ export async function get(address, { query = {}, signal } = {}) {
   try {
     const body = await read(target, positions, signal);
     for (const tell of waitingNow) tell(address);
+    positionsOf.set(body, positions);
     return body;
   } catch (problem) {
     if (problem.code !== "not-applied-yet") throw problem;
@@ -107,6 +117,23 @@ export function prepare(method, address, body, notBefore) {
  * @throws {Problem}
  */
 export async function send(action) {
+  keep(action);
+  try {
+    return await sendUntilAnswered(action);
+  } finally {
+    drop(action);
+  }
+}
+
+/** Sends what was under way when the page was left. */
+export function sendUnanswered() {
+  for (const action of unanswered()) {
+    const again = () => send(action).catch((problem) => showProblem(problem, again));
+    again();
+  }
+}
+
+async function sendUntilAnswered(action) {
   const deadline = Date.now() + actionMilliseconds;
   for (let attempt = 0; ; attempt += 1) {
     const headers = { ...action.headers };
@@ -115,7 +142,9 @@ export async function send(action) {
     if (posts) headers["Magpie-After"] = posts;
     try {
       const answer = await request(action.method, action.address, headers, action.body);
-      remember(answer.headers.get("Magpie-Position"));
+      const position = answer.headers.get("Magpie-Position") ?? "";
+      remember(position);
+      positionsOf.set(answer.body, position);
       return answer.body;
     } catch (problem) {
       const mayRepeat = problem.isTemporary || problem.code === "not-applied-yet";
@@ -134,6 +163,7 @@ async function request(method, target, headers, body, signal) {
       body,
       headers: { Authorization: `Bearer ${token()}`, ...headers },
       credentials: "omit",
+      keepalive: method !== "GET" && (body?.length ?? 0) <= outlivingCharacters,
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
     noteServerTime(answer.headers.get("Date"));

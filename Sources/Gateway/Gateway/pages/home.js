@@ -30,18 +30,16 @@ export function postList(address, empty, signal) {
     address, signal, empty: [icon("home"), empty], label: words("posts"),
     keyOf: (row) => row.post_id, present: withPost,
     build: (row) => element("li", { "data-key": row.post_id }, postCard(row)),
-    onRows: watchRows,
+    onRows: (rows) => watchOthers(pathsOf(rows)),
   });
-  let stopWatching = () => {};
+  const watchOthers = watch(pathsOf([]), list.refresh, signal);
   list.refresh().catch(() => {});
-  watchRows([]);
   return list;
 
   /** New posts above, and the counts of the first ones. */
-  function watchRows(rows) {
-    stopWatching();
+  function pathsOf(rows) {
     const posts = rows.slice(0, watchedPosts).map((row) => path("/v1/posts", row.post_id));
-    stopWatching = watch([`${address}?limit=1`, ...posts], list.refresh, signal);
+    return [`${address}?limit=1`, ...posts];
   }
 }
 

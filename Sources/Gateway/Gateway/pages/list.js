@@ -10,7 +10,7 @@ import { get, lacksOwn } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 import { showDrafts } from "./optimistic.js";
-import { pendingElements, showPending, storedPending } from "./pending.js";
+import { dropPending, pendingElements, showPending } from "./pending.js";
 import { after } from "./positions.js";
 import { exchange, place, skeleton } from "./rows.js";
 
@@ -37,11 +37,13 @@ export function createList(options) {
   let waiting = null;
   let extending = null;
   let isBusy = false;
+  /** What repeats the read that failed last. */
+  let again = null;
   const shown = new Map();
 
   const container = element("ul", { class: "rows", "aria-label": label });
   const nothing = element("p", { class: "empty", hidden: true }, empty);
-  const more = button(words(isUpward ? "older" : "more"), () => quietly(loadMore()), {
+  const more = button(words(isUpward ? "older" : "more"), () => quietly((again ?? loadMore)()), {
     class: "more",
   });
   const newest = button(words("newest"), () => quietly(reset()), { class: "more", hidden: true });
@@ -62,12 +64,11 @@ export function createList(options) {
 
   /** Reads what is shown again; returns whether the answer contains one's own actions. */
   function refresh() {
-    waiting ??= inTurn(async () => {
+    waiting ??= inTurn(refresh, async () => {
       waiting = null;
       const limit = Math.min(most, Math.max(pageSize, rows.length));
-      const dropStored = start === null ? storedPending(address) : () => {};
       const page = await get(address, { query: { ...query, cursor: start, limit }, signal });
-      if (!lacksOwn(page)) dropStored();
+      if (start === null) dropPending(address, page);
       take(page.items, page.next);
       return !lacksOwn(page);
     });
@@ -76,7 +77,7 @@ export function createList(options) {
 
   function loadMore() {
     if (next === null) return work;
-    extending ??= inTurn(async () => {
+    extending ??= inTurn(loadMore, async () => {
       // It may have been read again meanwhile.
       if (next === null) return;
       const target = { ...query, cursor: next, limit: pageSize };
@@ -100,7 +101,7 @@ export function createList(options) {
   function show(page) {
     const isFirstPage = start === null && rows.length <= page.items.length;
     // The stream does not know what one has just done: a state without it would be a step back.
-    if (isBusy || !isFirstPage || after() !== "") return refresh();
+    if (waiting || isBusy || !isFirstPage || after() !== "") return refresh();
     return take(page.items, page.next);
   }
 
@@ -111,20 +112,17 @@ export function createList(options) {
     return shown.get(key)?.made ?? null;
   }
 
-  function inTurn(read) {
+  function inTurn(repeat, read) {
     work = work.catch(() => {}).then(async () => {
       isBusy = true;
       try {
-        const isWhole = await read();
-        trouble.textContent = "";
-        return isWhole;
+        return await read();
       } catch (problem) {
         const text = problem.words ?? words("problem-internal-error");
         if (!signal?.aborted) trouble.textContent = text;
-        // The first look can be repeated by hand; later ones repeat themselves.
-        more.hidden = isLoaded && next === null;
+        more.hidden = false;
         more.textContent = words("again");
-        more.onclick = isLoaded ? null : () => quietly(refresh());
+        again = repeat;
         loading.remove();
         throw problem;
       } finally {
@@ -139,7 +137,8 @@ export function createList(options) {
     next = cursor;
     isLoaded = true;
     loading.remove();
-    more.onclick = null;
+    trouble.textContent = "";
+    again = null;
     more.textContent = words(isUpward ? "older" : "more");
     draw();
     onRows(rows);
@@ -158,7 +157,7 @@ export function createList(options) {
     for (const key of shown.keys()) if (!isKept.has(key)) shown.delete(key);
     if (isUpward) wanted.reverse();
     place(container, wanted);
-    if (isLoaded) more.hidden = next === null;
+    if (isLoaded) more.hidden = next === null && again === null;
     newest.hidden = start === null;
     nothing.hidden = !isLoaded || wanted.length > 0;
   }

@@ -20,7 +20,7 @@ const longestPause = 60_000;
 const mostWatched = 20;
 
 const states = new Map();
-const watchers = new Map();
+const watchers = new Set();
 const subscribers = new Map();
 const statusListeners = [];
 let parser = new EventParser();
@@ -54,23 +54,26 @@ export function subscribe(name, handler, signal) {
  * If the promise that it returns is rejected, it is called again later.
  *
  * @param {string[]} paths of the API, with their queries
+ * @returns {function} watches other paths instead
  */
 export function watch(paths, look, signal) {
-  const id = {};
   const watcher = { paths, look, timer: null };
-  const remove = () => watchers.delete(id);
-  if (signal.aborted) return remove;
-  watchers.set(id, watcher);
-  signal.addEventListener("abort", remove, { once: true });
-  // Once for all that a page watches.
-  clearTimeout(renewal);
-  renewal = setTimeout(renew, 100);
-  return remove;
+  if (signal.aborted) return () => {};
+  watchers.add(watcher);
+  signal.addEventListener("abort", () => watchers.delete(watcher), { once: true });
+  renewSoon();
+  return (others) => {
+    watcher.paths = others;
+    renewSoon();
+  };
 }
 
-/** A stream says at its beginning what it is to send: what is new to it needs another one. */
-function renew() {
-  if (!watchedPaths().every((path) => sentPaths.includes(path))) connectAnew();
+/** A stream begins with what it is to send: what is new to it needs another one, once for all. */
+function renewSoon() {
+  clearTimeout(renewal);
+  renewal = setTimeout(() => {
+    if (!watchedPaths().every((path) => sentPaths.includes(path))) connectAnew();
+  }, 100);
 }
 
 function connectAnew() {
@@ -83,9 +86,7 @@ function connectAnew() {
 function lookSoon(watcher) {
   watcher.timer ??= setTimeout(() => {
     watcher.timer = null;
-    run(watcher, watcher.look, () => {
-      if ([...watchers.values()].includes(watcher)) lookSoon(watcher);
-    });
+    run(watcher, watcher.look, () => watchers.has(watcher) && lookSoon(watcher));
   }, 30);
 }
 
@@ -96,7 +97,7 @@ function show(name, handler) {
 }
 
 function watchedPaths() {
-  const paths = [...watchers.values()].flatMap((watcher) => watcher.paths);
+  const paths = [...watchers].flatMap((watcher) => watcher.paths);
   return [...new Set(paths)].slice(0, mostWatched);
 }
 
@@ -169,9 +170,7 @@ async function stream() {
 function publish({ type, data }) {
   const state = JSON.parse(data);
   if (type === "watched") {
-    for (const watcher of watchers.values()) {
-      if (watcher.paths.includes(state.path)) lookSoon(watcher);
-    }
+    for (const watcher of watchers) if (watcher.paths.includes(state.path)) lookSoon(watcher);
     return;
   }
   states.set(type, state);

@@ -3,10 +3,10 @@
  */
 
 // First: it takes the token out of the address.
-import { end, hasEnded, person, token, watchExpiry } from "./session.js";
+import { end, person, token } from "./session.js";
 
 import { alarmPeoplePage, alarmsPage } from "./alarms.js";
-import { get } from "./api.js";
+import { get, sendUnanswered } from "./api.js";
 import { element } from "./dom.js";
 import { followingPage, homePage } from "./home.js";
 import { icon } from "./icons.js";
@@ -52,9 +52,9 @@ if (!token() || !person()) {
   startRouter(pages, (page, parameters, signal) => {
     showPage(page ? page(parameters, signal) : nothing());
   });
-  watchExpiry();
   keepTimes();
-  if (!hasEnded()) start();
+  start();
+  sendUnanswered();
   ownLocale();
 }
 

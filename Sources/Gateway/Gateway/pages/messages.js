@@ -9,8 +9,10 @@ import { avatar } from "./image.js";
 import { createList } from "./list.js";
 import { subscribe, watch } from "./live.js";
 import { badgeNumber, words } from "./locale.js";
-import { hasLeft, nameOf } from "./people.js";
+import { announce } from "./notice.js";
 import { sendShown } from "./pending.js";
+import { hasLeft, nameOf } from "./people.js";
+import { run } from "./repeat.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
 import { setTitle } from "./shell.js";
@@ -57,8 +59,6 @@ export function chatPage({ peer }, signal) {
     build: messageRow, pageSize: 30, onRows: shown,
   });
   list.element.classList.add("chat");
-  // What arrives is said as it comes.
-  list.element.setAttribute("role", "log");
   const look = () => list.refresh().catch(() => {});
   let rows = [];
   let told = "";
@@ -83,7 +83,16 @@ export function chatPage({ peer }, signal) {
     markRead();
     const newest = rows[0]?.message_id ?? "";
     if (newest !== newestShown && isAtEnd(newestShown === "")) toEnd();
+    announceNew(rows.findIndex((row) => row.message_id === newestShown));
     newestShown = newest;
+  }
+
+  /** Says what the other one has written since: the first so many rows, which are few. */
+  function announceNew(count) {
+    const fresh = rows.slice(0, Math.max(0, count)).filter((row) => row.sender_id === peer);
+    if (fresh.length === 0) return;
+    const texts = fresh.map((row) => row.text).reverse();
+    announce(`${nameOf(fresh[0].sender_name)}: ${texts.join("\n")}`);
   }
 
   /** Tells the gateway once that what the other one wrote has been read. */
@@ -93,9 +102,11 @@ export function chatPage({ peer }, signal) {
     const mayTell = !document.hidden && !signal.aborted;
     if (!mayTell || newest === "" || newest === told || peer === person()) return;
     told = newest;
-    // The next look tries again if this fails.
-    send(prepare("PUT", path("/v1/conversations", peer, "read"), undefined, newest))
-      .then(look, () => (told = ""));
+    const action = prepare("PUT", path("/v1/conversations", peer, "read"), undefined, newest);
+    run(markRead, () => send(action).then(look, (problem) => {
+      told = "";
+      throw problem;
+    }), markRead);
   }
 }
 
@@ -107,10 +118,7 @@ function messageRow(row) {
   made.dataset.key = row.message_id;
   const name = isOwn ? words("you") : nameOf(row.sender_name);
   made.prepend(element("span", { class: "hidden" }, `${name}: `));
-  const time = timeOf(row.sent_at);
-  // It changes as time goes by, which is no news of the log.
-  time.setAttribute("aria-live", "off");
-  made.append(element("p", { class: "soft" }, time, state));
+  made.append(element("p", { class: "soft" }, timeOf(row.sent_at), state));
   return made;
 }
 

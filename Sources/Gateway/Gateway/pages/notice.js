@@ -5,7 +5,7 @@
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 
-const shownMilliseconds = 6000;
+const shownMilliseconds = 10_000;
 // Of each kind: what is new never takes the place of what did not work.
 const most = 3;
 
@@ -24,10 +24,14 @@ export function announce(text, properties = {}) {
   quiet.replaceChildren(element("p", { dir: "auto", ...properties }, text));
 }
 
-/** Shows a text for a moment. */
+/** Shows a text for a moment, and for as long as somebody is in it. */
 export function say(...children) {
   const notice = show(element("div", { class: "notice" }, ...children));
-  setTimeout(() => notice.remove(), shownMilliseconds);
+  const remove = () => {
+    if (notice.matches(":hover, :focus-within")) setTimeout(remove, shownMilliseconds);
+    else notice.remove();
+  };
+  setTimeout(remove, shownMilliseconds);
 }
 
 /**

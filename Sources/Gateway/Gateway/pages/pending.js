@@ -4,13 +4,17 @@
  * It belongs to the address of the list, not to the page: who leaves and comes back finds it.
  */
 
-import { send } from "./api.js";
+import { contains, send } from "./api.js";
 import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 import { showProblem } from "./notice.js";
 import { readTruth } from "./optimistic.js";
+import { drop, keep } from "./outbox.js";
 
-/** By the list's address: elements, each with the key of its later row once that is known. */
+// What was never read with it by then has no row, or has had one.
+const longestMilliseconds = 600_000;
+
+/** By the list's address: elements, each with the answer and its time once it is stored. */
 const waiting = new Map();
 /** The list that is shown, by its address. */
 const lists = new Map();
@@ -23,17 +27,19 @@ export function showPending(address, list, signal) {
   }, { once: true });
 }
 
-/** What is stored before the first page is read: returns what drops it once that was read. */
-export function storedPending(address) {
-  const items = waiting.get(address) ?? new Set();
-  const stored = [...items].filter(({ key }) => key !== null);
-  return () => stored.forEach((item) => items.delete(item));
+/** Drops what a first page would show, and what waited for too long. */
+export function dropPending(address, page) {
+  const items = waiting.get(address) ?? [];
+  for (const item of items) {
+    const isOld = item.storedAt < Date.now() - longestMilliseconds;
+    if (item.answer && (isOld || contains(page, item.answer))) items.delete(item);
+  }
 }
 
 /** The elements of what is on its way to `address`, without those whose rows are there. */
 export function pendingElements(address, keys) {
   const items = waiting.get(address) ?? [];
-  for (const item of items) if (keys.has(item.key)) items.delete(item);
+  for (const item of items) if (keys.has(item.answer?.id)) items.delete(item);
   return [...items].map(({ made }) => made);
 }
 
@@ -47,7 +53,7 @@ export function pendingElements(address, keys) {
 export async function sendShown({ address, refresh }, made, action) {
   const items = waiting.get(address) ?? new Set();
   waiting.set(address, items);
-  const item = { made, key: null };
+  const item = { made, answer: null, storedAt: 0 };
   const state = element("p", { class: "state", role: "status" });
   let dismiss = () => {};
   made.classList.add("pending");
@@ -60,7 +66,8 @@ export async function sendShown({ address, refresh }, made, action) {
     items.add(item);
     redraw();
     try {
-      item.key = (await send(action)).id;
+      item.answer = await send(action);
+      item.storedAt = Date.now();
     } catch (problem) {
       return fail(problem);
     }
@@ -78,6 +85,8 @@ export async function sendShown({ address, refresh }, made, action) {
   }
 
   function fail(problem) {
+    // Until it is sent or given up, a reload sends it.
+    if (!problem.isFinal) keep(action);
     const next = problem.isFinal
       ? button(words("edit"), edit, { "data-action": "edit" }) : button(words("again"), attempt);
     state.replaceChildren(
@@ -92,6 +101,7 @@ export async function sendShown({ address, refresh }, made, action) {
 
   function remove() {
     dismiss();
+    drop(action);
     items.delete(item);
     redraw();
   }

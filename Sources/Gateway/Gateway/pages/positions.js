@@ -14,9 +14,10 @@ let entries = stored();
 /** Remembers an action's `Magpie-Position`, such as "likes/3@17". */
 export function remember(position) {
   if (!position) return;
-  const partition = position.slice(0, position.lastIndexOf("@"));
+  const partition = partitionOf(position);
   const before = entries.find((entry) => entry.partition === partition);
-  if (before && offset(before.position) > offset(position)) return;
+  // An old one may be of a topic that was made anew since.
+  if (before && isRecent(before) && offset(before.position) > offset(position)) return;
   entries = entries.filter((entry) => entry !== before);
   entries.push({ partition, position, time: Date.now() });
   entries = entries.slice(-most);
@@ -29,12 +30,16 @@ export function remember(position) {
  * @param {string} [topic] of this topic only
  */
 export function after(topic) {
-  const oldest = Date.now() - milliseconds;
   return entries
-    .filter((entry) => entry.time > oldest && (!topic || entry.partition.startsWith(`${topic}/`)))
+    .filter((entry) => isRecent(entry) && (!topic || entry.partition.startsWith(`${topic}/`)))
     .map((entry) => entry.position)
     .join(",");
 }
+
+/** Whether what is applied up to these positions, as `after` returns them, includes another one. */
+export const includes = (positions, position) =>
+  positions.split(",").some((each) =>
+    partitionOf(each) === partitionOf(position) && offset(each) >= offset(position));
 
 /** Forgets what was not applied for long: a database that was made anew never has it. */
 export function forgetOld() {
@@ -43,6 +48,8 @@ export function forgetOld() {
   store();
 }
 
+const isRecent = (entry) => entry.time > Date.now() - milliseconds;
+const partitionOf = (position) => position.slice(0, position.lastIndexOf("@"));
 const offset = (position) => Number(position.slice(position.lastIndexOf("@") + 1));
 
 function store() {

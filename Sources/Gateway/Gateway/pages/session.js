@@ -8,7 +8,6 @@
  */
 
 const storageName = "magpie.token";
-const longestTimer = 2 ** 31 - 1;
 const endListeners = [];
 let isEnded = false;
 
@@ -36,10 +35,11 @@ export function signIn(text) {
   sessionStorage.setItem(storageName, text.trim());
 }
 
-/** Forgets the person and what they did. */
+/** Forgets the person and what they did, and begins anew. */
 export function signOut() {
   sessionStorage.clear();
   current = "";
+  location.assign("/");
 }
 
 /** Calls `listener` once the token is no longer valid. */
@@ -47,7 +47,7 @@ export function onEnd(listener) {
   endListeners.push(listener);
 }
 
-/** The gateway refused the token, or its time is over. */
+/** The gateway refused the token: only its clock tells whether its time is over. */
 export function end() {
   if (isEnded) return;
   isEnded = true;
@@ -56,15 +56,6 @@ export function end() {
 
 /** Whether the token is no longer valid. */
 export const hasEnded = () => isEnded;
-
-/** Ends the session at the token's time. */
-export function watchExpiry() {
-  const time = expiry();
-  if (!time) return;
-  const rest = time.getTime() - Date.now();
-  if (rest <= 0) end();
-  else setTimeout(watchExpiry, Math.min(rest, longestTimer));
-}
 
 function take() {
   const fresh = fromAddress();

@@ -135,15 +135,11 @@ function undoing({ scope, kind, value }) {
 
 function session() {
   const end = expiry();
-  const out = () => {
-    signOut();
-    location.assign(routes.home);
-  };
   const leave = async () => {
     if (!confirm(words("askLeave"))) return;
     try {
       await send(prepare("DELETE", "/v1/me"));
-      out();
+      signOut();
     } catch (problem) {
       showProblem(problem);
     }
@@ -153,6 +149,6 @@ function session() {
     element("h2", {}, words("session")),
     element("p", {}, words("signedInAs"), " ", theirs(person(), "bdi")),
     end ? element("p", {}, words("signedInUntil", { time: wholeTime(end.toISOString()) })) : null,
-    button(words("signOut"), out, { class: "plain" }),
+    button(words("signOut"), signOut, { class: "plain" }),
     button(words("leave"), leave, { class: "plain", "data-action": "leave" }));
 }

@@ -2,15 +2,16 @@
  * What is around every page: header, navigation, badge, title, and whether the stream is open.
  */
 
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 import { icon } from "./icons.js";
 import { subscribe, onStatus } from "./live.js";
 import { badgeNumber, locale, setLocale, words } from "./locale.js";
 import { announce, noticeRegions, say } from "./notice.js";
+import { read, targetOf } from "./opening.js";
 import { goBack, open } from "./router.js";
-import { routeOf, routes } from "./routes.js";
+import { routes } from "./routes.js";
 import { sentence } from "./sentence.js";
-import { hasEnded, onEnd, person } from "./session.js";
+import { hasEnded, onEnd, person, signOut } from "./session.js";
 
 const localeName = "magpie.locale";
 // A stream that rotates is back before anybody reads that it was gone.
@@ -122,8 +123,7 @@ export function setTitle(text, signal, address = null) {
 }
 
 function drawTitle(address) {
-  const shown = element(address ? "a" : "span", { href: address, dir: "auto" }, title);
-  heading.replaceChildren(shown);
+  heading.replaceChildren(element(address ? "a" : "span", { href: address, dir: "auto" }, title));
   drawDocumentTitle();
 }
 
@@ -171,13 +171,12 @@ function announceNew(state) {
   const newest = upper.find((alarm) => alarm.unseen && !isKnown(alarm));
   if (!newest) return;
   if (location.pathname === routes.alarms) {
-    announce(newest.text, { lang: newest.locale, dir: newest.text_direction });
-    return;
+    return announce(newest.text, { lang: newest.locale, dir: newest.text_direction });
   }
-  const target = routeOf(newest.deep_link) ?? routes.alarms;
+  const target = targetOf(newest) ?? routes.alarms;
   // The chat that is open says it itself.
   if (target === location.pathname) return;
-  say(icon("bell"), element("a", { href: target }, sentence(newest)));
+  say(icon("bell"), element("a", { href: target, onclick: () => read(newest) }, sentence(newest)));
 }
 
 function showStatus(isOpen) {
@@ -194,5 +193,7 @@ function showStatus(isOpen) {
 function showEnd() {
   clearTimeout(cutTimer);
   status.textContent = "";
-  ended.replaceChildren(element("p", { class: "ended" }, words("problem-invalid-token")));
+  const next = button(words("signIn"), signOut);
+  ended.replaceChildren(
+    element("p", { class: "ended" }, words("problem-invalid-token"), " ", next));
 }

@@ -49,7 +49,7 @@ export const texts = {
   unread: ["Unread", "읽지 않음", "ยังไม่ได้อ่าน", "غير مقروء"],
 
   // Posts and comments.
-  posts: ["Posts", "게시물", "โพสต์", "منشور"],
+  posts: ["Posts", "게시물", "โพสต์", "المنشورات"],
   noPosts: ["No posts yet", "아직 게시물이 없습니다", "ยังไม่มีโพสต์", "لا منشورات بعد"],
   noFollowing: [
     "Follow somebody to see their posts here", "팔로우하면 여기에 게시물이 보입니다",

@@ -33,20 +33,22 @@ export function localNow(zone) {
 /** A date, without the time of day. */
 export const dateOf = (moment) => format(new Date(moment), { dateStyle: "medium" });
 
-/** Corrects all relative times of the page, twice a minute. */
+/** Corrects all relative times of the page, twice a minute and when somebody looks again. */
 export function keepTimes() {
-  setInterval(() => {
+  const correct = () => {
     if (document.hidden) return;
     for (const time of document.querySelectorAll("time[data-relative]")) {
       const text = relative(time.dateTime);
       if (time.textContent !== text) time.textContent = text;
     }
-  }, 30_000);
+  };
+  setInterval(correct, 30_000);
+  document.addEventListener("visibilitychange", correct);
 }
 
 /** The same rules as those of the sentences (RelativeTime.swift), up to a week. */
 function relative(moment) {
-  const today = new Date();
+  const today = new Date(now());
   // Somebody's clock may be ahead of ours by a little.
   const then = new Date(Math.min(Date.parse(moment), today));
   const name = new Intl.RelativeTimeFormat(locale(), { numeric: "auto" });

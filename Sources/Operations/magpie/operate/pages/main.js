@@ -3,7 +3,7 @@
  */
 
 // First: it takes the token out of the address.
-import { person, token, watchExpiry } from "./session.js";
+import { person, token } from "./session.js";
 
 import { letterPage } from "./letter.js";
 import { lettersPage } from "./letters.js";
@@ -28,5 +28,4 @@ if (!token() || !person()) {
   startRouter(pages, (page, parameters, signal) => {
     showPage(page ? page(parameters, signal) : nothing());
   });
-  watchExpiry();
 }

@@ -19,15 +19,11 @@ let isFirstPage = true;
 /** Fills the document, once. */
 export function startShell() {
   navigation.append(...links.map(([address, name]) => element("a", { href: address }, name)));
-  const leave = button("Sign out", () => {
-    signOut();
-    location.reload();
-  });
   document.body.replaceChildren(
     element("a", { class: "skip", href: "#main", onclick: skip }, "Skip to the page"),
     element(
       "header", {}, element("img", { src: "/pages/icon.svg", alt: "" }), navigation,
-      theirs(person(), "span", { class: "person" }), leave),
+      theirs(person(), "span", { class: "person" }), button("Sign out", signOut)),
     notices, main);
   onEnd(() => notices.replaceChildren(element("p", {}, "The token is no longer valid.")));
 }
