@@ -12,7 +12,7 @@ extension BrowserStatesTests {
         (() => {
           const send = window.fetch;
           let offset = 0;
-          Object.assign(window, { isLate: false, screens: {}, hold: Promise.resolve() });
+          Object.assign(window, { isLate: false, screens: {}, sent: [], hold: Promise.resolve() });
           window.page = (...items) => ({ items, next: null });
           window.confirm = () => true;
           const answer = (body, status = 200) =>
@@ -22,6 +22,7 @@ extension BrowserStatesTests {
             const screen = window.screens[pathname];
             const isAction = !["GET", undefined].includes(options.method);
             if (!isAction && screen === undefined) return send(target, options);
+            if (isAction) window.sent.push({ pathname, body: options.body });
             await window.hold;
             options.signal.throwIfAborted();
             if (isAction) {

@@ -1,12 +1,110 @@
 import TestSupport
 import Testing
 
-/// Pages that are left, and what is found when one comes back.
+/// Forms that are sent and pages that are left meanwhile, and what is found when one comes back.
 extension BrowserStatesTests {
+  /// Holds all answers of the API until `window.release()`.
+  private static let hold = """
+    window.hold = new Promise((resolve) => (window.release = resolve))
+    """
+
+  private func sent(_ ann: Browser) async throws -> Int? {
+    try await ann.value("window.sent.length") as? Int
+  }
+
   /// Until the answers of all actions have come.
   private func answered(_ ann: Browser) async throws {
     try await eventually("all is answered") {
       try await ann.value("sessionStorage.getItem('magpie.outbox')") as? String == "[]"
+    }
+  }
+
+  @Test("settings are saved by a button, once and together")
+  func settings() async throws {
+    try await withAnswers { ann in
+      // Arrow keys pass other choices.
+      try await ann.type("\u{E015}\u{E015}", into: "[name=locale]")
+      let chosen = "document.querySelector('[name=locale]').value"
+      #expect(try await ann.value(chosen) as? String == "ko")
+      let isBusy = try await ann.value(
+        """
+        (() => {
+          const [form] = document.forms;
+          form.elements.zone.value = "Asia/Seoul";
+          form.elements.zone.dispatchEvent(new Event("change", { bubbles: true }));
+          \(Self.hold);
+          return window.sent.length === 0;
+        })()
+        """)
+      #expect(isBusy as? Bool == true)
+      try await ann.click("form [type=submit]")
+      try await ann.click("form [type=submit]")
+      let state = "document.querySelector('form [type=submit]').ariaDisabled"
+      #expect(try await ann.value(state) as? String == "true")
+      _ = try await ann.value("window.release()")
+      try await eventually("it is saved, and the page is in the language") {
+        let notice = try await ann.text(".notices")
+        let language = try await ann.value("document.documentElement.lang") as? String
+        return notice == "저장했습니다" && language == "ko"
+      }
+      #expect(
+        try await ann.value("window.sent.map(({ body }) => body).join()") as? String
+          == #"{"locale":"ko","zone":"Asia/Seoul"}"#)
+    }
+  }
+
+  @Test("a form is sent once, and what becomes of it is said on whatever page is shown by then")
+  func formsThatAreLeft() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        Object.assign(window.screens, {
+          "/v1/conversations": page(), "/v1/profiles/ann": { user_id: "ann", nickname: "Ann" },
+        })
+        """)
+      try await go(ann, to: "/reminders")
+      let submit = """
+        (() => {
+          const [form] = document.forms;
+          form.elements.title.value = "tea";
+          form.elements.at.value = "2040-01-01T08:00";
+          form.requestSubmit();
+          form.requestSubmit();
+          document.querySelector("nav [data-name=messages]").click();
+        })()
+        """
+      _ = try await ann.value("(() => { \(Self.hold); window.isRefused = true; })()")
+      _ = try await ann.value(submit)
+      #expect(try await sent(ann) == 1)
+      _ = try await ann.value("window.release()")
+      try await eventually("it is said") { try await !ann.text(".notice.problem").isEmpty }
+      _ = try await ann.value("window.isRefused = false")
+      try await ann.click(".notice.problem button")
+      try await answered(ann)
+      #expect(try await sent(ann) == 2)
+      // Both times the same reminder.
+      let paths = "new Set(window.sent.map(({ pathname }) => pathname)).size"
+      #expect(try await ann.value(paths) as? Int == 1)
+
+      try await go(ann, to: "/edit-profile")
+      try await eventually("the form is there") {
+        try await ann.value("document.forms[0]?.elements.nickname?.value") as? String == "Ann"
+      }
+      _ = try await ann.value(
+        """
+        (() => {
+          \(Self.hold);
+          const [form] = document.forms;
+          form.elements.nickname.value = "Anna";
+          form.requestSubmit();
+          form.requestSubmit();
+          document.querySelector("nav [data-name=messages]").click();
+          window.release();
+        })()
+        """)
+      try await answered(ann)
+      #expect(try await sent(ann) == 3)
+      #expect(try await ann.value("location.pathname") as? String == "/messages")
     }
   }
 

@@ -88,6 +88,7 @@ enum Pages {
     ("clock.js", PackageResources.clock_js),
     ("dom.js", PackageResources.dom_js),
     ("events.js", PackageResources.events_js),
+    ("forms.js", PackageResources.forms_js),
     ("home.js", PackageResources.home_js),
     ("icon-new.svg", PackageResources.icon_new_svg),
     ("icon.svg", PackageResources.icon_svg),

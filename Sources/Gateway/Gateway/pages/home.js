@@ -5,6 +5,7 @@
 import { path, prepare } from "./api.js";
 import { postCard, withPost } from "./card.js";
 import { element, field, theirs } from "./dom.js";
+import { given, valuesOf } from "./forms.js";
 import { icon } from "./icons.js";
 import { createList } from "./list.js";
 import { watch } from "./live.js";
@@ -64,8 +65,7 @@ function composer(list) {
     form);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
-    const body = Object.fromEntries(given.filter(([, value]) => value !== ""));
+    const body = given(valuesOf(form));
     if (!body.title && !body.caption && !body.image_url) return;
     const mentions = mentionsIn(`${body.title ?? ""} ${body.caption ?? ""}`);
     if (mentions.length) body.mentions = mentions;

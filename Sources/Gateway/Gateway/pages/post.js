@@ -5,6 +5,7 @@
 import { path, prepare, send } from "./api.js";
 import { postCard, withPost } from "./card.js";
 import { element, iconButton, theirs } from "./dom.js";
+import { oneAtATime } from "./forms.js";
 import { icon } from "./icons.js";
 import { createList } from "./list.js";
 import { watch } from "./live.js";
@@ -24,9 +25,10 @@ import { mentionsIn, putBack, writingForm } from "./writing.js";
 const madeHere = /^[\w-]{16}-[\w-]{22}$/;
 
 export function postPage({ post }, signal) {
+  const remove = removal(post, signal);
   const single = createSingle({
     address: path("/v1/posts", post), present: withPost, signal,
-    build: (row) => postCard(row, removeButton(row)),
+    build: (row) => postCard(row, row.author_id === person() ? removeButton(remove) : null),
   });
   const list = createList({
     address: path("/v1/posts", post, "comments"), label: words("comments"), signal,
@@ -124,20 +126,22 @@ function commentBody(text) {
   return mentions.length ? { text, mentions } : { text };
 }
 
-function removeButton(row) {
-  if (row.author_id !== person()) return null;
-  const run = async (action) => {
+const removeButton = (remove) =>
+  iconButton(icon("trash"), words("remove"), remove, { "data-action": "remove" });
+
+/** What removes a post and leaves its page. */
+function removal(post, signal) {
+  const run = oneAtATime(async (action) => {
     try {
       await send(action);
-      go(routes.home, true);
+      if (!signal.aborted) go(routes.home, true);
     } catch (problem) {
       showProblem(problem, () => run(action));
     }
+  });
+  return () => {
+    if (confirm(words("removePost"))) run(prepare("DELETE", path("/v1/posts", post)));
   };
-  const remove = () => {
-    if (confirm(words("removePost"))) run(prepare("DELETE", path("/v1/posts", row.post_id)));
-  };
-  return iconButton(icon("trash"), words("remove"), remove, { "data-action": "remove" });
 }
 
 /** Brings the comment that the address names into view, once it is there. */

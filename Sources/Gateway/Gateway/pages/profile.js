@@ -4,6 +4,7 @@
 
 import { get, path, prepare, send } from "./api.js";
 import { element, field, theirs } from "./dom.js";
+import { changesOf, onSubmit } from "./forms.js";
 import { icon } from "./icons.js";
 import { avatar } from "./image.js";
 import { postList } from "./home.js";
@@ -125,12 +126,12 @@ export function editProfilePage(parameters, signal) {
   get(path("/v1/profiles", person()), { signal })
     // A person whom no event has named yet has no profile.
     .catch((problem) => (problem.code === "not-found" ? {} : Promise.reject(problem)))
-    .then((row) => frame.replaceChildren(editForm(drafted(`person/${person()}`, row))))
+    .then((row) => frame.replaceChildren(editForm(drafted(`person/${person()}`, row), signal)))
     .catch((problem) => showProblem(problem, () => go(routes.editProfile)));
   return { title: words("editProfile"), back: routes.person(person()), content: [frame] };
 }
 
-function editForm(row) {
+function editForm(row, signal) {
   const inputs = members.map(([name, most]) => {
     const isLong = name === "bio";
     const input = element(isLong ? "textarea" : "input", {
@@ -143,32 +144,16 @@ function editForm(row) {
     name: "image_url", type: "url", pattern: "https://.*", placeholder: "https://", maxlength: 2048,
   });
   image.value = row.image_url ?? "";
-  const trouble = element("p", { class: "trouble", role: "alert" });
   const form = element(
-    "form", { class: "fields" }, ...inputs, field(words("picture"), image), trouble,
+    "form", { class: "fields" }, ...inputs, field(words("picture"), image),
     element("button", { type: "submit" }, words("save")));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    saveProfile(form, row, trouble);
-  });
+  onSubmit(form, async (values) => {
+    const changes = changesOf(values, row);
+    if (Object.keys(changes).length) await send(prepare("PATCH", "/v1/profile", changes));
+    if (!signal.aborted) go(routes.person(person()), true);
+  }, signal);
   form.addEventListener("keydown", (event) => {
     if (event.key === "Escape") go(routes.person(person()), true);
   });
   return form;
-}
-
-async function saveProfile(form, row, trouble) {
-  const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
-  const changes = given.filter(([name, value]) => value !== (row[name] ?? ""));
-  for (const input of form.elements) input.removeAttribute("aria-invalid");
-  try {
-    const body = Object.fromEntries(changes);
-    if (changes.length) await send(prepare("PATCH", "/v1/profile", body));
-    go(routes.person(person()), true);
-  } catch (problem) {
-    trouble.textContent = problem.words;
-    const input = form.elements.namedItem(problem.field);
-    input?.setAttribute("aria-invalid", "true");
-    input?.focus();
-  }
 }

@@ -4,6 +4,7 @@
 
 import { get, path, prepare, send } from "./api.js";
 import { element, field, iconButton, randomID, theirs } from "./dom.js";
+import { given, onSubmit } from "./forms.js";
 import { icon } from "./icons.js";
 import { createList } from "./list.js";
 import { subscribe } from "./live.js";
@@ -106,7 +107,6 @@ function reminderForm(refresh, signal) {
   const repeat = element(
     "select", { name: "repeat" },
     ...repetitions.map(([rule, name]) => element("option", { value: rule }, words(name))));
-  const trouble = element("p", { class: "trouble", role: "alert" });
   const at = element("input", { name: "at", type: "datetime-local", required: true });
   const when = field(words("when"), at);
   when.append(hint);
@@ -115,10 +115,10 @@ function reminderForm(refresh, signal) {
     field(words("title"), input("title", { required: true, maxlength: 128 })),
     field(words("memo"), input("memo", { maxlength: 1000 })),
     field(words("symbol"), input("symbol", { maxlength: 8 })), when,
-    field(words("repeats"), repeat), trouble,
+    field(words("repeats"), repeat),
     element("button", { type: "submit" }, words("add")));
   const details = element(
-    "details", { class: "composer" }, 
+    "details", { class: "composer" },
     element(
       "summary", {}, element("span", { class: "prompt" }, words("newReminder")), icon("plus")),
     form);
@@ -133,21 +133,18 @@ function reminderForm(refresh, signal) {
   form.addEventListener("input", check);
   // The button is pressed by Enter, too, and before the browser looks at the fields.
   form.addEventListener("click", check);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const given = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
-    const body = Object.fromEntries(given.filter(([, value]) => value !== ""));
+  // One that had no answer may be stored: sent again it is the same reminder.
+  let id = randomID();
+  onSubmit(form, async (values) => {
+    const body = given(values);
     if (!ownZone) body.zone = device;
-    try {
-      trouble.textContent = "";
-      await send(prepare("PUT", path("/v1/reminders", randomID()), body));
-      form.reset();
-      details.open = false;
-      say(words("reminderSet"));
-      await refresh();
-    } catch (problem) {
-      trouble.textContent = problem.words ?? "";
-    }
-  });
+    await send(prepare("PUT", path("/v1/reminders", id), body));
+    id = randomID();
+    form.reset();
+    details.open = false;
+    say(words("reminderSet"));
+    // The lists say themselves what goes wrong.
+    refresh().catch(() => {});
+  }, signal);
   return details;
 }

@@ -4,15 +4,17 @@
 
 import { get, path, prepare, send } from "./api.js";
 import { button, element, field, theirs } from "./dom.js";
+import { changesOf, onSubmit } from "./forms.js";
 import { avatar } from "./image.js";
 import { words } from "./locale.js";
 import { say, showProblem } from "./notice.js";
 import { nameOf } from "./people.js";
 import { routes } from "./routes.js";
-import { skeleton } from "./rows.js";
+import { exchange, skeleton } from "./rows.js";
 import { expiry, person, signOut } from "./session.js";
 import { applyLocale } from "./shell.js";
 import { dateOf, wholeTime } from "./time.js";
+import { whenNobodyWrites } from "./typing.js";
 
 /** The languages that alarms are written in. */
 const alarmLanguages = [
@@ -24,9 +26,7 @@ export function settingsPage(parameters, signal) {
   const load = async () => {
     try {
       const settings = await get("/v1/settings", { signal });
-      frame.replaceChildren(
-        element("section", { class: "panel fields" }, language(settings), zone(settings)),
-        off(settings, load), session());
+      frame.replaceChildren(general(settings, signal), off(settings, signal), session());
     } catch (problem) {
       showProblem(problem, load);
     }
@@ -35,16 +35,30 @@ export function settingsPage(parameters, signal) {
   return { title: words("settings"), content: [frame] };
 }
 
+/** A button saves: who chooses with the arrow keys passes other choices. */
+function general(settings, signal) {
+  const form = element(
+    "form", { class: "panel fields" }, language(settings), zone(settings),
+    element("button", { type: "submit" }, words("save")));
+  onSubmit(form, async (values) => {
+    const changes = changesOf(values, settings);
+    if (Object.keys(changes).length) await send(prepare("PATCH", "/v1/profile", changes));
+    Object.assign(settings, changes);
+    // The language changes whatever page is shown by then.
+    if (signal.aborted) await whenNobodyWrites();
+    applyLocale(changes.locale);
+    say(words("saved"));
+  }, signal);
+  return form;
+}
+
 function language({ locale: chosen }) {
   const names = [...new Set([...alarmLanguages, ...(chosen ? [chosen] : [])])];
   const select = element(
-    "select", {}, chosen ? null : element("option", { value: "" }, "—"),
+    "select", { name: "locale" }, chosen ? null : element("option", { value: "" }, "—"),
     ...names.map((tag) =>
       element("option", { value: tag, lang: tag, dir: "auto" }, languageName(tag))));
   select.value = chosen ?? "";
-  select.addEventListener("change", async () => {
-    if (select.value && await save({ locale: select.value })) applyLocale(select.value);
-  });
   return field(words("language"), select);
 }
 
@@ -60,26 +74,13 @@ function zone({ zone: chosen }) {
   const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const names = [...new Set([...Intl.supportedValuesOf("timeZone"), device, chosen || device])];
   const select = element(
-    "select", {}, chosen ? null : element("option", { value: "" }, "—"),
+    "select", { name: "zone" }, chosen ? null : element("option", { value: "" }, "—"),
     ...names.sort().map((name) => element("option", { value: name, dir: "ltr" }, name)));
   select.value = chosen ?? "";
-  select.addEventListener("change", () => select.value && save({ zone: select.value }));
   return field(words("timeZone"), select, `${words("thisDevice")}: ${device}`);
 }
 
-async function save(change) {
-  const action = prepare("PATCH", "/v1/profile", change);
-  try {
-    await send(action);
-    say(words("saved"));
-    return true;
-  } catch (problem) {
-    showProblem(problem);
-    return false;
-  }
-}
-
-function off({ mutes }, reload) {
+function off({ mutes }, signal) {
   const title = words("whatIsOff");
   const rows = mutes.map((mute) => {
     const back = () => undo(prepare(...undoing(mute)));
@@ -102,14 +103,15 @@ function off({ mutes }, reload) {
       }));
   });
   const nothing = element("p", { class: "empty" }, words("nothingIsOff"));
-  return element(
+  const made = element(
     "section", { "aria-label": title, class: "panel" }, element("h2", {}, title),
     rows.length ? element("ul", { class: "rows" }, ...rows) : nothing);
+  return made;
 
   async function undo(action) {
     try {
       await send(action);
-      await reload();
+      exchange(made, off(await get("/v1/settings", { signal }), signal));
     } catch (problem) {
       showProblem(problem, () => undo(action));
     }
