@@ -147,4 +147,86 @@ extension BrowserStatesTests {
       }
     }
   }
+
+  @Test("rows are read as long as there is room, and again if one asks after a failure")
+  func again() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        (() => {
+          window.isCut = true;
+          window.screens["/v1/conversations"] = (search) => {
+            const number = Number(new URLSearchParams(search).get("cursor"));
+            if (window.isCut && number === 2) throw new TypeError();
+            const row = { peer_id: String(number), sent_at: "2020-01-01T00:00:00+00:00" };
+            return { items: [row], next: number === 2 ? null : String(number + 1) };
+          };
+        })()
+        """)
+      try await go(ann, to: "/messages")
+      let rows = "document.querySelectorAll('.conversation').length"
+      try await eventually("what went wrong is said below two of the rows") {
+        let count = try await ann.value(rows) as? Int
+        let trouble = try await ann.text(".list .trouble")
+        return count == 2 && trouble != ""
+      }
+      _ = try await ann.value("window.isCut = false")
+      try await ann.click(".list > .more:last-child")
+      try await eventually("the third is there, and all is well") {
+        let count = try await ann.value(rows) as? Int
+        let trouble = try await ann.text(".list .trouble")
+        return count == 3 && trouble == ""
+      }
+    }
+  }
+
+  @Test("who goes back finds the page as it was left, with as many rows as that takes")
+  func places() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        (() => {
+          const row = (number) => ({
+            post_id: String(number), author_id: "bob", title: `post ${number}`, likes: 0,
+            comments: 0, is_followed: true, published_at: "2020-01-01T00:00:00+00:00",
+          });
+          window.screens["/v1/conversations"] = page();
+          window.screens["/v1/following"] = (search) => {
+            const query = new URLSearchParams(search);
+            const first = Number(query.get("cursor"));
+            const items = Array.from(
+              { length: Number(query.get("limit")) }, (each, index) => row(first + index));
+            return { items, next: String(first + items.length) };
+          };
+        })()
+        """)
+      try await go(ann, to: "/following")
+      try await eventually("there are many rows") {
+        try await ann.value(
+          """
+          (scrollTo(0, document.documentElement.scrollHeight),
+            document.querySelectorAll('.card').length)
+          """) as? Int ?? 0 >= 60
+      }
+      let shown = """
+        [...document.querySelectorAll('.card')]
+          .find((card) => card.getBoundingClientRect().top >= 0)?.ariaLabel
+        """
+      var before: String?
+      try await eventually("the place is kept") {
+        before = try await ann.value(shown) as? String
+        return try await ann.value("scrollY > 3000 && history.state.top === scrollY") as? Bool
+          == true
+      }
+      try await go(ann, to: "/messages")
+      try await eventually("the page was left") {
+        try await ann.value("scrollY === 0 && !document.querySelector('.card')") as? Bool == true
+      }
+      _ = try await ann.value("history.back()")
+      try await eventually("the same is in view") {
+        let now = try await ann.value(shown) as? String
+        return now != nil && now == before
+      }
+    }
+  }
 }

@@ -297,6 +297,19 @@ import Testing
     try await eventually("the comment is found") {
       try await ann.value("document.querySelector('.target')?.dataset.key") as? String == target
     }
+    var top: Double?
+    try await eventually("the place is kept") {
+      top = try await ann.value("history.state.top ?? 0") as? Double
+      return top ?? 0 > 844
+    }
+    let kept = try #require(top)
+    _ = try await ann.value("location.reload()")
+    try await eventually("the page is live again, at that place") {
+      let isThere =
+        try await ann.value("Math.abs(scrollY - \(kept)) < innerHeight") as? Bool == true
+      let isLive = try await ann.isLive()
+      return isThere && isLive
+    }
 
     for worker in GatewayStack.workers { stack.endWorker(worker) }
     _ = try await ann.value(

@@ -178,10 +178,14 @@ export function createList(options) {
   /** Loads the next page when its button comes into view. */
   function watchEnd() {
     const observer = new IntersectionObserver((entries) => {
+      const isInView = entries.some((entry) => entry.isIntersecting);
       // After a failure the person decides.
-      if (entries.some((entry) => entry.isIntersecting) && !trouble.textContent && isLoaded) {
-        quietly(loadMore());
-      }
+      if (!isInView || trouble.textContent || !isLoaded) return;
+      quietly(loadMore()).then(() => {
+        // The observer tells of changes only, and it may be in view still.
+        observer.unobserve(more);
+        if (!signal?.aborted) observer.observe(more);
+      });
     });
     if (!isUpward) observer.observe(more);
     signal?.addEventListener("abort", () => observer.disconnect(), { once: true });

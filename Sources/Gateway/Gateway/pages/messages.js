@@ -13,6 +13,7 @@ import { announce } from "./notice.js";
 import { sendShown } from "./pending.js";
 import { hasLeft, nameOf } from "./people.js";
 import { run } from "./repeat.js";
+import { scrollToEnd } from "./router.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
 import { setTitle } from "./shell.js";
@@ -71,7 +72,7 @@ export function chatPage({ peer }, signal) {
   const form = writingForm(words("writeMessage"), (text) => {
     const made = bubble(text, true);
     sendShown(list, made, prepare("POST", path("/v1/conversations", peer), { text }));
-    toEnd();
+    scrollToEnd();
   });
   list.takeBack = (body) => putBack(body, form);
   return hasLeft(peer)
@@ -82,7 +83,7 @@ export function chatPage({ peer }, signal) {
     rows = fresh;
     markRead();
     const newest = rows[0]?.message_id ?? "";
-    if (newest !== newestShown && isAtEnd(newestShown === "")) toEnd();
+    if (newest !== newestShown && isAtEnd(newestShown === "")) scrollToEnd();
     announceNew(rows.findIndex((row) => row.message_id === newestShown));
     newestShown = newest;
   }
@@ -139,8 +140,4 @@ function nameTitle(peer, signal) {
 function isAtEnd(isFirst) {
   const page = document.documentElement;
   return isFirst || page.scrollHeight - page.scrollTop - page.clientHeight < 200;
-}
-
-function toEnd() {
-  requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
 }

@@ -154,6 +154,7 @@ function showTarget(list, signal) {
     if (!row || isDone || signal.aborted) return;
     isDone = true;
     row.classList.add("target");
-    row.scrollIntoView({ block: "center" });
+    // Who comes back finds the page as it was left.
+    if (!history.state?.top) row.scrollIntoView({ block: "center" });
   };
 }

@@ -6,6 +6,12 @@
 let table = [];
 let show = () => {};
 let scope = new AbortController();
+/** Ends when the page is where it was left, or is scrolled otherwise. */
+let restoring = AbortSignal.abort();
+let stopRestoring = () => {};
+
+// Who waits for longer has begun to read.
+const restoringMilliseconds = 10_000;
 
 /**
  * Shows the page of the address now, and of each later one.
@@ -16,12 +22,14 @@ let scope = new AbortController();
 export function startRouter(pages, display) {
   table = pages.map(([template, page]) => ({ parts: template.split("/"), page }));
   show = display;
-  addEventListener("popstate", () => {
-    open();
-    scrollBack(history.state?.top ?? 0, scope.signal);
+  // The browser's own comes too early for rows that are yet to be read.
+  history.scrollRestoration = "manual";
+  addEventListener("popstate", openAsLeft);
+  addEventListener("scrollend", () => {
+    if (restoring.aborted) history.replaceState({ ...history.state, top: scrollY }, "");
   });
   document.addEventListener("click", followLink);
-  open();
+  openAsLeft();
 }
 
 /**
@@ -41,6 +49,12 @@ export function go(address, isInstead = false) {
   scrollTo(0, 0);
 }
 
+/** Scrolls to the end of a page that begins there. */
+export function scrollToEnd() {
+  stopRestoring();
+  requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
+}
+
 /** Follows a link back: to the page from which one came, if it was one of these. */
 export function goBack(event) {
   if (!history.state?.depth) return;
@@ -48,20 +62,35 @@ export function goBack(event) {
   history.back();
 }
 
-/** Scrolls to where the page was left, once its rows are there; unless one scrolls by oneself. */
-function scrollBack(top, signal) {
+/** Shows the page of an address to which somebody has come back. */
+function openAsLeft() {
+  open();
+  scrollBack(history.state?.top ?? 0);
+}
+
+/** Scrolls to where the page was left, as far as its rows are there; unless one does so oneself. */
+function scrollBack(top) {
+  scrollTo(0, top);
   if (top === 0) return;
+  const over = new AbortController();
+  const limit = AbortSignal.timeout(restoringMilliseconds);
+  restoring = AbortSignal.any([over.signal, scope.signal, limit]);
+  stopRestoring = () => over.abort();
+  let highest = 0;
   const observer = new ResizeObserver(() => {
-    if (document.documentElement.scrollHeight - innerHeight < top) return;
+    const height = document.documentElement.scrollHeight;
+    // A list that drops its first rows for others grows no longer.
+    if (height <= highest) return;
+    highest = height;
+    // The end of a list in view reads further rows.
     scrollTo(0, top);
-    observer.disconnect();
+    if (height - innerHeight >= top) stopRestoring();
   });
   observer.observe(document.body);
-  const stop = () => observer.disconnect();
-  for (const type of ["wheel", "touchstart", "keydown"]) {
-    addEventListener(type, stop, { signal, passive: true });
+  restoring.addEventListener("abort", () => observer.disconnect(), { once: true });
+  for (const type of ["wheel", "pointerdown", "keydown"]) {
+    addEventListener(type, stopRestoring, { signal: restoring, passive: true });
   }
-  signal.addEventListener("abort", stop, { once: true });
 }
 
 /** Shows the page again, as after a change of the language. */
