@@ -144,8 +144,9 @@ final class Buffer: Sendable {
   /// Whether another failure can be kept for `flush`; kept failures are bounded like the events.
   var hasRoomForFailures: Bool {
     state.withLock {
-      $0.failures.count + $0.pending.count < 2 * maxEvents
-        && $0.failedByteCount + $0.byteCount < 2 * maxBytes
+      $0.failures.isEmpty
+        || $0.failures.count + $0.pending.count < 2 * maxEvents
+          && $0.failedByteCount + $0.byteCount < 2 * maxBytes
     }
   }
 

@@ -106,13 +106,13 @@ public struct ErasureSweep: Sendable {
     return work
   }
 
-  /// Puts the person whose piece is next behind the others, in a transaction of its own, after that piece could not be
-  /// done.
+  /// Puts the person whose piece is next behind the others for ten minutes, in a transaction of its own, after that
+  /// piece could not be done.
   public func postponement() -> Work {
     Work([
       Statement(
         """
-        UPDATE \(worker)_erasures SET worked_at = clock_timestamp()
+        UPDATE \(worker)_erasures SET worked_at = clock_timestamp() + interval '10 minutes'
         WHERE user_id = ANY (ARRAY(SELECT user_id \(next)))
         """, [.textArray(after)])
     ])

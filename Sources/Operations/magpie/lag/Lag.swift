@@ -81,13 +81,6 @@ struct Lag: ParsableCommand {
       } else {
         Console.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
       }
-      let lost = (report.partitions + archive).count { !$0.isHeld }
-      if !watch, lost > 0 {
-        throw Failure(
-          .found,
-          "The log does not hold the next offset of \(lost) partitions: "
-            + "docs/operations/log-truncated-past-our-offset.md says what to do.")
-      }
       if !watch, !unanswered.isEmpty {
         throw Failure(
           .unavailable,
@@ -95,6 +88,13 @@ struct Lag: ParsableCommand {
             + (report.problem.map { ": \($0)" } ?? ".")
             + "\nThe other numbers are correct. A broker may "
             + "be down; if it has just died, its partitions get new leaders soon.")
+      }
+      let lost = (report.partitions + archive).count { !$0.isHeld }
+      if !watch, lost > 0 {
+        throw Failure(
+          .found,
+          "The log does not hold the next offset of \(lost) partitions: "
+            + "docs/operations/log-truncated-past-our-offset.md says what to do.")
       }
       if watch { Thread.sleep(forTimeInterval: interval) }
     } while watch

@@ -10,7 +10,10 @@ extension LagReport {
       group: group, logs.keys.sorted(), timeoutMilliseconds: timeoutMilliseconds)
     guard !offsets.isEmpty else { return [] }
     return logs.sorted { $0.key < $1.key }.map { place, log in
-      Partition(group: group, place, nextOffset: offsets[place], log)
+      var partition = Partition(group: group, place, nextOffset: offsets[place], log)
+      // The archive may have committed since the end offsets were asked for.
+      partition.isPastEnd = false
+      return partition
     }
   }
 }

@@ -1,5 +1,4 @@
 import Events
-import Handling
 import Postgres
 
 #if canImport(FoundationEssentials)
@@ -19,7 +18,7 @@ struct Candidates {
 
   /// Throws `BatchTooLarge` if these are too many for one transaction.
   func check(_ events: [Event]) throws {
-    if order.count > touchedMax, events.count > 1 { throw BatchTooLarge(halving: events.count) }
+    try checkTouched(order.count, events: events.count)
   }
 
   /// - Parameter source: the comment or post.

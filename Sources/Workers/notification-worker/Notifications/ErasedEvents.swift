@@ -31,6 +31,12 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
   let others = "current_setting('magpie.touched_recipients')::text[]"
   var work = Work([
     planByKey(keepsPlans: true), facts.rememberTouched,
+    // Before the people themselves, as sweeps lock them.
+    Statement(
+      """
+      SELECT FROM notification_erasures q WHERE q.user_id = ANY ($1::text[] || \(others))
+      ORDER BY q.user_id FOR UPDATE
+      """, [.textArray(people)]),
     lockRecipients(people, existing: "SELECT unnest(\(others))"),
   ])
   let recomputed = work.add(
@@ -52,7 +58,8 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
       sweepAgain("SELECT unnest($1::text[] || \(others))", worker: "notification"),
       [.textArray(people)]))
   work.finish = { results in
-    try snapshots(results[recomputed], causes: Causes([], otherwise: .now))
+    try checkTouched(results[recomputed].count, events: events.count)
+    return try snapshots(results[recomputed], causes: Causes([], otherwise: .now))
   }
   return work
 }

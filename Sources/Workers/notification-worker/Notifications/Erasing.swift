@@ -110,7 +110,7 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
       ) AS p (id)
       """, person.parameters + [.int8(Int64(erasedMax))]))
   let beside = work.add(person.lockSweeps(of: erasedPeople))
-  work.add(lockRecipients([], existing: "SELECT unnest(\(erasedPeople))"))
+  work.add(lockRecipients([], existing: "SELECT unnest(\(erasedPeople)) WHERE \(sweepsAreFree)"))
   let deletions = [
     Statement(
       """
@@ -283,9 +283,13 @@ func sweptAgain(_ people: String) -> String {
   "swept_again AS (\(sweepAgain(people, worker: "notification")))"
 }
 
+/// SQL: whether `lockSweeps` has locked all that it asked for.
+let sweepsAreFree = "current_setting('magpie.sweeps_are_free')::boolean"
+
 extension ErasureSweep.Person {
   /// Locks the queue's rows of these people, whose sweeps have to begin again, before the people themselves. Returns
-  /// whether another sweep holds one of them: it may wait for what this one has locked, so this piece comes later.
+  /// whether another sweep holds one of them: it may wait for what this one has locked, so this piece comes later, and
+  /// locks nothing more (`sweepsAreFree`).
   ///
   /// - Parameter people: SQL of type `text[]`.
   func lockSweeps(of people: String) -> Statement {
@@ -296,7 +300,8 @@ extension ErasureSweep.Person {
     return Statement(
       """
       WITH locked AS MATERIALIZED (\(queued) FOR UPDATE SKIP LOCKED)
-      SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))
+      SELECT is_held, set_config('magpie.sweeps_are_free', (NOT is_held)::text, true)
+      FROM (SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))) AS f (is_held)
       """, [.text(id)])
   }
 

@@ -132,7 +132,8 @@ func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Per
   work.add(Statement("SELECT lock_subscriptions(ARRAY[$1], false)", [.text(person.id)]))
   let collection = work.add(collectContributions(person))
   let beside = work.add(person.lockSweeps(of: erasedRecipients))
-  work.add(lockRecipients([], existing: "SELECT unnest(\(erasedRecipients))"))
+  work.add(
+    lockRecipients([], existing: "SELECT unnest(\(erasedRecipients)) WHERE \(sweepsAreFree)"))
   let later = work.add(
     Statement(
       """

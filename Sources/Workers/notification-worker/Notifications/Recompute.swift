@@ -246,7 +246,12 @@ private func change(
 
 /// The maximum number of notifications that several events touch in one transaction. A post or comment touches as many
 /// as it mentions people.
-let touchedMax = 20_000
+private let touchedMax = 20_000
+
+/// Throws `BatchTooLarge` if several events touch more notifications than they may.
+func checkTouched(_ count: Int, events: Int) throws {
+  if count > touchedMax, events > 1 { throw BatchTooLarge(halving: events) }
+}
 
 /// Runs the statements, then recomputes the notifications and publishes them.
 ///
@@ -263,7 +268,7 @@ func notificationWork(
   let recomputed = work.add(recomputation)
   work.finish = { results in
     let rows = results[recomputed]
-    if rows.count > touchedMax, events.count > 1 { throw BatchTooLarge(halving: events.count) }
+    try checkTouched(rows.count, events: events.count)
     return try snapshots(rows, causes: Causes(events))
   }
   return work
