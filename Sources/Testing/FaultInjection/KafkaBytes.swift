@@ -128,7 +128,8 @@ public enum KafkaBytes {
     for _ in 0..<cursor.count() {
       let topic = partitions[cursor.string()]
       for _ in 0..<cursor.count() {
-        if topic?[cursor.int32()] != nil {
+        let partition = cursor.int32()
+        if topic?[partition] != nil {
           answer.replaceSubrange(cursor.position..<cursor.position + 2, with: int16(1))
         }
         // Error code, high watermark, last stable offset; since version 5 also log start offset.
