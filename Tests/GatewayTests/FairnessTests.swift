@@ -13,7 +13,7 @@ import Testing
   @Test(
     "of those for whom something waits, each gets one in turn, in order of arrival, while few of theirs run"
   )
-  func queue() {
+  func queue() throws {
     var random = SeededGenerator()
     for _ in 0..<200 {
       let runningMax = Int.random(in: 1...3, using: &random)
@@ -24,7 +24,15 @@ import Testing
       for number in 0..<100 {
         let person = ["ann", "bob", "cat", ""].randomElement(using: &random) ?? ""
         func limit(_ person: String) -> Int { person.isEmpty ? .max : runningMax }
-        switch Int.random(in: 0..<5, using: &random) {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 5:
+          let most = model.filter { !$0.person.isEmpty }.map(\.elements.count).max() ?? 0
+          let removed = queue.removeNewestOfMost()
+          #expect((removed == nil) == (most < 2))
+          guard let removed else { break }
+          let index = try #require(model.firstIndex { $0.elements.last == removed })
+          #expect(model[index].elements.count == most && !model[index].person.isEmpty)
+          model[index].elements.removeLast()
         case 0..<2:
           queue.append(number, of: person)
           if let index = model.firstIndex(where: { $0.person == person }) {

@@ -9,7 +9,8 @@ import Synchronization
 /// A fixed number of connections to PostgreSQL, each on a thread of its own, because libpq blocks.
 ///
 /// Every transaction is read-only and sees one snapshot. People whose work is queued take turns, and none gets
-/// more than half of the connections; the queue is bounded, for all and for each of them. Thread-safe.
+/// more than half of the connections. The queue is bounded, for all and for each of them; where it is full, somebody of
+/// whom nothing waits takes the place of whoever has most waiting. Thread-safe.
 package final class ConnectionPool: Sendable {
   private struct Work: Sendable {
     /// Returns false if the connection was lost and this was not the last attempt.
@@ -64,18 +65,20 @@ package final class ConnectionPool: Sendable {
           continuation.resume(with: result)
           return true
         }, fail: { continuation.resume(throwing: $0) })
-      let isQueued = state.withLock { state in
-        guard state.waiting.count < waitingMax,
-          person.isEmpty || state.waiting.count(of: person) < waitingMax / 4
-        else { return false }
+      let (isQueued, displaced) = state.withLock { state -> (Bool, Work?) in
+        let own = person.isEmpty ? 0 : state.waiting.count(of: person)
+        guard own < waitingMax / 4 else { return (false, nil) }
+        var displaced: Work?
+        if state.waiting.count >= waitingMax {
+          displaced = own == 0 ? state.waiting.removeNewestOfMost() : nil
+          guard displaced != nil else { return (false, nil) }
+        }
         state.waiting.append(work, of: person)
-        return true
+        return (true, displaced)
       }
-      if isQueued {
-        arrivals.signal()
-      } else {
-        work.fail(Problem(.overloaded, "Too many requests wait for the database."))
-      }
+      if isQueued { arrivals.signal() }
+      let refused = isQueued ? displaced : work
+      refused?.fail(Problem(.overloaded, "Too many requests wait for the database."))
     }
   }
 

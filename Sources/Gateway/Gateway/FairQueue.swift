@@ -44,6 +44,14 @@ struct FairQueue<Element> {
   /// How many elements of the person wait.
   func count(of person: String) -> Int { waiting[person]?.count ?? 0 }
 
+  /// Removes the newest of whoever has most waiting, if that is more than one; nothing of "", who is nobody.
+  mutating func removeNewestOfMost() -> Element? {
+    let most = waiting.filter { !$0.key.isEmpty }.max { $0.value.count < $1.value.count }
+    guard let person = most?.key, count(of: person) > 1 else { return nil }
+    count -= 1
+    return waiting[person]?.removeLast()
+  }
+
   /// Removes all that wait.
   mutating func removeAll() -> [Element] {
     defer { (waiting, order, count) = ([:], [], 0) }

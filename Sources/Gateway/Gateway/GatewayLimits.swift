@@ -106,6 +106,8 @@ enum GatewayLimits {
   /// The statement timeout. Long enough for a page from a slow replica, short enough for a waiting
   /// client.
   static let statementSeconds = 5
+  /// Bodies from this size on are compressed on a thread of their own.
+  static let compressedAtOnceBytes = 64 << 10
   static let connectSeconds = 3
   /// The maximum number of requests that wait for a connection to PostgreSQL, per connection.
   static let waitingPerConnection = 32

@@ -54,11 +54,11 @@ struct Responder: HTTPResponder {
     if request.method == .options { return options(resource, request) }
     let (route, path): (Route, [String: String])
     switch try resource.found(request.method) {
-    case .file(let file): return try textResponse(file.text, file.headers, request)
+    case .file(let file): return try await textResponse(file.text, file.headers, request)
     case .route(let found, let parameters): (route, path) = (found, parameters)
     }
     if case .text(let contentType, let text) = route.endpoint {
-      return try textResponse(
+      return try await textResponse(
         text, [.contentType: contentType, .cacheControl: "no-cache"], request)
     }
     let identity = try await edge.identity(request, from: address)
@@ -76,12 +76,12 @@ struct Responder: HTTPResponder {
       else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
-      let response = try textResponse(
+      let response = try await textResponse(
         body + "\n",
         [
           .contentType: "application/json", .cacheControl: "private, no-cache",
           .vary: "Authorization",
-        ], request)
+        ], request, of: person)
       return try held(response, of: person)
     case .action(let action):
       if let name = target.query.keys.sorted().first {

@@ -28,7 +28,7 @@ struct SignedResponder: HTTPResponder {
         throw Problem(
           .methodNotAllowed, "The header Allow lists the methods.", allowed: [.get, .head])
       }
-      return try textResponse(file.text, file.headers, request)
+      return try await textResponse(file.text, file.headers, request)
     }
     // Authenticate before looking up the route, so that nobody without a token learns which paths
     // exist.
@@ -47,12 +47,12 @@ struct SignedResponder: HTTPResponder {
       ? try await collectedBody(request, context, of: person, edge.limits) : []
     let text = try await route.answer(
       SignedRequest(person: person, parameters: parameters, query: target.query, body: body))
-    return try textResponse(
+    return try await textResponse(
       text + "\n",
       [
         .contentType: "application/json", .cacheControl: "no-store", .vary: "Authorization",
         .xContentTypeOptions: "nosniff",
-      ], request)
+      ], request, of: person)
   }
 }
 

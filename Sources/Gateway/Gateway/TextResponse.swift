@@ -4,11 +4,18 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
+/// Large bodies are compressed on threads of their own, a few at a time: it takes a tenth of a second for each 2 MB, in
+/// which an event loop would serve nobody.
+private let compressing = Turns(2)
+
 /// Responds with the text, a strong ETag and the negotiated content coding, or with 304 if the
 /// client has it.
 ///
+/// - Parameter person: who waits for a large body; "" is nobody.
 /// - Throws: ``Problem`` if the client accepts neither coding; ``CompressionError``.
-func textResponse(_ text: String, _ headers: HTTPFields, _ request: Request) throws -> Response {
+func textResponse(
+  _ text: String, _ headers: HTTPFields, _ request: Request, of person: String = ""
+) async throws -> Response {
   let coding = try ContentCoding(
     accepted: request.headers[.acceptEncoding], bytes: text.utf8.count)
   let digest = base64URLEncoded(SHA256.hash(data: Data(text.utf8)).prefix(16))
@@ -28,9 +35,21 @@ func textResponse(_ text: String, _ headers: HTTPFields, _ request: Request) thr
       status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
   }
   headers[.contentEncoding] = "gzip"
+  guard request.method != .head else {
+    var response = Response(status: .ok, headers: headers)
+    // It would be that of the compressed body, and may be left out (RFC 9110, 8.6).
+    response.headers[.contentLength] = nil
+    return response
+  }
+  let bytes = Array(text.utf8)
+  let coded =
+    bytes.count < GatewayLimits.compressedAtOnceBytes
+    ? try gzipped(bytes)
+    : try await compressing.run(of: person) {
+      try await onThread { () throws(CompressionError) in try gzipped(bytes) }
+    }
   return Response(
-    status: .ok, headers: headers,
-    body: .init(byteBuffer: ByteBuffer(bytes: try gzipped(Array(text.utf8)))))
+    status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: coded)))
 }
 
 /// Whether `If-None-Match` contains the tag, by weak comparison, as RFC 9110 prescribes.
