@@ -229,4 +229,64 @@ extension BrowserStatesTests {
       }
     }
   }
+
+  @Test("what cannot be sent after a reload is shown, and kept until it is sent or given up")
+  func keptActions() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        Promise.all(["api", "outbox", "pending"].map((name) => import(`/pages/${name}.js`)))
+          .then(([{ prepare }, { keep }, { sendUnanswered }]) => {
+            const send = window.fetch;
+            window.refusal = ["not-acknowledged", 503];
+            window.fetch = (target, options) => {
+              if (!window.refusal || options.method !== "POST") return send(target, options);
+              const [code, status] = window.refusal;
+              // That is longer than an action is sent again by itself.
+              const headers = { "Retry-After": "61" };
+              return Response.json({ type: `/problems#${code}` }, { status, headers });
+            };
+            for (const text of ["one", "two", "three", "four"]) {
+              keep(prepare("POST", "/v1/conversations/bob", { text }));
+            }
+            window.leave = () => {
+              keep(prepare("DELETE", "/v1/me"));
+              sendUnanswered();
+            };
+            sendUnanswered();
+          })
+        """)
+      func shows(_ texts: String, kept: Int) async throws {
+        try await eventually("\(texts) are shown, and \(kept) actions kept") {
+          let shown =
+            try await ann.value(
+              """
+              [...document.querySelectorAll('.notice.problem .text')]
+                .map(({ textContent }) => textContent).join()
+              """) as? String
+          let count =
+            try await ann.value("JSON.parse(sessionStorage.getItem('magpie.outbox')).length")
+            as? Int
+          return shown == texts && count == kept
+        }
+      }
+      try await shows("one,two,three,four", kept: 4)
+      try await ann.click(".notice.problem .plain")
+      try await shows("two,three,four", kept: 3)
+      // A new token may be accepted, but a wrong text never is.
+      _ = try await ann.value("window.refusal = ['invalid-token', 401]")
+      try await ann.click(".notice.problem button")
+      try await shows("three,four,two", kept: 3)
+      _ = try await ann.value("window.refusal = ['invalid-member', 422]")
+      try await ann.click(".notice.problem button")
+      try await shows("four,two,three", kept: 2)
+      _ = try await ann.value("window.refusal = null")
+      try await ann.click(".notice.problem button")
+      try await shows("two,three", kept: 1)
+      _ = try await ann.value("window.leave()")
+      try await eventually("who has left is signed out") {
+        try await ann.value("document.querySelector('[name=token]') !== null") as? Bool == true
+      }
+    }
+  }
 }

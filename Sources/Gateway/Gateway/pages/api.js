@@ -9,8 +9,8 @@
 import { actionTime, noteServerTime } from "./clock.js";
 import { randomID } from "./dom.js";
 import { words } from "./locale.js";
-import { say, showProblem } from "./notice.js";
-import { drop, keep, unanswered } from "./outbox.js";
+import { say } from "./notice.js";
+import { drop, keep } from "./outbox.js";
 import { after, forgetOld, includes, remember } from "./positions.js";
 import { Problem, problemOf } from "./problem.js";
 import { end, token } from "./session.js";
@@ -122,14 +122,6 @@ export async function send(action) {
     return await sendUntilAnswered(action);
   } finally {
     drop(action);
-  }
-}
-
-/** Sends what was under way when the page was left. */
-export function sendUnanswered() {
-  for (const action of unanswered()) {
-    const again = () => send(action).catch((problem) => showProblem(problem, again));
-    again();
   }
 }
 

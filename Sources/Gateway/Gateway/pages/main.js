@@ -6,13 +6,14 @@
 import { end, person, token } from "./session.js";
 
 import { alarmPeoplePage, alarmsPage } from "./alarms.js";
-import { get, sendUnanswered } from "./api.js";
+import { get } from "./api.js";
 import { element } from "./dom.js";
 import { followingPage, homePage } from "./home.js";
 import { icon } from "./icons.js";
 import { start } from "./live.js";
 import { setLocale, words } from "./locale.js";
 import { chatPage, messagesPage } from "./messages.js";
+import { sendUnanswered } from "./pending.js";
 import { likersPage, postPage } from "./post.js";
 import { editProfilePage, followeesPage, followersPage, profilePage } from "./profile.js";
 import { remindersPage } from "./reminders.js";

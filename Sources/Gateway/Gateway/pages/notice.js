@@ -2,7 +2,7 @@
  * Short notices above the page: what did not work, with the next step, and what is new.
  */
 
-import { button, element } from "./dom.js";
+import { button, element, theirs } from "./dom.js";
 import { words } from "./locale.js";
 
 const shownMilliseconds = 10_000;
@@ -39,10 +39,15 @@ export function say(...children) {
  *
  * @param {Error} error a `Problem`; an abort is none
  * @param {function} [again] what "Try again" does
+ * @param {{text: string, discard: function}} [kept] what is nowhere else: later ones leave it there
  */
-export function showProblem(error, again = null) {
+export function showProblem(error, again = null, kept = null) {
   if (error.name === "AbortError") return () => {};
   const dismiss = () => notice.remove();
+  const giveUp = () => {
+    dismiss();
+    kept?.discard();
+  };
   const repeat = () => {
     dismiss();
     again();
@@ -51,20 +56,21 @@ export function showProblem(error, again = null) {
     element(
       "div",
       {
-        class: "notice problem", role: "alert",
+        class: kept ? "notice problem kept" : "notice problem", role: "alert",
         onkeydown: (event) => event.key === "Escape" && dismiss(),
       },
       element("p", {}, error.words ?? words("problem-internal-error")),
+      kept?.text ? theirs(kept.text, "p", { class: "text" }) : null,
       element(
         "div", { class: "actions" },
         again ? button(words("again"), repeat) : null,
-        button(words("dismiss"), dismiss, { class: "plain" }))));
+        button(words(kept ? "discard" : "dismiss"), giveUp, { class: "plain" }))));
   return dismiss;
 }
 
 function show(notice) {
   stack.append(notice);
-  for (const kind of [".notice:not(.problem)", ".notice.problem"]) {
+  for (const kind of [".notice:not(.problem)", ".problem:not(.kept)"]) {
     const shown = [...stack.querySelectorAll(kind)];
     for (const oldest of shown.slice(0, -most)) oldest.remove();
   }

@@ -7,15 +7,11 @@
 const storageName = "magpie.outbox";
 // The rest of what somebody does while nothing is answered lasts as long as the page.
 const most = 50;
-// The gateway takes no older ones.
-const milliseconds = 7 * 24 * 3600 * 1000;
 
 /** The actions that nobody has answered, in their order. */
 export function unanswered() {
   try {
-    const actions = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
-    const oldest = Date.now() - milliseconds;
-    return actions.filter(({ headers }) => Date.parse(headers["Magpie-Time"]) > oldest);
+    return JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
   } catch {
     return [];
   }

@@ -9,7 +9,8 @@ import { button, element } from "./dom.js";
 import { words } from "./locale.js";
 import { showProblem } from "./notice.js";
 import { readTruth } from "./optimistic.js";
-import { drop, keep } from "./outbox.js";
+import { drop, keep, unanswered } from "./outbox.js";
+import { signOut } from "./session.js";
 
 // What was never read with it by then has no row, or has had one.
 const longestMilliseconds = 600_000;
@@ -41,6 +42,28 @@ export function pendingElements(address, keys) {
   const items = waiting.get(address) ?? [];
   for (const item of items) if (keys.has(item.answer?.id)) items.delete(item);
   return [...items].map(({ made }) => made);
+}
+
+/** Sends what was under way, or waited to be sent again, when the page was left. */
+export function sendUnanswered() {
+  for (const action of unanswered()) sendKept(action);
+}
+
+async function sendKept(action) {
+  try {
+    await send(action);
+    // What is done with the token from now on would be a new person's.
+    if (action.address === "/v1/me") signOut();
+  } catch (problem) {
+    if (!problem.isFinal) keep(action);
+    const again = problem.isFinal ? null : () => sendKept(action);
+    showProblem(problem, again, { text: writtenIn(action), discard: () => drop(action) });
+  }
+}
+
+function writtenIn({ body = "{}" }) {
+  const { title, caption, text, memo, bio } = JSON.parse(body);
+  return [title, caption, text, memo, bio].filter(Boolean).join("\n");
 }
 
 /**

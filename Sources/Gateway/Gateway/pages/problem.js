@@ -25,9 +25,13 @@ export class Problem extends Error {
     return temporary.includes(this.code);
   }
 
-  /** Whether the same request will be refused again. */
+  /**
+   * Whether the same request is not to be sent again. With a new token it may be accepted; but who
+   * wants to leave and signs in for it asks for that anew.
+   */
   get isFinal() {
-    return this.status >= 400 && this.status < 500 && !this.isTemporary;
+    const isRefused = this.status >= 400 && this.status < 500 && !this.isTemporary;
+    return isRefused && (this.status !== 401 || this.code === "token-not-fresh");
   }
 
   /** What happened and what to do next, in the person's language. */
