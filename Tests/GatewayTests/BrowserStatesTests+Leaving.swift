@@ -289,4 +289,49 @@ extension BrowserStatesTests {
       }
     }
   }
+
+  @Test("a list reads on by itself only while there is more to see")
+  func ends() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        Promise.all([import("/pages/list.js"), import("/pages/dom.js")])
+          .then(([{ createList }, { element }]) => {
+            // As in a browser that does not hold the rows in view while others above them go.
+            document.documentElement.style.overflowAnchor = "none";
+            window.screens["/v1/home"] = (search) => {
+              const query = new URLSearchParams(search);
+              const first = Number(query.get("cursor"));
+              const items = Array.from(
+                { length: Number(query.get("limit")) },
+                (each, index) => ({ cursor: String(first + index + 1) }));
+              window.last = items.at(-1).cursor;
+              return { items, next: window.last };
+            };
+            window.showRows = (hidden) => {
+              const list = createList({
+                address: "/v1/home", label: "", empty: "", keyOf: ({ cursor }) => cursor,
+                build: ({ cursor }) => element("li", { hidden }, cursor),
+              });
+              document.querySelector("main").replaceChildren(list.element);
+              list.refresh();
+            };
+          })
+        """)
+      func readsUpTo(_ last: String) async throws {
+        try await eventually("\(last) rows were read") {
+          try await ann.value(
+            "(scrollTo(0, document.documentElement.scrollHeight), window.last)") as? String == last
+        }
+      }
+      let later = "new Promise((resolve) => setTimeout(resolve, 300)).then(() => window.last)"
+      _ = try await ann.value("window.showRows(true)")
+      try await readsUpTo("40")
+      #expect(try await ann.value(later) as? String == "40")
+      // Two hundred are shown at once.
+      _ = try await ann.value("window.showRows(false)")
+      try await readsUpTo("220")
+      #expect(try await ann.value(later) as? String == "220")
+    }
+  }
 }

@@ -181,10 +181,13 @@ export function createList(options) {
       const isInView = entries.some((entry) => entry.isIntersecting);
       // After a failure the person decides.
       if (!isInView || trouble.textContent || !isLoaded) return;
+      const [height, first] = [container.offsetHeight, start];
       quietly(loadMore()).then(() => {
+        // It stays in view where rows are hidden, or where the first ones went for these.
+        if (signal?.aborted || start !== first || container.offsetHeight <= height) return;
         // The observer tells of changes only, and it may be in view still.
         observer.unobserve(more);
-        if (!signal?.aborted) observer.observe(more);
+        observer.observe(more);
       });
     });
     if (!isUpward) observer.observe(more);
