@@ -230,6 +230,37 @@ extension BrowserStatesTests {
     }
   }
 
+  @Test("a reminder that is sent again is the same one, and another is another one")
+  func sameReminder() async throws {
+    try await withAnswers { ann in
+      try await go(ann, to: "/reminders")
+      _ = try await ann.value("window.isRefused = true")
+      for (index, title) in ["tea", "tea", "dentist"].enumerated() {
+        _ = try await ann.value(
+          """
+          (() => {
+            const [form] = document.forms;
+            form.elements.title.value = "\(title)";
+            form.elements.at.value = "2040-01-01T08:00";
+            form.requestSubmit();
+          })()
+          """)
+        try await eventually("it is refused") {
+          let isOver =
+            try await ann.value(
+              "document.querySelector('form [type=submit]').ariaDisabled === null") as? Bool
+          let count = try await sent(ann)
+          return isOver == true && count == index + 1
+        }
+      }
+      let isSame = """
+        (([first, second, third]) => [first === second, second === third])(
+          window.sent.map(({ pathname }) => pathname))
+        """
+      #expect(try await ann.value(isSame) as? [Bool] == [true, false])
+    }
+  }
+
   @Test("what cannot be sent after a reload is shown, and kept until it is sent or given up")
   func keptActions() async throws {
     try await withAnswers { ann in
@@ -290,6 +321,34 @@ extension BrowserStatesTests {
     }
   }
 
+  @Test("what is turned on again goes from the list, also if two are at once")
+  func turnedOn() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value(
+        """
+        (() => {
+          const mutes = ["F00", "F01"].map((kind) => (
+            { scope: "kind", kind, value: "", since: "2020-01-01T00:00:00+00:00", until: null }));
+          window.screens["/v1/settings"] = () => ({ mutes: [...mutes], locale: "en", zone: "" });
+          window.forget = () => mutes.shift();
+        })()
+        """)
+      try await go(ann, to: "/settings")
+      let rows = "document.querySelectorAll('.panel .row').length"
+      try await eventually("both are there") { try await ann.value(rows) as? Int == 2 }
+      // The first answer has one of them still.
+      _ = try await ann.value(
+        """
+        (() => {
+          const read = window.screens["/v1/settings"];
+          window.screens["/v1/settings"] = () => (window.forget(), read());
+          for (const button of document.querySelectorAll(".panel .row button")) button.click();
+        })()
+        """)
+      try await eventually("none is there") { try await ann.value(rows) as? Int == 0 }
+    }
+  }
+
   @Test("a list reads on by itself only while there is more to see")
   func ends() async throws {
     try await withAnswers { ann in
@@ -332,6 +391,27 @@ extension BrowserStatesTests {
       _ = try await ann.value("window.showRows(false)")
       try await readsUpTo("220")
       #expect(try await ann.value(later) as? String == "220")
+    }
+  }
+
+  @Test("the first message of a chat is said")
+  func firstMessage() async throws {
+    try await withAnswers { ann in
+      _ = try await ann.value("window.screens['/v1/conversations/bob'] = page()")
+      try await go(ann, to: "/messages/bob")
+      try await eventually("the chat is empty") {
+        try await !ann.text(".list > .empty:not([hidden])").isEmpty
+      }
+      _ = try await ann.value(
+        """
+        window.screens["/v1/conversations/bob"] = page({
+          message_id: "1", sender_id: "bob", sender_name: "Bob", text: "hi", is_read: true,
+          sent_at: "2020-01-01T00:00:00+00:00",
+        })
+        """)
+      // What is sent is looked for.
+      try await ann.type("hello\n", into: ".writing textarea")
+      try await eventually("it is said") { try await ann.text("body > .hidden") == "Bob: hi" }
     }
   }
 }

@@ -64,6 +64,7 @@ export function chatPage({ peer }, signal) {
   let rows = [];
   let told = "";
   let newestShown = "";
+  let isLoaded = false;
   look();
   if (!hasLeft(peer)) nameTitle(peer, signal);
   watch([`${path("/v1/conversations", peer)}?limit=30`], list.refresh, signal);
@@ -84,7 +85,9 @@ export function chatPage({ peer }, signal) {
     markRead();
     const newest = rows[0]?.message_id ?? "";
     if (newest !== newestShown && isAtEnd(newestShown === "")) scrollToEnd();
-    announceNew(rows.findIndex((row) => row.message_id === newestShown));
+    const count = rows.findIndex((row) => row.message_id === newestShown);
+    if (isLoaded) announceNew(newestShown === "" ? rows.length : count);
+    isLoaded = true;
     newestShown = newest;
   }
 

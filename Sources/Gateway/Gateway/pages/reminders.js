@@ -133,13 +133,17 @@ function reminderForm(refresh, signal) {
   form.addEventListener("input", check);
   // The button is pressed by Enter, too, and before the browser looks at the fields.
   form.addEventListener("click", check);
-  // One that had no answer may be stored: sent again it is the same reminder.
-  let id = randomID();
+  // One that had no answer may be stored: sent again it is the same reminder, and another is not.
+  let id = "";
+  let tried = "";
   onSubmit(form, async (values) => {
+    const written = JSON.stringify(values);
+    if (written !== tried) id = randomID();
+    tried = written;
     const body = given(values);
     if (!ownZone) body.zone = device;
     await send(prepare("PUT", path("/v1/reminders", id), body));
-    id = randomID();
+    tried = "";
     form.reset();
     details.open = false;
     say(words("reminderSet"));

@@ -82,6 +82,32 @@ function zone({ zone: chosen }) {
 
 function off({ mutes }, signal) {
   const title = words("whatIsOff");
+  let list = muteList(mutes, undo);
+  let asked = 0;
+  let shown = 0;
+  return element(
+    "section", { "aria-label": title, class: "panel" }, element("h2", {}, title), list);
+
+  async function undo(action) {
+    try {
+      await send(action);
+      asked += 1;
+      const question = asked;
+      const fresh = await get("/v1/settings", { signal });
+      // Of two answers, that to the later question knows more.
+      if (question < shown) return;
+      shown = question;
+      const before = list;
+      list = muteList(fresh.mutes, undo);
+      exchange(before, list);
+    } catch (problem) {
+      showProblem(problem, () => undo(action));
+    }
+  }
+}
+
+function muteList(mutes, undo) {
+  if (mutes.length === 0) return element("p", { class: "empty" }, words("nothingIsOff"));
   const rows = mutes.map((mute) => {
     const back = () => undo(prepare(...undoing(mute)));
     const name = nameOfMute(mute);
@@ -102,20 +128,7 @@ function off({ mutes }, signal) {
         class: "plain", "aria-label": `${words("turnOn")}: ${name}`,
       }));
   });
-  const nothing = element("p", { class: "empty" }, words("nothingIsOff"));
-  const made = element(
-    "section", { "aria-label": title, class: "panel" }, element("h2", {}, title),
-    rows.length ? element("ul", { class: "rows" }, ...rows) : nothing);
-  return made;
-
-  async function undo(action) {
-    try {
-      await send(action);
-      exchange(made, off(await get("/v1/settings", { signal }), signal));
-    } catch (problem) {
-      showProblem(problem, () => undo(action));
-    }
-  }
+  return element("ul", { class: "rows" }, ...rows);
 }
 
 const isPerson = (mute) => mute.scope === "actor" || mute.scope === "block";
