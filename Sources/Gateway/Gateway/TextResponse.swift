@@ -35,19 +35,19 @@ func textResponse(
       status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
   }
   headers[.contentEncoding] = "gzip"
-  guard request.method != .head else {
+  let bytes = Array(text.utf8)
+  let isLarge = bytes.count >= GatewayLimits.compressedAtOnceBytes
+  guard !isLarge || request.method != .head else {
     var response = Response(status: .ok, headers: headers)
-    // It would be that of the compressed body, and may be left out (RFC 9110, 8.6).
+    // That of the compressed body, which may be left out (RFC 9110, 8.6).
     response.headers[.contentLength] = nil
     return response
   }
-  let bytes = Array(text.utf8)
   let coded =
-    bytes.count < GatewayLimits.compressedAtOnceBytes
-    ? try gzipped(bytes)
-    : try await compressing.run(of: person) {
+    isLarge
+    ? try await compressing.run(of: person) {
       try await onThread { () throws(CompressionError) in try gzipped(bytes) }
-    }
+    } : try gzipped(bytes)
   return Response(
     status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: coded)))
 }
