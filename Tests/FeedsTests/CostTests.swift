@@ -73,6 +73,38 @@ import Testing
     }
   }
 
+  @Test("a page of few entries reads about one post of each famous author, however many they have")
+  func pulledAboveTheFloor() throws {
+    let database = try FeedDatabase()
+    let calls = ["feed_page('u401', NULL, 50)", "feed_page('u401', '757390000000000:p0', 50)"]
+    func costs(_ posts: ClosedRange<Int>) throws -> [Int] {
+      try database.asOwner {
+        try database.connection.script(
+          """
+          INSERT INTO posts
+          SELECT 'p' || g, (757382400000000 + g * 1000000::bigint) << 11, g % 400 + 1, 'pull', false,
+            '', '', '', timestamptz '2024-01-01 00:00:00Z' + g * interval '1 s', 'e' || g
+          FROM generate_series(\(posts.lowerBound), \(posts.upperBound)) g;
+          """)
+        try database.connection.script("VACUUM ANALYZE posts")
+      }
+      return try calls.map { try pages(database, $0) }
+    }
+    try database.asOwner {
+      try database.connection.script(
+        """
+        INSERT INTO users (user_id) SELECT 'u' || g FROM generate_series(1, 401) g ORDER BY g;
+        INSERT INTO pull_authors SELECT g FROM generate_series(1, 400) g;
+        INSERT INTO follows SELECT g, 401, true, '2024-01-01Z', 'f' FROM generate_series(1, 400) g;
+        """)
+    }
+    let before = try costs(1...2000)
+    for (few, many) in zip(before, try costs(2001...24_000)) {
+      // One more level of the index.
+      #expect(many <= few + few / 2 + 20, "\(few) pages, then \(many)")
+    }
+  }
+
   @Test("a follow of somebody famous reads none of the posts that readers pull")
   func pushedPosts() throws {
     let database = try FeedDatabase()
