@@ -105,6 +105,42 @@ import Testing
     }
   }
 
+  @Test("a page asks of few of those followed whether they are hidden")
+  func hidden() throws {
+    let database = try FeedDatabase()
+    // The first reads posts of famous authors, the second posts below a floor.
+    let calls = ["feed_page('u1001', NULL, 20)", "feed_page('u1002', NULL, 20)"]
+    try database.asOwner {
+      try database.connection.script(
+        """
+        INSERT INTO users (user_id) SELECT 'u' || g FROM generate_series(1, 1002) g ORDER BY g;
+        INSERT INTO pull_authors SELECT g FROM generate_series(1, 500) g;
+        INSERT INTO follows
+        SELECT g, CASE WHEN g <= 500 THEN 1001 ELSE 1002 END, true, '2024-01-01Z', 'f'
+        FROM generate_series(1, 1000) g;
+        INSERT INTO feeds VALUES (1002, 9223372036854775807);
+        INSERT INTO posts
+        SELECT 'p' || g, (757382400000000 + g * 1000000::bigint) << 11, g,
+          CASE WHEN g <= 500 THEN 'pull' ELSE 'push' END, false, '', '', '',
+          timestamptz '2024-01-01 00:00:00Z' + g * interval '1 s', 'e'
+        FROM generate_series(1, 1000) g;
+        """)
+      try database.connection.script("VACUUM ANALYZE")
+    }
+    let before = try calls.map { try pages(database, $0) }
+    try database.asOwner {
+      try database.connection.script(
+        """
+        INSERT INTO person_blocks VALUES
+          ('u1001', 'u500', true, '2024-01-01Z', 'b'), ('u1000', 'u1002', true, '2024-01-01Z', 'b')
+        """)
+    }
+    for (call, few) in zip(calls, before) {
+      let many = try pages(database, call)
+      #expect(many <= few + 1000, "\(call): \(few) pages, then \(many)")
+    }
+  }
+
   @Test("a follow of somebody famous reads none of the posts that readers pull")
   func pushedPosts() throws {
     let database = try FeedDatabase()

@@ -1,6 +1,8 @@
 -- compatible-from: 9
 -- As in migration 0044, and a feed page reads as many posts of famous authors as it may show. Where a reader's feed
 -- stores fewer entries than a page, it read up to a page of each famous author whom they follow.
+-- Who is hidden is asked of authors who may be on the page: before, of everybody followed, twice, for readers who have
+-- blocks, and for all readers while anybody is being erased.
 CREATE OR REPLACE FUNCTION feed_page(user_id text, before text, "limit" int) RETURNS SETOF post_row
 LANGUAGE plpgsql STABLE ROWS 50
 SET plan_cache_mode = force_generic_plan SET enable_bitmapscan = off SET enable_seqscan = off
@@ -39,24 +41,31 @@ BEGIN
   -- Of the authors followed whose posts are pulled, those with the newest posts above the floor, and how new. A page is
   -- filled by the newest post of as many authors as its size: posts of others, and older ones than the last of these,
   -- cannot be on it.
+  -- Who is hidden is asked in this order, until there are enough, and not of everybody followed.
   WITH newest AS MATERIALIZED (
-    SELECT a.author, p.first_at
-    FROM follows f
-    JOIN pull_authors a ON a.author = f.followee
-    CROSS JOIN LATERAL (
-      SELECT p.first_at, p.post_id
-      FROM posts p
-      WHERE p.author = a.author AND NOT p.deleted AND p.delivery = 'pull'
-        AND p.post_key >= floor_key
-        AND p.first_at >= greatest(lowest_time, feeds_key_time(floor_key - 1048576))
-        AND (p.first_at, p.post_id) < (before_time, before_id)
+    SELECT c.author, c.first_at
+    FROM (
+      SELECT a.author, p.first_at, p.post_id
+      FROM follows f
+      JOIN pull_authors a ON a.author = f.followee
+      CROSS JOIN LATERAL (
+        SELECT p.first_at, p.post_id
+        FROM posts p
+        WHERE p.author = a.author AND NOT p.deleted AND p.delivery = 'pull'
+          AND p.post_key >= floor_key
+          AND p.first_at >= greatest(lowest_time, feeds_key_time(floor_key - 1048576))
+          AND (p.first_at, p.post_id) < (before_time, before_id)
+        ORDER BY p.first_at DESC, p.post_id DESC
+        LIMIT 1
+      ) p
+      WHERE f.follower = reader AND f.active
+        -- Nothing is above the highest floor.
+        AND floor_key < 9223372036854775807
       ORDER BY p.first_at DESC, p.post_id DESC
-      LIMIT 1
-    ) p
-    WHERE f.follower = reader AND f.active AND (NOT hides OR NOT feeds_hidden($1, f.followee))
-      -- Nothing is above the highest floor.
-      AND floor_key < 9223372036854775807
-    ORDER BY p.first_at DESC, p.post_id DESC
+      LIMIT CASE WHEN NOT hides THEN size END
+    ) c
+    WHERE NOT hides OR NOT feeds_hidden($1, c.author)
+    ORDER BY c.first_at DESC, c.post_id DESC
     LIMIT size
   ),
   above_floor AS MATERIALIZED (
@@ -85,34 +94,39 @@ BEGIN
       LIMIT size
     ) p
   ),
-  -- Of the authors followed, who still has a post below the floor, and how new; of the page's size
-  -- of them, none older than the last can be on the page.
+  -- The same below the floor, of all authors followed.
   furthest AS MATERIALIZED (
-    SELECT p.first_at
-    FROM follows f
-    CROSS JOIN LATERAL (
-      SELECT p.first_at
-      FROM posts p
-      WHERE p.author = f.followee AND NOT p.deleted
-        AND p.first_at <= floor_time AND p.post_key < floor_key
-        AND (p.first_at, p.post_id) < (before_time, before_id)
+    SELECT c.author, c.first_at
+    FROM (
+      SELECT f.followee AS author, p.first_at, p.post_id
+      FROM follows f
+      CROSS JOIN LATERAL (
+        SELECT p.first_at, p.post_id
+        FROM posts p
+        WHERE p.author = f.followee AND NOT p.deleted
+          AND p.first_at <= floor_time AND p.post_key < floor_key
+          AND (p.first_at, p.post_id) < (before_time, before_id)
+        ORDER BY p.first_at DESC, p.post_id DESC
+        LIMIT 1
+      ) p
+      WHERE f.follower = reader AND f.active
+        -- Only a page that reaches the floor looks below it.
+        AND floor_key > 0
+        AND (SELECT count(*) FROM above_floor a WHERE a.first_at > floor_time) < size
       ORDER BY p.first_at DESC, p.post_id DESC
-      LIMIT 1
-    ) p
-    WHERE f.follower = reader AND f.active AND (NOT hides OR NOT feeds_hidden($1, f.followee))
-      -- Only a page that reaches the floor looks below it.
-      AND floor_key > 0
-      AND (SELECT count(*) FROM above_floor a WHERE a.first_at > floor_time) < size
-    ORDER BY p.first_at DESC
+      LIMIT CASE WHEN NOT hides THEN size END
+    ) c
+    WHERE NOT hides OR NOT feeds_hidden($1, c.author)
+    ORDER BY c.first_at DESC, c.post_id DESC
     LIMIT size
   ),
   below_floor AS (
     SELECT p.post_id, p.author, p.title, p.caption, p.image_url, p.first_at, p.version_time
-    FROM follows f
+    FROM furthest f
     CROSS JOIN LATERAL (
       SELECT p.*
       FROM posts p
-      WHERE p.author = f.followee AND NOT p.deleted
+      WHERE p.author = f.author AND NOT p.deleted
         AND p.first_at <= floor_time AND p.post_key < floor_key
         AND p.first_at >= (
           SELECT CASE WHEN count(*) < size THEN '-infinity' ELSE min(u.first_at) END
@@ -121,8 +135,6 @@ BEGIN
       ORDER BY p.first_at DESC, p.post_id DESC
       LIMIT size
     ) p
-    WHERE f.follower = reader AND f.active AND EXISTS (SELECT FROM furthest)
-      AND (NOT hides OR NOT feeds_hidden($1, f.followee))
   ),
   page AS (
     SELECT * FROM (SELECT * FROM above_floor UNION ALL SELECT * FROM below_floor) c
