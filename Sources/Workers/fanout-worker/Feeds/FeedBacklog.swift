@@ -8,7 +8,8 @@ func feedBackground(limits: FeedLimits, after pace: DeliveryPace) -> Work {
 
 /// One piece of background work: restores the feeds of returning readers; if there are none, evicts
 /// the feeds of readers who have been away too long; if there are none, trims a few feeds that may
-/// have grown too long. Then sweeps some blocks of garbage.
+/// have grown too long. Then sweeps some blocks of garbage. While feeds wait for trimming, chance decides
+/// whether a piece begins with that, so that they do not wait until nobody returns or is evicted.
 ///
 /// A piece is bounded in feeds, authors and blocks. It takes some tens of milliseconds, so that
 /// under load, with one piece after each transaction, it uses a small part of the lane's time. After a
@@ -22,7 +23,7 @@ func feedBacklog(limits: FeedLimits, after pace: DeliveryPace) -> Work {
       ReturnSQL.pick,
       [
         .int8(Int64(limits.returningAtOnce)), .int8(Int64(limits.lockedAtOnce)),
-        .int8(Int64(limits.followedMax)),
+        .int8(Int64(limits.followedMax)), .bool(Bool.random()),
       ]))
   work.add(Statement(ReturnSQL.lockFollowees))
   work.add(Statement(ReturnSQL.lockFeeds))

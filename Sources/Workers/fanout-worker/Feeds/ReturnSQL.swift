@@ -10,12 +10,26 @@
 enum ReturnSQL {
   /// Picks a few readers from the queue. Only locks their rows; `SettleSQL` removes them. $1 the
   /// maximum number of readers, $2 of authors they follow, give or take one reader's, who follows at
-  /// most $3. Whoever follows more is taken off the queue: their pages are joined.
+  /// most $3. Whoever follows more is taken off the queue: their pages are joined. $4 whether feeds are trimmed
+  /// instead if any are queued for that: the first is locked, so that `TrimSQL.pick` finds it.
   ///
   /// `magpie.feed_order` lets this transaction lower floors: see migration 0019.
   static let pick = """
-    WITH due AS MATERIALIZED (
-      SELECT r.owner FROM feed_returns r ORDER BY r.owner LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+    WITH trims AS MATERIALIZED (
+      SELECT
+      FROM feed_trims t
+      WHERE t.kind IN ('owner', 'followers') AND $4::boolean
+      ORDER BY t.queued_at
+      LIMIT 1
+      FOR UPDATE SKIP LOCKED
+    ),
+    due AS MATERIALIZED (
+      SELECT r.owner
+      FROM feed_returns r
+      WHERE NOT EXISTS (SELECT FROM trims)
+      ORDER BY r.owner
+      LIMIT $1::bigint
+      FOR UPDATE SKIP LOCKED
     ),
     followed AS (
       SELECT
@@ -36,7 +50,12 @@ enum ReturnSQL {
         'magpie.returning',
         coalesce(string_agg(owner::text, ',') FILTER (WHERE NOT is_left_out), ''), true),
       set_config(
-        'magpie.busy', CASE WHEN count(*) FILTER (WHERE NOT is_left_out) > 0 THEN 'returning' ELSE '' END,
+        'magpie.busy',
+        CASE
+          WHEN count(*) FILTER (WHERE NOT is_left_out) > 0 THEN 'returning'
+          WHEN EXISTS (SELECT FROM trims) THEN 'trimming'
+          ELSE ''
+        END,
         true),
       set_config('magpie.feed_order', 'first_at', true),
       set_config('magpie.settled', coalesce(string_agg(owner::text, ','), ''), true),

@@ -42,7 +42,7 @@ enum TrimSQL {
     WITH due AS MATERIALIZED (
       SELECT t.person
       FROM feed_trims t
-      WHERE t.kind = 'owner' AND current_setting('magpie.busy') = ''
+      WHERE t.kind = 'owner' AND current_setting('magpie.busy') IN ('', 'trimming')
       ORDER BY t.queued_at
       LIMIT $1::bigint
       FOR UPDATE SKIP LOCKED
@@ -51,7 +51,7 @@ enum TrimSQL {
     round AS MATERIALIZED (
       SELECT t.person, t.done_to
       FROM feed_trims t
-      WHERE t.kind = 'followers' AND current_setting('magpie.busy') = ''
+      WHERE t.kind = 'followers' AND current_setting('magpie.busy') IN ('', 'trimming')
       ORDER BY t.queued_at
       LIMIT 1
       FOR UPDATE SKIP LOCKED
