@@ -62,8 +62,8 @@ import Verification
     // A swap killed at any moment has happened entirely or not at all.
     var exchanged = 0
     for attempt in 0..<8 {
-      // Increasing, so that on any machine some are killed and some complete.
-      let seconds = Double.random(in: 0.1...(1 + Double(attempt)), using: &generator)
+      // Up to 1, 2, 3, 5, 8, 13, 21 and 35 s, so that on any machine some are killed and some complete.
+      let seconds = Double.random(in: 0.1...pow(1.66, Double(attempt)), using: &generator)
       if try await stack.exchange(killedAfter: seconds) { exchanged += 1 }
       #expect(try stack.hasSchema("magpie_old") != stack.hasSchema("magpie_shadow"))
       try stack.expectRows(live, in: "public")
