@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -140,9 +141,22 @@ extension BrowserStatesTests {
         """)
       try await go(ann, to: "/")
       try await ann.click(".ended button")
-      try await eventually("there is a field for a token, and nothing else is left") {
+      let kept = "sessionStorage.setItem('magpie.outbox', '[]')"
+      try await eventually("there is a field for a token, and the token is gone") {
         try await ann.value(
-          "document.querySelector('[name=token]') !== null && sessionStorage.length === 0")
+          "(\(kept), document.querySelector('[name=token]') !== null && !sessionStorage.getItem('magpie.token'))"
+        ) as? Bool == true
+      }
+      let (payload, field) = (
+        Data(#"{"sub":"somebody-else"}"#.utf8).base64EncodedString(), "[name=token]"
+      )
+      _ = try await ann.value(
+        "document.querySelector('\(field)').value = 'a.\(payload).c'; document.querySelector('form').requestSubmit()"
+      )
+      try await eventually("what one person did is no other person's") {
+        try await ann.value(
+          "sessionStorage.getItem('magpie.token') !== null && sessionStorage.getItem('magpie.outbox') === null"
+        )
           as? Bool == true
       }
     }

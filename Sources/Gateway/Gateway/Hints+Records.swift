@@ -23,18 +23,6 @@ extension Hints {
     }
   }
 
-  /// Schedules looks at subjects that a stream has begun to watch. While nobody watched them, their records were not
-  /// noted, and workers may apply these after the stream's first look.
-  func lookAgain(at subjects: Set<Subject>) {
-    for subject in subjects {
-      if case .person = subject {
-        schedule(Hint(subject: subject, screens: [.alarms, .conversations]))
-      } else {
-        schedule(Hint(subject: subject, screens: .watched))
-      }
-    }
-  }
-
   /// Drops pending records of a partition at offset `end` or later, after the topic was recreated.
   func forget(_ topic: Topic, _ partition: Int32, from end: Int64) {
     state.withLock { $0.unapplied.forget(topic, partition, from: end) }

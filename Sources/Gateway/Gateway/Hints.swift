@@ -83,6 +83,22 @@ final class Hints: Sendable {
     state.withLock { $0.watch(subjects, for: subscription.id) }
   }
 
+  /// Has a new stream look at everything again, after two seconds and after ten. While nobody watched its subjects,
+  /// their records were not noted, and workers may apply these after the stream's first look.
+  func lookAgain(_ subscription: Subscription) {
+    Task {
+      for seconds in [2, 8] {
+        await pause(.seconds(seconds))
+        let continuation = state.withLock { state in
+          state.streams[subscription.id]?.pending = .all
+          return state.streams[subscription.id]?.continuation
+        }
+        guard let continuation else { return }
+        continuation.yield()
+      }
+    }
+  }
+
   /// Removes the stream and ends its wakes.
   func unsubscribe(_ subscription: Subscription) {
     let stream = state.withLock { state in

@@ -98,9 +98,8 @@ struct LiveStream: Sendable {
     try await write(ByteBuffer(string: "retry: \(Int.random(in: 500...3000))\n\n"))
     var parts = try parts()
     var posts = Set(watched.compactMap(\.post))
-    let subjects = Set(watched.compactMap(\.subject))
-    hints.watch(subjects, subscription)
-    hints.lookAgain(at: subjects.union([.person(person)]))
+    hints.watch(Set(watched.compactMap(\.subject)), subscription)
+    hints.lookAgain(subscription)
     for await _ in subscription.wakes {
       var events = ByteBuffer()
       if hints.hasLook(subscription) {
@@ -143,9 +142,7 @@ struct LiveStream: Sendable {
     let authors = try await turns.run(of: person) {
       try await reader.authors(of: unknown, viewer: person)
     }
-    let subjects = Set(authors.map { Subject.author($0.author) })
-    hints.watch(subjects, subscription)
-    hints.lookAgain(at: subjects)
+    hints.watch(Set(authors.map { .author($0.author) }), subscription)
     posts.subtract(authors.map(\.post))
   }
 

@@ -76,6 +76,11 @@ struct Responder: HTTPResponder {
       else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
+      // Large ones count also while they wait to be compressed.
+      let place =
+        body.utf8.count >= GatewayLimits.compressedAtOnceBytes
+        ? try edge.limits.response(body.utf8.count, of: person) : nil
+      defer { withExtendedLifetime(place) {} }
       let response = try await textResponse(
         body + "\n",
         [

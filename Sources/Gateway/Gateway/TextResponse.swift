@@ -36,18 +36,12 @@ func textResponse(
   }
   headers[.contentEncoding] = "gzip"
   let bytes = Array(text.utf8)
-  let isLarge = bytes.count >= GatewayLimits.compressedAtOnceBytes
-  guard !isLarge || request.method != .head else {
-    var response = Response(status: .ok, headers: headers)
-    // That of the compressed body, which may be left out (RFC 9110, 8.6).
-    response.headers[.contentLength] = nil
-    return response
-  }
   let coded =
-    isLarge
-    ? try await compressing.run(of: person) {
+    bytes.count < GatewayLimits.compressedAtOnceBytes
+    ? try gzipped(bytes)
+    : try await compressing.run(of: person) {
       try await onThread { () throws(CompressionError) in try gzipped(bytes) }
-    } : try gzipped(bytes)
+    }
   return Response(
     status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: coded)))
 }

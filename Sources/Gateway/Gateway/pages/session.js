@@ -8,6 +8,7 @@
  */
 
 const storageName = "magpie.token";
+const formerName = "magpie.person";
 const endListeners = [];
 let isEnded = false;
 
@@ -31,14 +32,20 @@ export function expiry() {
 
 /** Signs in with a token that was pasted. */
 export function signIn(text) {
-  sessionStorage.clear();
-  sessionStorage.setItem(storageName, text.trim());
+  replace(text.trim());
 }
 
 /** Forgets the person and what they did, and begins anew. */
 export function signOut() {
   sessionStorage.clear();
   current = "";
+  location.assign("/");
+}
+
+/** Asks for another token. What the person did, and nobody has answered, is kept for them. */
+export function signInAgain() {
+  sessionStorage.setItem(formerName, person());
+  sessionStorage.removeItem(storageName);
   location.assign("/");
 }
 
@@ -62,10 +69,16 @@ function take() {
   const stored = sessionStorage.getItem(storageName) ?? "";
   if (!fresh) return stored;
   history.replaceState(history.state, "", location.pathname + location.search);
-  // What one person did is no other person's.
-  if (claims(fresh).sub !== claims(stored).sub) sessionStorage.clear();
-  sessionStorage.setItem(storageName, fresh);
+  replace(fresh);
   return fresh;
+}
+
+function replace(fresh) {
+  const former = claims(sessionStorage.getItem(storageName) ?? "").sub ?? sessionStorage.getItem(formerName);
+  // What one person did is no other person's.
+  if (claims(fresh).sub !== former) sessionStorage.clear();
+  sessionStorage.removeItem(formerName);
+  sessionStorage.setItem(storageName, fresh);
 }
 
 function fromAddress() {

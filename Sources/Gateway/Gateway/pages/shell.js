@@ -11,7 +11,7 @@ import { read, targetOf } from "./opening.js";
 import { goBack, open } from "./router.js";
 import { routes } from "./routes.js";
 import { sentence } from "./sentence.js";
-import { hasEnded, onEnd, person, signOut } from "./session.js";
+import { hasEnded, onEnd, person, signInAgain } from "./session.js";
 
 const localeName = "magpie.locale";
 // A stream that rotates is back before anybody reads that it was gone.
@@ -193,7 +193,7 @@ function showStatus(isOpen) {
 function showEnd() {
   clearTimeout(cutTimer);
   status.textContent = "";
-  const next = button(words("signIn"), signOut);
+  const next = button(words("signIn"), signInAgain);
   ended.replaceChildren(
     element("p", { class: "ended" }, words("problem-invalid-token"), " ", next));
 }
