@@ -107,10 +107,10 @@ import Testing
       testDescription: "60 values of 4 MiB, compressed a thousandfold", worker: "fanout-worker",
       count: 60, codec: "gzip", record: { post($0, value: largestGarbage) }, areDeadLetters: true),
     Flood(
-      testDescription: "160 keys of 1 MB", worker: "fanout-worker", count: 160, codec: "gzip",
+      testDescription: "80 keys of 1 MB", worker: "fanout-worker", count: 80, codec: "gzip",
       record: keyOfOneMegabyte, areDeadLetters: true),
     Flood(
-      testDescription: "60 records of 99,000 headers", worker: "fanout-worker", count: 60,
+      testDescription: "16 records of 99,000 headers", worker: "fanout-worker", count: 16,
       codec: "gzip", record: manyHeaders, areDeadLetters: true),
   ]
 
