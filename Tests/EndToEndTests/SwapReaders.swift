@@ -104,8 +104,8 @@ final class SwapReaders: Sendable {
       check(look, "\(manner)")
       if let last { compare(last, with: look, "\(manner)") }
       last = look
-      // Leaves the processors to the other processes.
-      Thread.sleep(forTimeInterval: Double.random(in: 0...0.05))
+      // Leaves the processors to the other processes: eight readers that hardly pause delay each swap for minutes.
+      Thread.sleep(forTimeInterval: Double.random(in: 0...0.5))
       looks.withLock { $0[manner, default: 0] += 1 }
     }
   }
