@@ -13,7 +13,7 @@ import Testing
 struct OrderFreedomTests {
   @Test(
     "any order, any batches and duplicates give the model's rows",
-    arguments: seeds(12))
+    arguments: seeds(8))
   func anyOrder(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var generated = GeneratedEvents(SeededGenerator(seed: seed))
@@ -56,7 +56,7 @@ struct OrderFreedomTests {
   /// and their records come again in other batches.
   @Test(
     "two concurrent connections lose no contribution, and the last snapshot equals the row",
-    arguments: seeds(6))
+    arguments: seeds(4))
   func twoAtOnce(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var generated = GeneratedEvents(SeededGenerator(seed: seed))
