@@ -76,17 +76,20 @@ struct Responder: HTTPResponder {
       else {
         throw Problem(.notFound, "There is nothing that the viewer may see.")
       }
-      // Large ones count also while they wait to be compressed.
-      let place =
-        body.utf8.count >= GatewayLimits.compressedAtOnceBytes
-        ? try edge.limits.response(body.utf8.count, of: person) : nil
-      defer { withExtendedLifetime(place) {} }
-      let response = try await textResponse(
-        body + "\n",
-        [
-          .contentType: "application/json", .cacheControl: "private, no-cache",
-          .vary: "Authorization",
-        ], request, of: person)
+      let response: Response
+      do {
+        // Large ones count also while they wait to be compressed.
+        let place =
+          body.utf8.count >= GatewayLimits.compressedAtOnceBytes
+          ? try edge.limits.response(body.utf8.count, of: person) : nil
+        defer { withExtendedLifetime(place) {} }
+        response = try await textResponse(
+          body + "\n",
+          [
+            .contentType: "application/json", .cacheControl: "private, no-cache",
+            .vary: "Authorization",
+          ], request, of: person)
+      }
       return try held(response, of: person)
     case .action(let action):
       if let name = target.query.keys.sorted().first {

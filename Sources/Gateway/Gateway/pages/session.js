@@ -74,7 +74,8 @@ function take() {
 }
 
 function replace(fresh) {
-  const former = claims(sessionStorage.getItem(storageName) ?? "").sub ?? sessionStorage.getItem(formerName);
+  const stored = claims(sessionStorage.getItem(storageName) ?? "");
+  const former = stored.sub ?? sessionStorage.getItem(formerName);
   // What one person did is no other person's.
   if (claims(fresh).sub !== former) sessionStorage.clear();
   sessionStorage.removeItem(formerName);
