@@ -297,12 +297,9 @@ struct ErasureTests {
     try world.connection.script("SET lock_timeout = '2s'")
     // Those that delete contributions and blocks.
     for stage in [4, 7] {
+      try owner.script("UPDATE notification_erasures SET stage = \(stage), horizon = '3'")
       try owner.script(
-        """
-        UPDATE notification_erasures SET stage = \(stage), horizon = '3';
-        BEGIN;
-        SELECT FROM notification_erasures WHERE user_id = 'person-y' FOR UPDATE
-        """)
+        "BEGIN; SELECT FROM notification_erasures WHERE user_id = 'person-y' FOR UPDATE")
       try world.settle(pieces: 1)
       try owner.script("ROLLBACK")
       #expect(try world.connection.query("SELECT FROM likes").count == 1)
