@@ -110,7 +110,7 @@ import Testing
       testDescription: "80 keys of 1 MB", worker: "fanout-worker", count: 80, codec: "gzip",
       record: keyOfOneMegabyte, areDeadLetters: true),
     Flood(
-      testDescription: "16 records of 99,000 headers", worker: "fanout-worker", count: 16,
+      testDescription: "20 records of 99,000 headers", worker: "fanout-worker", count: 20,
       codec: "gzip", record: manyHeaders, areDeadLetters: true),
   ]
 
