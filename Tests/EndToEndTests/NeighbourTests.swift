@@ -96,7 +96,8 @@ import Testing
   }
 
   private func start(_ stack: Stack) throws -> ChildProcess {
-    try stack.start("fanout-worker", arguments: ["--push-limit", "10000", "--feed-length", "\(posts)"])
+    try stack.start(
+      "fanout-worker", arguments: ["--push-limit", "10000", "--feed-length", "\(posts)"])
   }
 
   private func event(_ id: String, _ at: Int, _ payload: Payload) -> Event {

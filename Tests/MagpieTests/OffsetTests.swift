@@ -158,22 +158,19 @@ import Testing
     #expect(try stored() == ["\(low)/2"])
   }
 
-  @Test("lag and verify --wait exit 1 if a stored offset is past the end of the log")
+  @Test("lag marks a stored offset past the end of the log")
   func pastEnd() async throws {
     try produce(records(3, partition: 0))
     try store(3, partition: 0)
-    #expect(try await setup.tool("lag").status == 0)
+    #expect(try await setup.tool("lag").output.contains("past the end") == false)
     try setup.connection.script("UPDATE consumer_offsets SET next_offset = 5")
     let lag = try await setup.tool("lag", "--json")
-    #expect(lag.status == 1 && lag.error.contains("log-truncated-past-our-offset"), "\(lag.error)")
     let past = try lag.lines.dropLast().filter { try member("isPastEnd", of: $0) == true }
     #expect(past.count == 1 && past[0].contains("\"nextOffset\":5"), "\(lag.output)")
     let text = try await setup.tool("lag")
+    #expect(text.status == 0, "\(text.error)")
     #expect(
       text.output.contains("\(likes)[0]  next 5  high 3  lag 0  past the end"), "\(text.output)")
-    let waited = try await setup.tool("verify", "--wait", hangLimitText)
-    #expect(waited.status == 1, "\(waited.output)")
-    #expect(waited.error.contains("\(likes)[0] ends at offset 3"), "\(waited.error)")
   }
 
   @Test("an import by offset compares the record before each offset, and is refused if one differs")

@@ -9,16 +9,10 @@ func waitUntilApplied(
   progress: inout Progress, isStopped: () -> Bool = { false }
 ) throws {
   let deadline = ContinuousClock.now + .seconds(seconds)
-  var lastHeld = ContinuousClock.now
   while true {
     let report = try LagReport.measure(connection, admin, prefix: prefix)
     if report.isApplied { break }
-    if let lost = report.partitions.first(where: { !$0.isHeld }) {
-      // A leader that has just been elected may report an end that is too low for a moment.
-      guard lost.isPastEnd, .now - lastHeld < .seconds(10) else { throw notHeldFailure(lost) }
-    } else {
-      lastHeld = .now
-    }
+    if let cut = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cut) }
     progress.show(
       "waiting for \(report.total) records, \(report.pendingRenders) renderings, "
         + "\(report.pendingReviews) reviews, \(report.pendingSubscriptions) posts to announce, "
@@ -48,17 +42,12 @@ func waitUntilApplied(
   progress.clear()
 }
 
-private func notHeldFailure(_ partition: LagReport.Partition) -> Failure {
-  let place = "\(partition.topic)[\(partition.partition)]"
-  let stored = "the stored offset of \(partition.group) is \(partition.nextOffset ?? 0)"
-  let page = "docs/operations/log-truncated-past-our-offset.md."
-  return Failure(
+private func cutOffFailure(_ partition: LagReport.Partition) -> Failure {
+  Failure(
     .found,
-    partition.isPastEnd
-      ? "\(place) ends at offset \(partition.highWatermark ?? 0), but \(stored): it is another log than "
-        + "the one applied so far: \(page)"
-      : "\(place) begins at offset \(partition.lowWatermark ?? 0), but \(stored): the broker has "
-        + "dropped records that were never applied: \(page) "
-        + "(The embedded broker keeps at most 5 MiB a partition: send less at a time, or use more --partitions.)"
+    "\(partition.topic)[\(partition.partition)] begins at offset \(partition.lowWatermark ?? 0), but "
+      + "the stored offset of \(partition.group) is \(partition.nextOffset ?? 0): the broker has "
+      + "dropped records that were never applied: docs/operations/log-truncated-past-our-offset.md. "
+      + "(The embedded broker keeps at most 5 MiB a partition: send less at a time, or use more --partitions.)"
   )
 }

@@ -15,8 +15,9 @@ struct Lag: ParsableCommand {
 
       All leaders are queried at the same time, with a limit of ten seconds. The lag of a partition \
       whose leader does not answer, for example because its broker has just died, is shown as \
-      unknown; the total then covers the other partitions, and the exit code is 69. It is 1 if a log does \
-      not hold a next offset: the records there were deleted, or it is another log.
+      unknown; the total then covers the other partitions, and the exit code is 69. It is 1 if the \
+      records at a next offset were deleted. A next offset past the end is only marked: either it is another \
+      log, where the workers stop, or the broker reports an end that is too low.
       """)
 
   @OptionGroup var kafka: KafkaOptions
@@ -89,11 +90,11 @@ struct Lag: ParsableCommand {
             + "\nThe other numbers are correct. A broker may "
             + "be down; if it has just died, its partitions get new leaders soon.")
       }
-      let lost = (report.partitions + archive).count { !$0.isHeld }
+      let lost = (report.partitions + archive).count(where: \.isCutOff)
       if !watch, lost > 0 {
         throw Failure(
           .found,
-          "The log does not hold the next offset of \(lost) partitions: "
+          "The log no longer holds the next offset of \(lost) partitions: "
             + "docs/operations/log-truncated-past-our-offset.md says what to do.")
       }
       if watch { Thread.sleep(forTimeInterval: interval) }
@@ -124,7 +125,7 @@ struct Lag: ParsableCommand {
         if partition.isCutOff, let low = partition.lowWatermark {
           text += Style.red("  records were dropped: the log begins at \(low)")
         }
-        if partition.isPastEnd { text += Style.red("  past the end: it is another log") }
+        if partition.isPastEnd { text += Style.red("  past the end that the broker reports") }
         text += "\n"
       }
     }

@@ -18,7 +18,8 @@ struct LagReport {
     /// The broker has dropped records that were not applied.
     var isCutOff = false
     /// The log ends before the next offset, so it is another log than the one applied so far, and its lag
-    /// means nothing.
+    /// means nothing; or the broker reports an end that is too low, as Tansu does. Workers compare records, and
+    /// stop if it is another log.
     var isPastEnd = false
 
     init(
@@ -36,7 +37,7 @@ struct LagReport {
       }
     }
 
-    /// Whether the log holds the next offset or ends there; true if that is not known.
+    /// Whether the log holds the next offset or ends there, as far as the broker says.
     var isHeld: Bool { !isCutOff && !isPastEnd }
   }
 
@@ -66,7 +67,7 @@ struct LagReport {
   var isApplied: Bool {
     total == 0 && pendingRenders == 0 && pendingReviews == 0 && pendingSubscriptions == 0
       && pendingReminders == 0 && pendingErasures == 0 && missingTopics.isEmpty
-      && unanswered.isEmpty && partitions.allSatisfy(\.isHeld)
+      && unanswered.isEmpty && !partitions.contains(where: \.isCutOff)
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 

@@ -133,7 +133,7 @@ final class Watch: Sendable {
         openDeadLetters: state.tables?.openDeadLetters,
         missingTopics: report?.missingTopics ?? [],
         unanswered: report?.unanswered.map(\.description) ?? [],
-        cutOff: report?.partitions.filter { !$0.isHeld }.map {
+        cutOff: report?.partitions.filter(\.isCutOff).map {
           "\($0.group): \($0.topic)/\($0.partition)"
         } ?? [],
         overdueReminders: state.processes.compactMap { $0.metrics?.overdueReminders }.max(),

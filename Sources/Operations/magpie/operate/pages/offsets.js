@@ -45,7 +45,7 @@ function row({ partition, ownerEpoch, movedAt }) {
   const { topic, nextOffset, lowWatermark, highWatermark, lag, isCutOff, isPastEnd } = partition;
   let log = highWatermark === undefined ? "no answer" : `${lowWatermark} to ${highWatermark}`;
   if (isCutOff) log += ": records were deleted before they were applied";
-  if (isPastEnd) log += ": the next offset is past the end: it is another log";
+  if (isPastEnd) log += ": the next offset is past the end that the broker reports";
   return [
     `${topic}/${partition.partition}`, String(nextOffset ?? "none"),
     log, String(lag ?? "unknown"), String(ownerEpoch ?? "none"), time(movedAt),
