@@ -24,7 +24,7 @@ public struct RebuildProgress: Sendable {
   }
 }
 
-/// Adds up the progress of all threads of a rebuild. Thread-safe.
+/// Adds up the progress of all threads of a rebuild, and stops them once one has failed. Thread-safe.
 final class ProgressCounter: Sendable {
   private let state = Mutex(RebuildProgress())
   /// Why a part of the step has failed.

@@ -17,7 +17,7 @@ import { keyOf, pathOf, read, targetOf } from "./opening.js";
 import { attempt, drafted } from "./optimistic.js";
 import { followButton, nameOf, personRow, withPerson } from "./people.js";
 import { relation } from "./post.js";
-import { run } from "./repeat.js";
+import { oncePerValue } from "./repeat.js";
 import { routes } from "./routes.js";
 import { sentence } from "./sentence.js";
 import { timeOf } from "./time.js";
@@ -65,23 +65,19 @@ const newestOf = (rows) => rows.map((row) => row.raised_at).sort().at(-1) ?? "";
 
 /** Tells the gateway once that what is new has been seen. */
 function see(signal) {
-  let told = "";
+  const tell = oncePerValue(check);
   let latest = [];
-  const check = () => {
-    const newest = newestOf(latest.filter((row) => row.unseen));
-    if (newest === "" || newest === told || document.hidden || signal.aborted) return;
-    told = newest;
-    const tell = () => send(prepare("PUT", "/v1/alarms/seen", undefined, newest));
-    run(check, () => tell().catch((problem) => {
-      told = "";
-      throw problem;
-    }), check);
-  };
   document.addEventListener("visibilitychange", check, { signal });
   return (rows) => {
     latest = rows;
     check();
   };
+
+  function check() {
+    const newest = newestOf(latest.filter((row) => row.unseen));
+    if (newest === "" || document.hidden || signal.aborted) return;
+    tell(newest, () => send(prepare("PUT", "/v1/alarms/seen", undefined, newest)));
+  }
 }
 
 function alarmRow(row) {

@@ -2,6 +2,7 @@
  * Forms whose answer somebody waits for.
  */
 
+import { prepare, send } from "./api.js";
 import { element } from "./dom.js";
 import { words } from "./locale.js";
 import { showProblem } from "./notice.js";
@@ -14,9 +15,13 @@ export const valuesOf = (form) =>
 export const given = (values) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
 
-/** The values that are not those of a row. */
-export const changesOf = (values, row) =>
-  Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== (row[name] ?? "")));
+/** Sends the values that are not those of one's own profile, if there are any; returns them. */
+export async function saveProfile(values, row) {
+  const changed = Object.entries(values).filter(([name, value]) => value !== (row[name] ?? ""));
+  const changes = Object.fromEntries(changed);
+  if (changed.length) await send(prepare("PATCH", "/v1/profile", changes));
+  return changes;
+}
 
 /** What runs `action`, but not while it runs already: a second click is no second action. */
 export function oneAtATime(action) {

@@ -12,7 +12,7 @@ import { badgeNumber, words } from "./locale.js";
 import { announce } from "./notice.js";
 import { sendShown } from "./pending.js";
 import { hasLeft, nameOf } from "./people.js";
-import { run } from "./repeat.js";
+import { oncePerValue } from "./repeat.js";
 import { scrollToEnd } from "./router.js";
 import { routes } from "./routes.js";
 import { person } from "./session.js";
@@ -62,7 +62,7 @@ export function chatPage({ peer }, signal) {
   list.element.classList.add("chat");
   const look = () => list.refresh().catch(() => {});
   let rows = [];
-  let told = "";
+  const tell = oncePerValue(markRead);
   let newestShown = "";
   let isLoaded = false;
   look();
@@ -104,13 +104,9 @@ export function chatPage({ peer }, signal) {
     const unread = rows.filter((row) => row.sender_id === peer && !row.is_read);
     const newest = unread.map((row) => row.sent_at).sort().at(-1) ?? "";
     const mayTell = !document.hidden && !signal.aborted;
-    if (!mayTell || newest === "" || newest === told || peer === person()) return;
-    told = newest;
-    const action = prepare("PUT", path("/v1/conversations", peer, "read"), undefined, newest);
-    run(markRead, () => send(action).then(look, (problem) => {
-      told = "";
-      throw problem;
-    }), markRead);
+    if (!mayTell || newest === "" || peer === person()) return;
+    const address = path("/v1/conversations", peer, "read");
+    tell(newest, () => send(prepare("PUT", address, undefined, newest)).then(look));
   }
 }
 

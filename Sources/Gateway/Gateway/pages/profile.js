@@ -2,9 +2,9 @@
  * A person with their posts, whom they follow and who follows them; and editing one's own profile.
  */
 
-import { get, path, prepare, send } from "./api.js";
+import { get, path, prepare } from "./api.js";
 import { element, field, theirs } from "./dom.js";
-import { changesOf, onSubmit } from "./forms.js";
+import { onSubmit, saveProfile } from "./forms.js";
 import { icon } from "./icons.js";
 import { avatar } from "./image.js";
 import { postList } from "./home.js";
@@ -148,8 +148,7 @@ function editForm(row, signal) {
     "form", { class: "fields" }, ...inputs, field(words("picture"), image),
     element("button", { type: "submit" }, words("save")));
   onSubmit(form, async (values) => {
-    const changes = changesOf(values, row);
-    if (Object.keys(changes).length) await send(prepare("PATCH", "/v1/profile", changes));
+    await saveProfile(values, row);
     if (!signal.aborted) go(routes.person(person()), true);
   }, signal);
   form.addEventListener("keydown", (event) => {

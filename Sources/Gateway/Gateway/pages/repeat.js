@@ -1,5 +1,5 @@
 /**
- * Repeats what could not be read.
+ * Repeats what could not be read, or told.
  */
 
 import { Problem } from "./problem.js";
@@ -25,6 +25,22 @@ export async function run(key, action, again) {
       reportError(error);
     }
   }
+}
+
+/**
+ * What tells the gateway of a value with `action`, once, until another one comes. If it could not
+ * be told, `again` is called as by `run`, and may tell it once more.
+ */
+export function oncePerValue(again) {
+  let told = "";
+  return (value, action) => {
+    if (value === told) return;
+    told = value;
+    run(again, () => action().catch((problem) => {
+      told = "";
+      throw problem;
+    }), again);
+  };
 }
 
 /** Reads again what could not be read. */

@@ -4,7 +4,7 @@
 
 import { get, path, prepare, send } from "./api.js";
 import { button, element, field, theirs } from "./dom.js";
-import { changesOf, onSubmit } from "./forms.js";
+import { onSubmit, saveProfile } from "./forms.js";
 import { avatar } from "./image.js";
 import { words } from "./locale.js";
 import { say, showProblem } from "./notice.js";
@@ -41,8 +41,7 @@ function general(settings, signal) {
     "form", { class: "panel fields" }, language(settings), zone(settings),
     element("button", { type: "submit" }, words("save")));
   onSubmit(form, async (values) => {
-    const changes = changesOf(values, settings);
-    if (Object.keys(changes).length) await send(prepare("PATCH", "/v1/profile", changes));
+    const changes = await saveProfile(values, settings);
     Object.assign(settings, changes);
     // The language changes whatever page is shown by then.
     if (signal.aborted) await whenNobodyWrites();

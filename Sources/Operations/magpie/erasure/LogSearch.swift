@@ -26,7 +26,7 @@ struct LogSearch {
         "Kafka at \(configuration.bootstrap) has no topics \(prefix)*; is --topic-prefix wrong?")
     }
     let (tally, records, failure) = try read(
-      KafkaLog(configuration: configuration), topics.map { [$0] }, .kafka, progress)
+      KafkaLog(configuration: configuration), topics, .kafka, progress)
     let found = Set(tally.findings.map(\.finding.name)).sorted()
     // Without an answer it is not known when the records go.
     let settings = (try? admin.configurations(of: found)) ?? [:]
@@ -41,7 +41,7 @@ struct LogSearch {
   func archive(_ storage: any ArchiveStorage, progress: (Int64, Int64) -> Void) throws -> Found {
     let topics = Set(try Manifest(of: storage).partitions.map(\.topic)).sorted()
     let (tally, records, failure) = try read(
-      ArchiveLog(storage, passesGaps: true), [topics], .archive, progress)
+      ArchiveLog(storage, passesGaps: true), topics, .archive, progress)
     return (
       tally.findings.map { finding, newest in
         var finding = finding
@@ -56,30 +56,24 @@ struct LogSearch {
     )
   }
 
-  /// - Parameter portions: topics that are read together. What the log holds of them is asked then, because
-  ///   Kafka deletes records meanwhile.
   private func read(
-    _ log: any RecordLog, _ portions: [[String]], _ place: Finding.Place,
+    _ log: any RecordLog, _ topics: [String], _ place: Finding.Place,
     _ progress: (Int64, Int64) -> Void
   ) throws -> (FindingTally, Int64, (any Error)?) {
     var tally = FindingTally(place, sought, erasedAt: erasedAt)
-    let spans = try log.spans(of: portions.flatMap(\.self))
+    let spans = try log.spans(of: topics)
     let total = spans.values.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     var count: Int64 = 0
     do {
-      for topics in portions {
-        try log.readAll(of: topics, maxRecords: 1000) { batch in
-          for record in batch.records {
-            let found = sought.parts(of: record.wire).values.reduce(into: Set()) {
-              $0.formUnion($1)
-            }
-            tally.add(
-              found, in: record.topic, at: record.eventTime,
-              milliseconds: record.timestampMilliseconds)
-          }
-          count += Int64(batch.records.count)
-          progress(count, total)
+      try log.readAll(of: topics, maxRecords: 1000) { batch in
+        for record in batch.records {
+          let found = sought.parts(of: record.wire).values.reduce(into: Set()) { $0.formUnion($1) }
+          tally.add(
+            found, in: record.topic, at: record.eventTime,
+            milliseconds: record.timestampMilliseconds)
         }
+        count += Int64(batch.records.count)
+        progress(count, total)
       }
     } catch {
       return (tally, count, error)

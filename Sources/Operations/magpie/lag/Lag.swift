@@ -114,7 +114,8 @@ struct Lag: ParsableCommand {
       text += "\(Style.bold(group))  lag \(lag == 0 ? "0" : Style.yellow("\(lag)"))"
       let unknown = partitions.count { $0.lag == nil }
       text += unknown == 0 ? "\n" : Style.red("  and \(unknown) partitions unknown\n")
-      for partition in partitions where all || partition.lag != 0 || !partition.isHeld {
+      for partition in partitions
+      where all || partition.lag != 0 || partition.isCutOff || partition.isPastEnd {
         let next = partition.nextOffset.map(String.init) ?? "none"
         text += "  \(escapedForTerminal(partition.topic))[\(partition.partition)]  next \(next)"
         if let high = partition.highWatermark, let lag = partition.lag {

@@ -36,9 +36,6 @@ struct LagReport {
         isPastEnd = nextOffset > log.high
       }
     }
-
-    /// Whether the log holds the next offset or ends there, as far as the broker says.
-    var isHeld: Bool { !isCutOff && !isPastEnd }
   }
 
   var partitions: [Partition]

@@ -109,8 +109,7 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
         )
       ) AS p (id)
       """, person.parameters + [.int8(Int64(erasedMax))]))
-  let beside = work.add(person.lockSweeps(of: erasedPeople))
-  work.add(lockRecipients([], existing: "SELECT unnest(\(erasedPeople)) WHERE \(sweepsAreFree)"))
+  let beside = work.lock(erasedPeople, inSweepOf: person)
   let deletions = [
     Statement(
       """
@@ -283,28 +282,35 @@ func sweptAgain(_ people: String) -> String {
   "swept_again AS (\(sweepAgain(people, worker: "notification")))"
 }
 
-/// SQL: whether `lockSweeps` has locked all that it asked for.
-let sweepsAreFree = "current_setting('magpie.sweeps_are_free')::boolean"
-
-extension ErasureSweep.Person {
-  /// Locks the queue's rows of these people, whose sweeps have to begin again, before the people themselves. Returns
-  /// whether another sweep holds one of them: it may wait for what this one has locked, so this piece comes later, and
-  /// locks nothing more (`sweepsAreFree`).
+extension Work {
+  /// Locks these people, but before them the queue's rows of those whose sweeps have to begin again. If another sweep
+  /// holds one of these rows, it may wait for what this one has locked: then this piece comes later, and locks no people.
   ///
   /// - Parameter people: SQL of type `text[]`.
-  func lockSweeps(of people: String) -> Statement {
+  /// - Returns: the key of the result that says whether another sweep holds one.
+  mutating func lock(_ people: String, inSweepOf person: ErasureSweep.Person) -> Work.Key {
     let queued = """
       SELECT q.user_id FROM notification_erasures q
       WHERE q.user_id = ANY (\(people)) AND q.user_id <> $1
       """
-    return Statement(
-      """
-      WITH locked AS MATERIALIZED (\(queued) FOR UPDATE SKIP LOCKED)
-      SELECT is_held, set_config('magpie.sweeps_are_free', (NOT is_held)::text, true)
-      FROM (SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))) AS f (is_held)
-      """, [.text(id)])
+    let isHeld = add(
+      Statement(
+        """
+        WITH locked AS MATERIALIZED (\(queued) FOR UPDATE SKIP LOCKED)
+        SELECT is_held, set_config('magpie.sweeps_are_free', (NOT is_held)::text, true)
+        FROM (SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))) AS f (is_held)
+        """, [.text(person.id)]))
+    add(
+      lockRecipients(
+        [],
+        existing: """
+          SELECT unnest(\(people)) WHERE current_setting('magpie.sweeps_are_free')::boolean
+          """))
+    return isHeld
   }
+}
 
+extension ErasureSweep.Person {
   /// The time of the changes that the sweep causes: later than the erasure, so that those to the notifications of
   /// somebody new with the same id have an effect.
   var changesAt: EventTime {

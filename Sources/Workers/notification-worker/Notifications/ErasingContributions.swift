@@ -131,9 +131,7 @@ func eraseContributions(_ found: ErasedContributions, _ person: ErasureSweep.Per
   // The trigger of post_facts takes this lock.
   work.add(Statement("SELECT lock_subscriptions(ARRAY[$1], false)", [.text(person.id)]))
   let collection = work.add(collectContributions(person))
-  let beside = work.add(person.lockSweeps(of: erasedRecipients))
-  work.add(
-    lockRecipients([], existing: "SELECT unnest(\(erasedRecipients)) WHERE \(sweepsAreFree)"))
+  let beside = work.lock(erasedRecipients, inSweepOf: person)
   let later = work.add(
     Statement(
       """
