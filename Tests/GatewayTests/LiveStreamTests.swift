@@ -149,6 +149,27 @@ import Testing
     stream.close()
   }
 
+  @Test("the watched screens of a stream together keep a connection no longer than one may")
+  func slowScreens() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    // Less than a statement's 5 s, but not twice.
+    try stack.connection().script(
+      """
+      ALTER FUNCTION search_users(text, text, text, int) RENAME TO search_users_before;
+      CREATE FUNCTION search_users(text, text, text, int) RETURNS TABLE (cursor text)
+        LANGUAGE sql AS $$ SELECT pg_sleep(3)::text $$;
+      """)
+    let paths = ["/v1/search?q=a", "/v1/search?q=b", "/v1/home"]
+    let stream = try EventSource(
+      stack, authorization: bearer("bob"),
+      watch: paths.joined(separator: ",").replacing("?", with: "%3F"))
+    try await eventually("the others come") { stream.watched("/v1/home") != nil }
+    #expect(stream.watched("/v1/search?q=b") == nil)
+    #expect(stack.log.contains("a stream leaves out a watched screen"), "\(stack.log)")
+    stream.close()
+  }
+
   @Test(
     "what a stream has sent counts among what its person has not taken until the client reads it")
   func unreadEvents() async throws {

@@ -35,14 +35,41 @@ struct Reader: Sendable {
     return try row.textOrNil(0)
   }
 
-  /// Reads the bodies of several screens from one snapshot; nil for those with nothing to show.
+  /// Reads the bodies of several screens from one snapshot; nil for those with nothing to show. Together they may take
+  /// as long as one statement, because they keep a connection from others for that time.
+  ///
+  /// - Throws: a ``PostgresError`` with the index of the screen that failed, or for which no time was left; or
+  ///   ``Problem``.
   func bodies(_ statements: [Statement], of viewer: String) async throws -> [String?] {
     for _ in 0..<5 {
-      let results = try await pool.read(of: viewer) { try oneSnapshot(statements, on: $0) }
-      if let results { return try results.map { try $0.first?.textOrNil(0) } }
+      let results = try await pool.read(of: viewer) { connection in
+        let limit = Self.timeLeft(of: connection.statementTimeoutMilliseconds)
+        do {
+          return try oneSnapshot(statements.flatMap { [limit, $0] }, on: connection)
+        } catch var error as PostgresError {
+          error.statementIndex = error.statementIndex.map { $0 / 2 }
+          throw error
+        }
+      }
+      if let results {
+        return try statements.indices.map { try results[2 * $0 + 1].first?.textOrNil(0) }
+      }
       try await Task.sleep(for: .milliseconds(20))
     }
     throw Problem(.databaseUnavailable, "Tables are being exchanged.")
+  }
+
+  /// Limits the transaction's next statement to what is left of this time since the transaction began. No limit if it
+  /// is 0.
+  private static func timeLeft(of milliseconds: Int) -> Statement {
+    Statement(
+      """
+      SELECT set_config(
+        'statement_timeout',
+        greatest($1 - ceil(extract(epoch FROM clock_timestamp() - now()) * 1000), 1)::bigint::text,
+        true)
+      WHERE $1 > 0
+      """, [.int8(Int64(milliseconds))])
   }
 
   /// Reads the author of a post that the viewer may see, or on which they have left what `own`

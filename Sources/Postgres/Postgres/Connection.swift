@@ -88,6 +88,9 @@ public final class Connection {
       && query("SELECT current_setting('transaction_read_only')").only.text(0) == "on"
   }
 
+  /// The session's `statement_timeout`; 0 is none.
+  public var statementTimeoutMilliseconds: Int { socket.statementTimeoutMilliseconds }
+
   /// The process id of this connection's server process, as in `pg_stat_activity.pid`.
   public var backendProcessID: Int32 { socket.backendProcessID }
 
