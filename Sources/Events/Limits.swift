@@ -19,6 +19,10 @@ public enum Limits {
   public static let messageBytes = 16 << 10
   /// What notifications quote of a comment, message or post, in code points. A longer text is cut.
   public static let headCharacters = 256
+  /// Whether what a notification quotes is, as far as can be told, the beginning of a longer text.
+  public static func isHeadCut(_ text: String) -> Bool {
+    text.unicodeScalars.count >= headCharacters
+  }
   public static let nicknameBytes = 1 << 10
   public static let localeBytes = 35
   public static let urlBytes = 2 << 10

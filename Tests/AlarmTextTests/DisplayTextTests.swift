@@ -64,6 +64,26 @@ struct DisplayTextTests {
     #expect(try text(head, isCut: true) == "Bo commented on your post: A…")
     #expect(try text(head, isCut: false) == "Bo commented on your post: A")
     #expect(try text("A", isCut: true) == "Bo commented on your post: A…")
+    // What was cut off may belong to the last character.
+    for end in ["🇰", "👍", "👨\u{200D}👩", "\u{1112}"] {
+      #expect(try text("A b" + end, isCut: true) == "Bo commented on your post: A b…", "\(end)")
+    }
+    #expect(try text("A 👍 ", isCut: true) == "Bo commented on your post: A 👍…")
+  }
+
+  @Test("joiners that change the spelling stay, and bring no more marks onto a letter")
+  func spelling() {
+    for name in [
+      "\u{9B0}\u{200D}\u{9CD}\u{9AF}\u{9BE}", "\u{CB0}\u{200D}\u{CCD}\u{CAF}",
+      "\u{D28}\u{D4D}\u{200D}", "\u{D28}\u{D4D}\u{200D} \u{D28}", "क्\u{200D}ष",
+    ] {
+      #expect(Self.clean(name).text == name, "\(name.unicodeScalars)")
+    }
+    for stack in ["\u{94D}\u{200D}\u{93F}", "\u{200D}\u{94D}\u{93F}", "\u{D4D}\u{200D}"] {
+      let cleaned = Self.clean("क" + String(repeating: stack, count: 50)).text
+      #expect(cleaned.unicodeScalars.count < 12, "\(cleaned.unicodeScalars)")
+      #expect(Self.clean(cleaned).text == cleaned)
+    }
   }
 
   @Test("what a following letter would join is isolated, also behind other marks")

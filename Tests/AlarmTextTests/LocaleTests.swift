@@ -39,4 +39,30 @@ struct LocaleTests {
     let unknown = AlarmInput(code: .like, actor: Actor(id: "a", nickname: nil))
     #expect(try engine.render(unknown, locale: "es-MX").text == "A Alguien le late tu post")
   }
+
+  @Test(
+    "an operator's Chinese catalog is preferred to the built-in one of its script",
+    arguments: [
+      ("zh-TW", ["zh-TW", "zh_Hant_TW"], ["zh-HK", "zh-Hant", "zh-Hans-TW"]),
+      ("zh-CN", ["zh-CN", "zh-Hans-CN"], ["zh-SG", "zh"]), ("zh", ["zh"], ["zh-TW", "zh-Hans"]),
+    ])
+  func chinese(catalog: String, readers: [String], others: [String]) throws {
+    let file = CatalogFile(name: "\(catalog).arb", bytes: Array(#"{"like": "{actor} 讚"}"#.utf8))
+    let engine = try AlarmTextEngine(catalogs: [file])
+    let input = AlarmInput(code: .like, actor: Actor(id: "a", nickname: "Mina"))
+    for (locales, isTheirs) in [(readers, true), (others, false)] {
+      for locale in locales {
+        #expect(
+          try (engine.render(input, locale: locale).text == "Mina 讚") == isTheirs, "\(locale)")
+      }
+    }
+  }
+
+  @Test("a catalog's script decides its direction")
+  func direction() throws {
+    let file = CatalogFile(name: "pa-Arab.arb", bytes: Array(#"{"like": "{actor} A"}"#.utf8))
+    let engine = try AlarmTextEngine(catalogs: [file])
+    #expect(engine.direction(of: engine.localeID("pa-Arab-PK")) == .rightToLeft)
+    #expect(engine.direction(of: engine.localeID("zh-TW")) == .leftToRight)
+  }
 }

@@ -229,10 +229,11 @@ import Testing
       let names = """
         import("/pages/names.js").then(({ cleaned }) => JSON.stringify([
           "\\u202eevil\\u202c", "\\u200f\\u061c \\u2066", "\\u3164", null, " 민지\\n🌸", "👩🏽‍🚀", "❤️", "a\\ufeffb", "\\u0301a",
+          String(cleaned("x" + "\\u0302\\u0303\\u0304\\u0305\\u200d".repeat(90)).length),
         ].map(cleaned)))
         """
       #expect(
-        try await ann.value(names) as? String == #"["evil","","","","민지 🌸","👩🏽‍🚀","❤️","ab","a"]"#)
+        try await ann.value(names) as? String == #"["evil","","","","민지 🌸","👩🏽‍🚀","❤️","ab","a","6"]"#)
       let mentions = """
         import("/pages/writing.js").then(({ mentionsIn }) =>
           mentionsIn(`@a @${"가".repeat(43)} @b.`).join())

@@ -6,6 +6,9 @@ struct Voice: Sendable {
   var majors: [String]
   var sentences: [String]
 
+  /// More code points than a notification quotes, and few of them to be seen.
+  private static let hardlyVisible = "…" + String(repeating: " ", count: 300) + "!"
+
   static let all = [
     Voice(
       locale: "ko-KR", name: "김민지",
@@ -44,6 +47,6 @@ struct Voice: Sendable {
       ]),
     Voice(
       locale: "xx-unknown", name: "Nobody", nicknames: ["익명 anonymous مجهول"], majors: [""],
-      sentences: ["…"]),
+      sentences: [hardlyVisible]),
   ]
 }

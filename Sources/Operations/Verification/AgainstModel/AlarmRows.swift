@@ -43,7 +43,7 @@ extension SliceModels {
       AlarmInput(
         code: code, actor: row.actor.map(actor), other: row.secondActor.map(actor),
         actorCount: row.actorCount, count: row.contributionCount, headText: row.headText,
-        arguments: row.arguments ?? [:]),
+        isHeadTextCut: Limits.isHeadCut(row.headText), arguments: row.arguments ?? [:]),
       locale: people[BytewiseString(row.recipient)]?.locale ?? "")
     let kind = engine.kind(code)
     let fields = [

@@ -94,7 +94,7 @@ public final class AlarmTextEngine: Sendable {
     var localeIDs: [String: LocaleID] = [:]
     for locale in order {
       guard let catalog = byLocale[locale], let tag = LocaleTag(locale),
-        let rules = LanguageRules(language: tag.language)
+        let rules = LanguageRules(tag)
       else { continue }
       localeIDs[locale] = LocaleID(index: compiled.count)
       compiled.append(
@@ -104,7 +104,8 @@ public final class AlarmTextEngine: Sendable {
     }
     let defaultIndex = localeIDs[fallback.locale]?.index ?? 0
     sources = compiled.map { catalog in
-      let nearest = (LocaleTag(catalog.locale)?.candidates ?? []).compactMap {
+      // The catalog itself comes first: zh is also written zh-Hans.
+      let nearest = ([catalog.locale] + (LocaleTag(catalog.locale)?.candidates ?? [])).compactMap {
         localeIDs[$0]?.index
       }
       return keys.indices.map { key in

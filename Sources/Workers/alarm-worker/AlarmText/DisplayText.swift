@@ -97,7 +97,10 @@ struct DisplayText {
     guard !cleaned.isEmpty else { return Shape() }
     var view = String.UnicodeScalarView()
     view.append(contentsOf: cleaned)
-    let shown = shortened(String(view), limits: limits, ellipsis: ellipsis, isCut: isCut)
+    let cut: Cut? =
+      isCut
+      ? input.unicodeScalars.last.map(ScalarClasses.isBlank) == true ? .behindAll : .inLast : nil
+    let shown = shortened(String(view), limits: limits, ellipsis: ellipsis, cut: cut)
     result.append(contentsOf: shown.utf8)
     return shape(shown)
   }
@@ -179,12 +182,14 @@ struct DisplayText {
     }
   }
 
-  /// Whether a joiner has an effect: between emoji, after a virama, or (the non-joiner) between
-  /// Arabic letters, as in Persian.
+  /// Whether a joiner has an effect: between emoji, after a virama, before one (ra with ya-phalaa in Bengali), or
+  /// (the non-joiner) between Arabic letters, as in Persian.
   private static func joins(
     _ joiner: Unicode.Scalar, after output: [Unicode.Scalar], before next: Unicode.Scalar?
   ) -> Bool {
-    guard let last = output.last, let next else { return false }
+    guard let last = output.last else { return false }
+    if endsChillu(last, joiner) { return true }
+    guard let next else { return false }
     if joiner == "\u{200D}", ScalarClasses.isEmojiElement(next) {
       var index = output.count - 1
       while index > 0,
@@ -195,11 +200,23 @@ struct DisplayText {
       return ScalarClasses.isEmojiElement(output[index])
     }
     let nextIsLetter = next.properties.isAlphabetic
-    if last.properties.canonicalCombiningClass == .virama { return nextIsLetter }
+    if isVirama(last) { return nextIsLetter }
+    if joiner == "\u{200D}", isVirama(next) {
+      return last.properties.isAlphabetic && !ScalarClasses.isMark(last)
+    }
     func isArabicLetter(_ scalar: Unicode.Scalar) -> Bool {
       0x620...0x8C7 ~= scalar.value && scalar.properties.isAlphabetic
     }
     return joiner == "\u{200C}" && isArabicLetter(last) && isArabicLetter(next)
+  }
+
+  private static func isVirama(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.canonicalCombiningClass == .virama
+  }
+
+  /// Whether the joiner makes a Malayalam consonant with a virama a chillu, as before Unicode 5.1.
+  private static func endsChillu(_ last: Unicode.Scalar, _ joiner: Unicode.Scalar) -> Bool {
+    last == "\u{D4D}" && joiner == "\u{200D}"
   }
 
   /// Drops leading marks and marks beyond the limit per base.
@@ -210,7 +227,8 @@ struct DisplayText {
     for value in scalars {
       guard let scalar = Unicode.Scalar(value) else { continue }
       if !isMark(scalar) {
-        marks = 0
+        // A joiner is no base.
+        if !isJoiner(scalar) { marks = 0 }
         output.append(scalar)
       } else if marks < markLimit {
         marks += 1
@@ -237,6 +255,7 @@ struct DisplayText {
       slice.removeFirst()
     }
     while let last = slice.last, ScalarClasses.isBlank(last) || isJoiner(last) {
+      if let before = slice.dropLast().last, endsChillu(before, last) { break }
       slice.removeLast()
     }
     return slice
@@ -246,8 +265,16 @@ struct DisplayText {
     scalar == "\u{200C}" || scalar == "\u{200D}"
   }
 
+  /// Where the beginning of a longer text ends.
+  private enum Cut {
+    case behindAll
+    /// Perhaps within the last grapheme.
+    case inLast
+  }
+
+  /// - Parameter cut: nil if the text is whole.
   private static func shortened(
-    _ text: String, limits: TextLimits, ellipsis: [UInt8], isCut: Bool
+    _ text: String, limits: TextLimits, ellipsis: [UInt8], cut: Cut?
   ) -> String {
     var graphemes = 0
     var bytes = 0
@@ -259,9 +286,10 @@ struct DisplayText {
       bytes += text.utf8.distance(from: index, to: next)
       if graphemes > limits.graphemes || bytes > limits.bytes { break }
       index = next
+      if index == text.endIndex, cut == .inLast, graphemes > 1 { break }
       if graphemes < limits.graphemes && bytes + ellipsis.count <= limits.bytes { kept = index }
     }
-    if index == text.endIndex && !isCut { return text }
+    if index == text.endIndex && cut == nil { return text }
     var scalars = Array(text[..<kept].unicodeScalars)
     if scalars.isEmpty {
       // A single huge grapheme: there is no boundary to cut at within the limits.
@@ -282,11 +310,9 @@ struct DisplayText {
   /// Whether a letter that follows would join the last one: after a virama, whatever marks follow
   /// it (rule GB9c of UAX #29).
   private static func joinsNextLetter(_ text: String) -> Bool {
-    func isVirama(_ scalar: Unicode.Scalar) -> Bool {
-      scalar.properties.canonicalCombiningClass == .virama
-    }
-    return text.unicodeScalars.reversed()
-      .prefix { isVirama($0) || $0.properties.isGraphemeExtend }.contains(where: isVirama)
+    text.unicodeScalars.reversed()
+      .prefix { isVirama($0) || isJoiner($0) || $0.properties.isGraphemeExtend }
+      .contains(where: isVirama)
   }
 
   private static func shape(_ text: String) -> Shape {

@@ -71,6 +71,22 @@ struct LanguageRules {
     }
   }
 
+  /// The rules of the language, with the digits of the region and the direction of the script.
+  init?(_ tag: LocaleTag) {
+    self.init(language: tag.language)
+    if tag.language == "ar", let region = tag.region,
+      ["AE", "DZ", "EH", "LY", "MA", "TN"].contains(region)
+    {
+      (separator, minus, zero) = (region == "AE" ? "," : ".", "\u{200E}-", "0")
+    }
+    // The same scripts as in the SQL function locale_direction.
+    if let script = tag.script,
+      ["Adlm", "Arab", "Hebr", "Nkoo", "Rohg", "Syrc", "Thaa"].contains(script)
+    {
+      direction = .rightToLeft
+    }
+  }
+
   /// The languages that `init(language:)` supports.
   static let languages: [String] = """
     af am ar as az be bg bn bs ca cs cy da de el en es et eu fa fi fil fr ga gl gu he hi hr hu hy id

@@ -61,16 +61,24 @@ struct LocaleTag: Equatable {
     default: break
     }
     if language == "zh" && script == nil {
-      script = region == "TW" || region == "HK" || region == "MO" ? "Hant" : "Hans"
+      script = chineseScript
     }
   }
 
-  /// From most to least specific (RFC 4647 lookup).
+  /// The script of Chinese in the region.
+  private var chineseScript: String {
+    region == "TW" || region == "HK" || region == "MO" ? "Hant" : "Hans"
+  }
+
+  /// From most to least specific (RFC 4647 lookup). A region that implies the script is more specific than the script.
   var candidates: [String] {
     var candidates: [String] = []
     if let script, let region { candidates.append("\(language)-\(script)-\(region)") }
     if let script { candidates.append("\(language)-\(script)") }
-    if let region { candidates.append("\(language)-\(region)") }
+    if let region {
+      let isImplied = language == "zh" && script == chineseScript
+      candidates.insert("\(language)-\(region)", at: isImplied ? 1 : candidates.endIndex)
+    }
     candidates.append(language)
     return candidates
   }

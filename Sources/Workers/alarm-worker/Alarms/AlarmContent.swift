@@ -43,7 +43,7 @@ extension AlarmContent {
       code: code, actor: actor.map { Actor(id: $0, nickname: nickname) },
       other: secondActor.map { Actor(id: $0, nickname: secondNickname) },
       actorCount: Int(actorCount), count: Int(contributionCount), headText: headText,
-      isHeadTextCut: headText.unicodeScalars.count >= Limits.headCharacters, arguments: arguments)
+      isHeadTextCut: Limits.isHeadCut(headText), arguments: arguments)
     do throws(AlarmTextError) {
       return try engine.render(input, locale: locale)
     } catch {
