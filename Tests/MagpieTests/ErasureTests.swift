@@ -285,6 +285,12 @@ struct ErasureTests {
       #expect(try member("erasedRecords", of: result.lines[0]) == erased)
       try connection.script("DROP SCHEMA IF EXISTS magpie_shadow CASCADE")
     }
+
+    // With another prefix no record could be decoded, and all that only mention a person would be erased.
+    let other = try await stage.magpie.run(erase + ["--topic-prefix", "other."])
+    #expect(other.status == 64 && other.error.contains("\(stage.prefix)erasures"), "\(other)")
+    let both = ["--topic-prefix", "other.", "--other-prefix", stage.prefix]
+    #expect(try await stage.magpie.run(erase + both).status == 0)
   }
 
   @Test("what a role may not read is named, and exits 69 even if nothing is found")

@@ -72,6 +72,12 @@ import Testing
     }
     let named = try await setup.tool("replay", "--republish", target, "--topic", changes.rawValue)
     #expect(named.output == "1 published again\n", "\(named.error)")
+    // As many partitions as are selected, but not as many as there are.
+    let narrow = TestBroker.topicPrefix()
+    try TestBroker.shared.createTopics(prefix: narrow, partitions: 1)
+    let one = try await setup.tool("replay", "--republish", narrow, "--partition", "likes:1")
+    let likes = TopicPartition(topic: Topic.likes.name(prefix: setup.prefix), partition: 1)
+    #expect(one.output == "\(sources[likes]?.count ?? 0) published again\n", "\(one.error)")
   }
 
   @Test("a killed republish resumes from its position file; another replay's file is refused")
@@ -93,6 +99,10 @@ import Testing
     process.waitUntilExit()
     let before = try all(target).values.reduce(0) { $0 + $1.count }
     #expect(before > 0 && before < 2_000)
+    let dry = try await setup.tool(
+      "replay", "--republish", target, "--position", file, "--dry-run", "--json")
+    let left: Int? = try member("records", of: dry.lines.last ?? "")
+    #expect((2_000 - before...2_000 - before + 50).contains(left ?? 0), "\(dry)")
     let rest = try await setup.tool("replay", "--republish", target, "--position", file)
     #expect(rest.status == 0, "\(rest.error)")
     let copies = try all(target).values.flatMap { $0 }

@@ -120,7 +120,11 @@ extension Rebuild {
   }
 
   /// Advances the tables to the targets, each share on threads of its own.
-  func advance(_ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool) throws {
+  ///
+  /// - Parameter isWithoutKeys: keeps the order of topics, because a later one has to find what it needs without a key.
+  func advance(
+    _ schema: ShadowSchema, to targets: Offsets, runsBacklog: Bool, isWithoutKeys: Bool = false
+  ) throws {
     let starts = try starts(schema)
     let lag = try lag(schema, behind: targets)
     let known = try storedOffsets(schema.name, prefix: schema.topicPrefix)
@@ -148,7 +152,7 @@ extension Rebuild {
     let bodies: [@Sendable () throws -> Void]
     if runsBacklog {
       bodies = shares.map { share in { try replay(share) } }
-    } else if lag < 20_000, !known.isEmpty {
+    } else if lag < 20_000, !known.isEmpty, !isWithoutKeys {
       // Connecting and fetching take most of the time, so all topics run in parallel.
       bodies = stages.joined().map { stage in { try replay(stage) } }
     } else {

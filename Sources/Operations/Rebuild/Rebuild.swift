@@ -116,7 +116,8 @@ public final class Rebuild {
     let missing = try schema.missingKeys(control)
     if !missing.tables.isEmpty {
       try copyDiscarded(to: schema)
-      try advance(schema, to: try targetsWithoutKeys(schema), runsBacklog: false)
+      try advance(
+        schema, to: try targetsWithoutKeys(schema), runsBacklog: false, isWithoutKeys: true)
       counter.begin("building indexes")
       try addKeys(missing)
     }
@@ -219,20 +220,29 @@ public final class Rebuild {
   private func prepare(_ tableGroups: [TableGroup]) throws -> ShadowSchema {
     if let schema = try resumed(tableGroups) { return schema }
     counter.begin("creating tables")
-    try refuseWithoutStatistics()
+    try refuseUnfitLogin()
     try refuseUnpublishedSnapshots(tableGroups)
     return try ShadowSchema.make(
       tableGroups: tableGroups, topicPrefix: settings.topicPrefix, beside: liveSchema, control)
   }
 
-  /// A swap needs this right; a rebuild may take hours before it.
-  func refuseWithoutStatistics() throws {
+  /// A swap needs these rights; a rebuild may take hours before it.
+  func refuseUnfitLogin() throws {
     let mayRead = try control.query(
       "SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')")
     guard try mayRead.only.bool(0) else {
       throw RebuildError(
         "this login cannot see other sessions' transactions, and so cannot tell whether one would "
           + "read a mixture of tables", "GRANT pg_read_all_stats to it.")
+    }
+    // After a swap the tables would belong to this login, and their owner could not migrate them.
+    let others = try control.query(
+      """
+      SELECT pg_get_userbyid(c.relowner) FROM pg_class c
+      WHERE c.oid = to_regclass($1) AND pg_get_userbyid(c.relowner) <> current_user
+      """, [.text("\(quoted(liveSchema)).consumer_offsets")])
+    if let owner = try others.first?.text(0) {
+      throw RebuildError("this login does not own the tables", "Log in as \(owner).")
     }
   }
 

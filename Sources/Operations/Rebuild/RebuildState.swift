@@ -67,7 +67,8 @@ public struct RebuildState: Encodable, Sendable {
     let progress = try connection.query(
       """
       SELECT coalesce(sum(l.next_offset), 0)::bigint AS total,
-        coalesce(sum(least(s.next_offset, l.next_offset)), 0)::bigint AS applied
+        -- LEAST ignores NULL, of a partition that is not begun.
+        coalesce(sum(least(coalesce(s.next_offset, 0), l.next_offset)), 0)::bigint AS applied
       FROM \(quoted(live)).consumer_offsets l
       LEFT JOIN \(quoted(schema)).consumer_offsets s USING (consumer_group, topic, partition)
       WHERE l.consumer_group = ANY ($1) AND NOT ($2 AND l.topic = $3)

@@ -68,7 +68,7 @@ extension Rebuild {
 
   private func swap(_ schema: ShadowSchema, _ policy: SwapPolicy) throws -> SwapReport {
     let transaction = SwapTransaction(schema: schema, connection: control)
-    try refuseWithoutStatistics()
+    try refuseUnfitLogin()
     try transaction.check()
     var obstacle = Obstacle(what: "", holders: [])
     try transaction.carryReminders()

@@ -66,6 +66,7 @@ extension SwapTransaction {
         """)
     }
     try grantAsLive(live, other)
+    try setStorageAsLive(live, other)
     try connection.script(
       "UPDATE \(other).rebuild_state SET exchanged_at = clock_timestamp()")
   }
@@ -123,6 +124,27 @@ extension SwapTransaction {
       "INSERT INTO \(other).dead_letters SELECT * FROM magpie_former_dead_letters")
   }
 
+  /// Copies the storage parameters that differ, such as an operator's settings of autovacuum.
+  private func setStorageAsLive(_ live: String, _ other: String) throws {
+    let settings = try connection.query(
+      """
+      SELECT format('ALTER TABLE %s.%I %s (%s)', $2, t.relname, action, string_agg(parameter, ', '))
+      FROM pg_class l
+      JOIN pg_class t ON t.relname = l.relname AND t.relnamespace = $2::text::regnamespace
+      CROSS JOIN LATERAL (
+        SELECT 'SET', format('%I = %L', split_part(o, '=', 1), substr(o, strpos(o, '=') + 1))
+        FROM unnest(l.reloptions) o WHERE o <> ALL (coalesce(t.reloptions, '{}'))
+        UNION ALL
+        SELECT 'RESET', quote_ident(split_part(o, '=', 1)) FROM unnest(t.reloptions) o
+        WHERE split_part(o, '=', 1) <> ALL (
+          ARRAY(SELECT split_part(p, '=', 1) FROM unnest(l.reloptions) p))
+      ) AS s (action, parameter)
+      WHERE l.relnamespace = $1::text::regnamespace AND l.relname = ANY ($3) AND l.relkind = 'r'
+      GROUP BY t.relname, action
+      """, [.text(live), .text(other), .textArray(schema.tables)])
+    for setting in settings { try connection.script(try setting.text(0)) }
+  }
+
   /// Copies grants beyond the migrations' own, such as those for an analytics login.
   private func grantAsLive(_ live: String, _ other: String) throws {
     let grants = try connection.query(
@@ -137,6 +159,19 @@ extension SwapTransaction {
         AND g.grantee <> t.relowner
         AND NOT EXISTS (
           SELECT FROM aclexplode(t.relacl) h
+          WHERE (h.grantee, h.privilege_type) = (g.grantee, g.privilege_type))
+      UNION ALL
+      SELECT format('GRANT %s (%I) ON %s.%I TO %s%s', g.privilege_type, a.attname, $2, l.relname,
+        CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END,
+        CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+      FROM pg_class l
+      JOIN pg_attribute a ON a.attrelid = l.oid
+      JOIN pg_class t ON t.relname = l.relname AND t.relnamespace = $2::text::regnamespace
+      JOIN pg_attribute b ON b.attrelid = t.oid AND b.attname = a.attname
+      CROSS JOIN LATERAL aclexplode(a.attacl) g
+      WHERE l.relnamespace = $1::text::regnamespace AND l.relname = ANY ($3)
+        AND NOT EXISTS (
+          SELECT FROM aclexplode(b.attacl) h
           WHERE (h.grantee, h.privilege_type) = (g.grantee, g.privilege_type))
       """, [.text(live), .text(other), .textArray(schema.tables + schema.views)])
     for grant in grants { try connection.script(try grant.text(0)) }

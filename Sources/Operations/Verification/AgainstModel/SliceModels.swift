@@ -48,10 +48,10 @@ struct SliceModels {
       }
     }
     if slice.count > 1 {
-      try read([.subscriptions]) { models, worker, event in
+      try read([.subscriptions], explaining: false) { models, worker, event in
         if models.concerns(event, worker) { models.authors.insert(BytewiseString(event.key)) }
       }
-      try read([.posts, .comments, .likes, .messages]) { models, worker, event in
+      try read([.posts, .comments, .likes, .messages], explaining: false) { models, worker, event in
         if let fact = worker.fact(event.payload),
           models.concerns(event, worker) || worker == .notification && models.isAnnounced(event)
         {
@@ -104,8 +104,12 @@ struct SliceModels {
   }
 
   /// Calls `body` with every event of the topics for each worker that has applied it.
+  ///
+  /// - Parameter explaining: whether records that cannot be decoded count as unexplained; false for all but one of
+  ///   the passes over a topic.
   private mutating func read(
-    _ topics: Set<Topic>, _ body: (inout SliceModels, Worker, Event) -> Void
+    _ topics: Set<Topic>, explaining: Bool = true,
+    _ body: (inout SliceModels, Worker, Event) -> Void
   ) throws {
     let now = EventTime.now
     let spans = try snapshot.spans(of: topics, prefix: prefix, in: log)
@@ -126,7 +130,7 @@ struct SliceModels {
             record.wire, topic: topic, now: now, jsonPayload: payloadReadByFoundation)
           for worker in applied { body(&self, worker, event) }
         } catch {
-          guard unexplained.count < 1000 else { continue }
+          guard explaining, unexplained.count < 1000 else { continue }
           let group = applied[0].consumerGroup(prefix: prefix)
           unexplained.append((record, group, error.message))
         }

@@ -25,6 +25,12 @@ struct ArchiveErase: ParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var topics: TopicOptions
 
+  @Option(
+    help: ArgumentHelp(
+      "Another prefix of topics in the archive, such as a former one; may be repeated.",
+      valueName: "prefix"))
+  var otherPrefix: [String] = []
+
   @Option(help: "Only this person; may be repeated. Must be erased in the database already.")
   var user: [String] = []
 
@@ -52,7 +58,8 @@ struct ArchiveErase: ParsableCommand {
 
   func run() throws {
     let storage = try archive.open()
-    _ = try Manifest(of: storage)
+    let prefixes = [topics.prefix] + otherPrefix
+    try refuseUnknownTopics(try Manifest(of: storage), prefixes)
     let connection = try database.connect()
     let people = try ErasedPeople(connection, only: user)
     // Tables of a rebuild that begins after this know of these people from the live ones.
@@ -60,10 +67,9 @@ struct ArchiveErase: ParsableCommand {
     connection.close()
     let lock = try storage.lockForErasing()
     try deleteLeftovers(storage)
-    let prefix = topics.prefix
     var shown = Progress(forced: progress)
     let result = try ArchiveErasure(storage) { record in
-      let topic = Topic(name: record.topic, prefix: prefix)
+      let topic = topic(record.topic, prefixes)
       if keepsRequests, topic == .erasures { return nil }
       let left = RecordForgetting(
         record.wire, topic: topic,
@@ -89,6 +95,22 @@ struct ArchiveErase: ParsableCommand {
         records: result.records, erasedRecords: result.erasedRecords,
         changedRecords: result.changedRecords, replacedSegments: result.replacedSegments,
         deletedFiles: result.deletedFiles))
+  }
+
+  private func topic(_ name: String, _ prefixes: [String]) -> Topic? {
+    prefixes.lazy.compactMap { Topic(name: name, prefix: $0) }.first
+  }
+
+  /// Of a record that cannot be decoded, nothing is left if it names an erased person. So the topics must be known.
+  private func refuseUnknownTopics(_ manifest: Manifest, _ prefixes: [String]) throws {
+    let unknown = Set(manifest.partitions.map(\.topic)).filter { topic($0, prefixes) == nil }
+    guard unknown.isEmpty else {
+      throw Failure(
+        .usage,
+        "With the prefix \(prefixes.joined(separator: " or ")), these topics of the archive are none of Magpie's: "
+          + "\(unknown.sorted().joined(separator: ", ")). Name the prefix with --topic-prefix, or a second one with "
+          + "--other-prefix.")
+    }
   }
 
   /// What a writer left that was killed may name anybody. A writer that is running has none.

@@ -21,15 +21,15 @@ extension Replay {
     let configuration = try kafka.configuration()
     var selection = try ReplaySelection(
       filter, of: topics, in: logOpener()(), prefix: kafka.prefix)
-    var shown = Progress(forced: progress)
-    if dryRun {
-      return try ReplaySummary(selection, rate: again.rate, progress: &shown)
-        .print(json: json, doing: "applied again")
-    }
     var position = try ReplayPosition(
       path: again.position,
       of: "apply \(kafka.prefix) by \(handlers.map(\.name).joined(separator: ",")): "
         + filter.description)
+    var shown = Progress(forced: progress)
+    if dryRun {
+      return try ReplaySummary(selection, after: position, rate: again.rate, progress: &shown)
+        .print(json: json, doing: "applied again")
+    }
     try position.resume(&selection)
     let producer = EventProducer(configuration: configuration, topicPrefix: kafka.prefix)
     let breaker = try again.breaker()

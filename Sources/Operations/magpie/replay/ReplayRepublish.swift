@@ -24,17 +24,19 @@ extension Replay {
     let topics = Topic.allCases.filter { !$0.isInternal || filter.names($0) }
     let selection = try ReplaySelection(
       filter, of: topics, in: logOpener()(), prefix: kafka.prefix)
+    let position = try ReplayPosition(
+      path: again.position, of: "republish \(kafka.prefix) to \(prefix): \(filter.description)")
     var shown = Progress(forced: progress)
     if dryRun {
-      return try ReplaySummary(selection, rate: again.rate, progress: &shown)
+      return try ReplaySummary(selection, after: position, rate: again.rate, progress: &shown)
         .print(json: json, doing: "published again")
     }
-    try republish(selection, to: prefix, configuration, &shown)
+    try republish(selection, after: position, to: prefix, configuration, &shown)
   }
 
   private func republish(
-    _ whole: ReplaySelection, to prefix: String, _ configuration: ClientConfiguration,
-    _ shown: inout Progress
+    _ whole: ReplaySelection, after start: ReplayPosition, to prefix: String,
+    _ configuration: ClientConfiguration, _ shown: inout Progress
   ) throws {
     let targets = try targets(whole, prefix, configuration)
     // Internal and secret topics keep nothing for long on purpose.
@@ -44,8 +46,7 @@ extension Replay {
     // Some brokers do not tell the settings of topics, or not to everyone.
     let retention = TargetRetention(
       (try? Admin(configuration: configuration).configurations(of: kept.sorted())) ?? [:])
-    var position = try ReplayPosition(
-      path: again.position, of: "republish \(kafka.prefix) to \(prefix): \(filter.description)")
+    var position = start
     var selection = whole
     try position.resume(&selection)
     let producer = try Producer(configuration: configuration)
@@ -93,7 +94,10 @@ extension Replay {
   private func targets(
     _ selection: ReplaySelection, _ prefix: String, _ configuration: ClientConfiguration
   ) throws -> [String: Bool] {
-    let counts = Dictionary(grouping: selection.spans.keys, by: \.topic).mapValues(\.count)
+    // All of a topic's partitions, whichever are selected.
+    let selected = Set(selection.spans.keys.map(\.topic))
+    let counts = Dictionary(grouping: selection.held.keys, by: \.topic).mapValues(\.count)
+      .filter { selected.contains($0.key) }
     let names = counts.keys.map { prefix + $0.dropFirst(kafka.prefix.count) }
     let present = try Admin(configuration: configuration).topics(
       names, graceMilliseconds: Admin.newTopicGraceMilliseconds)

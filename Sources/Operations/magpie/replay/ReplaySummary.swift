@@ -28,7 +28,13 @@ struct ReplaySummary: Encodable {
   /// The maximum number of people counted; beyond it the count is a lower bound.
   private static let peopleMax = 1_000_000
 
-  init(_ selection: ReplaySelection, rate: Double?, progress: inout Progress) throws {
+  /// - Parameter start: what an earlier run has completed, which is not counted.
+  init(
+    _ whole: ReplaySelection, after start: ReplayPosition, rate: Double?,
+    progress: inout Progress
+  ) throws {
+    var (selection, position) = (whole, start)
+    try position.resume(&selection)
     offsets = selection.offsetCount
     var counts: [[UInt8]: Int] = [:]
     var times: (Int64, Int64)?
@@ -37,7 +43,7 @@ struct ReplaySummary: Encodable {
     let total = offsets
     var (records, bytes, isLowerBound) = (0, 0, false)
     try selection.log.read(selection.spans, maxRecords: 5000) { batch in
-      for record in batch.records where selection.includes(record) {
+      for record in try position.undone(batch.records) where selection.includes(record) {
         records += 1
         bytes += record.byteCount
         let key = record.key ?? []

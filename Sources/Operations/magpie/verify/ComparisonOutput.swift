@@ -30,11 +30,12 @@ struct ComparisonWords {
   var found: String
 }
 
-/// Prints the report and writes the HTML file; throws `ExitCode` 1 if there are differences.
+/// Prints the report, then writes the HTML file; throws `ExitCode` 1 if there are differences.
 func show(
   _ report: ComparisonReport, _ words: ComparisonWords, notes: [String],
   options: ComparisonOptions, json: Bool
 ) throws {
+  if json { printJSONLines(report) } else { printText(report, words) }
   if let file = options.html {
     let page = HTMLReport(
       title: words.title, expected: words.expected, found: words.found, notes: notes)
@@ -44,7 +45,6 @@ func show(
       throw Failure(unwritable: file, error)
     }
   }
-  if json { printJSONLines(report) } else { printText(report, words) }
   guard report.isEqual else { throw ExitCode(Failure.Code.found.rawValue) }
 }
 
