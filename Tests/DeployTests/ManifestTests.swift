@@ -224,6 +224,12 @@ import Yams
       roles.first { $0["name"]?.string == owner }?["inRoles"]?.strings == ["pg_read_all_stats"])
     #expect(cluster[path: "spec.postgresql.synchronous.number"]?.int ?? 0 >= 1)
     #expect(cluster[path: "spec.postgresql.synchronous.dataDurability"]?.string == "required")
+    // With C, search knows ASCII letters only.
+    #expect(cluster[path: "spec.bootstrap.initdb.localeCType"]?.string == "C.UTF-8")
+    let single = try DeployFiles.manifests(kind: "StatefulSet").first { $0.name == "postgres" }
+    let initialization = single?.all("env").flatMap { $0.sequence.map(Array.init) ?? [] }
+      .first { $0["name"]?.string == "POSTGRES_INITDB_ARGS" }?["value"]?.string
+    #expect(initialization?.contains("--lc-ctype=C.UTF-8 ") == true)
   }
 
   @Test("PostgreSQL has the connections of all lanes and gateways that the autoscalers may start")

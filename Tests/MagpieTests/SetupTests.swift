@@ -49,6 +49,19 @@ struct SetupTests {
     #expect(refused.error.contains("has 3"))
   }
 
+  @Test("a locale with which search knows ASCII letters only is warned of, with what to do")
+  func locale() async throws {
+    let poor = try await Tool(environment: [
+      "MAGPIE_DATABASE_URL": try TestDatabase.empty(characters: "C")
+    ])("migrate")
+    #expect(poor.status == 0 && poor.output.contains("applied "), "\(poor.error)")
+    #expect(poor.error.contains("LC_CTYPE is C") && poor.error.contains("LC_CTYPE 'C.UTF-8'"))
+    let sufficient = try await Tool(environment: [
+      "MAGPIE_DATABASE_URL": try TestDatabase.fresh()
+    ])("migrate")
+    #expect(sufficient.status == 0 && !sufficient.error.contains("LC_CTYPE"))
+  }
+
   @Test("healthcheck reports whether a worker can commit, and separately whether it is alive")
   func healthcheck() async throws {
     let log = NSTemporaryDirectory() + "magpie-health-\(UUID().uuidString).log"

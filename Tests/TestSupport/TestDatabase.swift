@@ -24,7 +24,11 @@ public enum TestDatabase {
   public static func fresh() throws -> String { try create(from: template.get()) }
 
   /// Creates an empty database; returns its URL.
-  public static func empty() throws -> String { try create(from: "template0") }
+  ///
+  /// - Parameter characters: its `LC_CTYPE`; nil is the server's.
+  public static func empty(characters: String? = nil) throws -> String {
+    try create(from: "template0", characters.map { "LC_CTYPE '\($0)'" } ?? "")
+  }
 
   /// A connection to a new database with the schema.
   public static func connection() throws -> Connection {
@@ -54,7 +58,7 @@ public enum TestDatabase {
   private static let token = "\(getpid())_\(UUID().uuidString.prefix(8).lowercased())"
   private static let names = Mutex<[String]>([])
 
-  private static func create(from template: String) throws -> String {
+  private static func create(from template: String, _ options: String = "") throws -> String {
     let url = try server.get()
     let name = names.withLock { names in
       let name = "magpie_test_\(token)_\(names.count)"
@@ -67,7 +71,8 @@ public enum TestDatabase {
       "SELECT current_setting('server_version_num')::int >= 150000"
     ).only.bool(0)
     try connection.script(
-      "CREATE DATABASE \(name) TEMPLATE \(template)" + (newer ? " STRATEGY file_copy" : ""))
+      "CREATE DATABASE \(name) TEMPLATE \(template) \(options)"
+        + (newer ? " STRATEGY file_copy" : ""))
     return try ConnectionInfo(url).replacing(database: name).connectionString
   }
 

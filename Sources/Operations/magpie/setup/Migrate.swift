@@ -1,4 +1,5 @@
 import ArgumentParser
+import Postgres
 import Schema
 
 struct Migrate: ParsableCommand {
@@ -41,5 +42,20 @@ struct Migrate: ParsableCommand {
       }
     }
     if applied.isEmpty, !json { Console.output.line("The schema is up to date.") }
+    try warnAboutLocale(of: connection)
   }
+}
+
+/// Warns if search in this database knows ASCII letters only.
+func warnAboutLocale(of connection: Connection) throws {
+  let locale = try connection.query(
+    "SELECT datctype::text FROM pg_database WHERE datname = current_database()"
+  ).only.text(0)
+  guard ["C", "POSIX"].contains(locale) else { return }
+  say(
+    """
+    warning: the database's LC_CTYPE is \(locale), with which search treats no letter beyond ASCII \
+    as a letter. It cannot be changed: create another database with TEMPLATE template0 \
+    ENCODING 'UTF8' LC_CTYPE 'C.UTF-8', and use that one; pg_dump moves the data.
+    """)
 }

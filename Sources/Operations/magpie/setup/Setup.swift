@@ -54,6 +54,7 @@ struct Setup: ParsableCommand {
     for migration in try Migrations.apply(connection) {
       Console.output.line("applied \(migration.fileName)")
     }
+    try warnAboutLocale(of: connection)
     for login in Login.all {
       guard let password = setting(nil, login.variable) else { continue }
       try login.make(connection, password: password)
