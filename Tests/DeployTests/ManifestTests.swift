@@ -91,6 +91,13 @@ import Yams
     #expect(Int(stop.1) ?? 0 >= drain + 15)
   }
 
+  @Test("the gateway's unit admits a descriptor for each connection, and others beside them")
+  func descriptors() throws {
+    let unit = try DeployFiles.text("deploy/systemd/magpie-gateway.service")
+    let limit = try #require(unit.firstMatch(of: /LimitNOFILE=(\d+)/))
+    #expect(Int(limit.1) ?? 0 >= GatewayLimits.connections + 1024)
+  }
+
   @Test(
     "pods have no token, no privileges, a read-only file system, a memory limit, and passwords by reference"
   )

@@ -1,3 +1,4 @@
+import EmbeddedStack
 import Foundation
 import TestSupport
 import Testing
@@ -34,6 +35,29 @@ struct WorkerCommandTests {
   func keys() async throws {
     let help = try await Tool(executable: "push-worker")("--help").output
     #expect(help.contains("magpie push keys"))
+  }
+
+  @Test(
+    "a worker may open as many files as its hard limit admits, whatever the soft one",
+    .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/limits")))
+  func descriptors() async throws {
+    let log = NSTemporaryDirectory() + "magpie-descriptors-\(UUID().uuidString).log"
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let worker = try ChildProcess(
+      "/bin/sh",
+      ["-c", "ulimit -S -n 128; exec \"$0\" --http-port 0", builtExecutable("fanout-worker")],
+      environment: [
+        "MAGPIE_DATABASE_URL": "postgresql://127.0.0.1:1/nowhere",
+        "MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+      ], output: .file(log))
+    defer { worker.terminate(SIGKILL) }
+    try await eventually("it serves") {
+      try String(contentsOfFile: log, encoding: .utf8).contains("serving")
+    }
+    let limits = try String(contentsOfFile: "/proc/\(worker.processID)/limits", encoding: .utf8)
+    let files = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+    let words = files.split(separator: " ")
+    #expect(words[3] == words[4], "\(files)")
   }
 
   @Test("a port in use ends the worker with exit code 1, and one log line says so")

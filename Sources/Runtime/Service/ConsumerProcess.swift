@@ -15,11 +15,12 @@ public struct ConsumerProcess: Sendable {
   public let kafka: ClientConfiguration
   private let settings: ProcessSettings
 
-  /// Configures logging for the process.
+  /// Configures logging for the process, and raises its limit of open files.
   public init(label: String, settings: ProcessSettings) {
     let (format, level) = (settings.logFormat, settings.logLevel)
     // If standard error is closed, writes fail instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
+    raiseDescriptorLimit()
     let output = LogOutput(descriptor: STDERR_FILENO) { [metrics] in
       metrics.increment(.lostLogLines)
     }
