@@ -76,6 +76,30 @@ import Testing
     #expect(try letters.count("dead_letters WHERE state = 'open'") == 4)
   }
 
+  @Test(
+    "what computes random moments without reminder-worker's secret warns, and nothing else does")
+  func missingSecret() async throws {
+    try letters.insert(letters.wire(letters.like("a")), offset: 0)
+    try letters.insert(
+      letters.wire(letters.like("b")), offset: 1, group: "reminder", topic: .reminders)
+    let secret = NSTemporaryDirectory() + "secret-\(UUID().uuidString)"
+    try Data(repeating: 7, count: 32).write(to: URL(filePath: secret))
+    defer { try? FileManager.default.removeItem(atPath: secret) }
+    for (arguments, isWarned) in [
+      (["dead-letters", "redrive", "--group", "notification"], false),
+      (["dead-letters", "redrive", "--all"], true),
+      (["replay", "--rebuild", "alarms", "--dry-run"], false),
+      (["replay", "--rebuild", "all", "--dry-run"], true),
+      (["replay", "--apply", "--dry-run", "--worker", "alarm"], false),
+      (["replay", "--apply", "--dry-run"], true),
+    ] {
+      let bare = try await letters.tool.run(arguments)
+      #expect(bare.error.contains("MAGPIE_SECRET_FILE") == isWarned, "\(arguments): \(bare.error)")
+      let kept = try await letters.tool.run(arguments + ["--secret-file", secret])
+      #expect(!kept.error.contains("MAGPIE_SECRET_FILE"), "\(arguments): \(kept.error)")
+    }
+  }
+
   @Test("without a broker, no dead letter whose events must be published is marked as redriven")
   func needsBroker() async throws {
     try insertLikes(2)

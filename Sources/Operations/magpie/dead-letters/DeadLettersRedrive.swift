@@ -74,6 +74,10 @@ struct DeadLettersRedrive: ParsableCommand {
       if json { printJSON(result) } else { Console.output.line("\(total) would be redriven") }
       return try selection.refuse(closed: closed)
     }
+    var ofReminders = condition
+    ofReminders.and(
+      "consumer_group", "=", .text(ConsumerGroup.reminder.name(prefix: kafka.prefix)))
+    if try selection.count(connection, ofReminders) > 0 { handlers.warnOfMissingSecret() }
     let all = try handlers.redriveHandlers()
     var shown = Progress(forced: progress)
     var pace = Pace(perSecond: rate)

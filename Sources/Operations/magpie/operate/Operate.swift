@@ -2,6 +2,7 @@ import ArgumentParser
 import Events
 import Gateway
 import Kafka
+import Logging
 import Rebuild
 import Service
 
@@ -44,6 +45,7 @@ struct Operate: ParsableCommand {
       try await process.setting("operateProcesses", flag: processes))
     let handlers = try handlers.redriveHandlers()
     let consumer = ConsumerProcess(label: "magpie_operate", settings: settings)
+    if let warning = self.handlers.missingSecret { consumer.logger.warning("\(warning)") }
     consumer.metrics.begin(topics: [])
     let pool = ConnectionPool(
       databaseURL: databaseURL, connections: Self.connections,

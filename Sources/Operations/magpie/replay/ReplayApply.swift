@@ -17,6 +17,9 @@ extension Replay {
     let handlers = try self.handlers.handlers(isPublishing: true).all.filter {
       again.workers.isEmpty || again.workers.contains($0.name)
     }
+    if handlers.contains(where: { $0.name == ConsumerGroup.reminder.rawValue }) {
+      self.handlers.warnOfMissingSecret()
+    }
     let topics = Topic.allCases.filter { topic in handlers.contains { $0.topics.contains(topic) } }
     let configuration = try kafka.configuration()
     var selection = try ReplaySelection(

@@ -60,6 +60,20 @@ struct HandlerOptions: ParsableArguments {
       valueName: "file"))
   var secretFile: String?
 
+  /// What is wrong with applying the records of reminder-worker without its secret; nil with one.
+  var missingSecret: String? {
+    setting(secretFile, "MAGPIE_SECRET_FILE") == nil
+      ? """
+      --secret-file (MAGPIE_SECRET_FILE) is not set. If reminder-worker has a secret, cycles get \
+      other random moments here than from reminder-worker.
+      """ : nil
+  }
+
+  /// Warns on standard error if records of reminder-worker are applied without its secret.
+  func warnOfMissingSecret() {
+    if let missingSecret { say("warning: \(missingSecret)") }
+  }
+
   /// Those of all workers.
   func redriveHandlers() throws -> [Handler] {
     try handlers(isPublishing: true).all + [pushRedriveHandler()]
@@ -130,6 +144,7 @@ extension Replay {
         "--rebuild is \(name), but must be feeds, notifications, alarms, "
           + "reminders or all.")
     }
+    if tableGroups.contains(.reminders) { handlers.warnOfMissingSecret() }
     let rebuild = try Rebuild(rebuildSettings())
     defer { rebuild.close() }
     if dryRun { return try report(rebuild.plan(tableGroups)) }
