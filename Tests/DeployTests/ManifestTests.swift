@@ -91,6 +91,16 @@ import Yams
     #expect(Int(stop.1) ?? 0 >= drain + 15)
   }
 
+  @Test("under systemd, a replaced file with keys of tokens is read again")
+  func keysOfTokens() throws {
+    for unit in [DeployFiles.gateway, DeployFiles.operate] {
+      let text = try DeployFiles.text("deploy/systemd/\(unit).service")
+      // A credential, in %d, is a copy that systemd makes at the start.
+      let files = text.matches(of: /MAGPIE_JWKS_FILE=(\S+)/).map { String($0.1) }
+      #expect(files.count == 1 && files[0].hasPrefix("/etc/magpie/"), "\(unit): \(files)")
+    }
+  }
+
   @Test("the gateway's unit admits a descriptor for each connection, and others beside them")
   func descriptors() throws {
     let unit = try DeployFiles.text("deploy/systemd/magpie-gateway.service")
