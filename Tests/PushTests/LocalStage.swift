@@ -19,32 +19,31 @@ struct LocalStage: Sendable {
   /// - Parameters:
   ///   - host: the address to listen on.
   ///   - names: of the server, the first one in the file.
+  ///   - isRestarted: whether the file is of a server before this one.
   static func run(
-    host: String = "127.0.0.1", names: [String] = ["localhost"],
+    host: String = "127.0.0.1", names: [String] = ["localhost"], isRestarted: Bool = false,
     _ body: @escaping @Sendable (LocalStage) async throws -> Void
   ) async throws {
     let directory = try FileManager.default.url(
       for: .itemReplacementDirectory, in: .userDomainMask,
       appropriateFor: FileManager.default.temporaryDirectory, create: true)
     defer { try? FileManager.default.removeItem(at: directory) }
-    let server = try ProviderServer(names: names)
+    let first = try ProviderServer(names: names)
+    if isRestarted { try first.writeCredentials(to: directory, host: "localhost", port: 1) }
+    let server = try isRestarted ? ProviderServer(names: names, keysFrom: directory) : first
     let (ports, port) = AsyncStream<Int>.makeStream()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run(host: host) { port.yield($0) } }
       var iterator = ports.makeAsyncIterator()
       let number = try #require(await iterator.next())
-      let stage = try LocalStage(server: server, port: number, directory: directory)
+      try first.writeCredentials(to: directory, host: "localhost", port: number)
+      let stage = LocalStage(
+        server: server, port: number, config: directory.appending(path: "push.json").path)
       group.addTask { try await body(stage) }
       // The server ends only if it fails.
       try await group.next()
       group.cancelAll()
     }
-  }
-
-  private init(server: ProviderServer, port: Int, directory: URL) throws {
-    (self.server, self.port) = (server, port)
-    try server.writeCredentials(to: directory, host: "localhost", port: port)
-    config = directory.appending(path: "push.json").path
   }
 
   /// A device's registration with a token of the provider that leads to the server.

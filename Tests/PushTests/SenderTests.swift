@@ -61,6 +61,21 @@ struct SenderTests {
     }
   }
 
+  @Test("a server that was restarted takes what a sender with the credentials from before sends")
+  func restarted() async throws {
+    try await LocalStage.run(isRestarted: true) { stage in
+      let world = try PushWorld(at: EventTime.now.rfc3339)
+      try world.apply(stage.registration(.apns, of: "ann"))
+      try world.like("bo", "p1")
+      try await sending(world, stage) {
+        try await eventually("the alert is accepted") {
+          try world.run()
+          return try world.claims() == ["phone alert accepted"]
+        }
+      }
+    }
+  }
+
   @Test("a request whose answer is lost is made again with the same bytes, and shows nothing twice")
   func reset() async throws {
     try await LocalStage.run { stage in

@@ -10,7 +10,8 @@ extension ProviderServer {
   /// The name of the credentials for browsers.
   public static let webApp = "web"
 
-  /// Writes `push.json`, for `--push-config`, and the files that it names.
+  /// Writes `push.json`, for `--push-config`, the files that it names, and the key of the
+  /// certificates' authority.
   ///
   /// - Parameters:
   ///   - directory: existing.
@@ -22,6 +23,7 @@ extension ProviderServer {
     }
     let origin = "https://\(host):\(port)"
     try write(identity.authority, "ca.crt")
+    try write(identity.authorityKey, "ca.key")
     try write(apnsKey.pemRepresentation, "apns.p8")
     let vapid = P256.Signing.PrivateKey().rawRepresentation.base64EncodedString()
       .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
@@ -46,4 +48,12 @@ extension ProviderServer {
 
       """, "push.json")
   }
+}
+
+/// The key in a file of the directory; a new one if there is none.
+func keptKey(_ name: String, in directory: URL?) -> P256.Signing.PrivateKey {
+  let file = directory?.appending(path: name)
+  let text = file.flatMap { try? String(contentsOf: $0, encoding: .utf8) }
+  return text.flatMap { try? P256.Signing.PrivateKey(pemRepresentation: $0) }
+    ?? P256.Signing.PrivateKey()
 }

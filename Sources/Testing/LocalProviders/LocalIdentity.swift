@@ -3,19 +3,22 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A certificate for a server on this machine, signed by an authority that is made for it and forgotten.
+/// A certificate for a server on this machine, signed by an authority of its own.
 struct LocalIdentity {
   /// In PEM.
   var authority: String
+  var authorityKey: String
   var certificate: String
   var key: String
 
   private static let days = 365
 
-  /// - Parameter names: of the server, as its clients write them.
+  /// - Parameters:
+  ///   - names: of the server, as its clients write them.
+  ///   - issuerKey: of the authority. Who trusts one with this key trusts each other one.
   /// - Throws: X509's errors, such as for a name that is none.
-  init(names: [String]) throws {
-    let (issuerKey, ownKey) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
+  init(names: [String], issuerKey: P256.Signing.PrivateKey) throws {
+    let ownKey = P256.Signing.PrivateKey()
     let issuer = try DistinguishedName { CommonName("Local authority of Magpie") }
     let end = Date(timeIntervalSinceNow: Double(Self.days) * 86_400)
     func certificate(
@@ -40,5 +43,6 @@ struct LocalIdentity {
       DistinguishedName { CommonName("Local providers of Magpie") }, ownKey,
       Certificate.Extensions { SubjectAlternativeNames(names.map { .dnsName($0) }) })
     key = ownKey.pemRepresentation
+    authorityKey = issuerKey.pemRepresentation
   }
 }

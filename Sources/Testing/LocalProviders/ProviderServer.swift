@@ -32,7 +32,7 @@ public final class ProviderServer: Sendable {
 
   private let state = Mutex(State())
   let identity: LocalIdentity
-  let apnsKey = P256.Signing.PrivateKey()
+  let apnsKey: P256.Signing.PrivateKey
   private let apns: APNsRules
   private let clock: @Sendable () -> Date
   private let observe: @Sendable (PushRequest, Screen) -> Void
@@ -40,18 +40,22 @@ public final class ProviderServer: Sendable {
 
   /// - Parameters:
   ///   - names: of the server, as its clients write them.
+  ///   - directory: of the credentials that a former server wrote, if any. Who has read those can
+  ///     send to this one, too.
   ///   - observe: called with each request that was accepted, and with what its device shows then.
   ///   - plain: answers everything in place of the rules. Then nothing is kept, checked or shown, so that the
   ///     server costs as little as it can: for measurements.
   ///   - clock: the time by which it judges what it receives.
   /// - Throws: X509's errors, such as for a name that is none.
   public init(
-    names: [String] = ["localhost"],
+    names: [String] = ["localhost"], keysFrom directory: URL? = nil,
     observe: @escaping @Sendable (PushRequest, Screen) -> Void = { _, _ in },
     plain: (@Sendable (PlainRequest) async throws -> PushReply)? = nil,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws {
-    identity = try LocalIdentity(names: names)
+    identity = try LocalIdentity(names: names, issuerKey: keptKey("ca.key", in: directory))
+    let apnsKey = keptKey("apns.p8", in: directory)
+    self.apnsKey = apnsKey
     apns = APNsRules(key: apnsKey.publicKey)
     (self.plain, self.clock, self.observe) = (plain, clock, observe)
   }

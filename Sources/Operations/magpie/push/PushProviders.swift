@@ -9,7 +9,8 @@ struct PushProviders: ParsableCommand {
     abstract: "Serve local providers, for trying push-worker without Apple and Google.",
     discussion: """
       Answers like APNs, FCM, a browser's push service and a webhook's receiver, and prints what a \
-      device would show. Writes push.json for --push-config, with the credentials that it names. \
+      device would show. Writes push.json for --push-config, with the credentials that it names, \
+      and keeps their keys there: after a restart on the same port, push-worker goes on. \
       Devices register with the app com.example.app (apns) or local (fcm) and any token. For trials \
       only: whoever can connect can push.
       """)
@@ -20,11 +21,11 @@ struct PushProviders: ParsableCommand {
   @Option(help: "The name under which push-worker connects.") var name = "localhost"
 
   func run() throws {
-    let server = try ProviderServer(names: [name]) { request, screen in
+    let (directory, name) = (URL(filePath: directory), name)
+    let server = try ProviderServer(names: [name], keysFrom: directory) { request, screen in
       Console.output.line(Self.line(request, screen))
     }
-    let (directory, name) = (URL(filePath: directory), name)
-    // That of an earlier run names credentials that this one does not accept.
+    // That of an earlier run may name another port. A new one says that the server listens.
     try? FileManager.default.removeItem(at: directory.appending(path: "push.json"))
     let failure = Failed()
     let ended = DispatchSemaphore(value: 0)
