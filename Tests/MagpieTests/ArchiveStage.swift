@@ -19,11 +19,14 @@ final class ArchiveStage {
   init(directory: String? = nil) throws {
     broker = try EmbeddedBroker()
     topics = Topic.allCases.filter { !$0.isSecret }.map { $0.name(prefix: "magpie.") }
-    for topic in topics { try broker.createTopic(topic, partitions: 2) }
+    let secrets = Topic.allCases.filter(\.isSecret).map { $0.name(prefix: "magpie.") }
+    for topic in topics + secrets { try broker.createTopic(topic, partitions: 2) }
     producer = try Producer(
       configuration: ClientConfiguration(
         bootstrap: broker.bootstrap, properties: ["compression.type": "none"],
         log: { _, _, _ in }))
+    // They are not to be archived.
+    try producer.send(secrets.map { OutgoingRecord(topic: $0, key: nil, value: [1]) })
     self.directory = directory ?? NSTemporaryDirectory() + "archive-\(UUID().uuidString.prefix(13))"
     magpie = Tool(environment: [
       "MAGPIE_KAFKA_BOOTSTRAP": broker.bootstrap, "MAGPIE_ARCHIVE_DIR": self.directory,

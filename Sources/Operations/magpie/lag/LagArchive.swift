@@ -6,6 +6,8 @@ extension LagReport {
   /// They are not part of the total, because nothing waits for the archive.
   func archive(_ admin: Admin, prefix: String, timeoutMilliseconds: Int) throws -> [Partition] {
     let group = ConsumerGroup.archive(prefix: prefix)
+    // It does not copy secrets.
+    let logs = self.logs.filter { Topic(name: $0.key.topic, prefix: prefix)?.isSecret == false }
     let offsets = try admin.committedOffsets(
       group: group, logs.keys.sorted(), timeoutMilliseconds: timeoutMilliseconds)
     guard !offsets.isEmpty else { return [] }
