@@ -40,9 +40,10 @@ import Yams
     try (rules("record") + rules("alert")).map(\.expression) + panels().map(\.expression)
   }
 
-  /// All scraped metrics, with the three series of each histogram, and all recorded ones.
+  /// All scraped metrics, with the three series of each histogram, all recorded ones, and what
+  /// Prometheus adds.
   static func known() throws -> Set<String> {
-    var names = Set(try rules("record").map(\.name))
+    var names = Set(try rules("record").map(\.name)).union(["up"])
     for family in Metrics.families {
       let suffixes = family.kind == "histogram" ? ["_bucket", "_sum", "_count"] : [""]
       names.formUnion(suffixes.map { family.name + $0 })
@@ -51,7 +52,7 @@ import Yams
   }
 
   static func metrics(in text: String) -> [String] {
-    text.matches(of: /\b(magpie[_:][a-z0-9_:]+|process_[a-z_]+)\b/).map { String($0.1) }
+    text.matches(of: /\b(magpie[_:][a-z0-9_:]+|process_[a-z_]+|up)\b/).map { String($0.1) }
   }
 
   @Test("every metric used in rules and dashboards exists")
