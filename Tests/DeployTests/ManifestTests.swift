@@ -165,6 +165,7 @@ import Yams
       #expect(
         times.allSatisfy { $0 > 0 } && times.reduce(0, +) <= 4 * week,
         "a person who was erased is gone within 28 days")
+      #expect(times[1] <= 86_400_000, "Kafka deletes whole segments")
     }
     let lanes = try #require(Int(DeployFiles.baseSettings()["MAGPIE_LANES"] ?? ""))
     let scaled = try DeployFiles.manifests(kind: "ScaledObject")
