@@ -78,6 +78,35 @@ import Yams
     #expect(names.isSuperset(of: DeployFiles.workers + ["gateway"]))
   }
 
+  @Test("the compose file starts on a machine with one processor")
+  func oneProcessor() throws {
+    guard DeployFiles.exists("docker-compose.yml") else { return }
+    // Docker refuses to start what may use more processors than there are.
+    let limits = try DeployFiles.documents("docker-compose.yml")[0].all("cpus").map(\.string)
+    #expect(!limits.isEmpty && limits.allSatisfy { $0 == "1" }, "\(limits)")
+  }
+
+  @Test("after a start that was killed half-way, compose's providers can write beside the keys")
+  func keysOfDevices() async throws {
+    guard DeployFiles.exists("docker-compose.yml") else { return }
+    let directory = FileManager.default.temporaryDirectory.appending(path: "push-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try Data("keys".utf8).write(to: directory.appending(path: "token.keys"))
+    let services = try DeployFiles.documents("docker-compose.yml")[0]["services"]
+    let command = try #require(services?[path: "push-keys.command.0"]?.string)
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = [
+      "-c", command.replacing("$$", with: "$").replacing("/push", with: directory.path),
+    ]
+    try await process.runToEnd()
+    #expect(process.terminationStatus == 0)
+    var status = stat()
+    #expect(stat(directory.path, &status) == 0)
+    #expect(status.st_mode & 0o7777 == 0o1777)
+  }
+
   @Test(
     "a worker has time to finish its batch before it is killed, on Kubernetes and under systemd")
   func draining() throws {
