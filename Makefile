@@ -15,11 +15,11 @@ help: ## List the targets
 
 .PHONY: demo
 demo: magpie ## Publish a few users' events to an embedded stack and show what each user sees
-	$$($(SWIFT) build --show-bin-path)/magpie demo
+	"$$($(SWIFT) build --show-bin-path)"/magpie demo
 
 .PHONY: up
 up: magpie ## Start the embedded stack with the pages, and keep it running until interrupted
-	$$($(SWIFT) build --show-bin-path)/magpie up --pages
+	"$$($(SWIFT) build --show-bin-path)"/magpie up --pages
 
 .PHONY: magpie
 magpie: deps
@@ -55,7 +55,7 @@ MINUTES ?= 2
 .PHONY: campaign
 campaign: build ## Inject faults for MINUTES on a schedule derived from SEED, and check all guarantees
 	MAGPIE_CAMPAIGN_COMMIT=$$(git describe --always --dirty 2>/dev/null) \
-	  $$($(SWIFT) build --show-bin-path)/magpie-campaign --seed $(SEED) --minutes $(MINUTES) \
+	  "$$($(SWIFT) build --show-bin-path)"/magpie-campaign --seed $(SEED) --minutes $(MINUTES) \
 	  $(CAMPAIGN_FLAGS)
 
 .PHONY: bench
@@ -70,10 +70,10 @@ bench-report: ## Write the tables and plots of docs/performance.md from the resu
 
 .PHONY: bench-quick
 bench-quick: build ## Check that the benchmarks run, invariants hold and hot functions do not allocate more
-	$$($(SWIFT) build --show-bin-path)/magpie-bench measure --quick $(BENCH_FLAGS)
-	$$($(SWIFT) build --show-bin-path)/allocation-bench --check
+	"$$($(SWIFT) build --show-bin-path)"/magpie-bench measure --quick $(BENCH_FLAGS)
+	"$$($(SWIFT) build --show-bin-path)"/allocation-bench --check
 
-RELEASE_BIN = $$($(SWIFT) build -c release --show-bin-path)
+RELEASE_BIN = "$$($(SWIFT) build -c release --show-bin-path)"
 # The benchmark starts the workers beside its own executable, so they need the same build configuration.
 BENCH_PRODUCTS = magpie-bench magpie fanout-worker notification-worker alarm-worker \
   reminder-worker push-worker magpie-gateway alarm-text-bench allocation-bench
