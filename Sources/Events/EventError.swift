@@ -27,6 +27,9 @@ public struct EventError: Error, Sendable, Equatable, CustomStringConvertible {
     case badText = "bad-text"
     case badValue = "bad-value"
     case tooManyMentions = "too-many-mentions"
+    /// The person has as many things of a kind as anybody may have. Says nothing about the code that
+    /// refuses the event, so the workers' circuit breakers do not count it.
+    case quota
   }
 
   public var code: Code

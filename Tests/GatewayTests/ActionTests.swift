@@ -79,6 +79,33 @@ import Testing
     }
   }
 
+  @Test("who has as many reminders to come as anybody may have can change them, but adds none")
+  func reminderQuota() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    try stack.connection().script(
+      """
+      INSERT INTO reminders (
+        user_id, reminder_id, version_time, version_id, definition, partition, decided_through,
+        next_at, zone, due_at)
+      SELECT p.user_id, 'r' || n, now(), 'v', '{"form":"reminder"}', 0, now(),
+        '2040-01-01 07:00', 'UTC', '2040-01-01 07:00Z'
+      FROM (VALUES ('ann', 1000), ('bob', 999)) AS p (user_id, number)
+      CROSS JOIN LATERAL generate_series(1, p.number) AS n
+      """)
+    func set(_ type: EventType, _ id: String, as person: String) async throws -> Answer {
+      let action = try #require(Action.all.first { $0.type == type })
+      let path = action.path.replacing("{reminder}", with: id).replacing("{cycle}", with: id)
+      return try await stack.send("PUT", path, as: person, body: Self.body(action))
+    }
+    for type in [EventType.reminderSet, .reminderCycleSet] {
+      let answer = try await set(type, "new", as: "ann")
+      #expect(answer.status == 409 && answer.problem == "quota-reached", "\(answer)")
+      #expect(try await set(type, "r7", as: "ann").status == 202)
+      #expect(try await set(type, "new", as: "bob").status == 202)
+    }
+  }
+
   @Test("people can take back what they left on a post that they no longer see, and nothing else")
   func invisiblePosts() async throws {
     let stack = try await GatewayStack(waitSeconds: 60)

@@ -67,9 +67,11 @@ import Yams
         #expect(names("header") == ["If-None-Match", "Magpie-After"], "\(route.path.text)")
       case .action(let action):
         #expect(names("query") == [], "\(route.path.text)")
+        let reads =
+          action.readsPost || [.reminderSet, .reminderCycleSet].contains(action.type)
         #expect(
           names("header")
-            == ["Idempotency-Key"] + (action.readsPost ? ["Magpie-After"] : []) + ["Magpie-Time"],
+            == ["Idempotency-Key"] + (reads ? ["Magpie-After"] : []) + ["Magpie-Time"],
           "\(route.method) \(route.path.text)")
       case .stream:
         #expect(names("query") == ["watch"] && names("header") == ["Last-Event-ID"])

@@ -78,7 +78,10 @@ struct OutageTests {
     for number in 0..<100 { try world.register("i\(number)", token: "feed\(10_000 + number)") }
     #expect {
       try world.register("one-more", token: "deadbeefdeadbeef")
-    } throws: { "\($0)".contains("100 devices") && !"\($0)".contains("deadbeef") }
+    } throws: { error in
+      (error as? EventError)?.code == .quota && "\(error)".contains("100 devices")
+        && !"\(error)".contains("deadbeef")
+    }
     #expect {
       try world.register("one-more", token: "not hexadecimal")
     } throws: { "\($0)".contains("apns") && !"\($0)".contains("hexadecimal") }

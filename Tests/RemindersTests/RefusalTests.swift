@@ -59,7 +59,8 @@ struct RefusalTests {
         })
     }
     try set(0..<1000)
-    #expect(throws: EventError.self) { try set(1000..<1001) }
+    let error = #expect(throws: EventError.self) { try set(1000..<1001) }
+    #expect(error?.code == .quota, "one person must not stop the worker for everybody")
     try worker.apply(.cancellation("r5"), at: "2026-11-22T01:00:00Z")
     try set(1000..<1001)
     #expect(throws: EventError.self) { try set(1001..<1002) }

@@ -62,6 +62,17 @@ import Testing
     #expect(reason(deadLetters: 10) == "10 records in a row could not be applied")
   }
 
+  @Test("dead letters of a person's quota count for nothing, and end no run")
+  func quotas() {
+    let breaker = CircuitBreaker(runLimit: 10, shareLimit: 0.5, windowRecords: 100)
+    func reason(_ items: [Batch.Item]) -> String? {
+      breaker.counting(Batch(topic: .reminders, items: items)).openReason
+    }
+    #expect(reason(Array(repeating: quota, count: 1000)) == nil)
+    let run = Array(repeating: bad, count: 5)
+    #expect(reason(run + [quota] + run) == "10 records in a row could not be applied")
+  }
+
   private static let record = Record(
     topic: "t", partition: 0, offset: 0, timestampMilliseconds: 0, key: nil, value: nil)
   private let good = Batch.Item(
@@ -70,4 +81,7 @@ import Testing
       Event(id: "e", source: "s", time: .now, payload: .likeCreated(LikeCreated()))))
   private let bad = Batch.Item(
     record: record, content: .poison(DeadLetterReason(code: "c", message: "m")))
+  private let quota = Batch.Item(
+    record: record,
+    content: .poison(DeadLetterReason(code: DeadLetterReason.quota, message: "m")))
 }

@@ -16,18 +16,20 @@ import Testing
     topic = Topic.likes.name(prefix: fixture.prefix)
   }
 
-  private func insertLetters(_ offsets: [Int64], partition: Int32, state: String = "open") throws {
+  private func insertLetters(
+    _ offsets: [Int64], partition: Int32, state: String = "open", code: String = "c"
+  ) throws {
     try fixture.connection().query(
       """
       INSERT INTO dead_letters (consumer_group, topic, partition, record_offset, header_names,
         header_values, reason_code, reason, code_version, state, resolved_at, resolution)
-      SELECT $1, $2, $3, o, '{}', '{}', 'c', 'r', '0', $5,
+      SELECT $1, $2, $3, o, '{}', '{}', $6, 'r', '0', $5,
         CASE WHEN $5 <> 'open' THEN now() END, CASE WHEN $5 <> 'open' THEN 'because' END
       FROM unnest($4::bigint[]) AS o
       """,
       [
         .text(try fixture.settings().consumerGroup), .text(topic), .int4(partition),
-        .int8Array(offsets), .text(state),
+        .int8Array(offsets), .text(state), .text(code),
       ])
   }
 
@@ -62,6 +64,12 @@ import Testing
     try insertLetters([6, 7, 9], partition: 0)
     try insertLetters([8], partition: 0, state: "discarded")
     #expect(try past([0: 10]) == DeadLetterPast(run: 1, records: 10, deadLetters: 3))
+  }
+
+  @Test func `dead letters of a person's quota count for nothing, and end no run`() throws {
+    try insertLetters([3, 7, 9], partition: 0)
+    try insertLetters([2, 6, 8], partition: 0, code: DeadLetterReason.quota)
+    #expect(try past([0: 10]) == DeadLetterPast(run: 2, records: 7, deadLetters: 3))
   }
 
   private func publishBad(_ count: Int) throws {

@@ -104,6 +104,29 @@ import Testing
     }
   }
 
+  @Test("events that exceed their person's quota become dead letters, and stop no lane")
+  func quotas() async throws {
+    let fixture = try LaneFixture()
+    var handler = LaneFixture.handler
+    let apply = handler.apply
+    handler.apply = { topic, events in
+      let isOver = events.contains { event in
+        if case .likeCreated(let like) = event.payload { like.post == "over" } else { false }
+      }
+      if isOver { throw EventError(.quota, "It is one too many.") }
+      return try apply(topic, events)
+    }
+    var settings = try fixture.settings(handler: handler)
+    settings.circuitBreaker = CircuitBreaker(runLimit: 5)
+    try fixture.publish(posts: Array(repeating: "over", count: 20) + ["a"])
+    let lane = RunningLane(settings)
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    #expect(try fixture.applied() == ["20"])
+    let codes = try fixture.connection().query("SELECT reason_code FROM dead_letters")
+    #expect(try codes.map { try $0.text(0) } == Array(repeating: "quota", count: 20))
+  }
+
   @Test("a lane whose partition was claimed by another cannot commit, rejoins and continues")
   func fences() async throws {
     let fixture = try LaneFixture()

@@ -12,6 +12,7 @@ package struct Problem: Error, Equatable {
     case notYours = "not-yours"
     case notFound = "not-found"
     case methodNotAllowed = "method-not-allowed"
+    case quotaReached = "quota-reached"
     case bodyTimeout = "body-timeout"
     case bodyTooLarge = "body-too-large"
     case unsupportedMediaType = "unsupported-media-type"
@@ -66,6 +67,7 @@ extension Problem.Code {
     case .notYours: .forbidden
     case .notFound: .notFound
     case .methodNotAllowed: .methodNotAllowed
+    case .quotaReached: .conflict
     case .bodyTimeout: .requestTimeout
     case .bodyTooLarge: .contentTooLarge
     case .unsupportedMediaType: .unsupportedMediaType
@@ -90,6 +92,7 @@ extension Problem.Code {
     case .notYours: "It belongs to somebody else."
     case .notFound: "There is no such resource, or the viewer may not see it."
     case .methodNotAllowed: "The resource does not have this method."
+    case .quotaReached: "The person has as many of these as anybody may have."
     case .bodyTimeout: "The body did not arrive in time."
     case .bodyTooLarge: "The body is too large."
     case .unsupportedMediaType: "The body is not plain JSON."

@@ -1,6 +1,7 @@
 import Events
 import Kafka
 import Postgres
+import Reminders
 
 /// Reads screens from PostgreSQL, optionally from a snapshot that contains the results of given
 /// records.
@@ -112,6 +113,20 @@ struct Reader: Sendable {
       throw Problem(.notFound, "The viewer sees no such post.", field: "post")
     }
     return author
+  }
+
+  /// Refuses a reminder beyond those that a person may have to come. If that cannot be read, or not in time, the
+  /// event is accepted: reminder-worker decides, and a reminder can be set while PostgreSQL is away.
+  ///
+  /// - Throws: ``Problem``.
+  func checkQuota(of event: Event, viewer: String, after positions: [Position]) async throws {
+    guard let statement = reminderQuotaReached(by: event, at: .now) else { return }
+    let rows = try? await rows(
+      statement, viewer: viewer, behind: Barrier(positions, groups: [.reminder]),
+      until: .now + waitLimit)
+    guard try rows?.first?.bool(0) == true else { return }
+    throw Problem(
+      .quotaReached, "The viewer has \(liveRemindersMax) reminders and cycles to come already.")
   }
 
   /// Reads the authors of those posts that the viewer may see.

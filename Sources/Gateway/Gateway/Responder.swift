@@ -206,6 +206,7 @@ struct Responder: HTTPResponder {
       person: person, path: path, body: body, author: author, eventID: eventID, time: time,
       source: producer.configuration.source)
     try acceptance.check(event)
+    try await reader.checkQuota(of: event, viewer: person, after: positions)
     event.trace = request.headers[.traceparent].flatMap { TraceContext($0) }
     let acknowledgement = try await producer.publish(event)
     let position = Position(

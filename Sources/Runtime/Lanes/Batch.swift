@@ -111,16 +111,18 @@ package struct Batch: Sendable {
 
 /// Why a record is dead-lettered.
 package struct DeadLetterReason: Equatable, Sendable {
-  /// Stable, for metrics and filters: the code of an `EventError`, or one of the two below.
+  /// Stable, for metrics and filters: the code of an `EventError`, or one of the first two below.
   package var code: String
   /// For operators.
   package var message: String
   package var attempts: Int
 
   /// The database rejected it.
-  static let notApplicable = "not-applicable"
+  package static let notApplicable = "not-applicable"
   /// The database could not apply it within its limits on time or memory.
   static let tooMuch = "too-much"
+  /// It exceeds a limit of its person.
+  static let quota = EventError.Code.quota.rawValue
 
   package init(code: String, message: String, attempts: Int = 1) {
     self.code = code

@@ -125,8 +125,8 @@ package struct BatchMachine: Sendable {
     switch (state, input) {
     case (.committing(let progress), .committed):
       return finish(progress)
-    case (.committing(let progress), .failed(.poison(let reason))):
-      return isolate(progress, reason)
+    case (.committing(let progress), .failed(.poison(let reason, let code))):
+      return isolate(progress, reason, code)
     case (.committing(let progress), .failed(.tooMuch(let reason, let message))):
       return lessen(progress, Excess(reason: reason, message: message))
     case (.committing(let progress), .failed(.cut(let sizes))):
@@ -215,7 +215,7 @@ package struct BatchMachine: Sendable {
   }
 
   /// An event of the part in hand cannot be applied.
-  private func isolate(_ progress: Progress, _ reason: String) -> Action {
+  private func isolate(_ progress: Progress, _ reason: String, _ code: String) -> Action {
     var part = progress.part
     switch part.batch.eventCount {
     case 0:
@@ -224,8 +224,7 @@ package struct BatchMachine: Sendable {
       part.failures += 1
       // A concurrent transaction can make a valid event violate a constraint once.
       if part.failures > 1 {
-        let letter = DeadLetterReason(
-          code: DeadLetterReason.notApplicable, message: reason, attempts: part.failures)
+        let letter = DeadLetterReason(code: code, message: reason, attempts: part.failures)
         part = Part(batch: part.batch.deadLettering(letter))
       }
       return apply(progress.rest + [part])

@@ -2,7 +2,8 @@
 /// the dead letters.
 ///
 /// It opens at `runLimit` dead letters in a row, or when they are more than `shareLimit` of at
-/// least `windowRecords` recent records. Only a dead letter opens it.
+/// least `windowRecords` recent records. Only a dead letter opens it. Those of a person's quota count
+/// for nothing: anybody can send them, and they say nothing about the code.
 ///
 /// A lane that claims partitions initializes the counts from the stored dead letters, so that restarts
 /// do not reset them.
@@ -58,7 +59,12 @@ extension CircuitBreaker {
   /// that opens it, because the records after it must not close it again.
   func counting(_ batch: Batch) -> (breaker: CircuitBreaker, openReason: String?) {
     var breaker = self
-    for item in batch.items where !(item.isPoison && item.isKnownDeadLetter) {
+    for item in batch.items {
+      if case .poison(let reason) = item.content,
+        item.isKnownDeadLetter || reason.code == DeadLetterReason.quota
+      {
+        continue
+      }
       breaker.record(deadLettered: item.isPoison)
       // Only a dead letter opens the breaker.
       if item.isPoison, breaker.openReason != nil { return (breaker, breaker.openReason) }

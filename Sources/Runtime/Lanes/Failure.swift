@@ -8,8 +8,8 @@ import Schema
 package enum Disposition: Equatable, Sendable {
   /// Transient: retry with backoff, without a limit; not ready meanwhile.
   case retry(reason: String)
-  /// An event cannot be applied: bisect the batch and dead-letter the event.
-  case poison(reason: String)
+  /// An event cannot be applied: bisect the batch and dead-letter the event with this code.
+  case poison(reason: String, code: String = DeadLetterReason.notApplicable)
   /// A limit on time or memory was exceeded, by the batch or because the database is busy: bisect the
   /// batch. A single event that exceeds it repeatedly while the database responds is dead-lettered.
   case tooMuch(reason: String, message: String)
@@ -34,7 +34,7 @@ func disposition(of error: any Error) -> Disposition {
   switch error {
   case let error as PostgresError: disposition(of: error)
   case let error as KafkaError: disposition(of: error)
-  case let error as EventError: .poison(reason: error.message)
+  case let error as EventError: .poison(reason: error.message, code: error.code.rawValue)
   case is Fenced, is MembershipLeadsNowhere: .fenced
   case let error as BatchTooLarge: .cut(sizes: error.sizes)
   case let error as TryAgain: .retry(reason: error.reason)
@@ -136,7 +136,7 @@ func reasonToRetry(_ error: any Error) throws -> String {
   if error is Stopping || error is WorkerStopped { throw error }
   switch disposition(of: error) {
   case .retry(let reason), .tooMuch(let reason, _): return reason
-  case .poison(let reason): throw Poison(reason: reason)
+  case .poison(let reason, _): throw Poison(reason: reason)
   case .cut: throw error
   case .fenced: throw Fenced()
   case .stop(let stopped): throw stopped

@@ -54,7 +54,7 @@ func devicesWork(
   work.finish = { results in
     for row in results[counts] where try row.int("devices") > devicesMax {
       throw EventError(
-        .badValue, "The user has \(devicesMax) devices already; remove one first.", field: "user")
+        .quota, "The user has \(devicesMax) devices already; remove one first.", field: "user")
     }
     return Outcome(counts: ["devices": devices.count, "push_preferences": people.count])
   }

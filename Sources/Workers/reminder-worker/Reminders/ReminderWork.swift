@@ -113,7 +113,7 @@ private struct Changed {
       live[user, default: 0] += (isToCome ? 1 : 0) - (isCounted ? 1 : 0)
       guard !isToCome || !isAdded || live[user, default: 0] <= liveRemindersMax else {
         throw EventError(
-          .badValue,
+          .quota,
           "The person has \(liveRemindersMax) reminders to come already; at most \(liveRemindersMax) are allowed.",
           field: "user")
       }
@@ -138,7 +138,7 @@ private struct Changed {
 }
 
 /// The maximum number of a person's reminders and cycles with a future occurrence.
-let liveRemindersMax = 1000
+public let liveRemindersMax = 1000
 
 private func readReminders(_ users: [String], _ ids: [String]) -> Statement {
   Statement(
