@@ -264,7 +264,7 @@ struct PlacesTests {
       places,
       Surroundings(
         engine: .builtIn, zones: ZoneDirectory(), outbox: world.outbox, bounds: PushBounds(),
-        now: later(20)))
+        now: later(20)), rows: 500)
     piece.look(at: due)
     #expect(piece.toSend.count == 20)
     #expect(piece.again.count == (count < 500 ? 0 : count - 20))

@@ -68,6 +68,13 @@ final class ClockedWorker {
     return try events.map(Self.line)
   }
 
+  /// Runs one piece of what is due.
+  func ringPiece(halvings: Int = 0) throws -> Outcome {
+    let turn = Turn(partitions: [0], fence: Statement("SELECT"), halvings: halvings)
+    let due = try #require(handler.due)
+    return try connection.transaction { try due(turn).run(on: connection) }
+  }
+
   /// Sets the clock and rings what is due.
   func ring(at time: String) throws -> [String] {
     try set(time)

@@ -28,9 +28,11 @@ struct DigestTests {
       outcome.events, topic: .notificationChanges, on: renderer)
   }
 
-  private func digest(at time: String, days: [String] = [], kinds: [String] = []) -> Payload {
+  private func digest(
+    at time: String, of user: String = "ann", days: [String] = [], kinds: [String] = []
+  ) -> Payload {
     .digestSet(
-      .with { ($0.user, $0.at, $0.zone, $0.days, $0.kinds) = ("ann", time, "UTC", days, kinds) })
+      .with { ($0.user, $0.at, $0.zone, $0.days, $0.kinds) = (user, time, "UTC", days, kinds) })
   }
 
   @Test("a digest counts what is unread and unseen since the last one, and names the newest ten")
@@ -54,6 +56,48 @@ struct DigestTests {
       try worker.ring(at: "2026-11-25T08:00:00Z") == [
         "ann  2026-11-25T08:00:00 due 2026-11-25T08:00:00Z: 1"
       ])
+  }
+
+  @Test("a piece decides about few digests, and about the reminders behind them")
+  func pieces() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let time = try EventTime(rfc3339: "2026-11-21T09:00:00Z")
+    try worker.apply(
+      (0..<150).map {
+        Event(id: "\($0)", source: "test", time: time, payload: digest(at: "08:00", of: "u\($0)"))
+      })
+    try worker.apply(.reminder("r", at: "2026-11-22T08:01", zone: "UTC"), at: time.rfc3339)
+    try worker.set("2026-11-22T08:02:00Z")
+    func due() throws -> [Int] {
+      let row = try worker.admin.query(
+        """
+        SELECT count(*) FILTER (WHERE reminder_id = ''), count(*) FILTER (WHERE reminder_id <> '')
+        FROM reminders WHERE due_at <= '2026-11-22 08:02Z'
+        """
+      ).only
+      return [try row.int(0), try row.int(1)]
+    }
+    #expect(try worker.ringPiece(halvings: 2).hasMore)
+    #expect(try due() == [125, 0])
+    #expect(try worker.ringPiece().events.count == 1, "the reminder's")
+    #expect(try due() == [25, 0])
+    #expect(try worker.ring() == [])
+    #expect(try due() == [0, 0])
+  }
+
+  @Test("what a digest says is not read when only its time is computed anew")
+  func newerZoneData() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(digest(at: "08:00"), at: "2026-11-21T09:00:00Z")
+    try worker.admin.script(
+      """
+      UPDATE reminders SET due_at = due_at + interval '1 hour', zone_data = '2001a';
+      ALTER FUNCTION digest_content(text, timestamptz, timestamptz, uuid[], smallint[], smallint)
+        RENAME TO digest_content_away;
+      """)
+    #expect(try worker.ring() == [])
+    let due = try worker.admin.query("SELECT due_at = '2026-11-22 08:00Z' FROM reminders")
+    #expect(try due.only.bool(0))
   }
 
   @Test("a rebuilt digest does not ring for what the tables before it had decided on")

@@ -254,6 +254,37 @@ import Testing
     #expect(counts.contains { $0.1 == reason })
   }
 
+  @Test("a piece of what is due that takes too long is halved until it does not, without a pause")
+  func dueHalved() async throws {
+    let fixture = try LaneFixture()
+    let owner = try fixture.connection()
+    let database = try owner.query("SELECT current_database()").only.text(0)
+    try owner.script("ALTER DATABASE \(database) SET statement_timeout = '1s'")
+    let tried = Mutex<[Int]>([])
+    let waiting = Mutex(8)
+    let idle = Mutex(0)
+    var handler = LaneFixture.handler
+    handler.due = { turn in
+      let rows = min(waiting.withLock { $0 }, 8 >> turn.halvings)
+      guard rows > 0 else {
+        idle.withLock { $0 += 1 }
+        return Work()
+      }
+      tried.withLock { $0.append(rows) }
+      guard rows <= 2 else { return Work([Statement("SELECT pg_sleep(3600)")]) }
+      waiting.withLock { $0 -= rows }
+      return Work { _ in Outcome(hasMore: true) }
+    }
+    let lane = RunningLane(try fixture.settings(handler: handler))
+    try await eventually("all is done") { idle.withLock { $0 > 0 } }
+    #expect(tried.withLock { Array($0.prefix(3)) } == [8, 4, 2])
+    waiting.withLock { $0 = 8 }
+    try await eventually("what is due next is tried as a whole") {
+      tried.withLock { $0.dropFirst().contains(8) }
+    }
+    try await lane.stop()
+  }
+
   @Test("an unexpected error of a handler stops the lane and loses nothing")
   func unforeseen() async throws {
     struct Unforeseen: Error {}

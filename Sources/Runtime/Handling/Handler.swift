@@ -87,10 +87,13 @@ public struct Turn: Sendable {
   /// Raises an error if the lane does not own these partitions any more, and keeps their next owner
   /// waiting until the transaction ends. Part of each piece that writes.
   public var fence: Statement
+  /// How often to halve what the piece may do: larger pieces have exceeded a limit on time or memory.
+  public var halvings: Int
 
-  public init(partitions: [Int32], fence: Statement) {
+  public init(partitions: [Int32], fence: Statement, halvings: Int = 0) {
     self.partitions = partitions
     self.fence = fence
+    self.halvings = halvings
   }
 }
 

@@ -17,11 +17,16 @@ struct Upkeep {
   var nextBacklog = ContinuousClock.now
   var nextBesideSweep = ContinuousClock.now
   var nextDue = ContinuousClock.now
+  /// How often the pieces of what is due are halved, because larger ones have exceeded a limit.
+  var dueHalvings = 0
   /// Claimed partitions whose log is not known to be applied up to its end at the time of the claim.
   var catchingUp: Set<TopicPartition> = []
   /// Those ends, once they are known.
   var ends: [TopicPartition: Int64] = [:]
 }
+
+/// How often pieces are halved: then they hold a few rows.
+private let halvingsMax = 10
 
 /// The maximum number of log lines about a batch's traces; one more line counts the rest.
 private let tracedLinesMax = 32
@@ -103,7 +108,7 @@ extension Lane {
     return due(
       Turn(
         partitions: current.keys.map(\.partition).sorted(),
-        fence: store.fenceStatement(current)))
+        fence: store.fenceStatement(current), halvings: upkeep.dueHalvings))
   }
 
   /// Whether the partition is one of the handler's first topic, whose partitions own what is due.
@@ -140,7 +145,8 @@ extension Lane {
       try producer.prepare()
       // What is due does not wait for a lock that the backlog waits for.
       let backlog = Result { try workOnBacklogOrBesideSweep() }
-      let hasMore = try run("what is due", due, unlessBefore: \.nextDue)
+      let hasMore = try run(
+        "what is due", due, unlessBefore: \.nextDue, halvings: \Upkeep.dueHalvings)
       return try backlog.get() || hasMore
     } catch {
       if let reason = try? reasonToRetry(error) {
@@ -164,11 +170,14 @@ extension Lane {
       "backlog beside the sweep", handler.backlogBesideSweep, unlessBefore: \.nextBesideSweep)
   }
 
-  /// - Parameter earliest: moved by half a minute if the piece cannot be done, or not in time. The cause is in stored
-  ///   rows, so records do not wait for it, nor does the other kind of piece.
+  /// - Parameters:
+  ///   - earliest: moved by half a minute if the piece cannot be done, or not in time. The cause is in stored
+  ///     rows, so records do not wait for it, nor does the other kind of piece.
+  ///   - halvings: for pieces that can be halved. One that exceeds a limit is tried at half its size at once.
   private func run(
     _ kind: String, _ piece: (() -> Work?)?,
-    unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>
+    unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>,
+    halvings: WritableKeyPath<Upkeep, Int>? = nil
   ) throws -> Bool {
     guard .now >= upkeep[keyPath: earliest], let work = piece?() else { return false }
     do {
@@ -176,12 +185,21 @@ extension Lane {
       outcome.afterCommit?()
       count(work: outcome.counts)
       metrics.observe(.lateness, seconds: outcome.latenesses)
+      if let halvings, !outcome.hasMore { upkeep[keyPath: halvings] = 0 }
       return outcome.hasMore
     } catch {
       let reason: String
       switch disposition(of: error) {
       case .poison: reason = DeadLetterReason.notApplicable
-      case .tooMuch(let limit, _) where !status.isStopping: reason = limit
+      case .tooMuch(let limit, _) where !status.isStopping:
+        reason = limit
+        // A piece that exceeds it still when it is this small is tried less often.
+        if let halvings, upkeep[keyPath: halvings] < halvingsMax {
+          upkeep[keyPath: halvings] += 1
+          metrics.increment(.retries, [reason])
+          logger.warning("\(kind): trying half of it", metadata: ["error": "\(error)"])
+          return true
+        }
       // It has waited for as long already.
       case .retry(reason: "lock"): reason = "lock"
       default: throw error

@@ -58,7 +58,7 @@ extension Piece {
     for key in order { tell(tellings[key] ?? [], due, &looks) }
     let staying = looks.placeless.subtracting(looks.claimed)
     // Nearly all that was read waits for requests to be answered: what waits behind it is not read.
-    let isStuck = staying.count >= rowsMax * 4 / 5
+    let isStuck = staying.count >= rows * 4 / 5
     for (index, (alarm, look)) in zip(due, looks.all).enumerated() {
       var next = look.again
       if staying.contains(index) {

@@ -23,6 +23,8 @@ struct Piece {
 
   let places: Places
   let surroundings: Surroundings
+  /// The most due alarms that it reads.
+  let rows: Int
   private(set) var toSend: [Claim] = []
   var written: [NewClaim] = []
   var ends: [ClaimEnd] = []
@@ -40,8 +42,8 @@ struct Piece {
   /// How many rows are postponed because their scope has its share of the places.
   var crowded = 0
 
-  init(_ places: Places, _ surroundings: Surroundings) {
-    (self.places, self.surroundings) = (places, surroundings)
+  init(_ places: Places, _ surroundings: Surroundings, rows: Int) {
+    (self.places, self.surroundings, self.rows) = (places, surroundings, rows)
   }
 
   var now: EventTime { surroundings.now }

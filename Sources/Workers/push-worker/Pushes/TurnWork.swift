@@ -11,6 +11,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let (outbox, now) = (surroundings.outbox, surroundings.now)
   let answers = outbox.answers(of: turn.partitions, limit: answersMax, now: now)
   let partitions = Parameter.int4Array(turn.partitions)
+  let rows = max(1, rowsMax >> turn.halvings)
   var work = Work([planByKey(keepsPlans: true)])
   if !answers.isEmpty {
     let ends = answers.compactMap { answered in
@@ -34,13 +35,14 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
         SELECT FROM push_due q
         WHERE q.partition = ANY ($1) AND q.due_at <= $2 AND q.notification_id >= \(personIDEnd))
       """, [partitions, .timestamptz(now.microseconds)]))
-  let repeats = work.add(readRepeats(partitions, limit: rowsMax, now: now))
+  let repeats = work.add(readRepeats(partitions, limit: rows, now: now))
   work.add(deleteOldClaims(partitions, now: now))
-  let people = work.add(readPeople(partitions, limit: peopleMax, now: now))
-  let alarms = work.add(readDueAlarms(partitions, limit: rowsMax, now: now))
+  let people = work.add(
+    readPeople(partitions, limit: max(1, peopleMax >> turn.halvings), now: now))
+  let alarms = work.add(readDueAlarms(partitions, limit: rows, now: now))
   work.finish = { results in
     // Recording these answers frees their places.
-    var piece = Piece(Places(in: outbox, freed: answers.count), surroundings)
+    var piece = Piece(Places(in: outbox, freed: answers.count), surroundings, rows: rows)
     for row in results[repeats] { try piece.repeatClaim(row) }
     let due = try dueAlarms(results[alarms], surroundings)
     piece.look(at: due)
@@ -52,7 +54,8 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       counts: counts(of: answers).merging(piece.counts) { $0 + $1 })
     // Each turn has a fixed cost. If few rows moved for lack of places, wait for more answers.
     outcome.hasMore =
-      piece.moved - piece.crowded >= rowsMax / 5 && due.count >= rowsMax || !piece.madeDue.isEmpty
+      piece.moved - piece.crowded >= max(1, rows / 5) && due.count >= rows
+      || !piece.madeDue.isEmpty
     let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
       outbox.remove(answers)
@@ -65,7 +68,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
 
 /// The most due alarms and the most repetitions that a piece reads, and the most answers that it
 /// records.
-let rowsMax = 500
+private let rowsMax = 500
 private let answersMax = 2000
 /// The most people whose badge and visible alarms a piece evaluates.
 private let peopleMax = 100

@@ -6,8 +6,11 @@ public import Postgres
 /// due now, and recomputes due times that were computed with older time zone data. Nothing is
 /// published before it is committed, and a piece that is repeated after a crash publishes the same
 /// events again.
+///
+/// What digests say is read in a second step, and of few: the others stay due for the next pieces.
 func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
-  let limit = Parameter.int8(Int64(max(100, pieceMax / max(1, turn.partitions.count))))
+  let rowsMax = (pieceMax >> turn.halvings) / max(1, turn.partitions.count)
+  let limit = Parameter.int8(Int64(max(1, rowsMax)))
   let partitions = Parameter.int4Array(turn.partitions)
   let now = Parameter.timestamptz(surroundings.now)
   var work = Work([planByKey(keepsPlans: true)])
@@ -34,23 +37,65 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       "r.due_at > $3 AND r.zone_data < $4",
       [partitions, limit, now, .text(surroundings.zoneData)]))
   work.finish = { results in
-    let publish = try results[decided].map { try Ring($0) }
-    var reminders = try results[due].map { try Reminder($0) }
-    let moved = try results[outdated].map { try Reminder($0) }
-    guard !publish.isEmpty || !reminders.isEmpty || !moved.isEmpty else { return Outcome() }
+    var piece = DuePiece(
+      publish: try results[decided].map { try Ring($0) },
+      due: try results[due].map { try Reminder($0) },
+      outdated: try results[outdated].map { try Reminder($0) })
+    let people = piece.keepDigests(max(1, digestsMax >> turn.halvings))
+    guard !people.isEmpty else { return try piece.outcome(turn, surroundings) }
+    var second = Work()
+    let unseen = second.add(readUnseen(people))
+    second.finish = { [piece] results in
+      var piece = piece
+      var contents: [BytewiseString: Reminder.Unseen] = [:]
+      for row in results[unseen] {
+        guard let json = try row.textOrNil("unseen") else { continue }
+        contents[BytewiseString(try row.text("user_id"))] = try value(json)
+      }
+      piece.tell(contents)
+      return try piece.outcome(turn, surroundings)
+    }
+    return Outcome(further: second)
+  }
+  return work
+}
+
+/// What a piece has locked.
+private struct DuePiece {
+  var publish: [Ring]
+  var due: [Reminder]
+  var outdated: [Reminder]
+
+  /// Leaves out all digests but those that have been due for longest; returns whose these are.
+  mutating func keepDigests(_ limit: Int) -> [String] {
+    let digests = due.filter(\.isDigest).sorted { ($0.next?.dueAt ?? 0) < ($1.next?.dueAt ?? 0) }
+    let kept = Array(digests.prefix(limit))
+    // First, because what they say has been read.
+    due = kept + due.filter { !$0.isDigest }
+    return kept.map(\.user)
+  }
+
+  /// Sets what the digests say.
+  mutating func tell(_ contents: [BytewiseString: Reminder.Unseen]) {
+    for index in due.indices where due[index].isDigest {
+      due[index].unseen = contents[BytewiseString(due[index].user)] ?? Reminder.Unseen()
+    }
+  }
+
+  /// Decides what rings.
+  func outcome(_ turn: Turn, _ surroundings: Surroundings) throws -> Outcome {
+    guard !publish.isEmpty || !due.isEmpty || !outdated.isEmpty else { return Outcome() }
+    var reminders: [Reminder] = []
     var rings: [Ring] = []
     let end = ContinuousClock.now + decidingMax
-    for index in reminders.indices {
-      guard .now < end else {
-        // The next piece decides about the rest, after what this one has decided is committed.
-        reminders.removeSubrange(index...)
-        break
-      }
-      while let ring = reminders[index].takeDue(at: surroundings.now, surroundings) {
-        rings.append(ring)
-      }
+    // The next piece decides about the rest, after what this one has decided is committed.
+    for var reminder in due {
+      guard .now < end else { break }
+      while let ring = reminder.takeDue(at: surroundings.now, surroundings) { rings.append(ring) }
+      reminders.append(reminder)
     }
-    for var reminder in moved {
+    for var reminder in outdated {
+      guard .now < end else { break }
       // If the zone is unknown, leave the reminder unchanged; `takeDue` handles it when it is due.
       try? reminder.refresh(surroundings)
       reminders.append(reminder)
@@ -72,22 +117,27 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     }
     return outcome
   }
-  return work
+}
+
+extension Reminder {
+  fileprivate var isDigest: Bool { id.isEmpty }
 }
 
 /// How long a piece computes what rings: a cycle with many moments takes milliseconds, and the transaction is open.
 private let decidingMax = Duration.milliseconds(500)
 
-/// The maximum number of reminders that one piece rings.
+/// The maximum number of reminders that one piece rings, of all partitions together.
 private let pieceMax = 2500
+/// The maximum number of digests among them.
+private let digestsMax = 100
 
 /// Locks and returns the reminders of each partition that meet a condition. `$1` is the array of
 /// partitions, `$2` the maximum number of rows per partition. Skips rows that another lane has
-/// locked.
+/// locked. Does not read what digests say.
 private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> Statement {
   Statement(
     """
-    SELECT \(reminderColumns) FROM unnest($1::int[]) AS p (partition)
+    SELECT \(reminderColumns), NULL::text AS unseen FROM unnest($1::int[]) AS p (partition)
     CROSS JOIN LATERAL (
       SELECT r.* FROM reminders r
       WHERE r.partition = p.partition AND NOT \(isForgottenReminder) AND \(condition)
@@ -95,6 +145,15 @@ private func lockedReminders(_ condition: String, _ parameters: [Parameter]) -> 
       FOR UPDATE SKIP LOCKED
     ) r
     """, parameters)
+}
+
+/// Reads what the digests of these people would say now. Their rows are locked.
+private func readUnseen(_ people: [String]) -> Statement {
+  Statement(
+    """
+    SELECT r.user_id, \(unseenColumn) FROM reminders r
+    WHERE r.user_id = ANY ($1) AND r.reminder_id = ''
+    """, [.textArray(people)])
 }
 
 /// Counts the reminders that were due by `instant` (microseconds since 1970) and are not published

@@ -3,8 +3,8 @@ import Handling
 import Postgres
 import Schedules
 
-/// SQL: the columns of `reminders r` that `Reminder(row)` reads, including what a cycle or a digest
-/// needs to ring. Uses subqueries instead of lateral joins, whose results PostgreSQL would cache
+/// SQL: the columns of `reminders r` that `Reminder(row)` reads besides `unseen`, including what a
+/// cycle needs to ring. Uses subqueries instead of lateral joins, whose results PostgreSQL would cache
 /// (Memoize) although no other row of a piece uses them.
 let reminderColumns = """
   r.user_id, r.reminder_id, r.version_time, r.version_id, r.definition, r.partition, r.zone,
@@ -15,28 +15,33 @@ let reminderColumns = """
     ) END AS shown_zone,
     CASE r.definition ->> 'form' WHEN 'cycle' THEN (
       SELECT to_json(s)::text FROM cycle_shown(r.user_id, r.reminder_id) s
-    ) END AS shown,
-    CASE r.definition ->> 'form' WHEN 'digest' THEN (
-      SELECT to_json(d)::text
+    ) END AS shown
+  """
+
+/// SQL: the column of `reminders r` with what a digest would say now. It takes milliseconds a digest, and more while
+/// anybody is being erased.
+let unseenColumn = """
+  CASE r.definition ->> 'form' WHEN 'digest' THEN (
+    SELECT to_json(d)::text
+    FROM (
+      SELECT array_agg(g.decided_at) AS times,
+        string_to_array((array_agg(g.newest))[1], ',')::uuid[] AS newest
       FROM (
-        SELECT array_agg(g.decided_at) AS times,
-          string_to_array((array_agg(g.newest))[1], ',')::uuid[] AS newest
-        FROM (
-          SELECT g.decided_at, g.content ->> 'newest' AS newest FROM reminder_rings g
-          WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
-            AND NOT \(isForgotten("g.set_at", of: "g.user_id"))
-          ORDER BY g.occurrence DESC
-          LIMIT 2
-        ) g
-      ) last
-      CROSS JOIN LATERAL digest_content(
-        r.user_id, coalesce(last.times[1], '-infinity'), last.times[2], coalesce(last.newest, '{}'),
-        (
-          SELECT array_agg(k.kind::smallint)
-          FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)
-        ), substr(r.definition ->> 'kind', 2)::smallint
-      ) d
-    ) END AS unseen
+        SELECT g.decided_at, g.content ->> 'newest' AS newest FROM reminder_rings g
+        WHERE g.user_id = r.user_id AND g.reminder_id = '' AND g.state = 'rung'
+          AND NOT \(isForgotten("g.set_at", of: "g.user_id"))
+        ORDER BY g.occurrence DESC
+        LIMIT 2
+      ) g
+    ) last
+    CROSS JOIN LATERAL digest_content(
+      r.user_id, coalesce(last.times[1], '-infinity'), last.times[2], coalesce(last.newest, '{}'),
+      (
+        SELECT array_agg(k.kind::smallint)
+        FROM jsonb_array_elements_text(r.definition -> 'kinds') k (kind)
+      ), substr(r.definition ->> 'kind', 2)::smallint
+    ) d
+  ) END AS unseen
   """
 
 extension Reminder {

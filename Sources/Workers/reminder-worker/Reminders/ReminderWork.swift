@@ -143,7 +143,7 @@ public let liveRemindersMax = 1000
 private func readReminders(_ users: [String], _ ids: [String]) -> Statement {
   Statement(
     """
-    SELECT \(reminderColumns)
+    SELECT \(reminderColumns), \(unseenColumn)
     FROM (
       SELECT r.* FROM reminders r
       JOIN unnest($1::text[], $2::text[]) AS k (user_id, reminder_id)

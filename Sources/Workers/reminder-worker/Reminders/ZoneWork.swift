@@ -88,7 +88,7 @@ private func changeZones(_ events: [Event]) -> Statement {
 func readMoved(_ people: [String]) -> Statement {
   Statement(
     """
-    SELECT \(reminderColumns), p.zone AS person_zone
+    SELECT \(reminderColumns), \(unseenColumn), p.zone AS person_zone
     FROM (
       SELECT r.* FROM reminders r
       JOIN reminder_people p ON p.user_id = r.user_id
