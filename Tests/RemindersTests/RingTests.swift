@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import Handling
 import Kinds
 import Schedules
 import TestSupport
@@ -223,6 +224,35 @@ struct RingTests {
       try worker.ring() == [
         "ann r1 2026-11-22T07:00:00 due 2026-11-21T22:00:00Z: title late 2026-11-22 07:00"
       ])
+  }
+
+  @Test("events that take too long to compute together are applied in smaller transactions")
+  func computingTime() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let time = try EventTime(rfc3339: "2026-11-22T00:00:00Z")
+    let surroundings = Surroundings(
+      zones: ZoneDirectory(), secret: [], bounds: LateBounds(), now: time.microseconds,
+      computingMax: .zero)
+    func apply(_ payloads: [Payload], as work: ([Event]) throws -> Work) throws {
+      let events = payloads.enumerated().map { index, payload in
+        Event(id: "\(index)", source: "test", time: time, payload: payload)
+      }
+      _ = try worker.connection.transaction { try work(events).run(on: worker.connection) }
+    }
+    func reminders(_ events: [Event]) throws -> Work {
+      try remindersWork(events, kinds: .builtIn, surroundings, isRinging: true)
+    }
+    func zones(_ events: [Event]) throws -> Work {
+      try zonesWork(events, surroundings, isRinging: true)
+    }
+    // Two of one reminder, and the zone of one person.
+    let set = Payload.reminder("r", at: "2026-11-23T07:00")
+    #expect(throws: BatchTooLarge.self) { try apply([set, set], as: reminders) }
+    try apply([set], as: reminders)
+    let moved = Payload.zone("Asia/Seoul")
+    #expect(throws: BatchTooLarge.self) { try apply([moved, .zone("Asia/Tokyo")], as: zones) }
+    try apply([moved], as: zones)
+    #expect(try worker.ring(at: "2026-11-22T22:00:00Z").count == 1)
   }
 
   @Test("newer time zone data moves what is to come")

@@ -75,6 +75,22 @@ import Testing
     #expect(never.last(notAfter: .latest, in: try directory.zone("UTC")) == nil)
   }
 
+  @Test(
+    "a count of months ends on its day, also with many days a month, or never",
+    arguments: [
+      ("2000-01-01T07:00", 5, "2000-02-01T07:00"), ("2000-01-03T07:00", 5, "2000-02-03T07:00"),
+      ("2000-01-01T07:00", 9_599, "2199-12-03T07:00"),
+      ("2000-01-01T07:00", 9_600, "2199-12-04T07:00"),
+      ("2000-01-01T07:00", 10_000, "2199-12-04T07:00"),
+    ])
+  func counted(_ start: String, _ count: Int, _ expected: String) throws {
+    let schedule = try Self.schedule(start, "FREQ=MONTHLY;BYMONTHDAY=1,2,3,4;COUNT=\(count)")
+    let (utc, last) = (try directory.zone("UTC"), try LocalTime(expected))
+    #expect(schedule.last(notAfter: .latest, in: utc) == last)
+    #expect(schedule.next(after: LocalTime(seconds: last.seconds - 1), in: utc) == last)
+    #expect(schedule.next(after: last, in: utc) == nil)
+  }
+
   @Test("an end in UTC is compared with the instant, in the zone")
   func until() throws {
     // 07:00 in Tokyo is 22:00Z of the day before.

@@ -11,6 +11,9 @@ struct Surroundings: Sendable {
   var bounds: LateBounds
   /// Microseconds since 1970.
   var now: Int64
+  /// How long the reminders of several events may be computed while their transaction is open. The
+  /// server ends a session after 30 s, and the same batch would be tried for ever.
+  var computingMax = Duration.seconds(5)
 
   /// The version of the time zone data; empty if it is unknown.
   var zoneData: String { zones.version ?? "" }
@@ -29,6 +32,23 @@ struct Surroundings: Sendable {
         throw EventError(.badValue, "\(error)", field: "zone")
       }
     }
+  }
+}
+
+/// The time in which what a batch changes is computed.
+struct ComputingTime {
+  private let events: Int
+  private let end: ContinuousClock.Instant
+
+  /// Begins now.
+  init(events: Int, _ surroundings: Surroundings) {
+    self.events = events
+    end = .now + surroundings.computingMax
+  }
+
+  /// - Throws: `BatchTooLarge` if it is over, unless there is one event.
+  func check() throws {
+    if events > 1, .now >= end { throw BatchTooLarge(halving: events) }
   }
 }
 

@@ -40,6 +40,7 @@ func remindersWork(
       return Outcome(
         further: try remindersWork(events, kinds: kinds, surroundings, isRinging: isRinging))
     }
+    let time = ComputingTime(events: events.count, surroundings)
     var known: [[BytewiseString]: Reminder] = [:]
     for row in results[rows] {
       let reminder = try Reminder(row)
@@ -51,7 +52,7 @@ func remindersWork(
       rings[[BytewiseString(ring.user), BytewiseString(ring.reminder)], default: []].append(ring)
     }
     let zones = try texts(results[zones])
-    var batch = Changed(live: try counts(results[live]))
+    var batch = Changed(live: try counts(results[live]), time: time)
     for key in keys {
       try batch.apply(
         changes[key] ?? [], to: known[key], rings: rings[key] ?? [],
@@ -66,11 +67,14 @@ func remindersWork(
 private struct Changed {
   /// The number of reminders and cycles with a future occurrence, by person; 0 if nothing is added to it.
   var live: [BytewiseString: Int]
+  let time: ComputingTime
   var reminders: [Reminder] = []
   var rings: [Ring] = []
   var withdrawn: [Ring] = []
 
-  init(live: [BytewiseString: Int]) { self.live = live }
+  init(live: [BytewiseString: Int], time: ComputingTime) {
+    (self.live, self.time) = (live, time)
+  }
 
   /// Applies those changes of one reminder that are newer than its row.
   mutating func apply(
@@ -82,6 +86,7 @@ private struct Changed {
     var added: Set<LocalTime> = []
     var isAdded = false
     for change in changes.sorted(by: { $0.version < $1.version }) {
+      try self.time.check()
       var current =
         reminder
         ?? Reminder(user: change.user, id: change.reminder, partition: change.partition, zone: "")

@@ -28,9 +28,11 @@ func zonesWork(_ events: [Event], _ surroundings: Surroundings, isRinging: Bool)
     }
     let rows = results[moved]
     if rows.count > movedMax, events.count > 1 { throw BatchTooLarge(halving: events.count) }
+    let computing = ComputingTime(events: events.count, surroundings)
     var reminders: [Reminder] = []
     var rings: [Ring] = []
     for row in rows {
+      try computing.check()
       var reminder = try Reminder(row)
       // What was due in the old zone before the change rings.
       let changed = times[BytewiseString(reminder.user)] ?? surroundings.now

@@ -9,6 +9,7 @@ public struct Schedule: Hashable, Sendable {
   public let start: LocalTime
   /// Nil if the schedule has the start as its only occurrence.
   public let rule: RecurrenceRule?
+  private let days: OccurrenceDays
 
   /// - Throws: `ScheduleError` if the start is not in the years 2000 to 2199.
   public init(start: LocalTime, rule: RecurrenceRule? = nil) throws(ScheduleError) {
@@ -20,6 +21,7 @@ public struct Schedule: Hashable, Sendable {
     }
     self.start = start
     self.rule = rule
+    days = OccurrenceDays(start: start.day, rule: rule)
   }
 
   /// The first occurrence strictly after a nominal time; nil if there is none by the end of the
@@ -52,8 +54,6 @@ public struct Schedule: Hashable, Sendable {
   public func contains(_ time: LocalTime, in zone: Zone) -> Bool {
     last(notAfter: time, in: zone) == time
   }
-
-  private var days: OccurrenceDays { OccurrenceDays(start: start.day, rule: rule) }
 
   private func isBeforeEnd(_ occurrence: LocalTime, _ zone: Zone) -> Bool {
     switch rule?.until {
