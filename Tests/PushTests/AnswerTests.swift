@@ -20,6 +20,13 @@ import Testing
       answer(410, "Unregistered", #","timestamp":1795435199999"#)
         == .tokenGone(since: EventTime(microseconds: 1_795_435_199_999_000)))
     #expect(answer(410, "ExpiredToken") == .tokenGone(since: nil))
+    for (timestamp, since) in [
+      (-1_000_000_000_000_000, EventTime(microseconds: 0)), (.min, EventTime(microseconds: 0)),
+      (1_795_435_200_001, noon), (.max, noon),
+    ] as [(Int64, EventTime)] {
+      #expect(
+        answer(410, "Unregistered", #","timestamp":\#(timestamp)"#) == .tokenGone(since: since))
+    }
     #expect(
       answer(429, "TooManyRequests") == .retry(reason: "TooManyRequests", after: .seconds(60)))
     #expect(answer(400, "IdleTimeout") == .retry(reason: "IdleTimeout", after: .zero))

@@ -19,7 +19,7 @@ extension APNs {
     switch (response.status, reason) {
     case (410, _):
       // Unregistered and ExpiredToken. A token that was registered after this time stays.
-      return .tokenGone(since: failure?.timestamp.map(time(milliseconds:)))
+      return .tokenGone(since: failure?.timestamp.map { time(milliseconds: $0, now: now) })
     case (429, "TooManyProviderTokenUpdates"):
       return .providerBroken(reason: reason, after: max(demanded ?? .zero, ProviderToken.youngest))
     case (429, _):
@@ -54,8 +54,9 @@ extension APNs {
     }
   }
 
-  private static func time(milliseconds: Int64) -> EventTime {
-    let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
-    return EventTime(microseconds: overflow ? .max : microseconds)
+  /// Within the times that PostgreSQL stores, and not later than now: a token that is registered after a wrong time must
+  /// become active again.
+  private static func time(milliseconds: Int64, now: EventTime) -> EventTime {
+    EventTime(microseconds: min(max(milliseconds, 0), now.microseconds / 1000) * 1000)
   }
 }
