@@ -118,16 +118,20 @@ struct RemovalTests {
     #expect(try world.dueCount() == 0)
   }
 
-  @Test("a webhook that gave no answer is told when the alarm is read")
-  func readWithoutAnAnswer() async throws {
+  @Test(
+    "a webhook that gave no answer, or whose gateway gave a 504, is told when the alarm is read",
+    arguments: [
+      Webhook.answerToFailure(attempt: 1),
+      Webhook.answer(ProviderResponse(status: 504), attempt: 1, now: noon),
+    ])
+  func readWithoutAnAnswer(answer: ProviderAnswer) async throws {
     let world = try PushWorld()
     let secret = "whsec_" + String(repeating: "A", count: 32)
     try world.register(
       token: #"{"url":"https://shop.example/hook","secrets":["\#(secret)"]}"#, provider: .webhook)
     try world.like("bo", "p1")
     let claim = try #require(try await world.turn().first)
-    world.outbox.note(
-      Answered(claim, .answer(Webhook.answerToFailure(attempt: 1)), at: world.now))
+    world.outbox.note(Answered(claim, .answer(answer), at: world.now))
     #expect(try await world.turn().isEmpty)
     try world.apply(.alarmReadAll(.with { $0.user = "ann" }))
     world.pass(seconds: 10)

@@ -73,9 +73,10 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         content = NULL,
         may_show = CASE
           WHEN c.purpose = 'removal' THEN c.may_show AND e.state = 'waiting'
-          -- It may have arrived without an answer.
+          -- It may have arrived without an answer. A 5xx that names no error of the provider may be that of a gateway
+          -- before a server that has taken it.
           ELSE c.may_show OR c.purpose = 'alert'
-            AND (e.state = 'expired' OR e.answer IN (\(ClaimEnd.maybeArrived)))
+            AND (e.state = 'expired' OR e.answer IN (\(ClaimEnd.maybeArrived)) OR e.answer LIKE 'http-5%')
         END
       FROM unnest(
         $1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[],
