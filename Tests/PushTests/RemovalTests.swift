@@ -191,7 +191,7 @@ struct RemovalTests {
   @Test(
     "a webhook that never answers is told a badge ten times, and not again until something changes")
   func deadWebhook() async throws {
-    let world = try PushWorld()
+    let world = try PushWorld(bounds: PushBounds(timeToLiveSeconds: 864_000))
     try world.register("hook", token: webhook, provider: .webhook)
     try world.like("bo", "p1")
     #expect(try await world.push().count == 1)
@@ -230,6 +230,36 @@ struct RemovalTests {
     #expect(turns < 20, "in more than an hour")
     world.pass(seconds: 7200)
     #expect(try await world.push().map(\.message.purpose) == [.removal])
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test(
+    "a removal or badge that cannot be sent is tried for its time to live, and not for ever",
+    arguments: [false, true])
+  func givenUp(isBadge: Bool) async throws {
+    let world = try PushWorld(bounds: PushBounds(timeToLiveSeconds: 3600))
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    let seen = Payload.alarmSeen(.with { $0.user = "ann" })
+    try world.apply(isBadge ? seen : readAll)
+    var attempts = 0
+    for _ in 0..<20 {
+      for claim in try await world.turn() {
+        attempts += 1
+        #expect(claim.message.purpose == (isBadge ? .badge : .removal))
+        let answer = ProviderAnswer.retry(after: .seconds(600))
+        world.outbox.note(Answered(claim, .answer(answer), at: world.now))
+      }
+      world.pass(seconds: 800)
+    }
+    #expect(attempts == 5)
+    #expect(
+      try world.claims()
+        == (isBadge ? ["phone alert accepted", "phone badge expired"] : ["phone removal expired"]))
+    try world.apply(seen)
+    #expect(try await world.turn().isEmpty)
     #expect(try world.dueCount() == 0)
   }
 

@@ -17,6 +17,8 @@ struct DueAlarm {
     var lastRaisedAt: EventTime?
     /// How often the same message was sent already without being accepted.
     var attempts: Int
+    /// When the removal expires that is tried again; nil if none is.
+    var removalExpires: EventTime?
   }
 
   var row: DueRow
@@ -103,7 +105,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       ) AS is_ahead,
       r.alerts, r.first_at, \(ActiveDevice.columns), a.raised_at >= d.active_since AS was_active,
       c.raised_at AS claimed_for, c.purpose, c.state, c.attempts, c.due_at AS waits_until,
-      coalesce(\(mayShow), false) AS may_show,
+      c.expires_at AS claim_expires, coalesce(\(mayShow), false) AS may_show,
       u.due_at AS busy_until
     FROM b q
     CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
@@ -190,6 +192,7 @@ extension DueAlarm {
     }
     let waiting = isWaiting ? try row.timestamptzOrNil("waits_until") : nil
     let claimed = try row.timestamptzOrNil("claimed_for")
+    let claimExpires = try row.timestamptzOrNil("claim_expires")
     let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
     // An alert can be claimed again if the provider did not accept it, or if it was sent to a token
     // that is gone: the device has registered another one since.
@@ -205,7 +208,9 @@ extension DueAlarm {
         waitsUntil: [busy, waiting].compactMap(\.self).max().map { EventTime(microseconds: $0) },
         expires: EventTime(microseconds: alarm.raisedAt.microseconds + seconds * 1_000_000)),
       lastRaisedAt: claimed.map { EventTime(microseconds: $0) },
-      attempts: isSame ? try row.intOrNil("attempts") ?? 0 : 0)
+      attempts: isSame ? try row.intOrNil("attempts") ?? 0 : 0,
+      removalExpires: isSame && !isAlert
+        ? claimExpires.map { EventTime(microseconds: $0) } : nil)
   }
 }
 

@@ -41,7 +41,7 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     """
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
       v.hidden, badge(q.user_id) AS badge, l.badge AS told, u.due_at AS busy_until,
-      w.due_at AS waits_until, w.attempts, \(ActiveDevice.columns)
+      w.due_at AS waits_until, w.attempts, w.expires_at, \(ActiveDevice.columns)
     FROM \(reachedPeople) q
     LEFT JOIN LATERAL (
       SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden
@@ -63,7 +63,10 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     LEFT JOIN LATERAL (
       SELECT k.badge FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.badge IS NOT NULL
-        AND k.state IN ('claimed', 'accepted')
+        AND (
+          k.state IN ('claimed', 'accepted')
+          -- A badge that was given up is not tried again before it is another number.
+          OR k.purpose = 'badge' AND k.state IN ('refused', 'expired'))
       ORDER BY k.claimed_at DESC LIMIT 1
     ) l ON true
     LEFT JOIN LATERAL (
@@ -151,9 +154,11 @@ extension Piece {
     case .later(let time): return later(time)
     case .full, .scopeFull: return later(surroundings.time(after: 1_000_000))
     }
+    let waitingExpires = try row.timestamptzOrNil("expires_at")
     let message = PushMessage(
       purpose: .badge, notification: .zero, version: now.microseconds, kind: "",
-      badge: try row.int("badge"), created: now, expires: silentExpiry(active))
+      badge: try row.int("badge"), created: now,
+      expires: waitingExpires.map { EventTime(microseconds: $0) } ?? silentExpiry(active))
     _ = add(
       message, to: active, raisedAt: now, attempt: (try row.intOrNil("attempts") ?? 0) + 1,
       partition: due.partition)

@@ -116,6 +116,9 @@ extension Piece {
     guard let first = told.first else { return }
     var message = removal(
       of: first.due.message, badge: first.due.message.badge, for: first.target.active)
+    // What is tried again keeps its time, so that a device that cannot be told is not tried for ever.
+    let fresh = message.expires
+    message.expires = told.map { $0.target.removalExpires ?? fresh }.max() ?? fresh
     message.alsoRemoved = told.dropFirst().map(\.due.row.notification)
     let claim = add(
       message, to: first.target.active,

@@ -159,7 +159,7 @@ struct Piece {
       kind: alert.kind, badge: badge, created: alert.created, expires: silentExpiry(active))
   }
 
-  /// When a removal or a badge that is claimed now expires.
+  /// When a removal or a badge expires whose first attempt is claimed now.
   func silentExpiry(_ active: ActiveDevice) -> EventTime {
     let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
     return surroundings.time(after: seconds * 1_000_000)
