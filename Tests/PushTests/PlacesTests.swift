@@ -84,6 +84,7 @@ struct PlacesTests {
       (.apns, .refused(reason: "BadDeviceToken")),
       (.fcm, .refused(reason: "INVALID_ARGUMENT")),
       (.webPush, .providerBroken(reason: WebPush.unauthorized, after: .zero)),
+      (.webPush, .retry(reason: WebPush.tooMany, after: .zero)),
     ] as [(PushProvider, ProviderAnswer)])
   func refusals(provider: PushProvider, answer: ProviderAnswer) {
     let outbox = Outbox(capacity: 10, rate: 1_000_000)
@@ -100,6 +101,19 @@ struct PlacesTests {
     #expect(outbox.openUntil(scope) == later(4))
     send(scope, in: outbox, at: later(4), .answer(.accepted))
     #expect(outbox.openUntil(scope) == nil && outbox.breakerCount == 0)
+  }
+
+  @Test("a push service that has too many messages for ten people gets none while it says so")
+  func tooMany() {
+    let outbox = Outbox(capacity: 10, rate: 1_000_000)
+    let scope = Outbox.Scope(provider: .webPush, name: "app https://push.example")
+    let response = ProviderResponse(status: 429, retryAfter: "60")
+    for number in 0..<10 {
+      #expect(outbox.openUntil(scope) == nil)
+      let answer = WebPush.answer(response, now: noon)
+      send(to: "u\(number)", scope, in: outbox, .answer(answer))
+    }
+    #expect(outbox.openUntil(scope) == later(60))
   }
 
   @Test(

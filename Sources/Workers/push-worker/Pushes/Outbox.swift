@@ -178,15 +178,18 @@ public final class Outbox: Sendable {
         sentAt: answered.claim.preparedAt, demandedMicroseconds: demanded.microseconds,
         now: answered.at)
     }
-    func refuse() {
+    func refuse(_ demanded: Duration = .zero) {
       breaker = breaker ?? Breaker()
       breaker?.refuse(
-        answered.claim.device.user, sentAt: answered.claim.preparedAt, now: answered.at)
+        answered.claim.device.user, sentAt: answered.claim.preparedAt,
+        demandedMicroseconds: demanded.microseconds, now: answered.at)
     }
     switch answered.outcome {
     // A webhook's scope is its own server, so a retry is that server's failure, also the last one,
-    // which is a refusal. Elsewhere a retry concerns one device.
+    // which is a refusal. Elsewhere a retry concerns one device, but a push service does not say whether too many
+    // messages are for the device or for all.
     case .answer(.retry) where provider == .webhook: fail()
+    case .answer(.retry(WebPush.tooMany, let after)) where provider == .webPush: refuse(after)
     case .answer(.refused) where provider == .webhook: fail()
     // Refusals of many people in a row mean a wrong topic or environment, or wrong credentials; a
     // single one may be about the token.

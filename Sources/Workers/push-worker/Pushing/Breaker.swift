@@ -58,15 +58,19 @@ public struct Breaker: Sendable, Hashable {
   /// While it is open, a refusal may be about the one token that was tried: the pause stays as long
   /// as it is, and is doubled when ``limit`` people in a row were refused.
   ///
-  /// - Parameter sentAt: as in ``fail(sentAt:demandedMicroseconds:now:)``.
-  public mutating func refuse(_ person: String, sentAt: EventTime, now: EventTime) {
+  /// - Parameters:
+  ///   - sentAt: as in ``fail(sentAt:demandedMicroseconds:now:)``.
+  ///   - demandedMicroseconds: as there.
+  public mutating func refuse(
+    _ person: String, sentAt: EventTime, demandedMicroseconds: Int64 = 0, now: EventTime
+  ) {
     if let openedAt, sentAt <= openedAt { return }
     let isFirst = refused.insert(person).inserted
     let isFailure = openedAt == nil ? isFirst : refused.count >= Self.limit
     if isFailure {
-      fail(sentAt: sentAt, demandedMicroseconds: 0, now: now)
+      fail(sentAt: sentAt, demandedMicroseconds: demandedMicroseconds, now: now)
     } else if openedAt != nil {
-      pause(demandedMicroseconds: 0, now: now)
+      pause(demandedMicroseconds: demandedMicroseconds, now: now)
     }
   }
 

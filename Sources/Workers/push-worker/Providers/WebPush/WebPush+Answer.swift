@@ -5,6 +5,8 @@ extension WebPush {
   /// the subscription. Some push services give it, and not 403, to a subscription that was made with
   /// a former key.
   public static let unauthorized = "http-401"
+  /// The reason of an answer to too many messages, for the subscription or of this application server (RFC 8030, 8.4).
+  public static let tooMany = "http-429"
 
   /// What an answer means.
   public static func answer(_ response: ProviderResponse, now: EventTime) -> ProviderAnswer {
@@ -23,8 +25,7 @@ extension WebPush {
       // RFC 8030, 7.2.
       return .refused(reason: reason)
     case 429:
-      // RFC 8030, 8.4: too many messages for the subscription, or of this application server.
-      return .retry(reason: reason, after: demanded ?? .seconds(60))
+      return .retry(reason: tooMany, after: demanded ?? .seconds(60))
     case 401:
       // The authorization is missing or not understood (RFC 8292, 4.2).
       return .providerBroken(reason: unauthorized, after: demanded ?? .zero)
