@@ -1,8 +1,12 @@
+import AlarmText
 import Devices
 import Events
+import Handling
+import Postgres
 import Providers
 import Pushing
 import Schedules
+import Synchronization
 import TestSupport
 import Testing
 
@@ -178,6 +182,25 @@ struct PlacesTests {
     let claim = try #require(try await world.turn().first)
     world.pass(seconds: 1)
     try world.register(of: "cy")
+    #expect(world.outbox.isOutdated(claim))
+  }
+
+  @Test("a claim that another lane makes before its token's move is committed is not sent")
+  func movedMeanwhile() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let registration = world.registration(of: "cy")
+    let times = Mutex([world.now, EventTime(microseconds: world.now.microseconds + 2_000_000)])
+    let work = try devicesWork(
+      [registration], kinds: AlarmTextEngine.builtIn.registry, keys: TokenKeys(text: sampleKeys),
+      zones: ZoneDirectory(), outbox: world.outbox,
+      clock: { times.withLock { $0.removeFirst() } })
+    world.pass(seconds: 1)
+    let claim = try #require(try await world.turn().first)
+    #expect(claim.device.user == "ann" && !world.outbox.isOutdated(claim))
+    let outcome = try world.admin.transaction { try work.run(on: world.admin) }
+    outcome.afterCommit?()
     #expect(world.outbox.isOutdated(claim))
   }
 

@@ -145,8 +145,8 @@ public struct Outcome: Sendable {
   public var hasMore: Bool
   /// Of a piece of a sweep that has more: it has to wait for another worker first.
   public var isWaiting = false
-  /// Of a backlog and of what is due: called once its transaction has been committed. Not called if the
-  /// commit's reply was lost, so what it does must be found again in the tables.
+  /// Called by lanes once the transaction has been committed. Not called if the commit's reply was lost,
+  /// so what it does must be found again in the tables, or must not be needed then.
   public var afterCommit: (@Sendable () -> Void)?
 
   public init(

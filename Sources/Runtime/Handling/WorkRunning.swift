@@ -12,12 +12,14 @@ extension Handler {
     -> Outcome
   {
     do {
-      return try connection.transaction {
+      let outcome = try connection.transaction {
         // What a sweep waits for is the transaction's id: see `Erasures`.
         let opening = [Statement("SELECT pg_current_xact_id()")]
         return try applyUnerased(events, topic: topic, after: opening, on: connection)
           .run(on: connection)
       }
+      outcome.afterCommit?()
+      return outcome
     } catch let tooLarge as BatchTooLarge where events.count > 1 {
       var whole = Outcome()
       var rest = events[...]

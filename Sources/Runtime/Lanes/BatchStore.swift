@@ -134,6 +134,7 @@ final class BatchStore {
         // An error response, on the other hand, says that the transaction was not committed.
         throw CommitUnanswered(cause: error, counts: outcome.counts)
       }
+      outcome.afterCommit?()
       return outcome.counts
     }
   }

@@ -10,12 +10,15 @@ import Schedules
 /// the newest event wins. Tokens are sealed before they leave this function.
 ///
 /// - Parameters:
-///   - outbox: is told which devices change, so that earlier claims of them are not sent any more.
+///   - outbox: is told which devices change, so that earlier claims of them are not sent any more:
+///     now, and again after the commit, because another lane may have read them in between.
+///   - clock: the time.
 /// - Throws: `EventError` for an event that cannot be applied. It quotes no token.
 func devicesWork(
   _ events: [Event], kinds: AlarmKinds, keys: TokenKeys, zones: ZoneDirectory, outbox: Outbox,
-  now: EventTime
+  clock: @escaping @Sendable () -> EventTime
 ) throws -> Work {
+  let now = clock()
   var rows: [DeviceRow] = []
   var preferences: [Preferences] = []
   for event in events {
@@ -34,10 +37,9 @@ func devicesWork(
   let devices = newest(rows) { [BytewiseString($0.user), BytewiseString($0.installation)] }
   let tokens = newest(rows.filter { $0.sealed != nil }) { $0.sealed?.fingerprint }
   let people = newest(preferences) { BytewiseString($0.user) }
-  outbox.noteChanges(
-    devices.map { DeviceKey($0.user, $0.installation) },
-    tokens: tokens.compactMap(\.sealed?.fingerprint),
-    now: now)
+  let changed = devices.map { DeviceKey($0.user, $0.installation) }
+  let fingerprints = tokens.compactMap(\.sealed?.fingerprint)
+  outbox.noteChanges(changed, tokens: fingerprints, now: now)
   var statements = [planByKey(keepsPlans: true)]
   if !devices.isEmpty { statements.append(writeDevices(devices, now: now)) }
   if !tokens.isEmpty {
@@ -56,7 +58,9 @@ func devicesWork(
       throw EventError(
         .quota, "The user has \(devicesMax) devices already; remove one first.", field: "user")
     }
-    return Outcome(counts: ["devices": devices.count, "push_preferences": people.count])
+    var outcome = Outcome(counts: ["devices": changed.count, "push_preferences": people.count])
+    outcome.afterCommit = { outbox.noteChanges(changed, tokens: fingerprints, now: clock()) }
+    return outcome
   }
   return work
 }

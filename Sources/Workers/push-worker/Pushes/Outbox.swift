@@ -227,8 +227,8 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Notes that devices are about to be registered or removed, so that earlier claims of them are
-  /// not sent.
+  /// Notes that devices are about to be registered or removed, or were just now, so that earlier
+  /// claims of them are not sent.
   ///
   /// - Parameter tokens: the fingerprints of the registered tokens, which may have belonged to others until now.
   func noteChanges(_ devices: [DeviceKey], tokens: [[UInt8]] = [], now: EventTime) {

@@ -33,7 +33,7 @@ public func pushHandler(
   handler.apply = { topic, events in
     guard topic == .devices else { return try redriven(topic, events) }
     return try devicesWork(
-      events, kinds: engine().registry, keys: keys, zones: zones, outbox: outbox, now: clock())
+      events, kinds: engine().registry, keys: keys, zones: zones, outbox: outbox, clock: clock)
   }
   handler.backlog = { erasureSweep(outbox: outbox, clock: clock).backlog() }
   handler.sweep = { erasureSweep(outbox: outbox, clock: clock) }
