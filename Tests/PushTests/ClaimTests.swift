@@ -212,6 +212,29 @@ struct ClaimTests {
     #expect(try world.dueCount() == 0)
   }
 
+  @Test("a turn does not wait for due rows that somebody else is changing")
+  func changedMeanwhile() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    try world.like("bo", "p2")
+    let change = "BEGIN; UPDATE push_due SET revision = revision + 1"
+    try world.admin.script(change)
+    // One alarm is claimed, the other waits for the device.
+    let first = try #require(try await world.turn().first)
+    try world.admin.script("COMMIT")
+    #expect(try world.dueCount() == 2)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.dueCount() == 1)
+    try world.admin.script(change)
+    world.outbox.note(Answered(first, .answer(.accepted), at: world.now))
+    #expect(try await world.turn().isEmpty)
+    try world.admin.script("COMMIT")
+    world.pass(seconds: 31)
+    #expect(try await world.push().map(\.message.purpose) == [.alert])
+    #expect(try world.dueCount() == 0)
+  }
+
   @Test("nothing is sent after its time to live")
   func expiry() async throws {
     let world = try PushWorld(bounds: PushBounds(timeToLiveSeconds: 60))

@@ -42,7 +42,7 @@ final class PushWorld {
     let url = try TestDatabase.fresh()
     func connection(_ role: String) throws -> Connection {
       let connection = try Connection(url, applicationName: "test")
-      if !role.isEmpty { _ = try connection.query("SET ROLE \(role)") }
+      if !role.isEmpty { try connection.script("SET ROLE \(role); SET lock_timeout = '60s'") }
       return connection
     }
     (admin, notifier) = (try connection(""), try connection("magpie_notification"))

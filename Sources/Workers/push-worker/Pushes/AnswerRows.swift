@@ -107,7 +107,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
               WHERE f.user_id = w.user_id AND f.notification_id = w.notification_id
                 AND f.due_at IS NOT NULL)
           ORDER BY w.due_at, w.notification_id LIMIT 8
-          FOR UPDATE
+          -- Nearly all who change a row make it due, too. Otherwise it is evaluated when it was due.
+          FOR UPDATE SKIP LOCKED
         ) w
       ))
     )

@@ -187,6 +187,10 @@ struct Piece {
 // `push_due` is empty most of the time, and the planner's statistics say so even when it is not.
 // These statements find rows only by primary key and by ctid, so that the planner has no other
 // choice. Otherwise it would read all due rows for each row to write.
+//
+// They do not wait for rows that another transaction has locked, because it may lock them in another
+// order. Whoever else changes a row gives it a new revision, so it would not be closed or postponed in
+// any case. If the change is rolled back, the row is evaluated once more.
 
 private func parameters(_ rows: [DueRow]) -> [Parameter] {
   [
@@ -210,7 +214,7 @@ private func closeRows(_ rows: [DueRow]) -> Statement {
         WHERE d.user_id = e.user_id AND d.notification_id = e.id AND d.since = e.since
           AND d.revision = e.revision
         LIMIT 1
-        FOR UPDATE
+        FOR UPDATE SKIP LOCKED
       ) d
     ))
     """, parameters(rows))
@@ -234,7 +238,7 @@ private func postponeRows(_ again: [Piece.Again]) -> Statement {
       SELECT FROM push_due d
       WHERE d.user_id = e.user_id AND d.notification_id = e.notification_id
       LIMIT 1
-      FOR UPDATE
+      FOR UPDATE SKIP LOCKED
     ) d
     ON CONFLICT (user_id, notification_id) DO UPDATE SET
       due_at = EXCLUDED.due_at, held = EXCLUDED.held
