@@ -64,16 +64,20 @@ struct PlacesTests {
     #expect(second.take(app, now: world.now) != .admitted)
   }
 
+  private func claim(to user: String, _ scope: Outbox.Scope, at time: EventTime) -> Claim {
+    Claim(
+      number: Claim.newNumber(),
+      device: Device(user: user, installation: "phone", provider: scope.provider, app: "app"),
+      partition: 0, scope: scope.name, fingerprint: [], sealedToken: [], message: message(),
+      claimedAt: time, preparedAt: time, dueAt: later(7200), attempt: 1)
+  }
+
   /// Sends a message to somebody, which ends at once.
   private func send(
     to user: String = "ann", _ scope: Outbox.Scope, in outbox: Outbox, at time: EventTime = noon,
     _ outcome: ClaimOutcome
   ) {
-    let claim = Claim(
-      number: Claim.newNumber(),
-      device: Device(user: user, installation: "phone", provider: scope.provider, app: "app"),
-      partition: 0, scope: scope.name, fingerprint: [], sealedToken: [], message: message(),
-      claimedAt: time, preparedAt: time, dueAt: later(3600), attempt: 1)
+    let claim = claim(to: user, scope, at: time)
     let places = Places(in: outbox, freed: 0)
     #expect(places.take(scope, now: time) == .admitted)
     places.put([claim])
@@ -156,6 +160,21 @@ struct PlacesTests {
     #expect(outbox.breakerCount == 5000)
     #expect(outbox.openUntil(app) == later(1))
     #expect(outbox.broken(now: noon) == [.apns: 1])
+  }
+
+  @Test("a turn after the clock was set back waits for nothing of the time before")
+  func clockSetBack() {
+    let outbox = Outbox(capacity: 10, rate: 1_000_000)
+    _ = outbox.answers(of: [], limit: 1, now: later(3600))
+    outbox.noteChanges([DeviceKey("ann", "phone")], now: later(3600))
+    for _ in 0..<10 {
+      send(app, in: outbox, at: later(3600), .unanswered(reason: "reset"))
+    }
+    _ = outbox.answers(of: [], limit: 1, now: noon)
+    #expect(outbox.openUntil(app) == later(1))
+    #expect(!outbox.isOutdated(claim(to: "ann", app, at: later(1))))
+    send(app, in: outbox, at: later(1), .answer(.accepted))
+    #expect(outbox.openUntil(app) == nil)
   }
 
   @Test("a claim whose device is removed before its turn comes is not sent")

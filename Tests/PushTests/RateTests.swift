@@ -120,6 +120,26 @@ import Testing
     #expect(breaker == Breaker())
   }
 
+  @Test("after the clock was set back, turns and pauses begin at its new time")
+  func setBack() {
+    var allowance = Allowance(rate: 100, burst: 1, now: later(3600))
+    _ = allowance.turn(after: later(3600))
+    allowance.setBack(to: noon)
+    #expect(allowance.turn(after: noon) == Self.at(10_000))
+    let taken = [noon, noon, Self.at(10_000)].map { allowance.take(now: $0) }
+    #expect(taken == [true, false, true])
+    var breaker = Breaker()
+    for _ in 0..<10 {
+      breaker.fail(sentAt: later(3600), demandedMicroseconds: 60_000_000, now: later(3600))
+    }
+    breaker.setBack(to: noon)
+    #expect(breaker.openUntil == later(60))
+    breaker.setBack(to: later(1))
+    #expect(breaker.openUntil == later(60))
+    breaker.succeed(sentAt: later(60))
+    #expect(breaker == Breaker())
+  }
+
   @Test("a refusal ends what the provider demanded")
   func demandedBefore() {
     var breaker = Breaker()

@@ -33,6 +33,8 @@ public final class Outbox: Sendable {
     var changed: [Changed: EventTime] = [:]
     /// When these became too many to be kept: no earlier claim is sent.
     var forgottenAt: EventTime?
+    /// When a lane last began a turn.
+    var turnAt: EventTime?
     var isFinished = false
   }
 
@@ -40,6 +42,8 @@ public final class Outbox: Sendable {
   private static let keptMax = 10_000
   /// The most concurrent requests to one webhook's server.
   private static let underWayAtWebhookMax = 20
+  /// Lanes that begin a turn at the same time have read the clock in any order, but within this time.
+  private static let simultaneousMicroseconds: Int64 = 10_000_000
 
   /// The claims to send, in the order of their commits. For one consumer.
   public let claims: AsyncStream<Claim>
@@ -204,17 +208,29 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// The answers of these partitions that are not recorded yet. Drops those of other partitions
-  /// whose claims are due again: the partition's new owner sends these claims again.
+  /// The answers of these partitions that are not recorded yet, for a turn that begins now. Drops those
+  /// of other partitions whose claims are due again: the partition's new owner sends these claims again.
   func answers(of partitions: [Int32], limit: Int, now: EventTime) -> [Answered] {
     let own = Set(partitions)
     return state.withLock { state in
+      Self.beginTurn(now, &state)
       state.answers = state.answers.filter {
         own.contains($0.value.claim.partition) || $0.value.claim.dueAt > now
       }
       return Array(
         state.answers.values.lazy.filter { own.contains($0.claim.partition) }.prefix(limit))
     }
+  }
+
+  /// If the clock was set back, what is later than now counts as of now: otherwise it would be waited for.
+  private static func beginTurn(_ now: EventTime, _ state: inout State) {
+    let last = state.turnAt ?? now
+    state.turnAt = now
+    guard now.microseconds < last.microseconds - simultaneousMicroseconds else { return }
+    for scope in state.breakers.keys { state.breakers[scope]?.setBack(to: now) }
+    for scope in state.allowances.keys { state.allowances[scope]?.setBack(to: now) }
+    state.changed = state.changed.mapValues { min($0, now) }
+    state.forgottenAt = state.forgottenAt.map { min($0, now) }
   }
 
   /// Whether any answers are not recorded yet.

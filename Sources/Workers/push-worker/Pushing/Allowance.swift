@@ -47,4 +47,10 @@ public struct Allowance: Sendable, Hashable {
     lastTurn = max(lastTurn, earliest.microseconds) + step
     return EventTime(microseconds: lastTurn)
   }
+
+  /// Gives turns from `now` on again, after the clock was set back to it.
+  public mutating func setBack(to now: EventTime) {
+    filledAt = min(filledAt, now)
+    lastTurn = min(lastTurn, now.microseconds)
+  }
 }

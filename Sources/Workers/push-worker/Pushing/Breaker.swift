@@ -82,6 +82,13 @@ public struct Breaker: Sendable, Hashable {
     (openedAt, openUntil) = (now, EventTime(microseconds: now.microseconds + wait))
   }
 
+  /// Lets a pause that began later than `now` begin now, after the clock was set back to it.
+  public mutating func setBack(to now: EventTime) {
+    guard let opened = openedAt, let end = openUntil, opened > now else { return }
+    let wait = end.microseconds - opened.microseconds
+    (openedAt, openUntil) = (now, EventTime(microseconds: now.microseconds + wait))
+  }
+
   /// Whether it has opened, and no request has succeeded since. A trial begins soon after
   /// ``openUntil`` and takes half a minute at most; two minutes without one mean that nothing is left
   /// to send.
