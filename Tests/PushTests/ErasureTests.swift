@@ -174,6 +174,66 @@ struct ErasureTests {
     #expect(try naming(["Bo Baxter"], world).isEmpty)
   }
 
+  /// Cy and Bo like a post of Ann's, who has a phone.
+  private func likes(_ world: PushWorld) throws {
+    try world.register()
+    for (user, name) in [("bo", "Bo Baxter"), ("cy", "Cy")] {
+      try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = (user, name) }))
+    }
+    try world.like("cy", "p1")
+    try world.like("bo", "p1")
+  }
+
+  @Test("an alarm stays on other people's devices while it is to be rendered without the person")
+  func toRenderAgain() async throws {
+    let world = try PushWorld()
+    try likes(world)
+    try world.like("bo", "p2")
+    try world.like("cy", "p3")
+    let shown = Dictionary(
+      try await world.push().map { ($0.message.deepLink ?? "", $0.message.notification) },
+      uniquingKeysWith: { first, _ in first })
+    #expect(shown.count == 3)
+    world.pass(seconds: 1)
+    try world.erase("bo")
+    let read = try #require(shown["magpie://posts/p3"]).uuidString.lowercased()
+    try world.apply(.alarmRead(.with { ($0.user, $0.notification) = ("ann", read) }))
+    let removals = try await world.push()
+    #expect(removals.allSatisfy { $0.message.purpose == .removal })
+    let removed = removals.flatMap { [$0.message.notification] + $0.message.alsoRemoved }
+    #expect(
+      Set(removed) == Set(["magpie://posts/p2", "magpie://posts/p3"].compactMap { shown[$0] }),
+      "what is read, and what goes with the person")
+    world.pass(seconds: 1)
+    try world.apply(.unlike("bo", "p1", of: "ann"))
+    #expect(try await world.push().allSatisfy { $0.message.purpose == .badge })
+    #expect(
+      try world.claims().sorted() == [
+        "phone alert accepted", "phone badge accepted", "phone removal accepted",
+        "phone removal accepted",
+      ])
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test("an alert without an answer waits until it is rendered without the person")
+  func unansweredToRenderAgain() async throws {
+    let world = try PushWorld()
+    try likes(world)
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    world.pass(seconds: 1)
+    try world.erase("bo")
+    world.pass(seconds: 31)
+    #expect(try await world.push().isEmpty)
+    world.pass(seconds: 61)
+    #expect(try await world.push().isEmpty)
+    try world.apply(.unlike("bo", "p1", of: "ann"))
+    let again = try await world.push().filter { $0.message.purpose != .badge }
+    #expect(again.map(\.message.purpose) == [.alert])
+    #expect(again.allSatisfy { !$0.message.body.contains("Baxter") })
+    #expect(try world.dueCount() == 0)
+  }
+
   @Test("an alert without an answer is sent again while a sweep looks through dead letters")
   func besideLetters() async throws {
     let world = try PushWorld()

@@ -44,6 +44,15 @@ import Testing
     }
   }
 
+  @Test("an alarm that is to be rendered again neither rings nor is taken away, and waits")
+  func awaits() {
+    let alarm = Self.alarm { ($0.isShown, $0.isUnread, $0.awaitsRendering) = (false, false, true) }
+    for (now, next) in [(1, 3), (100, 200), (5000, 5900)] as [(Int64, Int64)] {
+      let look = Self.look(alarm, [Self.fresh, Self.rung], now: later(now))
+      #expect(look.alerts.isEmpty && look.removals.isEmpty && look.again == later(next), "\(now)")
+    }
+  }
+
   @Test("what is not wanted or has expired does not ring")
   func silent() {
     #expect(Self.look(Self.alarm { $0.isWanted = false }, [Self.fresh]) == Look())

@@ -84,5 +84,6 @@ extension Migrations {
     Migration(48, "mentions_in_force", PackageResources._048_mentions_in_force_sql),
     Migration(49, "pages_under_review", PackageResources._049_pages_under_review_sql),
     Migration(50, "newest_of_the_pulled", PackageResources._050_newest_of_the_pulled_sql),
+    Migration(51, "alarms_to_render_again", PackageResources._051_alarms_to_render_again_sql),
   ]
 }

@@ -65,6 +65,7 @@ func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Stateme
     """
     SELECT q.user_id, q.installation, q.notification_id, q.claim, q.purpose, q.raised_at, q.content,
       q.claimed_at, q.attempts, q.partition, q.version, s.shown, s.unread, badge(q.user_id) AS badge,
+      \(awaitsRendering),
       q.version IS DISTINCT FROM a.version AND \(isAnybodyForgotten) AS is_doubtful,
       \(Wishes.columns), \(ActiveDevice.columns)
     FROM (

@@ -95,7 +95,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       ) q
     )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
-      s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text,
+      s.version AS row_version, s.shown, s.unread, s.image_url, a.type, a.text, \(awaitsRendering),
       a.locale, a.spans, a.deep_link, a.raised_at, q.badge, \(Wishes.columns),
       -- notification-worker publishes before it commits, so the alarm may be there first.
       a.notification_id IS NOT NULL AND NOT a.retracted AND NOT EXISTS (
@@ -137,6 +137,11 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     ])
 }
 
+/// SQL: whether the alarm of the row `q`, whose state is `s`, is hidden only until it is rendered without
+/// somebody who is being erased. Meanwhile it stays on devices.
+let awaitsRendering =
+  "NOT s.shown AND alarm_awaits_rendering(q.user_id, q.notification_id) AS awaits_rendering"
+
 /// The number of the kind of the digest itself, which is never held back for a digest.
 let digestNumber: Int16 = 43
 
@@ -167,7 +172,8 @@ extension DueAlarm {
       // those of all events makes `Look` wait for it.
       version: try row.bool("is_ahead") ? -1 : row.int8("row_version"),
       isShown: try row.bool("shown"),
-      isUnread: try row.boolOrNil("unread") ?? false, isWanted: try !row.bool("unwanted"),
+      isUnread: try row.boolOrNil("unread") ?? false,
+      awaitsRendering: try row.bool("awaits_rendering"), isWanted: try !row.bool("unwanted"),
       raisedAt: raised)
     message = try PushMessage(row, due, raised: raised, surroundings)
     locale = try row.textOrNil("locale") ?? ""

@@ -46,7 +46,10 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     LEFT JOIN LATERAL (
       SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden
       FROM (
-        SELECT v.notification_id, NOT (s.shown AND coalesce(s.unread, false)) AS is_hidden
+        SELECT v.notification_id,
+          CASE WHEN s.shown THEN NOT coalesce(s.unread, false)
+            -- Not one that is to be rendered again: its event makes it due.
+            ELSE NOT alarm_awaits_rendering(q.user_id, v.notification_id) END AS is_hidden
         FROM (
           SELECT c.notification_id FROM push_claims c
           WHERE c.user_id = q.user_id AND \(mayShow)

@@ -102,8 +102,9 @@ struct Piece {
     guard now < message.expires else { return ends.append(end(.expired, "expired")) }
     let isAlert = message.purpose == .alert
     let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
-    let isRead = isAlert && !isUnread
-    guard try !isAlert || !row.bool("is_doubtful") else {
+    let isUndecided = try row.bool("awaits_rendering")
+    let isRead = isAlert && !isUnread && !isUndecided
+    guard try !isAlert || !isUndecided && !row.bool("is_doubtful") else {
       // The alarm is evaluated again, without whoever is being forgotten.
       return ends.append(end(.waiting, isRead ? "read" : "no-answer", dueAt: now))
     }

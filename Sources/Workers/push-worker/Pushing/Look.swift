@@ -10,17 +10,19 @@ public struct AlarmNow: Sendable, Hashable {
   public var version: Int64
   public var isShown: Bool
   public var isUnread: Bool
+  /// Not shown now, but unread, and shown once it is rendered without somebody who is being erased.
+  public var awaitsRendering: Bool
   /// Whether the person wants pushes of this kind.
   public var isWanted: Bool
   public var raisedAt: EventTime
 
   public init(
     eventVersion: Int64, since: EventTime, version: Int64, isShown: Bool, isUnread: Bool,
-    isWanted: Bool, raisedAt: EventTime
+    awaitsRendering: Bool = false, isWanted: Bool, raisedAt: EventTime
   ) {
     (self.eventVersion, self.since, self.version) = (eventVersion, since, version)
     (self.isShown, self.isUnread, self.isWanted) = (isShown, isUnread, isWanted)
-    self.raisedAt = raisedAt
+    (self.awaitsRendering, self.raisedAt) = (awaitsRendering, raisedAt)
   }
 }
 
@@ -71,6 +73,8 @@ public struct Look: Sendable, Hashable {
   /// How long an event may be ahead of its row. A lane's transaction is never idle for longer, so
   /// an event that is not committed by then is a phantom.
   public static let phantomMicroseconds: Int64 = 60_000_000
+  /// The longest wait for an alarm to be rendered.
+  private static let longestMicroseconds: Int64 = 900_000_000
 
   /// - Parameters:
   ///   - devices: the person's active devices. All that may show the alarm are among them.
@@ -84,6 +88,13 @@ public struct Look: Sendable, Hashable {
     // Wait for the event to be committed. If it is a phantom, go on with the committed row.
     if alarm.version < alarm.eventVersion, let next = Self.nextLook(since: alarm.since, now: now) {
       again = next
+      return
+    }
+    guard !alarm.awaitsRendering else {
+      // Its event makes it due at once. Until then, wait for as long as the row has waited.
+      let age = now.microseconds - alarm.since.microseconds
+      again = EventTime(
+        microseconds: now.microseconds + min(max(age, 2_000_000), Self.longestMicroseconds))
       return
     }
     guard alarm.isShown && alarm.isUnread else {
