@@ -100,6 +100,31 @@ import Testing
     #expect(failure.withLock { $0 } == nil)
   }
 
+  @Test func `a handler is told once that its batch is committed`() throws {
+    let settings = try fixture.settings()
+    var handler = LaneFixture.handler
+    let apply = handler.apply
+    let commits = Mutex(0)
+    let committed: @Sendable () -> Void = { commits.withLock { $0 += 1 } }
+    handler.apply = { topic, events in
+      var work = try apply(topic, events)
+      let finish = work.finish
+      work.finish = { results in
+        var outcome = try finish(results)
+        outcome.afterCommit = committed
+        return outcome
+      }
+      return work
+    }
+    let applier = RecordApplier(
+      handler: handler, consumerGroup: settings.consumerGroup, topicPrefix: fixture.prefix,
+      isFenced: true, breaker: nil, open: settings.openConnection
+    ) { _, _ in }
+    try applier.claim([TopicPartition(topic: topic, partition: 0): 0])
+    try applier.apply(records(["a", "b"]))
+    #expect(commits.withLock { $0 } == 1)
+  }
+
   @Test(arguments: [true, false])
   func `a batch that the handler finds too large is applied in pieces, poison among them`(
     isFenced: Bool
