@@ -316,48 +316,6 @@ import Testing
       try fixture.texts("SELECT decided_through::text FROM reminders WHERE due_at IS NULL") == [at])
   }
 
-  @Test func `views show the live tables, and added grants and storage parameters are kept`() throws
-  {
-    try fixture.connection().script(
-      """
-      GRANT DELETE, UPDATE (recipient) ON notifications TO magpie_reader;
-      ALTER TABLE notifications SET (autovacuum_vacuum_scale_factor = 0.05);
-      ALTER TABLE alarms RESET (fillfactor);
-      """)
-    try fixture.with { try $0.run([.notifications, .alarms]) }
-    try fixture.with { try $0.swap() }
-    for view in ["shown_notifications", "shown_alarms"] {
-      let schemas = try fixture.texts(
-        """
-        SELECT DISTINCT t.relnamespace::regnamespace::text FROM pg_depend d
-        JOIN pg_rewrite r ON r.oid = d.objid AND d.classid = 'pg_rewrite'::regclass
-        JOIN pg_class t ON t.oid = d.refobjid AND d.refclassid = 'pg_class'::regclass
-        WHERE r.ev_class = '\(view)'::regclass
-        """)
-      #expect(schemas == ["public"])
-    }
-    #expect(
-      try fixture.texts(
-        "SELECT has_table_privilege('magpie_reader', 'notifications', 'DELETE')::text") == ["true"])
-    #expect(
-      try fixture.texts(
-        "SELECT has_table_privilege('magpie_reader', 'shown_alarms', 'SELECT')::text") == ["true"])
-    #expect(
-      try fixture.texts(
-        """
-        SELECT attname::text FROM pg_attribute a
-        WHERE attrelid = 'notifications'::regclass
-          AND EXISTS (SELECT FROM aclexplode(attacl) g WHERE g.privilege_type = 'UPDATE')
-        """) == ["recipient"])
-    #expect(
-      try fixture.texts(
-        """
-        SELECT o FROM pg_class, unnest(reloptions) AS o
-        WHERE oid = 'notifications'::regclass AND o NOT LIKE 'fillfactor=%'
-          OR oid = 'alarms'::regclass
-        """) == ["autovacuum_vacuum_scale_factor=0.05"])
-  }
-
   @Test func `an added view over the tables is named and prevents the swap`() throws {
     try fixture.with { try $0.run([.feeds]) }
     try fixture.connection().script("CREATE VIEW theirs AS SELECT count(*) FROM posts")
