@@ -380,8 +380,8 @@ let package = Package(
       "GatewayTests",
       [
         "CZlib", "EmbeddedStack", "Events", "Gateway", "Kafka", "Lanes", "Postgres", "RecordLog",
-        "Schema", "Serving", "TestSupport", crypto, cryptoExtras, httpTypes, hummingbird,
-        hummingbirdCore, logging, nioCore, nioEmbedded, nioPosix, yams,
+        "Schedules", "Schema", "Serving", "TestSupport", crypto, cryptoExtras, httpTypes,
+        hummingbird, hummingbirdCore, logging, nioCore, nioEmbedded, nioPosix, yams,
       ]),
     tests(
       "MagpieTests",

@@ -1,4 +1,5 @@
 import Foundation
+import Schedules
 import TestSupport
 import Testing
 
@@ -73,6 +74,17 @@ import Testing
     // Others are the pages' own mistakes, which are shown as internal-error.
     for code in Problem.Code.allCases where ![400, 404, 405, 406, 415].contains(code.status.code) {
       #expect(names.contains("problem-\(code.rawValue)") || code == .unknownMember, "\(code)")
+    }
+  }
+
+  @Test("every repetition that the form for reminders offers is one that reminders can have")
+  func repetitions() throws {
+    let page = try #require(Pages.files["reminders.js"]).text
+    let table = try #require(page.firstMatch(of: /(?s)const repetitions = \[(.*?)\n\];/)).1
+    let rules = table.matches(of: /\["([^"]*)", "\w+"\]/).map { String($0.1) }
+    #expect(rules.first == "" && rules.count > 3)
+    for rule in rules.dropFirst() {
+      #expect(throws: Never.self, "\(rule)") { try RecurrenceRule(rule) }
     }
   }
 

@@ -17,7 +17,6 @@ import { localNow, localTime } from "./time.js";
 const seconds = 30;
 const repetitions = [
   ["", "once"], ["FREQ=DAILY", "daily"], ["FREQ=WEEKLY", "weekly"], ["FREQ=MONTHLY", "monthly"],
-  ["FREQ=YEARLY", "yearly"],
 ];
 
 export function remindersPage(parameters, signal) {

@@ -142,7 +142,6 @@ export const texts = {
   daily: ["Daily", "매일", "ทุกวัน", "كل يوم"],
   weekly: ["Weekly", "매주", "ทุกสัปดาห์", "كل أسبوع"],
   monthly: ["Monthly", "매월", "ทุกเดือน", "كل شهر"],
-  yearly: ["Yearly", "매년", "ทุกปี", "كل سنة"],
   add: ["Add", "추가", "เพิ่ม", "إضافة"],
   cancel: ["Cancel", "취소", "ยกเลิก", "إلغاء"],
   reminderSet: ["You will be reminded", "알려 드릴게요", "จะเตือนคุณ", "سيصلك التذكير"],
