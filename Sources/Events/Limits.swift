@@ -49,7 +49,7 @@ public enum Limits {
   public static let linkBytes = 1 << 10
   /// The name of an IANA time zone.
   public static let zoneBytes = 64
-  /// The value of an RFC 5545 RRULE.
+  /// A rule of RFC 5545.
   public static let repeatBytes = 256
   /// The items of a cycle, at least one, and how often one rings in a period, at least once.
   public static let cycleItems = 50

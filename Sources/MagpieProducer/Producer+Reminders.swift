@@ -3,14 +3,16 @@ public import Events
 /// Reminders and digests that a person asked for.
 ///
 /// Times of day and local times are in the zone given, an IANA name such as `Asia/Seoul`, or if that is
-/// empty, in the zone of the person's profile. A zone or kind that does not exist is not noticed here: the
-/// event becomes a dead letter.
+/// empty, in the zone of the person's profile. A zone or kind that does not exist, and a year, rule or
+/// window that is not supported, is not noticed here: the event becomes a dead letter.
 extension Producer {
   /// A reminder rings at a time, once or repeatedly. It replaces the user's reminder or cycle with the
   /// same id.
   ///
   /// - Parameters:
-  ///   - repeating: the value of an RFC 5545 RRULE, such as `FREQ=DAILY`; empty to ring once.
+  ///   - rings: in the years 2000 to 2199.
+  ///   - repeating: a rule of RFC 5545, such as `FREQ=DAILY`, as far as `docs/producing.md` lists it as
+  ///     supported; empty to ring once.
   ///   - kind: a kind's code or name; empty for `reminder`.
   ///   - symbol: a picture in a few characters, such as an emoji, or the name of one.
   ///   - link: what opens when it is tapped.
@@ -37,8 +39,8 @@ extension Producer {
   /// - Parameters:
   ///   - items: 1 to 50 with distinct ids.
   ///   - from: `HH:MM`.
-  ///   - to: `HH:MM`, at most `24:00`; if not after `from`, of the next day. Never equal to `from`.
-  ///   - times: how often it rings in a period, 1 to 100.
+  ///   - to: `HH:MM`, at most `24:00`; if before `from`, of the next day. Never equal to `from`.
+  ///   - times: how often it rings in a period, 1 to 100. Each ring needs 60 seconds of the period's windows.
   ///   - kind: a kind's code or name; empty for `reminder`.
   @discardableResult
   public func setReminderCycle(

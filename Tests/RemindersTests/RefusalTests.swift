@@ -1,4 +1,5 @@
 import Events
+import Schedules
 import TestSupport
 import Testing
 
@@ -27,6 +28,53 @@ struct RefusalTests {
     }
     #expect(error?.field == field)
     #expect(try worker.admin.query("SELECT FROM reminders").count == 0)
+  }
+
+  @Test("the years, rules and windows that a reminder may have are those that producing.md lists")
+  func documentedBounds() throws {
+    let time = try EventTime(rfc3339: "2026-11-22T00:00:00Z")
+    func check(_ payload: Payload) throws {
+      let event = Event(id: "e", source: "test", time: time, payload: payload)
+      _ = try EventCodec.encode(event)
+      try checkForReminders(event, kinds: .builtIn, zones: ZoneDirectory())
+    }
+    func at(_ local: String, _ rule: String = "") -> Payload {
+      .reminder("r", at: local, zone: "UTC", repeats: rule)
+    }
+    func window(_ from: String, _ to: String, _ times: Int32, _ period: String = "") -> Payload {
+      .cycle("c", items: ["a"], from: from, to: to, times: times, period: period)
+    }
+    let start = "2026-11-23T07:00"
+    let accepted: [Payload] = [
+      at("2000-01-01T00:00"), at("2199-12-31T23:59:59"),
+      .reminder("r", instant: "2000-01-01T00:00:00Z"),
+      .reminder("r", instant: "2200-01-01T08:59:59+09:00"),
+      at(start, "COUNT=10000;INTERVAL=1000;FREQ=DAILY"),
+      at(start, "FREQ=WEEKLY;BYDAY=MO,SU;WKST=SU"),
+      at(start, "FREQ=MONTHLY;BYMONTHDAY=1,31,-1,-31"), at(start, "FREQ=DAILY;UNTIL=20261231"),
+      at(start, "FREQ=DAILY;UNTIL=20261231T235959"), at(start, "FREQ=DAILY;UNTIL=20261231T235959Z"),
+      window("09:00", "10:40", 100), window("23:00", "00:40", 100),
+      window("09:00", "09:15", 100, "week"), window("00:00", "24:00", 1),
+    ]
+    for payload in accepted {
+      #expect(throws: Never.self, "\(payload)") { try check(payload) }
+    }
+    let refused: [Payload] = [
+      at("1999-12-31T23:59:59"), at("2200-01-01T00:00"),
+      .reminder("r", instant: "1999-12-31T23:59:59Z"),
+      .reminder("r", instant: "2199-12-31T23:59:59.5Z"),
+      at(start, "FREQ=YEARLY"), at(start, "FREQ=DAILY;INTERVAL=1001"),
+      at(start, "FREQ=DAILY;BYDAY=MO"), at(start, "FREQ=WEEKLY;BYDAY=1MO"),
+      at(start, "FREQ=WEEKLY;BYMONTHDAY=1"), at(start, "FREQ=MONTHLY;BYMONTHDAY=32"),
+      at(start, "FREQ=DAILY;COUNT=10001"), at(start, "FREQ=DAILY;COUNT=1;UNTIL=20261231"),
+      window("09:00", "10:39", 100), window("23:00", "00:39", 100),
+      window("09:00", "09:14", 100, "week"), window("09:00", "09:00", 1),
+      .pushPreferences(
+        .with { ($0.user, $0.quietFrom, $0.quietUntil) = ("ann", "22:00", "22:00") }),
+    ]
+    for payload in refused {
+      #expect(throws: EventError.self, "\(payload)") { try check(payload) }
+    }
   }
 
   @Test("a reminder whose zone is lost does not stop the others, and a new zone rings it again")

@@ -646,16 +646,18 @@ public nonisolated struct ReminderSet: Sendable {
   /// What opens when it is tapped.
   public var link: String = String()
 
-  /// The local date and time of the first ring in `zone`, such as "2026-11-23T07:00".
+  /// The local date and time of the first ring in `zone`, such as "2026-11-23T07:00", of the years 2000 to
+  /// 2199.
   public var at: String = String()
 
   /// An IANA time zone, such as "Asia/Seoul". If empty, the user's.
   public var zone: String = String()
 
-  /// RFC 3339, instead of `at` and `zone`.
+  /// RFC 3339, instead of `at` and `zone`. In UTC of the years 2000 to 2199.
   public var instant: String = String()
 
-  /// The value of an RFC 5545 RRULE, such as "FREQ=DAILY". If empty, it rings once.
+  /// A rule of RFC 5545, such as "FREQ=DAILY". If empty, it rings once. docs/producing.md lists what is
+  /// supported.
   public var `repeat`: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -682,13 +684,14 @@ public nonisolated struct ReminderCycleSet: Sendable {
   /// The time of day, HH:MM, from which it rings.
   public var from: String = String()
 
-  /// The time of day, HH:MM, at most 24:00, until which it rings. If not after `from`, of the next day.
+  /// The time of day, HH:MM, at most 24:00, until which it rings. If before `from`, of the next day. Never
+  /// equal to `from`.
   public var to: String = String()
 
   /// An IANA time zone, such as "Asia/Seoul". If empty, the user's.
   public var zone: String = String()
 
-  /// How often it rings in a period.
+  /// How often it rings in a period. Each ring needs 60 seconds of the period's windows.
   public var times: Int32 = 0
 
   /// day or week. If empty, day.
@@ -819,8 +822,8 @@ public nonisolated struct PushPreferences: Sendable {
   /// Kinds' codes or names that are not pushed. The app shows them as before.
   public var silentKinds: [String] = []
 
-  /// The times of day, HH:MM, between which nothing is pushed. Both or none; if the second is before the
-  /// first, of the next day.
+  /// The times of day, HH:MM, between which nothing is pushed. Both or none, and never equal; if the second is
+  /// before the first, of the next day.
   public var quietFrom: String = String()
 
   public var quietUntil: String = String()

@@ -62,7 +62,7 @@ extension Publish {
       transform: NamedValue.init)
     var item: [NamedValue]
     @Option(help: "The time of day from which it rings, HH:MM.") var from: String
-    @Option(help: "The time of day until which it rings; the next day's if it is not after --from.")
+    @Option(help: "The time of day until which it rings; the next day's if it is before --from.")
     var to: String
     @Option(help: "The time zone, such as Asia/Seoul (default: the profile's).") var zone = ""
     @Option(help: "How often it rings in a period, 1 to 100.") var times: Int32
