@@ -90,6 +90,20 @@ struct RefusalTests {
     #expect(errors.overdue(at: start + grace) == nil)
   }
 
+  @Test("reading a topic to its end contradicts a permanent error, although it has no records")
+  func end() throws {
+    let fixture = try Fixture()
+    let consumer = try fixture.consumer()
+    // In the future, so that polls do not find it overdue.
+    let later = ContinuousClock.now + .seconds(86_400)
+    let denied = KafkaError(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    consumer.permanentErrors.note(denied, topic: fixture.topic, at: later)
+    let partition = TopicPartition(topic: fixture.topic, partition: 0)
+    try consumer.poll(until: "the end was read") { $0.hasReadToEnd(partition) }
+    #expect(consumer.permanentErrors.overdue(at: later + .seconds(86_400)) == nil)
+    consumer.close()
+  }
+
   @Test("one broker's refusal of the login, as the coordinator's, is no permanent error")
   func coordinator() {
     let start = ContinuousClock.now

@@ -41,7 +41,7 @@ public final class Consumer {
   private var missingTopics: [String] = []
   private var nextTopicCheck = ContinuousClock.now
   private var nextHealthCheck = ContinuousClock.now
-  private var permanentErrors = PermanentErrors()
+  var permanentErrors = PermanentErrors()
   private var isClosed = false
 
   /// Polling joins `group` and subscribes to `topics` as soon as all of them are known to exist;
@@ -161,7 +161,8 @@ public final class Consumer {
         context.append(message)
         wait = 0
       } else if message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
-        context.noteEnd(message)
+        // The broker lets this client read the topic, which may stay without records.
+        permanentErrors.contradict(topics: [context.noteEnd(message)], isSettled: false)
         if wait > 0 { wait = Int32(clamping: Int64(max(0, (end - .now) / .milliseconds(1)))) }
       } else {
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? ""

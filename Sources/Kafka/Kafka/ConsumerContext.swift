@@ -34,11 +34,12 @@ final class ConsumerContext: Client.Context {
     problem = nil
   }
 
-  func noteEnd(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
-    readToEnd.insert(
-      TopicPartition(
-        topic: topicNames.name(of: message.pointee.rkt), partition: message.pointee.partition))
+  /// - Returns: the topic whose partition has been read to its end.
+  func noteEnd(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> String {
+    let topic = topicNames.name(of: message.pointee.rkt)
+    readToEnd.insert(TopicPartition(topic: topic, partition: message.pointee.partition))
     problem = nil
+    return topic
   }
 
   func takeBatch() -> [Record] {

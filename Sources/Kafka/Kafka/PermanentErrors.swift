@@ -11,15 +11,15 @@ struct PermanentErrors: Sendable {
     errors[topic] = (error, errors[topic]?.since ?? now)
   }
 
-  /// Records of these topics have arrived, or an assignment.
+  /// These topics were read, records or the end of a partition, or an assignment has arrived.
   mutating func contradict(topics: some Sequence<String>, isSettled: Bool) {
     guard !errors.isEmpty else { return }
-    var hasRecords = false
+    var hasRead = false
     for topic in topics {
       errors[topic] = nil
-      hasRecords = true
+      hasRead = true
     }
-    if hasRecords || isSettled { errors[""] = nil }
+    if hasRead || isSettled { errors[""] = nil }
   }
 
   /// An error that has lasted for the grace period. librdkafka reports some errors only once, so each holds until
