@@ -14,7 +14,6 @@ final class Buffer: Sendable {
     var bytes: Int
   }
   private struct RoomWaiter {
-    var ticket: Ticket
     var pending: Pending
     var continuation: CheckedContinuation<Void, any Error>
   }
@@ -29,7 +28,10 @@ final class Buffer: Sendable {
     var pending: [Ticket: Pending] = [:]
     var failures: [UndeliveredEvent] = []
     var failedByteCount = 0
-    var roomWaiters: [RoomWaiter] = []
+    var roomWaiters: [Ticket: RoomWaiter] = [:]
+    /// No waiter has a smaller ticket. Between the waiters' tickets are others, such as those of
+    /// waiters that were cancelled.
+    var firstRoomTicket: Ticket = 0
     var settledWaiters: [UInt64: SettledWaiter] = [:]
 
     mutating func newID() -> UInt64 {
@@ -40,6 +42,12 @@ final class Buffer: Sendable {
     mutating func add(_ event: Pending, _ ticket: Ticket) {
       pending[ticket] = event
       byteCount += event.bytes
+    }
+
+    mutating func addWaiter(_ waiter: RoomWaiter, _ ticket: Ticket) {
+      // A caller may get its ticket before another one, but begin to wait after it.
+      firstRoomTicket = roomWaiters.isEmpty ? ticket : min(firstRoomTicket, ticket)
+      roomWaiters[ticket] = waiter
     }
   }
 
@@ -68,19 +76,13 @@ final class Buffer: Sendable {
             state.add(pending, id)
             return .success(())
           }
-          state.roomWaiters.append(
-            RoomWaiter(ticket: id, pending: pending, continuation: continuation))
+          state.addWaiter(RoomWaiter(pending: pending, continuation: continuation), id)
           return nil
         }
         if let immediately { continuation.resume(with: immediately) }
       }
     } onCancel: {
-      let waiter: RoomWaiter? = state.withLock { state in
-        guard let index = state.roomWaiters.firstIndex(where: { $0.ticket == id }) else {
-          return nil
-        }
-        return state.roomWaiters.remove(at: index)
-      }
+      let waiter = state.withLock { $0.roomWaiters.removeValue(forKey: id) }
       waiter?.continuation.resume(throwing: CancellationError())
       // The next waiters may need less room.
       admitWaiters()
@@ -92,10 +94,10 @@ final class Buffer: Sendable {
   func close() {
     let waiters = state.withLock { state in
       state.isClosed = true
-      defer { state.roomWaiters = [] }
+      defer { state.roomWaiters = [:] }
       return state.roomWaiters
     }
-    for waiter in waiters { waiter.continuation.resume(throwing: PublishError.closed) }
+    for waiter in waiters.values { waiter.continuation.resume(throwing: PublishError.closed) }
   }
 
   /// An empty buffer admits any event, even one above the bound.
@@ -130,16 +132,24 @@ final class Buffer: Sendable {
 
   private func admitWaiters() {
     let admitted: [RoomWaiter] = state.withLock { state in
-      var count = 0
-      while count < state.roomWaiters.count, fits(state.roomWaiters[count].pending.bytes, state) {
-        state.add(state.roomWaiters[count].pending, state.roomWaiters[count].ticket)
-        count += 1
+      var admitted: [RoomWaiter] = []
+      while !state.roomWaiters.isEmpty {
+        let ticket = state.firstRoomTicket
+        if let waiter = state.roomWaiters[ticket] {
+          guard fits(waiter.pending.bytes, state) else { break }
+          state.roomWaiters[ticket] = nil
+          state.add(waiter.pending, ticket)
+          admitted.append(waiter)
+        }
+        state.firstRoomTicket += 1
       }
-      defer { state.roomWaiters.removeFirst(count) }
-      return Array(state.roomWaiters.prefix(count))
+      return admitted
     }
     for waiter in admitted { waiter.continuation.resume() }
   }
+
+  /// How many callers wait for room.
+  var roomWaiterCount: Int { state.withLock { $0.roomWaiters.count } }
 
   /// Whether another failure can be kept for `flush`; kept failures are bounded like the events.
   var hasRoomForFailures: Bool {
