@@ -73,7 +73,8 @@ let package = Package(
   name: "magpie",
   platforms: [.macOS(.v15)],
   products: [
-    .library(name: "MagpieProducer", targets: ["MagpieProducer"]),
+    // Events has the types of MagpieProducer's public functions.
+    .library(name: "MagpieProducer", targets: ["MagpieProducer", "Events"]),
     .library(name: "AlarmText", targets: ["AlarmText"]),
     .executable(name: "magpie", targets: ["magpie"]),
     .executable(name: "fanout-worker", targets: ["fanout-worker"]),
