@@ -1,6 +1,7 @@
 /// A decoded record: what happened, when, and which producer reported it.
 public struct Event: Sendable, Equatable {
-  /// Unique within its source, 1 to 128 bytes. A retry of the same event has the same id.
+  /// Unique across all sources, such as a UUID, 1 to 128 bytes. A retry of the same event has the
+  /// same id.
   public var id: String
   /// The producer, such as `my-app/posts-service`.
   public var source: String
