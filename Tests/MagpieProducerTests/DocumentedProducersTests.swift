@@ -51,11 +51,27 @@ struct DocumentedProducersTests {
   @Test("an alarm in Python", .enabled(if: hasPython, "confluent-kafka is not installed"))
   func alarmInPython() throws {
     let fixture = try Fixture()
-    let setup = try #require(Self.block("python").components(separatedBy: "like = {").first)
-    let program = try setup + #require(Self.blocks("python").last)
+    let program = try Self.alarmProgram()
     #expect(try Self.run(["python3", "-c", program], bootstrap: fixture.broker.bootstrap) == 0)
     let event = try #require(try fixture.events(.alarms, count: 1).first)
     #expect(event.payload == Self.alarm)
+  }
+
+  @Test(
+    "the programs in Python fail if the broker rejects their record",
+    .enabled(if: hasPython, "confluent-kafka is not installed"))
+  func rejectedInPython() throws {
+    for program in try [Self.block("python"), Self.alarmProgram()] {
+      let fixture = try Fixture()
+      fixture.broker.pushErrors(.produce, [.topicAuthorizationFailed])
+      #expect(try Self.run(["python3", "-c", program], bootstrap: fixture.broker.bootstrap) == 1)
+    }
+  }
+
+  /// The page's last program in Python, with the producer of the first.
+  private static func alarmProgram() throws -> String {
+    let setup = try #require(Self.block("python").components(separatedBy: "like = {").first)
+    return try setup + #require(Self.blocks("python").last)
   }
 
   @Test("an alarm as a line of JSON")
