@@ -295,7 +295,7 @@ let package = Package(
       "RuntimeTests",
       [
         "EmbeddedStack", "Events", "FaultInjection", "Kafka", "Handling", "Lanes", "Service",
-        "Postgres", "Schema", "Serving", "TestSupport", hummingbird, logging,
+        "Postgres", "Schema", "Serving", "TestSupport", argumentParser, hummingbird, logging,
       ]),
     tests(
       "FeedsTests",

@@ -6,9 +6,9 @@ import Postgres
 /// environment or from files, because every user of the machine can read command lines.
 public struct ConnectionSettings {
   /// The value of a setting such as `kafkaPasswordFile`, if any.
-  private let setting: (String) -> String?
+  private let setting: (String) throws -> String?
 
-  init(_ setting: @escaping (String) -> String?) { self.setting = setting }
+  init(_ setting: @escaping (String) throws -> String?) { self.setting = setting }
 
   /// Reads the environment only: `kafkaPasswordFile` is `MAGPIE_KAFKA_PASSWORD_FILE`.
   public init() {
@@ -22,7 +22,7 @@ public struct ConnectionSettings {
   /// - Throws: `ValidationError` if a property is malformed, or is a secret on the command line.
   public func kafkaProperties(flags: [String]) throws -> [String: String] {
     var properties: [String: String] = [:]
-    if let file = value("kafkaPropertiesFile") {
+    if let file = try value("kafkaPropertiesFile") {
       let text = try contents(file, "kafkaPropertiesFile", bytesMax: 1 << 20)
       for (index, line) in text.split(whereSeparator: \.isNewline).enumerated() {
         let line = line.trimmingCharacters(in: .whitespaces)
@@ -33,7 +33,7 @@ public struct ConnectionSettings {
         properties[name] = value
       }
     }
-    for pair in (value("kafkaProperties") ?? "").split(separator: ",") {
+    for pair in try (value("kafkaProperties") ?? "").split(separator: ",") {
       guard let (name, value) = property(String(pair)) else {
         throw ValidationError(
           "\(variable("kafkaProperties")) takes name=value,name=value; a name or a = is missing. "
@@ -77,12 +77,12 @@ public struct ConnectionSettings {
 
   /// The variable's value, or the contents of the file that its `_FILE` variant names.
   private func secret(_ name: String) throws -> String? {
-    if let value = value(name) { return value }
+    if let value = try value(name) { return value }
     return try fileOnly(name)
   }
 
   private func fileOnly(_ name: String) throws -> String? {
-    guard let file = value(name + "File") else { return nil }
+    guard let file = try value(name + "File") else { return nil }
     var text = try contents(file, name + "File", bytesMax: 64 << 10)
     // Editors and `echo` append a line feed.
     if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
@@ -92,8 +92,8 @@ public struct ConnectionSettings {
     return text
   }
 
-  private func value(_ name: String) -> String? {
-    setting(name).flatMap { $0.isEmpty ? nil : $0 }
+  private func value(_ name: String) throws -> String? {
+    try setting(name).flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// - Throws: an error that does not quote the file.
@@ -114,7 +114,7 @@ public struct ConnectionSettings {
 }
 
 /// The environment variable of a setting such as `kafkaPasswordFile`.
-private func variable(_ name: String) -> String {
+func variable(_ name: String) -> String {
   name.reduce(into: "MAGPIE_") { result, character in
     if character.isUppercase { result += "_" }
     result += character.uppercased()

@@ -23,14 +23,14 @@ extension ProcessOptions {
   ///
   /// Throws a `ValidationError` that names the setting, its value and the allowed values.
   public func settings(defaultHTTPPort: Int) async throws -> ProcessSettings {
-    let source = SettingSource(reader: try await configReader())
+    let source = try await settingSource()
     let bootstrap = try source.required(
       kafka.kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap", "MAGPIE_KAFKA_BOOTSTRAP")
     let properties = try source.connections.kafkaProperties(flags: kafka.kafkaProperties)
     return ProcessSettings(
       kafka: ClientConfiguration(bootstrap: bootstrap, properties: properties),
-      topicPrefix: source.string(kafka.topics.topicPrefix, "topicPrefix", default: "magpie."),
-      httpHost: source.string(httpHost, "httpHost", default: "127.0.0.1"),
+      topicPrefix: try source.string(kafka.topics.topicPrefix, "topicPrefix", default: "magpie."),
+      httpHost: try source.string(httpHost, "httpHost", default: "127.0.0.1"),
       httpPort: try source.int(httpPort, "httpPort", default: defaultHTTPPort, 0...65_535),
       watchdogSeconds: try source.int(
         watchdogSeconds, "watchdogSeconds", default: 600, 10...86_400),
@@ -46,9 +46,9 @@ extension ProcessOptions {
   /// A setting of one process, from the same sources: flag, `MAGPIE_…`, file.
   ///
   /// - Returns: nil if it is not set or empty.
-  /// - Throws: `ValidationError` if the file cannot be read.
+  /// - Throws: `ValidationError` if the file cannot be read, or holds neither text nor a number there.
   public func setting(_ name: String, flag: String?) async throws -> String? {
-    let value = SettingSource(reader: try await configReader()).string(flag, name, default: "")
+    let value = try await settingSource().string(flag, name, default: "")
     return value.isEmpty ? nil : value
   }
 
@@ -73,7 +73,7 @@ extension ProcessOptions {
   ///
   /// - Throws: `ValidationError` if there is none, or if the flag has a password.
   public func databaseURL(_ database: DatabaseOptions) async throws -> String {
-    let source = SettingSource(reader: try await configReader())
+    let source = try await settingSource()
     guard let url = try source.connections.databaseURL(flag: database.databaseURL) else {
       throw SettingSource.missing("--database-url", "MAGPIE_DATABASE_URL")
     }
@@ -89,17 +89,17 @@ extension ProcessOptions {
   /// - Throws: `ValidationError` if the flag has a password.
   public func databaseURL(_ flag: String?, _ name: String, _ option: String) async throws -> String?
   {
-    try SettingSource(reader: try await configReader()).connections
-      .databaseURL(flag: flag, name, option)
+    try await settingSource().connections.databaseURL(flag: flag, name, option)
   }
 
-  func configReader() async throws -> ConfigReader {
-    let environment = EnvironmentVariablesProvider()
-    let file = config ?? ProcessInfo.processInfo.environment["MAGPIE_CONFIG"] ?? ""
-    guard !file.isEmpty else { return ConfigReader(provider: environment) }
+  func settingSource(
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) async throws -> SettingSource {
+    let file = config ?? environment["MAGPIE_CONFIG"] ?? ""
+    guard !file.isEmpty else { return SettingSource(environment: environment, file: nil) }
     do {
       let contents = try await FileProvider<JSONSnapshot>(filePath: .init(file))
-      return ConfigReader(providers: [environment, contents])
+      return SettingSource(environment: environment, file: contents)
     } catch {
       throw ValidationError("--config \(file): \(error)")
     }
@@ -108,27 +108,42 @@ extension ProcessOptions {
 
 /// Reads one setting: the flag if it was given, else environment or file, else the default.
 struct SettingSource {
-  private var reader: ConfigReader
-
-  init(reader: ConfigReader) { self.reader = reader.scoped(to: "magpie") }
+  let environment: [String: String]
+  let file: FileProvider<JSONSnapshot>?
 
   /// The connection settings for Kafka and PostgreSQL.
   var connections: ConnectionSettings { ConnectionSettings(value) }
 
-  /// The value in the environment or the file. One that is set to nothing is not set: a file of variables may name all
-  /// of them.
-  private func value(_ key: String) -> String? {
-    let value = reader.string(forKey: ConfigKey([key])) ?? ""
-    return value.isEmpty ? nil : value
+  /// The value in the environment, else in the file. One that is set to nothing is not set: a file of variables may
+  /// name all of them.
+  private func value(_ key: String) throws -> String? {
+    if let value = environment[variable(key)], !value.isEmpty { return value }
+    return try fileValue(key)
   }
 
-  func string(_ flag: String?, _ key: String, default fallback: String) -> String {
-    flag ?? value(key) ?? fallback
+  /// The text or the number in the file, as text.
+  private func fileValue(_ key: String) throws -> String? {
+    guard let file else { return nil }
+    for type in [ConfigType.string, .int, .double] {
+      // Throws if the value is of another type.
+      guard let found = try? file.value(forKey: ["magpie", key], type: type) else { continue }
+      switch found.value?.content {
+      case .string(let text): return text.isEmpty ? nil : text
+      case .int(let number): return String(number)
+      case .double(let number): return String(number)
+      default: return nil
+      }
+    }
+    throw ValidationError("\(key) in the file of --config is neither text nor a number.")
+  }
+
+  func string(_ flag: String?, _ key: String, default fallback: String) throws -> String {
+    try flag ?? value(key) ?? fallback
   }
 
   func required(_ flag: String?, _ key: String, _ name: String, _ variable: String) throws -> String
   {
-    let value = string(flag, key, default: "")
+    let value = try string(flag, key, default: "")
     guard !value.isEmpty else { throw Self.missing(name, variable) }
     return value
   }
@@ -141,7 +156,7 @@ struct SettingSource {
   func int(_ flag: Int?, _ key: String, default fallback: Int, _ range: ClosedRange<Int>) throws
     -> Int
   {
-    let text = flag.map(String.init) ?? string(nil, key, default: String(fallback))
+    let text = try flag.map(String.init) ?? string(nil, key, default: String(fallback))
     guard let value = Int(text), range.contains(value) else {
       throw ValidationError(
         "\(key) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
@@ -152,7 +167,7 @@ struct SettingSource {
   func double(
     _ flag: Double?, _ key: String, default fallback: Double, _ range: ClosedRange<Double>
   ) throws -> Double {
-    let text = flag.map(String.init(describing:)) ?? string(nil, key, default: String(fallback))
+    let text = try flag.map(String.init(describing:)) ?? string(nil, key, default: String(fallback))
     guard let value = Double(text), range.contains(value) else {
       throw ValidationError(
         "\(key) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
@@ -163,7 +178,7 @@ struct SettingSource {
   func choice<Value>(
     _ flag: String?, _ key: String, default fallback: Value, _ parse: (String) -> Value?
   ) throws -> Value {
-    let text = string(flag, key, default: "")
+    let text = try string(flag, key, default: "")
     if text.isEmpty { return fallback }
     guard let value = parse(text) else {
       throw ValidationError("\(key) is \(text), which is not one of the values listed by --help.")

@@ -16,7 +16,7 @@ extension WorkerOptions {
   /// Throws a `ValidationError` that names the setting, its value and the allowed values.
   func settings(for handler: Handler, defaultHTTPPort: Int) async throws -> WorkerSettings {
     let process = try await process.settings(defaultHTTPPort: defaultHTTPPort)
-    let source = SettingSource(reader: try await self.process.configReader())
+    let source = try await self.process.settingSource()
     var lane = LaneSettings(
       handler: handler, kafka: process.kafka, topicPrefix: process.topicPrefix,
       databaseURL: try await self.process.databaseURL(database), codeVersion: codeVersion)
@@ -43,7 +43,7 @@ extension WorkerOptions {
   /// - Parameter name: the name in the file, such as `catalogDir`, which is `MAGPIE_CATALOG_DIR` in the
   ///   environment.
   /// - Returns: nil if it is not set or empty.
-  /// - Throws: `ValidationError` if the file cannot be read.
+  /// - Throws: `ValidationError` if the file cannot be read, or holds neither text nor a number there.
   public func setting(_ name: String, flag: String?) async throws -> String? {
     try await process.setting(name, flag: flag)
   }
