@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Service
@@ -15,12 +16,12 @@ import Testing
 
   private let lost = Lost()
 
-  /// Non-blocking: a full pipe rejects writes.
-  private func pipe() throws -> (read: Int32, write: Int32) {
+  /// - Parameter flags: `O_NONBLOCK`: when it is full, it rejects writes. 0: writes block.
+  private func pipe(flags: Int32 = O_NONBLOCK) throws -> (read: Int32, write: Int32) {
     signal(SIGPIPE, SIG_IGN)
     var ends: [Int32] = [0, 0]
     try #require(Foundation.pipe(&ends) == 0)
-    try #require(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+    try #require(fcntl(ends[1], F_SETFL, flags) == 0)
     return (ends[0], ends[1])
   }
 
@@ -50,14 +51,19 @@ import Testing
     #expect(lost.lines == 3)
   }
 
-  @Test func `what a full pipe cuts off is counted, and the next line begins on its own`() throws {
-    let ends = try pipe()
+  @Test(arguments: [O_NONBLOCK, 0])
+  func `what a full pipe cuts off is counted, and the next line begins on its own`(flags: Int32)
+    async throws
+  {
+    let ends = try pipe(flags: flags)
     defer { for end in [ends.read, ends.write] { close(end) } }
     let output = output(ends.write)
-    let long = String(repeating: "x", count: 1 << 20)
-    output.write(line: long)
-    output.write(line: "also lost")
-    #expect(lost.lines == 2)
+    // A write that blocks must not hang the test.
+    Thread.detachNewThread {
+      output.write(line: String(repeating: "x", count: 1 << 20))
+      output.write(line: "also lost")
+    }
+    try await eventually("both lines are lost") { lost.lines == 2 }
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     #expect(read(ends.read, &buffer, buffer.count) > 0)
     output.write(line: "there again")

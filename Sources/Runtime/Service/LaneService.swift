@@ -65,10 +65,11 @@ struct LaneService: Service {
       Thread.sleep(forTimeInterval: Double(seconds) / 2)
       let late = statuses.filter { !$0.hasEnded }
       guard !late.isEmpty else { return }
-      logger.error(
-        "the batch in hand did not finish within \(seconds) s; exiting",
-        metadata: ["lanes": "\(late.map(\.activity).joined(separator: ", "))"])
-      exit(1)
+      exitProcess(1) {
+        logger.error(
+          "the batch in hand did not finish within \(seconds) s; exiting",
+          metadata: ["lanes": "\(late.map(\.activity).joined(separator: ", "))"])
+      }
     }
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// A line that cannot be written is lost and counted. Logging never throws and never ends the process,
 /// unlike `FileHandle.write(_:)` on a full disk or a closed pipe.
 final class LogOutput: Sendable {
-  /// How long to wait for space in a non-blocking pipe before the line is lost.
+  /// How long to wait for space in a pipe before the line is lost.
   private static let patienceMilliseconds: Int32 = 1000
 
   private struct State {
@@ -39,15 +39,18 @@ final class LogOutput: Sendable {
   }
 
   /// Returns the number of bytes written.
+  ///
+  /// A descriptor that is ready takes PIPE_BUF bytes at once, so that a pipe or socket that nobody reads does not block
+  /// the thread. O_NONBLOCK would also apply to the other processes that share the pipe.
   private func write(_ bytes: [UInt8], waits: Bool) -> Int {
     var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+    while !rest.isEmpty, hasRoom(waits: waits) {
+      let count = rest.prefix(Int(PIPE_BUF)).withUnsafeBytes {
+        Foundation.write(descriptor, $0.baseAddress, $0.count)
+      }
       if count > 0 {
         rest = rest.dropFirst(count)
-      } else if count < 0, errno == EINTR {
-        continue
-      } else if count < 0, errno == EAGAIN, waits, hasRoom() {
+      } else if count < 0, errno == EINTR || errno == EAGAIN && waits {
         continue
       } else {
         break
@@ -56,8 +59,12 @@ final class LogOutput: Sendable {
     return bytes.count - rest.count
   }
 
-  private func hasRoom() -> Bool {
+  private func hasRoom(waits: Bool) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    return poll(&entry, 1, Self.patienceMilliseconds) > 0
+    var ready: Int32
+    repeat {
+      ready = poll(&entry, 1, waits ? Self.patienceMilliseconds : 0)
+    } while ready < 0 && errno == EINTR
+    return ready > 0
   }
 }

@@ -11,8 +11,20 @@ func startWatchdog(lanes: [LaneStatus], limitSeconds: Int, logger: Logger) {
       guard let silence = lanes.map(\.silence).max(), silence > .seconds(limitSeconds) else {
         continue
       }
-      logger.critical("a lane made no progress for \(silence); exiting to be restarted")
-      exit(70)
+      exitProcess(70) {
+        logger.critical("a lane made no progress for \(silence); exiting to be restarted")
+      }
     }
   }
+}
+
+/// Ends the process after `log` has returned, or after two seconds: the log may be stuck as well, and is given a second
+/// for a line. Does not run the handlers of `exit`, which may wait for a stuck thread.
+func exitProcess(_ code: Int32, _ log: @escaping @Sendable () -> Void) -> Never {
+  Thread.detachNewThread {
+    log()
+    _exit(code)
+  }
+  Thread.sleep(forTimeInterval: 2)
+  _exit(code)
 }
