@@ -40,7 +40,8 @@ public final class Connection {
   ///   - url: `postgresql://…` or libpq's key=value form.
   ///   - applicationName: the name in `pg_stat_activity`, unless the URL sets one.
   ///   - connectTimeoutSeconds: the timeout for connecting to one address, not including name resolution; the next
-  ///     host or address of the URL is then tried. `connect_timeout` in the URL takes precedence.
+  ///     host or address of the URL is then tried. `connect_timeout` in the URL takes precedence. A server that
+  ///     accepts the connection and then does not answer its first statement is given up half a minute later.
   ///   - statementTimeoutSeconds: the timeout of one statement, including waits for locks.
   ///   - preparedStatementLimit: the initial value of the property.
   /// - Throws: `usage` if the URL cannot be parsed; `connection` if there is no answer (SQLSTATE
@@ -56,6 +57,8 @@ public final class Connection {
     socket = try ServerSocket(
       connectingTo: info, applicationName: applicationName,
       timeoutMilliseconds: connectTimeoutSeconds * 1000)
+    // Until the server has told its own: it may fall silent now as well.
+    socket.statementTimeoutMilliseconds = connectTimeoutSeconds * 1000
     // PGTZ and PGDATESTYLE in the environment override the startup packet's own settings.
     try script("SET TimeZone TO 'UTC'")
     try query(
