@@ -81,6 +81,25 @@ import Testing
     #expect(try fixture.applied() == ids)
   }
 
+  @Test("a lane that is to stop begins no other background work after the piece in hand")
+  func stopsBetweenPieces() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    let status = LaneStatus()
+    let due = Mutex(0)
+    var handler = LaneFixture.handler
+    handler.backlog = {
+      // The second piece asks the lane to stop.
+      if due.withLock({ $0 > 0 }) { status.stop() }
+      return Work()
+    }
+    handler.due = { _ in
+      due.withLock { $0 += 1 }
+      return Work()
+    }
+    try await RunningLane(fixture.settings(handler: handler), status: status).end()
+    #expect(due.withLock { $0 } == 1)
+  }
+
   @Test("a record that violates a constraint is dead-lettered; those around it are applied")
   func bisects() async throws {
     let fixture = try LaneFixture()

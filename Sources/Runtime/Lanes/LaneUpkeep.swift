@@ -139,7 +139,8 @@ extension Lane {
     return true
   }
 
-  /// Runs one piece of the handler's backlog, and one of what is due; returns whether there is more.
+  /// Runs one piece of the handler's backlog, and one of what is due; returns whether there is more. A lane that is to
+  /// stop begins no other piece.
   func workOnBacklog() throws -> Bool {
     do {
       try producer.prepare()
@@ -163,7 +164,7 @@ extension Lane {
     let handler = settings.handler
     if .now >= upkeep.nextBacklog {
       let hasMore = try run("backlog", handler.backlog, unlessBefore: \.nextBacklog)
-      guard .now < upkeep.nextBacklog else { return hasMore }
+      guard .now < upkeep.nextBacklog, !status.isStopping else { return hasMore }
       if let sweep = handler.sweep { _ = try store.runBacklog(sweep().postponement()) }
     }
     return try run(
@@ -179,7 +180,10 @@ extension Lane {
     unlessBefore earliest: WritableKeyPath<Upkeep, ContinuousClock.Instant>,
     halvings: WritableKeyPath<Upkeep, Int>? = nil
   ) throws -> Bool {
-    guard .now >= upkeep[keyPath: earliest], let work = piece?() else { return false }
+    // Only the statement that runs at half of the time to drain is cancelled: a later one would take the rest of it.
+    guard !status.isStopping, .now >= upkeep[keyPath: earliest], let work = piece?() else {
+      return false
+    }
     do {
       let outcome = try store.runBacklog(work)
       outcome.afterCommit?()
