@@ -65,7 +65,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
       let time = random.array { $0.time() }
       let json = random.array { $0.json() }
       let row = try connection.query(
-        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10",
+        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10::json[]",
         [
           .textArray(text), .int2Array(int2), .int4Array(int4), .int8Array(int8),
           .boolArray(bool), .byteaArray(bytea), .uuidArray(uuid), .doubleArray(double),
@@ -83,6 +83,7 @@ private func same(_ left: String?, _ right: String?) -> Bool {
       #expect(try row.doubleArray(7).map { $0?.bitPattern } == double.map { $0?.bitPattern })
       #expect(try row.timestamptzArray(8) == time)
       #expect(try row.textArray(9) == json)
+      #expect(try row.textArray(10) == json)
     }
   }
 

@@ -68,9 +68,10 @@ struct Cell {
   /// The elements of a one-dimensional array, each decoded.
   func elements<Value>(_ decode: (Cell) throws -> Value) throws -> [Value] {
     switch type {
-    case TypeOID.textArray, TypeOID.varcharArray, TypeOID.nameArray, TypeOID.jsonbArray,
-      TypeOID.int2Array, TypeOID.int4Array, TypeOID.int8Array, TypeOID.boolArray,
-      TypeOID.byteaArray, TypeOID.uuidArray, TypeOID.float8Array, TypeOID.timestamptzArray:
+    case TypeOID.textArray, TypeOID.varcharArray, TypeOID.nameArray, TypeOID.jsonArray,
+      TypeOID.jsonbArray, TypeOID.int2Array, TypeOID.int4Array, TypeOID.int8Array,
+      TypeOID.boolArray, TypeOID.byteaArray, TypeOID.uuidArray, TypeOID.float8Array,
+      TypeOID.timestamptzArray:
       break
     default: throw mismatch("an array")
     }

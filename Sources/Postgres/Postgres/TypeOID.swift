@@ -10,6 +10,7 @@ enum TypeOID {
   static let text: UInt32 = 25
   static let oid: UInt32 = 26
   static let json: UInt32 = 114
+  static let jsonArray: UInt32 = 199
   static let float4: UInt32 = 700
   static let float8: UInt32 = 701
   static let unknown: UInt32 = 705
