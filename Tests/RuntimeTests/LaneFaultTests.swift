@@ -37,6 +37,30 @@ import Testing
         "magpie_ambiguous_commits_total{outcome=\"\(outcome)\"} 1"))
   }
 
+  @Test("a redrive counts what it has committed without a response")
+  func ambiguousRedrive() async throws {
+    let fixture = try LaneFixture(partitions: 1)
+    try fixture.publish(posts: ["poison", "poison again"])
+    let lane = RunningLane(try fixture.settings())
+    try await eventually { try fixture.lag() == 0 }
+    try await lane.stop()
+    try fixture.connection().script(
+      """
+      ALTER TABLE applied DROP CONSTRAINT applied_post_check;
+      ALTER TABLE applied ADD CHECK (post <> 'poison again')
+      """)
+    let proxy = try PostgresProxy(to: fixture.databaseURL) { .dropAfterCommit }
+    defer { proxy.close() }
+    let redrive = DeadLetterRedrive(
+      handler: LaneFixture.handler, topicPrefix: fixture.prefix, resolvedBy: "me",
+      open: { try Connection(proxy.url, applicationName: "test") }, deliver: { _ in })
+    defer { redrive.close() }
+    let step = try redrive.step(after: .init(), limit: 10)
+    #expect([step.redriven, step.failed, step.passedOver] == [1, 1, 0])
+    #expect(proxy.commits(meeting: .dropAfterCommit) == 2)
+    #expect(try fixture.applied() == ["0"])
+  }
+
   /// Publishes a change of a notification for each like.
   private var publishing: Handler {
     var handler = LaneFixture.handler

@@ -98,16 +98,28 @@ public final class DeadLetterRedrive {
     let batch = Batch(
       topic: topic, items: letters.map { decode($0.record, topic: topic, now: now) })
     var machine = BatchMachine(isFenced: false, breaker: nil)
+    var isUnanswered = false
     try machine.apply(
       batch,
       by: .init(
         patience: patience,
         commit: { [self] batch, _ in
-          let applied = try connection.use { try commit(batch, versions, $0) }
-          step.redriven += applied.count { !$0.isPoison }
-          step.failed += applied.count { $0.isPoison }
-          step.passedOver += batch.items.count - applied.count
-          return [:]
+          do {
+            let (done, applied) = try connection.use { connection in
+              // An attempt whose response was lost may have done the work.
+              let done = try isUnanswered ? self.done(batch, versions, connection) : [:]
+              var rest = batch
+              rest.items.removeAll { done[$0.record.offsetInTopic] != nil }
+              return (done, try commit(rest, versions, connection))
+            }
+            step.redriven += applied.count { !$0.isPoison } + done.values.count { $0 }
+            step.failed += applied.count { $0.isPoison } + done.values.count { !$0 }
+            step.passedOver += batch.items.count - applied.count - done.count
+            return [:]
+          } catch let lost as CommitUnanswered {
+            isUnanswered = true
+            throw lost
+          }
         }))
     return step
   }
@@ -164,6 +176,7 @@ public final class DeadLetterRedrive {
   private func commit(
     _ batch: Batch, _ versions: [OffsetInTopic: Int64], _ connection: Connection
   ) throws -> [Batch.Item] {
+    guard !batch.items.isEmpty else { return [] }
     try connection.query("BEGIN")
     let free = try lock(batch, versions, connection)
     var batch = batch
@@ -184,14 +197,35 @@ public final class DeadLetterRedrive {
       batch.events, topic: batch.topic, after: statements, on: connection
     ).run(on: connection)
     if !outcome.events.isEmpty { try deliver(outcome.events) }
-    try connection.query("COMMIT")
+    do {
+      try connection.query("COMMIT")
+    } catch let error as PostgresError where error.isConnectionLost {
+      throw CommitUnanswered(cause: error, counts: [:])
+    }
     return batch.items
+  }
+
+  /// The dead letters of the batch that this redrive has resolved, or that have failed again: whether they are redriven.
+  private func done(
+    _ batch: Batch, _ versions: [OffsetInTopic: Int64], _ connection: Connection
+  ) throws -> [OffsetInTopic: Bool] {
+    let rows = try connection.query(
+      """
+      SELECT d.partition, d.record_offset, d.state = 'redriven' FROM dead_letters d
+      JOIN unnest($3::int[], $4::bigint[], $5::timestamptz[]) AS l (partition, record_offset, version)
+        ON d.partition = l.partition AND d.record_offset = l.record_offset
+      WHERE d.consumer_group = $1 AND d.topic = $2
+        AND (d.state = 'redriven' AND d.resolved_by = $6
+          OR d.state = 'open' AND d.dead_lettered_at <> l.version)
+      """, letters(batch, versions) + [.text(resolvedBy)])
+    return Dictionary(
+      try rows.map { (try OffsetInTopic($0), try $0.bool(2)) },
+      uniquingKeysWith: { first, _ in first })
   }
 
   private func lock(
     _ batch: Batch, _ versions: [OffsetInTopic: Int64], _ connection: Connection
   ) throws -> Set<OffsetInTopic> {
-    let places = batch.items.map(\.record.offsetInTopic)
     let rows = try connection.query(
       """
       SELECT d.partition, d.record_offset FROM dead_letters d
@@ -201,12 +235,17 @@ public final class DeadLetterRedrive {
       WHERE d.consumer_group = $1 AND d.topic = $2 AND d.state = 'open'
       ORDER BY d.partition, d.record_offset
       FOR UPDATE OF d SKIP LOCKED
-      """,
-      [.text(consumerGroup), .text(batch.items[0].record.topic)]
-        + [
-          .int4Array(places.map(\.partition)), .int8Array(places.map(\.offset)),
-          .timestamptzArray(places.map { versions[$0] }),
-        ])
+      """, letters(batch, versions))
     return Set(try rows.map { try OffsetInTopic($0) })
+  }
+
+  /// `$1` to `$5`: the group, the topic, and the partitions, offsets and versions of the batch's dead letters.
+  private func letters(_ batch: Batch, _ versions: [OffsetInTopic: Int64]) -> [Parameter] {
+    let places = batch.items.map(\.record.offsetInTopic)
+    return [
+      .text(consumerGroup), .text(batch.items[0].record.topic),
+      .int4Array(places.map(\.partition)), .int8Array(places.map(\.offset)),
+      .timestamptzArray(places.map { versions[$0] }),
+    ]
   }
 }
