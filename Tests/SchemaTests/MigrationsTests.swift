@@ -41,16 +41,18 @@ import Testing
   @Test("concurrent processes apply each file once")
   func concurrentRuns() async throws {
     let url = try TestDatabase.empty()
+    // Longer than a file waits for a lock: they wait for each other as long as it takes.
+    let all = two + [Migration(3, "slow", Array("SELECT pg_sleep(3);".utf8))]
     let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
       for _ in 0..<4 {
         group.addTask {
           let connection = try Connection(url, applicationName: "schema tests")
-          return try Migrations.apply(connection, two).map(\.version)
+          return try Migrations.apply(connection, all, attempts: 1).map(\.version)
         }
       }
       return try await group.reduce(into: []) { $0 += $1 }
     }
-    #expect(applied.sorted() == [1, 2])
+    #expect(applied.sorted() == [1, 2, 3])
     let rows = try connect(url).query("SELECT x, y FROM a")
     #expect(try rows.only.text("y") == "ü")
   }
@@ -179,6 +181,87 @@ import Testing
     #expect(error?.code == .newer)
     #expect(try Migrations.apply(connection, two).isEmpty)
     try Migrations.check(connection, two)
+  }
+
+  @Test("a file that is in a deadlock with a batch is applied while batches wait at their fence")
+  func deadlock() throws {
+    let url = try TestDatabase.empty()
+    let connection = try connect(url)
+    // Takes its second lock when a batch waits for the first, or at its fence.
+    let files = [
+      """
+      CREATE TABLE consumer_offsets (x int);
+      CREATE TABLE facts (x int);
+      CREATE INDEX facts_old ON facts (x);
+      """,
+      """
+      CREATE INDEX facts_new ON facts (x);
+      DO $$
+      BEGIN
+        FOR i IN 1..1000 LOOP
+          EXIT WHEN EXISTS (
+            SELECT FROM pg_locks
+            WHERE NOT granted AND relation IN ('facts'::regclass, 'consumer_offsets'::regclass));
+          PERFORM pg_sleep(0.01);
+        END LOOP;
+      END
+      $$;
+      DROP INDEX facts_old;
+      """,
+    ].enumerated().map { Migration($0.offset + 1, "file", Array($0.element.utf8)) }
+    try Migrations.apply(connection, [files[0]])
+    let batches = DispatchGroup()
+    batches.runOnOwnThread { _ = try? Self.applyBatches(url) }
+    #expect(try Migrations.apply(connection, files).map(\.version) == [2])
+    batches.wait()
+    #expect(try connection.query("SELECT FROM facts").count == 2)
+  }
+
+  /// Applies one that reads before it writes, with the file between, and one that waits at its fence.
+  private static func applyBatches(_ url: String) throws {
+    let connection = try Connection(url, applicationName: "schema tests")
+    // The file is to notice the deadlock.
+    try connection.script("SET deadlock_timeout = '1min'")
+    func blockUntilHeld(_ mode: String, on table: String) throws {
+      try block(until: "\(table) is locked") {
+        try connection.query(
+          "SELECT FROM pg_locks WHERE granted AND mode = $1 AND relation = $2::text::regclass",
+          [.text(mode), .text(table)]
+        ).count > 0
+      }
+    }
+    let fence = "BEGIN; LOCK TABLE consumer_offsets IN ROW SHARE MODE"
+    try connection.script("\(fence); SELECT FROM facts")
+    try blockUntilHeld("ShareLock", on: "facts")
+    try connection.script("INSERT INTO facts VALUES (1); COMMIT")
+    try blockUntilHeld("ExclusiveLock", on: "consumer_offsets")
+    try connection.script("\(fence); INSERT INTO facts VALUES (2); COMMIT")
+  }
+
+  @Test(
+    "a file that waits for a reader lets others read, names it when it fails, and is applied later")
+  func longReader() throws {
+    let url = try TestDatabase.empty()
+    let (reader, other) = (try connect(url), try connect(url))
+    try Migrations.apply(other, [two[0]])
+    try reader.script("BEGIN; SELECT FROM a")
+    let error = #expect(throws: PostgresError.self) {
+      try Migrations.apply(other, two, attempts: 1)
+    }
+    #expect(error?.sqlstate == "55P03")
+    #expect(error?.message.contains("0002_second.sql") == true)
+    #expect(error?.hint?.contains("process \(reader.backendProcessID) of ") == true)
+
+    let migrating = DispatchGroup()
+    migrating.runOnOwnThread {
+      _ = try? Migrations.apply(Connection(url, applicationName: "schema tests"), two)
+    }
+    try other.blockUntilSessionsWait()
+    try other.script("SET lock_timeout = '30s'")
+    #expect(try other.query("SELECT FROM a").count == 1)
+    try reader.script("COMMIT")
+    migrating.wait()
+    try Migrations.check(other, two)
   }
 
   @Test("a failing file is rolled back, and the files before it stay applied")

@@ -8,15 +8,19 @@ public enum Migrations {
   /// Applies the missing migrations, each in its own transaction, under an advisory lock:
   /// concurrent processes apply each file once.
   ///
+  /// A file that waits too long for a lock, or is in a deadlock, is rolled back and tried again.
+  /// After a deadlock it keeps the workers from starting transactions before it takes its locks.
+  ///
   /// - Parameters:
   ///   - connection: not in a transaction; its role must be allowed to create tables and roles.
   ///   - migrations: all migrations, in order.
+  ///   - attempts: how often a file is tried that cannot have its locks, with a second between.
   /// - Returns: the migrations that were applied now.
   /// - Throws: `SchemaError` if an applied file has changed or the database is newer than this
   ///   code; `PostgresError` if a statement fails (its file is rolled back).
   @discardableResult
   public static func apply(
-    _ connection: Connection, _ migrations: [Migration] = all
+    _ connection: Connection, _ migrations: [Migration] = all, attempts: Int = 10
   ) throws -> [Migration] {
     try connection.transaction {
       try lock(connection)
@@ -50,13 +54,18 @@ public enum Migrations {
     let checksums = try checksums(connection, migrations)
     var applied: [Migration] = []
     for (migration, checksum) in zip(migrations, checksums) {
-      try connection.transaction {
-        try lock(connection)
-        let versions = try verify(connection, migrations, checksums)
-        guard !versions.contains(migration.version) else { return }
-        try run(migration, checksum, connection)
-        applied.append(migration)
+      let isNew = try withLocks(connection, attempts) { holdsWorkers in
+        try connection.transaction {
+          try lock(connection)
+          let versions = try verify(connection, migrations, checksums)
+          guard !versions.contains(migration.version) else { return false }
+          if holdsWorkers { try holdWorkers(connection) }
+          try limitLockWaits(connection)
+          try run(migration, checksum, connection)
+          return true
+        }
       }
+      if isNew { applied.append(migration) }
     }
     return applied
   }
@@ -108,6 +117,86 @@ public enum Migrations {
         .int4(Int32(migration.version)), .text(migration.name), .text(checksum),
         .int4(Int32(migration.compatibleFrom)),
       ])
+  }
+
+  /// Runs `body`, and again after a pause if it could not have its locks. Passes whether there was a
+  /// deadlock.
+  private static func withLocks(
+    _ connection: Connection, _ attempts: Int, _ body: (Bool) throws -> Bool
+  ) throws -> Bool {
+    var wasDeadlock = false
+    var attempt = 1
+    while true {
+      do {
+        return try body(wasDeadlock)
+      } catch var error as PostgresError where ["40P01", "55P03"].contains(error.sqlstate) {
+        guard attempt < attempts else {
+          error.hint = try hint(connection)
+          throw error
+        }
+        if error.sqlstate == "40P01" { wasDeadlock = true }
+      }
+      attempt += 1
+      try connection.query("SELECT pg_sleep(1)")
+    }
+  }
+
+  /// Makes workers wait until the transaction ends. Batches and pieces of a backlog begin with a lock
+  /// on this table, so they wait holding no other, and cannot be in a deadlock with a file that
+  /// locks several tables. (Only rebuilds do something ahead of batches.) Readers do not wait.
+  private static func holdWorkers(_ connection: Connection) throws {
+    try connection.script(
+      """
+      SET LOCAL lock_timeout = '10s';
+      DO $$
+      BEGIN
+        IF to_regclass('consumer_offsets') IS NOT NULL THEN
+          LOCK TABLE consumer_offsets IN EXCLUSIVE MODE;
+        END IF;
+      END
+      $$;
+      """)
+  }
+
+  /// Limits how long the transaction waits for a lock, because readers and workers queue behind it.
+  /// Beyond `deadlock_timeout`, so that a deadlock is not taken for a slow transaction, and that
+  /// autovacuum gives way.
+  private static func limitLockWaits(_ connection: Connection) throws {
+    try connection.query(
+      """
+      SELECT set_config('lock_timeout', greatest(2000, 2 * setting::bigint)::text, true)
+      FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'
+      """)
+  }
+
+  /// What to do about a lock that cannot be had. Its waiter was rolled back, so this names the
+  /// sessions that have had locks for longer than it waited.
+  private static func hint(_ connection: Connection) throws -> String {
+    let rows = try connection.query(
+      """
+      SELECT a.pid, a.usename::text, a.application_name,
+        date_trunc('second', clock_timestamp() - a.xact_start)::text AS open_for
+      FROM pg_catalog.pg_stat_activity a
+      WHERE a.datname = current_database() AND a.pid <> pg_backend_pid()
+        AND (a.xact_start > now() - interval '2 s') IS NOT TRUE
+        AND EXISTS (
+          SELECT FROM pg_catalog.pg_locks l
+          JOIN pg_catalog.pg_class c ON c.oid = l.relation
+          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+          WHERE l.pid = a.pid AND l.granted AND n.nspname = current_schema())
+      ORDER BY a.xact_start
+      """)
+    let holders = try rows.map { row in
+      "process \(try row.int(0)) of \(try row.textOrNil(1) ?? "?") "
+        + "(\(try row.textOrNil(2) ?? "")), open for \(try row.textOrNil(3) ?? "?")"
+    }
+    guard !holders.isEmpty else {
+      return "nothing of this file was applied. No transaction is open for long now: "
+        + "run magpie migrate again"
+    }
+    return "nothing of this file was applied. Tables are locked by "
+      + "\(holders.joined(separator: "; ")): wait until these transactions end or end them "
+      + "(SELECT pg_terminate_backend(pid)), and run magpie migrate again"
   }
 
   private static func lock(_ connection: Connection) throws {
