@@ -241,6 +241,23 @@ struct RefusalTests {
     #expect(try pages("reminder_history") == ["r7", "r6", "r5", "r4", "r3", "r2", "r1"])
   }
 
+  @Test("reminders are paged to the last of the years that they may be in")
+  func lastYears() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    let times = ["2112-09-17T00:00", "2112-09-18T00:00", "2199-12-31T22:00", "2199-12-31T23:00"]
+    for (number, time) in times.enumerated() {
+      try worker.apply(.reminder("r\(number)", at: time, zone: "UTC"), at: "2026-11-22T00:00:00Z")
+    }
+    var cursor: String?
+    for number in times.indices {
+      let row = try worker.admin.query(
+        "SELECT reminder_id, cursor FROM reminder_page('ann', $1, 1)", [.text(cursor)]
+      ).only
+      #expect(try row.text(0) == "r\(number)")
+      cursor = try row.text(1)
+    }
+  }
+
   @Test("a page of what rang reads as little as it shows, also of somebody for whom much has rung")
   func historyCost() throws {
     let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")

@@ -60,12 +60,14 @@ import Testing
       "", ":", ":5", "5", "5:", "x", "-5:a", "+5:a", " 5:a", "5 :a", "5.0:a", "1e3:a", "0x5:a",
       "é:a",
       "99999999999999999999:a", "9223372036854775807:a", "9223372036854775808:a",
-      "-9223372036854775809:a", "9999999999999999:a", "4503599627370496:a", "\u{661}:a", "\n5:a",
+      "-9223372036854775809:a", "9999999999999999:a", "\u{661}:a", "\n5:a",
       String(repeating: "9", count: 100_000) + ":a", String(repeating: ":", count: 1000),
     ]
     for paging in pagings {
       #expect(failure(paging, nil, connection) == nil, "\(paging.call)")
-      for cursor in damaged {
+      // Reminders may be due later than anything can have happened.
+      let tooLate = paging.name == "reminder_page" ? "9007199254740992:a" : "4503599627370496:a"
+      for cursor in damaged + [tooLate] {
         #expect(
           failure(paging, cursor, connection) == "22P02", "\(paging.call) \(cursor.prefix(40))")
       }

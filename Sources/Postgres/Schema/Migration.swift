@@ -85,5 +85,7 @@ extension Migrations {
     Migration(49, "pages_under_review", PackageResources._049_pages_under_review_sql),
     Migration(50, "newest_of_the_pulled", PackageResources._050_newest_of_the_pulled_sql),
     Migration(51, "alarms_to_render_again", PackageResources._051_alarms_to_render_again_sql),
+    Migration(
+      52, "sizes_and_late_reminders", PackageResources._052_sizes_and_late_reminders_sql),
   ]
 }
