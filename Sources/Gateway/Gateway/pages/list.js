@@ -59,6 +59,8 @@ export function createList(options) {
   };
   showPending(address, list, signal);
   showDrafts(list, signal);
+  const observer = new IntersectionObserver(extend);
+  signal?.addEventListener("abort", () => observer.disconnect(), { once: true });
   watchEnd();
   return list;
 
@@ -70,6 +72,8 @@ export function createList(options) {
       const page = await get(address, { query: { ...query, cursor: start, limit }, signal });
       if (start === null) dropPending(address, page);
       take(page.items, page.next);
+      // What failed before may have left room.
+      watchEnd();
       return !lacksOwn(page);
     });
     return waiting;
@@ -176,22 +180,21 @@ export function createList(options) {
   }
 
   /** Loads the next page when its button comes into view. */
-  function watchEnd() {
-    const observer = new IntersectionObserver((entries) => {
-      const isInView = entries.some((entry) => entry.isIntersecting);
-      // After a failure the person decides.
-      if (!isInView || trouble.textContent || !isLoaded) return;
-      const [height, first] = [container.offsetHeight, start];
-      quietly(loadMore()).then(() => {
-        // It stays in view where rows are hidden, or where the first ones went for these.
-        if (signal?.aborted || start !== first || container.offsetHeight <= height) return;
-        // The observer tells of changes only, and it may be in view still.
-        observer.unobserve(more);
-        observer.observe(more);
-      });
+  function extend(entries) {
+    const isInView = entries.some((entry) => entry.isIntersecting);
+    // After a failure the person decides.
+    if (!isInView || trouble.textContent || !isLoaded) return;
+    const [height, first] = [container.offsetHeight, start];
+    quietly(loadMore()).then(() => {
+      // It stays in view where rows are hidden, or where the first ones went for these.
+      if (start === first && container.offsetHeight > height) watchEnd();
     });
-    if (!isUpward) observer.observe(more);
-    signal?.addEventListener("abort", () => observer.disconnect(), { once: true });
+  }
+
+  function watchEnd() {
+    // The observer tells of changes only, and the button may be in view still.
+    observer.unobserve(more);
+    if (!isUpward && !signal?.aborted) observer.observe(more);
   }
 }
 

@@ -105,7 +105,7 @@ public struct ModelComparison {
           """)
       ),
       (
-        "alarms shown", notified.map { [$0.id, $0.recipient, "\($0.isUnread)"] },
+        "alarms shown", notified.map { [$0.id, $0.recipient, "\($0.type)", "\($0.isUnread)"] },
         try shownAlarms()
       ),
     ]
@@ -147,11 +147,13 @@ public struct ModelComparison {
       var before: String?
       while true {
         let page = try connection.query(
-          "SELECT notification_id::text, unread::text, cursor FROM alarm_page($1, $2, 100)",
+          "SELECT notification_id::text, type, unread::text, cursor FROM alarm_page($1, $2, 100)",
           [.text(user), .text(before)])
-        for row in page { result.append([try row.text(0), user, try row.text(1)]) }
+        for row in page {
+          result.append([try row.text(0), user, "\(try row.int(1))", try row.text(2)])
+        }
         guard page.count == 100, let last = page.last else { break }
-        before = try last.text(2)
+        before = try last.text(3)
       }
     }
     return result
