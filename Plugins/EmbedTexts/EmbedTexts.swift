@@ -8,12 +8,12 @@ import PackagePlugin
     guard let module = target.sourceModule else { return [] }
     let texts = module.sourceFiles.filter { $0.type == .unknown }.map(\.url)
     let output = context.pluginWorkDirectoryURL.appending(path: "PackageResources.swift")
+    let paths = ([output] + texts).map { $0.path(percentEncoded: false) }
     return [
       .buildCommand(
         displayName: "Embedding the texts of \(target.name)",
         executable: try context.tool(named: "embed-texts").url,
-        arguments: [output.path()] + texts.map { $0.path() }, inputFiles: texts,
-        outputFiles: [output])
+        arguments: paths, inputFiles: texts, outputFiles: [output])
     ]
   }
 }

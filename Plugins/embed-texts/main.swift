@@ -26,7 +26,8 @@ func constant(_ file: URL) throws -> String {
   guard let text = String(validating: bytes, as: UTF8.self), !bytes.contains(13), !bytes.contains(0)
   else {
     throw CocoaError(
-      .fileReadInapplicableStringEncoding, userInfo: [NSFilePathErrorKey: file.path()])
+      .fileReadInapplicableStringEncoding,
+      userInfo: [NSFilePathErrorKey: file.path(percentEncoded: false)])
   }
   // Longer than every run of number signs in the text, so that nothing in it ends the literal or is an escape.
   let marks = String(repeating: "#", count: longestRun(of: "#", in: text) + 1)

@@ -168,6 +168,16 @@ import Testing
       .split(separator: "\n", omittingEmptySubsequences: false)
   }
 
+  @Test("no path is percent-encoded, so that a checkout's own may contain spaces")
+  func pathsAsTheyAre() throws {
+    for path in Self.files
+    where try path.hasSuffix(".swift") && Self.text(path).contains(".path()") {
+      for (number, line) in try Self.codeLines(of: path).enumerated() {
+        #expect(!line.contains(".path()"), "\(path):\(number + 1): \(line)")
+      }
+    }
+  }
+
   @Test("tests wait for states: none sleeps for long or sets its own time limit")
   func testsWaitForStates() throws {
     let tests = Self.files.filter { $0.hasPrefix("Tests/") && $0.hasSuffix(".swift") }
