@@ -91,6 +91,19 @@ import Testing
     #expect(try two.query("SELECT count(*) FROM schema_migrations").only.int(0) > 0)
   }
 
+  @Test("a directory whose path has commas, spaces, percent signs or letters beyond ASCII works too")
+  func punctuatedDirectory() throws {
+    let path = temporaryPath() + ", %41 까치"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let cluster = try PrivateCluster.start(directory: path, durable: false)
+    defer { cluster.stop() }
+    #expect(cluster.directory == path)
+    _ = try Connection(cluster.url(), applicationName: "test").query("SELECT 1")
+    let socket = try #require(try ConnectionInfo(cluster.url())["host"])
+    #expect(!socket.contains(","))
+    try FileManager.default.removeItem(atPath: socket)
+  }
+
   @Test(
     "a directory with a path too long for a socket, or inaccessible to the server's account, works too"
   )

@@ -32,7 +32,8 @@ struct ClusterLayout {
       }
     }
     var socket = directory
-    if socket.utf8.count > maximumSocketDirectoryBytes {
+    // A comma separates directories, for the server as for libpq.
+    if socket.utf8.count > maximumSocketDirectoryBytes || socket.contains(",") {
       socket = "/tmp/magpie-" + stableName(directory)
       try make(socket, user)
     }
