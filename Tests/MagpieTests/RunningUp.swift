@@ -14,12 +14,15 @@ final class RunningUp {
   var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
   /// Starts it and waits until it has printed its addresses.
-  init(_ arguments: String..., in directory: String? = nil) async throws {
+  init(
+    _ arguments: String..., in directory: String? = nil,
+    environment additions: [String: String] = [:]
+  ) async throws {
     self.directory = directory ?? "/tmp/magpie-up-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(
       atPath: self.directory, withIntermediateDirectories: true)
     log = self.directory + "/up-\(UUID().uuidString.prefix(8)).log"
-    var environment: [String: String?] = [:]
+    var environment: [String: String?] = additions.mapValues { $0 }
     for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("MAGPIE_") {
       environment.updateValue(nil, forKey: name)
     }

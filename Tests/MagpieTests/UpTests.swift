@@ -111,6 +111,21 @@ struct UpTests {
     #expect(verified.status == 0, "\(verified.error)\(verified.output)")
   }
 
+  @Test("libpq's variables neither break nor redirect the private PostgreSQL, nor the printed URL")
+  func variablesOfTheShell() async throws {
+    let redirecting = ["PGPORT": "1", "PGHOSTADDR": "127.0.0.1"]
+    let up = try await RunningUp(
+      environment: redirecting.merging([
+        "PGSERVICE": "no-such", "PGOPTIONS": "-c search_path=nowhere", "PGREQUIREPEER": "nobody-else",
+        "PGTARGETSESSIONATTRS": "read-only",
+      ]) { $1 })
+    defer { up.remove() }
+    var tool = up.magpie
+    tool.environment.merge(redirecting) { $1 }
+    let lag = try await tool("lag")
+    #expect(lag.status == 0, "\(lag.error)")
+  }
+
   @Test("up --pages serves the pages, and each link's token opens that person's screens")
   func pages() async throws {
     let up = try await RunningUp("--pages", "--api-port", "0")

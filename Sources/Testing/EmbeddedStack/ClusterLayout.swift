@@ -11,6 +11,9 @@ struct ClusterLayout {
   var data: String { directory + "/data" }
   var logFile: String { directory + "/postgres.log" }
 
+  /// The port in the name of the socket, unless a setting names another one.
+  static let port = "5432"
+
   /// The path of a Unix socket is limited to about 104 bytes, including `/.s.PGSQL.5432`.
   private static let maximumSocketDirectoryBytes = 88
 
@@ -112,7 +115,7 @@ struct ClusterLayout {
   func serverArguments(durable: Bool, _ given: [String: String]) -> [String] {
     var settings = [
       "listen_addresses": "", "unix_socket_directories": socketDirectory,
-      "unix_socket_permissions": "0700", "port": "5432", "max_connections": "200",
+      "unix_socket_permissions": "0700", "port": Self.port, "max_connections": "200",
       "shared_buffers": "256MB", "max_wal_size": "4GB", "logging_collector": "off",
       "log_destination": "stderr", "log_min_messages": "warning", "timezone": "UTC",
       "log_timezone": "UTC", "log_line_prefix": "%m [%p] %a ", "wal_compression": "on",

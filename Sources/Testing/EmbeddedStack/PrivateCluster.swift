@@ -24,6 +24,16 @@ public final class PrivateCluster: Sendable {
   /// The superuser's name.
   public static let user = "magpie"
 
+  /// Removes the variables of this process, and so of its children, with which libpq would refuse a private server,
+  /// or that ask it for another one. A URL cannot override all of them.
+  private static let removesVariables: Void = {
+    for name in [
+      "PGHOSTADDR", "PGSERVICE", "PGOPTIONS", "PGREQUIREAUTH", "PGREQUIREPEER", "PGCHANNELBINDING",
+      "PGGSSENCMODE", "PGSSLNEGOTIATION", "PGTARGETSESSIONATTRS", "PGMINPROTOCOLVERSION",
+      "PGMAXPROTOCOLVERSION",
+    ] { unsetenv(name) }
+  }()
+
   private let layout: ClusterLayout
   private let settings: [String: String]
   private let server = Mutex<ChildProcess?>(nil)
@@ -36,6 +46,9 @@ public final class PrivateCluster: Sendable {
   }
 
   /// Starts a server on `directory`, creating a cluster there if there is none.
+  ///
+  /// The first server that a process starts removes variables of libpq from its environment, such as PGSERVICE. So
+  /// start it before other threads read the environment.
   ///
   /// If the account that PostgreSQL must run as cannot use `directory`, uses a directory under
   /// /var/tmp instead, whose name is derived from `directory`.
@@ -89,14 +102,14 @@ public final class PrivateCluster: Sendable {
     return replica
   }
 
-  /// The superuser's URL for a database of this cluster.
+  /// The superuser's URL for a database of this cluster. PGPORT and PGHOSTADDR of a shell do not change its meaning.
   public func url(database: String = "postgres") -> String {
     func encode(_ text: String) -> String {
       let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/-._"))
       return text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
     }
     return "postgresql:///\(encode(database))?host=\(encode(layout.socketDirectory))"
-      + "&user=\(Self.user)" + (settings["port"].map { "&port=\($0)" } ?? "")
+      + "&port=\(settings["port"] ?? ClusterLayout.port)&user=\(Self.user)&hostaddr="
   }
 
   /// Creates a database if it does not exist.
@@ -135,12 +148,13 @@ public final class PrivateCluster: Sendable {
   }
 
   private func start() throws {
+    _ = Self.removesVariables
     try server.withLock { server in
       try layout.initializeIfNeeded(durable: isDurable)
       try layout.clearStaleLock()
       let child = try ChildProcess(
         layout.binaries.postgres, layout.serverArguments(durable: isDurable, settings),
-        environment: ["LC_ALL": "C", "PGOPTIONS": nil, "PGDATA": nil], user: layout.user,
+        environment: ["LC_ALL": "C", "PGDATA": nil], user: layout.user,
         output: .file(layout.logFile),
         orphaned: .init(signal: SIGINT, removing: layout.isTemporary ? directory : nil))
       server = child
