@@ -27,7 +27,9 @@ struct StoryPages {
       throw Failure(.unavailable, "Port \(port) is taken. Choose another --api-port.")
     }
     address = "http://127.0.0.1:\(self.port)/"
-    operatorPort = try LocalHTTP.freePort(preferring: Self.defaultOperatorPort)
+    // Nobody listens at the API's port yet.
+    operatorPort = try LocalHTTP.freePort(
+      preferring: self.port == Self.defaultOperatorPort ? 0 : Self.defaultOperatorPort)
   }
 
   /// For the gateway's process.
