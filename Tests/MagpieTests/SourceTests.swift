@@ -26,6 +26,19 @@ struct SourceTests {
     }
   }
 
+  @Test("a progress line ends before the terminal's last column, and a dumb terminal shows none")
+  func progressLine() async throws {
+    func shown(_ tool: Tool) async throws -> String {
+      try await tool.onTerminal(
+        "generate", "--users", "5", "--events", "10", "--seed", "1", "--output", "/dev/null",
+        columns: 20, showsErrors: true)
+    }
+    let start = "\r\u{1B}[K"
+    let redrawn = try await shown(magpie)
+    #expect(redrawn.hasPrefix("\(start)1 of 10 events, 0 …\(start)"), "\(redrawn)")
+    #expect(try await shown(Tool(environment: ["TERM": "dumb"])) == "10 events written\r\n")
+  }
+
   @Test("generated events are published at the requested rate")
   func generateToKafka() async throws {
     let broker = try EmbeddedBroker()

@@ -25,16 +25,20 @@ struct Tool {
       error: String(decoding: result.error, as: UTF8.self))
   }
 
-  /// Runs it with a pseudo-terminal as standard output; returns the output.
-  func onTerminal(_ arguments: String...) async throws -> String {
+  /// Runs it with a pseudo-terminal as standard output, or as standard error; returns what that shows.
+  func onTerminal(
+    _ arguments: String..., columns: UInt16 = 80, showsErrors: Bool = false
+  ) async throws -> String {
     var (leader, follower): (Int32, Int32) = (-1, -1)
-    guard openpty(&leader, &follower, nil, nil, nil) == 0 else { throw POSIXError(.ENOTTY) }
+    var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    guard openpty(&leader, &follower, nil, nil, &size) == 0 else { throw POSIXError(.ENOTTY) }
     defer { close(leader) }
     let process = try makeProcess(arguments)
-    process.environment?["TERM"] = "xterm"
+    process.environment?["TERM"] = environment["TERM"] ?? "xterm"
     process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle(fileDescriptor: follower)
-    process.standardError = FileHandle.nullDevice
+    let terminal = FileHandle(fileDescriptor: follower)
+    process.standardOutput = showsErrors ? FileHandle.nullDevice : terminal
+    process.standardError = showsErrors ? terminal : FileHandle.nullDevice
     try await process.runToEnd()
     // A terminal buffers a few KiB; the tests write less.
     _ = fcntl(leader, F_SETFL, O_NONBLOCK)

@@ -13,12 +13,21 @@ struct Console: Sendable {
   /// Whether something that was written to standard output is lost. It was reported then.
   static var hasLostOutput: Bool { outputFailed.withLock { $0 } }
 
-  var isTerminal: Bool { isatty(descriptor) == 1 }
+  /// Whether it is a terminal whose cursor can go back to write over a line.
+  var isRedrawable: Bool {
+    isatty(descriptor) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+  }
 
   /// Whether to write colours and cursor movements.
   var isColourful: Bool {
-    let environment = ProcessInfo.processInfo.environment
-    return isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+    isRedrawable && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+  }
+
+  /// The terminal's columns; 80 if they are not known.
+  var width: Int {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
   }
 
   /// Writes the text. Reports the first failure of standard output on standard error; the command goes
@@ -66,25 +75,27 @@ enum Style: String {
   }
 }
 
-/// A progress line on standard error, shown on terminals or on demand: at most ten times a second on
-/// a terminal, once a second elsewhere.
+/// A progress line on standard error, shown on terminals or on demand: redrawn up to ten times a second on
+/// a terminal, a new line once a second elsewhere.
 struct Progress {
   private let isShown: Bool
-  private let isTerminal = Console.error.isTerminal
+  private let isRedrawn = Console.error.isRedrawable
   private var last = ContinuousClock.now - .seconds(1)
 
-  init(forced: Bool) { isShown = forced || Console.error.isTerminal }
+  init(forced: Bool) { isShown = forced || Console.error.isRedrawable }
 
   mutating func show(_ text: @autoclosure () -> String) {
     guard isShown else { return }
     let now = ContinuousClock.now
-    guard now - last >= (isTerminal ? .milliseconds(100) : .seconds(1)) else { return }
+    guard now - last >= (isRedrawn ? .milliseconds(100) : .seconds(1)) else { return }
     last = now
-    Console.error.write(isTerminal ? "\r\u{1B}[K\(text())" : text() + "\n")
+    guard isRedrawn else { return Console.error.line(text()) }
+    // A line that wraps cannot be redrawn.
+    Console.error.write("\r\u{1B}[K" + clipped(text(), columns: Console.error.width - 1))
   }
 
   /// Erases the line, before other output.
   func clear() {
-    if isShown, isTerminal { Console.error.write("\r\u{1B}[K") }
+    if isShown, isRedrawn { Console.error.write("\r\u{1B}[K") }
   }
 }
