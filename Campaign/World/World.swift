@@ -56,7 +56,7 @@ final class World {
       path: "magpie-campaign-\(UUID().uuidString.prefix(8).lowercased())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     keeper = try ChildProcess(
-      "/bin/sleep", ["1000000"], orphaned: .init(removing: directory.path))
+      "/bin/sleep", ["1000000"], orphaned: .init(removing: [directory.path]))
     topicPrefix = "campaign-\(UUID().uuidString.prefix(8).lowercased())."
     if let bootstrap = ProcessInfo.processInfo.environment["MAGPIE_KAFKA_BOOTSTRAP"] {
       (broker, kafka, kafkaProxy) = (nil, ClientConfiguration(bootstrap: bootstrap), nil)

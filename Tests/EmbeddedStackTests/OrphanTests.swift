@@ -8,6 +8,8 @@
   /// Clusters whose owner is killed with SIGKILL.
   @Suite struct OrphanTests {
     private static let directoryVariable = "MAGPIE_TEST_CLUSTER_OWNER"
+    /// Before the parent of a temporary directory.
+    private static let temporaryIn = "temporary in "
 
     /// Not a test by itself: the others run it in a separate process and kill that.
     @Test(
@@ -16,23 +18,28 @@
     func clusterOwner() async throws {
       let directory = ProcessInfo.processInfo.environment[Self.directoryVariable] ?? ""
       let cluster =
-        directory == "temporary"
-        ? try PrivateCluster.temporary()
+        directory.hasPrefix(Self.temporaryIn)
+        ? try PrivateCluster.temporary(in: String(directory.dropFirst(Self.temporaryIn.count)))
         : try PrivateCluster.start(directory: directory, durable: true)
-      print("cluster \(cluster.processID ?? 0) \(cluster.directory)")
+      let socket = try ConnectionInfo(cluster.url())["host"] ?? ""
+      print("cluster \(cluster.processID ?? 0) \(cluster.directory) \(socket)")
       fflush(nil)
       // Until it is killed: by the other test or, if that test's process ends first, with it.
       while true { pause() }
     }
 
-    private func startOwner(_ directory: String) async throws -> (
-      owner: ChildProcess, postmaster: Int32, directory: String
-    ) {
-      let lines = Lines()
-      let owner = try ChildProcess(
+    private func run(_ directory: String, _ lines: Lines) throws -> ChildProcess {
+      try ChildProcess(
         FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
         ["--testing-library", "swift-testing", "--filter", "OrphanTests/clusterOwner"],
         environment: [Self.directoryVariable: directory], output: .lines { lines.append($0) })
+    }
+
+    private func startOwner(_ directory: String) async throws -> (
+      owner: ChildProcess, postmaster: Int32, directory: String, socket: String
+    ) {
+      let lines = Lines()
+      let owner = try run(directory, lines)
       func announced() -> [Substring]? {
         lines.all.first { $0.hasPrefix("cluster ") }?.split(separator: " ")
       }
@@ -42,7 +49,7 @@
           return announced() != nil
         }
         let words = try #require(announced())
-        return (owner, try #require(Int32(words[1])), String(words[2]))
+        return (owner, try #require(Int32(words[1])), String(words[2]), String(words[3]))
       } catch {
         owner.terminate(SIGKILL)
         throw error
@@ -56,15 +63,50 @@
       return state?.contains(") Z ") != true
     }
 
-    @Test("a temporary cluster ends and its files are removed")
-    func temporary() async throws {
-      let (owner, postmaster, directory) = try await startOwner("temporary")
-      #expect(isAlive(postmaster))
-      #expect(FileManager.default.fileExists(atPath: directory + "/data/PG_VERSION"))
-      owner.signal(SIGKILL)
+    /// A new directory, which every account can enter.
+    private func makeParent(_ inner: String = "") throws -> String {
+      let path =
+        FileManager.default.temporaryDirectory.path + "/magpie-test-\(UUID().uuidString.prefix(8))"
+      try FileManager.default.createDirectory(
+        atPath: path + inner, withIntermediateDirectories: true)
+      return path
+    }
+
+    @Test(
+      "a temporary cluster ends and its files are removed, also if its path is too long for a socket",
+      arguments: ["", String(repeating: "/deep", count: 20)])
+    func temporary(inner: String) async throws {
+      let parent = try makeParent(inner)
+      defer { try? FileManager.default.removeItem(atPath: parent) }
+      let cluster = try await startOwner(Self.temporaryIn + parent + inner)
+      #expect(isAlive(cluster.postmaster))
+      #expect(FileManager.default.fileExists(atPath: cluster.directory + "/data/PG_VERSION"))
+      #expect((cluster.socket == cluster.directory) == inner.isEmpty)
+      cluster.owner.signal(SIGKILL)
       try await eventually("the end of the cluster") {
-        !isAlive(postmaster) && !FileManager.default.fileExists(atPath: directory)
+        !isAlive(cluster.postmaster)
+          && [cluster.directory, cluster.socket].allSatisfy {
+            !FileManager.default.fileExists(atPath: $0)
+          }
       }
+    }
+
+    @Test("a temporary cluster whose owner is killed during initdb leaves no files")
+    func killedDuringInitdb() async throws {
+      let parent = try makeParent()
+      defer { try? FileManager.default.removeItem(atPath: parent) }
+      func clusters() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: parent)
+      }
+      let owner = try run(Self.temporaryIn + parent, Lines())
+      defer { owner.terminate(SIGKILL) }
+      try await eventually("initdb has begun") {
+        try clusters().contains {
+          FileManager.default.fileExists(atPath: "\(parent)/\($0)/data/pg_wal")
+        }
+      }
+      owner.signal(SIGKILL)
+      try await eventually("the end of the files") { try clusters().isEmpty }
     }
 
     @Test("a new owner of the same directory waits for the old server to end and takes over")
@@ -72,13 +114,13 @@
       let path =
         FileManager.default.temporaryDirectory.path + "/magpie-test-\(UUID().uuidString.prefix(8))"
       defer { try? FileManager.default.removeItem(atPath: path) }
-      let (owner, postmaster, directory) = try await startOwner(path)
-      #expect(directory == path)
-      owner.terminate(SIGKILL)
+      let first = try await startOwner(path)
+      #expect(first.directory == path)
+      first.owner.terminate(SIGKILL)
       let cluster = try PrivateCluster.start(directory: path, durable: true)
       defer { cluster.stop() }
-      #expect(cluster.processID != postmaster)
-      #expect(!isAlive(postmaster))
+      #expect(cluster.processID != first.postmaster)
+      #expect(!isAlive(first.postmaster))
       _ = try Connection(cluster.url(), applicationName: "test").query("SELECT 1")
     }
   }

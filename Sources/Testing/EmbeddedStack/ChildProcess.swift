@@ -39,11 +39,11 @@ public final class ChildProcess: Sendable {
   public struct Orphaned: Sendable {
     /// The first signal to send; SIGKILL follows ten seconds later.
     public var signal: Int32
-    /// A directory to remove after the child has ended.
-    public var removing: String?
+    /// Directories to remove after the child has ended.
+    public var removing: [String]
 
-    /// Defaults to SIGTERM (15) and no directory.
-    public init(signal: Int32 = 15, removing: String? = nil) {
+    /// Defaults to SIGTERM (15) and no directories.
+    public init(signal: Int32 = 15, removing: [String] = []) {
       self.signal = signal
       self.removing = removing
     }

@@ -45,12 +45,15 @@ struct ClusterLayout {
       isTemporary: temporary)
   }
 
-  func remove() {
-    try? FileManager.default.removeItem(atPath: directory)
-    if socketDirectory != directory { try? FileManager.default.removeItem(atPath: socketDirectory) }
+  /// What goes with the server or with its owner.
+  var temporaryDirectories: [String] {
+    guard isTemporary else { return [] }
+    return socketDirectory == directory ? [directory] : [directory, socketDirectory]
   }
 
-  func removeIfTemporary() { if isTemporary { remove() } }
+  func removeIfTemporary() {
+    for path in temporaryDirectories { try? FileManager.default.removeItem(atPath: path) }
+  }
 
   func initializeIfNeeded(durable: Bool) throws {
     guard !FileManager.default.fileExists(atPath: data + "/PG_VERSION") else { return }
@@ -64,7 +67,8 @@ struct ClusterLayout {
           "--pgdata=\(data)", "--username=\(PrivateCluster.user)", "--auth=trust",
           "--encoding=UTF8",
         ] + locale + (durable ? [] : ["--no-sync"]),
-        environment: ["LC_ALL": "C", "PGDATA": nil], user: user, output: .file(logFile))
+        environment: ["LC_ALL": "C", "PGDATA": nil], user: user, output: .file(logFile),
+        orphaned: .init(removing: temporaryDirectories))
       guard let exit = child.wait(seconds: 120) else {
         child.terminate(SIGKILL)
         throw StackError("initdb did not finish within two minutes; see \(logFile)")

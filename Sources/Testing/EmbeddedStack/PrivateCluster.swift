@@ -82,7 +82,7 @@ public final class PrivateCluster: Sendable {
     do {
       try cluster.start()
     } catch {
-      layout.remove()
+      layout.removeIfTemporary()
       throw error
     }
     return cluster
@@ -156,7 +156,7 @@ public final class PrivateCluster: Sendable {
         layout.binaries.postgres, layout.serverArguments(durable: isDurable, settings),
         environment: ["LC_ALL": "C", "PGDATA": nil], user: layout.user,
         output: .file(layout.logFile),
-        orphaned: .init(signal: SIGINT, removing: layout.isTemporary ? directory : nil))
+        orphaned: .init(signal: SIGINT, removing: layout.temporaryDirectories))
       server = child
       do {
         try waitUntilReady(child)

@@ -10,7 +10,8 @@ struct Watcher {
     tries=0
     while kill -0 "$1" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
     kill -s KILL "$1" 2>/dev/null
-    if [ -n "$3" ]; then rm -rf -- "$3"; fi
+    shift 2
+    rm -rf -- "$@"
     """
 
   private let processID: Int32
@@ -24,8 +25,7 @@ struct Watcher {
       processID = try spawn(
         [
           "/bin/sh", "-c", Self.script, "magpie-watcher", String(child), String(orphaned.signal),
-          orphaned.removing ?? "",
-        ], ProcessInfo.processInfo.environment, input: ends.read, output: -1)
+        ] + orphaned.removing, ProcessInfo.processInfo.environment, input: ends.read, output: -1)
     } catch {
       close(ends.write)
       throw error
