@@ -12,6 +12,7 @@ final class BenchStack {
   let connection: Connection
   /// Connected and warmed up, like a long-running publisher.
   let producer: Producer
+  /// The database's, for other files too: it is removed at the end, even if this process is killed.
   let directory: URL
   private(set) var workers: [String: [ChildProcess]] = [:]
   /// The embedded broker keeps 5 MiB of each partition.
@@ -23,24 +24,29 @@ final class BenchStack {
   init(_ bench: Bench, kafkaProperties: [String: String] = [:]) throws {
     self.kafkaProperties = kafkaProperties.merging(bench.kafka) { $1 }
     serverLog = bench.serverLog
-    directory = URL(filePath: "/tmp/magpie-bench-\(UUID().uuidString.prefix(8))")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    cluster = try PrivateCluster.start(
-      directory: directory.appending(path: "postgres").path, durable: true,
+    let cluster = try PrivateCluster.temporary(
+      in: "/tmp", durable: true,
       // For the commit time of each transaction.
       settings: ["track_commit_timestamp": "on"].merging(bench.settings) { $1 })
-    // Loading 300 million feed entries takes longer than the default timeout.
-    connection = try Connection(
-      cluster.url() + "&options=-c%20statement_timeout%3D4h", applicationName: "magpie-bench")
-    try Migrations.apply(connection)
-    broker = try BenchBroker()
-    for topic in Topic.allCases {
-      try broker.createTopic(broker.name(topic), partitions: Self.partitions)
+    self.cluster = cluster
+    directory = URL(filePath: cluster.directory)
+    do {
+      // Loading 300 million feed entries takes longer than the default timeout.
+      connection = try Connection(
+        cluster.url() + "&options=-c%20statement_timeout%3D4h", applicationName: "magpie-bench")
+      try Migrations.apply(connection)
+      broker = try BenchBroker()
+      for topic in Topic.allCases {
+        try broker.createTopic(broker.name(topic), partitions: Self.partitions)
+      }
+      let warmup = broker.prefix + "warm"
+      try broker.createTopic(warmup, partitions: 1)
+      producer = try Producer(configuration: broker.configuration)
+      try producer.send([OutgoingRecord(topic: warmup, key: nil, value: [])])
+    } catch {
+      cluster.stop()
+      throw error
     }
-    let warmup = broker.prefix + "warm"
-    try broker.createTopic(warmup, partitions: 1)
-    producer = try Producer(configuration: broker.configuration)
-    try producer.send([OutgoingRecord(topic: warmup, key: nil, value: [])])
   }
 
   /// Starts a worker and waits until all its lanes have joined and have claimed its partitions of
@@ -76,10 +82,9 @@ final class BenchStack {
     for name in workers.keys { stop(name) }
     producer.close()
     connection.close()
-    cluster.stop()
     if let serverLog { keepLog(in: serverLog) }
+    cluster.stop()
     broker.close()
-    try? FileManager.default.removeItem(at: directory)
   }
 
   /// The path of an executable built next to this one.

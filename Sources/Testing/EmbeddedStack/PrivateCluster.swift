@@ -66,19 +66,19 @@ public final class PrivateCluster: Sendable {
     return cluster
   }
 
-  /// Starts a server without durability on a new directory, which is removed by `stop` or when this
-  /// process ends.
+  /// Starts a server on a new directory, which is removed by `stop` or when this process ends.
   ///
   /// - Parameters:
   ///   - parent: the parent of that directory; nil for the system's temporary directory.
+  ///   - durable: as in `start`, to measure what durability costs.
   ///   - settings: as in `start`.
   public static func temporary(
-    in parent: String? = nil, settings: [String: String] = [:]
+    in parent: String? = nil, durable: Bool = false, settings: [String: String] = [:]
   ) throws -> PrivateCluster {
     let parent = parent ?? FileManager.default.temporaryDirectory.path
     let path = parent + "/magpie-\(UUID().uuidString.prefix(13))"
     let layout = try ClusterLayout.prepare(path, temporary: true)
-    let cluster = PrivateCluster(layout, durable: false, settings: settings)
+    let cluster = PrivateCluster(layout, durable: durable, settings: settings)
     do {
       try cluster.start()
     } catch {
