@@ -124,6 +124,19 @@ struct UsageTests {
         + "No space left on device\n")
   }
 
+  @Test("a directory that cannot be created exits 64 with the system's reason")
+  func unusableDirectory() async throws {
+    let state = NSTemporaryDirectory() + "magpie-usage-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: state) }
+    for options in [["--state-dir"], ["--state-dir", state, "--data-dir"]] {
+      let result = try await magpie.run(["up"] + options + ["/dev/null/x"])
+      #expect(result.status == 64)
+      #expect(
+        result.error.hasPrefix("magpie: /dev/null/x cannot be created: Not a directory; choose"),
+        "\(result.error)")
+    }
+  }
+
   @Test("help of an existing command exits 0")
   func helpOfCommand() async throws {
     let result = try await magpie("help", "publish", "like")

@@ -31,7 +31,7 @@ struct ClusterLayout {
       guard user.canUse(directory) else {
         throw StackError(
           "PostgreSQL runs as \(user.name) here, which can use neither \(absolute) nor \(directory): "
-            + "choose a directory that \(user.name) can access")
+            + "choose a directory that \(user.name) can access", isUsage: true)
       }
     }
     var socket = directory
@@ -162,15 +162,14 @@ struct ClusterLayout {
   /// Creates a directory owned by the server's account, or accepts an existing one.
   private static func make(_ path: String, _ user: SystemUser?) throws {
     let isNew = !FileManager.default.fileExists(atPath: path)
-    try FileManager.default.createDirectory(
-      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try makeDirectory(path, permissions: 0o700)
     var information = stat()
     guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else {
-      throw StackError("\(path) is not a directory")
+      throw StackError("\(path) is not a directory", isUsage: true)
     }
     let owners = [geteuid(), user?.userID ?? geteuid()]
     guard owners.contains(information.st_uid) else {
-      throw StackError("\(path) belongs to another user: choose another directory")
+      throw StackError("\(path) belongs to another user: choose another directory", isUsage: true)
     }
     let isEmpty = (try? FileManager.default.contentsOfDirectory(atPath: path).isEmpty) ?? false
     if let user, isNew || isEmpty { chown(path, user.userID, user.groupID) }

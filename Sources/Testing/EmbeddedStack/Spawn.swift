@@ -1,18 +1,6 @@
 import Foundation
 import Kafka
 
-/// An error in starting or running a part of the embedded stack.
-public struct StackError: Error, Sendable, CustomStringConvertible {
-  /// The cause and what to do.
-  public let message: String
-
-  /// The message.
-  public var description: String { message }
-
-  /// Creates an error with its message.
-  public init(_ message: String) { self.message = message }
-}
-
 /// Starts `command` in its own process group with three descriptors: `input` as stdin, and `output`
 /// as stdout and stderr. -1 means /dev/null; an `output` of 1 inherits both from this process.
 func spawn(

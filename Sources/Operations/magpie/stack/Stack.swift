@@ -26,8 +26,7 @@ final class Stack {
   /// Starts everything except the workers.
   init(_ options: StackOptions) throws {
     prefix = options.kafka.prefix
-    try FileManager.default.createDirectory(
-      atPath: options.stateDir, withIntermediateDirectories: true)
+    try makeDirectory(options.stateDir)
     if let url = try options.database.url(), let address = options.kafka.bootstrap {
       (broker, cluster, databaseURL, bootstrap) = (nil, nil, url, address)
       configuration = try options.kafka.configuration()

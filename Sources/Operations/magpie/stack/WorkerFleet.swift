@@ -35,8 +35,7 @@ final class WorkerFleet {
     self.isLookedAt = isLookedAt
     self.logDirectory = logDirectory
     self.environment = environment
-    try FileManager.default.createDirectory(
-      atPath: logDirectory, withIntermediateDirectories: true)
+    try makeDirectory(logDirectory)
     for group in ConsumerGroup.required {
       for number in 1...processes {
         try start(
@@ -124,7 +123,12 @@ final class WorkerFleet {
     }
     let link = URL(filePath: logDirectory).appending(path: name)
     try? FileManager.default.removeItem(at: link)
-    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: own)
+    guard symlink(own.path, link.path) == 0 else {
+      throw Failure(
+        .usage,
+        "\(link.path) cannot be created: \(String(cString: strerror(errno))). "
+          + "Choose another --state-dir.")
+    }
     return link.path
   }
 

@@ -46,7 +46,8 @@ struct Failure: Error {
     case let error as RebuildError:
       self.init(error.isLogIncomplete ? .logIncomplete : .found, error.description)
     case let error as RecordLogError: self.init(log: error)
-    case let error as StackError: self.init(.unavailable, error.description)
+    case let error as StackError:
+      self.init(error.isUsage ? .usage : .unavailable, error.description)
     default: self.init(.found, String(describing: error))
     }
   }
