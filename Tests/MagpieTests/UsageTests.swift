@@ -156,6 +156,22 @@ struct UsageTests {
     #expect(result.error.hasPrefix("magpie: "), "\(result.error)")
   }
 
+  @Test(
+    "a rate that no clock can keep is refused with the bounds",
+    arguments: [
+      "generate --users 1 --events 1 --seed 1 --output /dev/null", "import ldbc-snb /nowhere",
+      "replay --apply", "replay --republish x.", "dead-letters redrive --all",
+    ])
+  func rate(command: String) async throws {
+    for rate in ["1e-300", "0", "nan"] {
+      let result = try await magpie.run(
+        command.split(separator: " ").map(String.init) + ["--rate", rate])
+      #expect(result.status == 64)
+      #expect(result.error.contains("--rate is "), "\(result.error)")
+      #expect(result.error.contains("must be 0.001 to 10000000."), "\(result.error)")
+    }
+  }
+
   @Test("an error about an empty option names the option")
   func emptyOption() async throws {
     let result = try await magpie(

@@ -42,9 +42,7 @@ struct DeadLettersRedrive: ParsableCommand {
   var progress = false
 
   func validate() throws {
-    guard (rate ?? 1) > 0, (rate ?? 1) <= 1_000_000 else {
-      throw ValidationError("--rate must be more than 0 and at most 1000000.")
-    }
+    try Pace.validate(rate)
     guard (0...86_400).contains(patience) else {
       throw ValidationError("--patience is \(patience), but must be 0 to 86400.")
     }

@@ -19,9 +19,7 @@ struct EventDestination: ParsableArguments {
   var progress = false
 
   func validate() throws {
-    guard (rate ?? 1) > 0, (rate ?? 1) <= 10_000_000 else {
-      throw ValidationError("--rate must be more than 0 and at most 10000000.")
-    }
+    try Pace.validate(rate)
   }
 
   /// Delivers all events in order.

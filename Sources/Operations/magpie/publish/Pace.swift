@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// Limits a rate, evenly.
@@ -7,6 +8,12 @@ struct Pace {
   private var due = ContinuousClock.now
 
   init(perSecond: Double?) { self.perSecond = perSecond }
+
+  /// Refuses a `--rate` for which no time can be computed, or which would never end.
+  static func validate(_ rate: Double?) throws {
+    guard let rate, !(0.001...10_000_000).contains(rate) else { return }
+    throw ValidationError("--rate is \(rate), but must be 0.001 to 10000000.")
+  }
 
   /// The size of a batch: about a quarter of a second's worth, at most `limit`.
   func portion(of limit: Int) -> Int {

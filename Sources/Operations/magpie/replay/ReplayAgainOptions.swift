@@ -62,9 +62,7 @@ struct ReplayAgainOptions: ParsableArguments {
   }
 
   func validate() throws {
-    guard (rate ?? 1) > 0, (rate ?? 1) <= 10_000_000 else {
-      throw ValidationError("--rate must be more than 0 and at most 10000000.")
-    }
+    try Pace.validate(rate)
     guard (maxLag ?? 0) >= 0 else { throw ValidationError("--max-lag must not be negative.") }
     for worker in workers where TableGroup.allCases.allSatisfy({ $0.worker != worker }) {
       throw ValidationError(
