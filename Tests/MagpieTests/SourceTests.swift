@@ -85,7 +85,7 @@ struct SourceTests {
     #expect(check.output == "7 valid, 0 rejected\n")
 
     let empty = try await magpie("import", "ldbc-snb", "/nonexistent", "--output", "-")
-    #expect(empty.status == 1)
+    #expect(empty.status == 64)
     #expect(empty.error.contains("/nonexistent"))
   }
 

@@ -153,7 +153,23 @@ import Workload
     #expect(
       try errorMessage("updateStream_0_0_forum.csv", "1|0|9|1|2").hasPrefix(
         "updateStream_0_0_forum.csv:1 "))
+    #expect(
+      try errorMessage("updateStream_0_0_forum.csv", "1|0|2|3|11|\(Int64.min)").hasPrefix(
+        "updateStream_0_0_forum.csv:1 has the invalid time"))
     #expect(throws: LDBCError.self) { try LDBC(directory: "/nonexistent") }
+  }
+
+  @Test("a cycle of many replies leads up to no post, and is not walked for each of them")
+  func cycleOfReplies() throws {
+    let count = 50_000
+    var files = Self.files
+    let lines = (0..<count).map {
+      "\(100 + $0)|2010-04-04T00:00:00.000+0000|||||1|||\(100 + ($0 + 1) % count)"
+    }
+    files["comment_0_0.csv", default: ""] += "\n" + lines.joined(separator: "\n")
+    let ldbc = try withFiles(files) { try LDBC(directory: $0) }
+    #expect(ldbc.skipped["comments that lead up to no known post"] == count + 1)
+    #expect(ldbc.events.contains { $0.id == "ldbc-comment-21" })
   }
 
   @Test(

@@ -100,8 +100,9 @@ public struct LDBC: Sendable {
   private mutating func add(
     comments network: LDBCNetwork, to ranked: inout [(rank: Int, event: Event)]
   ) {
+    let posts = network.postsOfComments()
     for comment in network.comments.values {
-      guard let post = network.post(of: comment) else {
+      guard let post = posts[comment.id] else {
         skip("comments that lead up to no known post")
         continue
       }
@@ -144,6 +145,10 @@ public struct LDBC: Sendable {
 /// An error in the files, and its position.
 public struct LDBCError: Error, CustomStringConvertible {
   public var description: String
+  /// Whether the directory or a file is missing or cannot be read, as opposed to what a file says.
+  public var isUnreadable: Bool
 
-  init(_ description: String) { self.description = description }
+  init(_ description: String, isUnreadable: Bool = false) {
+    (self.description, self.isUnreadable) = (description, isUnreadable)
+  }
 }

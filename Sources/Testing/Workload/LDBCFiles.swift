@@ -11,7 +11,9 @@ struct LDBCFiles {
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
     } catch {
-      throw LDBCError("The directory \(directory) cannot be read: \(error.localizedDescription)")
+      throw LDBCError(
+        "The directory \(directory) cannot be read: \(error.localizedDescription)",
+        isUnreadable: true)
     }
   }
 
@@ -72,7 +74,9 @@ struct LDBCFiles {
         && $0.dropFirst(name.count + 1).dropLast(4).allSatisfy { $0.isNumber || $0 == "_" }
     }
     guard !files.isEmpty else {
-      throw LDBCError("There is no \(name)_0_0.csv in \(directory); is it an LDBC SNB snapshot?")
+      throw LDBCError(
+        "There is no \(name)_0_0.csv in \(directory); is it an LDBC SNB snapshot?",
+        isUnreadable: true)
     }
     for file in files {
       let lines = try lines(of: file)
@@ -97,9 +101,12 @@ struct LDBCFiles {
   }
 
   private func lines(of file: String) throws(LDBCError) -> [(number: Int, fields: [String])] {
-    guard let data = FileManager.default.contents(atPath: directory + "/" + file),
-      let text = String(data: data, encoding: .utf8)
-    else { throw LDBCError("\(directory)/\(file) cannot be read as UTF-8.") }
+    guard let data = FileManager.default.contents(atPath: directory + "/" + file) else {
+      throw LDBCError("\(directory)/\(file) cannot be read.", isUnreadable: true)
+    }
+    guard let text = String(data: data, encoding: .utf8) else {
+      throw LDBCError("\(directory)/\(file) is not valid UTF-8.")
+    }
     // Split bytes: "\r\n" is a single Character, and a combining mark would hide a separator.
     return text.utf8.split(separator: UInt8(ascii: "\n")).enumerated().map { index, line in
       let fields = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
@@ -139,7 +146,7 @@ struct LDBCLine {
 
   /// Milliseconds since 1970, as in the update streams.
   func milliseconds(_ index: Int) throws(LDBCError) -> EventTime {
-    guard let milliseconds = Int64(self[index]), abs(milliseconds) < 1 << 50 else {
+    guard let milliseconds = Int64(self[index]), (-1 << 50...1 << 50).contains(milliseconds) else {
       throw malformed("has the invalid time \"\(self[index])\"")
     }
     return EventTime(microseconds: milliseconds * 1000)

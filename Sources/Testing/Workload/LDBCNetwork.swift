@@ -36,14 +36,26 @@ struct LDBCNetwork {
   var likes: [(person: String, post: String, created: EventTime)] = []
   var skipped: [String: Int] = [:]
 
-  /// The post at the root of the chain of replies; nil if the chain is broken or cyclic.
-  func post(of comment: Comment) -> Post? {
-    var comment = comment
-    for _ in 0...comments.count {
-      if let post = comment.replyOfPost { return posts[post] }
-      guard let parent = comment.replyOfComment.flatMap({ comments[$0] }) else { return nil }
-      comment = parent
+  /// The post at the root of each comment's chain of replies, by the comment's id; none if the chain is broken or
+  /// cyclic.
+  func postsOfComments() -> [String: Post] {
+    var found: [String: Post] = [:]
+    var seen: Set<String> = []
+    for comment in comments.values {
+      var chain: [String] = []
+      var next: Comment? = comment
+      // What was seen before has its post, or is in this chain, which then is cyclic.
+      while let reply = next, seen.insert(reply.id).inserted {
+        chain.append(reply.id)
+        if let post = reply.replyOfPost {
+          found[reply.id] = posts[post]
+          break
+        }
+        next = reply.replyOfComment.flatMap { comments[$0] }
+      }
+      let post = next.flatMap { found[$0.id] }
+      for id in chain { found[id] = post }
     }
-    return nil
+    return found
   }
 }

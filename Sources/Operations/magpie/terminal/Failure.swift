@@ -7,6 +7,7 @@ import Postgres
 import Rebuild
 import RecordLog
 import Schema
+import Workload
 
 /// An error that ends the tool, with its exit code.
 struct Failure: Error {
@@ -46,6 +47,8 @@ struct Failure: Error {
     case let error as RebuildError:
       self.init(error.isLogIncomplete ? .logIncomplete : .found, error.description)
     case let error as RecordLogError: self.init(log: error)
+    case let error as LDBCError:
+      self.init(error.isUnreadable ? .usage : .found, error.description)
     case let error as StackError:
       self.init(error.isUsage ? .usage : .unavailable, error.description)
     default: self.init(.found, String(describing: error))
