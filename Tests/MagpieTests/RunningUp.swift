@@ -14,9 +14,11 @@ final class RunningUp {
   var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
   /// Starts it and waits until it has printed its addresses.
+  ///
+  /// - Parameter shell: what a shell does before it becomes the process.
   init(
     _ arguments: String..., in directory: String? = nil,
-    environment additions: [String: String] = [:]
+    environment additions: [String: String] = [:], after shell: String = ":"
   ) async throws {
     self.directory = directory ?? "/tmp/magpie-up-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(
@@ -27,7 +29,9 @@ final class RunningUp {
       environment.updateValue(nil, forKey: name)
     }
     process = try ChildProcess(
-      builtExecutable("magpie"), ["up", "--state-dir", self.directory + "/state"] + arguments,
+      "/bin/sh",
+      ["-c", "\(shell); exec \"$0\" up \"$@\"", builtExecutable("magpie")]
+        + ["--state-dir", self.directory + "/state"] + arguments,
       environment: environment, output: .file(log))
     try await eventually("magpie up is ready") {
       if let exit = process.exit { throw StackError("magpie up ended (\(exit)): \(output)") }

@@ -116,8 +116,8 @@ struct UpTests {
     let redirecting = ["PGPORT": "1", "PGHOSTADDR": "127.0.0.1"]
     let up = try await RunningUp(
       environment: redirecting.merging([
-        "PGSERVICE": "no-such", "PGOPTIONS": "-c search_path=nowhere", "PGREQUIREPEER": "nobody-else",
-        "PGTARGETSESSIONATTRS": "read-only",
+        "PGSERVICE": "no-such", "PGOPTIONS": "-c search_path=nowhere",
+        "PGREQUIREPEER": "nobody-else", "PGTARGETSESSIONATTRS": "read-only",
       ]) { $1 })
     defer { up.remove() }
     var tool = up.magpie
@@ -250,6 +250,21 @@ struct UpTests {
     #expect(try await second.magpie("verify", "--wait", hangLimitText).status == 0)
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
   }
+
+  #if os(Linux)
+    @Test("up that is started with SIGHUP ignored, as nohup does, survives it")
+    func hangup() async throws {
+      let up = try await RunningUp("--workers", "0", after: "trap '' HUP")
+      defer { up.remove() }
+      up.process.signal(SIGHUP)
+      // It does so until it stops.
+      for server in up.children(named: "postgres") { kill(server, SIGQUIT) }
+      try await eventually("it starts PostgreSQL again: \(up.output)") {
+        try #require(up.process.isRunning, "\(up.output)")
+        return up.output.contains("starting it again")
+      }
+    }
+  #endif
 
   @Test(
     "up survives repeated kills of its PostgreSQL and its workers, even during recovery")

@@ -10,8 +10,9 @@ struct Up: ParsableCommand {
       MAGPIE_KAFKA_BOOTSTRAP and MAGPIE_DATABASE_URL are set, it migrates that database, creates \
       missing topics, and runs the workers on both.
 
-      ^C or SIGTERM stops everything. No process or temporary data remains, even if magpie is killed. \
-      A worker that exits is started again, up to five times per minute.
+      ^C, SIGTERM or the end of the terminal stops everything; under nohup, the terminal may end. No \
+      process or temporary data remains, even if magpie is killed. A worker that exits is started \
+      again, up to five times per minute.
 
       --data-dir keeps the tables, but not the embedded broker's log: the next `up` removes the stored \
       offsets and starts with empty topics. Events that were acknowledged but not yet applied by a \

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a request to stop.
+/// Turns SIGINT, SIGTERM and, unless this process was started with it ignored, SIGHUP into a request to stop.
 ///
 /// A second signal changes nothing: every step of stopping has a time limit.
 final class StopSignals {
@@ -10,7 +10,10 @@ final class StopSignals {
 
   init() {
     let queue = DispatchQueue(label: "magpie.signals")
-    sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+    // `nohup` ignores SIGHUP, so that a command outlives its terminal.
+    let hangup = unsafeBitCast(signal(SIGHUP, SIG_IGN), to: Int.self)
+    let isHangupIgnored = hangup == unsafeBitCast(SIG_IGN, to: Int.self)
+    sources = ([SIGINT, SIGTERM] + (isHangupIgnored ? [] : [SIGHUP])).map { number in
       signal(number, SIG_IGN)
       return DispatchSource.makeSignalSource(signal: number, queue: queue)
     }
