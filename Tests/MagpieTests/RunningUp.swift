@@ -18,21 +18,17 @@ final class RunningUp {
   /// - Parameter shell: what a shell does before it becomes the process.
   init(
     _ arguments: String..., in directory: String? = nil,
-    environment additions: [String: String] = [:], after shell: String = ":"
+    environment additions: [String: String?] = [:], after shell: String = ":"
   ) async throws {
     self.directory = directory ?? "/tmp/magpie-up-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(
       atPath: self.directory, withIntermediateDirectories: true)
     log = self.directory + "/up-\(UUID().uuidString.prefix(8)).log"
-    var environment: [String: String?] = additions.mapValues { $0 }
-    for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("MAGPIE_") {
-      environment.updateValue(nil, forKey: name)
-    }
     process = try ChildProcess(
       "/bin/sh",
       ["-c", "\(shell); exec \"$0\" up \"$@\"", builtExecutable("magpie")]
         + ["--state-dir", self.directory + "/state"] + arguments,
-      environment: environment, output: .file(log))
+      environment: Self.withoutSettings.merging(additions) { $1 }, output: .file(log))
     try await eventually("magpie up is ready") {
       if let exit = process.exit { throw StackError("magpie up ended (\(exit)): \(output)") }
       return output.contains("ready")
@@ -43,8 +39,16 @@ final class RunningUp {
     }
   }
 
+  /// Removes the settings of the shell that runs the tests.
+  static var withoutSettings: [String: String?] {
+    let names = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("MAGPIE_") }
+    return Dictionary(uniqueKeysWithValues: names.map { ($0, nil as String?) })
+  }
+
   /// The process ids of its children with this name; empty without /proc.
-  func children(named name: String) -> [Int32] {
+  func children(named name: String) -> [Int32] { Self.children(of: process, named: name) }
+
+  static func children(of process: ChildProcess, named name: String) -> [Int32] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return entries.compactMap { Int32($0) }.filter { child in
       // proc(5): pid (comm) state ppid ...; comm is truncated to 15 bytes.

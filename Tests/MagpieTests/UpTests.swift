@@ -113,15 +113,16 @@ struct UpTests {
 
   @Test("libpq's variables neither break nor redirect the private PostgreSQL, nor the printed URL")
   func variablesOfTheShell() async throws {
-    let redirecting = ["PGPORT": "1", "PGHOSTADDR": "127.0.0.1"]
     let up = try await RunningUp(
-      environment: redirecting.merging([
-        "PGSERVICE": "no-such", "PGOPTIONS": "-c search_path=nowhere",
-        "PGREQUIREPEER": "nobody-else", "PGTARGETSESSIONATTRS": "read-only",
-      ]) { $1 })
+      environment: [
+        "PGPORT": "1", "PGHOSTADDR": "127.0.0.1", "PGSERVICE": "no-such",
+        "PGOPTIONS": "-c search_path=nowhere", "PGREQUIREPEER": "nobody-else",
+        "PGTARGETSESSIONATTRS": "read-only",
+      ])
     defer { up.remove() }
     var tool = up.magpie
-    tool.environment.merge(redirecting) { $1 }
+    tool.environment["PGPORT"] = "1"
+    tool.environment["PGHOSTADDR"] = "127.0.0.1"
     let lag = try await tool("lag")
     #expect(lag.status == 0, "\(lag.error)")
   }
@@ -251,7 +252,41 @@ struct UpTests {
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
   }
 
+  @Test("a second up in the same directory has its own logs and links")
+  func secondInDirectory() async throws {
+    let first = try await RunningUp()
+    defer { first.remove() }
+    let log = first.directory + "/state/logs/fanout-worker-1.log"
+    let before = try String(contentsOfFile: log, encoding: .utf8)
+    let second = try await RunningUp(in: first.directory)
+    defer { second.process.terminate(within: 60) }
+    #expect(second.output.contains("logs in \(first.directory)/state/logs-2\n"))
+    #expect(!before.isEmpty)
+    #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix(before))
+  }
+
   #if os(Linux)
+    @Test("a worker that ends while the demo waits for its results is started again")
+    func workerEndsDuringDemo() async throws {
+      let directory = "/tmp/magpie-demo-\(UUID().uuidString.prefix(8))"
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      let log = directory + "/demo.log"
+      let demo = try ChildProcess(
+        builtExecutable("magpie"), ["demo", "--state-dir", directory + "/state"],
+        environment: RunningUp.withoutSettings, output: .file(log))
+      defer { demo.terminate(within: 60) }
+      var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+      try await eventually("the workers run") {
+        try #require(demo.isRunning, "\(output)")
+        return output.contains("logs in ")
+      }
+      for worker in RunningUp.children(of: demo, named: "alarm-worker") { kill(worker, SIGTERM) }
+      try await eventually("the end of the demo") { !demo.isRunning }
+      #expect(demo.exit == .exited(0), "\(output)")
+    }
+
     @Test("up that is started with SIGHUP ignored, as nohup does, survives it")
     func hangup() async throws {
       let up = try await RunningUp("--workers", "0", after: "trap '' HUP")

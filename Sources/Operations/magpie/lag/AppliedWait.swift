@@ -6,7 +6,7 @@ import Postgres
 /// included, and no pending renderings, reviews, alarms of subscribers, reminders that are due or erasures.
 func waitUntilApplied(
   _ connection: Connection, _ admin: Admin, prefix: String, seconds: Double,
-  progress: inout Progress, isStopped: () -> Bool = { false }
+  progress: inout Progress, isStopped: () throws -> Bool = { false }
 ) throws {
   let deadline = ContinuousClock.now + .seconds(seconds)
   while true {
@@ -36,7 +36,7 @@ func waitUntilApplied(
             ? "" : ", and \(report.unanswered.count) partitions whose leaders do not answer")
           + ". `magpie lag` shows where. Are all workers running?")
     }
-    if isStopped() { throw Failure(.found, "stopped before all records were applied") }
+    if try isStopped() { throw Failure(.found, "stopped before all records were applied") }
     Thread.sleep(forTimeInterval: 0.1)
   }
   progress.clear()

@@ -23,18 +23,20 @@ extension Demo {
     try sender.send(
       Event(id: newID(), source: "magpie/demo", time: .now, payload: .deviceRegistered(data)),
       number: 0)
-    try wait("The phone was not registered within a minute.") {
+    try wait(running, "The phone was not registered within a minute.") {
       try !connection.query("SELECT FROM device_page($1)", [.text(user)]).isEmpty
     }
     return true
   }
 
   /// Waits until the person's newest alarm was pushed, and shows what was sent.
-  func showPush(of user: String, _ connection: Connection) throws {
+  func showPush(of user: String, _ running: Stack, _ connection: Connection) throws {
     let id = try connection.query(
       "SELECT notification_id FROM alarm_page($1, NULL, 1)", [.text(user)]
     ).only.uuid(0)
-    try wait("The alarm was not pushed within a minute. `magpie push explain` shows why.") {
+    try wait(
+      running, "The alarm was not pushed within a minute. `magpie push explain` shows why."
+    ) {
       try connection.query(
         "SELECT FROM push_explanation($1) WHERE state = 'accepted'", [.uuid(id)]
       ).isEmpty == false
@@ -46,9 +48,11 @@ extension Demo {
     }
   }
 
-  private func wait(_ failure: String, until condition: () throws -> Bool) throws {
+  /// Waits up to a minute, tending what runs.
+  func wait(_ running: Stack, _ failure: String, until condition: () throws -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !condition() {
+      try running.tend()
       guard ContinuousClock.now < deadline else { throw Failure(.found, failure) }
       Thread.sleep(forTimeInterval: 0.05)
     }

@@ -86,20 +86,17 @@ struct Demo: ParsableCommand {
         }))
     try sender.send(event, number: 1)
     if let failure = EventSender.failure(sender.finish()) { throw failure }
-    let deadline = ContinuousClock.now + .seconds(60)
     let alarm = "SELECT FROM alarm_page($1, NULL, 1) WHERE deep_link = 'magpie://reminders/' || $2"
-    while try connection.query(alarm, [.text(user), .text(id)]).isEmpty {
-      guard ContinuousClock.now < deadline else {
-        throw Failure(
-          .found, "A reminder has been due for a minute and did not ring. `magpie lag` shows why.")
-      }
-      Thread.sleep(forTimeInterval: 0.05)
+    try wait(
+      running, "A reminder has been due for a minute and did not ring. `magpie lag` shows why."
+    ) {
+      try !connection.query(alarm, [.text(user), .text(id)]).isEmpty
     }
     Console.output.line(Style.bold("── Joon is reminded, a second after he asked to be"))
     Console.output.line("   " + Style.dim("$ magpie alarms \(user) --limit 1"))
     let page = try Alarms.page(connection, PageOptions(user: user, limit: 1), showsAge: false)
     for line in page.textOrNothing.split(separator: "\n") { Console.output.line("   \(line)") }
-    if isPushed { try showPush(of: user, connection) }
+    if isPushed { try showPush(of: user, running, connection) }
     Console.output.line()
   }
 

@@ -118,7 +118,7 @@ final class Stack {
         throw Failure(
           .unavailable,
           "The workers were not assigned all partitions within 90 s. Their logs are in "
-            + "\(options.stateDir)/logs.")
+            + "\(fleet.logDirectory).")
       }
       Thread.sleep(forTimeInterval: 0.1)
     }
@@ -127,7 +127,7 @@ final class Stack {
         + "\(options.lanes) lane(s); logs in \(fleet.logDirectory)")
   }
 
-  /// Sends the story's events and waits until they are applied.
+  /// Sends the story's events and waits until they are applied, tending what runs.
   ///
   /// - Returns: how many events were acknowledged.
   func publish(
@@ -141,7 +141,11 @@ final class Stack {
     defer { connection.close() }
     try waitUntilApplied(
       connection, Admin(configuration: configuration), prefix: prefix, seconds: 120,
-      progress: &progress, isStopped: isStopped)
+      progress: &progress
+    ) {
+      try tend()
+      return isStopped()
+    }
     return outcome.acknowledged
   }
 

@@ -5,6 +5,8 @@ import Foundation
 /// All workers, and what serves pages if asked for, as child processes.
 final class WorkerFleet {
   let logDirectory: String
+  /// Keeps other stacks out of the directory while this process lives.
+  private let lock: Int32
 
   private struct Worker {
     var name: String
@@ -27,20 +29,37 @@ final class WorkerFleet {
   private let isLookedAt: Bool
   private var workers: [Worker] = []
 
-  /// - Parameter isLookedAt: whether others must find the processes' /metrics.
+  /// - Parameters:
+  ///   - logDirectory: followed by a number if another stack uses it.
+  ///   - isLookedAt: whether others must find the processes' /metrics.
   init(
     processes: Int, lanes: Int, logDirectory: String, environment: [String: String],
     isLookedAt: Bool
   ) throws {
     self.isLookedAt = isLookedAt
-    self.logDirectory = logDirectory
+    (self.logDirectory, lock) = try Self.takeDirectory(logDirectory)
     self.environment = environment
-    try makeDirectory(logDirectory)
     for group in ConsumerGroup.required {
       for number in 1...processes {
         try start(
           "\(group.executable)-\(number)", group.executable, adding: ["MAGPIE_LANES": "\(lanes)"])
       }
+    }
+  }
+
+  deinit { close(lock) }
+
+  /// The directory, or the first one with a number behind it that no other process has locked.
+  private static func takeDirectory(_ wanted: String) throws -> (path: String, lock: Int32) {
+    var (path, number) = (wanted, 1)
+    while true {
+      try makeDirectory(path)
+      let lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      // Some file systems have no locks.
+      if flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return (path, lock) }
+      close(lock)
+      number += 1
+      path = "\(wanted)-\(number)"
     }
   }
 
