@@ -27,26 +27,30 @@ public struct RecordForgetting: Sendable {
   private let record: WireRecord
   /// Nil if the record cannot be applied.
   private let event: Event?
+  /// Whether a worker published it.
+  private let isPublished: Bool
   /// The time with which erasures are compared; nil if unknown, which is before every erasure.
   public let time: EventTime?
 
   /// - Parameters:
   ///   - topic: nil if it is not one of Magpie's.
   ///   - time: when the record was written; nil if unknown, which is before every erasure. If the record can
-  ///     be applied, its event's time counts instead.
+  ///     be applied, its event's time counts instead, unless a worker published it.
   public init(_ record: WireRecord, topic: Topic?, time: EventTime?) {
     self.record = record
+    isPublished = topic?.isInternal ?? false
     let endOfTime = EventTime(microseconds: .max / 2)
     event = topic.flatMap { try? EventCodec.decode(record, topic: $0, now: endOfTime) }
     if let event {
       ids = event.named
       // What workers publish counts by when they published it, because until the sweeps are done it may name the person.
-      self.time = event.topic.isInternal ? event.time : event.causedAt
+      // Its event's time is that of the cause, which may be ahead.
+      self.time = isPublished ? [time, event.time].compactMap(\.self).min() : event.causedAt
     } else {
       // The event of a record with a wrong key, for example. A producer's clock that is ahead does not keep
-      // it.
+      // it, nor does a record that arrives late.
       let event = RecordAnatomy(record).event
-      self.time = [time, event?.causedAt].compactMap(\.self).min()
+      self.time = [time, record.statedTime, event?.causedAt].compactMap(\.self).min()
       ids = possibleIDs(in: record) + (event?.named ?? [])
     }
   }
@@ -55,7 +59,6 @@ public struct RecordForgetting: Sendable {
   ///
   /// - Parameter erasure: the newest erasure of the person with an id, if there is one.
   public func remainder(_ erasure: (String) -> PersonErasure?) -> WireRecord? {
-    let isPublished = event?.topic.isInternal ?? false
     let isErased = { (id: String) -> Bool in
       guard let erasure = erasure(id) else { return false }
       guard let time else { return true }
@@ -71,6 +74,11 @@ public struct RecordForgetting: Sendable {
 }
 
 extension WireRecord {
+  /// The time in the header `ce_time`; nil if it is missing or not a time. Only ``EventCodec`` decides whether it is valid.
+  public var statedTime: EventTime? {
+    headers.first { $0.name == "ce_time" }?.value.flatMap { EventTime(rfc3339: $0) }
+  }
+
   /// The record with another event of the same type, and only the headers that belong to events.
   fileprivate func replacingEvent(_ event: Event) -> WireRecord {
     let contentType = headers.first { $0.name == "content-type" }?.value

@@ -100,6 +100,27 @@ import Testing
     #expect(remainder(snapshot, .alarmChanges, erasing: "42", after: -9, doneAfter: -1) == nil)
   }
 
+  @Test func `what workers publish counts by when they published it if its cause's time is ahead`()
+    throws
+  {
+    let change = Payload.notificationChanged(
+      .with {
+        $0.notification = "00000000-0000-0000-0000-000000000001"
+        ($0.recipient, $0.type, $0.source, $0.generation) = ("r", 0, "42", 1)
+        ($0.contributionCount, $0.raisedAt, $0.counter) = (1, EventTime.now.microseconds, 1)
+      })
+    let ahead = EventTime(microseconds: now.microseconds + 3_600_000_000)
+    var record = try EventCodec.encode(event(change, at: ahead))
+    for _ in 0..<2 {
+      let left = remainder(record, .notificationChanges, erasing: "42", after: -9, doneAfter: 1)
+      #expect(left == .erased)
+      #expect(
+        remainder(record, .notificationChanges, erasing: "42", after: -9, doneAfter: -1) == nil)
+      // Neither does one that cannot be decoded stay.
+      record.value?.removeLast()
+    }
+  }
+
   private func alarm(_ link: String, kind: String = "F33") throws -> WireRecord {
     try record(
       .alarmChanged(
@@ -180,6 +201,16 @@ import Testing
       #expect((left == .erased) == isNamed, "\(value)")
       #expect(remainder(record, .likes, erasing: "42", after: -1) == nil)
       #expect((remainder(record, nil, erasing: "42", writtenAt: nil) == .erased) == isNamed)
+    }
+  }
+
+  @Test func `a record that cannot be decoded and arrives late counts by the time that it states`() {
+    let value = Array(#"{"user":"42""#.utf8)
+    for (seconds, isErased) in [(Int64(-2), true), (0, false)] {
+      let stated = EventTime(microseconds: now.microseconds + seconds * 1_000_000)
+      let record = WireRecord(
+        key: nil, value: value, headers: [Header("ce_time", stated.rfc3339)])
+      #expect((remainder(record, .likes, erasing: "42", after: -1) == .erased) == isErased)
     }
   }
 

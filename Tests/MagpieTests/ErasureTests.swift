@@ -263,6 +263,31 @@ struct ErasureTests {
     #expect(try member("archivedRecords", of: result.lines.last ?? "") == 1)
   }
 
+  @Test("what workers published before their sweeps ended remains, whatever its cause's time says")
+  func published() async throws {
+    let stage = try ArchiveStage()
+    defer { stage.close() }
+    let ahead = EventTime(microseconds: EventTime.now.microseconds + 3_000_000_000)
+    try await archive(
+      .notificationChanged(
+        .with {
+          $0.notification = "00000000-0000-0000-0000-000000000001"
+          ($0.recipient, $0.type, $0.source, $0.generation) = ("r", 0, "minji", 1)
+          ($0.contributionCount, $0.raisedAt, $0.counter) = (1, ahead.microseconds, 1)
+        }), at: ahead, in: stage)
+    let url = try TestDatabase.fresh()
+    let connection = try Connection(url, applicationName: "test")
+    try connection.script("SELECT remember_erasures('{minji}', ARRAY[timestamptz '2025-01-02'])")
+    for (doneAt, status) in [("now() + interval '10 minutes'", Int32(1)), ("'2025-01-03'", 0)] {
+      try connection.script(
+        "UPDATE erasures SET (waits_for, user_id, done_at) = ('{}', NULL, \(doneAt))")
+      let result = try await stage.magpie(
+        "erasure", "verify", "minji", "--skip-kafka", "--archive", stage.directory,
+        "--database-url", url)
+      #expect(result.status == status, "\(result.output)\(result.error)")
+    }
+  }
+
   @Test("requests stay in an archive while tables of a rebuild may not have read them")
   func requestsOfRebuilds() async throws {
     let stage = try ArchiveStage()

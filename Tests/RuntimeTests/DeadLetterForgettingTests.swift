@@ -21,14 +21,14 @@ import Testing
   /// Dead-letters a record as a lane of a worker does.
   private func fail(
     _ value: String, at offset: Int64, group: String = "g.alarm", seconds: Int64 = 0,
-    key: String? = nil
+    key: String? = nil, topic: Topic = .likes
   ) throws {
     let record = Record(
-      topic: "g.likes", partition: 0, offset: offset,
+      topic: "g.\(topic.rawValue)", partition: 0, offset: offset,
       timestampMilliseconds: 1_700_000_000_000 + seconds * 1000, key: key.map { Array($0.utf8) },
       value: Array(value.utf8), headers: [Header("a", "b")])
     let reason = DeadLetterReason(code: "bad-json", message: "not \(value)")
-    let batch = Batch(topic: .likes, items: [Batch.Item(record: record, content: .poison(reason))])
+    let batch = Batch(topic: topic, items: [Batch.Item(record: record, content: .poison(reason))])
     try connection.transaction {
       try connection.query("SELECT pg_current_xact_id()")
       let batch = try forgettingErased(batch, on: connection)
@@ -101,6 +101,25 @@ import Testing
     #expect(try left.byteaOrNil(0) == nil && left.byteaOrNil(1) == nil)
     #expect(try left.textArray(2) == [WireRecord.erasedHeader])
     #expect(try left.text(3) == erasedText && left.text(4) == erasedBy)
+  }
+
+  @Test func `letters of what workers publish go, too, if it was published before all are done`()
+    async throws
+  {
+    func fail(at offset: Int64) throws {
+      try self.fail(
+        #"{"actor":"ann"}"#, at: offset, seconds: 1, topic: .notificationChanges)
+    }
+    try fail(at: 1)
+    try erase("ann")
+    try fail(at: 2)
+    #expect(try letters(with: "\"ann") == ["1 open named", "2 discarded"])
+    try await sweep()
+    #expect(try letters(with: "\"ann") == ["1 discarded", "2 discarded"])
+    try connection.script(
+      "UPDATE erasures SET (waits_for, user_id, done_at) = ('{}', NULL, erased_at)")
+    try fail(at: 3)
+    #expect(try letters(with: "\"ann").last == "3 open named")
   }
 
   @Test func `more letters than one piece has, and one that a redrive has locked`() async throws {

@@ -45,7 +45,8 @@ func forgetDeadLetters(of person: ErasureSweep.Person, worker: String) -> Work {
       """
       WITH RECURSIVE \(pageOfLetters(worker))
       SELECT l.consumer_group, l.topic, l.partition, l.record_offset,
-        least(l.record_time, l.dead_lettered_at), l.key, l.value, l.header_names, l.header_values
+        least(l.record_time, l.dead_lettered_at), l.key, l.value, l.header_names, l.header_values,
+        (SELECT done_at FROM erasures WHERE person_hash = person_hash(convert_from($1, 'UTF8')))
       FROM page p
       CROSS JOIN LATERAL (
         SELECT * FROM dead_letters l
@@ -124,9 +125,11 @@ private func forgetting(_ row: Row, _ person: ErasureSweep.Person, _ worker: Str
     try WireRecord(letter: row),
     topic: Topic(name: topicName(ofLetter: place.topic), prefix: prefix),
     time: EventTime(microseconds: try row.timestamptz(4)))
+  // Until all sweeps are done, any worker may publish the name.
+  let doneAt = try row.timestamptzOrNil(9).map(EventTime.init) ?? .now
   let left = forgetting.remainder { id in
     id.hasSameBytes(as: person.id)
-      ? PersonErasure(erasedAt: person.erasedAt, formerID: person.formerID) : nil
+      ? PersonErasure(erasedAt: person.erasedAt, doneAt: doneAt, formerID: person.formerID) : nil
   }
   guard let left else { return [] }
   return [

@@ -8,8 +8,8 @@ package import Postgres
 /// after it was forgotten. The transaction must have a transaction id already: a sweep waits for those that
 /// asked too early (`ErasureSweep`).
 package struct Erasures {
-  /// By person: when erased, and the hash of the id.
-  private let people: [BytewiseString: (at: EventTime, hash: String)]
+  /// By person: when erased, when no table named them any more, and the hash of the id.
+  private let people: [BytewiseString: (at: EventTime, doneAt: EventTime?, hash: String)]
 
   /// Reads the erasures of people, as far as they matter: a hash takes longer than an index look-up, and what happens
   /// now is later than all erasures.
@@ -37,24 +37,29 @@ package struct Erasures {
     }
     let rows = try connection.query(
       """
-      SELECT i.id, e.erased_at, encode(e.person_hash, 'hex')
+      SELECT i.id, e.erased_at, encode(e.person_hash, 'hex'), e.done_at
       FROM unnest($1::text[]) AS i (id)
       CROSS JOIN LATERAL (
-        SELECT erased_at, person_hash FROM erasures WHERE person_hash = person_hash(i.id) LIMIT 1) AS e
+        SELECT erased_at, person_hash, done_at FROM erasures WHERE person_hash = person_hash(i.id) LIMIT 1) AS e
       """, [.textArray(ids.map(\.string))])
     people = Dictionary(
       try rows.map {
         (
           BytewiseString(try $0.text(0)),
-          (EventTime(microseconds: try $0.timestamptz(1)), try $0.text(2))
+          (
+            EventTime(microseconds: try $0.timestamptz(1)),
+            try $0.timestamptzOrNil(3).map(EventTime.init), try $0.text(2)
+          )
         )
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The erasure of the person with this id, if there is one.
+  /// The erasure of the person with this id, if there is one. While it goes on, whatever workers published until now may
+  /// name the person.
   package subscript(id: String) -> PersonErasure? {
     people[BytewiseString(id)].map {
-      PersonErasure(erasedAt: $0.at, formerID: FormerPerson.id(hash: $0.hash))
+      PersonErasure(
+        erasedAt: $0.at, doneAt: $0.doneAt ?? .now, formerID: FormerPerson.id(hash: $0.hash))
     }
   }
 

@@ -86,8 +86,7 @@ struct ErasureVerify: ParsableCommand {
     let (tables, unreadable) = try SearchedTable.all(connection, schemas: schemas)
     total.unread += unreadable.map { "\($0): this role may not" }
     total.tables = tables.count
-    let search = TableSearch(
-      connection: connection, sought: sought, erasedAt: erasure?.erasedAt)
+    let search = TableSearch(connection: connection, sought: sought, erasure: erasure)
     let found = try search.run(tables) { number, count, name in
       shown.show("table \(number) of \(count): \(name)")
     }
@@ -95,7 +94,7 @@ struct ErasureVerify: ParsableCommand {
     findings = found.findings + (try search.statistics(schemas: schemas))
     connection.close()
 
-    let logs = LogSearch(sought: sought, erasedAt: erasure?.erasedAt, prefix: kafka.prefix)
+    let logs = LogSearch(sought: sought, erasure: erasure, prefix: kafka.prefix)
     if let configuration {
       attempt("Kafka", &total) { total in
         let (found, records, failure) = try logs.kafka(configuration) {

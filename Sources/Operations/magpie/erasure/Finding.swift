@@ -1,5 +1,6 @@
 import Events
-import Postgres
+import Handling
+import Kafka
 
 /// Where a text still is.
 struct Finding: Encodable {
@@ -54,18 +55,35 @@ struct FindingTally {
 
   private let place: Finding.Place
   private let sought: SoughtTexts
-  private let erasedAt: EventTime?
+  private let erasure: ErasureState?
   private var counts: [Key: (finding: Finding, newest: Int64)] = [:]
 
-  init(_ place: Finding.Place, _ sought: SoughtTexts, erasedAt: EventTime?) {
-    (self.place, self.sought, self.erasedAt) = (place, sought, erasedAt)
+  init(_ place: Finding.Place, _ sought: SoughtTexts, _ erasure: ErasureState?) {
+    (self.place, self.sought, self.erasure) = (place, sought, erasure)
   }
 
-  /// - Parameters:
-  ///   - time: when what the row or record says happened.
-  ///   - milliseconds: the record's own time.
-  mutating func add(
-    _ texts: Set<Int>, in name: String, at time: EventTime?, milliseconds: Int64 = -1
+  /// - Parameter time: when what the row says happened.
+  mutating func add(_ texts: Set<Int>, in name: String, at time: EventTime?) {
+    add(texts, in: name, time, end: erasure?.erasedAt)
+  }
+
+  /// Judges a record as `RecordForgetting` does: what workers publish may name the person until their sweeps are done.
+  mutating func add(_ texts: Set<Int>, in name: String, of record: Record) {
+    let (stated, milliseconds) = (record.wire.statedTime, record.timestampMilliseconds)
+    if record.isPublished {
+      let written = milliseconds < 0 ? nil : EventTime.clamping(milliseconds: milliseconds)
+      add(
+        texts, in: name, [stated, written].compactMap(\.self).min(), end: erasure?.doneAt,
+        milliseconds: milliseconds)
+    } else {
+      add(texts, in: name, stated, end: erasure?.erasedAt, milliseconds: milliseconds)
+    }
+  }
+
+  /// - Parameter end: what is later is of a new life; nil if nothing is.
+  private mutating func add(
+    _ texts: Set<Int>, in name: String, _ time: EventTime?, end: EventTime?,
+    milliseconds: Int64 = -1
   ) {
     for text in texts {
       let key = Key(name: name, text: text)
@@ -74,7 +92,7 @@ struct FindingTally {
         ?? (Finding(place: place, name: name, what: sought.texts[text].label), newest: -1)
       entry.finding.count += 1
       if let time {
-        if let erasedAt, time > erasedAt { entry.finding.newLife += 1 }
+        if let end, time > end { entry.finding.newLife += 1 }
       } else {
         entry.finding.undated += 1
       }
@@ -88,5 +106,13 @@ struct FindingTally {
   /// In the order of names, with the newest record's time in milliseconds.
   var findings: [(finding: Finding, newest: Int64)] {
     counts.sorted { ($0.key.name, $0.key.text) < ($1.key.name, $1.key.text) }.map(\.value)
+  }
+}
+
+extension Record {
+  /// Whether its topic, or the one that its dead letter was in, is one that workers write, with any prefix.
+  fileprivate var isPublished: Bool {
+    let name = topicName(ofLetter: topic)
+    return Topic.allCases.contains { $0.isInternal && name.hasSuffix($0.rawValue) }
   }
 }

@@ -7,7 +7,7 @@ import RecordLog
 /// Searches the records of Kafka's topics, or of an archive.
 struct LogSearch {
   let sought: SoughtTexts
-  let erasedAt: EventTime?
+  let erasure: ErasureState?
   let prefix: String
 
   /// What was found, in how many records, and why not all could be read.
@@ -60,7 +60,7 @@ struct LogSearch {
     _ log: any RecordLog, _ topics: [String], _ place: Finding.Place,
     _ progress: (Int64, Int64) -> Void
   ) throws -> (FindingTally, Int64, (any Error)?) {
-    var tally = FindingTally(place, sought, erasedAt: erasedAt)
+    var tally = FindingTally(place, sought, erasure)
     let spans = try log.spans(of: topics)
     let total = spans.values.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     var count: Int64 = 0
@@ -68,9 +68,7 @@ struct LogSearch {
       try log.readAll(of: topics, maxRecords: 1000) { batch in
         for record in batch.records {
           let found = sought.parts(of: record.wire).values.reduce(into: Set()) { $0.formUnion($1) }
-          tally.add(
-            found, in: record.topic, at: record.eventTime,
-            milliseconds: record.timestampMilliseconds)
+          tally.add(found, in: record.topic, of: record)
         }
         count += Int64(batch.records.count)
         progress(count, total)

@@ -7,8 +7,8 @@ import Postgres
 struct TableSearch {
   let connection: Connection
   let sought: SoughtTexts
-  /// When the person was erased; nil if never.
-  let erasedAt: EventTime?
+  /// Nil if the person was never erased.
+  let erasure: ErasureState?
 
   /// A table that cannot be read does not keep the others from being read.
   ///
@@ -23,7 +23,7 @@ struct TableSearch {
     var isBack = false
     for (index, table) in tables.enumerated() {
       started(index + 1, tables.count, "\(table.schema).\(table.name)")
-      var tally = FindingTally(.table, sought, erasedAt: erasedAt)
+      var tally = FindingTally(.table, sought, erasure)
       try connection.query("BEGIN READ ONLY")
       do {
         // Optimize for reading all rows rather than for the first ones.
@@ -81,8 +81,7 @@ struct TableSearch {
     try read("SELECT \(DeadLetter.columns) FROM \(table.quotedName)", []) { row in
       let record = try DeadLetter(row).record
       for (part, found) in sought.parts(of: record.wire) {
-        tally.add(
-          found, in: "\(table.schema).\(table.name).\(part)", at: record.eventTime)
+        tally.add(found, in: "\(table.schema).\(table.name).\(part)", of: record)
       }
     }
   }
@@ -114,7 +113,7 @@ struct TableSearch {
 
   /// What the planner remembers of the tables' values.
   func statistics(schemas: [String]) throws -> [Finding] {
-    var tally = FindingTally(.statistics, sought, erasedAt: erasedAt)
+    var tally = FindingTally(.statistics, sought, erasure)
     let rows = try connection.query(
       """
       SELECT schemaname::text, tablename::text, attname::text, concat_ws(chr(10),
@@ -148,14 +147,5 @@ extension SearchedTable {
 
   fileprivate var quotedName: String {
     [schema, name].map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: ".")
-  }
-}
-
-extension Record {
-  /// When what the record says happened; nil if it does not say.
-  var eventTime: EventTime? {
-    headers.first { $0.name == "ce_time" }?.value.flatMap {
-      try? EventTime(rfc3339: String(decoding: $0, as: UTF8.self))
-    }
   }
 }
