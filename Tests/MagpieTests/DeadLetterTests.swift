@@ -55,6 +55,15 @@ import Testing
     #expect(try counts.lines.map { try member("count", of: $0, as: Int.self) } == [20, 5])
     let lag = try await letters.tool("lag")
     #expect(lag.output.contains("open dead letters: 25"), "\(lag.error)")
+
+    // Those that were set aside are counted as --topic selects them.
+    try letters.connection.script(
+      """
+      UPDATE dead_letters SET topic = topic || '@gone-20260101T000000'
+      WHERE record_offset = (SELECT min(record_offset) FROM dead_letters)
+      """)
+    let topics = try await letters.tool("dead-letters", "list", "--by", "topic", "--json")
+    #expect(try topics.lines.map { try member("count", of: $0, as: Int.self) } == [25])
   }
 
   @Test("show decodes what it can, prints the bytes, and escapes control characters")

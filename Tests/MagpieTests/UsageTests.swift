@@ -27,6 +27,15 @@ struct UsageTests {
     #expect(result.output.contains("USAGE: magpie \(command)"))
   }
 
+  @Test("push explain finds no alarm that does not exist, also with --json")
+  func missingAlarm() async throws {
+    let tool = Tool(environment: ["MAGPIE_DATABASE_URL": try TestDatabase.fresh()])
+    for options in [[], ["--json"]] {
+      let result = try await tool.run(["push", "explain", UUID().uuidString] + options)
+      #expect(result.status == 1 && result.error.contains("There is no such alarm."), "\(result)")
+    }
+  }
+
   @Test("the exit codes are documented")
   func exitCodes() async throws {
     let result = try await magpie("--help")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Events
+import Handling
 import Postgres
 
 struct DeadLettersList: ParsableCommand {
@@ -12,7 +13,8 @@ struct DeadLettersList: ParsableCommand {
     var sql: String {
       switch self {
       case .group: "consumer_group"
-      case .topic: "topic"
+      // As --topic selects: also those that were set aside.
+      case .topic: recordTopic
       case .reason: "reason_code"
       case .state: "state"
       case .hour, .day:

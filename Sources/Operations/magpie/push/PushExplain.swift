@@ -24,9 +24,9 @@ struct PushExplain: ParsableCommand {
 
   func run() throws {
     let (id, connection) = (Parameter.uuid(UUID(uuidString: alarm)), try database.connect())
-    if json { return try printJSONRows(connection, "push_explanation($1)", [id]) }
     let status = try connection.query("SELECT * FROM push_status($1)", [id])
     guard let row = status.first else { throw Failure(.found, "There is no such alarm.") }
+    if json { return try printJSONRows(connection, "push_explanation($1)", [id]) }
     Console.output.line(
       try "\(row.text("kind")) to \(excerpt(row.text("recipient"))), raised "
         + moment(row.timestamptzOrNil("raised_at") ?? 0))
