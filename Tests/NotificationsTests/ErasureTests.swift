@@ -291,23 +291,39 @@ struct ErasureTests {
   func besideAnother() throws {
     let world = try World()
     try world.apply(
-      like("person-x", "p", of: "person-y", at: 1), block("person-x", "person-y", at: 2))
+      like("person-x", "p", of: "person-y", at: 1), block("person-x", "person-y", at: 2),
+      subscribe("person-y", to: "person-x", at: 3),
+      readConversation("person-y", with: "person-x", at: 4))
     try world.apply(erasure("person-x", at: 10), erasure("person-y", at: 10))
     let owner = try world.owner.get()
     try world.connection.script("SET lock_timeout = '2s'")
-    // Those that delete contributions and blocks.
-    for stage in [4, 7] {
+    // Those that delete subscriptions, contributions, blocks and read conversations.
+    for stage in [2, 4, 7, 8] {
       try owner.script("UPDATE notification_erasures SET stage = \(stage), horizon = '3'")
       try owner.script(
         "BEGIN; SELECT FROM notification_erasures WHERE user_id = 'person-y' FOR UPDATE")
       try world.settle(pieces: 1)
       try owner.script("ROLLBACK")
-      #expect(try world.connection.query("SELECT FROM likes").count == 1)
-      #expect(try world.connection.query("SELECT FROM person_blocks").count == 1)
+      for table in ["author_subscriptions", "likes", "person_blocks", "conversation_reads"] {
+        #expect(try world.connection.query("SELECT FROM \(table)").count == 1, "\(table) \(stage)")
+      }
       #expect(
         try owner.query("SELECT FROM notification_erasures WHERE stage = $1", [.int8(Int64(stage))])
           .count == 2)
     }
+    // A sweep goes back to its last stage at most, and only if it has begun that.
+    for (stage, other, expected) in [(2, 6, 6), (7, 11, 10)] {
+      try owner.script(
+        """
+        UPDATE notification_erasures SET stage = \(stage), horizon = '3';
+        UPDATE notification_erasures SET stage = \(other), worked_at = 'infinity'
+        WHERE user_id = 'person-y'
+        """)
+      try world.settle(pieces: 1)
+      let row = try owner.query("SELECT stage FROM notification_erasures WHERE user_id = 'person-y'")
+      #expect(try row.only.int(0) == expected)
+    }
+    try owner.script("UPDATE notification_erasures SET stage = 0, horizon = NULL")
     try world.forget()
     #expect(try world.tablesWith("person-") == [])
   }

@@ -161,19 +161,22 @@ public struct ErasureSweep: Sendable {
 /// SQL: the assignments that let a sweep begin again.
 package let fromTheBeginning = "stage = 0, position = '', horizon = NULL"
 
-/// SQL that queues those of these people for another sweep who were erased.
+/// SQL that queues those of these people for another sweep who were erased. A sweep that is under way goes back to
+/// `stage` if it has begun that, and waits for this transaction in any case: it goes on when its row is not locked.
 ///
 /// - Parameters:
 ///   - people: SQL that selects their ids.
 ///   - worker: the handler's name.
-public func sweepAgain(_ people: String, worker: String) -> String {
+///   - stage: the first stage that finds what is new of them; forgetting dead letters is stage 0.
+public func sweepAgain(_ people: String, worker: String, from stage: Int) -> String {
   """
-  INSERT INTO \(worker)_erasures (user_id, erased_at)
+  INSERT INTO \(worker)_erasures AS q (user_id, erased_at)
   SELECT p.id, e.erased_at
   FROM (SELECT DISTINCT i.id COLLATE "C" AS id FROM (\(people)) AS i (id)) p
   JOIN erasures e ON e.person_hash = person_hash(p.id)
   WHERE EXISTS (SELECT FROM erasures)
   ORDER BY p.id
-  ON CONFLICT (user_id) DO UPDATE SET \(fromTheBeginning)
+  ON CONFLICT (user_id) DO UPDATE SET stage = \(stage), position = '', horizon = NULL
+    WHERE q.stage >= \(stage)
   """
 }

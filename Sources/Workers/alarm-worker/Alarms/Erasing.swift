@@ -15,6 +15,9 @@ let alarmErasures = ErasureSweep(
     forgetEmptyProfile,
   ])
 
+/// The first stage that waits for snapshots. It and those after it forget what the others have not left.
+let firstWaitingStage = 3
+
 /// The most alarms in one piece of the sweep.
 private let pieceMax = 2_000
 

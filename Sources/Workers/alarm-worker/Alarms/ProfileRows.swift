@@ -32,7 +32,7 @@ func ensureProfiles(
       UNION ALL
       SELECT r.recipient FROM unnest($2::uuid[], $3::text[]) AS r (notification_id, recipient)
       WHERE NOT EXISTS (SELECT FROM alarms a WHERE a.notification_id = r.notification_id)
-      """, worker: "alarm"))
+      """, worker: "alarm", from: firstWaitingStage))
     """,
     [
       .textArray(people.map(\.string)), .uuidArray(retracted.map(\.notification)),

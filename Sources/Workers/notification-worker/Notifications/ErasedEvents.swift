@@ -55,7 +55,8 @@ func afterErasedWork(_ events: [ErasedEvent], kinds: AlarmKinds) -> Work {
       ]))
   work.add(
     Statement(
-      sweepAgain("SELECT unnest($1::text[] || \(others))", worker: "notification"),
+      sweepAgain(
+        "SELECT unnest($1::text[] || \(others))", worker: "notification", from: recipientStage),
       [.textArray(people)]))
   work.finish = { results in
     try checkTouched(results[recomputed].count, events: events.count)

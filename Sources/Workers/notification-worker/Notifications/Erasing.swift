@@ -23,6 +23,10 @@ let notificationErasures = ErasureSweep(
     eraseRecipient,
   ])
 
+/// The stage `eraseRecipient`: what other sweeps delete may be all that has named the person since, and nothing but their
+/// row as a recipient is left to delete then.
+let recipientStage = notificationErasures.stages.count - 1
+
 /// Waits for queued work about the person: the alarms of their posts, and the check of what an older version
 /// wrote.
 ///
@@ -42,40 +46,65 @@ private func awaitQueues(_ person: ErasureSweep.Person) -> Work {
 
 /// Deletes from the timelines of subscriptions, both ways. The stages after it check the alarms of later posts.
 private func eraseSubscriptions(_ person: ErasureSweep.Person) -> Work {
-  counting([
-    Statement(
-      """
-      WITH piece AS MATERIALIZED (
-        SELECT s.ctid AS place, s.subscriber FROM author_subscriptions s
-        WHERE s.author = $1 AND s.at <= $2 LIMIT $3
-      ),
-      \(sweptAgain("SELECT p.subscriber FROM piece p WHERE p.subscriber <> $1")),
-      gone AS (DELETE FROM author_subscriptions s WHERE s.ctid = ANY (ARRAY(SELECT p.place FROM piece p)))
-      SELECT count(*) FROM piece
-      """, person.parameters + [.int8(Int64(erasedMax))]),
-    Statement(
-      """
-      WITH piece AS MATERIALIZED (
-        SELECT s.ctid AS place, s.author FROM author_subscriptions s
-        WHERE s.subscriber = $1 AND s.at <= $2 LIMIT $3
-      ),
-      gone AS (DELETE FROM author_subscriptions s WHERE s.ctid = ANY (ARRAY(SELECT p.place FROM piece p))),
-      queued AS (
-        DELETE FROM subscription_work w
-        WHERE w.author = ANY (ARRAY(SELECT p.author FROM piece p)) AND w.post_id = '' AND w.subscriber = $1
-          AND w.caused_at <= $2
-      )
-      SELECT count(*) FROM piece
-      """, person.parameters + [.int8(Int64(erasedMax))]),
-  ])
+  counting(
+    [
+      Statement(
+        """
+        WITH piece AS MATERIALIZED (
+          SELECT s.place, s.subscriber
+          FROM unnest(\(lockedPeople)) AS o (id)
+          CROSS JOIN LATERAL (
+            SELECT s.ctid AS place, s.subscriber FROM author_subscriptions s
+            WHERE s.author = $1 AND s.subscriber = o.id COLLATE "C" AND s.at <= $2 LIMIT $3) s
+          LIMIT $3
+        ),
+        \(sweptAgain("SELECT p.subscriber FROM piece p WHERE p.subscriber <> $1")),
+        gone AS (DELETE FROM author_subscriptions s WHERE s.ctid = ANY (ARRAY(SELECT p.place FROM piece p)))
+        SELECT count(*) FROM piece
+        """, person.parameters + [.int8(Int64(erasedMax))]),
+      Statement(
+        """
+        WITH piece AS MATERIALIZED (
+          SELECT s.ctid AS place, s.author FROM author_subscriptions s
+          WHERE s.subscriber = $1 AND s.at <= $2 LIMIT $3
+        ),
+        gone AS (DELETE FROM author_subscriptions s WHERE s.ctid = ANY (ARRAY(SELECT p.place FROM piece p))),
+        queued AS (
+          DELETE FROM subscription_work w
+          WHERE w.author = ANY (ARRAY(SELECT p.author FROM piece p)) AND w.post_id = '' AND w.subscriber = $1
+            AND w.caused_at <= $2
+        )
+        SELECT count(*) FROM piece
+        """, person.parameters + [.int8(Int64(erasedMax))]),
+    ],
+    beside: """
+      SELECT s.subscriber FROM author_subscriptions s WHERE s.author = $1 AND s.at <= $2 LIMIT $3
+      """, inSweepOf: person)
 }
 
-/// Statements that each return the number of rows of their piece. There is more if one of them found a full piece.
-private func counting(after statements: [Statement] = [], _ pieces: [Statement]) -> Work {
+/// Statements that each return the number of rows of their piece. There is more if one of them found a full piece, or if
+/// another sweep holds the queue's row of one of `others`: then `lockedPeople` has nobody in this piece.
+///
+/// - Parameter others: SQL that selects the next of the people whose rows are deleted, with the person's parameters and the
+///   maximum in `$3`.
+private func counting(
+  after statements: [Statement] = [], _ pieces: [Statement], beside others: String,
+  inSweepOf person: ErasureSweep.Person
+) -> Work {
   var work = Work([planByKey(keepsPlans: true)] + statements)
+  let found = work.add(
+    Statement(
+      """
+      SELECT set_config('magpie.erased_people', coalesce(array_agg(DISTINCT o.id)::text, '{}'), true), count(*)
+      FROM (\(others)) AS o (id)
+      """, person.parameters + [.int8(Int64(erasedMax))]))
+  let beside = work.lockSweeps(of: erasedPeople, inSweepOf: person)
   let keys = pieces.map { work.add($0) }
   work.finish = { results in
-    Outcome(hasMore: try keys.contains { try results[$0].only.int(0) >= erasedMax })
+    let isHeld = try results[beside].only.bool(0)
+    let isFull = try results[found].only.int(1) >= erasedMax
+    return Outcome(
+      hasMore: try isHeld || isFull || keys.contains { try results[$0].only.int(0) >= erasedMax })
   }
   return work
 }
@@ -83,6 +112,10 @@ private func counting(after statements: [Statement] = [], _ pieces: [Statement])
 // MARK: Whom the person muted or blocked, and who muted or blocked them
 
 private let erasedPeople = "current_setting('magpie.erased_people')::text[]"
+/// Of these, those whose sweeps wait for this piece: all or, if another sweep is at work on one, nobody.
+private let lockedPeople = """
+  CASE WHEN current_setting('magpie.sweeps_are_free')::boolean THEN \(erasedPeople) ELSE '{}' END
+  """
 
 /// Deletes blocks, and others' silences of the person. What the person contributes since comes out of hiding by a
 /// review.
@@ -138,7 +171,8 @@ private func eraseRelations(_ person: ErasureSweep.Person) -> Work {
       """, [.text(person.id), .timestamptz(person.changesAt.microseconds)]),
     Statement(
       sweepAgain(
-        "SELECT p FROM unnest(\(erasedPeople)) AS p WHERE p <> $1", worker: "notification"),
+        "SELECT p FROM unnest(\(erasedPeople)) AS p WHERE p <> $1", worker: "notification",
+        from: recipientStage),
       [.text(person.id)]),
   ]
   work.finish = { results in
@@ -198,8 +232,13 @@ private func eraseOwnRows(_ person: ErasureSweep.Person) -> Work {
       deletion("notification_mutes", "t.recipient = $1 AND t.at <= $2"),
       deletion("notification_silences", "t.recipient = $1 AND t.at <= $2"),
       deletion("conversation_reads", "t.user_id = $1 AND t.read_at <= $2", of: "user_id"),
-      deletion("conversation_reads", "t.peer_id = $1 AND t.read_at <= $2", of: "user_id"),
-    ])
+      deletion(
+        "conversation_reads",
+        "t.peer_id = $1 AND t.user_id = ANY (\(lockedPeople)) AND t.read_at <= $2", of: "user_id"),
+    ],
+    beside: """
+      SELECT t.user_id FROM conversation_reads t WHERE t.peer_id = $1 AND t.read_at <= $2 LIMIT $3
+      """, inSweepOf: person)
 }
 
 private func lockOwnRow(_ person: ErasureSweep.Person) -> Statement {
@@ -279,27 +318,16 @@ private func eraseRecipient(_ person: ErasureSweep.Person) -> Work {
 ///
 /// - Parameter people: SQL that selects their ids.
 func sweptAgain(_ people: String) -> String {
-  "swept_again AS (\(sweepAgain(people, worker: "notification")))"
+  "swept_again AS (\(sweepAgain(people, worker: "notification", from: recipientStage)))"
 }
 
 extension Work {
-  /// Locks these people, but before them the queue's rows of those whose sweeps have to begin again. If another sweep
-  /// holds one of these rows, it may wait for what this one has locked: then this piece comes later, and locks no people.
+  /// Locks these people, but before them their sweeps. If another sweep holds one, this locks no people.
   ///
   /// - Parameter people: SQL of type `text[]`.
   /// - Returns: the key of the result that says whether another sweep holds one.
   mutating func lock(_ people: String, inSweepOf person: ErasureSweep.Person) -> Work.Key {
-    let queued = """
-      SELECT q.user_id FROM notification_erasures q
-      WHERE q.user_id = ANY (\(people)) AND q.user_id <> $1
-      """
-    let isHeld = add(
-      Statement(
-        """
-        WITH locked AS MATERIALIZED (\(queued) FOR UPDATE SKIP LOCKED)
-        SELECT is_held, set_config('magpie.sweeps_are_free', (NOT is_held)::text, true)
-        FROM (SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))) AS f (is_held)
-        """, [.text(person.id)]))
+    let isHeld = lockSweeps(of: people, inSweepOf: person)
     add(
       lockRecipients(
         [],
@@ -307,6 +335,27 @@ extension Work {
           SELECT unnest(\(people)) WHERE current_setting('magpie.sweeps_are_free')::boolean
           """))
     return isHeld
+  }
+
+  /// Locks the queue's rows of those of these people whose sweeps may have to go back. If another sweep holds one, it may
+  /// wait for what this one has locked: then this piece comes later, and the setting `magpie.sweeps_are_free` is false.
+  ///
+  /// - Parameter people: SQL of type `text[]`.
+  /// - Returns: the key of the result that says whether another sweep holds one.
+  fileprivate mutating func lockSweeps(of people: String, inSweepOf person: ErasureSweep.Person)
+    -> Work.Key
+  {
+    let queued = """
+      SELECT q.user_id FROM notification_erasures q
+      WHERE q.user_id = ANY (\(people)) AND q.user_id <> $1
+      """
+    return add(
+      Statement(
+        """
+        WITH locked AS MATERIALIZED (\(queued) FOR UPDATE SKIP LOCKED)
+        SELECT is_held, set_config('magpie.sweeps_are_free', (NOT is_held)::text, true)
+        FROM (SELECT EXISTS (\(queued) AND q.user_id NOT IN (SELECT l.user_id FROM locked l))) AS f (is_held)
+        """, [.text(person.id)]))
   }
 }
 

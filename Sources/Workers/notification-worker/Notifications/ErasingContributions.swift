@@ -343,7 +343,8 @@ private func deletion(
     person.moved(to: position),
     Statement(
       sweepAgain(
-        "SELECT r FROM unnest(\(erasedRecipients)) AS r WHERE r <> $1", worker: "notification"),
+        "SELECT r FROM unnest(\(erasedRecipients)) AS r WHERE r <> $1", worker: "notification",
+        from: recipientStage),
       [.text(person.id)]),
   ] { work.add(statement) }
   work.finish = { results in
