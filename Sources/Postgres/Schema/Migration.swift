@@ -87,5 +87,6 @@ extension Migrations {
     Migration(51, "alarms_to_render_again", PackageResources._051_alarms_to_render_again_sql),
     Migration(
       52, "sizes_and_late_reminders", PackageResources._052_sizes_and_late_reminders_sql),
+    Migration(53, "next_to_be_swept", PackageResources._053_next_to_be_swept_sql),
   ]
 }

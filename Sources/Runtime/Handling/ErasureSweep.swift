@@ -56,7 +56,7 @@ public struct ErasureSweep: Sendable {
         SELECT user_id, erased_at, encode(person_hash(user_id), 'hex'), position, stage,
           horizon IS NOT NULL AS has_horizon
         \(next)
-        """, [.textArray(after)]))
+        """, nextParameters))
     work.finish = { results in
       guard let row = results[found].first else { return Outcome() }
       let person = Person(
@@ -114,23 +114,35 @@ public struct ErasureSweep: Sendable {
         """
         UPDATE \(worker)_erasures SET worked_at = clock_timestamp() + interval '10 minutes'
         WHERE user_id = ANY (ARRAY(SELECT user_id \(next)))
-        """, [.textArray(after)])
+        """, nextParameters)
     ])
   }
 
   // MARK: The queue
 
-  /// SQL that selects from `q` who waits longest.
+  /// SQL that selects from `q` who waits longest, with `nextParameters`. If other workers must be done first, it looks at
+  /// the first 1,000 only: those behind come when these need not wait any more.
   private var next: String {
-    """
-    FROM \(worker)_erasures q
-    WHERE (horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))
-      AND NOT EXISTS (
-        SELECT FROM erasures e WHERE e.user_id = q.user_id AND e.waits_for && $1)
-    ORDER BY worked_at, user_id LIMIT 1
-    FOR UPDATE SKIP LOCKED
-    """
+    let mayBegin = "(horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))"
+    let othersAreDone = """
+      AND q.user_id = ANY (ARRAY(
+        SELECT f.user_id
+        FROM (
+          SELECT user_id FROM \(worker)_erasures WHERE \(mayBegin)
+          ORDER BY worked_at, user_id LIMIT 1000) f
+        -- Not EXISTS, because that would be planned as a join with all of erasures.
+        WHERE (
+          SELECT e.waits_for && $1 FROM erasures e WHERE e.user_id = f.user_id LIMIT 1) IS NOT TRUE))
+      """
+    return """
+      FROM \(worker)_erasures q
+      WHERE \(mayBegin) \(after.isEmpty ? "" : othersAreDone)
+      ORDER BY worked_at, user_id LIMIT 1
+      FOR UPDATE SKIP LOCKED
+      """
   }
+
+  private var nextParameters: [Parameter] { after.isEmpty ? [] : [.textArray(after)] }
 
   private func update(_ person: Person, _ assignments: String) -> Statement {
     Statement(
