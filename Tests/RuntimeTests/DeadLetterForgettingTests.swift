@@ -122,6 +122,15 @@ import Testing
     #expect(try letters(with: "\"ann").last == "3 open named")
   }
 
+  @Test func `a request that a worker could not apply stays until the worker sweeps`() async throws {
+    try erase("ann")
+    try fail(#"{"user":"ann"}"#, at: 1, topic: .erasures)
+    try fail(#"{"user":"ann"}"#, at: 2, group: "g.fanout", topic: .erasures)
+    #expect(try letters(with: "\"ann") == ["1 open named", "2 open named"])
+    try await sweep()
+    #expect(try letters(with: "\"ann") == ["1 discarded", "2 open named"])
+  }
+
   @Test func `more letters than one piece has, and one that a redrive has locked`() async throws {
     try connection.query(
       """

@@ -135,6 +135,19 @@ import Testing
     #expect(try first() != failing)
   }
 
+  @Test("finding whose turn it is does not read the whole queue")
+  func turn() throws {
+    try connection.script(
+      """
+      INSERT INTO fanout_erasures (user_id, erased_at, worked_at)
+        SELECT 'user-' || n, now(), now() + n * interval '1 ms' FROM generate_series(1, 30000) n;
+      ANALYZE
+      """)
+    let sql = try #require(Self.sweep.backlog().statements.first).sql
+    let read = try connection.blocksTouched(by: sql)
+    #expect(read < 50, "\(read)")
+  }
+
   @Test("a sweep works in pieces, and is repeated for a later erasure only")
   func repeated() async throws {
     try apply((1...7).map { like("a", at: $0) } + [erasure("a", at: 6)])

@@ -59,10 +59,11 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
 }
 
 /// Finds what erasures leave of the batch's poison. The transaction must have a transaction id already, as for
-/// `Erasures`.
+/// `Erasures`. A request to erase somebody stays, although others may have applied it: this worker has not, and its next
+/// sweep of the person forgets it.
 func forgettingErased(_ batch: Batch, on connection: Connection) throws -> Batch {
   let poison = batch.items.indices.filter { batch.items[$0].isPoison }
-  guard !poison.isEmpty else { return batch }
+  guard !poison.isEmpty, batch.topic != .erasures else { return batch }
   let letters = poison.map { index in
     let record = batch.items[index].record
     return RecordForgetting(
