@@ -91,7 +91,7 @@ import Testing
     #expect(try two.query("SELECT count(*) FROM schema_migrations").only.int(0) > 0)
   }
 
-  @Test("a directory whose path has commas, spaces, percent signs or letters beyond ASCII works too")
+  @Test("a directory may have commas, spaces, percent signs and letters beyond ASCII in its path")
   func punctuatedDirectory() throws {
     let path = temporaryPath() + ", %41 까치"
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -204,7 +204,8 @@ import Testing
     }
   }
 
-  @Test func `a record that cannot be decoded and arrives late counts by the time that it states`() {
+  @Test func `a record that cannot be decoded and arrives late counts by the time that it states`()
+  {
     let value = Array(#"{"user":"42""#.utf8)
     for (seconds, isErased) in [(Int64(-2), true), (0, false)] {
       let stated = EventTime(microseconds: now.microseconds + seconds * 1_000_000)

@@ -320,7 +320,8 @@ struct ErasureTests {
         WHERE user_id = 'person-y'
         """)
       try world.settle(pieces: 1)
-      let row = try owner.query("SELECT stage FROM notification_erasures WHERE user_id = 'person-y'")
+      let row = try owner.query(
+        "SELECT stage FROM notification_erasures WHERE user_id = 'person-y'")
       #expect(try row.only.int(0) == expected)
     }
     try owner.script("UPDATE notification_erasures SET stage = 0, horizon = NULL")

@@ -122,7 +122,8 @@ import Testing
     #expect(try letters(with: "\"ann").last == "3 open named")
   }
 
-  @Test func `a request that a worker could not apply stays until the worker sweeps`() async throws {
+  @Test func `a request that a worker could not apply stays until the worker sweeps`() async throws
+  {
     try erase("ann")
     try fail(#"{"user":"ann"}"#, at: 1, topic: .erasures)
     try fail(#"{"user":"ann"}"#, at: 2, group: "g.fanout", topic: .erasures)
