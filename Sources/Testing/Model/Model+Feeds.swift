@@ -19,6 +19,8 @@ extension Model {
     }
     for key in reads.keys { people.formUnion(key) }
     for fact in sources.values { people.formUnion(fact.firstAt.keys.map(\.recipient)) }
+    // Such as subscribers of an author, who may have done nothing else.
+    for notification in notifications { people.insert(.init(notification.recipient)) }
     return people.sorted().map(\.string)
   }
 
