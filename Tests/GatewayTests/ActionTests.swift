@@ -81,7 +81,7 @@ import Testing
 
   @Test("who has as many reminders to come as anybody may have can change them, but adds none")
   func reminderQuota() async throws {
-    let stack = try await GatewayStack()
+    let stack = try await GatewayStack(waitSeconds: 1)
     defer { stack.stop() }
     try stack.connection().script(
       """
@@ -93,10 +93,14 @@ import Testing
       FROM (VALUES ('ann', 1000), ('bob', 999)) AS p (user_id, number)
       CROSS JOIN LATERAL generate_series(1, p.number) AS n
       """)
-    func set(_ type: EventType, _ id: String, as person: String) async throws -> Answer {
+    func set(
+      _ type: EventType, _ id: String, as person: String, after position: String? = nil
+    ) async throws -> Answer {
       let action = try #require(Action.all.first { $0.type == type })
       let path = action.path.replacing("{reminder}", with: id).replacing("{cycle}", with: id)
-      return try await stack.send("PUT", path, as: person, body: Self.body(action))
+      return try await stack.send(
+        "PUT", path, as: person, headers: position.map { ["Magpie-After": $0] } ?? [:],
+        body: Self.body(action))
     }
     for type in [EventType.reminderSet, .reminderCycleSet] {
       let answer = try await set(type, "new", as: "ann")
@@ -104,6 +108,9 @@ import Testing
       #expect(try await set(type, "r7", as: "ann").status == 202)
       #expect(try await set(type, "new", as: "bob").status == 202)
     }
+    // Never reached.
+    let far = try await set(.reminderSet, "new", as: "ann", after: "reminders/0@9999999999999")
+    #expect(far.status == 409, "\(far)")
   }
 
   @Test("people can take back what they left on a post that they no longer see, and nothing else")

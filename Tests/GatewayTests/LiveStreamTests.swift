@@ -165,7 +165,8 @@ import Testing
       stack, authorization: bearer("bob"),
       watch: paths.joined(separator: ",").replacing("?", with: "%3F"))
     try await eventually("the others come") { stream.watched("/v1/home") != nil }
-    #expect(stream.watched("/v1/search?q=b") == nil)
+    let slow = ["a", "b"].count { stream.watched("/v1/search?q=\($0)") != nil }
+    #expect(slow < 2)
     #expect(stack.log.contains("a stream leaves out a watched screen"), "\(stack.log)")
     stream.close()
   }

@@ -31,7 +31,8 @@ import Testing
     let batch = Batch(topic: topic, items: [Batch.Item(record: record, content: .poison(reason))])
     try connection.transaction {
       try connection.query("SELECT pg_current_xact_id()")
-      let batch = try forgettingErased(batch, on: connection)
+      let batch = try forgettingErased(
+        batch, worker: String(group.split(separator: ".")[1]), on: connection)
       _ = try connection.pipeline(
         deadLetterStatements(batch, consumerGroup: group, codeVersion: "1"))
     }
@@ -130,6 +131,10 @@ import Testing
     #expect(try letters(with: "\"ann") == ["1 open named", "2 open named"])
     try await sweep()
     #expect(try letters(with: "\"ann") == ["1 discarded", "2 open named"])
+    // Once that is done, nothing would forget it, nor another.
+    try connection.query("UPDATE erasures SET waits_for = array_remove(waits_for, 'alarm')")
+    for offset in [1, 3] { try fail(#"{"user":"ann"}"#, at: Int64(offset), topic: .erasures) }
+    #expect(try letters(with: "\"ann") == ["1 discarded", "2 open named", "3 discarded"])
   }
 
   @Test func `more letters than one piece has, and one that a redrive has locked`() async throws {

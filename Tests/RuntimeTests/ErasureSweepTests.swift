@@ -148,6 +148,23 @@ import Testing
     #expect(read < 50, "\(read)")
   }
 
+  @Test("whoever may be erased is found behind any number of people who wait for another worker")
+  func behindOthers() throws {
+    try connection.script(
+      """
+      INSERT INTO alarm_erasures (user_id, erased_at, worked_at)
+        SELECT 'user-' || n, now(), now() + n * interval '1 ms' FROM generate_series(1, 1500) n;
+      INSERT INTO erasures (person_hash, erased_at, waits_for, user_id)
+        SELECT person_hash('user-' || n), now(), '{notification,alarm}', 'user-' || n
+        FROM generate_series(1, 1499) n
+      """)
+    let sweep = ErasureSweep(worker: "alarm", after: ["notification"], stages: [])
+    let next = try #require(sweep.backlog().statements.first)
+    try connection.query("BEGIN")
+    #expect(try connection.query(next).map { try $0.text("user_id") } == ["user-1500"])
+    try connection.query("ROLLBACK")
+  }
+
   @Test("a sweep works in pieces, and is repeated for a later erasure only")
   func repeated() async throws {
     try apply((1...7).map { like("a", at: $0) } + [erasure("a", at: 6)])

@@ -115,16 +115,28 @@ struct Reader: Sendable {
     return author
   }
 
-  /// Refuses a reminder beyond those that a person may have to come. If that cannot be read, or not in time, the
-  /// event is accepted: reminder-worker decides, and a reminder can be set while PostgreSQL is away.
+  /// Refuses a reminder beyond those that a person may have to come. If PostgreSQL cannot be read, the event is accepted:
+  /// reminder-worker decides, and a reminder can be set while PostgreSQL is away.
   ///
   /// - Throws: ``Problem``.
   func checkQuota(of event: Event, viewer: String, after positions: [Position]) async throws {
     guard let statement = reminderQuotaReached(by: event, at: .now) else { return }
-    let rows = try? await rows(
-      statement, viewer: viewer, behind: Barrier(positions, groups: [.reminder]),
-      until: .now + waitLimit)
-    guard try rows?.first?.bool(0) == true else { return }
+    func ask(_ barrier: Barrier) async throws -> Bool {
+      try await rows(statement, viewer: viewer, behind: barrier, until: .now + waitLimit)?
+        .first?.bool(0) ?? false
+    }
+    let isReached: Bool
+    do {
+      isReached = try await ask(Barrier(positions, groups: [.reminder]))
+    } catch let problem as Problem where problem.code == .notAppliedYet {
+      // Otherwise a position that is never reached would be a way around the limit.
+      isReached = try await ask(Barrier([], groups: []))
+    } catch let problem as Problem where problem.code == .overloaded {
+      throw problem
+    } catch {
+      return
+    }
+    guard isReached else { return }
     throw Problem(
       .quotaReached, "The viewer has \(liveRemindersMax) reminders and cycles to come already.")
   }

@@ -121,18 +121,25 @@ public struct ErasureSweep: Sendable {
   // MARK: The queue
 
   /// SQL that selects from `q` who waits longest, with `nextParameters`. If other workers must be done first, it looks at
-  /// the first 1,000 only: those behind come when these need not wait any more.
+  /// the first 1,000, and at all only if these have to wait.
   private var next: String {
     let mayBegin = "(horizon IS NULL OR horizon <= pg_snapshot_xmin(pg_current_snapshot()))"
     let othersAreDone = """
-      AND q.user_id = ANY (ARRAY(
-        SELECT f.user_id
-        FROM (
-          SELECT user_id FROM \(worker)_erasures WHERE \(mayBegin)
-          ORDER BY worked_at, user_id LIMIT 1000) f
-        -- Not EXISTS, because that would be planned as a join with all of erasures.
-        WHERE (
-          SELECT e.waits_for && $1 FROM erasures e WHERE e.user_id = f.user_id LIMIT 1) IS NOT TRUE))
+      AND q.user_id = ANY (coalesce(
+        nullif(ARRAY(
+          SELECT f.user_id
+          FROM (
+            SELECT user_id FROM \(worker)_erasures WHERE \(mayBegin)
+            ORDER BY worked_at, user_id LIMIT 1000) f
+          -- Not EXISTS, because that would be planned as a join with all of erasures.
+          WHERE (
+            SELECT e.waits_for && $1 FROM erasures e WHERE e.user_id = f.user_id LIMIT 1) IS NOT TRUE),
+          '{}'),
+        ARRAY(
+          SELECT f.user_id FROM \(worker)_erasures f
+          WHERE \(mayBegin) AND NOT EXISTS (
+            SELECT FROM erasures e WHERE e.user_id = f.user_id AND e.waits_for && $1)
+          ORDER BY worked_at, f.user_id LIMIT 1000)))
       """
     return """
       FROM \(worker)_erasures q

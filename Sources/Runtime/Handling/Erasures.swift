@@ -8,8 +8,17 @@ package import Postgres
 /// after it was forgotten. The transaction must have a transaction id already: a sweep waits for those that
 /// asked too early (`ErasureSweep`).
 package struct Erasures {
-  /// By person: when erased, when no table named them any more, and the hash of the id.
-  private let people: [BytewiseString: (at: EventTime, doneAt: EventTime?, hash: String)]
+  private struct Erasure {
+    var at: EventTime
+    /// When no table named the person any more.
+    var doneAt: EventTime?
+    /// The workers that have not erased the person yet.
+    var waitsFor: [String?]
+    /// Of the id.
+    var hash: String
+  }
+
+  private let people: [BytewiseString: Erasure]
 
   /// Reads the erasures of people, as far as they matter: a hash takes longer than an index look-up, and what happens
   /// now is later than all erasures.
@@ -37,19 +46,19 @@ package struct Erasures {
     }
     let rows = try connection.query(
       """
-      SELECT i.id, e.erased_at, encode(e.person_hash, 'hex'), e.done_at
+      SELECT i.id, e.erased_at, e.done_at, e.waits_for, encode(e.person_hash, 'hex')
       FROM unnest($1::text[]) AS i (id)
       CROSS JOIN LATERAL (
-        SELECT erased_at, person_hash, done_at FROM erasures WHERE person_hash = person_hash(i.id) LIMIT 1) AS e
+        SELECT erased_at, person_hash, done_at, waits_for FROM erasures WHERE person_hash = person_hash(i.id) LIMIT 1) AS e
       """, [.textArray(ids.map(\.string))])
     people = Dictionary(
       try rows.map {
         (
           BytewiseString(try $0.text(0)),
-          (
-            EventTime(microseconds: try $0.timestamptz(1)),
-            try $0.timestamptzOrNil(3).map(EventTime.init), try $0.text(2)
-          )
+          Erasure(
+            at: EventTime(microseconds: try $0.timestamptz(1)),
+            doneAt: try $0.timestamptzOrNil(2).map(EventTime.init),
+            waitsFor: try $0.textArray(3), hash: try $0.text(4))
         )
       }, uniquingKeysWith: { first, _ in first })
   }
@@ -61,6 +70,11 @@ package struct Erasures {
       PersonErasure(
         erasedAt: $0.at, doneAt: $0.doneAt ?? .now, formerID: FormerPerson.id(hash: $0.hash))
     }
+  }
+
+  /// Whether the worker has yet to erase the person.
+  package func isAwaited(_ id: String, of worker: String) -> Bool {
+    people[BytewiseString(id)]?.waitsFor.contains(worker) ?? false
   }
 
   /// The events that still have an effect, without the names of erased people.

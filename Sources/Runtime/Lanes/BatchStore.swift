@@ -110,7 +110,7 @@ final class BatchStore {
       if batch.eventCount < batch.items.count {
         _ = try connection.pipeline(statements)
         statements = []
-        batch = try forgettingErased(batch, on: connection)
+        batch = try forgettingErased(batch, worker: handler.name, on: connection)
       }
       statements += deadLetterStatements(
         batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)

@@ -187,7 +187,7 @@ public final class DeadLetterRedrive {
     }
     // Its dead letters are locked, so the transaction has an id when it asks who is erased.
     var statements = deadLetterStatements(
-      try forgettingErased(batch, on: connection), consumerGroup: consumerGroup,
+      try forgettingErased(batch, worker: handler.name, on: connection), consumerGroup: consumerGroup,
       codeVersion: codeVersion)
     statements.append(
       redrivenStatement(

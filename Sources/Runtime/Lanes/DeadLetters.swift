@@ -59,11 +59,13 @@ func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: St
 }
 
 /// Finds what erasures leave of the batch's poison. The transaction must have a transaction id already, as for
-/// `Erasures`. A request to erase somebody stays, although others may have applied it: this worker has not, and its next
-/// sweep of the person forgets it.
-func forgettingErased(_ batch: Batch, on connection: Connection) throws -> Batch {
+/// `Erasures`. A request to erase somebody stays while the worker has yet to erase them, although others may have applied
+/// it: its sweep of the person forgets it.
+func forgettingErased(
+  _ batch: Batch, worker: String, on connection: Connection
+) throws -> Batch {
   let poison = batch.items.indices.filter { batch.items[$0].isPoison }
-  guard !poison.isEmpty, batch.topic != .erasures else { return batch }
+  guard !poison.isEmpty else { return batch }
   let letters = poison.map { index in
     let record = batch.items[index].record
     return RecordForgetting(
@@ -76,9 +78,12 @@ func forgettingErased(_ batch: Batch, on connection: Connection) throws -> Batch
     naming: letters.lazy.map {
       (batch.topic.isInternal ? nil : $0.time, Array($0.ids.prefix(10_000)))
     }, on: connection)
+  let isRequest = batch.topic == .erasures
   var batch = batch
   for (index, letter) in zip(poison, letters) {
-    batch.items[index].remainder = letter.remainder { erasures[$0] }
+    batch.items[index].remainder = letter.remainder { id in
+      isRequest && erasures.isAwaited(id, of: worker) ? nil : erasures[id]
+    }
   }
   return batch
 }

@@ -185,11 +185,15 @@ extension Lane {
       return false
     }
     do {
+      let started = ContinuousClock.now
       let outcome = try store.runBacklog(work)
       outcome.afterCommit?()
       count(work: outcome.counts)
       metrics.observe(.lateness, seconds: outcome.latenesses)
-      if let halvings, !outcome.hasMore { upkeep[keyPath: halvings] = 0 }
+      // One of twice the size would be far from a limit, too.
+      if let halvings, upkeep[keyPath: halvings] > 0, .now - started < .seconds(1) {
+        upkeep[keyPath: halvings] -= 1
+      }
       return outcome.hasMore
     } catch {
       let reason: String

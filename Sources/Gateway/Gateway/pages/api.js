@@ -129,9 +129,10 @@ async function sendUntilAnswered(action) {
   const deadline = Date.now() + actionMilliseconds;
   for (let attempt = 0; ; attempt += 1) {
     const headers = { ...action.headers };
-    // The author of a post is read first, so a post of a moment ago must be there.
-    const posts = action.address.startsWith("/v1/posts/") ? after("posts") : "";
-    if (posts) headers["Magpie-After"] = posts;
+    // The author of a post is read first, so a post of a moment ago must be there. Reminders are counted first.
+    const [, name] = action.address.match(/^\/v1\/(posts|reminders|cycles)\//) ?? [];
+    const awaited = name && after(name === "cycles" ? "reminders" : name);
+    if (awaited) headers["Magpie-After"] = awaited;
     try {
       const answer = await request(action.method, action.address, headers, action.body);
       const position = answer.headers.get("Magpie-Position") ?? "";

@@ -41,7 +41,7 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     """
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
       v.hidden, badge(q.user_id) AS badge, l.badge AS told, u.due_at AS busy_until,
-      w.due_at AS waits_until, w.attempts, w.expires_at, \(ActiveDevice.columns)
+      w.due_at AS waits_until, w.attempts, w.expires_at, w.badge AS waiting_badge, \(ActiveDevice.columns)
     FROM \(reachedPeople) q
     LEFT JOIN LATERAL (
       SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden
@@ -157,10 +157,13 @@ extension Piece {
     case .later(let time): return later(time)
     case .full, .scopeFull: return later(surroundings.time(after: 1_000_000))
     }
-    let waitingExpires = try row.timestamptzOrNil("expires_at")
+    let badge = try row.int("badge")
+    // That of the same number, which is tried again.
+    let waitingExpires =
+      try row.intOrNil("waiting_badge") == badge ? row.timestamptzOrNil("expires_at") : nil
     let message = PushMessage(
-      purpose: .badge, notification: .zero, version: now.microseconds, kind: "",
-      badge: try row.int("badge"), created: now,
+      purpose: .badge, notification: .zero, version: now.microseconds, kind: "", badge: badge,
+      created: now,
       expires: waitingExpires.map { EventTime(microseconds: $0) } ?? silentExpiry(active))
     _ = add(
       message, to: active, raisedAt: now, attempt: (try row.intOrNil("attempts") ?? 0) + 1,
