@@ -110,7 +110,7 @@ import Testing
         ($0.contributionCount, $0.raisedAt, $0.counter) = (1, EventTime.now.microseconds, 1)
       })
     let ahead = EventTime(microseconds: now.microseconds + 3_600_000_000)
-    var record = try EventCodec.encode(event(change, at: ahead))
+    var record = try EventCodec.encode(event(change, at: ahead), as: .json)
     for _ in 0..<2 {
       let left = remainder(record, .notificationChanges, erasing: "42", after: -9, doneAfter: 1)
       #expect(left == .erased)

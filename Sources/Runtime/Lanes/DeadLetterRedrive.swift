@@ -186,9 +186,9 @@ public final class DeadLetterRedrive {
       return []
     }
     // Its dead letters are locked, so the transaction has an id when it asks who is erased.
+    let left = try forgettingErased(batch, worker: handler.name, on: connection)
     var statements = deadLetterStatements(
-      try forgettingErased(batch, worker: handler.name, on: connection), consumerGroup: consumerGroup,
-      codeVersion: codeVersion)
+      left, consumerGroup: consumerGroup, codeVersion: codeVersion)
     statements.append(
       redrivenStatement(
         batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,

@@ -28,7 +28,8 @@ public final class PrivateCluster: Sendable {
   /// or that ask it for another one. A URL cannot override all of them.
   private static let removesVariables: Void = {
     for name in [
-      "PGHOSTADDR", "PGSERVICE", "PGOPTIONS", "PGREQUIREAUTH", "PGSSLCERTMODE", "PGREQUIREPEER", "PGCHANNELBINDING",
+      "PGHOSTADDR", "PGSERVICE", "PGOPTIONS", "PGREQUIREAUTH", "PGSSLCERTMODE", "PGREQUIREPEER",
+      "PGCHANNELBINDING",
       "PGGSSENCMODE", "PGSSLNEGOTIATION", "PGTARGETSESSIONATTRS", "PGMINPROTOCOLVERSION",
       "PGMAXPROTOCOLVERSION",
     ] { unsetenv(name) }
