@@ -72,8 +72,7 @@ export function createList(options) {
       const page = await get(address, { query: { ...query, cursor: start, limit }, signal });
       if (start === null) dropPending(address, page);
       take(page.items, page.next);
-      // What failed before may have left room.
-      watchEnd();
+      watchEnd(); // What failed before may have left room.
       return !lacksOwn(page);
     });
     return waiting;
@@ -96,8 +95,7 @@ export function createList(options) {
 
   /** Starts again from the first page. */
   function reset() {
-    rows = [];
-    start = null;
+    [rows, start] = [[], null];
     return refresh();
   }
 
@@ -181,9 +179,8 @@ export function createList(options) {
 
   /** Loads the next page when its button comes into view. */
   function extend(entries) {
-    const isInView = entries.some((entry) => entry.isIntersecting);
     // After a failure the person decides.
-    if (!isInView || trouble.textContent || !isLoaded) return;
+    if (!entries.some((entry) => entry.isIntersecting) || trouble.textContent || !isLoaded) return;
     const [height, first] = [container.offsetHeight, start];
     quietly(loadMore()).then(() => {
       // It stays in view where rows are hidden, or where the first ones went for these.
