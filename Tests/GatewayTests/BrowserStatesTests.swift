@@ -233,7 +233,7 @@ import Testing
         ].map(cleaned)))
         """
       #expect(
-        try await ann.value(names) as? String == #"["evil","","","","민지 🌸","👩🏽‍🚀","❤️","ab","a","6"]"#)
+        try await ann.value(names) as? String == #"["evil","","","","민지 🌸","👩🏽‍🚀","❤️","ab","a","7"]"#)
       let mentions = """
         import("/pages/writing.js").then(({ mentionsIn }) =>
           mentionsIn(`@a @${"가".repeat(43)} @b.`).join())
