@@ -129,7 +129,8 @@ async function sendUntilAnswered(action) {
   const deadline = Date.now() + actionMilliseconds;
   for (let attempt = 0; ; attempt += 1) {
     const headers = { ...action.headers };
-    // The author of a post is read first, so a post of a moment ago must be there. Reminders are counted first.
+    // The author of a post is read first, so a post of a moment ago must be there. Reminders are
+    // counted first.
     const [, name] = action.address.match(/^\/v1\/(posts|reminders|cycles)\//) ?? [];
     const awaited = name && after(name === "cycles" ? "reminders" : name);
     if (awaited) headers["Magpie-After"] = awaited;
