@@ -103,14 +103,15 @@ public final class PrivateCluster: Sendable {
     return replica
   }
 
-  /// The superuser's URL for a database of this cluster. PGPORT and PGHOSTADDR of a shell do not change its meaning.
+  /// The superuser's URL for a database of this cluster. A shell's PGPORT does not change its meaning; its
+  /// PGHOSTADDR does.
   public func url(database: String = "postgres") -> String {
     func encode(_ text: String) -> String {
       let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/-._"))
       return text.addingPercentEncoding(withAllowedCharacters: plain) ?? text
     }
     return "postgresql:///\(encode(database))?host=\(encode(layout.socketDirectory))"
-      + "&port=\(settings["port"] ?? ClusterLayout.port)&user=\(Self.user)&hostaddr="
+      + "&port=\(settings["port"] ?? ClusterLayout.port)&user=\(Self.user)"
   }
 
   /// Creates a database if it does not exist.
